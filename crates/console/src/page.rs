@@ -108,7 +108,7 @@ fn table(status: &Status) -> String {
 fn notes(status: &Status, width: usize) -> String {
     let mut text = String::new();
     for one in status.interfaces.iter().filter(|one| one.allowed) {
-        let mut reason = one.reason.clone();
+        let mut reason = one.reason.with(&one.notes);
         if let Some(quota) = &one.quota {
             reason += &format!("; quota: {}", figures::quota(quota));
         }

@@ -192,7 +192,7 @@ struct Daemon<'a> {
     next_look: Nanos,
     /// What was decided and done last.
     last: Option<(Look, Decision, Outcome)>,
-    told: BTreeMap<String, (Role, String)>,
+    told: BTreeMap<String, Role>,
     failure: Option<String>,
     events: Events,
     open_gauge: OpenGauge<'a>,

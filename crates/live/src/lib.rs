@@ -24,6 +24,7 @@
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
 //! | [`status`], `report`, `events`, [`metrics`] | what is told |
+//! | [`reason`] | why an interface is used as it is |
 //! | [`leaks`] | endpoints that should not be there, for `doctor` |
 //! | [`record`] | what decisions were made from, and the same decisions made again |
 //! | [`simulate`] | a scenario of what is measured |
@@ -45,6 +46,7 @@ pub mod leaks;
 pub mod ledger;
 pub mod measure;
 pub mod metrics;
+pub mod reason;
 pub mod record;
 pub mod simulate;
 pub mod snapshot;

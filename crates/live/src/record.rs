@@ -1,7 +1,7 @@
 //! What decisions were made from, as JSON lines, and the same decisions made again.
 //!
 //! ```text
-//!   {"what": "begin", "schema": 1, "version": …, "config": …}
+//!   {"what": "begin", "schema": 2, "version": …, "config": …}
 //!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one for each look
 //!   {"what": "reload", "config": …}                                     the configuration was read again
 //! ```
@@ -24,7 +24,7 @@ use crate::measure::Measured;
 use crate::snapshot::Snapshot;
 
 /// Version of this form; it grows when something is removed or renamed.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 /// Differences that are told one by one.
 const MOST_TOLD: usize = 10;
 
@@ -298,7 +298,7 @@ impl Replay {
             }
             (Line::Look(look), Some(config)) => {
                 let now = self.decider.decide(config, &look.overrides, &look.snapshot);
-                self.compare(number, &look.snapshot, &look.decision, now);
+                self.compare(number, &look.snapshot, look.decision, now);
             }
             (Line::Begin { .. }, Some(_)) => return Err(("it begins again".into(), NO_RECORD)),
             (_, None) => return Err(("the line with which a record begins is missing".into(), NO_RECORD)),
@@ -306,15 +306,16 @@ impl Replay {
         Ok(())
     }
 
-    fn compare(&mut self, number: usize, snapshot: &Snapshot, before: &Decision, now: Decision) {
+    fn compare(&mut self, number: usize, snapshot: &Snapshot, mut before: Decision, now: Decision) {
+        take_over_texts(&mut before, &now);
         let first = *self.first.get_or_insert(snapshot.now);
         let at_s = snapshot.now.saturating_sub(first).as_secs_f64();
         self.told.decisions += 1;
         self.told.length_s = at_s;
-        if *before != now {
+        if before != now {
             self.told.differ += 1;
             if self.told.differences.len() < MOST_TOLD {
-                let said = difference(before, &now);
+                let said = difference(&before, &now);
                 self.told.differences.push(format!("line {number}, {at_s:.1} s: {said}"));
             }
         }
@@ -322,8 +323,7 @@ impl Replay {
         for one in &now.interfaces {
             let is_new = !self.roles.contains(&(one.name.clone(), one.role));
             if is_new && (one.role != Role::Unused || self.roles.iter().any(|(name, _)| *name == one.name)) {
-                let role = one.role.word();
-                self.told.changes.push(format!("{at_s:.1} s: {}: {role}: {}", one.name, one.reason));
+                self.told.changes.push(format!("{at_s:.1} s: {one}"));
             }
         }
         self.roles = roles;
@@ -336,13 +336,21 @@ fn read_config(text: &str) -> std::result::Result<LiveConfig, Wrong> {
         .map_err(|errors| (errors.to_string().split_whitespace().collect::<Vec<_>>().join(" "), mend))
 }
 
+/// Records of form 1 have reasons as text. Their wording says nothing about the decision, so that the same
+/// roles count as the same decision.
+fn take_over_texts(before: &mut Decision, now: &Decision) {
+    for (one, other) in before.interfaces.iter_mut().zip(&now.interfaces) {
+        if one.reason.is_text_only() && (&one.name, one.role) == (&other.name, other.role) {
+            (one.reason, one.notes) = (other.reason.clone(), other.notes.clone());
+        }
+    }
+}
+
 /// The first thing that is different, in words.
 fn difference(before: &Decision, now: &Decision) -> String {
     let pairs = before.interfaces.iter().zip(&now.interfaces);
     if let Some((one, other)) = pairs.into_iter().find(|(one, other)| one != other) {
-        let said =
-            |told: &crate::decide::Told| format!("{}: {}: {}", told.name, told.role.word(), told.reason);
-        return format!("was {}; is {}", said(one), said(other));
+        return format!("was {one}; is {other}");
     }
     format!("was {before:?}; is {now:?}")
 }
@@ -448,13 +456,36 @@ mod tests {
         for (bad, why) in [
             (String::new(), "nothing is recorded"),
             (format!("{second}\n"), "x:1: the line with which a record begins is missing"),
-            (text.replacen("\"schema\":1", "\"schema\":2", 1), "x:1: it has the form 2"),
+            (text.replacen("\"schema\":2", "\"schema\":3", 1), "x:1: it has the form 3"),
             (text.replacen("intent", "intend", 1), "x:1: "),
             (text.replacen("\"now_ns\":0", "\"now_ns\":-1", 1), "x:2: "),
         ] {
             let error = replay_lines(bad.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(why), "{why}: {error}");
         }
+    }
+
+    #[test]
+    fn a_record_whose_reasons_are_text_is_decided_again_and_says_them_where_a_role_differs() {
+        let text = String::from_utf8(recorded()).unwrap();
+        let of_form_1 = |line: &str| {
+            let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+            if line["what"] == "begin" {
+                line["schema"] = 1.into();
+            }
+            for told in line["decision"]["interfaces"].as_array_mut().into_iter().flatten() {
+                told["reason"] = "said at that time".into();
+                told.as_object_mut().unwrap().remove("notes");
+            }
+            line.to_string() + "\n"
+        };
+        let old: String = text.lines().map(of_form_1).collect();
+        let replayed = replay_lines(old.as_bytes()).unwrap();
+        assert_eq!((replayed.decisions, replayed.differ), (1800, 0), "{:?}", replayed.differences);
+        let other = old.replacen("\"role\":\"regular\"", "\"role\":\"unused\"", 1);
+        let replayed = replay_lines(other.as_bytes()).unwrap();
+        assert_eq!(replayed.differ, 1);
+        assert!(replayed.differences[0].contains("wwan0: not used: said at that time"), "{replayed:?}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::accounts::Accounts;
 use crate::act::{Outcome, Setting};
 use crate::decide::{Decision, Role, Told, Wanted};
 use crate::machine::Look;
+use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::{Event, InterfaceStatus, SCHEMA, Status, SteeringStatus};
 
@@ -62,9 +63,9 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
     let measured = look.measured.get(&told.name).copied().unwrap_or_default();
     let [today, month] = accounts.spent(&told.name);
     let source = accounts.source(&told.name);
-    let (role, reason) = match facts.paused {
-        true => (Role::Unused, "paused".to_owned()),
-        false => (told.role, told.reason.clone()),
+    let (role, reason, notes) = match facts.paused {
+        true => (Role::Unused, Reason::Paused, vec![]),
+        false => (told.role, told.reason.clone(), told.notes.clone()),
     };
     let conflicts = addresses.iter().filter_map(|address| {
         Some((address.to_string(), facts.outcome.conflicts.get(&(*address, index))?.clone()))
@@ -75,6 +76,7 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         role,
         wanted: told.wanted,
         reason,
+        notes,
         allowed: told.allowed,
         conflicts: conflicts.collect(),
         addresses: addresses.iter().map(ToString::to_string).collect(),

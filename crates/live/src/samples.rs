@@ -10,6 +10,7 @@ use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
 
 use crate::decide::Role;
+use crate::reason::Reason;
 use crate::snapshot::Interface;
 use crate::status::{InterfaceStatus, SCHEMA, Spent, Status};
 
@@ -20,7 +21,8 @@ pub(crate) fn interface(name: &str) -> InterfaceStatus {
         intent: Intent::Frugal,
         role: Role::Regular,
         wanted: Role::Regular,
-        reason: String::new(),
+        reason: Reason::OnlyPath,
+        notes: vec![],
         allowed: true,
         addresses: vec!["192.0.2.1".into()],
         conflicts: [].into(),

@@ -6,10 +6,11 @@ use joulepath_model::live::Intent;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::Role;
+use crate::reason::Reason;
 use crate::snapshot::Battery;
 
 /// Version of this form; it grows when something is removed or renamed.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Bytes and joules of a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,7 +48,10 @@ pub struct InterfaceStatus {
     /// How it would be used if it could change now.
     pub wanted: Role,
     /// Why, with numbers.
-    pub reason: String,
+    pub reason: Reason,
+    /// What is to be known besides.
+    #[serde(default)]
+    pub notes: Vec<Reason>,
     /// Whether it may be used as far as the configuration goes: it is hardware, or named.
     pub allowed: bool,
     /// Addresses that an endpoint may have.

@@ -135,7 +135,7 @@ impl Replay {
                 .interfaces
                 .iter()
                 .find(|told| told.name == name)
-                .map(|told| (told.role, told.reason.clone()))
+                .map(|told| (told.role, told.reason.with(&told.notes)))
         };
         let mut differ = None;
         for name in stretch.names() {

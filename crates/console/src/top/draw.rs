@@ -241,7 +241,7 @@ impl Page<'_> {
     }
 
     fn reason(&self, one: &InterfaceStatus) -> Vec<Line<'static>> {
-        let mut reason = format!("{}: {}", one.name, one.reason);
+        let mut reason = format!("{}: {}", one.name, one.reason.with(&one.notes));
         if one.wanted != one.role && self.state.status.as_ref().is_some_and(|(status, _)| !status.paused) {
             reason += &format!("; to be {}", word(one.wanted));
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use joulepath_live::Request;
 use joulepath_live::decide::Role;
+use joulepath_live::reason::Reason;
 use joulepath_live::status::{
     Event, InterfaceStatus, MachineStatus, Measure, QuotaStatus, SCHEMA, Spent, Status,
 };
@@ -19,8 +20,14 @@ pub(crate) fn status() -> Status {
         intent: Intent::Frugal,
         role: Role::Regular,
         wanted: Role::Regular,
-        reason: "for 10 MB: Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J"
-            .into(),
+        reason: Reason::Frugal {
+            transfer_bytes: 10_000_000,
+            paths: vec!["wlp0s20f3".into()],
+            energy_j: 7.11,
+            time_s: 4.05,
+            advice: "Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J".into(),
+        },
+        notes: vec![],
         allowed: true,
         addresses: vec!["192.0.2.1".into()],
         conflicts: Default::default(),
@@ -43,7 +50,7 @@ pub(crate) fn status() -> Status {
         name: "wwan0".into(),
         role: Role::Backup,
         wanted: Role::Unused,
-        reason: "over its soft quota of 8 GB".into(),
+        reason: Reason::SoftQuota { used_bytes: 8_100_000_000, quota_bytes: 8_000_000_000 },
         received_bps: 0.0,
         sent_bps: 1_000.0,
         rtt_s: Some(0.0481),
@@ -66,7 +73,7 @@ pub(crate) fn status() -> Status {
         name: "enx00e04c680".into(),
         role: Role::Unused,
         wanted: Role::Unused,
-        reason: "it has no carrier".into(),
+        reason: Reason::Down,
         rtt_s: None,
         subflows: 0,
         energy_profile: None,

@@ -32,9 +32,10 @@ const fn nonzero(size: u16) -> NonZero<u16> {
 
 fn status(intent: &str, may_command: bool, paused: bool) -> Value {
     let spent = json!({ "received_bytes": 5_000_000, "sent_bytes": 0, "energy_j": 12.5 });
+    let reason = json!({ "code": "of-a-newer-version", "text": "it is the first" });
     let interface = |name: &str, role: &str| {
         json!({
-            "name": name, "intent": intent, "role": role, "wanted": role, "reason": "it is the first",
+            "name": name, "intent": intent, "role": role, "wanted": role, "reason": reason,
             "allowed": true, "addresses": [], "conflicts": {}, "received_bps": 8e6, "sent_bps": 0.0,
             "capacity_bps": null, "rtt_s": 0.02, "subflows": 3, "backup_subflows": 0,
             "retransmitted_bytes": 0, "quota": null, "total": spent, "today": spent, "month": spent,
@@ -42,7 +43,7 @@ fn status(intent: &str, may_command: bool, paused: bool) -> Value {
         })
     };
     json!({
-        "schema": 1, "version": "0.1.0", "intent": intent, "configured_intent": "frugal", "paused": paused,
+        "schema": 2, "version": "0.1.0", "intent": intent, "configured_intent": "frugal", "paused": paused,
         "config": "live.toml", "up_s": 5.0, "connections": 2, "fallen_back": 0, "changes": 1,
         "battery": null, "today": "2026-11-23",
         "interfaces": [interface("wlan0", "regular"), interface("wwan0", "backup")],

@@ -14,11 +14,11 @@ impl Daemon<'_> {
     pub(super) fn tell_changes(&mut self, decision: &Decision, outcome: &Outcome, say: &mut dyn FnMut(&str)) {
         let mut told = BTreeMap::new();
         for one in &decision.interfaces {
-            let is_new = self.told.get(&one.name).is_none_or(|(role, _)| *role != one.role);
+            let is_new = self.told.get(&one.name).is_none_or(|role| *role != one.role);
             if is_new && (one.role != Role::Unused || self.told.contains_key(&one.name)) {
-                say(&format!("{}: {}: {}", one.name, one.role.word(), one.reason));
+                say(&one.to_string());
             }
-            told.insert(one.name.clone(), (one.role, one.reason.clone()));
+            told.insert(one.name.clone(), one.role);
         }
         self.told = told;
         let before = self.last.as_ref().map(|(_, _, outcome)| outcome.conflicts.clone()).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What is decided: roles of interfaces, endpoints, and the reasons.
 
+use std::fmt::{self, Display, Formatter};
 use std::net::IpAddr;
 
 use joulepath_model::live::Intent;
@@ -7,6 +8,7 @@ use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::exact::optional;
+use crate::reason::Reason;
 
 /// How an interface is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -60,10 +62,20 @@ pub struct Told {
     pub role: Role,
     /// How it would be used if it could change now.
     pub wanted: Role,
-    /// In words, with numbers.
-    pub reason: String,
+    /// Why, with numbers.
+    pub reason: Reason,
+    /// What is to be known besides.
+    #[serde(default)]
+    pub notes: Vec<Reason>,
     /// Whether it may be used as far as the configuration goes: it is hardware, or named.
     pub allowed: bool,
+}
+
+/// `wlan0: regular: the only path that can be used`.
+impl Display for Told {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        write!(to, "{}: {}: {}", self.name, self.role.word(), self.reason.with(&self.notes))
+    }
 }
 
 /// What was decided.

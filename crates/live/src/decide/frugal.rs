@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use joulepath_control::advise::{
-    Advice, Impossible, MOST_PATHS, Path, Question, Within, advise, significant,
-};
+use joulepath_control::advise::{Advice, Impossible, MOST_PATHS, Path, Question, Within, advise};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::live::LiveConfig;
 use joulepath_model::units::{BitRate, Nanos, Probability};
+
+use crate::reason::Reason;
 
 /// Taken for the rate of a path that was never busy.
 pub(super) const UNTRIED_BPS: f64 = 10e6;
@@ -31,29 +31,31 @@ pub(super) struct Candidate {
 }
 
 /// What was chosen, and why.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     /// Names.
     pub(super) paths: BTreeSet<String>,
-    pub(super) reason: String,
+    pub(super) reason: Reason,
 }
 
 /// The choice and what it was made from, so that it is made again only when something has changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Frugal {
     asked: Vec<Candidate>,
-    choice: Choice,
+    choice: Option<Choice>,
 }
 
 impl Frugal {
-    /// The paths to use of `candidates`, which are in the order of the user's costs; at least one.
+    /// The paths to use of `candidates`, of which there is at least one, in the order of the user's costs.
     pub(super) fn choose(&mut self, config: &LiveConfig, candidates: &[Candidate]) -> Choice {
         let rounded: Vec<Candidate> = candidates.iter().map(rounded).collect();
-        if rounded != self.asked || self.choice.paths.is_empty() {
-            self.choice = choose(config, &rounded, &self.choice.paths);
-            self.asked = rounded;
+        if let Some(choice) = self.choice.as_ref().filter(|_| rounded == self.asked) {
+            return choice.clone();
         }
-        self.choice.clone()
+        let current = self.choice.take().map(|choice| choice.paths).unwrap_or_default();
+        let choice = choose(config, &rounded, &current);
+        (self.asked, self.choice) = (rounded, Some(choice.clone()));
+        choice
     }
 
     /// Everything is asked anew: the configuration has changed.
@@ -63,19 +65,14 @@ impl Frugal {
 }
 
 fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<String>) -> Choice {
-    let Some(first) = candidates.first() else { return Choice::default() };
-    let alone = |reason: String| Choice { paths: [first.name.clone()].into(), reason };
+    let alone = |reason| Choice { paths: [candidates[0].name.clone()].into(), reason };
     if candidates.len() == 1 {
-        return alone("the only path that works".into());
+        return alone(Reason::OnlyPath);
     }
     let paths: Option<Vec<Path>> = candidates.iter().take(MOST_PATHS).map(path).collect();
     let Some(paths) = paths else {
         let nameless = candidates.iter().filter(|path| path.energy.is_none());
-        let names: Vec<&str> = nameless.map(|path| path.name.as_str()).collect();
-        return alone(format!(
-            "first in the order of cost; nothing says what {} costs in joules (`energy`)",
-            names.join(", ")
-        ));
+        return alone(Reason::EnergyUnknown { paths: nameless.map(|path| path.name.clone()).collect() });
     };
     let within = match (config.deadline, config.rate) {
         (Some(deadline), _) => Within::Deadline(deadline),
@@ -88,12 +85,16 @@ fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<Stri
     };
     let advice = match ask(paths.clone()) {
         Ok(advice) => advice,
-        Err(Impossible::Degenerate) => return alone("first in the order of cost".into()),
         Err(impossible) => {
-            let paths = candidates.iter().map(|path| path.name.clone()).collect();
-            return Choice { paths, reason: format!("all paths: {impossible}") };
+            let reason = match impossible {
+                Impossible::Degenerate => return alone(Reason::Cheapest { paths: candidates.len() }),
+                Impossible::Deadline { fastest_s } => Reason::DeadlineImpossible { least_time_s: fastest_s },
+                Impossible::Rate { most_bps } => Reason::RateImpossible { most_bps },
+            };
+            return Choice { paths: candidates.iter().map(|path| path.name.clone()).collect(), reason };
         }
     };
+    let transfer_bytes = config.transfer.0;
     let of_current: Vec<Path> = paths.iter().filter(|path| current.contains(&path.name)).cloned().collect();
     if !current.is_empty() && of_current.len() == current.len() {
         // The current set may use fewer paths than it has, and costs then what those cost.
@@ -102,28 +103,29 @@ fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<Stri
             && names(&advice, &paths) != *current
             && advice.best.energy_j > (1.0 - WORTH) * stays.best.energy_j
         {
-            let (here, there) = (stays.best.energy_j, advice.best.energy_j);
-            let reason = format!(
-                "stays: {} J for {}, and a change to {} would save less than {:.0} % ({} J)",
-                significant(here),
-                config.transfer,
-                list(&names(&advice, &paths)),
-                WORTH * 100.0,
-                significant(there)
-            );
+            let reason = Reason::FrugalStays {
+                transfer_bytes,
+                energy_j: stays.best.energy_j,
+                other_paths: names(&advice, &paths).into_iter().collect(),
+                other_energy_j: advice.best.energy_j,
+                least_saving_percent: WORTH * 100.0,
+            };
             return Choice { paths: current.clone(), reason };
         }
     }
-    let reason = format!("for {}: {}", config.transfer, advice.reason);
-    Choice { paths: names(&advice, &paths), reason }
+    let paths = names(&advice, &paths);
+    let reason = Reason::Frugal {
+        transfer_bytes,
+        paths: paths.iter().cloned().collect(),
+        energy_j: advice.best.energy_j,
+        time_s: advice.best.seconds,
+        advice: advice.reason,
+    };
+    Choice { paths, reason }
 }
 
 fn names(advice: &Advice, paths: &[Path]) -> BTreeSet<String> {
     advice.best.paths.iter().map(|part| paths[part.path].name.clone()).collect()
-}
-
-fn list(names: &BTreeSet<String>) -> String {
-    names.iter().map(String::as_str).collect::<Vec<_>>().join(" and ")
 }
 
 fn path(candidate: &Candidate) -> Option<Path> {
@@ -163,7 +165,7 @@ mod tests {
         [candidate("wifi", wifi_mbps, "wifi-huang2012"), candidate("lte", lte_mbps, "lte-huang2012")]
     }
 
-    fn chosen(config: &str, candidates: &[Candidate]) -> (Vec<String>, String) {
+    fn chosen(config: &str, candidates: &[Candidate]) -> (Vec<String>, Reason) {
         let config = read_live(&format!("intent = \"frugal\"\n{config}")).unwrap();
         let choice = Frugal::default().choose(&config, candidates);
         (choice.paths.into_iter().collect(), choice.reason)
@@ -173,8 +175,11 @@ mod tests {
     fn the_cheapest_radio_alone_as_advise_says() {
         let (paths, reason) = chosen("", &both(20.0, 20.0));
         assert_eq!(paths, ["wifi"]);
-        assert!(reason.starts_with("for 10 MB: Use wifi alone: "), "{reason}");
-        assert!(reason.contains(" J"), "{reason}");
+        let Reason::Frugal { transfer_bytes, paths, energy_j, advice, .. } = reason else {
+            panic!("{reason}")
+        };
+        assert!((transfer_bytes, &paths[..]) == (10_000_000, &["wifi".into()]) && energy_j > 1.0);
+        assert!(advice.starts_with("Use wifi alone: "), "{advice}");
     }
 
     #[test]
@@ -183,7 +188,7 @@ mod tests {
         let (paths, reason) = chosen("deadline = \"3 s\"", &both(20.0, 20.0));
         assert_eq!(paths, ["lte", "wifi"], "{reason}");
         let (paths, reason) = chosen("deadline = \"100 ms\"", &both(20.0, 20.0));
-        assert!(paths.len() == 2 && reason.starts_with("all paths: all paths together need"), "{reason}");
+        assert!(paths.len() == 2 && matches!(reason, Reason::DeadlineImpossible { .. }), "{reason}");
     }
 
     #[test]
@@ -193,7 +198,7 @@ mod tests {
         candidates[1].energy = None;
         let (paths, reason) = chosen("", &candidates);
         assert_eq!(paths, ["lte"]);
-        assert!(reason.contains("nothing says what wifi costs"), "{reason}");
+        assert_eq!(reason, Reason::EnergyUnknown { paths: vec!["wifi".into()] });
     }
 
     #[test]
@@ -204,7 +209,7 @@ mod tests {
         let mut frugal = Frugal::default();
         assert!(frugal.choose(&config, &pair(10.0)).paths.contains("a"));
         let stays = frugal.choose(&config, &pair(23.5));
-        assert!(stays.paths.contains("a") && stays.reason.starts_with("stays: "), "{stays:?}");
+        assert!(stays.paths.contains("a") && matches!(stays.reason, Reason::FrugalStays { .. }), "{stays:?}");
         assert!(frugal.choose(&config, &pair(60.0)).paths.contains("b"));
     }
 }

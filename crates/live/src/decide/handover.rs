@@ -10,13 +10,14 @@
 use std::collections::BTreeMap;
 
 use joulepath_model::live::{Intent, LiveConfig};
-use joulepath_model::units::{Bytes, Nanos};
+use joulepath_model::units::Nanos;
 
 use super::decision::Role;
 use super::eligible::Eligible;
 use super::memory::Memory;
 use super::silence::BRINGS_BPS;
 use super::want::{Plan, Want};
+use crate::reason::Reason;
 
 /// The first path has carried data for so long with nothing wrong: the event is over.
 const CALM: Nanos = Nanos::from_secs(60);
@@ -31,7 +32,7 @@ struct Event {
     /// The first path.
     first: String,
     /// Why another path carries data in its place.
-    why: Option<String>,
+    why: Option<Reason>,
     used_bytes: u64,
     /// For how long the first has carried data with nothing wrong.
     calm: Nanos,
@@ -103,10 +104,10 @@ impl Handover {
         };
         event.looked = now;
         let left = config.handover_budget.0.saturating_sub(event.used_bytes);
-        let text = format!("{} of {} of this event", Bytes(event.used_bytes), config.handover_budget);
+        let (used_bytes, budget_bytes) = (event.used_bytes, config.handover_budget.0);
         let is_over = event.calm >= CALM;
         if left == 0 && !is_over {
-            confine(first, &others, plan, (&text, event.why.as_deref()));
+            confine(first, &others, plan, (used_bytes, budget_bytes), event.why.as_ref());
             self.event = Some(event);
             return None;
         }
@@ -115,7 +116,8 @@ impl Handover {
         for one in &open {
             let want = plan.get_mut(&one.interface.name).expect("each has a plan");
             if want.role == Role::Regular {
-                want.reason = format!("stands in for {name}: {text}; {}", want.reason);
+                let because = Box::new(want.reason.clone());
+                want.reason = Reason::Handover { first: name.clone(), used_bytes, budget_bytes, because };
             }
         }
         let most_bps = |one: &&Eligible| one.interface.capacity_bps.unwrap_or(UNKNOWN_BPS);
@@ -135,21 +137,25 @@ impl Handover {
     }
 }
 
-/// Nothing but the first path is used any more; `text` is what is used of the budget, `why` what was wrong
+/// Uses only the first path. The budget is what is used of it and all of it, bytes; `why` is what was wrong
 /// with the first path.
-fn confine(first: &Eligible, others: &[&Eligible], plan: &mut Plan, (text, why): (&str, Option<&str>)) {
-    let why = match first.standing.is_clear() {
-        true => why.map(str::to_owned),
-        false => Some(first.standing.why()),
-    };
+fn confine(
+    first: &Eligible,
+    others: &[&Eligible],
+    plan: &mut Plan,
+    (used_bytes, budget_bytes): (u64, u64),
+    why: Option<&Reason>,
+) {
     for one in others.iter().filter(|one| one.interface.name != first.interface.name) {
-        let reason = format!("the budget of `handover` is used up: {text}");
+        let reason = Reason::BudgetUsed { used_bytes, budget_bytes };
         let want = Want { forced: true, ..Want::new(Role::Unused, reason) };
         plan.insert(one.interface.name.clone(), want);
     }
-    let why = why
-        .map_or_else(|| "the first in the order of cost".to_owned(), |why| format!("stays, although {why}"));
-    let reason = format!("{why}; `handover_budget` is used up ({text}), so no other path carries its data");
+    let because = match first.standing.is_clear() {
+        true => why.into_iter().cloned().collect(),
+        false => first.standing.against(),
+    };
+    let reason = Reason::NoStandIn { used_bytes, budget_bytes, because };
     let want = Want { exempt: true, ..Want::new(Role::Regular, reason) };
     plan.insert(first.interface.name.clone(), want);
 }

@@ -66,6 +66,7 @@ use self::slow::Slow;
 use self::standing::BatteryLow;
 pub(crate) use self::standing::is_over_hard_quota;
 use self::want::{Plan, Want};
+use crate::reason::Reason;
 use crate::snapshot::{Families, Interface, Snapshot};
 
 /// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
@@ -206,7 +207,8 @@ impl Decider {
             intent: overrides.of(config, &interface.name).unwrap_or(Intent::Off),
             role: Role::Unused,
             wanted: Role::Unused,
-            reason: "nothing is touched: the machine's intent is `off`".into(),
+            reason: Reason::MachineOff,
+            notes: vec![],
             allowed: standing::is_allowed(config, interface),
         };
         Decision {
@@ -225,7 +227,7 @@ impl Decider {
     fn apply(
         &mut self,
         eligible: &[Eligible],
-        refused: &[(&Interface, Intent, String)],
+        refused: &[(&Interface, Intent, Reason)],
         plan: &Plan,
         now: Nanos,
     ) -> BTreeMap<String, Nanos> {
@@ -342,22 +344,13 @@ impl Decider {
         )
     }
 
-    /// That subflows do not open here, in words.
-    fn missing(&self, one: &Eligible) -> String {
+    /// That subflows do not open here, if so.
+    fn missing(&self, one: &Eligible) -> Option<Reason> {
         let Interface { missing, refused, .. } = *one.interface;
         match refused {
-            0 if self.memory[&one.interface.name].misses => {
-                let missing = connections(missing);
-                format!(
-                    "; {missing} have no subflow here: the network drops it, or the server does not answer"
-                )
-            }
-            0 => String::new(),
-            refused => format!(
-                "; the server refuses a subflow here of {}: its limit of subflows may be too low \
-                 (`ip mptcp limits` there)",
-                connections(refused)
-            ),
+            0 if self.memory[&one.interface.name].misses => Some(Reason::Unanswered { connections: missing }),
+            0 => None,
+            refused => Some(Reason::Refused { connections: refused }),
         }
     }
 
@@ -366,7 +359,7 @@ impl Decider {
         config: &LiveConfig,
         (intent, families): (Intent, Families),
         eligible: &[Eligible],
-        refused: Vec<(&Interface, Intent, String)>,
+        refused: Vec<(&Interface, Intent, Reason)>,
         plan: &Plan,
         waits: BTreeMap<String, Nanos>,
     ) -> Decision {
@@ -375,22 +368,21 @@ impl Decider {
         for one in eligible {
             let name = &one.interface.name;
             let role = self.memory[name].role;
-            let Want { role: wanted, mut reason, .. } = plan[name].clone();
+            let Want { role: wanted, reason, .. } = plan[name].clone();
+            let mut notes = vec![];
             if wanted != role && waits.contains_key(name) {
-                reason += "; it changes when the last change is old enough";
+                notes.push(Reason::Waits);
             } else if role != Role::Unused && one.interface.lost > one.interface.refused {
-                let lost = connections(one.interface.lost);
-                reason += &format!("; lost by {lost}: opened again, ever later, while none works here");
+                notes.push(Reason::Lost { connections: one.interface.lost });
             } else if wanted != role && one.interface.sole > 0 {
-                reason +=
-                    &format!("; {} of no other path that works need it", connections(one.interface.sole));
+                notes.push(Reason::StillNeeded { connections: one.interface.sole });
             }
             if role != Role::Unused {
-                reason += &self.missing(one);
+                notes.extend(self.missing(one));
                 endpoints.extend(one.endpoints(config, role));
             }
             let (name, intent) = (name.clone(), one.intent);
-            interfaces.push(Told { name, intent, role, wanted, reason, allowed: true });
+            interfaces.push(Told { name, intent, role, wanted, reason, notes, allowed: true });
         }
         let (endpoints, left) = places::give(endpoints, families);
         for one in eligible {
@@ -406,6 +398,7 @@ impl Decider {
             role: Role::Unused,
             wanted: Role::Unused,
             reason,
+            notes: vec![],
             allowed: standing::is_allowed(config, interface),
         }));
         let look_again = waits.into_values().min();
@@ -436,8 +429,4 @@ impl Overrides {
     pub fn of(&self, config: &LiveConfig, name: &str) -> Option<Intent> {
         self.interfaces.get(name).copied().or_else(|| config.interface(name)?.intent)
     }
-}
-
-fn connections(count: usize) -> String {
-    if count == 1 { "1 connection".into() } else { format!("{count} connections") }
 }

@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 
 use super::decision::{Role, Told, Wanted};
+use crate::reason::Reason;
 use crate::snapshot::{Families, Interface};
 
 /// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
@@ -28,17 +29,15 @@ pub(super) fn give(wanted: Vec<Wanted>, families: Families) -> (Vec<Wanted>, Vec
 
 /// Says which of an interface's addresses have no place.
 pub(super) fn tell(interface: &Interface, endpoints: &[Wanted], left: &[IpAddr], told: &mut Told) {
-    let left: Vec<String> =
-        interface.addresses.iter().filter(|one| left.contains(one)).map(IpAddr::to_string).collect();
-    if left.is_empty() {
+    let addresses: Vec<IpAddr> =
+        interface.addresses.iter().filter(|one| left.contains(one)).copied().collect();
+    if addresses.is_empty() {
         return;
     }
     if endpoints.iter().all(|one| one.interface != interface.index) {
         told.role = Role::Unused;
     }
-    let left = left.join(", ");
-    told.reason +=
-        &format!("; no place for {left}: the kernel takes no more than {MOST_ENDPOINTS} endpoints");
+    told.notes.push(Reason::NoPlace { addresses, most: MOST_ENDPOINTS });
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::frugal::{Candidate, Choice};
 use super::overflow::Filled;
 use super::slow::{self, Held, Revert};
 use super::want::{Plan, Want};
+use crate::reason::{Other, Reason};
 
 /// Part of what the others carry from which on a slow path is still worth having besides them.
 const WORTH: f64 = 0.1;
@@ -49,7 +50,7 @@ impl Decider {
         if let Some(Held { name, reason, .. }) = held.filter(|held| !chosen.paths.contains(&held.name)) {
             for want in plan.values_mut().filter(|want| want.role == Role::Regular) {
                 want.exempt = true;
-                want.reason = format!("stands in: {reason}");
+                want.reason = Reason::StandsIn { because: Box::new(reason.clone()) };
             }
             plan.insert(name, Want { afresh: true, exempt: true, ..Want::new(Role::Backup, reason) });
         } else if let Some(revert) = self.slow.reverts(now) {
@@ -118,21 +119,18 @@ impl Decider {
                 Choice { reason: why_alone.unwrap_or(choice.reason), ..choice }
             }
             Intent::Aggregate => {
-                let reason = match count == all.len() {
-                    true => format!("all {count} paths are used"),
-                    false => format!("{count} of {} paths are used", all.len()),
-                };
+                let reason = Reason::Aggregate { used: count, paths: all.len() };
                 Choice { paths: names(count), reason: why_alone.unwrap_or(reason) }
             }
             Intent::Overflow => {
                 let filled: Vec<Filled> = candidates.iter().map(|one| one.filled(config)).collect();
                 let used = self.overflow.paths(now, &filled);
-                let mbps = filled.iter().map(|path| path.rate_bps).sum::<f64>() / 1e6;
-                let reason = format!("{used} of {count} are needed for {mbps:.1} Mbit/s, the cheapest first");
+                let rate_bps = filled.iter().map(|path| path.rate_bps).sum();
+                let reason = Reason::Overflow { used, paths: count, rate_bps };
                 Choice { paths: names(used), reason: why_alone.unwrap_or(reason) }
             }
             Intent::Handover | Intent::Interactive | Intent::Off => {
-                let reason = format!("the first of {count} in the order of cost");
+                let reason = Reason::Cheapest { paths: count };
                 Choice { paths: names(1), reason: why_alone.unwrap_or(reason) }
             }
         }
@@ -143,22 +141,20 @@ impl Decider {
         let standing = &one.standing;
         let role_now = self.memory.get(&one.interface.name).map_or(Role::Unused, |memory| memory.role);
         if standing.trouble.is_some() && role_now != Role::Unused {
-            let reason = format!("{}; kept as a backup to see it recover", standing.why());
+            let reason = Reason::Recovering { because: standing.against() };
             // How often that happens `trouble` bounds.
             return Want { exempt: true, ..Want::new(Role::Backup, reason) };
         }
         let is_meant = one.intent != machine;
         match one.intent {
             Intent::Aggregate if standing.is_clear() || (is_meant && standing.is_metered_only()) => {
-                Want::new(Role::Regular, "its own intent is `aggregate`")
+                Want::new(Role::Regular, Reason::InterfaceAggregate)
             }
             Intent::Aggregate | Intent::Interactive | Intent::Overflow => {
-                let why = standing.or("others come first");
-                Want::new(Role::Backup, format!("a backup that is open: {why}"))
+                Want::new(Role::Backup, Reason::OpenBackup { because: standing.against() })
             }
             Intent::Frugal | Intent::Handover | Intent::Off => {
-                let why = standing.or("others come first");
-                Want::new(Role::Unused, format!("no subflow before it is needed: {why}"))
+                Want::new(Role::Unused, Reason::NotNeeded { because: standing.against() })
             }
         }
     }
@@ -176,18 +172,12 @@ fn low(intent: Intent, is_metered: bool) -> f64 {
 }
 
 /// Why one path is the only candidate, if it is.
-fn why_alone(candidates: &[&Eligible], all: &[Eligible]) -> Option<String> {
+fn why_alone(candidates: &[&Eligible], all: &[Eligible]) -> Option<Reason> {
     let [one] = candidates else { return None };
-    let name = &one.interface.name;
-    let others: Vec<String> = all
-        .iter()
-        .filter(|other| other.interface.name != *name)
-        .map(|other| format!("{}: {}", other.interface.name, other.standing.or("it comes later")))
-        .collect();
-    Some(match others.is_empty() {
-        true => "the only path that can be used".to_owned(),
-        false => format!("the first path ({})", others.join(", ")),
-    })
+    let others = all.iter().filter(|other| other.interface.name != one.interface.name);
+    let other = |one: &Eligible| Other { path: one.interface.name.clone(), because: one.standing.against() };
+    let others: Vec<Other> = others.map(other).collect();
+    Some(if others.is_empty() { Reason::OnlyPath } else { Reason::FirstPath { others } })
 }
 
 /// Where a chosen path brings nothing any more, the next one is opened as a backup: the other end, whose data
@@ -205,7 +195,7 @@ fn open_beside_watched(eligible: &[Eligible], plan: &mut Plan) {
         want.role == Role::Unused && !want.forced
     });
     if let Some(next) = next {
-        let reason = format!("opened as a backup: nothing has come over {name} for {silent}");
+        let reason = Reason::Silent { path: name, silent_s: silent.as_secs_f64() };
         plan.insert(next.interface.name.clone(), Want { urgent: true, ..Want::new(Role::Backup, reason) });
     }
 }

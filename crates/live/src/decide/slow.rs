@@ -28,6 +28,7 @@ use super::lately::Lately;
 use super::mean::Mean;
 pub(super) use super::usual::LEAST_BPS;
 use super::usual::Usual;
+use crate::reason::Reason;
 
 #[cfg(test)]
 mod tests;
@@ -93,14 +94,14 @@ enum Stage {
     /// last looks have seen nothing arrive.
     Trial { name: String, asked: Nanos, since: Option<Nanos>, before_bps: f64, after: Mean, empty: u32 },
     /// It helped.
-    Found { name: String, until: Nanos, reason: String, part: f64 },
+    Found { name: String, until: Nanos, reason: Reason, part: f64 },
 }
 
 /// A path that is not to carry data.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Held {
     pub(super) name: String,
-    pub(super) reason: String,
+    pub(super) reason: Reason,
     /// What it carried of what the others carry without it, if that is known.
     pub(super) part: Option<f64>,
 }
@@ -292,11 +293,8 @@ impl Slow {
         if after_bps >= (GAIN * before_bps).max(LEAST_GAINED_BPS) {
             let until = now.saturating_add(self.length(now));
             self.trials.add(now, FORGET, MOST_DOUBLINGS);
-            let (before, after) = (before_bps / 1e6, after_bps / 1e6);
-            let reason = format!(
-                "{name} has become slow: all paths together carry {before:.2} Mbit/s with it, \
-                 {after:.2} without"
-            );
+            let (path, with_bps, without_bps) = (name.to_owned(), before_bps, after_bps);
+            let reason = Reason::Slow { path, with_bps, without_bps };
             let part = before_bps / after_bps;
             self.end(Some(after_bps));
             self.stage = Some(Stage::Found { name: name.to_owned(), until, reason, part });
@@ -369,7 +367,8 @@ impl Stage {
     fn held(&self) -> Held {
         match self {
             Stage::Trial { name, before_bps, .. } => {
-                Held { name: name.clone(), reason: trial(name, *before_bps), part: None }
+                let reason = Reason::Trial { path: name.clone(), rate_bps: *before_bps };
+                Held { name: name.clone(), reason, part: None }
             }
             Stage::Found { name, reason, part, .. } => {
                 Held { name: name.clone(), reason: reason.clone(), part: Some(*part) }
@@ -451,11 +450,4 @@ fn second_best_bps(regular: &[&Path]) -> Option<f64> {
     let mut most: Vec<f64> = regular.iter().filter_map(|path| path.most_bps).collect();
     most.sort_by(f64::total_cmp);
     most.iter().rev().nth(1).copied()
-}
-
-fn trial(name: &str, before_bps: f64) -> String {
-    format!(
-        "a trial: all paths together carry {:.2} Mbit/s, less than usual; {name} may have become slow",
-        before_bps / 1e6
-    )
 }

@@ -1,21 +1,21 @@
 //! Whether an interface may be used at all, and what speaks against it.
 
-use joulepath_control::advise::significant;
 use joulepath_model::live::{Intent, LiveConfig, Quota};
 use joulepath_model::units::{Bytes, Nanos, Probability};
 
+use crate::reason::Reason;
 use crate::snapshot::{Battery, Interface};
 
 /// A battery that was low must have so much more charge before it is not.
 const RECOVERED: f64 = 0.05;
 
 /// What speaks against an interface that may be used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Standing {
     /// Its bytes are paid for.
     metered: bool,
-    /// Its soft quota is reached, or the battery is low: in words.
-    restrained: Vec<String>,
+    /// Its soft quota is reached, or the battery is low.
+    restrained: Vec<Reason>,
     /// Until when it is given up.
     pub(super) trouble: Option<Nanos>,
 }
@@ -56,50 +56,49 @@ pub(super) fn of(
     battery: Option<Battery>,
     low: &mut BatteryLow,
     trouble: Option<Nanos>,
-) -> Result<Standing, String> {
+) -> Result<Standing, Reason> {
     let known = config.interface(&interface.name);
     if let (Some(kind), false) = (&interface.kind, is_allowed(config, interface)) {
-        return Err(format!("it is virtual (`{kind}`) and not named in the configuration"));
+        return Err(Reason::Virtual { kind: kind.clone() });
     }
     if own == Some(Intent::Off) {
-        return Err("its intent is `off`".into());
+        return Err(Reason::InterfaceOff);
     }
     let quota = known.and_then(|known| known.quota);
-    if let Some(text) = reached(quota, |quota| quota.hard, interface.used) {
-        return Err(format!("its hard quota is used up: {text}"));
+    if let Some((used_bytes, quota_bytes)) = reached(quota, |quota| quota.hard, interface.used) {
+        return Err(Reason::HardQuota { used_bytes, quota_bytes });
     }
     if !interface.usable {
-        return Err("it is down, or has no carrier".into());
+        return Err(Reason::Down);
     }
     if interface.addresses.is_empty() {
-        return Err("it has no address that can be used".into());
+        return Err(Reason::NoAddress);
     }
     if !interface.routed {
-        return Err("no default route leads through it".into());
+        return Err(Reason::NoRoute);
     }
     let mut restrained = vec![];
-    if let Some(text) = reached(quota, |quota| quota.soft, interface.used) {
-        restrained.push(format!("its soft quota is used up: {text}"));
+    if let Some((used_bytes, quota_bytes)) = reached(quota, |quota| quota.soft, interface.used) {
+        restrained.push(Reason::SoftQuota { used_bytes, quota_bytes });
     }
     let below = known.and_then(|known| known.battery_below);
     if let (true, Some(below), Some(battery)) = (low.observe(below, battery), below, battery) {
-        restrained.push(format!("the battery is at {:.0} %, below {below}", battery.level * 100.0));
+        restrained.push(Reason::BatteryLow {
+            battery_percent: battery.level * 100.0,
+            below_percent: below.get() * 100.0,
+        });
     }
     Ok(Standing { metered: known.is_some_and(|known| known.metered), restrained, trouble })
 }
 
-/// `8.1 of 8 GB`, if a bound of a quota is reached.
+/// What is used and a bound of a quota, bytes, if the bound is reached.
 fn reached(
     quota: Option<Quota>,
     bound: impl Fn(Quota) -> Option<Bytes>,
     used: Option<Bytes>,
-) -> Option<String> {
+) -> Option<(u64, u64)> {
     let (bound, used) = bound(quota?).zip(used)?;
-    (used >= bound).then(|| format!("{} of {} GB", significant(gb(used)), significant(gb(bound))))
-}
-
-fn gb(bytes: Bytes) -> f64 {
-    bytes.0 as f64 / 1e9
+    (used >= bound).then_some((used.0, bound.0))
 }
 
 impl Standing {
@@ -134,16 +133,10 @@ impl Standing {
         self.trouble.is_none() && self.restrained.is_empty()
     }
 
-    /// What speaks against it, in words.
-    pub(super) fn why(&self) -> String {
-        let trouble = self.trouble.map(|_| "its subflows get no answer".to_owned());
-        let metered = self.metered.then(|| "it is metered".to_owned());
-        let all: Vec<String> = trouble.into_iter().chain(self.restrained.clone()).chain(metered).collect();
-        all.join("; ")
-    }
-
-    /// The same, or what is said if there is nothing.
-    pub(super) fn or(&self, otherwise: &str) -> String {
-        if self.is_clear() { otherwise.to_owned() } else { self.why() }
+    /// What speaks against it.
+    pub(super) fn against(&self) -> Vec<Reason> {
+        let trouble = self.trouble.map(|_| Reason::NoAnswer);
+        let metered = self.metered.then_some(Reason::Metered);
+        trouble.into_iter().chain(self.restrained.clone()).chain(metered).collect()
     }
 }

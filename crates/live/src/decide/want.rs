@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::decision::Role;
+use crate::reason::Reason;
 
 /// How an interface should be used.
 #[derive(Clone, Debug)]
 pub(super) struct Want {
     pub(super) role: Role,
-    pub(super) reason: String,
+    pub(super) reason: Reason,
     /// It must not carry more: nothing waits for that.
     pub(super) forced: bool,
     /// Data waits for it.
@@ -21,8 +22,8 @@ pub(super) struct Want {
 }
 
 impl Want {
-    pub(super) fn new(role: Role, reason: impl Into<String>) -> Self {
-        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false, exempt: false }
+    pub(super) fn new(role: Role, reason: Reason) -> Self {
+        Want { role, reason, forced: false, urgent: false, afresh: false, exempt: false }
     }
 }
 

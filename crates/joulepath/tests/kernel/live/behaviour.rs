@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use joulepath_kernel::route::{Prefix, Route, Routing};
+use serde_json::json;
 
 use super::*;
 
@@ -111,8 +112,9 @@ fn a_subflow_that_was_reset_comes_back_and_healthy_ones_are_not_cut_for_it() {
     host.reset(1, before[2].1);
     wait_until("it is gone", || host.subflows().len() == 3);
     std::thread::sleep(Duration::from_secs(5));
-    let status = host.status().unwrap()["interfaces"][1].to_string();
-    assert!(status.contains("lost by 1 connection"), "{status}");
+    let status = host.status().unwrap();
+    let note = &status["interfaces"][1]["notes"][0];
+    assert_eq!((&note["code"], &note["connections"]), (&json!("lost"), &json!(1)), "{status}");
     assert_eq!(host.subflows(), [before[0], before[1], before[3]]);
     // Both of two.
     host.reset(1, before[3].1);
@@ -207,8 +209,9 @@ fn a_download_whose_path_is_dead_goes_on_over_the_second() {
         let before = received();
         wait_until("it flows again", || received() > before + 200_000);
         wait_until("the second is regular", || host.endpoints() == [(host.ip(0), true), (host.ip(1), false)]);
-        let reason = host.status().unwrap()["interfaces"].to_string();
-        assert!(reason.contains("stands in for c0"), "{reason}");
+        let status = host.status().unwrap();
+        let stands_in = |one: &Value| one["reason"]["code"] == "handover" && one["reason"]["first"] == "c0";
+        assert!(status["interfaces"].as_array().unwrap().iter().any(stands_in), "{status}");
         stop.store(true, Ordering::Relaxed);
     });
     assert_eq!(daemon.stop(), Some(0));

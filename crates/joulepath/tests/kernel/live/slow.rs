@@ -39,8 +39,12 @@ impl Host {
         line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    fn reasons(&self) -> String {
-        self.status().unwrap()["interfaces"].to_string()
+    /// Whether the status has a reason or a note for which this is true.
+    fn says(&self, is: impl Fn(&Value) -> bool) -> bool {
+        let status = self.status().unwrap();
+        let interfaces = status["interfaces"].as_array().unwrap();
+        let said = |one: &Value| is(&one["reason"]) || one["notes"].as_array().unwrap().iter().any(&is);
+        interfaces.iter().any(said)
     }
 
     /// The server's packets to the first path are lost, which the client cannot see.
@@ -70,7 +74,9 @@ fn leaves_the_throttled_path(intent: &str, manager: &str) {
         assert!(took < LEFT_WITHIN, "{intent}: {took:?}");
         if intent != "aggregate" {
             // There the stream may avoid the slow path as it is.
-            wait_until("the trial was worth it", || host.reasons().contains("c0 has become slow"));
+            wait_until("the trial was worth it", || {
+                host.says(|reason| reason["code"] == "slow" && reason["path"] == "c0")
+            });
             assert_eq!((daemon.role("c0"), daemon.role("c1")), ("backup".into(), "regular".into()));
         }
     });
@@ -133,9 +139,7 @@ fn the_budget_of_handover_bounds_every_byte_of_a_silence() {
         host.throttle(1, "4mbit");
         let before = host.carried(1);
         host.silence();
-        wait_until("the budget is used up", || {
-            host.reasons().contains("the budget of `handover` is used up")
-        });
+        wait_until("the budget is used up", || host.says(|reason| reason["code"] == "budget-used"));
         wait_until("the second path is closed", || host.kinds().iter().all(|&(path, _)| path == 0));
         let used = host.carried(1) - before;
         assert!((BUDGET / 2..=BUDGET + LOOK).contains(&used), "{used}");
@@ -191,8 +195,8 @@ fn a_server_that_refuses_subflows_is_named_in_the_status() {
         let connection = host.connect(&listener, 0);
         let download = download(&connection);
         download.beside(MBPS, || {
-            let refused = "the server refuses a subflow here of 1 connection";
-            wait_until("the status says so", || host.reasons().contains(refused));
+            let refused = |note: &Value| note["code"] == "refused" && note["connections"] == 1;
+            wait_until("the status says so", || host.says(refused));
         });
         assert_eq!(daemon.stop(), Some(0));
     }

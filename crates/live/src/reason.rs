@@ -1,0 +1,477 @@
+//! Why an interface is used as it is.
+//!
+//! In JSON a reason is an object: `code`, `text` (the sentence) and the reason's own numbers.
+
+use std::fmt::{Display, Formatter, Result as Written};
+use std::net::IpAddr;
+
+use joulepath_control::advise::significant;
+use joulepath_model::units::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+/// Why an interface is used, is a backup, or is not used.
+///
+/// `because` has what speaks against an interface. It is empty if only the order of cost does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", tag = "code", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names of the fields have their units")]
+pub enum Reason {
+    /// The daemon changes nothing until it resumes.
+    Paused,
+    /// The machine's intent is `off`.
+    MachineOff,
+    /// The interface's own intent is `off`.
+    InterfaceOff,
+    /// A virtual interface that the configuration does not name; `kind` as the kernel calls it.
+    Virtual { kind: String },
+    /// The hard quota is reached.
+    HardQuota { used_bytes: u64, quota_bytes: u64 },
+    /// The interface is down, or has no carrier.
+    Down,
+    /// No address fits an endpoint.
+    NoAddress,
+    /// No default route leads through it.
+    NoRoute,
+
+    /// The only path that can be used.
+    OnlyPath,
+    /// No other path is as good.
+    FirstPath { others: Vec<Other> },
+    /// The first of several in the order of cost.
+    Cheapest { paths: usize },
+    /// `aggregate`: so many paths carry data.
+    Aggregate { used: usize, paths: usize },
+    /// `overflow`: so many paths carry data.
+    Overflow { used: usize, paths: usize, rate_bps: f64 },
+    /// The interface's own intent is `aggregate`.
+    InterfaceAggregate,
+    /// `frugal`: the least energy for a transfer, with the sentence of `joulepath advise`.
+    Frugal { transfer_bytes: u64, paths: Vec<String>, energy_j: f64, time_s: f64, advice: String },
+    /// `frugal`: another choice would save too little.
+    FrugalStays {
+        transfer_bytes: u64,
+        energy_j: f64,
+        other_paths: Vec<String>,
+        other_energy_j: f64,
+        least_saving_percent: f64,
+    },
+    /// `frugal`: these paths have no energy model.
+    EnergyUnknown { paths: Vec<String> },
+    /// `frugal`: all paths together need longer than `deadline`.
+    DeadlineImpossible { least_time_s: f64 },
+    /// `frugal`: all paths together are slower than `rate`.
+    RateImpossible { most_bps: f64 },
+
+    /// A backup with subflows.
+    OpenBackup { because: Vec<Reason> },
+    /// No subflow before one is needed.
+    NotNeeded { because: Vec<Reason> },
+    /// A backup until its subflows get answers again.
+    Recovering { because: Vec<Reason> },
+    /// A backup: nothing arrives over the path that is in use.
+    Silent { path: String, silent_s: f64 },
+
+    /// All paths together carry less than usual, and this one is left for some seconds to see if that helps.
+    Trial { path: String, rate_bps: f64 },
+    /// All paths together carry more without this one.
+    Slow { path: String, with_bps: f64, without_bps: f64 },
+    /// It replaces a path that was left.
+    StandsIn { because: Box<Reason> },
+    /// `handover`: it carries data in place of the first path, up to a budget.
+    Handover { first: String, used_bytes: u64, budget_bytes: u64, because: Box<Reason> },
+    /// `handover`: the budget is used up, so this path carries nothing.
+    BudgetUsed { used_bytes: u64, budget_bytes: u64 },
+    /// `handover`: the budget is used up, so no path may replace this one.
+    NoStandIn { used_bytes: u64, budget_bytes: u64, because: Vec<Reason> },
+
+    /// Its subflows get no answer.
+    NoAnswer,
+    /// The soft quota is reached.
+    SoftQuota { used_bytes: u64, quota_bytes: u64 },
+    /// The battery is too weak for this interface.
+    BatteryLow { battery_percent: f64, below_percent: f64 },
+    /// Its bytes are paid for.
+    Metered,
+
+    /// Another role is wanted, but the last change is too recent.
+    Waits,
+    /// So many connections have lost their subflow.
+    Lost { connections: usize },
+    /// So many connections have no other path that works.
+    StillNeeded { connections: usize },
+    /// The subflows of so many connections do not open, without an answer.
+    Unanswered { connections: usize },
+    /// The server refuses the subflows of so many connections.
+    Refused { connections: usize },
+    /// These addresses get no endpoint.
+    NoPlace { addresses: Vec<IpAddr>, most: usize },
+
+    /// What another version has said.
+    Other { said: String },
+}
+
+/// What speaks against another path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Other {
+    /// Its name.
+    pub path: String,
+    /// Empty if only the order of cost does.
+    pub because: Vec<Reason>,
+}
+
+impl Reason {
+    /// The sentence, and what is to be known besides.
+    pub fn with(&self, notes: &[Reason]) -> String {
+        let notes = notes.iter().map(|note| format!("; {note}"));
+        format!("{self}{}", notes.collect::<String>())
+    }
+
+    /// Whether it is only known as text: another version has written it.
+    pub fn is_text_only(&self) -> bool {
+        matches!(self, Reason::Other { .. })
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, to: &mut Formatter<'_>) -> Written {
+        match self {
+            Reason::Paused => to.write_str("the daemon is paused"),
+            Reason::MachineOff => to.write_str("the machine's intent is `off`, so nothing is changed"),
+            Reason::InterfaceOff => to.write_str("its intent is `off`"),
+            Reason::Virtual { kind } => {
+                write!(to, "it is virtual (`{kind}`), and the configuration does not name it")
+            }
+            Reason::HardQuota { used_bytes, quota_bytes } => {
+                write!(to, "its hard quota is used up: {}", of_gb(*used_bytes, *quota_bytes))
+            }
+            Reason::Down => to.write_str("it is down, or has no carrier"),
+            Reason::NoAddress => to.write_str("it has no usable address"),
+            Reason::NoRoute => to.write_str("it has no default route"),
+
+            Reason::OnlyPath => to.write_str("the only path that can be used"),
+            Reason::FirstPath { others } => {
+                let others = others.iter().map(|one| match one.because.is_empty() {
+                    true => format!("{} costs more", one.path),
+                    false => format!("{}: {}", one.path, list(&one.because)),
+                });
+                write!(to, "the first path ({})", others.collect::<Vec<_>>().join(", "))
+            }
+            Reason::Cheapest { paths } => write!(to, "the first of {paths} paths in the order of cost"),
+            Reason::Aggregate { used, paths } if used == paths => write!(to, "all {paths} paths are used"),
+            Reason::Aggregate { used, paths } => write!(to, "{used} of {paths} paths are used"),
+            Reason::Overflow { used, paths, rate_bps } => {
+                write!(to, "{used} of {paths} paths, the cheapest first, for {:.1} Mbit/s", rate_bps / 1e6)
+            }
+            Reason::InterfaceAggregate => to.write_str("its intent is `aggregate`"),
+            Reason::Frugal { transfer_bytes, advice, .. } => {
+                write!(to, "for {}: {advice}", Bytes(*transfer_bytes))
+            }
+            Reason::FrugalStays {
+                transfer_bytes,
+                energy_j,
+                other_paths,
+                other_energy_j,
+                least_saving_percent,
+            } => write!(
+                to,
+                "unchanged: {} J for {}; {} would cost {} J, which saves less than {:.0} %",
+                significant(*energy_j),
+                Bytes(*transfer_bytes),
+                other_paths.join(" and "),
+                significant(*other_energy_j),
+                least_saving_percent
+            ),
+            Reason::EnergyUnknown { paths } => write!(
+                to,
+                "the first in the order of cost: no energy model (`energy`) for {}",
+                paths.join(", ")
+            ),
+            Reason::DeadlineImpossible { least_time_s } => {
+                write!(to, "all paths together need {} s, longer than `deadline`", significant(*least_time_s))
+            }
+            Reason::RateImpossible { most_bps } => {
+                write!(to, "all paths together carry {:.1} Mbit/s, less than `rate`", most_bps / 1e6)
+            }
+
+            Reason::OpenBackup { because } => write!(to, "an open backup: {}", or_later(because)),
+            Reason::NotNeeded { because } => {
+                write!(to, "no subflow until one is needed: {}", or_later(because))
+            }
+            Reason::Recovering { because } => write!(to, "a backup until it recovers: {}", list(because)),
+            Reason::Silent { path, silent_s } => {
+                write!(to, "opened as a backup: nothing has arrived over {path} for {silent_s:.0} s")
+            }
+
+            Reason::Trial { path, rate_bps } => write!(
+                to,
+                "a trial without {path}, which may have become slow: all paths together carry {:.2} Mbit/s, \
+                 less than usual",
+                rate_bps / 1e6
+            ),
+            Reason::Slow { path, with_bps, without_bps } => write!(
+                to,
+                "{path} has become slow: all paths together carry {:.2} Mbit/s with it and {:.2} Mbit/s \
+                 without it",
+                with_bps / 1e6,
+                without_bps / 1e6
+            ),
+            Reason::StandsIn { because } => write!(to, "stands in: {because}"),
+            Reason::Handover { first, used_bytes, budget_bytes, because } => write!(
+                to,
+                "stands in for {first} ({} of `handover_budget`): {because}",
+                of_budget(*used_bytes, *budget_bytes)
+            ),
+            Reason::BudgetUsed { used_bytes, budget_bytes } => {
+                write!(to, "`handover_budget` is used up: {}", of_budget(*used_bytes, *budget_bytes))
+            }
+            Reason::NoStandIn { used_bytes, budget_bytes, because } => {
+                let budget = of_budget(*used_bytes, *budget_bytes);
+                match because.is_empty() {
+                    true => write!(to, "the first in the order of cost")?,
+                    false => write!(to, "it stays in use in spite of trouble ({})", list(because))?,
+                }
+                write!(to, "; no other path carries data, because `handover_budget` is used up: {budget}")
+            }
+
+            Reason::NoAnswer => to.write_str("its subflows get no answer"),
+            Reason::SoftQuota { used_bytes, quota_bytes } => {
+                write!(to, "its soft quota is used up: {}", of_gb(*used_bytes, *quota_bytes))
+            }
+            Reason::BatteryLow { battery_percent, below_percent } => {
+                write!(to, "the battery is at {battery_percent:.0} %, below {below_percent} %")
+            }
+            Reason::Metered => to.write_str("it is metered"),
+
+            Reason::Waits => to.write_str("it changes as soon as the last change is old enough"),
+            Reason::Lost { connections } => write!(
+                to,
+                "{} lost a subflow here, which is opened again at growing intervals while none works here",
+                counted(*connections)
+            ),
+            Reason::StillNeeded { connections } => {
+                write!(to, "{} no other path that works", counted(*connections))
+            }
+            Reason::Unanswered { connections } => write!(
+                to,
+                "{} no subflow here: the network drops it, or the server does not answer",
+                counted(*connections)
+            ),
+            Reason::Refused { connections } => write!(
+                to,
+                "{} no subflow here, because the server refuses it: its limit of subflows may be too low \
+                 (`ip mptcp limits` there)",
+                counted(*connections)
+            ),
+            Reason::NoPlace { addresses, most } => {
+                let addresses: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
+                let addresses = addresses.join(", ");
+                write!(to, "no endpoint for {addresses}: the kernel takes no more than {most}")
+            }
+
+            Reason::Other { said } => to.write_str(said),
+        }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told<'a> {
+            #[serde(flatten, serialize_with = "Reason::serialize")]
+            reason: &'a Reason,
+            text: String,
+        }
+        Serialize::serialize(&Told { reason: self, text: self.to_string() }, to)
+    }
+}
+
+/// A bare text, and an object whose code is unknown here, become [`Reason::Other`].
+impl<'a> Deserialize<'a> for Reason {
+    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        let said = match &value {
+            Value::String(text) => Some(text.clone()),
+            other => other["text"].as_str().map(str::to_owned),
+        };
+        match Reason::deserialize(value) {
+            Ok(reason) => Ok(reason),
+            Err(error) => {
+                said.map(|said| Reason::Other { said }).ok_or_else(|| serde::de::Error::custom(error))
+            }
+        }
+    }
+}
+
+/// `8.10 of 8.00 GB`.
+fn of_gb(used_bytes: u64, bound_bytes: u64) -> String {
+    let gb = |bytes: u64| significant(bytes as f64 / 1e9);
+    format!("{} of {} GB", gb(used_bytes), gb(bound_bytes))
+}
+
+fn of_budget(used_bytes: u64, budget_bytes: u64) -> String {
+    format!("{} of {}", Bytes(used_bytes), Bytes(budget_bytes))
+}
+
+fn list(reasons: &[Reason]) -> String {
+    reasons.iter().map(Reason::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn or_later(because: &[Reason]) -> String {
+    if because.is_empty() { "other paths come first".to_owned() } else { list(because) }
+}
+
+/// `1 connection has`, `2 connections have`.
+fn counted(connections: usize) -> String {
+    if connections == 1 { "1 connection has".into() } else { format!("{connections} connections have") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/live-reasons.md");
+    const MARKS: [&str; 2] = ["<!-- reasons: begin -->\n", "<!-- reasons: end -->"];
+    /// If it is set, the page gets the table.
+    const WRITE: &str = "JOULEPATH_WRITE_DOCS";
+
+    /// One of each kind, in the order of the enum.
+    fn examples() -> Vec<Reason> {
+        let slow = Reason::Slow { path: "wlan0".into(), with_bps: 120e3, without_bps: 4.2e6 };
+        let names = || vec!["wwan0".to_owned()];
+        let others = vec![Other { path: "wwan0".into(), because: vec![Reason::Metered] }];
+        vec![
+            Reason::Paused,
+            Reason::MachineOff,
+            Reason::InterfaceOff,
+            Reason::Virtual { kind: "wireguard".into() },
+            Reason::HardQuota { used_bytes: 10_100_000_000, quota_bytes: 10_000_000_000 },
+            Reason::Down,
+            Reason::NoAddress,
+            Reason::NoRoute,
+            Reason::OnlyPath,
+            Reason::FirstPath { others },
+            Reason::Cheapest { paths: 2 },
+            Reason::Aggregate { used: 2, paths: 2 },
+            Reason::Overflow { used: 1, paths: 2, rate_bps: 3.1e6 },
+            Reason::InterfaceAggregate,
+            Reason::Frugal {
+                transfer_bytes: 10_000_000,
+                paths: vec!["wlan0".into()],
+                energy_j: 7.11,
+                time_s: 4.05,
+                advice: "Use wlan0 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J.".into(),
+            },
+            Reason::FrugalStays {
+                transfer_bytes: 10_000_000,
+                energy_j: 7.11,
+                other_paths: names(),
+                other_energy_j: 6.82,
+                least_saving_percent: 10.0,
+            },
+            Reason::EnergyUnknown { paths: names() },
+            Reason::DeadlineImpossible { least_time_s: 4.05 },
+            Reason::RateImpossible { most_bps: 40e6 },
+            Reason::OpenBackup { because: vec![] },
+            Reason::NotNeeded { because: vec![Reason::Metered] },
+            Reason::Recovering { because: vec![Reason::NoAnswer] },
+            Reason::Silent { path: "wlan0".into(), silent_s: 3.0 },
+            Reason::Trial { path: "wlan0".into(), rate_bps: 2e6 },
+            slow.clone(),
+            Reason::StandsIn { because: Box::new(slow) },
+            Reason::Handover {
+                first: "wlan0".into(),
+                used_bytes: 300_000,
+                budget_bytes: 1_000_000,
+                because: Box::new(Reason::OnlyPath),
+            },
+            Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 },
+            Reason::NoStandIn {
+                used_bytes: 1_000_000,
+                budget_bytes: 1_000_000,
+                because: vec![Reason::NoAnswer],
+            },
+            Reason::NoAnswer,
+            Reason::SoftQuota { used_bytes: 8_100_000_000, quota_bytes: 8_000_000_000 },
+            Reason::BatteryLow { battery_percent: 18.0, below_percent: 20.0 },
+            Reason::Metered,
+            Reason::Waits,
+            Reason::Lost { connections: 3 },
+            Reason::StillNeeded { connections: 1 },
+            Reason::Unanswered { connections: 2 },
+            Reason::Refused { connections: 2 },
+            Reason::NoPlace { addresses: vec![[192, 0, 2, 7].into()], most: 8 },
+            Reason::Other { said: "it is the first".into() },
+        ]
+    }
+
+    fn json(reason: &Reason) -> Value {
+        serde_json::to_value(reason).unwrap()
+    }
+
+    fn code(reason: &Reason) -> String {
+        json(reason)["code"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn there_is_an_example_of_every_kind() {
+        let codes: BTreeSet<String> = examples().iter().map(code).collect();
+        let error = Reason::deserialize(serde_json::json!({ "code": "?" })).unwrap_err().to_string();
+        let known: BTreeSet<String> = error.split('`').skip(3).step_by(2).map(str::to_owned).collect();
+        assert_eq!(codes, known, "{error}");
+        assert_eq!(codes.len(), examples().len());
+    }
+
+    #[test]
+    fn a_reason_comes_back_from_json_and_has_its_sentence_there() {
+        for reason in examples() {
+            let json = json(&reason);
+            assert_eq!(json["text"], reason.to_string());
+            assert_eq!(serde_json::from_value::<Reason>(json).unwrap(), reason);
+        }
+    }
+
+    #[test]
+    fn what_another_version_has_said_is_kept_as_text() {
+        let other = |said: &str| Reason::Other { said: said.into() };
+        let read = |text: &str| serde_json::from_str::<Reason>(text);
+        assert_eq!(read("\"it is the first\"").unwrap(), other("it is the first"));
+        assert_eq!(read(r#"{"code": "of-next-year", "text": "new"}"#).unwrap(), other("new"));
+        assert!(read("{}").is_err() && read("7").is_err());
+    }
+
+    #[test]
+    fn notes_follow_the_sentence() {
+        let notes = [Reason::Waits, Reason::StillNeeded { connections: 1 }];
+        let said = Reason::Metered.with(&notes);
+        let parts: Vec<String> = [Reason::Metered].iter().chain(&notes).map(Reason::to_string).collect();
+        assert_eq!(said, parts.join("; "));
+    }
+
+    /// The reference's table: code, the example's sentence, and the keys that it has besides.
+    fn table() -> String {
+        let mut table = "| `code` | `text`, for example | other keys |\n|---|---|---|\n".to_owned();
+        for reason in examples() {
+            let json = json(&reason);
+            let keys =
+                json.as_object().unwrap().keys().filter(|key| !["code", "text"].contains(&key.as_str()));
+            let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
+            table += &format!("| `{}` | {reason} | {} |\n", code(&reason), keys.join(", "));
+        }
+        table.replace("|  |\n", "| |\n")
+    }
+
+    #[test]
+    fn the_reference_has_the_table_of_reasons() {
+        let page = std::fs::read_to_string(PAGE).unwrap();
+        let begin = page.find(MARKS[0]).unwrap() + MARKS[0].len();
+        let end = begin + page[begin..].find(MARKS[1]).unwrap();
+        if std::env::var_os(WRITE).is_some() {
+            std::fs::write(PAGE, format!("{}{}{}", &page[..begin], table(), &page[end..])).unwrap();
+            return;
+        }
+        assert_eq!(&page[begin..end], table(), "{WRITE}=1 cargo test -p joulepath-live reasons writes it");
+    }
+}
