@@ -108,12 +108,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT)
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
+    (options.folder / "daemon").mkdir(parents=True, exist_ok=True)
     for k in range(options.count):
         draw = random.Random(f"{options.seed}/{k}")
         name, intent = f"drawn-{k + 1:02}", INTENTS[k % len(INTENTS)]
         (options.folder / f"{name}.toml").write_text(scenario(draw, f"Drawn at random, {k + 1}: {intent}"))
-        (options.folder / f"{name}.live").write_text(config(draw, intent))
+        (options.folder / "daemon" / f"{name}.toml").write_text(config(draw, intent))
 
 
 if __name__ == "__main__":

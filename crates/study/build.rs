@@ -13,16 +13,31 @@ fn main() {
     for folder in [&scenarios, &papers] {
         println!("cargo:rerun-if-changed={}", folder.display());
     }
-    fs::write(out.join("papers.rs"), shipped(&papers, "toml")).expect("OUT_DIR can be written");
-    fs::write(out.join("shipped.rs"), shipped(&scenarios, "toml")).expect("OUT_DIR can be written");
-    fs::write(out.join("live.rs"), shipped(&scenarios, "live")).expect("OUT_DIR can be written");
-    fs::write(out.join("traces.rs"), shipped(&scenarios, "trace")).expect("OUT_DIR can be written");
+    fs::write(out.join("papers.rs"), shipped(&papers, is_scenario)).expect("OUT_DIR can be written");
+    fs::write(out.join("shipped.rs"), shipped(&scenarios, is_scenario)).expect("OUT_DIR can be written");
+    fs::write(out.join("daemon.rs"), shipped(&scenarios, is_daemon)).expect("OUT_DIR can be written");
+    fs::write(out.join("traces.rs"), shipped(&scenarios, |file| has_extension(file, "trace")))
+        .expect("OUT_DIR can be written");
 }
 
-/// The table of shipped files with this extension as Rust: name and text, sorted by name.
-fn shipped(root: &Path, extension: &str) -> String {
+fn has_extension(file: &Path, extension: &str) -> bool {
+    file.extension().is_some_and(|found| found == extension)
+}
+
+/// A configuration of the daemon, in the folder `daemon` beside its scenario.
+fn is_daemon(file: &Path) -> bool {
+    has_extension(file, "toml") && file.parent().is_some_and(|folder| folder.ends_with("daemon"))
+}
+
+fn is_scenario(file: &Path) -> bool {
+    has_extension(file, "toml") && !is_daemon(file)
+}
+
+/// The table of these shipped files as Rust: name and text, sorted by name.
+fn shipped(root: &Path, is_wanted: fn(&Path) -> bool) -> String {
     let mut files = Vec::new();
-    collect(root, extension, &mut files);
+    collect(root, &mut files);
+    files.retain(|file| is_wanted(file));
     files.sort();
     let mut table = String::from("&[\n");
     for file in files {
@@ -34,14 +49,14 @@ fn shipped(root: &Path, extension: &str) -> String {
 }
 
 /// The files below `folder`. Those of the benchmarks are of no use outside the repository.
-fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
     for entry in entries {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() && !path.ends_with("bench") {
-            collect(&path, extension, files);
-        } else if path.extension().is_some_and(|found| found == extension) {
+            collect(&path, files);
+        } else if path.is_file() {
             files.push(path);
         }
     }

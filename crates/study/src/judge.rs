@@ -2,9 +2,9 @@
 //! what else could have been chosen.
 //!
 //! ```text
-//!   scenario ──► emulated radios, kernel ──┬── policies of the scenario: all paths, one path, selectors
-//!   NAME.live ─► configuration ──► daemon ─┤
-//!                 endpoints that stay ─────┘
+//!   NAME.toml ────────► emulated radios, kernel ──┬── policies of the scenario: all paths, one, selectors
+//!   daemon/NAME.toml ─► configuration ──► daemon ─┤
+//!                        endpoints that stay ─────┘
 //! ```
 
 mod engine;
@@ -37,6 +37,8 @@ use crate::stored::StoredRuns;
 
 /// Folder of the shipped scenarios that are made for this.
 const FOLDER: &str = "live/";
+/// Folder beside scenarios with the daemon's configuration for each of them.
+const DAEMON: &str = "daemon";
 /// All paths from the beginning, under the kernel's own congestion control and scheduler.
 const PLAIN: &str = "linux";
 /// The endpoints that NetworkManager and mptcpd set unless told otherwise: one `subflow` for each address.
@@ -45,8 +47,8 @@ const SUBFLOWS: &str = "all endpoints, kernel's limits";
 /// What is judged, and how.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Scenario files, each with a configuration of that name with the extension `live` beside it, or names
-    /// of shipped ones; without any, all shipped ones.
+    /// Scenario files, each with a configuration of that name in the folder `daemon` beside it, or names of
+    /// shipped ones; without any, all shipped ones.
     pub scenarios: Vec<String>,
     /// Seeds of each contender.
     pub seeds: u32,
@@ -161,16 +163,25 @@ impl Planned {
     }
 }
 
+/// Where the daemon's configuration for a scenario is: `daemon/home.toml` for `home.toml`.
+fn beside(scenario: &Path) -> PathBuf {
+    let name = scenario.file_name().unwrap_or_default();
+    scenario.with_file_name(DAEMON).join(name).with_extension("toml")
+}
+
 /// The configuration beside a scenario, with what the scenario knows better: what traffic costs.
 fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveConfig> {
-    let name = Path::new(argument).with_extension("live");
+    let name = beside(Path::new(argument));
     let missing = || {
         Error::usage(format!("there is no configuration `{}` for the daemon", name.display()))
-            .with_help("write one beside the scenario: docs/live-toml.md explains its keys")
+            .with_help("write this file: docs/live-toml.md explains its keys")
     };
     let shipped = |text: &str| Text { text: text.to_owned(), may_be_quoted: true };
     let text = match source.is_shipped() {
-        true => shipped(shipped::live(source.name()).ok_or_else(missing)?),
+        true => {
+            let found = beside(Path::new(source.name())).with_extension("");
+            shipped(found.to_str().and_then(shipped::daemon).ok_or_else(missing)?)
+        }
         false => Text::read(&name, "configuration", By::File)?.ok_or_else(missing)?,
     };
     let mut config = read_live(&text.text).map_err(|errors| {

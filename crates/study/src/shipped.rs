@@ -8,9 +8,9 @@ pub static SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/ship
 /// Recorded links beside them: name without extension, and text.
 static TRACES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/traces.rs"));
 
-/// Configurations of the daemon beside them: name without extension, and text.
+/// Configurations of the daemon in the folders `daemon` beside them: name without extension, and text.
 #[cfg(feature = "kernel")]
-static LIVE: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/live.rs"));
+static DAEMON: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/daemon.rs"));
 
 /// The text of a trace as a shipped scenario names it, beside itself.
 pub(crate) fn trace(scenario: &str, name: &str) -> Option<&'static str> {
@@ -19,10 +19,10 @@ pub(crate) fn trace(scenario: &str, name: &str) -> Option<&'static str> {
     TRACES.iter().find(|(known, _)| *known == wanted).map(|(_, text)| *text)
 }
 
-/// The daemon's configuration for the shipped scenario of this name, as in [`SCENARIOS`].
+/// The daemon's configuration of this name: `live/daemon/file`.
 #[cfg(feature = "kernel")]
-pub(crate) fn live(scenario: &str) -> Option<&'static str> {
-    LIVE.iter().find(|(known, _)| *known == scenario).map(|(_, text)| *text)
+pub(crate) fn daemon(name: &str) -> Option<&'static str> {
+    DAEMON.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// Name and text of a shipped scenario: `quick`, `papers/000-table1`, `scenarios/papers/000-table1.toml`.

@@ -97,7 +97,7 @@ pub(crate) enum LiveCommand {
 /// Options of `live judge`.
 #[derive(Debug, Args)]
 pub(crate) struct JudgeOptions {
-    /// Scenario files, each with the daemon's configuration beside it (`home.toml`, `home.live`), or names of
+    /// Scenario files, each with the daemon's configuration (`home.toml`, `daemon/home.toml`), or names of
     /// shipped scenarios; all of `live/` if absent.
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenarios: Vec<String>,

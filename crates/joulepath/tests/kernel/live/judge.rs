@@ -35,13 +35,15 @@ fn the_daemon_runs_on_emulated_radios_beside_what_else_could_be_chosen() {
     fs::write(at("small.toml"), SCENARIO).unwrap();
     let missing = joulepath_in(folder.path(), &["live", "judge", "small.toml"]);
     assert_eq!(missing.code, Some(2));
-    assert!(missing.stderr.contains("no configuration `small.live`"), "{}", missing.stderr);
-    fs::write(at("small.live"), "intent = \"frugal\"\n[[interface]]\nname = \"wifi\"\ncost = 1\n").unwrap();
+    assert!(missing.stderr.contains("no configuration `daemon/small.toml`"), "{}", missing.stderr);
+    fs::create_dir(at("daemon")).unwrap();
+    fs::write(at("daemon/small.toml"), "intent = \"frugal\"\n[[interface]]\nname = \"wifi\"\ncost = 1\n")
+        .unwrap();
     let missing = joulepath_in(folder.path(), &["live", "judge", "small.toml"]);
     assert!(missing.stderr.contains("has no [[interface]] `lte`"), "{}", missing.stderr);
     let both =
         "intent = \"frugal\"\n[[interface]]\nname = \"wifi\"\ncost = 1\n[[interface]]\nname = \"lte\"\n";
-    fs::write(at("small.live"), both).unwrap();
+    fs::write(at("daemon/small.toml"), both).unwrap();
     fs::write(at("page.md"), "before\n<!-- live: begin -->\n<!-- live: end -->\nafter\n").unwrap();
     let options =
         ["--json", "judged.json", "--markdown", "page.md", "--runs", "runs.jsonl", "--logs", "said"];
