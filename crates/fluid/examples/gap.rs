@@ -6,6 +6,7 @@
 //! three seeds of the packet engine.
 
 use joulepath_control::Setup;
+use joulepath_model::quantile::linear_unsorted;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
@@ -70,13 +71,6 @@ fn seen(results: &[RunResult]) -> Seen {
     }
 }
 
-fn quantile(values: &mut [f64], part: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = part * (values.len() - 1) as f64;
-    let (low, high) = (values[at.floor() as usize], values[at.ceil() as usize]);
-    low + (high - low) * at.fract()
-}
-
 fn main() {
     let scenarios: Vec<Scenario> = (0..SCENARIOS).map(scenario).collect();
     println!("| controller | share, median | 90 % | goodput, median | 90 % | bias | power, median | 90 % |");
@@ -96,13 +90,13 @@ fn main() {
         }
         println!(
             "| {name} | {:.1} | {:.1} | {:.1} % | {:.1} % | {:+.1} % | {:.1} % | {:.1} % |",
-            quantile(&mut shares, 0.5),
-            quantile(&mut shares, 0.9),
-            quantile(&mut rates, 0.5),
-            quantile(&mut rates, 0.9),
-            quantile(&mut signed, 0.5),
-            quantile(&mut powers, 0.5),
-            quantile(&mut powers, 0.9),
+            linear_unsorted(&mut shares, 0.5),
+            linear_unsorted(&mut shares, 0.9),
+            linear_unsorted(&mut rates, 0.5),
+            linear_unsorted(&mut rates, 0.9),
+            linear_unsorted(&mut signed, 0.5),
+            linear_unsorted(&mut powers, 0.5),
+            linear_unsorted(&mut powers, 0.9),
         );
     }
 }

@@ -5,6 +5,8 @@ mod punctuality;
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantile::nearest;
+
 pub use over_time::{Band, OverTime};
 pub use punctuality::{DEADLINES_S, Delivery, Punctuality};
 
@@ -209,13 +211,12 @@ impl DelayStats {
             return None;
         }
         delays_s.sort_by(f64::total_cmp);
-        let quantile = |q: f64| delays_s[((delays_s.len() - 1) as f64 * q).round() as usize];
         Some(DelayStats {
             count: delays_s.len() as u64,
             mean_s: delays_s.iter().sum::<f64>() / delays_s.len() as f64,
-            p50_s: quantile(0.5),
-            p95_s: quantile(0.95),
-            p99_s: quantile(0.99),
+            p50_s: nearest(&delays_s, 0.5),
+            p95_s: nearest(&delays_s, 0.95),
+            p99_s: nearest(&delays_s, 0.99),
         })
     }
 }

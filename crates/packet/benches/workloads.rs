@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cpu_time::ProcessTime;
 use joulepath_control::Setup;
+use joulepath_model::quantile::median;
 use joulepath_model::scenario::{Scenario, load};
 use joulepath_packet::{RunOptions, run};
 
@@ -45,11 +46,6 @@ fn measure(scenario: &Scenario, setup: &Setup, repeat: usize) -> (u64, Vec<f64>)
     (hops, seconds)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let value = |flag: &str| arguments.iter().position(|a| a == flag).and_then(|i| arguments.get(i + 1));
@@ -58,7 +54,7 @@ fn main() {
         let scenario = scenario(file);
         let (hops, seconds) = measure(&scenario, &setup(controller, &scenario), repeat);
         let best = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-        let typical = median(seconds);
+        let typical = median(seconds).expect("there is at least one repetition");
         let rate = hops as f64 / typical / 1e6;
         println!(
             "{workload}: {hops} packet-hops, {typical:.4} s median of {repeat}: {rate:.1} M packet-hops/s \

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use joulepath_control::Setup;
 use joulepath_control::limit::limits;
+use joulepath_model::quantile::nearest;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
@@ -143,13 +144,6 @@ fn reached(scenario: &Scenario, policy: &str) -> Result<Reached, String> {
     Ok(if a.of_tcp >= b.of_tcp { a } else { b })
 }
 
-/// Value below which a part of the sorted values lies.
-fn quantile(values: &[f64], part: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[((sorted.len() - 1) as f64 * part).round() as usize]
-}
-
 fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Result<(), String> {
     let texts: Option<Vec<String>> = (0..count as u64).map(|i| draw(family, first + i)).collect();
     let texts = texts.ok_or("FAMILY is file, bulk or messages, perhaps after warm- or link-")?;
@@ -193,16 +187,18 @@ fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Resul
             rows.iter().map(|(_, row)| value(&row[k])).collect()
         };
         let (tcp, link) = (of(&|one| one.of_tcp), of(&|one| one.of_link));
-        let three = |values: &[f64]| {
-            let parts = [0.5, 0.1, 0.0].map(|part| format!("{:5.1}", quantile(values, part)));
+        let three = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            let parts = [0.5, 0.1, 0.0].map(|part| format!("{:5.1}", nearest(&values, part)));
             parts.join(" ")
         };
         let ratio = |(_, row): &(usize, Vec<Reached>)| Some(row[k].p95_s? / row[reference?].p95_s?);
         let delays: Option<Vec<f64>> = rows.iter().map(ratio).collect();
-        let delays = delays.map_or(String::new(), |delays| {
-            format!("{:5.2} {:5.2}", quantile(&delays, 0.5), quantile(&delays, 0.9))
+        let delays = delays.map_or(String::new(), |mut delays| {
+            delays.sort_by(f64::total_cmp);
+            format!("{:5.2} {:5.2}", nearest(&delays, 0.5), nearest(&delays, 0.9))
         });
-        println!("{policy:36} {}   {}   {delays}", three(&tcp), three(&link));
+        println!("{policy:36} {}   {}   {delays}", three(tcp), three(link));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use joulepath_model::quantile::linear_unsorted;
 use joulepath_model::result::Estimate;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -114,24 +115,8 @@ pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimat
 /// The 95 % interval of what the resamples yielded, of which there is at least one.
 pub(crate) fn percentile_interval(mean: f64, mut statistics: Vec<f64>) -> Estimate {
     let tail = (1.0 - CONFIDENCE) / 2.0;
-    let hi = quantile_of(&mut statistics, 1.0 - tail);
-    Estimate { mean, lo: quantile_of(&mut statistics, tail), hi }
-}
-
-/// [`quantile`] of a sample in any order, which it changes: only the two values around it are looked for.
-fn quantile_of(sample: &mut [f64], p: f64) -> f64 {
-    let (below, part) = place(p, sample.len());
-    let (_, &mut value, greater) = sample.select_nth_unstable_by(below, f64::total_cmp);
-    let next = greater.iter().copied().min_by(f64::total_cmp).unwrap_or(value);
-    value + (next - value) * part
-}
-
-/// Where quantile `p` of `n` sorted values lies: after which of them, and by which part of the way to the
-/// next.
-fn place(p: f64, n: usize) -> (usize, f64) {
-    let position = p * (n - 1) as f64;
-    let below = position as usize;
-    (below, position - below as f64)
+    let hi = linear_unsorted(&mut statistics, 1.0 - tail);
+    Estimate { mean, lo: linear_unsorted(&mut statistics, tail), hi }
 }
 
 /// The generator of every estimate, at its start.
@@ -144,34 +129,9 @@ pub(crate) fn below(generator: &mut Pcg32, n: usize) -> usize {
     ((u64::from(generator.next_u32()) * n as u64) >> u32::BITS) as usize
 }
 
-/// Median; none without values.
-pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    values.sort_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0)
-}
-
-/// Quantile of a sorted, non-empty sample, linear between order statistics (type 7 of Hyndman and Fan, 1996).
-pub(crate) fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let (below, part) = place(p, sorted.len());
-    let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (sorted[above] - sorted[below]) * part
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_quantile_lies_between_its_neighbours() {
-        // Position 0.25 * 4 = 1.0 is the second value; 0.625 * 4 = 2.5 is halfway between the third and the
-        // fourth.
-        let sorted = [0.0, 10.0, 20.0, 40.0, 80.0];
-        assert_eq!(quantile(&sorted, 0.25), 10.0);
-        assert_eq!(quantile(&sorted, 0.625), 30.0);
-        assert_eq!(quantile(&sorted, 1.0), 80.0);
-    }
 
     /// The remembered indices are those of the plain loop, whatever was estimated before.
     #[test]
@@ -188,18 +148,6 @@ mod tests {
             };
             assert_eq!(ratio_estimate(&pairs), resample(pairs.len(), ratio));
         }
-    }
-
-    #[test]
-    fn a_quantile_of_an_unsorted_sample_is_that_of_the_sorted_one() {
-        let mut sample: Vec<f64> = (0..2000).map(|i| f64::from(i * 7919 % 2003).sqrt()).collect();
-        sample[5] = f64::NAN;
-        let mut sorted = sample.clone();
-        sorted.sort_by(f64::total_cmp);
-        for p in [0.0, 0.025, 0.5, 0.975] {
-            assert_eq!(quantile_of(&mut sample, p), quantile(&sorted, p), "{p}");
-        }
-        assert_eq!(quantile_of(&mut [4.0], 1.0), 4.0);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 mod table;
 
+use joulepath_model::quantile::median;
 use joulepath_model::result::RunResult;
 use joulepath_model::units::Nanos;
 use serde::Serialize;
 
 pub use table::{markdown, table};
 
-use crate::bootstrap::median;
 use crate::summary::differ_in_nothing;
 
 /// Part of what links and application let through that both engines have to carry in a cell that is `full`.

@@ -42,7 +42,7 @@ mod summary;
 pub mod table;
 mod text;
 
-pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, median, ratio_estimate, resample};
+pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate, resample};
 pub use compared::{table, table_with};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceWay, advice_html};
 pub use html::html;

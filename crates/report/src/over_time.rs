@@ -8,9 +8,9 @@
 //!
 //! The bins are all the smoothing that there is: their length is told with the result.
 
+use joulepath_model::quantile::linear;
 use joulepath_model::result::{Band, OverTime, Series};
 
-use crate::bootstrap::quantile;
 use crate::scale::round_step;
 
 /// A chart of half a screen's width shows no more.
@@ -113,7 +113,7 @@ impl Bins<'_> {
             known.clear();
             known.extend(means.iter().filter_map(|run| run[bin]));
             known.sort_unstable_by(f64::total_cmp);
-            let at = |p: f64| (2 * known.len() >= self.runs.len()).then(|| quantile(&known, p));
+            let at = |p: f64| (2 * known.len() >= self.runs.len()).then(|| linear(&known, p));
             band.lo.push(at(self.band.0));
             band.median.push(at(0.5));
             band.hi.push(at(self.band.1));

@@ -1,5 +1,6 @@
 //! The result of a run.
 
+use joulepath_model::quantile::nearest;
 use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -227,8 +228,8 @@ impl Recorder {
             let delays = &mut self.delays_s;
             means.delay_s = Some(delays.iter().sum::<f64>() / delays.len() as f64);
             delays.sort_unstable_by(f64::total_cmp);
-            means.delay_median_s = Some(quantile(delays, 0.5));
-            means.delay_p95_s = Some(quantile(delays, 0.95));
+            means.delay_median_s = Some(nearest(delays, 0.5));
+            means.delay_p95_s = Some(nearest(delays, 0.95));
             means.j_per_mbit = Some(self.energy_j / delivered_mbit);
         }
         let mut series = self.series;
@@ -247,9 +248,4 @@ impl Recorder {
 pub(crate) fn slots(params: &Params) -> u64 {
     let Nanos(duration) = params.duration;
     duration / params.slot.0
-}
-
-/// The quantile `part` of sorted values; there is at least one.
-fn quantile(sorted: &[f64], part: f64) -> f64 {
-    sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }

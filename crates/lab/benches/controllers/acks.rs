@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use joulepath_kernel::cc::{Cost, Counting, Registered, Yardstick};
 use joulepath_lab::{Lab, LabSpec, Program};
+use joulepath_model::quantile::linear_unsorted;
 use joulepath_model::scenario;
 
 use crate::pair::Pair;
-use crate::table::quantile;
 
 /// Of the first turn: until slow start is over.
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -100,7 +100,8 @@ impl Counted {
     }
 
     fn quartile(&self) -> Option<f64> {
-        quantile(&self.pieces, 0.25)
+        let mut pieces = self.pieces.clone();
+        (!pieces.is_empty()).then(|| linear_unsorted(&mut pieces, 0.25))
     }
 }
 

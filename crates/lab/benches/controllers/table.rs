@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use joulepath_controllers::{Capability, Controller};
+use joulepath_model::quantile;
 
 use crate::Asked;
 use crate::acks::{Acks, PerAck};
@@ -13,13 +14,6 @@ const BEGIN: &str = "<!-- kernel: begin -->";
 const END: &str = "<!-- kernel: end -->";
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const NONE: &str = "–";
-
-/// The value below which a part of all values lies.
-pub(crate) fn quantile(values: &[f64], part: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(((values.len() as f64 * part) as usize).min(values.len().saturating_sub(1))).copied()
-}
 
 /// The median, with the interval of 95 % from the order of the values: it assumes nothing of their
 /// distribution.
@@ -105,7 +99,8 @@ pub(crate) fn lines(
             |bulk| {
                 let Bulk { against, with_ecn, per_cpu, rates, per_clock } = &bulk[index];
                 let against = format!("{against}{}", if *with_ecn { ", ECN" } else { "" });
-                let rate = quantile(rates, 0.5).map_or(NONE.into(), |rate| format!("{rate:.1}"));
+                let rate =
+                    quantile::median(rates.iter().copied()).map_or(NONE.into(), |rate| format!("{rate:.1}"));
                 vec![against, rate, median(per_cpu), median(per_clock)]
             },
         );

@@ -2,6 +2,7 @@
 
 use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::energy::meter::DeviceMeter;
+use joulepath_model::quantile::linear_unsorted;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::units::Nanos;
 use nalgebra::{DMatrix, DVector};
@@ -13,7 +14,7 @@ use super::refusal::{Refusal, Stop};
 use super::tail::{self, Bracket};
 use super::timeline::{Activity, SHORTEST_TAIL, Seen, Timeline, Timers, Window, between};
 use crate::meter::Unit;
-use crate::robust::{quantile, spread};
+use crate::robust::spread;
 use crate::survey::Survey;
 
 /// Coefficients: those of [`Activity::columns`], a busy processor, and the idle radio.
@@ -284,7 +285,7 @@ impl<'a> Combined<'a> {
 
 fn symmetric(value: f64, mut deviations: Vec<f64>) -> Estimate {
     deviations.iter_mut().for_each(|deviation| *deviation = deviation.abs());
-    Estimate::symmetric(value, quantile(&mut deviations, COVERAGE))
+    Estimate::symmetric(value, linear_unsorted(&mut deviations, COVERAGE))
 }
 
 impl Judge<'_> {

@@ -146,10 +146,10 @@ impl Fit {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::quantile::linear_unsorted;
     use joulepath_model::random::Domain;
 
     use super::*;
-    use crate::robust::quantile;
 
     /// y = 2 + 3 x with an error of sd 0.1, or 0.4 where x > 0.5.
     fn draw(seed: u64, rows: usize) -> (DMatrix<f64>, DVector<f64>) {
@@ -165,7 +165,7 @@ mod tests {
     fn half_width(fit: &Fit, combine: &DMatrix<f64>, seed: u64) -> f64 {
         let mut draws = fit.deviations(combine, &mut Stream::new(seed, Domain::Calibration, 1)).remove(0);
         draws.iter_mut().for_each(|draw| *draw = draw.abs());
-        quantile(&mut draws, COVERAGE)
+        linear_unsorted(&mut draws, COVERAGE)
     }
 
     #[test]

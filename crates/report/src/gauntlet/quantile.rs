@@ -1,9 +1,10 @@
 //! Median and worst tenth of a metric over draws, each with its interval.
 
+use joulepath_model::quantile::linear;
 use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
-use crate::bootstrap::{RESAMPLES, below, generator, percentile_interval, quantile};
+use crate::bootstrap::{RESAMPLES, below, generator, percentile_interval};
 use crate::league::Rounded;
 
 /// Part of the draws that the worst tenth is.
@@ -39,12 +40,11 @@ pub(super) fn quantiles(values: Vec<(f64, &str)>, low_is_bad: bool) -> Option<Qu
         resample.iter_mut().for_each(|value| *value = sample[below(&mut generator, sample.len())]);
         resample.sort_by(f64::total_cmp);
         for (drawn, place) in drawn.iter_mut().zip(places) {
-            drawn.push(quantile(&resample, place));
+            drawn.push(linear(&resample, place));
         }
     }
     let [median, p10] = [0, 1].map(|index| {
-        let interval =
-            percentile_interval(quantile(&sample, places[index]), std::mem::take(&mut drawn[index]));
+        let interval = percentile_interval(linear(&sample, places[index]), std::mem::take(&mut drawn[index]));
         Rounded::from(Estimate { ..interval })
     });
     let worst_in = worst.1.to_owned();

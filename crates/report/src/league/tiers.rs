@@ -5,7 +5,9 @@
 //! deviation of any pair (single-step max-T; Westfall and Young, *Resampling-Based Multiple Testing*, 1993,
 //! section 2.5). The chance that any two equal policies are told apart is 5 % in all, however many there are.
 
-use crate::bootstrap::{CONFIDENCE, quantile};
+use joulepath_model::quantile::linear;
+
+use crate::bootstrap::CONFIDENCE;
 
 /// How many scenarios the scores are means of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,7 +95,7 @@ impl<'a> Pairs<'a> {
         };
         let mut all: Vec<f64> = self.drawn.iter().map(largest).collect();
         all.sort_by(f64::total_cmp);
-        if all.is_empty() { f64::INFINITY } else { quantile(&all, CONFIDENCE) }
+        if all.is_empty() { f64::INFINITY } else { linear(&all, CONFIDENCE) }
     }
 
     /// Whether `a`, the better one, and `b` are told apart. Where nothing was drawn that differs, as with one

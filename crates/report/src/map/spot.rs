@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Metric;
 use super::winners::Verdict;
-use crate::bootstrap::median;
+use joulepath_model::quantile::median;
 
 /// One point in both engines.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

@@ -379,7 +379,7 @@ impl FiveNumbers {
     /// Of `values`; none without values.
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
-        let at = |p: f64| crate::bootstrap::quantile(&values, p);
+        let at = |p: f64| joulepath_model::quantile::linear(&values, p);
         (!values.is_empty()).then(|| FiveNumbers {
             min: at(0.0),
             q1: at(0.25),
