@@ -28,36 +28,37 @@ const BUILD: Family = Family::gauge("joulepath_build_info", "", "The running dae
 const ENERGY: Family = Family::counter(
     "joulepath_energy_joules",
     "joules",
-    "Attributed to a path; how sure that is says quality.",
+    "Energy attributed to a path. The label quality says how reliable it is.",
 );
 const POWER: Family = Family::gauge(
     "joulepath_power_watts",
     "watts",
-    "Attributed to a path now; how sure that is says quality.",
+    "Power attributed to a path now. The label quality says how reliable it is.",
 );
 const MACHINE_POWER: Family =
-    Family::gauge("joulepath_machine_power_watts", "watts", "Of the machine, by a meter.");
+    Family::gauge("joulepath_machine_power_watts", "watts", "Power of the machine, by a meter.");
 const MACHINE_ENERGY: Family =
-    Family::counter("joulepath_machine_energy_joules", "joules", "Of the machine, by a meter.");
+    Family::counter("joulepath_machine_energy_joules", "joules", "Energy of the machine, by a meter.");
 const UNEXPLAINED: Family = Family::gauge(
     "joulepath_unexplained_power_watts",
     "watts",
-    "What a meter says of the machine without what is attributed to paths.",
+    "Power of the machine by a meter, less the power attributed to paths.",
 );
 const RECEIVED: Family =
-    Family::counter("joulepath_path_receive_bytes", "bytes", "Received, with the headers of the link layer.");
+    Family::counter("joulepath_path_receive_bytes", "bytes", "Bytes received, with link-layer headers.");
 const SENT: Family =
-    Family::counter("joulepath_path_transmit_bytes", "bytes", "Sent, with the headers of the link layer.");
+    Family::counter("joulepath_path_transmit_bytes", "bytes", "Bytes sent, with link-layer headers.");
 const CHANGES: Family = Family::counter("joulepath_changes", "", "Changes of endpoints and limits.");
-const SUBFLOWS: Family = Family::gauge("joulepath_subflows", "", "Subflows that are established.");
+const SUBFLOWS: Family = Family::gauge("joulepath_subflows", "", "Established subflows.");
 const CONNECTIONS: Family = Family::gauge("joulepath_connections", "", "MPTCP connections.");
 const FALLEN_BACK: Family =
-    Family::gauge("joulepath_connections_fallen_back", "", "Those that have become plain TCP.");
-const ROLE: Family = Family::gauge("joulepath_path_role", "", "1 for the role of a path.");
+    Family::gauge("joulepath_connections_fallen_back", "", "MPTCP connections that have fallen back to TCP.");
+const ROLE: Family = Family::gauge("joulepath_path_role", "", "1 for the role that a path has.");
 const RTT: Family =
     Family::gauge("joulepath_path_rtt_seconds", "seconds", "Least smoothed RTT of the subflows of a path.");
-const QUOTA: Family = Family::gauge("joulepath_quota_bytes", "bytes", "Bounds of a quota.");
-const QUOTA_USED: Family = Family::gauge("joulepath_quota_used_bytes", "bytes", "Used in its period.");
+const QUOTA: Family = Family::gauge("joulepath_quota_bytes", "bytes", "Soft and hard bound of a quota.");
+const QUOTA_USED: Family =
+    Family::gauge("joulepath_quota_used_bytes", "bytes", "Bytes of a quota used in its period.");
 
 /// The text of all metrics.
 pub fn openmetrics(status: &Status) -> String {
