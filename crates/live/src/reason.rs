@@ -47,7 +47,15 @@ pub enum Reason {
     /// The interface's own intent is `aggregate`.
     InterfaceAggregate,
     /// `frugal`: the least energy for a transfer, with the sentence of `joulepath advise`.
-    Frugal { transfer_bytes: u64, paths: Vec<String>, energy_j: f64, time_s: f64, advice: String },
+    Frugal {
+        transfer_bytes: u64,
+        paths: Vec<String>,
+        energy_j: f64,
+        time_s: f64,
+        next_paths: Vec<String>,
+        next_energy_j: Option<f64>,
+        advice: String,
+    },
     /// `frugal`: another choice would save too little.
     FrugalStays {
         transfer_bytes: u64,
@@ -362,6 +370,8 @@ mod tests {
                 paths: vec!["wlan0".into()],
                 energy_j: 7.11,
                 time_s: 4.05,
+                next_paths: names(),
+                next_energy_j: Some(22.3),
                 advice: "Use wlan0 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J.".into(),
             },
             Reason::FrugalStays {

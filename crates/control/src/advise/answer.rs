@@ -47,6 +47,8 @@ pub struct Advice {
     pub line: Vec<[f64; 2]>,
     /// Ascending.
     pub break_even: Vec<BreakEven>,
+    /// The least energy in time with another set of paths; none if no other set can do it.
+    pub next_best: Option<Plan>,
     /// One sentence.
     pub reason: String,
 }

@@ -78,6 +78,7 @@ impl Solver<'_> {
         };
         Ok(Advice {
             reason: reason.sentence(),
+            next_best: reason.rival.map(|(plan, _)| plan),
             front: front.corners.iter().map(|(_, point)| self.plan(point)).collect(),
             line: front.line,
             break_even: self.break_even(),

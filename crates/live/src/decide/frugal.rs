@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use joulepath_control::advise::{Advice, Impossible, MOST_PATHS, Path, Question, Within, advise};
+use joulepath_control::advise::{Impossible, MOST_PATHS, Path, Plan, Question, Within, advise};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::live::LiveConfig;
@@ -100,32 +100,34 @@ fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<Stri
         // The current set may use fewer paths than it has, and costs then what those cost.
         if let Ok(stays) = ask(of_current.clone())
             && stays.best.paths.len() == of_current.len()
-            && names(&advice, &paths) != *current
+            && names(&advice.best, &paths) != *current
             && advice.best.energy_j > (1.0 - WORTH) * stays.best.energy_j
         {
             let reason = Reason::FrugalStays {
                 transfer_bytes,
                 energy_j: stays.best.energy_j,
-                other_paths: names(&advice, &paths).into_iter().collect(),
+                other_paths: names(&advice.best, &paths).into_iter().collect(),
                 other_energy_j: advice.best.energy_j,
                 least_saving_percent: WORTH * 100.0,
             };
             return Choice { paths: current.clone(), reason };
         }
     }
-    let paths = names(&advice, &paths);
+    let list = |plan: &Plan| names(plan, &paths).into_iter().collect();
     let reason = Reason::Frugal {
         transfer_bytes,
-        paths: paths.iter().cloned().collect(),
+        paths: list(&advice.best),
         energy_j: advice.best.energy_j,
         time_s: advice.best.seconds,
+        next_paths: advice.next_best.as_ref().map(list).unwrap_or_default(),
+        next_energy_j: advice.next_best.as_ref().map(|plan| plan.energy_j),
         advice: advice.reason,
     };
-    Choice { paths, reason }
+    Choice { paths: names(&advice.best, &paths), reason }
 }
 
-fn names(advice: &Advice, paths: &[Path]) -> BTreeSet<String> {
-    advice.best.paths.iter().map(|part| paths[part.path].name.clone()).collect()
+fn names(plan: &Plan, paths: &[Path]) -> BTreeSet<String> {
+    plan.paths.iter().map(|part| paths[part.path].name.clone()).collect()
 }
 
 fn path(candidate: &Candidate) -> Option<Path> {
@@ -175,9 +177,12 @@ mod tests {
     fn the_cheapest_radio_alone_as_advise_says() {
         let (paths, reason) = chosen("", &both(20.0, 20.0));
         assert_eq!(paths, ["wifi"]);
-        let Reason::Frugal { transfer_bytes, paths, energy_j, advice, .. } = reason else {
+        let Reason::Frugal { transfer_bytes, paths, energy_j, next_paths, next_energy_j, advice, .. } =
+            reason
+        else {
             panic!("{reason}")
         };
+        assert!(next_paths == ["lte"] && next_energy_j.is_some_and(|next_j| next_j > energy_j));
         assert!((transfer_bytes, &paths[..]) == (10_000_000, &["wifi".into()]) && energy_j > 1.0);
         assert!(advice.starts_with("Use wifi alone: "), "{advice}");
     }
