@@ -3,6 +3,7 @@
 //! | module | of what |
 //! |---|---|
 //! | [`mod@table`] | any report: one table in all forms |
+//! | `chart` | pictures, and axes of charts without scripts |
 //! | `summary`, `compared`, `machine`, `notebook`, `html` | a comparison of policies |
 //! | [`gap`] | simulator and kernel, side by side |
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
@@ -21,6 +22,7 @@
 
 pub mod advice;
 mod bootstrap;
+mod chart;
 mod compared;
 pub mod gap;
 pub mod gauntlet;

@@ -3,7 +3,8 @@
 use joulepath_model::result::{Comparison, Row};
 
 use super::measure::{Contrast, Measure, Tone};
-use crate::scale::{Quantity, Scale, Value, round_step};
+use crate::chart::Axis;
+use crate::scale::{Quantity, Scale, Value};
 use crate::sheet::limit_name;
 
 /// A row of a chart.
@@ -30,7 +31,13 @@ impl Bar {
         Bar { class: "first", at: Some(zero), text: "first".into(), ..Bar::unknown(name) }
     }
 
-    fn of_difference(name: &str, contrast: &Contrast, measure: Measure, axis: &Axis, scale: &Scale) -> Bar {
+    fn of_difference(
+        name: &str,
+        contrast: &Contrast,
+        measure: Measure,
+        axis: &Differences,
+        scale: &Scale,
+    ) -> Bar {
         let percent = contrast.percent();
         Bar {
             name: name.to_owned(),
@@ -164,7 +171,7 @@ impl Field<'_> {
             self.rows().map(|(_, row)| Contrast::of(measure, row, first)).collect();
         let percents: Vec<Value> = contrasts.iter().flatten().map(Contrast::percent).collect();
         let ends = || percents.iter().flat_map(|p| p.interval.map_or([p.mean; 2], |(lo, hi)| [lo, hi]));
-        let axis = Axis::around(ends().fold(0.0, f64::min), ends().fold(0.0, f64::max));
+        let axis = Differences::around(ends().fold(0.0, f64::min), ends().fold(0.0, f64::max));
         let scale = Scale::of_differences(&percents);
         let rows = self.rows().zip(contrasts).map(|((index, row), contrast)| match contrast {
             _ if index == 0 => Bar::of_first(&row.label, axis.place(0.0)),
@@ -246,36 +253,25 @@ fn place(part: f64) -> String {
     format!("{:.2}", if part.is_finite() { 100.0 * part } else { 0.0 })
 }
 
-/// From `lo` to `hi`, both at a tick.
-struct Axis {
-    lo: f64,
-    hi: f64,
-    step: f64,
-}
+/// A range of differences in percent.
+struct Differences(Axis);
 
-impl Axis {
+impl Differences {
     /// From one percent to the other if there is nothing but zero.
-    fn around(lo: f64, hi: f64) -> Axis {
-        let step = round_step((hi - lo) / MOST_TICKS).filter(|_| hi > lo);
-        step.map_or(Axis { lo: -1.0, hi: 1.0, step: 1.0 }, |step| Axis {
-            lo: (lo / step).floor() * step,
-            hi: (hi / step).ceil() * step,
-            step,
-        })
+    fn around(lo: f64, hi: f64) -> Self {
+        Differences(Axis::around(lo, hi, MOST_TICKS).unwrap_or_else(|| Axis::between(-1.0, 1.0, 1.0)))
     }
 
     fn place(&self, value: f64) -> String {
-        place((value - self.lo) / (self.hi - self.lo))
+        place(self.0.part(value))
     }
 
     fn width(&self, length: f64) -> String {
-        place(length / (self.hi - self.lo))
+        place(self.0.part_of_length(length))
     }
 
     fn ticks(&self) -> Vec<(String, String)> {
-        let count = ((self.hi - self.lo) / self.step).round() as u32;
-        let all: Vec<f64> = (0..=count).map(|i| self.lo + f64::from(i) * self.step).collect();
-        let scale = Scale::of(Quantity::Plain, &[Value::exact(self.step)]);
+        let scale = Scale::of(Quantity::Plain, &[Value::exact(self.0.step)]);
         // Steps are 1, 2 or 5 of their last digit.
         let text = |tick: f64| {
             let text = signed(&scale, tick);
@@ -285,6 +281,6 @@ impl Axis {
                 text
             }
         };
-        all.into_iter().map(|tick| (self.place(tick), text(tick))).collect()
+        self.0.ticks().map(|tick| (self.place(tick), text(tick))).collect()
     }
 }

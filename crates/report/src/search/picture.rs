@@ -1,9 +1,12 @@
 //! The region in which a claim holds, over the two parameters that decide most, as a drawing.
 
-use std::fmt::Write as _;
-
 use super::{Claim, Holds, Open, PointState, Search, SearchedBox};
+use crate::chart::Svg;
 
+/// Colours follow the reader's scheme; shapes tell the same.
+const STYLE: &str = "text{fill:#333}.frame,.fails,.undecided{fill:none;stroke:#777}.holds{fill:#00684c}\
+    .usual{fill:none;stroke:#b4540a;stroke-width:2}\
+    @media(prefers-color-scheme:dark){text{fill:#ccc}.holds{fill:#3ccf9f}}";
 /// Size of the plane and the margins around it, px.
 const SIDE: f64 = 360.0;
 const LEFT: f64 = 120.0;
@@ -36,25 +39,15 @@ fn axes<'a>(all: &'a Search, claim: &Claim) -> Option<(&'a SearchedBox, usize, u
     }
 }
 
-/// The points of the box over the two deciding parameters; none if there is nothing to draw. Colours follow
-/// the reader's scheme; shapes tell the same.
+/// The points of the box over the two deciding parameters; none if there is nothing to draw.
 pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
     if claim.verdict != Holds::When {
         return None;
     }
     let (searched, x, y) = axes(all, claim)?;
     let (width, height) = (LEFT + SIDE + RIGHT, TOP + SIDE + BELOW);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\" font-family=\"sans-serif\" font-size=\"12\">\n\
-         <title>{}: {}</title>\n<style>\
-         text{{fill:#333}}.frame,.fails,.undecided{{fill:none;stroke:#777}}.holds{{fill:#00684c}}\
-         .usual{{fill:none;stroke:#b4540a;stroke-width:2}}\
-         @media(prefers-color-scheme:dark){{text{{fill:#ccc}}.holds{{fill:#3ccf9f}}}}</style>\n\
-         <rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{SIDE}\" height=\"{SIDE}\"></rect>\n",
-        escaped(&claim.id),
-        escaped(&claim.sentence)
-    );
+    let mut svg = Svg::new(width, height, &format!("{}: {}", claim.id, claim.sentence), STYLE);
+    svg.rect("frame", [LEFT, TOP], [SIDE, SIDE]);
     label(&mut svg, &searched.parameters[x], true);
     label(&mut svg, &searched.parameters[y], false);
     for (index, (point, state)) in searched.points.iter().zip(&claim.states).enumerate() {
@@ -62,7 +55,7 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
         let (px, py) = (LEFT + SIDE * spread(x), TOP + SIDE * (1.0 - spread(y)));
         mark(&mut svg, *state, px, py);
         if index == 0 {
-            let _ = writeln!(svg, "<circle class=\"usual\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"9\"></circle>");
+            svg.circle("usual", format_args!("{px:.1}"), format_args!("{py:.1}"), 9.0);
         }
     }
     let legend = TOP + SIDE + 62.0;
@@ -73,12 +66,12 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
     {
         let at = LEFT + 90.0 * place as f64;
         mark(&mut svg, state, at, legend - 4.0);
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"{legend}\">{name}</text>", at + 9.0);
+        svg.words(at + 9.0, legend, "", name);
     }
     let at = LEFT + 290.0;
-    let _ = writeln!(svg, "<circle class=\"usual\" cx=\"{at}\" cy=\"{}\" r=\"7\"></circle>", legend - 4.0);
-    let _ = writeln!(svg, "<text x=\"{}\" y=\"{legend}\">usual</text>", at + 12.0);
-    Some(svg + "</svg>\n")
+    svg.circle("usual", at, legend - 4.0, 7.0);
+    svg.words(at + 12.0, legend, "", "usual");
+    Some(svg.finish())
 }
 
 /// Points of one choice are spread over a part of its room, so that they do not hide each other: by the
@@ -91,22 +84,19 @@ fn spread(open: &Open, place: f64, index: usize, parameter: usize) -> f64 {
     place + 0.7 * turn / open.choices.len() as f64
 }
 
-fn mark(svg: &mut String, state: PointState, x: f64, y: f64) {
-    let _ = match state {
-        PointState::Holds => {
-            writeln!(svg, "<circle class=\"holds\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"></circle>")
-        }
+fn mark(svg: &mut Svg, state: PointState, x: f64, y: f64) {
+    let (at_x, at_y) = (format!("{x:.1}"), format!("{y:.1}"));
+    match state {
+        PointState::Holds => svg.circle("holds", at_x, at_y, 4.5),
         PointState::Fails => {
-            writeln!(svg, "<path class=\"fails\" d=\"M{:.1} {:.1}l7 7m0 -7l-7 7\"></path>", x - 3.5, y - 3.5)
+            svg.path("fails", format_args!("M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5));
         }
-        PointState::Undecided => {
-            writeln!(svg, "<circle class=\"undecided\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"></circle>")
-        }
-    };
+        PointState::Undecided => svg.circle("undecided", at_x, at_y, 3.0),
+    }
 }
 
 /// The name of an axis and its values: the choices, or the two ends.
-fn label(svg: &mut String, open: &Open, is_x: bool) {
+fn label(svg: &mut Svg, open: &Open, is_x: bool) {
     let values: Vec<(f64, String, &str)> = match open.choices.as_slice() {
         [] => {
             let words = open.values.trim_end_matches(", logarithmic");
@@ -120,35 +110,23 @@ fn label(svg: &mut String, open: &Open, is_x: bool) {
         }
     };
     for (place, text, anchor) in values {
-        let text = escaped(&text);
-        let _ = match is_x {
-            true => writeln!(
-                svg,
-                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{text}</text>",
-                LEFT + SIDE * place,
-                TOP + SIDE + 16.0
-            ),
-            false => writeln!(
-                svg,
-                "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-                LEFT - 6.0,
-                TOP + SIDE * (1.0 - place) + 4.0
-            ),
-        };
+        let (x, y) = (LEFT + SIDE * place, TOP + SIDE * (1.0 - place) + 4.0);
+        match is_x {
+            true => {
+                let anchor = format!(" text-anchor=\"{anchor}\"");
+                svg.words(format_args!("{x:.1}"), TOP + SIDE + 16.0, &anchor, &text);
+            }
+            false => svg.words(LEFT - 6.0, format_args!("{y:.1}"), " text-anchor=\"end\"", &text),
+        }
     }
     let logarithmic = if open.values.ends_with("logarithmic") { ", logarithmic" } else { "" };
-    let name = escaped(&format!("{}{logarithmic}", open.key));
-    let _ = match is_x {
-        true => writeln!(
-            svg,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" font-weight=\"bold\">{name}</text>",
-            LEFT + SIDE / 2.0,
-            TOP + SIDE + 36.0
-        ),
-        false => writeln!(svg, "<text x=\"8\" y=\"{}\" font-weight=\"bold\">{name}</text>", TOP - 10.0),
-    };
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let name = format!("{}{logarithmic}", open.key);
+    let bold = " font-weight=\"bold\"";
+    match is_x {
+        true => {
+            let middle = format!(" text-anchor=\"middle\"{bold}");
+            svg.words(LEFT + SIDE / 2.0, TOP + SIDE + 36.0, &middle, &name);
+        }
+        false => svg.words(8.0, TOP - 10.0, bold, &name),
+    }
 }
