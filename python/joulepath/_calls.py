@@ -12,7 +12,7 @@ from joulepath import _joulepath, _progress
 from joulepath._errors import Interrupted, JoulepathWarning, RunError, UsageError
 from joulepath._parts import Part
 from joulepath._progress import Progress
-from joulepath._results import Advice, Comparison, Explanation, Gauntlet, League, Map, Reproduction, Run
+from joulepath._results import Advice, Benchmark, Comparison, Explanation, Map, Reproduction, Run
 from joulepath._scenario import Scenario, _json, scenario
 from joulepath._table import Table
 
@@ -218,72 +218,46 @@ def map(
     )
 
 
-def league(
-    families: str | Sequence[str] = (),
-    *,
-    quick: bool = False,
-    draw_seed: int | None = None,
-    seeds: int | None = None,
-    runs: str | os.PathLike[str] | None = None,
-    jobs: int | None = None,
-    progress: bool | Progress | None = None,
-) -> League:
-    """Run all policies on families of scenarios, and put them into tiers.
-
-    Args:
-        families: their names; all of the league if none.
-        quick: one scenario of each drawn family and two of the papers', cut short, under eight policies.
-        draw_seed: another one draws other scenarios.
-        seeds: of each policy on each scenario.
-        runs: a file that keeps finished runs: they are not run again.
-        jobs: as for :func:`compare`.
-        progress: as for :func:`compare`.
-
-    Raises:
-        UsageError: if there is no such family.
-        Interrupted: after Ctrl-C; its ``result`` has what had finished.
-    """
-    named = _names(families)
-    call = f"joulepath.league({named!r}, quick={quick!r}, draw_seed={draw_seed!r}, seeds={seeds!r})"
-    kept = None if runs is None else os.fspath(runs)
-    return _watched(
-        lambda tell: _joulepath.league(named, quick, draw_seed, seeds, kept, jobs, tell, call),
-        League,
-        progress,
-    )
-
-
-def gauntlet(
+def benchmark(
     families: str | Sequence[str] = (),
     policies: Policies | None = None,
     *,
+    random: Literal["train", "check"] | None = None,
     warm: Policies | None = None,
-    range: Literal["train", "check"] = "train",
-    draws: int | None = None,
+    scenarios: int | None = None,
+    first: int | None = None,
+    seed: int | None = None,
+    quick: bool = False,
     seeds: int | None = None,
     runs: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     progress: bool | Progress | None = None,
-) -> Gauntlet:
-    """Run policies on drawn scenarios of the gauntlet, beside the best single path and the TCPs there.
+) -> Benchmark:
+    """Run policies on families of scenarios.
 
-    ``joulepath league --family gauntlet``, with the same numbers for the same draws.
+    ``joulepath benchmark``, with the same numbers. Ranked families put policies into tiers; random families
+    have median, worst 10 % and worst scenario of each metric.
 
     Args:
-        families: their names, such as ``"f1-bulk"``; all of the gauntlet if none.
+        families: their names, all ranked (``"bulk"``) or all random (``"f1-bulk"``); if none, all ranked,
+            or all random ones with ``random``.
         policies: as for :func:`compare`; the command's own if None. Parts of your own may be among them.
-        warm: policies that run once more with what a device knows of its networks from an earlier visit.
-        range: which draws: ``"train"`` to tune on, ``"check"`` to judge a change. Sealed draws are run by the
-            command line, which keeps a log of them.
-        draws: of each family; 64 if None.
-        seeds: of each policy in each draw; one if None.
+        random: random families: scenarios of ``"train"`` (if None), to tune on, or of ``"check"``, to
+            measure a change. Sealed scenarios are run by the command line, which keeps a log of them.
+        warm: random families: policies that run once more with what a device knows of its networks from an
+            earlier visit.
+        scenarios: of each family; 12 of ranked ones and 64 of random ones if None.
+        first: number of the first scenario of each family; 1 if None.
+        seed: ranked families: another one makes other scenarios.
+        quick: ranked families: one scenario of each and two of the papers', cut short, under eight policies.
+        seeds: of each policy on each scenario; 3, 2 if quick, 1 in random families if None.
         runs: a file that keeps finished runs: they are not run again. Not with parts of your own, which the
             file would know by name only.
         jobs: as for :func:`compare`.
         progress: as for :func:`compare`.
 
     Raises:
-        UsageError: if a family, a policy or a range is wrong.
+        UsageError: if a family, a policy or a set is wrong.
         Interrupted: after Ctrl-C; its ``result`` has what had finished.
     """
     own = [part for given in (policies, warm) for part in _parts(given)]
@@ -291,11 +265,27 @@ def gauntlet(
         raise UsageError("a file of runs knows your own parts by name only", "leave `runs` out, or the parts")
     listed, warmed = _policies(policies), _policies(warm)
     named = _names(families)
-    call = f"joulepath.gauntlet({named!r}, {listed!r}, {warmed!r}, {range!r}, draws={draws!r})"
+    told = {"random": random, "warm": warmed, "scenarios": scenarios, "first": first, "seed": seed}
+    words = "".join(f", {name}={value!r}" for name, value in told.items() if value is not None)
+    call = f"joulepath.benchmark({named!r}, {listed!r}{words}, quick={quick!r}, seeds={seeds!r})"
     kept = None if runs is None else os.fspath(runs)
     return _watched(
-        lambda tell: _joulepath.gauntlet(named, listed, warmed, range, draws, seeds, kept, jobs, tell, call),
-        Gauntlet,
+        lambda tell: _joulepath.benchmark(
+            named,
+            listed,
+            warmed,
+            random,
+            scenarios,
+            first,
+            seed,
+            quick,
+            seeds,
+            kept,
+            jobs,
+            tell,
+            call,
+        ),
+        Benchmark,
         progress,
     )
 

@@ -11,13 +11,12 @@ __all__ = [
     "Backlog",
     "Batch",
     "Batches",
+    "Benchmark",
     "Comparison",
     "Dataset",
-    "Gauntlet",
     "GymEnvironment",
     "GymFleet",
     "GymSpec",
-    "League",
     "Map",
     "PathView",
     "Reproduction",
@@ -25,20 +24,19 @@ __all__ = [
     "Study",
     "Subflow",
     "advise",
+    "benchmark",
     "check_controller",
     "compare",
     "controller_template",
     "controllers",
     "experiments",
     "explain",
-    "gauntlet",
     "gym_features",
     "gym_score",
     "host_allocator",
     "host_controller",
     "host_scheduler",
     "host_selector",
-    "league",
     "limits",
     "load_controller",
     "map",
@@ -317,24 +315,13 @@ class Advice:
     def html(self) -> str: ...
 
 @final
-class League:
+class Benchmark:
     @staticmethod
-    def restore(state: str) -> League: ...
+    def restore(state: str) -> Benchmark: ...
     def policies(self) -> Batch: ...
     @property
     def partial(self) -> bool: ...
-    def table(self, width: int) -> str: ...
-    def json(self) -> str: ...
-    def html(self) -> str: ...
-
-@final
-class Gauntlet:
-    @staticmethod
-    def restore(state: str) -> Gauntlet: ...
-    def policies(self) -> Batch: ...
-    @property
-    def partial(self) -> bool: ...
-    def table(self, width: int) -> str: ...
+    def table(self, width: int, wider: str) -> str: ...
     def json(self) -> str: ...
     def csv(self) -> str: ...
     def html(self) -> str: ...
@@ -530,28 +517,21 @@ def advise(
     command: str,
 ) -> Advice: ...
 def explain(controller: str, state: str, params: list[tuple[str, str]]) -> tuple[Batch, str, str]: ...
-def league(
+def benchmark(
     families: list[str],
+    policies: str | None,
+    warm: str | None,
+    random: str | None,
+    scenarios: int | None,
+    first: int | None,
+    scenario_seed: int | None,
     quick: bool,
-    draw_seed: int | None,
     seeds: int | None,
     runs: str | None,
     jobs: int | None,
     progress: _Tell | None,
     command: str,
-) -> League: ...
-def gauntlet(
-    families: list[str],
-    policies: str | None,
-    warm: str | None,
-    range: str,
-    draws: int | None,
-    seeds: int | None,
-    runs: str | None,
-    jobs: int | None,
-    progress: _Tell,
-    command: str,
-) -> Gauntlet: ...
+) -> Benchmark: ...
 def reproduce(
     ids: list[str],
     full: bool,

@@ -393,32 +393,15 @@ class Explanation(Table):
         return _joulepath.visible(f"{self.title}\n\n{super().__repr__()}\n\nformula: {self.formula}")
 
 
-class League(_Result):
-    """All policies in tiers: as a table, one row for each policy, means over the families of scenarios."""
+class Benchmark(_Result):
+    """Policies on families of scenarios, as a table.
 
-    def __init__(self, raw: _joulepath.League) -> None:
-        super().__init__(raw.policies())
-        self._raw = raw
-        self._page = raw
-
-    @property
-    def partial(self) -> bool:
-        """Whether some runs are missing."""
-        return self._raw.partial
-
-    def text(self, width: int | None = None) -> str:
-        """Return what the command line prints."""
-        return self._raw.table(_NOTEBOOK_WIDTH if width is None else width)
-
-
-class Gauntlet(_Result):
-    """Policies on drawn scenarios: as a table, one row for each policy, family and metric.
-
-    ``median``, ``p10`` (what nine tenths of the draws reach) with their 95 % intervals, and ``worst``, over
-    the draws of the family. ``docs/gauntlet.md`` says what the metrics are.
+    Ranked families: one row for each policy, means over the families. Random families: one row for each
+    policy, family and metric, with ``median``, ``worst_10`` (what nine tenths of the scenarios reach), their
+    95 % intervals, and ``worst``. ``docs/benchmark.md`` says what the metrics are.
     """
 
-    def __init__(self, raw: _joulepath.Gauntlet) -> None:
+    def __init__(self, raw: _joulepath.Benchmark) -> None:
         super().__init__(raw.policies())
         self._raw = raw
         self._page = raw
@@ -429,12 +412,12 @@ class Gauntlet(_Result):
         return self._raw.partial
 
     def to_csv(self) -> str:
-        """Return what the command line writes with ``--csv``: one line for each policy in each draw."""
+        """Return what the command line writes with ``--csv``: one line for each policy on each scenario."""
         return self._raw.csv()
 
     def text(self, width: int | None = None) -> str:
-        """Return what the command line prints."""
-        return self._raw.table(_NOTEBOOK_WIDTH if width is None else width)
+        """Return what the command line prints, at most so many characters wide; None shows every interval."""
+        return self._raw.table(_ALL_COLUMNS if width is None else width, _WIDER)
 
 
 class Reproduction(_Result):

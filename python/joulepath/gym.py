@@ -123,9 +123,9 @@ class Environment(gymnasium.Env[Numbers, Numbers]):
     Args:
         scenario: a :class:`joulepath.Scenario`, a file, the name of a shipped scenario, or a text in TOML;
             ``home-wifi-lte`` if neither this nor ``family`` is given. It has one connection.
-        family: a family of the gauntlet (docs/gauntlet.md), such as ``"f2-file"``: each episode has another
-            draw of it.
-        range: which draws: ``"train"`` to learn on, ``"check"`` to try what was learnt. Sealed ones are
+        family: a random family of the benchmark (docs/benchmark.md), such as ``"f2-file"``: each episode has
+            another scenario of it.
+        range: which scenarios: ``"train"`` to learn on, ``"check"`` to try what was learnt. Sealed ones are
             refused.
         draws: how many there are; 4096 if None.
         action: ``"relative"``: a rate or a window is multiplied by 2 to the power of the action;

@@ -199,15 +199,6 @@ def test_an_explanation_is_that_of_the_command_line(command_line: CommandLine, t
     assert jp.explain("ewtcp", subflows, a=0.5)["increase"] != jp.explain("ewtcp", subflows)["increase"]
 
 
-def test_the_league_is_that_of_the_command_line(command_line: CommandLine) -> None:
-    said = json.loads(command_line("league", "--quick", "--json", "-q", "--family", "bulk"))
-    played = jp.league(["bulk"], quick=True, progress=False)
-    ours = played.to_dict()
-    assert ours["policies"] == said["policies"]
-    assert played["policy"] == [row["policy"] for row in said["policies"]]
-    assert played["score"] == [row["score"] and row["score"]["mean"]["mean"] for row in said["policies"]]
-
-
 def test_claims_of_papers_are_judged_as_on_the_command_line(
     command_line: CommandLine, tmp_path: Path
 ) -> None:

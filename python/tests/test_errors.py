@@ -69,7 +69,7 @@ def test_files_that_cannot_be_read_are_os_errors(tmp_path: Path) -> None:
         jp.Scenario.from_toml(text, folder=tmp_path)
     assert "none.trace" in str(caught.value)
     with pytest.raises(jp.FileError) as refused:
-        jp.league(["bulk"], quick=True, runs=tmp_path)
+        jp.benchmark(["bulk"], quick=True, runs=tmp_path)
     assert isinstance(refused.value, OSError)
 
 
@@ -130,9 +130,7 @@ def test_a_controller_that_owns_its_window_says_where_it_is_explained() -> None:
 
 def test_there_is_no_such_family_or_experiment() -> None:
     with pytest.raises(jp.UsageError, match="there is no family"):
-        jp.league(["none"])
-    with pytest.raises(jp.UsageError, match="of the gauntlet"):
-        jp.league(["f1-bulk"])
+        jp.benchmark(["none"])
     with pytest.raises(jp.UsageError, match="there is no experiment"):
         jp.reproduce(["999"])
 
@@ -158,9 +156,9 @@ def test_a_name_may_stand_in_place_of_a_list_of_names() -> None:
     one = jp.experiments(["000-fig4"])
     assert jp.experiments("000-fig4").rows() == one.rows()
     with pytest.raises(jp.UsageError, match="no family `bulkk`"):
-        jp.league("bulkk")
+        jp.benchmark("bulkk")
     with pytest.raises(jp.UsageError, match="no family `f2-fil`"):
-        jp.gauntlet("f2-fil")
+        jp.benchmark("f2-fil")
     with pytest.raises(jp.UsageError, match="no experiment `007-fig1`"):
         jp.reproduce("007-fig1")
     assert jp.Study.build("quick", {"path.wifi.loss": ["1 %"]}, engines="fluid").engines == ["fluid"]

@@ -114,11 +114,11 @@ def test_a_run_and_the_tables_keep_what_they_have() -> None:
             progress=False,
         ),
         lambda: jp.advise(PATHS, "20 MB", deadline="20 s"),
-        lambda: jp.gauntlet(["f2-file"], ["mptcp", "joule"], draws=1, progress=False),
+        lambda: jp.benchmark(["f2-file"], ["mptcp", "joule"], scenarios=1, progress=False),
         lambda: jp.reproduce(["000-fig4"], progress=False),
-        lambda: jp.league(["bulk"], quick=True, progress=False),
+        lambda: jp.benchmark(["bulk"], quick=True, progress=False),
     ],
-    ids=["map", "advice", "gauntlet", "reproduction", "league"],
+    ids=["map", "advice", "benchmark-random", "reproduction", "benchmark-ranked"],
 )
 def test_every_kind_of_result_says_the_same_after_a_journey(make: Any) -> None:
     result = make()

@@ -2,8 +2,8 @@
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule train     draws for tuning, into results/gauntlet-train-joule.json
-    python scripts/joule sealed    sealed draws that were never run, into results/gauntlet-sealed*.json
+    python scripts/joule train     scenarios for tuning, into results/benchmark-train-joule.json
+    python scripts/joule sealed    sealed scenarios that were never run, into results/benchmark-sealed*.json
     python scripts/joule page      docs/joule.md and its figures from results/
 
 What has been run already (target/joule) is not run again.
@@ -16,15 +16,15 @@ import sys
 import figures
 import measure
 import tables
-from common import PAGE, RESULTS, ROOT, say
+from common import PAGE, RESULTS, ROOT, renamed, say
 
 
-def gauntlets() -> list[dict]:
-    """All runs of sealed draws, the first one first."""
-    runs = [json.loads(path.read_text()) for path in RESULTS.glob("gauntlet-sealed*.json")]
+def sealed_runs() -> list[dict]:
+    """All runs of sealed scenarios, the first one first."""
+    runs = [renamed(json.loads(path.read_text())) for path in RESULTS.glob("benchmark-sealed*.json")]
     if not runs:
-        sys.exit("joule: there is no results/gauntlet-sealed.json")
-    return sorted(runs, key=lambda league: league["seal"]["date"])
+        sys.exit("joule: there is no results/benchmark-sealed.json")
+    return sorted(runs, key=lambda benchmark: benchmark["sealed"]["date"])
 
 
 def between(text: str, mark: str, body: str) -> str:
@@ -37,20 +37,16 @@ def between(text: str, mark: str, body: str) -> str:
 
 def page() -> None:
     results = json.loads((RESULTS / "joule.json").read_text())
-    leagues = gauntlets()
-    tuned = json.loads((RESULTS / "gauntlet-train-joule.json").read_text())
+    runs = sealed_runs()
+    tuned = json.loads((RESULTS / "benchmark-train-joule.json").read_text())
     body = {
         "loss": tables.loss_table(results),
         "links": tables.links_table(results),
         "beside": tables.beside_table(results),
         "bbr": tables.bbr_table(results),
         "ablation": tables.ablation_table(results),
-        "goals": tables.goals_table([*leagues, tuned])
-        + "\n\n"
-        + "\n".join(map(tables.source, [*leagues, tuned])),
-        "gauntlet": "\n\n".join(
-            tables.gauntlet_summary(league) + "\n\n" + tables.source(league) for league in leagues
-        ),
+        "goals": tables.goals_table([*runs, tuned]) + "\n\n" + "\n".join(map(tables.source, [*runs, tuned])),
+        "random": "\n\n".join(tables.summary(run) + "\n\n" + tables.source(run) for run in runs),
     }
     if (RESULTS / "joule-kernel.json").exists():
         body["kernel"] = tables.kernel_table(json.loads((RESULTS / "joule-kernel.json").read_text()))
@@ -61,7 +57,7 @@ def page() -> None:
     figures.draw_alone(results)
     figures.draw_beside(results)
     # The first run has the policies of others, too.
-    figures.draw_gauntlet(leagues[0])
+    figures.draw_random(runs[0])
     say(f"{PAGE.relative_to(ROOT)} and its figures are written")
 
 
@@ -71,7 +67,7 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "page"))
     parser.add_argument(
-        "--draws", type=int, default=measure.SEALED_DRAWS, help="sealed: draws of each family"
+        "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios of each family"
     )
     parser.add_argument("--policies", default=measure.SEALED_POLICIES, help="sealed: who takes part")
     asked = parser.parse_args()
@@ -79,7 +75,7 @@ def main() -> None:
         "measure": measure.measure,
         "kernel": measure.kernel,
         "train": measure.train,
-        "sealed": lambda: measure.sealed(asked.draws, asked.policies),
+        "sealed": lambda: measure.sealed(asked.scenarios, asked.policies),
         "page": page,
     }
     steps[asked.what]()

@@ -1,9 +1,8 @@
-"""What measuring and the page have in common: places, names, the program, the gauntlet without its draws."""
+"""What measuring and the page have in common: places, names, the program, results without scenarios."""
 
 import functools
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -94,15 +93,34 @@ def rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def distilled(league: dict) -> dict:
-    """A gauntlet without its draws: their percentiles for each policy, family and number."""
-    family_of = {draw["name"]: draw["family"] for draw in league.pop("draws")}
-    for its in league["contenders"]:
+OLD_NAMES = {
+    "contenders": "policies",
+    "range": "random_set",
+    "first_draw": "first",
+    "draws_of_each": "scenarios_of_each",
+    "seal": "sealed",
+    "p10": "worst_10",
+    "beside": "harm",
+}
+"""Names of the JSON of the first sealed runs, which stay as they were written."""
+
+
+def renamed(data: object) -> object:
+    """With the names of today's JSON."""
+    if isinstance(data, dict):
+        return {OLD_NAMES.get(name, name): renamed(value) for name, value in data.items()}
+    return [renamed(value) for value in data] if isinstance(data, list) else data
+
+
+def distilled(benchmark: dict) -> dict:
+    """A benchmark without its scenarios: their percentiles for each policy, family and number."""
+    family_of = {scenario["name"]: scenario["family"] for scenario in benchmark.pop("scenarios")}
+    for its in benchmark["policies"]:
         numbers = defaultdict(lambda: defaultdict(list))
-        for draw, known in its.pop("draws").items():
+        for scenario, known in its.pop("scenarios").items():
             for word, value in known.items():
                 if value is not None:
-                    numbers[family_of[draw]][word].append(value)
+                    numbers[family_of[scenario]][word].append(value)
         for family, words in numbers.items():
             its["families"][family]["percentiles"] = {
                 word: [rounded(x) for x in np.percentile(found, PERCENTILES)] for word, found in words.items()
@@ -111,7 +129,7 @@ def distilled(league: dict) -> dict:
                 its["families"][family]["unharmed"] = rounded(
                     statistics.fmean(value >= ENOUGH for value in kept)
                 )
-    return league
+    return benchmark
 
 
 def percentiles(its: dict, family: str, word: str) -> list[float]:

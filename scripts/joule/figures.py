@@ -74,12 +74,12 @@ def draw_beside(results: dict) -> None:
         save(figure, "joule-beside.svg")
 
 
-def draw_gauntlet(league: dict) -> None:
+def draw_random(benchmark: dict) -> None:
     families = {"f1-bulk": "bulk", "f2-file": "files", "f3-stream": "streams"}
     with plot.style(**TEXT):
         figure, panels = plt.subplots(1, 3, figsize=(plot.PAGE_IN, 2.4), sharey=True)
         part = [percentile / 100 for percentile in PERCENTILES]
-        ours_first = sorted(league["contenders"], key=lambda its: its["policy"] != "joule")
+        ours_first = sorted(benchmark["policies"], key=lambda its: its["policy"] != "joule")
         for axes, (family, name) in zip(panels, families.items(), strict=True):
             for index, its in enumerate(ours_first):
                 label = "best path alone" if its["policy"] == "single:PATH" else its["label"]
@@ -90,7 +90,7 @@ def draw_gauntlet(league: dict) -> None:
                 )
             axes.set(xlabel=f"{name}: % of the limit", xlim=(0, 130), ylim=(0, 1))
             axes.grid()
-        panels[0].set_ylabel("part of the draws")
+        panels[0].set_ylabel("part of the scenarios")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=5)
-        save(figure, "joule-gauntlet.svg")
+        save(figure, "joule-random.svg")

@@ -1,4 +1,4 @@
-"""Runs the studies, the ablation, the kernel's links and the sealed draws."""
+"""Runs the studies, the ablation, the kernel's links and the sealed scenarios."""
 
 import json
 import statistics
@@ -21,7 +21,7 @@ ABLATION_FAMILIES = (
     "f6-mobility",
     "f7-shallow",
 )
-ABLATION_DRAWS = 64
+ABLATION_SCENARIOS = 64
 
 KERNEL_LINKS = [
     # rate, delay one way, queue, random loss of each path
@@ -118,15 +118,15 @@ def measure_bbr() -> dict:
 
 
 def measure_ablation() -> dict:
-    """The gauntlet's families with one part less."""
+    """Random families with one part less."""
     told = joulepath(
-        "league",
+        "benchmark",
         "--family",
         ",".join(ABLATION_FAMILIES),
-        "--range",
+        "--random",
         "check",
-        "--draws",
-        str(ABLATION_DRAWS),
+        "--scenarios",
+        str(ABLATION_SCENARIOS),
         "--policies",
         ",".join(ABLATION),
         "--warm",
@@ -136,31 +136,31 @@ def measure_ablation() -> dict:
         "--json",
         "--quiet",
     )
-    league = json.loads(told)
+    benchmark = json.loads(told)
     rows = []
-    for contender in league["contenders"]:
+    for row in benchmark["policies"]:
         kept = defaultdict(list)
-        for draw, values in contender["draws"].items():
+        for scenario, values in row["scenarios"].items():
             if values.get("kept") is not None:
-                kept[draw.rsplit("-", 2)[0]].append(values["kept"] >= ENOUGH)
+                kept[scenario.rsplit("-", 2)[0]].append(values["kept"] >= ENOUGH)
         families = {
             name: {
                 word: [
                     rounded(its[word]["median"]["mean"]),
-                    rounded(its[word]["p10"]["mean"]),
+                    rounded(its[word]["worst_10"]["mean"]),
                     rounded(its[word]["worst"]),
                 ]
                 for word in ("limit", "kept", "single", "time")
                 if word in its
             }
             | ({"unharmed": rounded(statistics.fmean(kept[name]))} if kept[name] else {})
-            for name, its in contender["families"].items()
+            for name, its in row["families"].items()
         }
-        rows.append({"policy": contender["policy"], "start": contender["start"], "families": families})
+        rows.append({"policy": row["policy"], "start": row["start"], "families": families})
     return {
-        "draws_of_each": league["draws_of_each"],
-        "range": league["range"],
-        "command": league["command"],
+        "scenarios_of_each": benchmark["scenarios_of_each"],
+        "random_set": benchmark["random_set"],
+        "command": benchmark["command"],
         "rows": rows,
     }
 
@@ -180,14 +180,12 @@ def measure() -> None:
 
 
 def train() -> None:
-    """Where the goals stand on the draws for tuning, of which every other column of that table is free."""
+    """Where the goals stand on scenarios for tuning, which every other column of that table is free of."""
     told = joulepath(
-        "league",
-        "--family",
-        "gauntlet",
-        "--range",
+        "benchmark",
+        "--random",
         "train",
-        "--draws",
+        "--scenarios",
         "64",
         "--policies",
         "joule",
@@ -198,16 +196,16 @@ def train() -> None:
         "--json",
         "--quiet",
     )
-    write_json(RESULTS / "gauntlet-train-joule.json", distilled(json.loads(told)))
+    write_json(RESULTS / "benchmark-train-joule.json", distilled(json.loads(told)))
 
 
-SEALED_LOG = RESULTS / "gauntlet-sealed.jsonl"
-SEALED_DRAWS = 512
+SEALED_LOG = RESULTS / "benchmark-sealed.jsonl"
+SEALED_SCENARIOS = 512
 SEALED_POLICIES = "uncoupled,mptcp,emptcp,es-mptcp,joule"
 
 
 def next_sealed() -> int:
-    """The first of the sealed draws that were never run. A run that was begun and not ended goes on."""
+    """The first of the sealed scenarios that were never run. A run that was begun and not ended goes on."""
     lines = [json.loads(line) for line in SEALED_LOG.read_text().splitlines()] if SEALED_LOG.exists() else []
     commit = joulepath("--version").split("commit ")[1].rstrip(")\n")
     if lines and not lines[-1]["result_sha256"] and lines[-1]["commit"] == commit:
@@ -216,31 +214,29 @@ def next_sealed() -> int:
 
 
 def make_place(mark: str, title: str) -> None:
-    """docs/gauntlet.md gets a section for tables of more sealed draws, before those of `check`."""
-    page, below = ROOT / "docs/gauntlet.md", "### check\n"
+    """docs/benchmark.md gets a section for tables of more sealed scenarios, before those of `check`."""
+    page, below = ROOT / "docs/benchmark.md", "### check\n"
     text = page.read_text()
     if f"<!-- {mark}: begin -->" not in text:
         head, found, rest = text.partition(below)
         if not found:
-            sys.exit("joule: docs/gauntlet.md has no section `### check`")
+            sys.exit("joule: docs/benchmark.md has no section `### check`")
         page.write_text(f"{head}### {title}\n<!-- {mark}: begin -->\n<!-- {mark}: end -->\n\n{below}{rest}")
 
 
-def sealed(draws: int = SEALED_DRAWS, policies: str = SEALED_POLICIES) -> None:
-    """`draws` of each family that were never run; the log and the tables say how many."""
+def sealed(scenarios: int = SEALED_SCENARIOS, policies: str = SEALED_POLICIES) -> None:
+    """`scenarios` of each family that were never run; the log and the tables say how many."""
     first = next_sealed()
-    name = "gauntlet-sealed" if first == 1 else f"gauntlet-sealed-from-{first}"
+    name = "benchmark-sealed" if first == 1 else f"benchmark-sealed-from-{first}"
     make_place(name, "sealed" if first == 1 else f"sealed, from number {first} on")
     told = joulepath(
-        "league",
-        "--family",
-        "gauntlet",
-        "--range",
+        "benchmark",
+        "--random",
         "sealed",
         "--first",
         str(first),
-        "--draws",
-        str(draws),
+        "--scenarios",
+        str(scenarios),
         "--policies",
         policies,
         "--warm",
@@ -250,7 +246,7 @@ def sealed(draws: int = SEALED_DRAWS, policies: str = SEALED_POLICIES) -> None:
         "--sealed-log",
         str(SEALED_LOG.relative_to(ROOT)),
         "--markdown",
-        "docs/gauntlet.md",
+        "docs/benchmark.md",
         "--json",
         "--quiet",
     )

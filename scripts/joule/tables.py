@@ -17,7 +17,7 @@ def percent(value: float) -> str:
 
 
 def spread(values: list[float]) -> tuple[float, float, float]:
-    """Median, worst tenth as the gauntlet has it, and worst."""
+    """Median, worst 10 % as the benchmark has it, and worst."""
     return statistics.median(values), float(np.quantile(values, 0.1)), min(values)
 
 
@@ -154,7 +154,7 @@ def kernel_table(results: dict) -> str:
     return table(head, rows) + "\n\n" + says
 
 
-# Goals of the gauntlet: family, start, metric, goals of median, worst tenth and worst.
+# Goals in random families: family, start, metric, goals of median, worst 10 % and worst.
 GOALS = [
     ("files, % of the limit", "f2-file", "cold", "limit", (0.97, 0.88, 0.75)),
     ("bulk, cold, % of the limit", "f1-bulk", "cold", "limit", (0.95, 0.85, 0.5)),
@@ -165,15 +165,15 @@ GOALS = [
 ]
 
 
-def contender(league: dict, policy: str, start: str) -> dict:
-    return next(its for its in league["contenders"] if (its["policy"], its["start"]) == (policy, start))
+def row_of(benchmark: dict, policy: str, start: str) -> dict:
+    return next(its for its in benchmark["policies"] if (its["policy"], its["start"]) == (policy, start))
 
 
 def of_limit(its: dict) -> str:
-    """Median with its 95 % interval, worst tenth and worst, %."""
+    """Median with its 95 % interval, worst 10 % and worst, %."""
     shown = [
         f"{percent(value['mean'])} ({percent(value['lo'])}–{percent(value['hi'])})"
-        for value in (its["median"], its["p10"])
+        for value in (its["median"], its["worst_10"])
     ]
     return " / ".join([*shown, percent(its["worst"])])
 
@@ -183,11 +183,11 @@ def of_kept(its: dict) -> str:
     return f"{kept[50]:.2f} / {kept[10]:.2f} / {kept[0]:.2f}; ≥ 0.9 in {percent(its['unharmed'])} %"
 
 
-def goals_table(leagues: list[dict]) -> str:
+def goals_table(benchmarks: list[dict]) -> str:
     """A row a goal, a column a run."""
 
     def each(policy: str, start: str, family: str) -> list[dict]:
-        return [contender(league, policy, start)["families"][family] for league in leagues]
+        return [row_of(benchmark, policy, start)["families"][family] for benchmark in benchmarks]
 
     rows = []
     for name, family, start, word, goals in GOALS:
@@ -208,25 +208,26 @@ def goals_table(leagues: list[dict]) -> str:
                     "",
                 ]
             )
-    names = [f"{league['range']}, {league['commit']}" for league in leagues]
+    names = [f"{benchmark['random_set']}, {benchmark['commit']}" for benchmark in benchmarks]
     return table(["", "goal", *names, "best path alone, in hindsight, of the last column"], rows)
 
 
-def source(league: dict) -> str:
-    """Which draws, at which commit, and when if they are sealed."""
-    first, count, seal = league.get("first_draw", 1), league["draws_of_each"], league["seal"]
+def source(benchmark: dict) -> str:
+    """Which scenarios, at which commit, and when if they are sealed."""
+    first, count = benchmark.get("first", 1), benchmark["scenarios_of_each"]
+    sealed = benchmark["sealed"]
     return (
-        f"Draws {first} to {first + count - 1} of each family, range {league['range']}, "
-        f"commit {league['commit']}{', ' + seal['date'] if seal else ''}."
+        f"Scenarios {first} to {first + count - 1} of each family, set {benchmark['random_set']}, "
+        f"commit {benchmark['commit']}{', ' + sealed['date'] if sealed else ''}."
     )
 
 
-def gauntlet_summary(league: dict) -> str:
+def summary(benchmark: dict) -> str:
     """A row a policy: the limit by family, and harm."""
     families = ("f1-bulk", "f2-file", "f3-stream", "f6-mobility")
     harms = ("f4-competitors", "f5-shared", "f7-shallow")
     rows = []
-    for its in league["contenders"]:
+    for its in benchmark["policies"]:
         is_single = its["policy"] == "single:PATH"
         name = (
             "*best path alone, in hindsight*"
@@ -237,7 +238,10 @@ def gauntlet_summary(league: dict) -> str:
         rows.append(
             [
                 name,
-                *(f"{percent(cell['median']['mean'])} / {percent(cell['p10']['mean'])}" for cell in cells),
+                *(
+                    f"{percent(cell['median']['mean'])} / {percent(cell['worst_10']['mean'])}"
+                    for cell in cells
+                ),
                 *(
                     f"{percentiles(its, f, 'kept')[10]:.2f}, {percent(its['families'][f]['unharmed'])} %"
                     for f in harms

@@ -1,12 +1,12 @@
 //! Commands and options.
 
 mod advise;
+mod benchmark;
 mod calibrate;
 pub(crate) mod cc;
 mod compare;
 mod gap;
 pub(crate) mod lab;
-mod league;
 pub(crate) mod live;
 mod map;
 mod meter;
@@ -21,12 +21,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use advise::AdviseOptions;
+pub(crate) use benchmark::BenchmarkOptions;
 pub(crate) use calibrate::CalibrateOptions;
 use cc::CcCommand;
 pub(crate) use compare::CompareOptions;
 pub(crate) use gap::GapOptions;
 use lab::LabOptions;
-pub(crate) use league::LeagueOptions;
 use live::{LiveOptions, StatusOptions};
 pub(crate) use map::{MapMetric, MapOptions};
 pub(crate) use meter::MeterOptions;
@@ -117,10 +117,10 @@ pub(crate) enum Command {
     /// Say which claims of the five papers hold: run their experiments, with intervals and verdicts.
     #[command(after_help = reproduce::HELP)]
     Reproduce(ReproduceOptions),
-    /// Run all policies on all of the papers' scenarios: joules per bit, goodput, fairness to TCP, in one
-    /// order.
-    #[command(after_help = league::HELP)]
-    League(LeagueOptions),
+    /// Run policies on families of scenarios: which does the same work with the least energy, how bad it
+    /// gets, and what it costs competing TCPs.
+    #[command(after_help = benchmark::HELP)]
+    Benchmark(Box<BenchmarkOptions>),
     /// Draw which policy wins where, over two keys of a scenario.
     #[command(after_help = map::HELP)]
     Map(Box<MapOptions>),

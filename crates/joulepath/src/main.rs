@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `cli` | commands and options |
-//! | `compare`, `map`, `study`, `league`, `gap`, `reproduce`, `advise` | `joulepath_study`, for a terminal |
+//! | `compare`, `map`, `study`, `benchmark`, `gap`, `reproduce`, `advise` | `joulepath_study` in a terminal |
 //! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
 //! | `cc`, `own` | our controllers in the running kernel; controllers of users |
 //! | `doctor` | what this machine can run |
@@ -17,6 +17,7 @@
 //! | `failure`, `diagnose`, `terminal` | what all of them say, and how |
 
 mod advise;
+mod benchmark;
 #[cfg(feature = "live")]
 mod calibrate;
 #[cfg(feature = "kernel")]
@@ -34,7 +35,6 @@ mod gap;
 mod interrupt;
 #[cfg(feature = "kernel")]
 mod lab;
-mod league;
 mod list;
 #[cfg(feature = "live")]
 mod live;
@@ -139,7 +139,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         #[cfg(not(feature = "live"))]
         Command::Calibrate(_) => Err(Failure::without_kernel_engine()),
         Command::Reproduce(options) => reproduce::reproduce(&options),
-        Command::League(options) => league::league(&options),
+        Command::Benchmark(options) => benchmark::benchmark(&options),
         Command::Map(options) => map::map(&options),
         Command::Study(options) => study::study(&options),
         Command::Completions { shell } => {

@@ -43,8 +43,8 @@ pub enum Domain {
     LinkReorder = 13,
     /// When a link begins its periods of aggregation.
     LinkAggregate = 14,
-    /// Draws of scenarios by the league.
-    League = 20,
+    /// Random scenarios of the benchmark.
+    Benchmark = 20,
     /// Order of a calibration's blocks, its bootstrap, and the radios that it is tried on.
     Calibration = 30,
     /// Points of a study.

@@ -68,7 +68,7 @@ fn draw(family: &str, number: u64) -> Option<String> {
     let warm = family.strip_prefix("warm-");
     let link = family.strip_prefix("link-");
     let family = warm.or(link).unwrap_or(family);
-    let mut dice = Dice(Stream::new(number, Domain::League, 1 << 32));
+    let mut dice = Dice(Stream::new(number, Domain::Benchmark, 1 << 32));
     let (wifi, wifi_mbps, wifi_wrong) = path(&mut dice, "wifi", "wifi-huang2012", (10.0, 50.0));
     let cellular = dice.one_of(&CELLULAR);
     let (cellular, cellular_mbps, cellular_wrong) = path(&mut dice, "cellular", cellular, (30.0, 200.0));

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use joulepath_model::policy::{Policy, split_list};
 use joulepath_model::units::Nanos;
 use joulepath_report::{Field, Record, ReportError};
+use joulepath_study::benchmark::{Family, Set};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::gym::{
     CONNECTION_FEATURES, Environment, Fleet, PATH_FEATURES, Past, Reward, Spec, Start, Step, Summary, Task,
     World, score,
 };
-use joulepath_study::league::{Family, Range};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -54,7 +54,7 @@ impl GymSpec {
             let world = match (scenario, family) {
                 (Some(scenario), None) => World::one(scenario.source.name(), scenario.loaded.clone()),
                 (None, Some(family)) => {
-                    World::family(family.parse::<Family>()?, range.parse::<Range>()?, draws)?
+                    World::family(family.parse::<Family>()?, range.parse::<Set>()?, draws)?
                 }
                 _ => return Err(Error::usage("name a scenario or a family, one of them")),
             };

@@ -5,7 +5,7 @@
 //! | `scenario` | scenarios as Python holds them |
 //! | `study` | studies, their datasets, batches for a cluster |
 //! | `comparison`, `plane`, `advice`, `explanation` | what `joulepath_study` does, and results |
-//! | `standings`, `gauntlet` | the same: all policies on families of scenarios |
+//! | `benchmark`, `reproduction` | the same: policies on families of scenarios, the papers' claims |
 //! | `gym` | environments for reinforcement learning |
 //! | `own` | controllers of users: C headers |
 //! | `hosted` | parts of policies that are Python classes |
@@ -20,17 +20,17 @@
 
 mod advice;
 mod batch;
+mod benchmark;
 mod comparison;
 mod explanation;
-mod gauntlet;
 mod gym;
 mod hosted;
 mod own;
 mod plane;
 mod provenance;
 mod raised;
+mod reproduction;
 mod scenario;
-mod standings;
 mod stored;
 mod study;
 mod watched;
@@ -48,11 +48,11 @@ mod _joulepath {
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
+    use crate::benchmark::{Benchmark, benchmark};
+    #[pymodule_export]
     use crate::comparison::{Comparison, compare, limits};
     #[pymodule_export]
     use crate::explanation::{controllers, explain};
-    #[pymodule_export]
-    use crate::gauntlet::{Gauntlet, gauntlet};
     #[pymodule_export]
     use crate::gym::{GymEnvironment, GymFleet, GymSpec, gym_features, gym_score, split_policies};
     #[pymodule_export]
@@ -64,9 +64,9 @@ mod _joulepath {
     #[pymodule_export]
     use crate::plane::{Map, map};
     #[pymodule_export]
-    use crate::scenario::{Scenario, policies, schema, shipped};
+    use crate::reproduction::{Reproduction, experiments, reproduce};
     #[pymodule_export]
-    use crate::standings::{League, Reproduction, experiments, league, reproduce};
+    use crate::scenario::{Scenario, policies, schema, shipped};
     #[pymodule_export]
     use crate::study::{Batches, Dataset, Study};
 

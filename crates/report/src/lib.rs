@@ -5,9 +5,8 @@
 //! | [`mod@table`] | any report: one table in all forms |
 //! | `chart` | pictures, and axes of charts without scripts |
 //! | `summary`, `compared`, `machine`, `notebook`, `html` | a comparison of policies |
+//! | [`benchmark`] | policies on families of scenarios: tiers at equal work; median, worst 10 % and harm |
 //! | [`gap`] | simulator and kernel, side by side |
-//! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
-//! | [`gauntlet`] | policies on families of drawn scenarios, by median, worst tenth and worst |
 //! | [`live`] | what the daemon's choice of paths costs |
 //! | [`map`] | which policy wins where in a plane of two keys |
 //! | [`advice`] | which interfaces for a transfer |
@@ -21,13 +20,12 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod advice;
+pub mod benchmark;
 mod bootstrap;
 mod chart;
 mod compared;
 pub mod gap;
-pub mod gauntlet;
 mod html;
-pub mod league;
 pub mod live;
 mod machine;
 pub mod map;

@@ -12,8 +12,9 @@ use joulepath_model::result::{
     Comparison, Estimate, Manifest, PathResult, Provenance, RunResult, ScenarioRef, Series,
 };
 use joulepath_model::study::Quantity;
-use joulepath_report::league::{
-    self, Cell, FamilyRow, League, Played, Player, ScenarioResult, ScenarioRow, Singles, Task, Yardstick,
+use joulepath_report::benchmark::{
+    self, Benchmark, Cell, Entry, Extent, FamilyRow, Kind, Metric, ScenarioResult, ScenarioRow, Singles,
+    Start, Task, Yardstick,
 };
 use joulepath_report::study::{self, Along, AlongLine, Places, Study, StudyRow};
 use joulepath_report::table::{self, Column, Line, Table};
@@ -97,7 +98,7 @@ fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
             "comparison" => 5,
             // One policy is the same as the first everywhere: a sentence says so.
             "map" => POLICIES as usize - 1,
-            "advice" | "league" => 1,
+            "advice" | "benchmark" => 1,
             // Its pictures are text and shapes.
             "search" => 0,
             // Energy and goodput along two axes.
@@ -163,7 +164,7 @@ async function look({ name, width, html }) {
   const page = frame.contentDocument;
   for (const experiment of page.querySelectorAll("details.experiment")) experiment.open = true;
   await rest();
-  const charts = [...page.querySelectorAll(".uplot, svg.map, svg.league-front")];
+  const charts = [...page.querySelectorAll(".uplot, svg.map, svg.benchmark-front")];
   const isNamed = chart =>
     chart.getAttribute("role") === "img" && chart.getAttribute("aria-label") && chart.tabIndex === 0;
   const isOut = node =>
@@ -230,7 +231,7 @@ fn all_pages() -> Vec<(&'static str, String)> {
         ("comparison", html(&comparison()).expect("a comparison is a page")),
         ("map", map_html(&map()).expect("a map is a page")),
         ("advice", advice_html(&advice()).expect("an advice is a page")),
-        ("league", league::html(&league()).expect("a league is a page")),
+        ("benchmark", benchmark::html(&ranked()).expect("a benchmark is a page")),
         ("reproduction", shipped("reproduction/full.json")),
         ("search", shipped("claims.json")),
         ("study", study::html(&study()).expect("a study is a page")),
@@ -289,22 +290,25 @@ fn study() -> Study {
 }
 
 /// As many policies as the real one, on four scenarios.
-fn league() -> League {
-    let player = |i: u32| Player {
+fn ranked() -> Benchmark {
+    let entry = |i: u32| Entry {
         policy: format!("p{i}"),
         label: format!("MPTCP [cc=controller-{i}] (recon.)"),
         parts: "reno + minrtt".into(),
+        start: Start::Cold,
         baseline: None,
     };
-    let players: Vec<Player> = (0..30).map(player).collect();
+    let entries: Vec<Entry> = (0..30).map(entry).collect();
     let with = Yardstick {
+        kind: Kind::Ranked,
         limit: 1.0,
         limit_kind: "tcp-friendly".into(),
+        link_limit: None,
         task: Task::Endless { bottlenecks: vec![vec![0]] },
         shared: vec![],
     };
     let run = |bits_per_joule, goodput_bps| RunResult { bits_per_joule, goodput_bps, ..RunResult::default() };
-    let singles = Singles::of(vec![Some(vec![run(1.0, 1.0)])], &with.task);
+    let singles = Singles::of(vec![Some(vec![run(1.0, 1.0)])], &with);
     let cell = |i: u32, s: u32| {
         Ok(Cell::of(
             &[run(0.3 + 0.02 * f64::from(i * 7 % 30), 1.6 - 0.03 * f64::from(i + s % 3))],
@@ -319,30 +323,38 @@ fn league() -> League {
             title: "WiFi + LTE".into(),
             source: None,
             sha256: String::new(),
-            set: BTreeMap::new(),
+            changed: BTreeMap::new(),
             limit_bits_per_joule: 1.0,
             limit_kind: "tcp-friendly".into(),
+            link_limit_bits_per_joule: None,
             work: "endless".into(),
             deadline_s: None,
-            thriftiest_path: None,
-            fastest_path: None,
+            baselines: vec![],
             competing_tcps: 0,
         },
         cells: (0..30).map(|i| cell(i, s)).collect(),
     };
     let results: Vec<ScenarioResult> = (0..4).map(result).collect();
-    let family = FamilyRow { name: "bulk".into(), what: "data without end".into() };
-    let played = Played {
-        engine: "packet",
+    let family =
+        FamilyRow { name: "bulk".into(), what: "data without end".into(), columns: vec![Metric::Score] };
+    let extent = Extent {
+        kind: Kind::Ranked,
+        engine: "packet".into(),
         seeds: 1,
-        draw_seed: 1,
-        families: vec![family],
-        players: &players,
-        results: &results,
-        left_out: vec![],
+        scenario_seed: Some(1),
+        random_set: None,
+        first: 1,
+        scenarios_of_each: 4,
+        sealed: None,
         partial: false,
     };
-    League::of(Provenance::default(), played)
+    let measured = benchmark::Measured {
+        families: vec![family],
+        entries: &entries,
+        results: &results,
+        left_out: vec![],
+    };
+    Benchmark::of(Provenance::default(), extent, measured)
 }
 
 const BROKEN: &str = "<!doctype html><html><head></head><body>\

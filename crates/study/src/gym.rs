@@ -7,7 +7,7 @@
 //! ```
 //! | module | what |
 //! |---|---|
-//! | `world` | where episodes happen: a scenario, or draws of a family of the gauntlet |
+//! | `world` | where episodes happen: a scenario, or random scenarios of a family of the benchmark |
 //! | `action` | what numbers from −1 to 1 mean |
 //! | `observation` | what an agent sees, scaled to 0 to 1 |
 //! | `reward` | joules, data and deadlines |

@@ -6,8 +6,8 @@
 //! | [`policies`] | policies, looked up and checked against a scenario |
 //! | [`engine`] | what can run a scenario, as one trait; each engine is a cargo feature |
 //! | [`compare`] | policies on a scenario and its variants, side by side |
+//! | [`benchmark`] | policies on families of scenarios: tiers at equal work; median, worst 10 % and harm |
 //! | [`map`] | which policy wins where in a plane of two keys |
-//! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gap`] | how far simulator and kernel are apart |
 //! | `gym` | connections that an agent steers, step by step; with the packet engine |
 //! | `deployed` | what a daemon has decided, decided again in the packet engine; with both |
@@ -43,6 +43,7 @@
 
 pub mod advise;
 mod batch;
+pub mod benchmark;
 pub mod compare;
 #[cfg(all(feature = "live", feature = "packet"))]
 pub mod deployed;
@@ -59,7 +60,6 @@ pub mod history;
 pub mod journal;
 #[cfg(feature = "kernel")]
 pub mod judge;
-pub mod league;
 mod lines;
 pub mod map;
 pub mod marks;

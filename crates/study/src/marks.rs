@@ -80,17 +80,20 @@ mod tests {
         let new = between(&page("old"), "gap", "new\n").unwrap();
         assert_eq!(new, page("new"));
         assert_eq!(between(&new, "gap", "new\n").unwrap(), new);
-        assert_eq!(between(&new, "league", "new"), None);
+        assert_eq!(between(&new, "benchmark", "new"), None);
     }
 
     #[test]
     fn a_page_gets_what_it_has_marks_for() {
         let folder = tempfile::tempdir().unwrap();
         let page = folder.path().join("page.md");
-        let full = |table: &str| format!("<!-- league-full: begin -->\n{table}\n<!-- league-full: end -->\n");
+        let full =
+            |table: &str| format!("<!-- benchmark-full: begin -->\n{table}\n<!-- benchmark-full: end -->\n");
         std::fs::write(&page, full("old")).unwrap();
-        let tables = [("league", "short"), ("league-full", "long")];
-        assert!(check(&page, &["league", "league-full"]).is_ok() && check(&page, &["league"]).is_err());
+        let tables = [("benchmark", "short"), ("benchmark-full", "long")];
+        assert!(
+            check(&page, &["benchmark", "benchmark-full"]).is_ok() && check(&page, &["benchmark"]).is_err()
+        );
         write_known(&page, &tables).unwrap();
         assert_eq!(std::fs::read_to_string(&page).unwrap(), full("long"));
         assert!(write_known(&page, &tables[..1]).is_err());

@@ -6,7 +6,7 @@
 //! wakes at once, but for files, which pay for one promotion and one tail of each radio. Scope and
 //! deviations: docs/models/limits.md.
 //!
-//! [`limits`] are those of comparisons. [`attainable`] are held against policies by the gauntlet: under
+//! [`limits`] are those of comparisons. [`attainable`] are those of the benchmark's random families: under
 //! [`Terms`], each of which takes something away that no fair transport can have.
 
 mod cost;

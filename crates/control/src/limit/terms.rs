@@ -1,4 +1,4 @@
-//! What the limits of the gauntlet do not allow, beyond what links and buffers allow.
+//! What the limits of the benchmark's random families do not allow, beyond what links and buffers allow.
 
 use joulepath_model::network::{LossSpec, RateSpec};
 use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, LinkIndex, Scenario, Workload};

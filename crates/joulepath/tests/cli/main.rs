@@ -2,14 +2,14 @@
 
 mod advise;
 mod bad_input;
+mod benchmark;
+mod benchmark_random;
 mod compare;
 mod doctor;
 mod explain;
 mod fluid;
-mod gauntlet;
 mod guide;
 mod interrupt;
-mod league;
 mod list;
 mod live;
 mod manual;

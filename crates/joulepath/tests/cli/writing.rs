@@ -204,14 +204,14 @@ fn runs_are_not_added_to_the_target_of_a_link_nor_to_a_file_that_another_session
     let folder = folder();
     fs::write(folder.path().join("theirs"), "").unwrap();
     symlink("theirs", folder.path().join("runs.jsonl")).unwrap();
-    let said = joulepath_in(folder.path(), &["league", "--quick", "--runs", "runs.jsonl"]);
+    let said = joulepath_in(folder.path(), &["benchmark", "--quick", "--runs", "runs.jsonl"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     assert!(said.stderr.contains("runs.jsonl is a symbolic link"), "{}", said.stderr);
     assert_eq!(fs::read_to_string(folder.path().join("theirs")).unwrap(), "");
     fs::remove_file(folder.path().join("runs.jsonl")).unwrap();
     let ours = fs::File::create(folder.path().join("runs.jsonl")).unwrap();
     rustix::fs::flock(&ours, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    let said = joulepath_in(folder.path(), &["league", "--quick", "--runs", "runs.jsonl"]);
+    let said = joulepath_in(folder.path(), &["benchmark", "--quick", "--runs", "runs.jsonl"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     assert!(said.stderr.contains("another process adds runs to it"), "{}", said.stderr);
 }

@@ -1,4 +1,4 @@
-//! No run beats the limits of the gauntlet, unless it breaks the condition that the limit names.
+//! No run beats the limits of random families, unless it breaks the condition that the limit names.
 
 use joulepath_control::limit::{Capacity, Terms, attainable};
 use joulepath_control::policy::POLICIES;
@@ -83,7 +83,7 @@ fn keeps_to_it(scenario: &Scenario, result: &RunResult, least_bps: f64) -> bool 
 }
 
 #[test]
-fn no_run_beats_the_limits_of_the_gauntlet() {
+fn no_run_beats_the_limits_of_random_families() {
     let (mut tried, mut close, mut kept, mut files, mut beaten) = (0, 0, 0, 0, vec![]);
     for index in 0..60 {
         let scenario = random(index);

@@ -6,10 +6,9 @@
 pub(crate) mod advice;
 mod answer;
 pub(crate) mod assets;
+pub(crate) mod benchmark;
 mod chart;
 pub(crate) mod figures;
-pub(crate) mod gauntlet;
-pub(crate) mod league;
 pub(crate) mod map;
 mod measure;
 mod payload;

@@ -7,8 +7,8 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::units::Nanos;
 
 use super::*;
+use crate::benchmark::{Family, Set};
 use crate::event::unwatched;
-use crate::league::{Family, Range};
 use crate::source::Source;
 
 fn one(changes: &[(&str, &str)]) -> World {
@@ -148,20 +148,20 @@ fn each_episode_has_another_draw_of_the_family_and_a_held_out_one_is_none_of_the
         };
         [name(Start::Seed(seed)), name(Start::Next), name(Start::Next)]
     };
-    let train = names(Range::Train, 1);
-    assert_eq!(train, names(Range::Train, 1));
+    let train = names(Set::Train, 1);
+    assert_eq!(train, names(Set::Train, 1));
     assert!(train[0] != train[1] && train[1] != train[2], "{train:?}");
     assert!(train.iter().all(|name| name.starts_with("f2-file-train-")), "{train:?}");
-    assert!(names(Range::Check, 1).iter().all(|name| name.starts_with("f2-file-check-")));
+    assert!(names(Set::Check, 1).iter().all(|name| name.starts_with("f2-file-check-")));
 }
 
 #[test]
 fn what_cannot_be_learnt_on_is_refused_with_what_can() {
     let refused = |family, range, draws| World::family(family, range, draws).unwrap_err();
-    assert!(refused(Family::F1Bulk, Range::Sealed, None).help().unwrap().contains("train"));
-    assert!(refused(Family::F8Within, Range::Train, None).help().unwrap().contains("f1-bulk"));
-    assert!(refused(Family::Bulk, Range::Train, None).to_string().contains("`bulk`"));
-    assert!(refused(Family::F1Bulk, Range::Train, Some(0)).to_string().contains("0 draws"));
+    assert!(refused(Family::F1Bulk, Set::Sealed, None).help().unwrap().contains("train"));
+    assert!(refused(Family::F8Within, Set::Train, None).help().unwrap().contains("f1-bulk"));
+    assert!(refused(Family::Bulk, Set::Train, None).to_string().contains("`bulk`"));
+    assert!(refused(Family::F1Bulk, Set::Train, Some(0)).to_string().contains("0 scenarios"));
     let wrong = |policy: &str, steers, interval| {
         let policy = policy.parse().unwrap();
         Spec::of(one(&[]), steers, Meaning::Relative, policy, interval, Reward::default()).unwrap_err()

@@ -4,25 +4,26 @@ use std::sync::{Arc, OnceLock};
 
 use joulepath_model::result::Limit;
 use joulepath_model::scenario::Scenario;
+use joulepath_report::benchmark::Kind as FamilyKind;
 
+use crate::benchmark::{Family, Set, random_scenario};
 use crate::compare::limits_of;
 use crate::engine::{EngineName, EngineOptions, open};
 use crate::error::{Error, Result};
-use crate::league::{Family, Range, draw_of_gauntlet};
 
-/// Most paths of a draw of the gauntlet: WiFi and up to three cellular ones.
+/// Most paths of a random scenario: WiFi and up to three cellular ones.
 const MOST_PATHS: usize = 4;
-/// Draws that episodes are taken from unless told otherwise.
+/// Scenarios that episodes are taken from unless told otherwise.
 const DRAWS: u32 = 4096;
 
-/// Where episodes happen: always in one scenario, or in another draw of a family each time.
+/// Where episodes happen: always in one scenario, or in another random scenario of a family each time.
 #[derive(Debug)]
 pub struct World(Kind);
 
 #[derive(Debug)]
 enum Kind {
     One { name: String, scenario: Arc<Scenario>, limit: OnceLock<Option<Limit>> },
-    Family { family: Family, range: Range, draws: u32 },
+    Family { family: Family, set: Set, draws: u32 },
 }
 
 /// A scenario for one episode.
@@ -37,31 +38,34 @@ impl World {
         World(Kind::One { name: name.to_owned(), scenario: Arc::new(scenario), limit: OnceLock::new() })
     }
 
-    /// The first `draws` draws of `range` of a family of the gauntlet; 4096 if none.
+    /// The first `draws` scenarios of `set` of a random family of the benchmark; 4096 if none.
     ///
     /// # Errors
-    /// If the family is none of the gauntlet's or has connections beside one another, if the range is sealed,
+    /// If the family is no random one or has connections beside one another, if the set is sealed,
     /// or if there are no draws or too many.
-    pub fn family(family: Family, range: Range, draws: Option<u32>) -> Result<Self> {
-        if !family.is_of_gauntlet() || family == Family::F8Within {
-            let names = Family::GAUNTLET.into_iter().filter(|known| *known != Family::F8Within);
+    pub fn family(family: Family, set: Set, draws: Option<u32>) -> Result<Self> {
+        if family.kind() != FamilyKind::Random || family == Family::F8Within {
+            let names = Family::of_kind(FamilyKind::Random)
+                .iter()
+                .copied()
+                .filter(|known| *known != Family::F8Within);
             let names: Vec<&str> = names.map(Family::name).collect();
             return Err(Error::usage(format!("agents do not learn on the family `{family}`")).with_help(
-                format!("those with one connection and draws for learning: {}", names.join(", ")),
+                format!("those with one connection and scenarios for learning: {}", names.join(", ")),
             ));
         }
-        if range == Range::Sealed {
+        if set == Set::Sealed {
             return Err(Error::usage(
-                "sealed draws are not for learning: nobody has seen them before they count",
+                "sealed scenarios are not for learning: nobody has seen them before they count",
             )
             .with_help("learn on `train`, and try what was learnt on `check`"));
         }
         let draws = draws.unwrap_or(DRAWS);
-        if draws == 0 || draw_of_gauntlet(family, range, draws).is_none() {
-            return Err(Error::usage(format!("{draws} draws of `{family}`"))
+        if draws == 0 || random_scenario(family, set, draws).is_none() {
+            return Err(Error::usage(format!("{draws} scenarios of `{family}`"))
                 .with_help("ask for one at least and for 16777215 at most"));
         }
-        Ok(World(Kind::Family { family, range, draws }))
+        Ok(World(Kind::Family { family, set, draws }))
     }
 
     /// Number of paths that an agent has to reckon with.
@@ -86,8 +90,8 @@ impl World {
             (Kind::One { name, scenario, .. }, None) => {
                 Ok(Place { name: name.clone(), scenario: Arc::clone(scenario) })
             }
-            (Kind::Family { family, range, .. }, Some(draw)) => {
-                let loaded = draw_of_gauntlet(*family, *range, draw);
+            (Kind::Family { family, set, .. }, Some(draw)) => {
+                let loaded = random_scenario(*family, *set, draw);
                 let loaded = loaded.ok_or_else(|| Error::usage(format!("`{family}` has no draw {draw}")))?;
                 let (name, scenario) = loaded?;
                 Ok(Place { name, scenario: Arc::new(scenario) })

@@ -1,0 +1,104 @@
+//! Options of `benchmark`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const HELP: &str = "\
+Examples:
+  joulepath benchmark --quick
+  joulepath benchmark --family shared,mobility --seed 7
+  joulepath benchmark --family bulk --seed 7 --write scenarios
+  joulepath compare scenarios/bulk-7-01.toml
+  joulepath benchmark --runs runs.jsonl --markdown README.md,docs/benchmark.md \\
+                      --front docs/img/benchmark-front.svg --json > benchmark.json
+
+  joulepath benchmark --random check --runs check.jsonl --report
+  joulepath benchmark --family f4-competitors --policies 'mptcp,mptcp[cc=olia]' --scenarios 24
+
+Ranked families: papers, bulk, files, streams, requests, messages, mobility, shared. Policies are put into \
+tiers by their score, the share of the energy limit times the work that is done in time; policies of one \
+tier cannot be told apart. All but the papers' scenarios are random: another --seed makes others.
+
+Random families: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, f8-within, \
+f9-adverse. Their scenarios are wider and come in three sets: `train` to tune on, `check` to measure changes \
+on, `sealed` for published tables, which needs a log and runs once at a commit. The tables have median, \
+worst 10 % and worst scenario.
+
+A page has the tables between two lines, such as `<!-- benchmark-full: begin -->` and \
+`<!-- benchmark-full: end -->`. Names: `benchmark` (a line for each tier), `benchmark-full`, \
+`benchmark-train`, `benchmark-check`, `benchmark-sealed`, `benchmark-sealed-from-513`.
+
+Ctrl-C once: runs under way end; with --runs the same command resumes after those that have finished.";
+
+/// Options of `benchmark`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchmarkOptions {
+    /// Only these families, separated by commas: ranked or random ones; all ranked ones if absent.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
+    pub(crate) family: Vec<String>,
+    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family: all nine.
+    #[arg(long, value_name = "SET")]
+    pub(crate) random: Option<String>,
+    /// Scenarios of each family; 12 of ranked families, 64 of random ones if absent.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) scenarios: Option<u32>,
+    /// Number of the first scenario of each family, 1 if absent: for scenarios that were never run.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) first: Option<u32>,
+    /// Ranked families: seed of the scenarios, 1 if absent.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Ranked families: one scenario of each and two of the papers', cut short, under eight policies.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// These policies, separated by commas. If absent: all in ranked families; uncoupled, mptcp, emptcp,
+    /// es-mptcp, overflow in random ones.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) policies: Option<String>,
+    /// Random families: these policies once more, each knowing the rate (within a factor of 1.3), RTT and
+    /// loss of each path from an earlier visit.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) warm: Option<String>,
+    /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random families: 1.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: Option<u32>,
+    /// Number of cores, for runs at a time; all if absent. The results do not depend on it.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Keep finished runs in this file; those that it has already are not done again.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) runs: Option<PathBuf>,
+    /// The log of runs of sealed scenarios; it is begun if it is not there.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sealed_log: Option<PathBuf>,
+    /// Run sealed scenarios although they were run at this commit; the log and the result say so.
+    #[arg(long, requires = "sealed_log")]
+    pub(crate) again: bool,
+    /// Write the random scenarios into this folder, and run nothing.
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["runs", "markdown", "front", "report", "json", "csv", "seeds", "jobs"])]
+    pub(crate) write: Option<PathBuf>,
+    /// Write the tables into these pages, separated by commas, between their marks.
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    pub(crate) markdown: Vec<PathBuf>,
+    /// Ranked families: draw goodput and energy of all policies into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) front: Option<PathBuf>,
+    /// Write an HTML page: into a folder, or to a file that ends in .html.
+    #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write a line for each policy on each scenario into this CSV file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// As JSON, with every policy on every scenario.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show every interval, however wide the tables become.
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,105 @@
+//! `joulepath benchmark` on random families, cut short.
+
+use std::fs;
+
+use crate::run::{folder, joulepath_in};
+
+const SHORT: [&str; 9] = [
+    "benchmark",
+    "--family",
+    "f2-file,f5-shared",
+    "--scenarios",
+    "1",
+    "--policies",
+    "uncoupled,overflow",
+    "--runs",
+    "runs.jsonl",
+];
+
+#[test]
+fn random_families_are_the_same_however_often_and_on_however_many_cores_they_are_run() {
+    let folder = folder();
+    let json = |more: &[&str]| {
+        let found = joulepath_in(folder.path(), &[&SHORT[..], &["--json"], more].concat()).json();
+        found["policies"].clone()
+    };
+    let first = json(&["--jobs", "1"]);
+    let names: Vec<&str> =
+        first.as_array().unwrap().iter().map(|row| row["policy"].as_str().unwrap()).collect();
+    assert_eq!(names, ["uncoupled", "overflow", "single:PATH"]);
+    let limit = |row: usize, draw: &str| first[row]["scenarios"][draw]["limit"].as_f64().unwrap();
+    for draw in ["f2-file-train-0001", "f5-shared-train-0001"] {
+        // Nobody is far above what one TCP on each path may reach, and somebody does anything at all.
+        assert!((0.001..1.5).contains(&limit(0, draw)), "{draw}: {}", limit(0, draw));
+        // The best path in hindsight is beside itself.
+        assert_eq!(first[2]["scenarios"][draw]["single"], 1.0, "{draw}");
+    }
+    let kept = fs::read_to_string(folder.path().join("runs.jsonl")).unwrap();
+    assert_eq!(json(&["--jobs", "2"]), first);
+    assert_eq!(fs::read_to_string(folder.path().join("runs.jsonl")).unwrap(), kept, "nothing is run again");
+    let half: String = kept.split_inclusive('\n').take(kept.lines().count() / 2).collect();
+    fs::write(folder.path().join("runs.jsonl"), half).unwrap();
+    assert_eq!(json(&[]), first, "the other half is run again");
+
+    fs::write(
+        folder.path().join("page.md"),
+        "top\n<!-- benchmark-train: begin -->\nold\n<!-- benchmark-train: end -->\nbottom\n",
+    )
+    .unwrap();
+    let more = ["--markdown", "page.md", "--csv", "cells.csv", "--report", "pages"];
+    let text = joulepath_in(folder.path(), &[&SHORT[..], &more].concat()).ok();
+    let table = text.strip_suffix("report: pages/benchmark.html\n").unwrap();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.starts_with("1 scenario of each of 2 families, set train"), "{table}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("page.md").contains("**f5-shared**") && !read("page.md").contains("\nold\n"));
+    // A head, and two scenarios with two policies and a single path.
+    assert_eq!(read("cells.csv").lines().count(), 7);
+    assert!(read("pages/benchmark.html").contains("<h2 id=\"f2-file-title\">"));
+}
+
+#[test]
+fn random_scenarios_of_sets_are_files_and_bring_their_traces() {
+    let folder = folder();
+    let write = [
+        "benchmark",
+        "--family",
+        "f6-mobility",
+        "--random",
+        "check",
+        "--scenarios",
+        "12",
+        "--write",
+        "drawn",
+    ];
+    let said = joulepath_in(folder.path(), &write).ok();
+    let files: Vec<&str> = said.lines().collect();
+    assert_eq!((files.len(), files[0]), (12, "drawn/f6-mobility-check-0001.toml"));
+    let text = |file: &&str| fs::read_to_string(folder.path().join(file)).unwrap();
+    let by_trace = files.iter().find(|file| text(file).contains("by a trace")).unwrap();
+    let show = joulepath_in(folder.path(), &["show", by_trace]).ok();
+    assert!(show.contains(".trace"), "{show}");
+}
+
+#[test]
+fn what_is_sealed_needs_a_log_and_is_not_for_reading() {
+    let folder = folder();
+    let refused = |arguments: &[&str], what: &str| {
+        let said = joulepath_in(folder.path(), &[&["benchmark"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);
+        assert!(said.stderr.contains(what), "{arguments:?}: {}", said.stderr);
+    };
+    refused(&["--random", "sealed"], "--sealed-log");
+    refused(&["--family", "f2-file", "--random", "sealed"], "--sealed-log");
+    refused(&["--family", "f2-file", "--random", "sealed", "--write", "drawn"], "not for reading");
+    refused(&["--family", "f2-file", "--sealed-log", "log.jsonl"], "for sealed scenarios");
+    refused(&["--family", "f2-file", "--random", "seald"], "did you mean `sealed`?");
+    refused(&["--family", "f2-file", "--quick"], "quick is for ranked families");
+    refused(&["--family", "f2-file", "--seed", "3"], "is for ranked families");
+    refused(&["--family", "f2-file", "--front", "front.svg"], "--front is for ranked families");
+    refused(&["--family", "f2-file", "--policies", "mptpc"], "did you mean `mptcp`?");
+    refused(&["--family", "bulk,f2-file"], "measured in different ways");
+    refused(&["--family", "bulk", "--random", "check"], "a set is for random families");
+    refused(&["--quick", "--warm", "mptcp"], "warm is for random families");
+    assert!(!folder.path().join("log.jsonl").exists());
+}

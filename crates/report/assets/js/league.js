@@ -1,4 +1,0 @@
-// Puts the page of the league together. The picture's colours are its own style sheet's: a new theme needs no redrawing.
-
-scrollHints();
-theme(() => {});

@@ -1,0 +1,4 @@
+// Sets up a page that draws nothing: tables that scroll, and the theme.
+
+scrollHints();
+theme(() => {});

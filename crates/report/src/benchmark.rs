@@ -1,0 +1,39 @@
+//! The benchmark: policies on families of scenarios.
+//!
+//! | module | what |
+//! |---|---|
+//! | `metric` | what is measured, and the two kinds of families |
+//! | `yardstick` | the limits, the work and the shared links of a scenario |
+//! | `measure` | from runs to ratios: share of the limit, work, time, harm |
+//! | `sample`, `tiers` | ranked families: means with their intervals, which policies can be told apart |
+//! | `quantile` | random families: median and worst 10 % |
+//! | `schema`, `rows` | the JSON, and how it is made |
+//! | `tables`, `front`, `page` | for terminals and pages, as a picture, as HTML |
+
+mod front;
+mod measure;
+mod metric;
+mod page;
+mod quantile;
+mod rows;
+mod sample;
+mod schema;
+pub(crate) mod tables;
+mod tiers;
+mod yardstick;
+
+pub use front::front;
+pub use measure::{Cell, LEAST, Rounded, Singles};
+pub use metric::{Kind, Metric};
+pub use page::html;
+pub use quantile::Quantiles;
+pub use rows::Measured;
+pub use schema::{
+    Baseline, Benchmark, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_SHARE, OfFamily, Overall,
+    Row, ScenarioResult, ScenarioRow, Sealed, Start,
+};
+pub use tables::{markdown, marks, short_markdown, table};
+pub use yardstick::{SharedLink, Task, Yardstick};
+
+#[cfg(test)]
+mod tests;

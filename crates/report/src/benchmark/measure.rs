@@ -1,0 +1,303 @@
+//! From runs to ratios: what a policy did on one scenario.
+//!
+//! ```text
+//!              bits per joule of the run          work done in time
+//!     limit  = ───────────────────────────, work = ─────────────────, at most 1;   score = limit × work
+//!              bits per joule of the limit        work offered
+//!
+//!              goodput of the competitors on a link beside the policy
+//!     kept   = ──────────────────────────────────────────────────────────── ,   the least over the links
+//!              their goodput beside a NewReno in its place, with the same seed
+//! ```
+//! For work W `limit` is the least energy for W over what the policy would burn for W, so `score` is an
+//! energy–delay product (Gonzalez and Horowitz, IEEE JSSC 31(9), 1996), except that more than the offered
+//! work gains nothing. Random families have no `work`: there the share of offered data that comes in time is
+//! a factor of `limit`.
+
+use std::collections::BTreeMap;
+
+use joulepath_model::result::{Estimate, RunResult};
+use serde::{Deserialize, Serialize};
+
+use super::metric::{Kind, Metric};
+use super::yardstick::{SharedLink, Task, Yardstick};
+use crate::bootstrap::resample;
+
+/// Less than this counts as this: a policy that does nothing on one scenario is not out of everything.
+pub const LEAST: f64 = 0.01;
+
+/// Pairs of numerator and denominator by seed.
+type Pairs = Vec<(f64, f64)>;
+
+/// What single paths did on a scenario, with the same seeds as the policies.
+#[derive(Clone, Debug, Default)]
+pub struct Singles {
+    /// By path; none where that could not run.
+    runs: Vec<Option<Vec<RunResult>>>,
+    /// The path with the most data per joule.
+    pub thriftiest: Option<usize>,
+    /// The path that does the work the soonest.
+    pub fastest: Option<usize>,
+    /// The path with the greatest share of the limit.
+    pub best: Option<usize>,
+}
+
+impl Singles {
+    /// Of the runs of each path alone.
+    pub fn of(runs: Vec<Option<Vec<RunResult>>>, with: &Yardstick) -> Self {
+        let best = |value: &dyn Fn(&[RunResult]) -> Option<f64>| {
+            let of_path = |path: usize| value(runs[path].as_ref()?).filter(|value| value.is_finite());
+            let known = (0..runs.len()).filter_map(|path| Some((of_path(path)?, path)));
+            known.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|(_, path)| path)
+        };
+        let mean = |runs: &[RunResult], value: &dyn Fn(&RunResult) -> f64| {
+            Some(runs.iter().map(value).sum::<f64>() / runs.len() as f64)
+        };
+        let speed = |run: &RunResult| with.task.time_s(run).map_or(run.goodput_bps, |seconds| -seconds);
+        Singles {
+            thriftiest: best(&|runs| mean(runs, &|run| run.bits_per_joule)),
+            fastest: best(&|runs| mean(runs, &speed)),
+            best: best(&|runs| ratio(of_limit(runs, with, with.limit))),
+            runs,
+        }
+    }
+
+    /// Whether there are any.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The runs of a path alone.
+    pub fn runs(&self, path: Option<usize>) -> Option<&[RunResult]> {
+        self.runs.get(path?)?.as_deref()
+    }
+
+    /// The runs of a NewReno on this link: on the path through it on which one has most.
+    fn reno_at(&self, at: &SharedLink) -> Option<&[RunResult]> {
+        let own_bps = |runs: &[RunResult]| runs.iter().map(|run| run.goodput_bps).sum::<f64>();
+        let all = at.paths.iter().filter_map(|&path| self.runs(Some(path)));
+        all.reduce(|a, b| if own_bps(b) > own_bps(a) { b } else { a })
+    }
+
+    /// Goodput that one TCP on each of these bottlenecks has with the `i`-th seed, bit/s.
+    fn fair_bps(&self, bottlenecks: &[Vec<usize>], i: usize) -> f64 {
+        let of_path = |&path: &usize| Some(self.runs[path].as_ref()?.get(i)?.goodput_bps);
+        bottlenecks.iter().map(|paths| paths.iter().filter_map(of_path).fold(0.0, f64::max)).sum()
+    }
+}
+
+/// One policy on one scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    seeds: usize,
+    /// By shared link, where the metric is one of links.
+    pairs: BTreeMap<Metric, Vec<Pairs>>,
+}
+
+impl Cell {
+    /// Of the policy's runs, in the order of the seeds.
+    pub fn of(runs: &[RunResult], singles: &Singles, with: &Yardstick) -> Self {
+        let of_metric = |metric: Metric| {
+            let groups = pairs(metric, runs, singles, with).into_iter().filter(|pairs| !pairs.is_empty());
+            (metric, groups.collect::<Vec<Pairs>>())
+        };
+        let known = with.kind.metrics().iter().copied().map(of_metric);
+        Cell { seeds: runs.len(), pairs: known.filter(|(_, groups)| !groups.is_empty()).collect() }
+    }
+
+    /// Ratio of the means over the runs with these indices; none if it is not measured there.
+    pub fn ratio(&self, metric: Metric, indices: &[usize]) -> Option<f64> {
+        let of = |pairs: &Pairs| ratio(indices.iter().filter_map(|&i| pairs.get(i).copied()));
+        match metric {
+            Metric::Score => {
+                let work = self.ratio(Metric::Work, indices)?;
+                Some(self.ratio(Metric::Limit, indices)?.max(LEAST) * work.max(LEAST))
+            }
+            Metric::LimitFree if !self.pairs.contains_key(&Metric::Goodput) => None,
+            Metric::LimitFree => self.ratio(Metric::Limit, indices),
+            metric => {
+                let of_links = self.pairs.get(&metric)?.iter().filter_map(of);
+                of_links.reduce(|a, b| if metric.is_worse(b, a) { b } else { a })
+            }
+        }
+    }
+
+    /// Over all seeds.
+    pub(super) fn value(&self, metric: Metric) -> Option<f64> {
+        let every: Vec<usize> = (0..self.seeds).collect();
+        self.ratio(metric, &every).filter(|value| value.is_finite())
+    }
+
+    /// As [`Cell::value`], with the interval over the seeds if there are several.
+    pub(super) fn of_scenario(&self, metric: Metric) -> Option<Value> {
+        let value = self.value(metric)?;
+        if self.seeds < 2 {
+            return Some(Value::One(rounded(value)));
+        }
+        let ratio = |indices: &[usize]| self.ratio(metric, indices).unwrap_or(f64::NAN);
+        Some(Value::Several(resample(self.seeds, ratio)?.into()))
+    }
+
+    /// Of numbers that a test makes up.
+    #[cfg(test)]
+    pub(super) fn made_up(values: &[(Metric, f64)]) -> Self {
+        let pairs = values.iter().map(|&(metric, value)| (metric, vec![vec![(value, 1.0)]]));
+        Cell { seeds: 1, pairs: pairs.collect() }
+    }
+}
+
+/// Sum of the numerators over the sum of the denominators; none if that is 0.
+fn ratio(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
+    let (above, below) = pairs.into_iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    (below > 0.0).then(|| above / below)
+}
+
+fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick) -> Vec<Pairs> {
+    let fastest = singles.runs(singles.fastest).unwrap_or_default();
+    let best = singles.runs(singles.best).unwrap_or_default();
+    let of_run = |limit: f64| of_limit(runs, with, limit);
+    let on_links = |counts: &dyn Fn(&SharedLink) -> bool, of: &dyn Fn(&SharedLink) -> Pairs| {
+        with.shared.iter().filter(|link| counts(link)).map(of).collect()
+    };
+    let share = |link: &SharedLink| runs.iter().filter_map(|run| link_share(run, link)).collect();
+    match metric {
+        Metric::Score | Metric::LimitFree => vec![],
+        Metric::Limit => vec![of_run(with.limit)],
+        Metric::Link => with.link_limit.into_iter().map(of_run).collect(),
+        Metric::Single => {
+            let best = of_limit(best, with, with.limit);
+            vec![of_run(with.limit).into_iter().zip(best).map(|(own, best)| (own.0, best.0)).collect()]
+        }
+        Metric::Work => vec![work(runs, singles, &with.task)],
+        Metric::Goodput if matches!(with.task, Task::Deadline { .. }) => vec![],
+        Metric::Goodput => {
+            vec![
+                runs.iter().zip(fastest).map(|(run, single)| (run.goodput_bps, single.goodput_bps)).collect(),
+            ]
+        }
+        Metric::Time => {
+            let seconds = |(run, single)| Some((with.task.time_s(run)?, with.task.time_s(single)?));
+            vec![runs.iter().zip(fastest).filter_map(seconds).collect()]
+        }
+        Metric::Share => on_links(&|_| true, &share),
+        Metric::QuietShare => on_links(&|link| !link.is_lossy, &share),
+        Metric::Kept => on_links(&|_| true, &|link| kept(runs, singles, link)),
+        Metric::Jain => vec![jain(runs)],
+    }
+}
+
+/// Shares of a limit. In random families offered data that does not come in time counts as if it had to be
+/// paid for once more, nothing is gained by carrying less of it for less, and a file that is not complete
+/// counts by its part. None if a run does not tell.
+fn of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Pairs {
+    if with.kind == Kind::Ranked {
+        return runs.iter().map(|run| (run.bits_per_joule, limit)).collect();
+    }
+    let of_run = |run: &RunResult| {
+        let share = run.bits_per_joule / limit;
+        match with.task {
+            Task::Endless { .. } | Task::Requests => Some(share),
+            Task::Files { .. } if run.completion_s.is_some() => Some(share),
+            Task::Files { bits } => Some(share * (run.bits_per_joule * run.energy_j / bits).min(1.0)),
+            Task::Deadline { seconds } => {
+                let found = run.punctuality.iter().find(|one| one.deadline_s == seconds)?;
+                let in_time = found.in_time as f64 / found.offered as f64;
+                (found.offered > 0).then_some(share.min(1.0) * in_time)
+            }
+        }
+    };
+    let shares: Option<Pairs> = runs.iter().map(|run| Some((of_run(run)?, 1.0))).collect();
+    shares.unwrap_or_default()
+}
+
+/// Work done in time and work offered, by seed, in any unit.
+fn work(runs: &[RunResult], singles: &Singles, task: &Task) -> Pairs {
+    let fastest = singles.runs(singles.fastest).unwrap_or_default();
+    let of_run = |(i, run): (usize, &RunResult)| match task {
+        Task::Endless { bottlenecks } => {
+            let offered = singles.fair_bps(bottlenecks, i);
+            (run.goodput_bps.min(offered), offered)
+        }
+        Task::Requests => {
+            let offered = fastest.get(i).map_or(0.0, |single| single.goodput_bps);
+            (run.goodput_bps.min(offered), offered)
+        }
+        Task::Files { bits } => {
+            let delivered =
+                if run.completion_s.is_some() { *bits } else { run.bits_per_joule * run.energy_j };
+            let seconds = |run: &RunResult| task.time_s(run).unwrap_or(run.measured_s);
+            let late = fastest.get(i).map_or(1.0, |single| seconds(single) / seconds(run));
+            (delivered.min(*bits) * late.min(1.0), *bits)
+        }
+        Task::Deadline { seconds } => {
+            let found = run.punctuality.iter().find(|one| one.deadline_s == *seconds);
+            found.map_or((0.0, 0.0), |one| (one.in_time as f64, one.offered as f64))
+        }
+    };
+    runs.iter().enumerate().map(of_run).collect()
+}
+
+/// Goodput of one connection through the link, and of one TCP there, bit/s; none if the engine does not tell
+/// the TCPs apart.
+fn link_share(run: &RunResult, at: &SharedLink) -> Option<(f64, f64)> {
+    let connections = run.connections_bps.len().max(1) as f64;
+    let through: f64 = at.paths.iter().filter_map(|&path| Some(run.paths.get(path)?.share)).sum();
+    let own = run.connections_bps.iter().sum::<f64>() / connections * through;
+    Some((own, competitors_bps(run, at)? / f64::from(at.tcps)))
+}
+
+/// Goodput of the competitors on the link, bit/s; none if the engine does not tell them apart.
+fn competitors_bps(run: &RunResult, at: &SharedLink) -> Option<f64> {
+    at.competitors.iter().map(|&group| run.competitor_groups_bps.get(group)).sum()
+}
+
+/// What the competitors have beside the policy and beside a NewReno with the same seed, bit/s.
+fn kept(runs: &[RunResult], alone: &Singles, at: &SharedLink) -> Pairs {
+    let reno = alone.reno_at(at).unwrap_or_default();
+    let pair = |(run, reno)| Some((competitors_bps(run, at)?, competitors_bps(reno, at)?));
+    runs.iter().zip(reno).filter_map(pair).collect()
+}
+
+/// (Σ x)²/(n Σ x²) of the connections' goodputs (Jain, Chiu and Hawe, DEC-TR-301, 1984); none of one
+/// connection.
+fn jain(runs: &[RunResult]) -> Pairs {
+    let of_run = |run: &RunResult| {
+        let x = &run.connections_bps;
+        let (sum, squares) = x.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+        (x.len() > 1 && squares > 0.0).then(|| (sum * sum / (x.len() as f64 * squares), 1.0))
+    };
+    runs.iter().map(of_run).collect::<Option<Pairs>>().unwrap_or_default()
+}
+
+/// A number of one seed, or the mean of several with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub(super) enum Value {
+    One(f64),
+    Several(Rounded),
+}
+
+/// An estimate with four significant digits.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Rounded {
+    /// Best single number.
+    pub mean: f64,
+    /// Lower end of the 95 % interval.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+}
+
+impl From<Estimate> for Rounded {
+    fn from(estimate: Estimate) -> Self {
+        Rounded { mean: rounded(estimate.mean), lo: rounded(estimate.lo), hi: rounded(estimate.hi) }
+    }
+}
+
+/// Four significant digits.
+pub(super) fn rounded(value: f64) -> f64 {
+    crate::scale::rounded(value, 4)
+}
+
+#[cfg(test)]
+mod tests;

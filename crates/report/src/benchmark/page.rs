@@ -1,0 +1,28 @@
+//! The benchmark as one self-contained page: the picture, the tables, how to read them.
+
+use super::front::front;
+use super::schema::Benchmark;
+use super::tables::{Part, notes, tables, title};
+use crate::html::benchmark::{BenchmarkPage, benchmark_html};
+use crate::machine::ReportError;
+
+/// One self-contained page.
+///
+/// # Errors
+/// If the template fails.
+pub fn html(benchmark: &Benchmark) -> Result<String, ReportError> {
+    let part = |part: Part| {
+        let html = part.table.html(&part.id)?;
+        Ok((part, html))
+    };
+    benchmark_html(&BenchmarkPage {
+        title: title(benchmark),
+        tables: tables(benchmark).into_iter().map(part).collect::<Result<_, ReportError>>()?,
+        front: front(benchmark),
+        notes: notes(benchmark),
+        command: benchmark.provenance.command.clone(),
+        version: benchmark.provenance.version.clone(),
+        commit: benchmark.provenance.commit.clone(),
+        partial: benchmark.extent.partial,
+    })
+}

@@ -1,0 +1,224 @@
+//! Which scenarios count, and how they are run. What is left out is left out by a rule, and said.
+
+use std::collections::BTreeMap;
+
+use joulepath_model::scenario::{Scenario, Workload};
+use joulepath_model::units::Nanos;
+use joulepath_report::benchmark::LeftOut;
+
+use super::family::Family;
+use super::plan::Plan;
+use super::scenarios::{self, Random};
+use super::warm::history;
+use crate::error::Result;
+use crate::shipped;
+use crate::source::{Overrides, Source};
+
+/// Scenarios of this folder are the papers'.
+const FOLDER: &str = "papers/";
+/// What has no end is stopped this long after the warm-up: windows, queues and bursts have gone through many
+/// cycles by then.
+const LONGEST: Nanos = Nanos::from_secs(120);
+/// As [`LONGEST`], for `--quick`.
+const LONGEST_QUICK: Nanos = Nanos::from_secs(10);
+/// What `--quick` leaves of the papers': a shared bottleneck, and a file.
+const QUICK: [&str; 2] = ["000-fairness", "001-3g-wlan"];
+/// More connections under test than this are a network's business, not a device's.
+const MOST_CONNECTIONS: u32 = 100;
+
+/// One scenario.
+pub(super) struct Case {
+    /// Without folder and extension.
+    pub(super) name: String,
+    pub(super) family: Family,
+    pub(super) cold: Variant,
+    /// With what a device knows that has been there before, if policies start warm.
+    pub(super) warm: Option<Variant>,
+}
+
+/// A scenario as it is run.
+pub(super) struct Variant {
+    pub(super) sha256: String,
+    /// What is changed in it.
+    pub(super) overrides: Overrides,
+    pub(super) scenario: Scenario,
+}
+
+impl Variant {
+    fn of(source: &Source, overrides: Overrides) -> Result<Self> {
+        let scenario = source.load(&overrides)?;
+        Ok(Variant { sha256: source.sha256(&scenario), overrides, scenario })
+    }
+}
+
+/// The scenarios of a plan that count, and those that do not.
+///
+/// # Errors
+/// If one cannot be loaded.
+pub(super) fn cases(plan: &Plan) -> Result<(Vec<Case>, Vec<LeftOut>)> {
+    let (mut counting, mut left_out) = (vec![], vec![]);
+    for &family in &plan.families {
+        for random in random(plan, family) {
+            counting.push(random_case(plan, family, random)?);
+        }
+        if family == Family::Papers {
+            papers(plan.is_quick, &mut counting, &mut left_out)?;
+        }
+    }
+    Ok((counting, left_out))
+}
+
+/// The random scenarios of a family; none of the papers'.
+pub(super) fn random(plan: &Plan, family: Family) -> impl Iterator<Item = Random> {
+    let (seed, set) = (plan.scenario_seed, plan.set);
+    let numbers = plan.first..plan.first.saturating_add(plan.scenarios);
+    numbers.filter_map(move |number| match set {
+        None => scenarios::of_seed(family, seed, number),
+        Some(set) => scenarios::of_set(family, set, number),
+    })
+}
+
+fn random_case(plan: &Plan, family: Family, random: Random) -> Result<Case> {
+    let source = Source::with_trace(&random.name, random.text, random.trace);
+    if plan.set.is_none() {
+        return load(&source, family, plan.is_quick);
+    }
+    // Those of sets run as they are.
+    let cold = Variant::of(&source, vec![])?;
+    let known = (!plan.warm.is_empty()).then(|| history(&cold.scenario, family as u64, random.number));
+    let warm = known.map(|known| Variant::of(&source, known)).transpose()?;
+    Ok(Case { name: random.name, family, cold, warm })
+}
+
+fn papers(quick: bool, counting: &mut Vec<Case>, left_out: &mut Vec<LeftOut>) -> Result<()> {
+    let loaded = shipped::SCENARIOS
+        .iter()
+        .filter(|(name, _)| name.starts_with(FOLDER))
+        .map(|&shipped| load(&Source::shipped(shipped), Family::Papers, quick))
+        .collect::<Result<Vec<Case>>>()?;
+    let sources: Vec<(String, Option<String>)> =
+        loaded.iter().map(|case| (case.name.clone(), case.cold.scenario.source.clone())).collect();
+    let readings = readings(&sources);
+    for case in loaded {
+        let reading = readings.get(&case.name).map(|first| format!("another reading of {first}"));
+        let why = unfit(&case.cold.scenario).or(reading);
+        let why =
+            why.or_else(|| (quick && !QUICK.contains(&case.name.as_str())).then(|| "--quick".to_owned()));
+        match why {
+            Some(why) => left_out.push(LeftOut { scenario: case.name, why }),
+            None => counting.push(case),
+        }
+    }
+    Ok(())
+}
+
+fn load(source: &Source, family: Family, quick: bool) -> Result<Case> {
+    let whole = source.load(&[])?;
+    let until = whole.warm_up + if quick { LONGEST_QUICK } else { LONGEST };
+    let is_cut = |workload: &Workload| match workload {
+        Workload::Bulk => true,
+        Workload::File { .. } => false,
+        Workload::Messages { .. } | Workload::Stream { .. } | Workload::Requests { .. } => quick,
+    };
+    let endless = whole.connections.iter().any(|group| is_cut(&group.workload));
+    let overrides = match endless && whole.duration > until {
+        true => vec![("duration".to_owned(), until.to_string())],
+        false => vec![],
+    };
+    let name = source.name().strip_prefix(FOLDER).unwrap_or(source.name()).to_owned();
+    Ok(Case { name, family, cold: Variant::of(source, overrides)?, warm: None })
+}
+
+/// Why policies cannot be measured against single paths there.
+fn unfit(scenario: &Scenario) -> Option<String> {
+    let paths = scenario.paths.len();
+    let connections: u32 = scenario.connections.iter().map(|group| group.count).sum();
+    match () {
+        () if scenario.topology.is_some() => Some("a data centre: a network, not a device".to_owned()),
+        () if paths < 2 => Some("it has only one path".to_owned()),
+        () if connections > MOST_CONNECTIONS => {
+            Some(format!("{connections} connections: a network, not a device"))
+        }
+        () if scenario.connections.iter().any(|group| group.paths.len() < paths) => Some(
+            "its connections use different paths, so that there is no single path to compare with".to_owned(),
+        ),
+        () => None,
+    }
+}
+
+/// Of scenarios with one source, which differ in what the paper leaves open, the one with the shortest name
+/// counts. Returned are the others, each with that one.
+fn readings(sources: &[(String, Option<String>)]) -> BTreeMap<String, String> {
+    let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+    let with_source =
+        || sources.iter().filter_map(|(name, source)| Some((name.as_str(), source.as_deref()?)));
+    for (name, source) in with_source() {
+        let shortest = first.entry(source).or_insert(name);
+        if name.len() < shortest.len() {
+            *shortest = name;
+        }
+    }
+    let others = with_source().filter(|(name, source)| first[source] != *name);
+    others.map(|(name, source)| (name.to_owned(), first[source].to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_report::benchmark::Kind;
+
+    use super::super::plan::Request;
+    use super::*;
+
+    #[test]
+    fn a_scenario_counts_once_however_it_is_read() {
+        let source = |name: &str, source: &str| (name.to_owned(), Some(source.to_owned()));
+        let all =
+            [source("a-long", "table 1"), source("a", "table 1"), source("b", "table 2"), ("c".into(), None)];
+        assert_eq!(readings(&all), BTreeMap::from([("a-long".to_owned(), "a".to_owned())]));
+    }
+
+    fn plan(families: &[Family]) -> Plan {
+        Plan::of(Request { families: families.to_vec(), ..Request::default() }).ok().unwrap()
+    }
+
+    #[test]
+    fn there_are_sixty_scenarios_and_more_of_all_families() {
+        let (counting, _) = cases(&plan(&[])).ok().unwrap();
+        assert!(counting.len() >= 60, "{}", counting.len());
+        for &family in Family::of_kind(Kind::Ranked) {
+            assert!(counting.iter().filter(|case| case.family == family).count() >= 8, "{family}");
+        }
+    }
+
+    #[test]
+    fn what_counts_has_paths_to_choose_from_and_what_does_not_has_a_reason() {
+        let (counting, left_out) = cases(&plan(&[Family::Papers])).ok().unwrap();
+        assert!(counting.iter().all(|case| unfit(&case.cold.scenario).is_none()));
+        let names: Vec<&str> = counting.iter().map(|case| case.name.as_str()).collect();
+        assert!(names.contains(&"000-table1") && names.contains(&"002-fig5a"), "{names:?}");
+        let why =
+            |name: &str| left_out.iter().find(|left| left.scenario == name).map(|left| left.why.as_str());
+        assert_eq!(why("000-table1-mss1460"), Some("another reading of 000-table1"));
+        assert_eq!(why("002-fig10"), Some("a data centre: a network, not a device"));
+    }
+
+    #[test]
+    fn what_has_no_end_is_cut_and_what_ends_is_not() {
+        let (counting, _) = cases(&plan(&[Family::Papers])).ok().unwrap();
+        let set = |name: &str| &counting.iter().find(|case| case.name == name).unwrap().cold.overrides;
+        assert_eq!(*set("002-fig5b"), [("duration".to_owned(), "120 s".to_owned())]);
+        assert!(set("001-3g-wlan").is_empty());
+    }
+
+    #[test]
+    fn one_path_or_a_crowd_is_unfit() {
+        let scenario = |change: &str| {
+            let text = crate::shipped::find("quick").unwrap().1;
+            joulepath_model::scenario::load(&format!("{text}\n{change}"), &|_| Err(String::new())).unwrap()
+        };
+        assert_eq!(unfit(&scenario("")), None);
+        let connection = |keys: &str| scenario(&format!("[[connection]]\nname = \"c\"\n{keys}"));
+        assert!(unfit(&connection("count = 101")).unwrap().contains("101 connections"));
+        assert!(unfit(&connection("paths = [\"wifi\"]")).unwrap().contains("different paths"));
+    }
+}

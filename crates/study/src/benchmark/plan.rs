@@ -1,0 +1,169 @@
+//! What is asked for, and whether it can be done.
+
+use std::num::NonZeroUsize;
+
+use joulepath_control::policy;
+use joulepath_model::policy::Policy;
+use joulepath_report::benchmark::{Extent, Kind, Sealed};
+
+use super::family::Family;
+use super::field;
+use super::scenarios;
+use super::set::Set;
+use crate::error::{Error, Kind as ErrorKind, Result};
+
+/// Seeds of each policy on each scenario: what differs between scenarios outweighs what differs between
+/// seeds.
+const SEEDS_RANKED: u32 = 3;
+const SEEDS_QUICK: u32 = 2;
+const SEEDS_RANDOM: u32 = 1;
+/// Scenarios of each random family that are enough to measure a change.
+const SCENARIOS_RANDOM: u32 = 64;
+/// Seed of the published scenarios of ranked families.
+const SCENARIO_SEED: u64 = 1;
+/// Who takes part in random families unless others are named: TCPs side by side, the standard, and the
+/// selectors of the papers.
+const POLICIES_RANDOM: [&str; 5] = ["uncoupled", "mptcp", "emptcp", "es-mptcp", "overflow"];
+
+/// How much is run. What is absent has a default, by the kind of the families.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// All of one kind: ranked or random. If empty: all random ones if there is a `set`, else all ranked.
+    pub families: Vec<Family>,
+    /// Random families: which scenarios; [`Set::Train`] if none.
+    pub set: Option<Set>,
+    /// Ranked families: another seed makes other random scenarios; 1 if none.
+    pub scenario_seed: Option<u64>,
+    /// Number of the first scenario of each family, from 1; 1 if none.
+    pub first: Option<u32>,
+    /// Scenarios of each family, except the papers'; 12 of ranked families and 64 of random ones if none.
+    pub scenarios: Option<u32>,
+    /// Ranked families: one scenario of each and two of the papers', cut short, under eight policies.
+    pub quick: bool,
+    /// The policies; if empty, every one of the registry in ranked families and five in random ones.
+    pub policies: Vec<Policy>,
+    /// Random families: policies that run once more with what a device knows that has been there before:
+    /// rate, RTT and loss of each path, the rate within a factor of 1.3.
+    pub warm: Vec<Policy>,
+    /// Seeds of each policy on each scenario; 3, 2 if quick, 1 in random families if none.
+    pub seeds: Option<u32>,
+    /// Runs at a time; as many as there are cores if none. The results do not depend on it.
+    pub jobs: Option<NonZeroUsize>,
+}
+
+/// A request that can be done, with every default filled in.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How the families are measured.
+    pub kind: Kind,
+    /// The set of random scenarios; none of ranked families.
+    pub set: Option<Set>,
+    /// Number of the first scenario of each family.
+    pub first: u32,
+    /// In the order of the tables.
+    pub(super) families: Vec<Family>,
+    pub(super) scenario_seed: u64,
+    /// Scenarios of each family.
+    pub(super) scenarios: u32,
+    pub(super) is_quick: bool,
+    /// In the order in which they were asked for.
+    pub(super) policies: Vec<Policy>,
+    pub(super) warm: Vec<Policy>,
+    pub(super) seeds: u32,
+    /// As they were asked for.
+    pub(super) asked_seeds: Option<u32>,
+    pub(super) jobs: Option<NonZeroUsize>,
+}
+
+impl Plan {
+    /// Of what is asked for.
+    ///
+    /// # Errors
+    /// If families are of both kinds, if something is asked for that is of the other kind, if there are no
+    /// scenarios, or if a policy does not exist.
+    pub fn of(request: Request) -> Result<Self> {
+        let kind = kind(&request)?;
+        refuse_of_other_kind(kind, &request)?;
+        let asked = |family: &Family| request.families.is_empty() || request.families.contains(family);
+        let families = Family::of_kind(kind).iter().copied().filter(asked).collect();
+        let known = |name: &str| name.parse().expect("the policies are well-formed");
+        let (seeds, scenarios, policies) = match kind {
+            Kind::Ranked if request.quick => (SEEDS_QUICK, 1, field::policies(true)),
+            Kind::Ranked => (SEEDS_RANKED, scenarios::RANKED, field::policies(false)),
+            Kind::Random => (SEEDS_RANDOM, SCENARIOS_RANDOM, POLICIES_RANDOM.map(known).to_vec()),
+        };
+        let policies = if request.policies.is_empty() { policies } else { request.policies };
+        for policy in policies.iter().chain(&request.warm) {
+            policy::resolve(policy)
+                .map_err(|error| Error::Setup { error: Box::new(error.into()), kind: ErrorKind::Usage })?;
+        }
+        Ok(Plan {
+            kind,
+            set: (kind == Kind::Random).then_some(request.set.unwrap_or(Set::Train)),
+            first: request.first.unwrap_or(1),
+            families,
+            scenario_seed: request.scenario_seed.unwrap_or(SCENARIO_SEED),
+            scenarios: request.scenarios.unwrap_or(scenarios),
+            is_quick: request.quick,
+            policies,
+            warm: request.warm,
+            seeds: request.seeds.unwrap_or(seeds),
+            asked_seeds: request.seeds,
+            jobs: request.jobs,
+        })
+    }
+
+    /// Whether the scenarios are sealed.
+    pub fn is_sealed(&self) -> bool {
+        self.set == Some(Set::Sealed)
+    }
+
+    pub(super) fn extent(&self, engine: &str, sealed: Option<Sealed>) -> Extent {
+        Extent {
+            kind: self.kind,
+            engine: engine.to_owned(),
+            seeds: self.seeds,
+            scenario_seed: (self.kind == Kind::Ranked).then_some(self.scenario_seed),
+            random_set: self.set.map(|set| set.name().to_owned()),
+            first: self.first,
+            scenarios_of_each: self.scenarios,
+            sealed,
+            partial: false,
+        }
+    }
+}
+
+fn kind(request: &Request) -> Result<Kind> {
+    let random = request.families.iter().filter(|family| family.kind() == Kind::Random).count();
+    match (random, request.families.len()) {
+        (0, 0) if request.set.is_some() => Ok(Kind::Random),
+        (0, _) => Ok(Kind::Ranked),
+        (random, all) if random == all => Ok(Kind::Random),
+        _ => Err(Error::usage("ranked and random families are measured in different ways")
+            .with_help("ask for them one after the other")),
+    }
+}
+
+/// What is of no use to families of `kind`.
+fn refuse_of_other_kind(kind: Kind, request: &Request) -> Result<()> {
+    let ranked = [
+        ("quick", request.quick, "two scenarios of each family are quick"),
+        (
+            "a seed of scenarios",
+            request.scenario_seed.is_some(),
+            "random families have sets: train, check or sealed",
+        ),
+    ];
+    let random = [
+        ("a set", request.set.is_some(), "leave the families out, or name random ones, such as f1-bulk"),
+        ("warm", !request.warm.is_empty(), "name random families, such as f1-bulk"),
+    ];
+    let (given, other) = if kind == Kind::Ranked { (random, "random") } else { (ranked, "ranked") };
+    if request.scenarios == Some(0) {
+        return Err(Error::usage("there is no scenario").with_help("ask for at least one"));
+    }
+    match given.into_iter().find(|(_, given, _)| *given) {
+        None => Ok(()),
+        Some((what, _, help)) => Err(Error::usage(format!("{what} is for {other} families")).with_help(help)),
+    }
+}

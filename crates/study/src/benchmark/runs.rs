@@ -1,0 +1,218 @@
+//! Scenarios with the policies that run on them, every run of all of them, and what came out.
+
+use joulepath_control::Setup;
+use joulepath_control::limit::{Terms, attainable, mean_attainable};
+use joulepath_model::policy::Policy;
+use joulepath_model::result::{Limit, RunResult};
+use joulepath_model::scenario::Scenario;
+use joulepath_report::benchmark::{
+    Baseline, Cell, Entry, FamilyRow, Kind, LeftOut, Measured, ScenarioResult, ScenarioRow, Singles, Start,
+    Yardstick,
+};
+
+use super::cases::{Case, Variant, cases};
+use super::family::Family;
+use super::field;
+use super::plan::Plan;
+use crate::batch::{Batch, Outcome, Wanted};
+use crate::compare::limits_of;
+use crate::engine::{Engine, Task};
+use crate::error::Result;
+use crate::event::Watch;
+use crate::seeds::seeds;
+use crate::stored::StoredRuns;
+
+/// All scenarios with their policies.
+pub(super) struct Rounds {
+    families: Vec<FamilyRow>,
+    seeds: Vec<u64>,
+    /// Policies that start cold, policies that start warm, baselines.
+    entries: Vec<Entry>,
+    rounds: Vec<Round>,
+    left_out: Vec<LeftOut>,
+}
+
+/// One scenario, and what policies are compared with on it.
+struct Round {
+    case: Case,
+    /// Policies that start cold, policies that start warm, each path alone; or why one does not run.
+    setups: Vec<(Start, std::result::Result<Setup, String>)>,
+    with: Yardstick,
+}
+
+/// The runs of a policy in the order of the seeds, or why some are missing.
+type Runs = std::result::Result<Vec<RunResult>, String>;
+
+impl Rounds {
+    /// Scenarios on which policies cannot be compared are left out.
+    ///
+    /// # Errors
+    /// If a scenario cannot be loaded.
+    pub(super) fn of(plan: &Plan, engine: &dyn Engine) -> Result<Self> {
+        let seeds = seeds(1, plan.seeds)?;
+        let (cases, mut left_out) = cases(plan)?;
+        let mut rounds = vec![];
+        for case in cases {
+            match yardstick(&case, &seeds, engine) {
+                Ok(with) => rounds.push(Round { setups: setups(plan, &case), case, with }),
+                Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
+            }
+        }
+        let entry = |(policy, start): (&Policy, Start)| {
+            let (label, parts) = field::described(policy);
+            Entry { policy: policy.to_string(), label, parts, start, baseline: None }
+        };
+        let entries = policies(plan).map(entry).chain(Entry::baselines(plan.kind)).collect();
+        let families = plan.families.iter().map(|family| family.row()).collect();
+        Ok(Rounds { families, seeds, entries, rounds, left_out })
+    }
+
+    /// Does every run, on all cores: each policy everywhere with the first seed, then with the next. Returned
+    /// is what came out on each scenario, and whether every run is there.
+    pub(super) fn run(
+        &self,
+        batch: &Batch<'_>,
+        stored: Option<&mut StoredRuns>,
+        watch: Watch<'_>,
+    ) -> (Vec<ScenarioResult>, bool) {
+        let (mut places, mut wanted) = (vec![], vec![]);
+        for &seed in &self.seeds {
+            for (index, round) in self.rounds.iter().enumerate() {
+                for (place, (start, setup)) in round.setups.iter().enumerate() {
+                    let Ok(setup) = setup else { continue };
+                    places.push((index, place));
+                    wanted.push(round.case.wanted(*start, setup, seed));
+                }
+            }
+        }
+        let outcomes = batch.run(&wanted, stored, watch);
+        let complete = outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
+        let mut by_place: Vec<Vec<Vec<Outcome>>> =
+            self.rounds.iter().map(|round| vec![vec![]; round.setups.len()]).collect();
+        for ((round, place), outcome) in places.into_iter().zip(outcomes) {
+            by_place[round][place].push(outcome);
+        }
+        let results = self.rounds.iter().zip(by_place).map(|(round, outcomes)| {
+            let of_policy = |((_, setup), outcomes): (&(Start, std::result::Result<Setup, String>), _)| {
+                setup.as_ref().map_err(String::clone).and_then(|_| whole(outcomes))
+            };
+            self.result(round, round.setups.iter().zip(outcomes).map(of_policy).collect())
+        });
+        (results.collect(), complete)
+    }
+
+    /// Of the runs of all policies, and of those of each path alone.
+    fn result(&self, round: &Round, mut runs: Vec<Runs>) -> ScenarioResult {
+        let Round { case, with, .. } = round;
+        let is_policy = |entry: &&Entry| entry.baseline.is_none();
+        let alone = runs.split_off(self.entries.iter().filter(is_policy).count());
+        let singles = Singles::of(alone.into_iter().map(Runs::ok).collect(), with);
+        let cell = |runs: &[RunResult]| Cell::of(runs, &singles, with);
+        let baselines = self.entries.iter().filter_map(|entry| entry.baseline).map(|baseline| {
+            singles.runs(match baseline {
+                Baseline::Thriftiest => singles.thriftiest,
+                Baseline::Fastest => singles.fastest,
+                Baseline::Best => singles.best,
+            })
+        });
+        let baselines: Vec<Option<&[RunResult]>> = baselines.collect();
+        let of_single = |runs: &Option<&[RunResult]>| match runs {
+            Some(runs) => Ok(cell(runs)),
+            // Connections that have paths of their own have no path in common.
+            None if singles.is_empty() => Ok(Cell::default()),
+            None => Err("no single path has run".to_owned()),
+        };
+        let of_policies = runs.into_iter().map(|runs| runs.map(|runs| cell(&runs)));
+        let policy = |runs: &Option<&[RunResult]>| Some((*runs)?.first()?.policy.clone());
+        let row = ScenarioRow {
+            name: case.name.clone(),
+            family: case.family.name().to_owned(),
+            title: case.cold.scenario.title.clone(),
+            source: case.cold.scenario.source.clone(),
+            sha256: case.cold.sha256.clone(),
+            changed: case.cold.overrides.iter().cloned().collect(),
+            limit_bits_per_joule: with.limit,
+            limit_kind: with.limit_kind.clone(),
+            link_limit_bits_per_joule: with.link_limit,
+            work: with.task.name().into(),
+            deadline_s: with.deadline_s(),
+            baselines: baselines.iter().map(policy).collect(),
+            competing_tcps: with.tcps(),
+        };
+        ScenarioResult { row, cells: of_policies.chain(baselines.iter().map(of_single)).collect() }
+    }
+
+    /// For the report.
+    pub(super) fn measured<'a>(&'a self, results: &'a [ScenarioResult]) -> Measured<'a> {
+        let (families, left_out) = (self.families.clone(), self.left_out.clone());
+        Measured { families, entries: &self.entries, results, left_out }
+    }
+}
+
+impl Case {
+    fn variant(&self, start: Start) -> &Variant {
+        self.warm.as_ref().filter(|_| start == Start::Warm).unwrap_or(&self.cold)
+    }
+
+    fn wanted<'a>(&'a self, start: Start, setup: &'a Setup, seed: u64) -> Wanted<'a> {
+        let variant = self.variant(start);
+        Wanted {
+            name: &self.name,
+            scenario: &variant.scenario,
+            setup,
+            task: Task { seed, series: false },
+            identity: (&variant.sha256, &variant.overrides),
+        }
+    }
+}
+
+fn policies(plan: &Plan) -> impl Iterator<Item = (&Policy, Start)> {
+    let cold = plan.policies.iter().map(|policy| (policy, Start::Cold));
+    cold.chain(plan.warm.iter().map(|policy| (policy, Start::Warm)))
+}
+
+fn setups(plan: &Plan, case: &Case) -> Vec<(Start, std::result::Result<Setup, String>)> {
+    let has_singles = case.family != Family::F8Within;
+    let singles = if has_singles { field::single_paths(&case.cold.scenario) } else { vec![] };
+    let prepared = |(policy, start): (&Policy, Start)| {
+        let setup = field::prepared(policy, &case.variant(start).scenario);
+        (start, setup.map_err(|error| error.in_one_line()))
+    };
+    let singles = singles.iter().map(|policy| (policy, Start::Cold));
+    policies(plan).chain(singles).map(prepared).collect()
+}
+
+/// The runs with all seeds, or why some are missing.
+fn whole(outcomes: Vec<Outcome>) -> Runs {
+    let mut runs = vec![];
+    let mut interrupted = false;
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Run(finished) => runs.push(finished.run),
+            Outcome::Failed(error) => return Err(error),
+            Outcome::Missing => interrupted = true,
+        }
+    }
+    if interrupted { Err("interrupted before it had run".to_owned()) } else { Ok(runs) }
+}
+
+fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Result<Yardstick, String> {
+    let scenario = &case.cold.scenario;
+    let limits = limits_of(scenario, seeds, engine);
+    match case.family.kind() {
+        Kind::Ranked => Yardstick::of(scenario, &limits),
+        Kind::Random => Yardstick::of_random(scenario, &limits, |deadline_s| {
+            attainable_of(scenario, seeds, engine, &Terms::all(deadline_s))
+        }),
+    }
+}
+
+/// The limits under `terms`; where the engine draws random rates, the means over those of each seed.
+fn attainable_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine, terms: &Terms) -> Vec<Limit> {
+    let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
+    let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
+    match met.filter(|_| engine.draws()) {
+        Some(met) => mean_attainable(&met, terms),
+        None => attainable(scenario, terms),
+    }
+}

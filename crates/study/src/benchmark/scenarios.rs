@@ -1,0 +1,137 @@
+//! Random scenarios: each a text that anyone can run.
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | from family, seed or set, and number to a text |
+//! | `ranked`, `random` | a scenario of each of the ranked families, of each of the random ones |
+//! | `body` | what families have in common: files, streams, rates that change |
+//! | `ranges`, `wide` | what is drawn, from which ranges: of ranked families, of random ones |
+//! | `dice` | random numbers, rounded to what a reader can take in |
+//! | `access` | a radio with its rate, RTT, loss, queue and energy |
+
+mod access;
+mod body;
+mod dice;
+mod random;
+mod ranges;
+mod ranked;
+mod wide;
+
+use self::body::Body;
+use self::dice::Dice;
+use self::wide::{GENERATION, Queues};
+use super::family::Family;
+use super::set::Set;
+use crate::shipped;
+
+pub(super) use self::ranges::RANKED;
+
+/// The trace of the random family F6: the shipped scenario beside which it stands, and its name there.
+const TRACE: (&str, &str) = ("fidelity/trace", "cellular.trace");
+/// What one line of a trace lets through, bits.
+const OPPORTUNITY_BITS: f64 = 1504.0 * 8.0;
+
+/// One random scenario.
+pub(super) struct Random {
+    /// Family, seed and number, or set and number: `bulk-1-03`, `f1-bulk-train-0003`.
+    pub(super) name: String,
+    /// Its number among all of its family.
+    pub(super) number: u32,
+    /// As TOML.
+    pub(super) text: String,
+    /// The trace that it names, and its text.
+    pub(super) trace: Option<(String, String)>,
+}
+
+/// The `number`-th scenario, from 1, that `seed` makes for a ranked family; none of the papers' and of random
+/// families.
+pub(super) fn of_seed(family: Family, seed: u64, number: u32) -> Option<Random> {
+    let mut dice = Dice::new(seed, family, number);
+    let body = match family {
+        Family::Bulk => ranked::bulk(&mut dice),
+        Family::Files => ranked::files(&mut dice),
+        Family::Streams => ranked::streams(&mut dice),
+        Family::Requests => ranked::requests(&mut dice),
+        Family::Messages => ranked::messages(&mut dice),
+        Family::Mobility => ranked::mobility(&mut dice),
+        Family::Shared => ranked::shared(&mut dice),
+        _ => return None,
+    };
+    let comment = format!(
+        "# Scenario {number} of the family `{family}`: `joulepath benchmark --family {family} --seed {seed}`."
+    );
+    let name = format!("{family}-{seed}-{number:02}");
+    Some(Random { name, number, text: text(&comment, body), trace: None })
+}
+
+/// The `index`-th scenario, from 1, of `set` for a random family; none for other families, and beyond the end
+/// of the set.
+pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
+    let number = set.number(index)?;
+    let mut dice = Dice::new(GENERATION, family, number);
+    let mut trace = None;
+    let body = match family {
+        Family::F1Bulk => random::bulk(&mut dice),
+        Family::F2File => random::one_file(&mut dice),
+        Family::F3Stream => random::offered(&mut dice),
+        Family::F4Competitors => random::competitors(&mut dice, Queues::All),
+        Family::F5Shared => random::shared(&mut dice),
+        Family::F6Mobility => {
+            let (body, offset) = random::mobility(&mut dice, &|offset| (trace_name(offset), trace_bps()));
+            trace = offset.map(|offset| (trace_name(offset), rotated(offset)));
+            body
+        }
+        Family::F7Shallow => random::competitors(&mut dice, Queues::Shallow),
+        Family::F8Within => random::within(&mut dice),
+        Family::F9Adverse => random::adverse(&mut dice),
+        _ => return None,
+    };
+    let comment = format!(
+        "# Scenario {index} of the family `{family}`, set `{set}`, generation {GENERATION}:\n\
+         # `joulepath benchmark --family {family} --random {set} --first {index} --scenarios 1`."
+    );
+    Some(Random { name: format!("{family}-{set}-{index:04}"), number, text: text(&comment, body), trace })
+}
+
+fn text(comment: &str, body: Body) -> String {
+    let Body { title, duration_s, warm_up_s, tables } = body;
+    format!(
+        "{comment}\ntitle = \"{title}\"\nduration = \"{duration_s} s\"\nwarm_up = \"{warm_up_s} s\"\n{tables}"
+    )
+}
+
+/// Opportunities of the trace, ms.
+fn opportunities() -> Vec<u64> {
+    let text = shipped::trace(TRACE.0, TRACE.1).expect("the trace ships");
+    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
+fn trace_bps() -> f64 {
+    let all = opportunities();
+    all.len() as f64 * OPPORTUNITY_BITS / (*all.last().expect("a trace has lines") as f64 / 1e3)
+}
+
+/// The place among the trace's lines at which it begins.
+fn place(offset: u64) -> usize {
+    (offset % opportunities().len() as u64) as usize
+}
+
+fn trace_name(offset: u64) -> String {
+    format!("cellular-{}.trace", place(offset))
+}
+
+/// The trace from another instant on. It begins right after one of its own opportunities, so that it keeps
+/// its length.
+fn rotated(offset: u64) -> String {
+    let all = opportunities();
+    let (from, period) = (all[place(offset)], *all.last().expect("a trace has lines"));
+    let mut moved: Vec<u64> =
+        all.iter().map(|&at| if at > from { at - from } else { at + period - from }).collect();
+    moved.sort_unstable();
+    moved.iter().map(|at| format!("{at}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests_random;
+#[cfg(test)]
+mod tests_ranked;

@@ -1,0 +1,211 @@
+//! The log of runs of sealed scenarios: when, at which commit, of what, and what came out. Each line holds
+//! the SHA-256 of the line before it, so that a line which is changed, left out or put in breaks the chain.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use joulepath_model::calendar::Day;
+use joulepath_model::policy::Policy;
+use joulepath_report::benchmark::Sealed;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::plan::Plan;
+use crate::digest::hex;
+use crate::error::{Error, Kind, Result};
+use crate::files::{self, By};
+
+/// Longest log that is read, bytes.
+const MAX_BYTES: u64 = 64 << 20;
+/// What stands in place of the line before the first one.
+const FIRST: &str = "none";
+
+/// A run of sealed scenarios, as it begins or as it ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    /// SHA-256 of the line before, or `none`.
+    before: String,
+    /// UTC.
+    date: String,
+    commit: String,
+    /// What was asked for.
+    families: Vec<String>,
+    /// Number of the first scenario; 1 if absent, as in the oldest lines.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    first: u32,
+    /// Scenarios of each family.
+    draws: u32,
+    seeds: Option<u32>,
+    policies: Vec<String>,
+    warm: Vec<String>,
+    /// SHA-256 of the result as JSON; none in the line with which a run begins.
+    result_sha256: Option<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+impl Line {
+    /// Whether both are of one run: the same work at the same commit.
+    fn is_of(&self, other: &Line) -> bool {
+        let work = |line: &Line| {
+            let line = line.clone();
+            let draws = (line.first, line.draws);
+            (line.commit, line.families, draws, line.seeds, line.policies, line.warm)
+        };
+        work(self) == work(other)
+    }
+}
+
+/// The log, with a run under way.
+#[derive(Debug)]
+pub struct SealedLog {
+    path: PathBuf,
+    lines: Vec<(String, Line)>,
+    begun: Line,
+    sealed: Sealed,
+}
+
+impl SealedLog {
+    /// Notes in the log at `path` that `plan` is run by the program of `commit`; the log begins if it is
+    /// not there. A run that was begun at this commit with the same plan and never ended goes on.
+    ///
+    /// # Errors
+    /// If sealed scenarios were run to their end at this commit, unless `again`; if the program is not one of
+    /// a commit; if the log was changed or cannot be written.
+    pub fn begin(path: &Path, plan: &Plan, commit: &str, date: &str, again: bool) -> Result<Self> {
+        if commit.ends_with("-dirty") || commit == "unknown" {
+            return Err(Error::usage(format!(
+                "sealed scenarios are for a commit, and this program is `{commit}`"
+            ))
+            .with_help("commit what is changed, build it, and run that; --random check is for all else"));
+        }
+        let lines = read(path)?;
+        let names = |policies: &[Policy]| policies.iter().map(Policy::to_string).collect::<Vec<String>>();
+        let begun = Line {
+            before: lines.last().map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text)),
+            date: date.to_owned(),
+            commit: commit.to_owned(),
+            families: plan.families.iter().map(|family| family.name().to_owned()).collect(),
+            first: plan.first,
+            draws: plan.scenarios,
+            seeds: plan.asked_seeds,
+            policies: names(&plan.policies),
+            warm: names(&plan.warm),
+            result_sha256: None,
+        };
+        // Pairs of lines: every line that has a result ends the one that began it.
+        let ended =
+            |line: &Line| lines.iter().filter(|(_, l)| l.result_sha256.is_some() && l.is_of(line)).count();
+        let starts =
+            |line: &Line| lines.iter().filter(|(_, l)| l.result_sha256.is_none() && l.is_of(line)).count();
+        let finished: Vec<&Line> =
+            lines.iter().map(|(_, line)| line).filter(|line| line.result_sha256.is_some()).collect();
+        let here = finished.iter().filter(|line| line.commit == commit).count();
+        let goes_on = starts(&begun) > ended(&begun);
+        if here > 0 && !goes_on && !again {
+            return Err(Error::usage(format!("sealed scenarios were run at commit {commit} already"))
+                .with_help(
+                    "their result counts; --again runs them once more, and the log and the result say so",
+                ));
+        }
+        let mut log = SealedLog {
+            path: path.to_owned(),
+            sealed: Sealed {
+                date: begun.date.clone(),
+                commit: begun.commit.clone(),
+                entry: String::new(),
+                earlier: finished.len(),
+                earlier_here: here,
+            },
+            lines,
+            begun: begun.clone(),
+        };
+        match log.lines.iter().rev().find(|(_, line)| goes_on && line.is_of(&begun)) {
+            Some((text, line)) => {
+                (log.sealed.entry, log.sealed.date) = (sha256(text), line.date.clone());
+            }
+            None => log.sealed.entry = log.add(begun)?,
+        }
+        Ok(log)
+    }
+
+    /// What goes into the result.
+    pub fn sealed(&self) -> Sealed {
+        self.sealed.clone()
+    }
+
+    /// Notes that the run is at its end, with this result.
+    ///
+    /// # Errors
+    /// If the log cannot be written.
+    pub fn end(mut self, result: &str, date: &str) -> Result<()> {
+        let before = self.lines.last().map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text));
+        let result_sha256 = Some(sha256(result));
+        self.add(Line { before, date: date.to_owned(), result_sha256, ..self.begun.clone() }).map(drop)
+    }
+
+    /// Appends a line and returns its SHA-256.
+    fn add(&mut self, line: Line) -> Result<String> {
+        let text = serde_json::to_string(&line).expect("a line holds texts and numbers");
+        let sum = sha256(&text);
+        self.lines.push((text, line));
+        let whole: String = self.lines.iter().map(|(text, _)| format!("{text}\n")).collect();
+        files::write(&self.path, &whole)?;
+        Ok(sum)
+    }
+}
+
+/// The lines of the log, each with its text; none if there is no log yet.
+fn read(path: &Path) -> Result<Vec<(String, Line)>> {
+    let doing = format!("cannot use the log of sealed runs {}", path.display());
+    if !path.exists() {
+        files::prepare(path)?;
+        return Ok(vec![]);
+    }
+    let bytes = files::read_named(path, By::File, MAX_BYTES, &doing)?.bytes;
+    let refused = |why: String| Error::Refused {
+        doing: doing.clone(),
+        why,
+        help: "take the log from the repository as it was committed; it is only ever added to".to_owned(),
+        kind: Kind::Failed,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8 text".to_owned()))?;
+    let mut before = FIRST.to_owned();
+    let mut lines = vec![];
+    for (index, text) in text.lines().enumerate() {
+        let number = index + 1;
+        let line: Line = serde_json::from_str(text)
+            .map_err(|error| refused(format!("line {number} is no entry: {error}")))?;
+        if line.before != before {
+            return Err(refused(format!(
+                "line {number} does not follow from the line before: it was changed"
+            )));
+        }
+        before = sha256(text);
+        lines.push((text.to_owned(), line));
+    }
+    Ok(lines)
+}
+
+fn sha256(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// An instant as ISO 8601 writes it, UTC, to the second; what is before 1970 counts as its beginning.
+pub fn day_and_time(instant: SystemTime) -> String {
+    let seconds = instant.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let date = Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date();
+    let of_day = seconds % 86_400;
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{date}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests;

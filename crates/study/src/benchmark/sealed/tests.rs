@@ -1,0 +1,105 @@
+use std::fs;
+
+use super::*;
+use crate::benchmark::{Request, Set};
+
+fn plan(first: u32, scenarios: u32) -> Plan {
+    let set = Some(Set::Sealed);
+    let request = Request { set, first: Some(first), scenarios: Some(scenarios), ..Request::default() };
+    Plan::of(request).ok().unwrap()
+}
+
+fn begin(path: &Path, scenarios: u32, commit: &str, again: bool) -> Result<SealedLog> {
+    SealedLog::begin(path, &plan(1, scenarios), commit, "2026-01-02T03:04:05Z", again)
+}
+
+#[test]
+fn sealed_scenarios_are_run_once_at_a_commit_and_again_only_when_it_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    let first = begin(&path, 4, "c0ffee", false).unwrap();
+    assert_eq!((first.sealed().earlier, first.sealed().earlier_here), (0, 0));
+    first.end("{}", "2026-01-02T04:00:00Z").unwrap();
+    let refused = begin(&path, 4, "c0ffee", false).err().unwrap();
+    assert!(refused.to_string().contains("already"), "{refused}");
+    // Asking for other scenarios of the same set is the same.
+    assert!(begin(&path, 5, "c0ffee", false).is_err());
+    let again = begin(&path, 4, "c0ffee", true).unwrap().sealed();
+    assert_eq!((again.earlier, again.earlier_here), (1, 1));
+    let other = begin(&path, 4, "decade", false).unwrap().sealed();
+    assert_eq!((other.earlier, other.earlier_here), (1, 0));
+}
+
+#[test]
+fn what_was_interrupted_goes_on_under_its_first_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    let first = begin(&path, 4, "c0ffee", false).unwrap().sealed();
+    let next = SealedLog::begin(&path, &plan(1, 4), "c0ffee", "2027-01-01T00:00:00Z", false).unwrap();
+    assert_eq!(next.sealed(), first);
+    next.end("{}", "2027-01-01T00:00:01Z").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn a_line_that_was_changed_left_out_or_put_in_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    for commit in ["a1", "b2", "c3"] {
+        begin(&path, 4, commit, false).unwrap().end("{}", "2026-01-02T04:00:00Z").unwrap();
+    }
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 6);
+    let without = |left_out: usize| {
+        let kept = lines.iter().enumerate().filter(|(index, _)| *index != left_out);
+        kept.map(|(_, line)| format!("{line}\n")).collect::<String>()
+    };
+    for (what, changed) in [
+        ("changed", text.replacen("\"draws\":4", "\"draws\":8", 1)),
+        ("left out", without(2)),
+        ("put in", format!("{}\n{text}", lines[0])),
+        ("no entry", format!("{text}{{}}\n")),
+    ] {
+        fs::write(&path, &changed).unwrap();
+        let error = begin(&path, 4, "d4", false).err();
+        assert!(error.is_some_and(|error| error.to_string().contains("line ")), "{what}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), changed, "{what}: it is left as it was");
+    }
+}
+
+#[test]
+fn the_log_says_which_scenarios_were_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    begin(&path, 4, "a1", false).unwrap().end("{}", "2026-01-02T04:00:00Z").unwrap();
+    let run = |again| SealedLog::begin(&path, &plan(5, 4), "b2", "2026-01-02T05:00:00Z", again);
+    run(false).unwrap().end("{}", "2026-01-02T06:00:00Z").unwrap();
+    let firsts = |(_, line): &(String, Line)| line.first;
+    assert_eq!(read(&path).unwrap().iter().map(firsts).collect::<Vec<_>>(), [1, 1, 5, 5]);
+    // A line of the first scenarios is as it was when there was no choice.
+    assert!(!fs::read_to_string(&path).unwrap().lines().next().unwrap().contains("first"));
+}
+
+#[test]
+fn what_is_no_commit_cannot_be_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    for commit in ["c0ffee-dirty", "unknown"] {
+        let error = begin(&folder.path().join("sealed.jsonl"), 4, commit, false).err().unwrap();
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+    }
+}
+
+/// 1 000 000 000 s after the epoch; a leap day; the last second of a century that has none.
+#[test]
+fn dates_are_those_of_the_calendar() {
+    for (seconds, date) in [
+        (0, "1970-01-01T00:00:00Z"),
+        (1_000_000_000, "2001-09-09T01:46:40Z"),
+        (951_782_400, "2000-02-29T00:00:00Z"),
+        (4_107_542_399, "2100-02-28T23:59:59Z"),
+        (4_107_542_400, "2100-03-01T00:00:00Z"),
+    ] {
+        assert_eq!(day_and_time(UNIX_EPOCH + Duration::from_secs(seconds)), date);
+    }
+}
