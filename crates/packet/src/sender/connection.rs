@@ -28,7 +28,7 @@ pub(crate) struct SenderEnd {
     pub(crate) is_unusual: bool,
     /// Whether they may take the fast path for controllers that own the windows, or for schedulers that
     /// commit segments ahead of them.
-    pub(crate) has_own_way: bool,
+    pub(crate) has_paced_path: bool,
     /// Whether the scheduler is asked: there is a choice of subflows, or of the time.
     pub(crate) is_scheduled: bool,
     /// Whether a subflow ends at a TCP relay.
@@ -98,7 +98,7 @@ impl SenderEnd {
             queues_ahead,
             owns_window,
             is_unusual: queues_ahead || owns_window || spec.controller.is_hosted(),
-            has_own_way: (owns_window || queues_ahead) && !spec.controller.is_hosted(),
+            has_paced_path: (owns_window || queues_ahead) && !spec.controller.is_hosted(),
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
             space: 0,
             takes_the_only_choice: spec.scheduler.takes_the_only_choice(),

@@ -42,7 +42,7 @@ impl Engine {
         let packet = Packet::joined(front, back);
         let s = packet.subflow();
         let mut side = SendingSide::of(self, s);
-        if !side.end.has_own_way || side.may_sleep() {
+        if !side.end.has_paced_path || side.may_sleep() {
             return self.ack_arrives_generally(packet);
         }
         if side.end.queues_ahead {

@@ -137,7 +137,7 @@ impl Engine {
     fn take_release(&mut self, s: u32) -> bool {
         let is_enabled = self.may_use_fast_paths();
         let SendingSide { now_ns, config, subflow, end, interface, .. } = SendingSide::of(self, s);
-        let has_case = end.has_own_way && !end.queues_ahead && subflow.is_plain();
+        let has_case = end.has_paced_path && !end.queues_ahead && subflow.is_plain();
         if !is_enabled
             || !has_case
             || subflow.board.outstanding() < 2
