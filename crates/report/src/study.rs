@@ -152,16 +152,24 @@ impl Page<'_> {
         vec![scenario.clone(), of_design, many(*runs, "run"), "joules are modelled, not measured".to_owned()]
     }
 
-    /// The best policy of each engine that has several, in a sentence.
+    /// The best policy of each engine that has several, and which others chance may have put behind it.
     fn answers(&self) -> Vec<String> {
-        let best = self.study.rows.iter().filter(|row| is_best(self.study, row));
+        let rows = &self.study.rows;
         let answer = |row: &StudyRow| {
             let ratio = row.ratio.filter(|(ratio, _)| *ratio != 1.0);
             let ratio =
                 ratio.map_or(String::new(), |(ratio, _)| format!(", {ratio:.2} × the first policy's"));
-            format!("{} has the most data per joule in the {} engine{ratio}.", row.policy, row.engine)
+            let (policy, engine) = (&row.policy, &row.engine);
+            let near = rows.iter().filter(|other| other.engine == *engine && other.policy != *policy);
+            let near = near.filter(|other| overlap(row.bits_per_joule, other.bits_per_joule));
+            let near: Vec<&str> = near.map(|other| other.policy.as_str()).collect();
+            let near = match near.as_slice() {
+                [] => String::new(),
+                near => format!(" Intervals that overlap: {}.", near.join(", ")),
+            };
+            format!("{policy} has the most data per joule in the {engine} engine{ratio}.{near}")
         };
-        best.map(answer).collect()
+        rows.iter().filter(|row| is_best(self.study, row)).map(answer).collect()
     }
 
     fn missing(&self) -> u64 {
@@ -208,6 +216,11 @@ fn is_best(study: &Study, row: &StudyRow) -> bool {
     let efficiency = |row: &StudyRow| row.bits_per_joule.map_or(f64::NEG_INFINITY, |of| of.mean);
     let most = of_engine.clone().map(efficiency).fold(f64::NEG_INFINITY, f64::max);
     of_engine.count() > 1 && most.is_finite() && efficiency(row) == most
+}
+
+/// Whether two intervals have values in common.
+fn overlap(a: Option<Estimate>, b: Option<Estimate>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a.lo <= b.hi && b.lo <= a.hi)
 }
 
 /// Reasons and how many runs have failed for each.

@@ -75,6 +75,7 @@ fn the_numbers_stand_in_the_table_without_scripts() {
     assert!(page.contains("<small>nJ/bit</small>"));
     assert!(page.contains("<td>500 <span class=\"pm\">±50</span></td>"), "{page}");
     assert!(page.contains("<td>1.50 <span class=\"pm\">±0.15</span></td>"));
+    assert_eq!(page.matches("has the most data per joule in the packet engine").count(), 1);
     // The best of its engine; an engine with one policy has no best.
     assert_eq!(page.matches(">best<").count(), 1);
     assert!(page.contains("single:&#60;wifi&#62; · packet <span class=\"badge\">best"));
