@@ -403,7 +403,10 @@ fn what_the_kernel_refuses_is_told_and_hinders_nothing_else() {
     let outcome = actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], NOW).unwrap();
     assert_eq!((there(&fake), outcome.conflicts.len()), (vec![(3, false)], 1));
     fake.0.borrow_mut().refuses = None;
-    actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], NOW + Nanos::from_secs(31)).unwrap();
+    // At that very instant, which is when the daemon looks again.
+    let again = outcome.again.unwrap();
+    assert_eq!(again, NOW + Nanos::from_secs(30));
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], again).unwrap();
     assert_eq!(there(&fake), [(3, false), (2, false)]);
     actor.undo(NOW).unwrap();
     assert_eq!(there(&fake), []);

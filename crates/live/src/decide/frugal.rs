@@ -207,6 +207,16 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_that_differs_by_little_is_the_same() {
+        let config = read_live("intent = \"frugal\"").unwrap();
+        let mut frugal = Frugal::default();
+        let first = frugal.choose(&config, &both(20.0, 20.0));
+        // The steps are powers of 1.1: both rates belong to 1.1^176 bit/s, which is 19.3 Mbit/s.
+        assert_eq!(frugal.choose(&config, &both(19.6, 19.6)), first);
+        assert_ne!(frugal.choose(&config, &both(18.0, 18.0)), first);
+    }
+
+    #[test]
     fn a_small_saving_changes_nothing() {
         let config = read_live("intent = \"frugal\"").unwrap();
         let pair =

@@ -90,6 +90,21 @@ mod tests {
     }
 
     #[test]
+    fn after_five_losses_in_an_hour_the_next_one_waits_about_a_minute() {
+        let (mut hold, s) = (Hold::default(), Nanos::from_secs);
+        for loss in 0..5 {
+            assert!(hold.may_force(s(loss)) && hold.until_forced(s(loss)) == Nanos::ZERO);
+            hold.force(s(loss));
+        }
+        // A tenth of 640 s after the last.
+        assert!(!hold.may_force(s(5)));
+        assert_eq!(hold.until_forced(s(5)), s(4 + 64));
+        // One is forgotten after an hour without another. Other changes did not wait for any of them.
+        assert!(!hold.may_force(s(4 + 3599)) && hold.may_force(s(4 + 3600)));
+        assert_eq!(hold.until(s(5), false), Nanos::ZERO);
+    }
+
+    #[test]
     fn what_was_calm_for_long_changes_at_once() {
         let mut hold = Hold::default();
         for s in [0, 10, 30] {

@@ -94,3 +94,39 @@ impl Memory {
         self.since.is_none_or(|since| now.saturating_sub(since) >= time)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Nanos = Nanos::from_secs;
+
+    #[test]
+    fn a_path_that_was_lost_for_less_than_ten_seconds_is_used_again_at_once() {
+        let mut memory = Memory::default();
+        assert!(!memory.was_lost_briefly(S(5)));
+        memory.is_lost(S(100));
+        assert!(memory.was_lost_briefly(S(100)) && memory.was_lost_briefly(S(109)));
+        assert!(!memory.was_lost_briefly(S(110)) && !memory.was_lost_briefly(S(111)));
+        // Where that happens again and again, it waits.
+        for _ in 0..5 {
+            assert!(memory.was_lost_briefly(S(101)));
+            memory.is_forced(Role::Regular, S(101));
+            assert!(!memory.was_lost_briefly(S(101)));
+            memory.is_lost(S(101));
+        }
+        assert!(!memory.was_lost_briefly(S(102)));
+    }
+
+    #[test]
+    fn for_half_a_minute_after_a_loss_silence_says_nothing() {
+        let mut memory = Memory::default();
+        assert!(!memory.was_lost_lately());
+        memory.is_lost(S(100));
+        let mut lately = |s| {
+            memory.seen = S(s);
+            memory.was_lost_lately()
+        };
+        assert_eq!([100, 101, 129, 130, 500].map(&mut lately), [true, true, true, false, false]);
+    }
+}

@@ -179,6 +179,9 @@ mod tests {
         assert_eq!(both_in_use(&mut overflow, 1000..3600, 5e6), 10);
         // More to carry is no reason to wait.
         assert!(both_in_use(&mut overflow, 3600..3700, 10e6) > 90);
+        // One that sends 7.5 Mbit/s gains 7 %, which is too little.
+        let mut overflow = Overflow::default();
+        assert_eq!(both_in_use(&mut overflow, 0..500, 7.5e6), 10);
     }
 
     #[test]

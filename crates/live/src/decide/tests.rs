@@ -158,6 +158,44 @@ fn handover_has_a_budget_while_the_first_path_is_there() {
 }
 
 #[test]
+fn the_next_look_comes_when_the_budget_of_handover_can_be_used_up() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.pass(60);
+    world.wifi().stalled = true;
+    assert_eq!(world.roles(6)[1], Regular);
+    // 1 MB at 16 Mbit/s; the half of it is left then.
+    world.lte().capacity_bps = Some(16e6);
+    let left = |decision: Decision, now: Nanos| decision.look_again.unwrap().saturating_sub(now);
+    assert_eq!(left(world.pass(1), world.snapshot.now), Nanos::from_millis(500));
+    world.lte().carried_bytes += 500_000;
+    assert_eq!(left(world.pass(1), world.snapshot.now), Nanos::from_millis(250));
+}
+
+#[test]
+fn a_connection_that_has_no_other_path_keeps_the_one_whose_budget_is_used_up() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.pass(60);
+    world.wifi().stalled = true;
+    assert_eq!(world.roles(6)[1], Regular);
+    world.lte().carried_bytes += 1_000_000;
+    world.lte().only = 1;
+    assert_eq!(world.roles(1)[1], Backup);
+    world.lte().only = 0;
+    assert_eq!(world.roles(1)[1], Unused);
+}
+
+#[test]
+fn the_budget_of_handover_is_for_a_first_path_whose_intent_is_handover() {
+    let machine = "intent = \"interactive\"\nhandover_budget = \"1 MB\"";
+    let mut world = World::new(config(machine, "", "intent = \"handover\""));
+    world.pass(60);
+    world.wifi().stalled = true;
+    assert_eq!(world.roles(6)[1], Regular);
+    world.lte().carried_bytes += 5_000_000;
+    assert_eq!(world.roles(1)[1], Regular);
+}
+
+#[test]
 fn a_quota_makes_a_backup_and_then_ends_it() {
     let quota = "quota = { soft = \"8 GB\", hard = \"10 GB\" }";
     let mut world = World::new(config("intent = \"aggregate\"", "", quota));

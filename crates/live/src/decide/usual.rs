@@ -65,3 +65,38 @@ impl Usual {
         *self = Usual { bps: Some(bps), looked: self.looked, ..Usual::default() };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: fn(u64) -> Nanos = Nanos::from_secs;
+
+    #[test]
+    fn the_usual_rate_follows_with_a_time_constant_of_ten_seconds() {
+        let mut usual = Usual::default();
+        usual.observe(S(0), 4e6, 0.0);
+        assert_eq!(usual.bps(), Some(4e6));
+        // After 10 s a step has gone but for e^-1: 8 - 4 / e = 6.528 Mbit/s.
+        usual.observe(S(10), 8e6, 0.0);
+        assert!((usual.bps().unwrap() - 6.528482e6).abs() < 1.0, "{:?}", usual.bps());
+        // A rate that is set at 10 s and seen again at 20 s goes on from there: 8 - 6 / e = 5.793 Mbit/s.
+        usual.becomes(2e6);
+        usual.observe(S(20), 8e6, 0.0);
+        assert!((usual.bps().unwrap() - 5.792723e6).abs() < 1.0, "{:?}", usual.bps());
+    }
+
+    #[test]
+    fn half_of_the_time_that_is_not_low_is_taken_off() {
+        let mut usual = Usual::default();
+        let low: Vec<(Nanos, bool)> =
+            [(0, 1e6), (6, 1e6), (10, 4e6), (11, 1e6), (17, 4e6), (18, 1e6), (40, 4e6)]
+                .map(|(s, bps)| (usual.observe(S(s), bps, 2e6), usual.is_low()))
+                .into();
+        // Low for 6 s, less half of 4; 1 s more, less half of 6; and 1 s more.
+        let zero = Nanos::ZERO;
+        let expected = [(zero, false), (S(6), true), (zero, true), (S(5), true), (zero, true), (S(3), true)];
+        assert_eq!(low[..6], expected);
+        assert_eq!(low[6], (zero, false));
+    }
+}

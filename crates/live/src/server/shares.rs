@@ -193,6 +193,12 @@ mod tests {
         // A debt of a nanosecond is no reason to look at him again at once.
         debts.charge(user(3), AT_ONCE.saturating_add(Nanos(1)), now);
         assert_eq!(debts.waits_until(user(3), now), Some(now.saturating_add(LEAST_WAIT)));
+        // What a user owes stays when another one takes time.
+        debts.charge(user(1), AT_ONCE.saturating_add(AT_ONCE), now);
+        let waits = debts.waits_until(user(1), now);
+        assert!(waits.is_some());
+        debts.charge(user(2), Nanos(1), now);
+        assert_eq!(debts.waits_until(user(1), now), waits);
         // What is paid off is forgotten.
         debts.charge(user(2), Nanos(1), Nanos::from_secs(1000));
         assert_eq!(debts.0.len(), 1);

@@ -1,14 +1,19 @@
 //! The socket, as its clients use it.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
 
+use joulepath_model::live::ControlConfig;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
 
+/// A server of the user who runs the tests, and whose `folder` it is: everything is allowed to that user.
 fn server(folder: &Path) -> Server {
-    Server::listen(&folder.join("sock"), Rules::default()).unwrap()
+    let (own_uid, socket) = (folder.metadata().unwrap().uid(), folder.join("sock"));
+    let config = ControlConfig { socket: socket.display().to_string(), readers: None, commanders: None };
+    Server::listen(&socket, Rules::new(&config, own_uid).0).unwrap()
 }
 
 /// Answers each request by itself.
@@ -66,7 +71,6 @@ fn a_line_without_end_is_refused_and_so_is_a_client_too_many() {
     let mut server = server(folder.path());
     let (said, stays) = answers(&mut server, &[b'x'; 3 * LONGEST_LINE]);
     assert!(!stays && said[0]["parameters"]["message"].as_str().unwrap().contains("4096 bytes"));
-    // The tests' user is the daemon's own here, or root.
     let mut all = vec![];
     let mut accepted = Accepted::default();
     for _ in 0..=MOST_CLIENTS {

@@ -238,3 +238,16 @@ fn remotes(known: &Known, place: &Wanted) -> BTreeSet<SocketAddr> {
     let all = had.map(|((_, remote), _)| remote).chain(offered).chain([&known.remote]);
     all.filter(|remote| remote.is_ipv4() == place.address.is_ipv4()).copied().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_an_address_is_its_hash_and_after_each_refusal_the_next() {
+        // FNV-1a of "foob" is 0x3f5076ef. 256 leaves 1 when divided by 255, so
+        // that it leaves what its bytes' sum leaves: 63 + 80 + 118 + 239 = 500 = 255 + 245.
+        let address = IpAddr::from(*b"foob");
+        assert_eq!([0, 1, 9, 10].map(|refusals| number(address, refusals).0), [246, 247, 255, 1]);
+    }
+}

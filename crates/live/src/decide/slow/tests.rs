@@ -261,6 +261,25 @@ fn rests_and_bursts_are_no_slow_path() {
 }
 
 #[test]
+fn short_looks_make_one_with_the_mean_over_time() {
+    let mut window = Window::default();
+    let mut mean_bps = |ms: u64, rate_bps: f64| {
+        let look = Look {
+            at_s: 0.0,
+            rates_bps: [rate_bps, 0.0],
+            most_bps: [8e6, 0.0],
+            regular: [true, false],
+            left: [false; 2],
+        };
+        window.take(Nanos::from_millis(ms), &paths(0.7, &look)).map(|all| all[0].rate_bps)
+    };
+    assert_eq!(mean_bps(0, 8e6), Some(8e6));
+    // A quarter of a second with 8 Mbit/s and three quarters with 4: 2 Mbit and 3 Mbit in a second.
+    assert_eq!(mean_bps(250, 8e6), None);
+    assert_eq!(mean_bps(1000, 4e6), Some(5e6));
+}
+
+#[test]
 fn looks_of_a_fifth_of_a_second_see_the_same() {
     // 50 kbit/s are a packet of 1500 bytes each 240 ms: a look sees one or none.
     let mut slow = Slow::default();
