@@ -318,6 +318,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_counted_is_written_once_a_minute_and_at_the_end() {
+        let (folder, s) = (tempfile::tempdir().unwrap(), Nanos::from_secs);
+        let kept = || -> Option<Ledger> {
+            versioned::read(&State::lasting(folder.path()).unwrap(), NAME, SCHEMA, MEND).unwrap()
+        };
+        let mut accounts = Accounts {
+            state: Some(State::lasting(folder.path()).unwrap()),
+            ..Accounts::of(Ledger::default(), "a".into(), s(100), at(TODAY, 0))
+        };
+        used(&mut accounts, &quota(1), 0, at(TODAY, 0));
+        accounts.save(s(159), false);
+        assert_eq!(kept(), None);
+        accounts.save(s(160), false);
+        let first = kept();
+        assert!(first.is_some());
+        used(&mut accounts, &quota(1), 1_000_000, at(TODAY, 1));
+        accounts.save(s(219), false);
+        assert_eq!(kept(), first);
+        accounts.save(s(219), true);
+        assert_ne!(kept(), first);
+        assert_eq!(accounts.trouble, None);
+    }
+
     /// A quota that is used up stays so, whatever the clock says for a while, and after a restart.
     #[test]
     fn a_clock_that_jumps_gives_no_quota_back() {

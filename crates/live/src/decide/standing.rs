@@ -140,3 +140,30 @@ impl Standing {
         trouble.into_iter().chain(self.restrained.clone()).chain(metered).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_weighs_more_than_a_quota_and_a_quota_more_than_the_bill() {
+        let standing = |metered: bool, quota: bool, trouble: bool| Standing {
+            metered,
+            restrained: quota.then(|| "its soft quota is used up".into()).into_iter().collect(),
+            trouble: trouble.then_some(Nanos::from_secs(9)),
+        };
+        let all = [false, true].map(|trouble| {
+            [false, true].map(|quota| [false, true].map(|metered| standing(metered, quota, trouble)))
+        });
+        let all: Vec<Standing> = all.into_iter().flatten().flatten().collect();
+        assert!(all.is_sorted_by_key(Standing::rank) && all[0].rank() < all[7].rank());
+        let which =
+            |holds: fn(&Standing) -> bool| -> Vec<usize> { (0..8).filter(|&one| holds(&all[one])).collect() };
+        assert_eq!(which(Standing::is_clear), [0]);
+        assert_eq!(which(Standing::is_metered_only), [1]);
+        assert_eq!(which(Standing::is_metered), [1, 3, 5, 7]);
+        assert_eq!(which(Standing::may_stand_in), [0, 1]);
+        // Without the trouble it is as good as one that never had it.
+        assert!((0..4).all(|one| all[4 + one].rank_at_best() == all[one].rank()));
+    }
+}
