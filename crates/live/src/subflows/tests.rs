@@ -6,15 +6,15 @@ use joulepath_kernel::mptcp::info::{ByteCounters, ConnectionInfo};
 use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, SubflowEvent};
 use joulepath_kernel::mptcp::{AddressId, TcpState, Token};
 use joulepath_kernel::{Error, Result};
-use joulepath_model::live::OpenAfter;
+use joulepath_model::live::{Intent, OpenAfter};
 use joulepath_model::scenario::read_live;
 use joulepath_model::units::{Bytes, Nanos};
 
 use super::group::Group;
 use super::rules::Rules;
 use super::steering::{Commands, Ground, Steering};
-use crate::decide::{Role, Wanted};
-use crate::samples::connection_info;
+use crate::decide::{Decision, Role, Told, Wanted};
+use crate::samples::{connection_info, seen};
 
 const S: fn(u64) -> Nanos = Nanos::from_secs;
 const SERVER: &str = "203.0.113.1:443";
@@ -265,6 +265,55 @@ fn what_began_under_the_kernels_path_manager_or_in_a_tunnel_is_left_alone_and_co
     assert_eq!(done.said, ["wwan0: a subflow is opened: it stood before the daemon"]);
     let status = steering.status(&rules);
     assert_eq!((status.connections, status.of_kernel, status.opened), (2, 1, 1));
+}
+
+#[test]
+fn the_state_of_a_rule_has_its_own_roles_and_the_connections_that_have_not_ended() {
+    let text = "intent = \"aggregate\"\npm = \"userspace\"\n[[rule]]\nintent = \"off\"\nport = 443";
+    let mut kernel = Fake::default();
+    let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::new(&read_live(text).unwrap()));
+    let mut groups = ground(group(Role::Regular, Role::Regular));
+    groups.groups.push(group(Role::Backup, Role::Unused));
+    let all = [1, 2].map(|token| connection(token, 0, &[(WLAN, 1000, false)]));
+    steering.look(S(1), Some(&listing(&all)), &mut rules, groups).unwrap();
+    let status = steering.status(&rules);
+    assert_eq!((status.connections, status.rules[0].connections), (2, 2));
+    let roles = [("wlan0".to_owned(), Role::Backup), ("wwan0".to_owned(), Role::Unused)];
+    assert_eq!(status.rules[0].interfaces, roles.into());
+    steering.hear(S(2), &[Event::Closed { token: Token(1) }], &rules).unwrap();
+    let status = steering.status(&rules);
+    assert_eq!((status.connections, status.rules[0].connections), (1, 1));
+}
+
+#[test]
+fn a_group_has_the_roles_of_what_is_allowed_and_forbids_what_is_over_its_hard_quota() {
+    let quota = "[[interface]]\nname = \"wwan0\"\nquota = { hard = \"1 MB\" }";
+    let config = read_live(&format!("intent = \"handover\"\n{quota}")).unwrap();
+    let told = |name: &str, role: Role, allowed: bool| {
+        let (name, reason, wanted) = (name.into(), String::new(), role);
+        Told { name, intent: Intent::Interactive, role, wanted, reason, allowed }
+    };
+    let mut decision = Decision {
+        interfaces: vec![
+            told("wlan0", Role::Regular, true),
+            told("wwan0", Role::Unused, true),
+            told("tun0", Role::Unused, false),
+        ],
+        intent: Some(Intent::Interactive),
+        ..Decision::default()
+    };
+    let mut all = [seen(2, "wlan0"), seen(3, "wwan0"), seen(4, "tun0")];
+    all[1].used = Some(Bytes(999_999));
+    let group = Group::of(&config, &decision, &all);
+    assert!(group.is_left_alone() && group.forbidden.is_empty());
+    assert_eq!(group.roles().collect::<Vec<_>>(), [(2, Role::Regular), (3, Role::Unused)]);
+    // The intent in force has its own bounds, not that of the file: 100 kB and 1 s.
+    assert_eq!(group.after, Some(OpenAfter { bytes: Bytes(100_000), age: S(1) }));
+    all[1].used = Some(Bytes(1_000_000));
+    decision.endpoints = Some(vec![]);
+    let group = Group::of(&config, &decision, &all);
+    assert!(!group.is_left_alone());
+    assert_eq!(group.forbidden, all[1].addresses);
 }
 
 #[test]
