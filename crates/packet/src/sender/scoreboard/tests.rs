@@ -17,14 +17,16 @@ fn three_sacked_above_make_a_loss() {
     board.sack(1);
     board.sack(2);
     assert_eq!(board.judge(), 0);
+    assert!(!board.has_repairs());
     board.sack(3);
     assert_eq!(board.judge(), 1);
+    assert!(board.has_repairs());
     assert_eq!(board.next_repair(), Some(0));
     // pipe = 10 outstanding - 3 SACKed - 1 lost
     assert_eq!(board.in_flight(), 6);
     board.retransmit(0, Stamp::at(0));
     assert_eq!(board.in_flight(), 7);
-    assert_eq!(board.next_repair(), None);
+    assert_eq!((board.next_repair(), board.has_repairs()), (None, false));
     assert_eq!(board.advance(4), 4);
     assert_eq!(board.in_flight(), 6);
 }
