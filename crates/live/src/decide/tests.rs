@@ -99,6 +99,18 @@ fn the_reason_of_frugal_has_joules_in_it() {
 }
 
 #[test]
+fn frugal_reckons_with_the_rates_that_were_seen() {
+    // 10 MB are 80 Mbit: more than 3 s at 20 Mbit/s, and less than 1 s at 100.
+    for (capacity_bps, roles) in [(20e6, [Regular, Regular]), (100e6, [Regular, Unused])] {
+        let mut world = World::of("intent = \"frugal\"\ndeadline = \"3 s\"");
+        for interface in &mut world.snapshot.interfaces {
+            (interface.capacity_bps, interface.carried_bytes) = (Some(capacity_bps), 1_000_000_000);
+        }
+        assert_eq!(world.roles(1), roles);
+    }
+}
+
+#[test]
 fn when_the_radio_goes_the_other_takes_over_at_once_and_gives_back_later() {
     let mut world = World::of("intent = \"handover\"");
     world.pass(60);
