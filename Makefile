@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
+.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule mutants lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -89,6 +89,10 @@ joule: build ## measure anew what docs/joule.md says, and write its tables and f
 	@scripts/setup.sh test
 	scripts/python.sh run scripts/joule measure
 	scripts/python.sh run scripts/joule page
+
+mutants: ## change one crate in many small ways, and list what no test notices (ARGS="-p joulepath-live src/decide")
+	@scripts/setup.sh mutants
+	@scripts/mutants.py $(ARGS)
 
 lint: ## check formats, lints, licences of dependencies, documentation
 	@scripts/setup.sh lint

@@ -10,6 +10,7 @@
 #   scripts/setup.sh release that of package and of static, objcopy, python3 with venv, cargo-cyclonedx
 #   scripts/setup.sh bare    that of package, and mmdebstrap, to try the package in a bare Debian
 #   scripts/setup.sh fresh   that of demo, git and mmdebstrap, to try a fresh clone in a bare Debian
+#   scripts/setup.sh mutants that of build, and git, prlimit, python3, cargo-mutants
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
 set -euo pipefail
 
@@ -18,6 +19,7 @@ readonly STATIC_TARGETS=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 readonly CARGO_DENY_VERSION=0.20.2
 readonly CARGO_DEB_VERSION=3.8.0
 readonly CARGO_CYCLONEDX_VERSION=0.5.9
+readonly CARGO_MUTANTS_VERSION=27.1.0
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly root=${here%/*}
@@ -253,10 +255,18 @@ setup_lint() {
     install_cargo_command deny "$CARGO_DENY_VERSION"
 }
 
+setup_mutants() {
+    want git git
+    want prlimit util-linux
+    want_python
+    setup_build
+    install_cargo_command mutants "$CARGO_MUTANTS_VERSION"
+}
+
 case ${1-} in
-demo | build | test | lint | kernels | package | static | release | bare | fresh | upstream) "setup_$1" ;;
+demo | build | test | lint | kernels | package | static | release | bare | fresh | mutants | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|release|bare|fresh|upstream" >&2
+    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|release|bare|fresh|mutants|upstream" >&2
     exit 2
     ;;
 esac
