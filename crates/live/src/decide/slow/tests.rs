@@ -261,6 +261,17 @@ fn rests_and_bursts_are_no_slow_path() {
 }
 
 #[test]
+fn a_path_that_is_left_tells_which_part_of_the_present_rate_was_carried_with_it() {
+    let mut parts = vec![];
+    for (name, ..) in RECORDED {
+        let ((low, looks), mut slow) = (recorded(name), Slow::default());
+        let part = |look: &Look| slow.observe(Nanos((look.at_s * 1e9) as u64), &paths(low, look))?.part;
+        parts.extend(looks.iter().filter_map(part));
+    }
+    assert!(!parts.is_empty() && parts.iter().all(|part| (0.0..1.0 / GAIN).contains(part)), "{parts:?}");
+}
+
+#[test]
 fn short_looks_make_one_with_the_mean_over_time() {
     let mut window = Window::default();
     let mut mean_bps = |ms: u64, rate_bps: f64| {
