@@ -210,10 +210,18 @@ mod tests {
     fn a_rate_that_differs_by_little_is_the_same() {
         let config = read_live("intent = \"frugal\"").unwrap();
         let mut frugal = Frugal::default();
-        let first = frugal.choose(&config, &both(20.0, 20.0));
-        // The steps are powers of 1.1: both rates belong to 1.1^176 bit/s, which is 19.3 Mbit/s.
-        assert_eq!(frugal.choose(&config, &both(19.6, 19.6)), first);
-        assert_ne!(frugal.choose(&config, &both(18.0, 18.0)), first);
+        let mut after = |mbps: f64, rtt_ms: u64| {
+            let rtt = Some(Nanos::from_millis(rtt_ms));
+            frugal.choose(&config, &both(mbps, mbps).map(|path| Candidate { rtt, ..path }));
+            frugal.clone()
+        };
+        let first = after(20.0, 200);
+        // The steps are powers of 1.1: 19.6 and 20 Mbit/s belong to 1.1^176 bit/s, which is 19.3 Mbit/s, and
+        // 200 and 204 ms to 1.1^201 ns, which is 208.9 ms.
+        assert_eq!(after(19.6, 200), first);
+        assert_eq!(after(20.0, 204), first);
+        assert_ne!(after(18.0, 200), first);
+        assert_ne!(after(20.0, 240), first);
     }
 
     #[test]
