@@ -14,6 +14,7 @@ use super::group::Group;
 use super::rules::Rules;
 use super::steering::{Commands, Ground, Steering};
 use crate::decide::{Decision, Role, Told, Wanted};
+use crate::reason::Reason;
 use crate::samples::{connection_info, seen};
 
 const S: fn(u64) -> Nanos = Nanos::from_secs;
@@ -290,8 +291,8 @@ fn a_group_has_the_roles_of_what_is_allowed_and_forbids_what_is_over_its_hard_qu
     let quota = "[[interface]]\nname = \"wwan0\"\nquota = { hard = \"1 MB\" }";
     let config = read_live(&format!("intent = \"handover\"\n{quota}")).unwrap();
     let told = |name: &str, role: Role, allowed: bool| {
-        let (name, reason, wanted) = (name.into(), String::new(), role);
-        Told { name, intent: Intent::Interactive, role, wanted, reason, allowed }
+        let (name, reason, wanted) = (name.into(), Reason::OnlyPath, role);
+        Told { name, intent: Intent::Interactive, role, wanted, reason, notes: vec![], allowed }
     };
     let mut decision = Decision {
         interfaces: vec![
