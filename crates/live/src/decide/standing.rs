@@ -149,7 +149,10 @@ mod tests {
     fn trouble_weighs_more_than_a_quota_and_a_quota_more_than_the_bill() {
         let standing = |metered: bool, quota: bool, trouble: bool| Standing {
             metered,
-            restrained: quota.then_some(Reason::SoftQuota { used_bytes: 2, quota_bytes: 1 }).into_iter().collect(),
+            restrained: quota
+                .then_some(Reason::SoftQuota { used_bytes: 2, quota_bytes: 1 })
+                .into_iter()
+                .collect(),
             trouble: trouble.then_some(Nanos::from_secs(9)),
         };
         let all = [false, true].map(|trouble| {
