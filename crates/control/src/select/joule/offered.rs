@@ -68,3 +68,33 @@ impl Offered {
         if self.messages_per_s > 0.0 { 8.0 * self.bytes_per_s / self.messages_per_s } else { 0.0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::energy::DeviceEnergy;
+
+    use super::super::super::snapshot::PathSnapshot;
+    use super::*;
+
+    #[test]
+    fn a_message_of_a_thousand_bytes_in_every_other_look() {
+        let (mut offered, paths) = (Offered::default(), [PathSnapshot::default()]);
+        for look in 1..=50_u64 {
+            let snapshot = Snapshot {
+                now: Nanos::from_millis(100 * look),
+                mss_bytes: 1460.0,
+                initial_window: 10.0,
+                device: &DeviceEnergy::ADDITIVE,
+                demand: Demand::Bytes((1000 * (look / 2)) as f64),
+                paths: &paths,
+            };
+            offered.observe(&snapshot, 0.1);
+        }
+        // Within the time constant all looks weigh the same: 25 messages in 5 s.
+        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
+        assert!(near(offered.messages_per_s(), 5.0), "{offered:?}");
+        assert!(near(offered.message_bits(), 8000.0), "{offered:?}");
+        // Rates of 0 and 10 kB/s: mean 5 kB/s, variance 25 (kB/s)^2; 25 / 5 kB/s * 0.1 s = 500 bytes.
+        assert!(near(offered.burst_bits(), 4000.0), "{offered:?}");
+    }
+}
