@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use joulepath_model::visible::{Colors, visible};
+#[cfg(feature = "kernel")]
 use joulepath_report::table::View;
 use terminal_size::terminal_size_of;
 
@@ -20,6 +21,7 @@ pub(crate) fn stdout() -> (usize, bool) {
 }
 
 /// The same for tables.
+#[cfg(feature = "kernel")]
 pub(crate) fn view() -> View {
     let (width, color) = stdout();
     View { width, color }
@@ -39,8 +41,7 @@ fn colored(choice: ColorChoice) -> bool {
 }
 
 /// Writes a text for people to stdout, with [control characters](visible) shown. A reader that has seen
-/// enough
-/// (`| head`) is no error.
+/// enough (`| head`) is no error.
 ///
 /// # Errors
 /// If stdout cannot take it.
