@@ -361,7 +361,7 @@ mod tests {
 
     use super::*;
     use crate::samples::seen as interface;
-    use crate::snapshot::Battery;
+    use crate::snapshot::{Battery, Families};
 
     const CONFIG: &str = "intent = \"frugal\"\nbattery_below = \"20 %\"\n[[interface]]\nname = \"wlan0\"\n\
                           cost = 1\n\
@@ -375,6 +375,7 @@ mod tests {
         let (mut decider, mut overrides) = (Decider::default(), Overrides::default());
         let mut snapshot = Snapshot {
             interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")],
+            families: Families { v4: 1, v6: 0 },
             ..Snapshot::default()
         };
         for k in 0..1800_u64 {

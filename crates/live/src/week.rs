@@ -34,6 +34,7 @@ fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_rem
     .unwrap();
     let mut snapshot =
         Snapshot { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Snapshot::default() };
+    snapshot.families.v4 = 1;
     let (mut decider, mut ledger) = (Decider::default(), Ledger::default());
     let mut draw = Stream::new(1, Domain::Workload, 0);
     let first = Day(20_784);

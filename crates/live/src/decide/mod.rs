@@ -113,6 +113,8 @@ impl Decider {
             return self.off(config, overrides, snapshot);
         }
         let backups = self.names_of(Role::Backup);
+        // Without a connection a path is silent because nobody sends.
+        let is_idle = snapshot.families == Families::default();
         let mut eligible = vec![];
         let mut refused = vec![];
         let mut closed = vec![];
@@ -127,7 +129,7 @@ impl Decider {
                 let stands_in = backups.contains(&other.name) || was_given_up;
                 other.name != interface.name && stands_in && other.rate_bps >= BRINGS_BPS
             };
-            let verdict = match memory.trouble.is_given_up(now) {
+            let verdict = match is_idle || memory.trouble.is_given_up(now) {
                 true => memory.silence.start_anew(),
                 false => {
                     let others_bring = snapshot.interfaces.iter().any(|other| brings(&other));

@@ -28,7 +28,8 @@ struct World {
 impl World {
     fn new(config: LiveConfig) -> Self {
         let interfaces = vec![interface(2, "wlan0"), interface(3, "wwan0")];
-        let snapshot = Snapshot { interfaces, ..Snapshot::default() };
+        let families = Families { v4: 1, v6: 0 };
+        let snapshot = Snapshot { interfaces, families, ..Snapshot::default() };
         World { decider: Decider::default(), config, overrides: Overrides::default(), snapshot }
     }
 
@@ -378,6 +379,9 @@ fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
     world.wifi().silent = None;
     world.lte().rate_bps = 0.0;
     assert_eq!(world.roles(120), [Regular, Unused]);
+    // The download has ended, and no connection is left: nobody sends.
+    world.snapshot.families = Families::default();
+    assert_eq!(passes(&mut world, 5, 1), [Regular, Unused]);
 }
 
 #[test]
