@@ -6,6 +6,7 @@ mod calibrate;
 pub(crate) mod cc;
 mod compare;
 mod gap;
+mod groups;
 pub(crate) mod lab;
 pub(crate) mod live;
 mod map;
@@ -26,6 +27,7 @@ pub(crate) use calibrate::CalibrateOptions;
 use cc::CcCommand;
 pub(crate) use compare::CompareOptions;
 pub(crate) use gap::GapOptions;
+pub(crate) use groups::command;
 use lab::LabOptions;
 use live::{LiveOptions, StatusOptions};
 pub(crate) use map::{MapMetric, MapOptions};
@@ -43,10 +45,11 @@ const EXAMPLES: &str = "\
 Examples:
   joulepath list scenarios
   joulepath compare papers/000-table1 --seeds 5
-  joulepath compare home-wifi-lte --policies 'single:wifi,mptcp,mptcp[cc=olia]' --report
+  joulepath compare home-wifi-lte --policies 'mptcp,mptcp[cc=olia]' --report
   joulepath show quick > my.toml
 
-Exit codes: 0 ok, 1 failed, 2 usage, 3 not supported here, 4 permission, 5 partly done.";
+Exit codes: 0 ok, 1 failed, 2 usage, 3 not supported here, 4 permission,
+5 partly done.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Example:
@@ -62,7 +65,6 @@ const DOCTOR_HELP: &str = "Nothing is changed by looking. Exit codes: 0 the kern
 /// Multipath TCP that spends fewer joules per bit: compare policies on a scenario.
 #[derive(Debug, Parser)]
 #[command(name = "joulepath", version = VERSION, about, after_help = EXAMPLES)]
-#[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -72,63 +74,61 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run policies on a scenario and set them side by side: goodput, energy, joules per bit, share of the
-    /// limit.
+    /// Run policies on a scenario and compare goodput, energy and time.
     #[command(after_help = compare::HELP)]
     Compare(Box<CompareOptions>),
-    /// Name what there is: policies, controllers, schedulers, energy profiles, shipped scenarios.
+    /// List policies, controllers, schedulers, energy models, scenarios.
     List(ListOptions),
-    /// Print what was understood of a scenario, with every default filled in, as TOML that loads again.
+    /// Print a scenario as TOML, with every default filled in.
     Show(ShowOptions),
-    /// Print the JSON schema of the scenario file, the daemon's configuration or a study, for editors.
+    /// Print the JSON schema of scenario, live or study files.
     Schema(SchemaOptions),
-    /// Show what a congestion controller does in a given state: the code beside the formula.
+    /// Show a congestion controller's step beside its formula.
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
-    /// Say which interfaces to use for a transfer, with which split, at how many joules and seconds.
+    /// Choose the interfaces for one transfer, by joules and seconds.
     #[command(after_help = advise::HELP)]
     Advise(AdviseOptions),
-    /// Say what of Joulepath this machine can run, why not, and what mends it.
+    /// Check what this machine can run, and say what is missing.
     #[command(after_help = DOCTOR_HELP)]
     Doctor(DoctorOptions),
-    /// List the meters of power that this machine has, and read them: power, period, step, noise.
+    /// List this machine's power meters and read them.
     #[command(after_help = meter::HELP)]
     Meter(MeterOptions),
-    /// Measure the energy model of a radio with a meter: a profile with intervals, or the reason why not.
+    /// Measure the energy model of a radio with a power meter.
     #[command(after_help = calibrate::HELP)]
     Calibrate(Box<CalibrateOptions>),
-    /// Load our congestion controllers into the running kernel, for any program to choose.
+    /// Load congestion controllers into the running kernel.
     #[command(subcommand, after_help = cc::HELP)]
     Cc(CcCommand),
-    /// Run any program inside the emulated radios of a scenario, and say what it cost in joules and bytes.
+    /// Run a program on a scenario's emulated radios; bytes and joules.
     #[command(after_help = lab::HELP, args_conflicts_with_subcommands = true)]
     Lab(LabOptions),
-    /// Manage the MPTCP paths of this machine's interfaces until it is stopped, and put everything back then.
+    /// Run the daemon: manage the MPTCP paths of all interfaces.
     #[command(after_help = live::HELP, args_conflicts_with_subcommands = true)]
     Live(LiveOptions),
-    /// Say how the running daemon stands: paths, reasons, quotas, bytes and joules by interface.
+    /// Show what the daemon does and why: paths, quotas, joules.
     Status(StatusOptions),
-    /// Show the running daemon on a screen that updates: rates, power, decisions; keys change the intent.
+    /// Show the daemon on a screen that updates.
     #[command(after_help = top::HELP)]
     Top(TopOptions),
-    /// Run the same scenarios in the simulator and in the kernel, and say how far apart they are.
+    /// Measure how far the simulator is from the kernel.
     #[command(after_help = gap::HELP)]
     Gap(GapOptions),
-    /// Say which claims of the five papers hold: run their experiments, with intervals and verdicts.
+    /// Check which claims of the five papers hold, and where.
     #[command(after_help = reproduce::HELP)]
     Reproduce(ReproduceOptions),
-    /// Run policies on families of scenarios: which does the same work with the least energy, how bad it
-    /// gets, and what it costs competing TCPs.
+    /// Rank policies on families of scenarios: energy, worst cases, harm.
     #[command(after_help = benchmark::HELP)]
     Benchmark(Box<BenchmarkOptions>),
     /// Draw which policy wins where, over two keys of a scenario.
     #[command(after_help = map::HELP)]
     Map(Box<MapOptions>),
-    /// Run many points of a scenario, by a design over its keys, into a dataset of Parquet files.
+    /// Run many points of a scenario into a Parquet dataset.
     #[command(after_help = study::HELP)]
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Study(StudyOptions),
-    /// Print a completion script for a shell.
+    /// Print a completion script for bash, zsh, fish and other shells.
     Completions {
         /// Which shell.
         shell: Shell,

@@ -54,7 +54,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
 #[cfg(not(feature = "kernel"))]
 use cli::cc::CcCommand;
@@ -66,7 +66,8 @@ fn main() -> ExitCode {
     if let Some(exit) = joulepath_lab::worker::run_if_asked(joulepath_lab::ROLES) {
         return exit;
     }
-    let cli = match Cli::try_parse() {
+    let matches = cli::command().try_get_matches();
+    let cli = match matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error),
     };
@@ -144,7 +145,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Study(options) => study::study(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);
+            clap_complete::generate(shell, &mut cli::command(), "joulepath", &mut script);
             terminal::data(&String::from_utf8_lossy(&script))
         }
         Command::Man { folder } => manual::write(&folder),

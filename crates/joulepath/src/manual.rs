@@ -26,7 +26,8 @@ pub(crate) fn write(folder: &Path) -> Result<Exit, Failure> {
 
 /// The page of a command, and those of the commands below it.
 fn pages(command: &Command, folder: &Path) -> io::Result<()> {
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+    let has_page = |below: &&Command| !below.is_hide_set() && below.get_name() != "help";
+    for below in command.get_subcommands().filter(has_page) {
         pages(below, folder)?;
     }
     let source = concat!("Joulepath ", env!("CARGO_PKG_VERSION"));

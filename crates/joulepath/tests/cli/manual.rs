@@ -5,15 +5,16 @@ use std::fs;
 
 use crate::run::joulepath;
 
-/// The commands that `--help` lists.
+/// The commands that `--help` lists, but `help`.
 fn commands(arguments: &[&str]) -> BTreeSet<String> {
     let help = joulepath(&[arguments, &["--help"]].concat()).stdout;
-    let lines =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // A command is indented by two columns; its further lines by more.
+    let is_after = |line: &&str| line.ends_with(':') && !line.starts_with("Usage:");
+    // A command is indented by two columns; its further lines by more. Options begin with a hyphen.
+    let lines = help.lines().skip_while(|line| !is_after(line)).take_while(|line| *line != "Options:");
     lines
         .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
         .filter_map(|line| line.split(' ').next().map(str::to_owned))
+        .filter(|name| name != "help" && name.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
         .collect()
 }
 
