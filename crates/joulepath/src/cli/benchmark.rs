@@ -11,7 +11,7 @@ Examples:
   joulepath benchmark --family shared,mobility --seed 7
   joulepath benchmark --family bulk --seed 7 --write scenarios
   joulepath compare scenarios/bulk-7-01.toml
-  joulepath benchmark --runs runs.jsonl --markdown README.md,docs/benchmark.md \\
+  joulepath benchmark --runs runs.jsonl --markdown docs/benchmark.md \\
                       --front docs/img/benchmark-front.svg --json > benchmark.json
 
   joulepath benchmark --random check --runs check.jsonl --report

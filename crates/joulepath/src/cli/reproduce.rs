@@ -13,7 +13,7 @@ Examples:
   joulepath reproduce 000 --quick
   joulepath reproduce 000-fig4 004 --full
   joulepath reproduce --full --docs docs/papers
-  joulepath reproduce --search --out results --docs docs/papers --markdown README.md
+  joulepath reproduce --search --out results --docs docs/papers --markdown docs/reproduce.md
   joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
   joulepath reproduce --from results/reproduction/full.json
 
