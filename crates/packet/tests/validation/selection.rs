@@ -264,3 +264,14 @@ fn joule_keeps_a_path_on_which_nothing_waits() {
     assert_eq!(joule.paths[1].segments, 0, "{:?}", joule.paths);
     assert!(joule.energy_j < 1.01 * wifi.energy_j);
 }
+
+/// 20 MB take 53 s and 29 J over WiFi at 3 Mbit/s; LTE saves 37 s and costs some 12 J more.
+#[test]
+fn joule_opens_a_second_radio_for_a_file_when_time_is_worth_its_joules() {
+    let toml = two_paths(r#"rate = "3 Mbit/s""#, &file(20)).replace("60 s", "120 s");
+    let run = |price: &str| simulate(&toml, &format!("joule[delay_price={price}]"), 1);
+    let [free, dear] = ["0 W", "1 W"].map(run);
+    assert_eq!(free.paths[1].segments, 0, "{:?}", free.paths);
+    assert!(dear.completion_s < free.completion_s.map(|s| 0.7 * s), "{dear:?}");
+    assert!(free.energy_j < dear.energy_j);
+}

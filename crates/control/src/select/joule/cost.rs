@@ -58,7 +58,7 @@ pub(super) struct Load {
     pub(super) bits: f64,
     /// Variance of what comes in a while over its mean, bits: the mean size of messages that come at random.
     pub(super) burst_bits: f64,
-    /// π, the price of a waiting message, W.
+    /// π, what a second costs in which a message waits, W.
     pub(super) price_w: f64,
     /// Time in which a message shall arrive, s.
     pub(super) deadline_s: Option<f64>,

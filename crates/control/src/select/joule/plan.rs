@@ -54,7 +54,7 @@ pub struct Joule {
     /// Part of what opening a set takes that must have been regretted before: with 1 a change costs at most
     /// twice the better choice in hindsight, with 0 it is made at once.
     pub patience: f64,
-    /// π: what a message that waits for a second is worth, J.
+    /// π: what a second costs in which a file or a message waits, W.
     pub delay_price_w: f64,
     /// Time in which a file or a message shall arrive.
     pub deadline: Option<Nanos>,
@@ -83,7 +83,7 @@ impl Default for Joule {
             remembers: true,
             seeks_bottlenecks: true,
             patience: 1.0,
-            delay_price_w: 0.1,
+            delay_price_w: 0.3,
             deadline: None,
             goal: None,
             set: 0,
@@ -278,7 +278,7 @@ impl Joule {
         match (self.goal, snapshot.demand) {
             (Some(Goal::Endless), _) | (_, Demand::Endless) => costs.cheapest(allowed, |set| costs.bulk(set)),
             (Some(Goal::File), Demand::Bytes(left)) => {
-                let cost = |set: Set| costs.file(set, 8.0 * left, 0.0, left_s);
+                let cost = |set: Set| costs.file(set, 8.0 * left, self.delay_price_w, left_s);
                 let best = costs.cheapest(allowed, cost);
                 // Further paths must be worth something; but two unknown ones are a hedge.
                 match costs.cheapest_alone(allowed, cost) {
@@ -344,7 +344,7 @@ impl Joule {
 
     fn for_file(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set, bits: f64) -> Set {
         let left_s = self.left_s(snapshot);
-        let cost = |set: Set| costs.file(set, bits, 0.0, left_s);
+        let cost = |set: Set| costs.file(set, bits, self.delay_price_w, left_s);
         let best = costs.cheapest(allowed, cost);
         let is_worth_it = cost(best) < BETTER_FILE * cost(self.set)
             || (cost(self.set) <= 0.0 && costs.rate_bps(self.set) < BETTER_FILE * costs.rate_bps(best));
