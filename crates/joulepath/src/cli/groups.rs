@@ -54,7 +54,8 @@ mod tests {
         command.build();
         let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
         let mut all: Vec<&str> = shown.map(Command::get_name).collect();
-        (grouped.sort_unstable(), all.sort_unstable());
+        grouped.sort_unstable();
+        all.sort_unstable();
         assert_eq!(grouped, all);
         for line in super::command().render_help().to_string().lines() {
             assert!(line.chars().count() <= WIDTH, "{line}");
