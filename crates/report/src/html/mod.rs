@@ -11,6 +11,7 @@ mod chart;
 pub(crate) mod figures;
 pub(crate) mod map;
 mod measure;
+mod papers;
 mod payload;
 pub(crate) mod reproduction;
 pub(crate) mod search;

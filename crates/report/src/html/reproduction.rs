@@ -5,6 +5,7 @@ use askama::Template;
 
 use super::assets::Assets;
 use super::figures::drawn;
+use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
 use crate::reproduction::{Agreement, Figure, Finding, Report, Reproduction, Shown, Verdict};
 
@@ -23,6 +24,9 @@ const SCRIPTS: [&str; 11] = [
     include_str!("../../assets/js/reproduction.js"),
 ];
 
+/// For the templates.
+const VERDICTS: [Verdict; Verdict::ALL.len()] = Verdict::ALL;
+
 /// One self-contained page, as [`crate::html`]: the scoreboard, and all figures with ours beside the stated
 /// numbers.
 ///
@@ -32,7 +36,7 @@ pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
     let figures: Vec<_> = all.experiments.iter().flat_map(|report| &report.figures).map(drawn).collect();
     let page = Page {
         all,
-        groups: groups(all),
+        groups: by_paper(sections(all)),
         assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &SCRIPTS, &figures)?,
     };
     Ok(page.render()?)
@@ -43,7 +47,7 @@ pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
 #[template(path = "reproduction.html")]
 struct Page<'a> {
     all: &'a Reproduction,
-    groups: Vec<Group<'a>>,
+    groups: Vec<Group<Section<'a>>>,
     assets: Assets,
 }
 
@@ -97,32 +101,28 @@ fn time_of_one_core(run_s: &f64) -> String {
     format!("{:.0} min of one core", (run_s / 60.0).ceil())
 }
 
-/// The experiments of one paper.
-struct Group<'a> {
-    paper: &'a str,
-    sections: Vec<Section<'a>>,
-}
-
-impl Group<'_> {
-    fn name(&self) -> String {
-        if self.paper == "claim" { "Headline claims".into() } else { format!("Paper {}", self.paper) }
-    }
-
-    /// By verdict: how many, and the first of them.
-    fn counts(&self) -> [(Verdict, usize, Option<&str>); Verdict::ALL.len()] {
-        Verdict::ALL.map(|verdict| {
-            let of = || self.sections.iter().filter(|section| section.report.verdict == verdict);
-            (verdict, of().count(), of().next().map(|section| section.report.id.as_str()))
-        })
-    }
-}
-
 /// One experiment.
 struct Section<'a> {
     report: &'a Report,
     rows: Vec<Row<'a>>,
     /// With their places in the payload.
     figures: Vec<(usize, &'a Figure)>,
+}
+
+impl Judged for Section<'_> {
+    type Verdict = Verdict;
+
+    fn id(&self) -> &str {
+        &self.report.id
+    }
+
+    fn paper(&self) -> &str {
+        self.report.paper()
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.report.verdict
+    }
 }
 
 impl Section<'_> {
@@ -162,22 +162,13 @@ impl<'a> Row<'a> {
     }
 }
 
-fn groups(all: &Reproduction) -> Vec<Group<'_>> {
+fn sections(all: &Reproduction) -> impl Iterator<Item = Section<'_>> {
     let mut place = 0..;
-    let mut section = |report| Section {
+    all.experiments.iter().map(move |report| Section {
         report,
         rows: rows(report),
         figures: place.by_ref().zip(&report.figures).collect(),
-    };
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for report in &all.experiments {
-        let section = section(report);
-        match groups.last_mut() {
-            Some(group) if group.paper == report.paper() => group.sections.push(section),
-            _ => groups.push(Group { paper: report.paper(), sections: vec![section] }),
-        }
-    }
-    groups
+    })
 }
 
 /// Each finding, and beneath it what the kernel says of the same; then what only the kernel says.

@@ -3,6 +3,7 @@
 use askama::Template;
 
 use super::assets::Assets;
+use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
 use crate::search::{Claim, Count, Holds, Search, counts, region_svg};
 
@@ -13,6 +14,9 @@ const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/js/filter.js"),
     include_str!("../../assets/js/search.js"),
 ];
+
+/// For the templates.
+const VERDICTS: [Holds; Holds::ALL.len()] = Holds::ALL;
 
 /// One self-contained page, as [`crate::html`].
 ///
@@ -28,7 +32,7 @@ pub fn search_html(all: &Search) -> Result<String, ReportError> {
     };
     let page = Page {
         all,
-        groups: groups(all.claims.iter().map(section).collect::<Result<_, ReportError>>()?),
+        groups: by_paper(all.claims.iter().map(section).collect::<Result<Vec<_>, ReportError>>()?),
         assets: Assets::new(&styles, &SCRIPTS, &())?,
     };
     Ok(page.render()?)
@@ -39,40 +43,8 @@ pub fn search_html(all: &Search) -> Result<String, ReportError> {
 #[template(path = "search.html")]
 struct Page<'a> {
     all: &'a Search,
-    groups: Vec<Group<'a>>,
+    groups: Vec<Group<Section<'a>>>,
     assets: Assets,
-}
-
-/// The claims of one paper.
-struct Group<'a> {
-    paper: &'a str,
-    sections: Vec<Section<'a>>,
-}
-
-impl Group<'_> {
-    /// By verdict: how many, and the first of them.
-    fn counts(&self) -> [(Holds, usize, Option<&str>); Holds::ALL.len()] {
-        Holds::ALL.map(|verdict| {
-            let of = || self.sections.iter().filter(|section| section.claim.verdict == verdict);
-            (verdict, of().count(), of().next().map(|section| section.claim.id.as_str()))
-        })
-    }
-}
-
-fn groups(sections: Vec<Section<'_>>) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for section in sections {
-        match groups.last_mut() {
-            Some(group) if group.paper == section.claim.paper() => group.sections.push(section),
-            _ => groups.push(Group { paper: section.claim.paper(), sections: vec![section] }),
-        }
-    }
-    groups
-}
-
-/// For headings.
-fn name(paper: &str) -> String {
-    if paper == "claim" { "Headline claims".into() } else { format!("Paper {paper}") }
 }
 
 /// One claim.
@@ -82,6 +54,22 @@ struct Section<'a> {
     open: Option<String>,
     /// As SVG; its texts are escaped.
     picture: Option<String>,
+}
+
+impl Judged for Section<'_> {
+    type Verdict = Holds;
+
+    fn id(&self) -> &str {
+        &self.claim.id
+    }
+
+    fn paper(&self) -> &str {
+        self.claim.paper()
+    }
+
+    fn verdict(&self) -> Holds {
+        self.claim.verdict
+    }
 }
 
 impl Page<'_> {

@@ -1,0 +1,47 @@
+//! Sections of a page, by paper: what the pages of experiments and of claims share. `papers-index.html` shows
+//! the groups as a table.
+
+/// What has a section of its own, and a verdict.
+pub(super) trait Judged {
+    type Verdict: Copy + PartialEq;
+
+    fn id(&self) -> &str;
+    fn paper(&self) -> &str;
+    fn verdict(&self) -> Self::Verdict;
+}
+
+/// The sections of one paper.
+pub(super) struct Group<S> {
+    pub(super) paper: String,
+    pub(super) sections: Vec<S>,
+}
+
+impl<S: Judged> Group<S> {
+    /// For headings.
+    pub(super) fn name(&self) -> String {
+        if self.paper == "claim" { "Headline claims".into() } else { format!("Paper {}", self.paper) }
+    }
+
+    /// By verdict: how many, and the id of the first of them.
+    pub(super) fn counts<const N: usize>(
+        &self,
+        verdicts: [S::Verdict; N],
+    ) -> [(S::Verdict, usize, Option<&str>); N] {
+        verdicts.map(|verdict| {
+            let of = || self.sections.iter().filter(|section| section.verdict() == verdict);
+            (verdict, of().count(), of().next().map(S::id))
+        })
+    }
+}
+
+/// Groups sections that follow each other.
+pub(super) fn by_paper<S: Judged>(sections: impl IntoIterator<Item = S>) -> Vec<Group<S>> {
+    let mut groups: Vec<Group<S>> = Vec::new();
+    for section in sections {
+        match groups.last_mut() {
+            Some(group) if group.paper == section.paper() => group.sections.push(section),
+            _ => groups.push(Group { paper: section.paper().to_owned(), sections: vec![section] }),
+        }
+    }
+    groups
+}
