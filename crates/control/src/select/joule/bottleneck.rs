@@ -158,8 +158,6 @@ struct Pair {
 /// One path's srtt.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Trace {
-    /// At the last look, s; 0 if it was not to be seen then.
-    last_s: f64,
     /// At the last looks, the latest first, s; 0 where it was not to be seen.
     recent_s: [f64; SLOW],
     /// Smoothed, s.
@@ -228,7 +226,8 @@ impl Bottlenecks {
 
     /// Those, and paths of which it has not been ruled out.
     pub(super) fn suspected(&self) -> Groups {
-        let are_open = |i: usize, j: usize| self.traces[i].last_s > 0.0 && self.traces[j].last_s > 0.0;
+        let are_open =
+            |i: usize, j: usize| self.traces[i].recent_s[0] > 0.0 && self.traces[j].recent_s[0] > 0.0;
         self.groups(|i, j| match self.pairs[i][j].verdict {
             Verdict::Distinct | Verdict::Acquitted(_) => false,
             Verdict::Unknown => are_open(i, j),
@@ -311,16 +310,15 @@ impl Bottlenecks {
 impl Trace {
     /// Takes in a look. Returns the change of srtt, if the path was seen at the last look and carries enough.
     fn observe(&mut self, path: &PathSnapshot) -> Option<Change> {
-        let is_new = self.last_s == 0.0;
         if !is_seen(path) {
-            (self.last_s, self.recent_s) = (0.0, [0.0; SLOW]);
+            self.recent_s = [0.0; SLOW];
             return None;
         }
-        let oldest_s = self.recent_s[SLOW - 1];
+        let (before_s, oldest_s) = (self.recent_s[0], self.recent_s[SLOW - 1]);
+        let is_new = before_s == 0.0;
         let slow_s = if oldest_s > 0.0 { path.srtt_s - oldest_s } else { 0.0 };
         self.recent_s.rotate_right(1);
         self.recent_s[0] = path.srtt_s;
-        let before_s = std::mem::replace(&mut self.last_s, path.srtt_s);
         let is_first = self.least_s == 0.0;
         self.least_s = if is_first { path.srtt_s } else { self.least_s.min(path.srtt_s) };
         self.level_s =
