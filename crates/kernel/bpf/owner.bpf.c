@@ -102,11 +102,12 @@ MPCC_INLINE void jp_mend(struct jp_scratch *s, struct tcp_sock *tp)
  */
 MPCC_INLINE u64 jp_unpaced_rate(struct tcp_sock *tp, bool has_fq)
 {
-	enum { PERCENT = 120, FAR_ABOVE = 64 };
-	u64 most = 1ULL << 40, rate = (u64)tp->mss_cache * (1000000 / 100 << 3) * PERCENT;
+	enum { GAIN = (120 << MPCC_GAIN_BITS) / 100, FAR_ABOVE = 64 };
+	u32 window = mpcc_max(tp->snd_cwnd, tp->packets_out);
+	u32 srtt_us = mpcc_max(tp->srtt_us >> SRTT_BITS, 1);
+	u64 most = 1ULL << 40,
+	    rate = mpcc_bytes_per_s(mpcc_rate(window, srtt_us), GAIN, tp->mss_cache);
 
-	rate *= mpcc_min(mpcc_max(tp->snd_cwnd, tp->packets_out), MPCC_CWND_MAX);
-	rate /= mpcc_max(tp->srtt_us, 1);
 	if (has_fq)
 		rate *= FAR_ABOVE;
 	return rate < most ? rate : most;
