@@ -85,6 +85,10 @@ impl Process {
         fs::read_to_string(self.folder.path().join("said")).unwrap_or_default()
     }
 
+    fn has_ended(&mut self) -> bool {
+        !self.child.try_wait().is_ok_and(|ended| ended.is_none())
+    }
+
     /// How it ended, in words.
     fn failed(&mut self, what: &str) -> Error {
         // It may be gone already.
@@ -117,34 +121,25 @@ impl PathManagement for Running {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         let child = lab.launch(command)?;
         let process = self.process.insert(Process { child, folder });
-        let until = Instant::now() + PATIENCE;
-        while client::ask(&socket, &Request::Status).is_err() {
-            if process.child.try_wait().is_ok_and(|ended| ended.is_some()) {
-                return Err(process.failed("did not begin"));
-            }
-            if Instant::now() > until {
-                return Err(process.failed("does not answer"));
-            }
-            thread::sleep(TURN);
-        }
-        Ok(())
+        let answers = within_patience(|| match client::ask(&socket, &Request::Status) {
+            Ok(_) => Ok(true),
+            Err(_) if process.has_ended() => Err(process.failed("did not begin")),
+            Err(_) => Ok(false),
+        })?;
+        if answers { Ok(()) } else { Err(process.failed("does not answer")) }
     }
 
     fn end(&mut self, lab: &mut Lab) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
-        if process.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+        if process.has_ended() {
             return Err(process.failed("has ended before the run"));
         }
         if let Some(pid) = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw) {
             // It was not waited for, so the number is still its own.
             let _ = kill_process(pid, Signal::TERM);
         }
-        let until = Instant::now() + PATIENCE;
-        while process.child.try_wait().is_ok_and(|ended| ended.is_none()) {
-            if Instant::now() > until {
-                return Err(process.failed("does not end"));
-            }
-            thread::sleep(TURN);
+        if !within_patience(|| Ok(process.has_ended()))? {
+            return Err(process.failed("does not end"));
         }
         if let Some(logs) = &self.daemon.logs {
             let name = format!("{}-{}.log", logs.display(), self.seed);
@@ -152,21 +147,16 @@ impl PathManagement for Running {
                 .map_err(|error| Error::Run(format!("cannot write {name}: {error}")))?;
         }
         // What the run's connections still need goes with them: a process of the daemon's waits for that.
-        let until = Instant::now() + PATIENCE;
-        loop {
+        let mut left = String::new();
+        let is_gone = within_patience(|| {
             let (endpoints, limits) = lab.client().enter_thread(|| {
                 let mut manager = PathManager::open()?;
                 Ok::<_, joulepath_kernel::Error>((manager.endpoints()?.len(), manager.limits()?))
             })??;
-            if (endpoints, limits) == (0, KERNELS_LIMITS) {
-                return Ok(());
-            }
-            if Instant::now() > until {
-                let what = format!("the daemon has left {endpoints} endpoints and {limits:?} behind");
-                return Err(Error::Run(what));
-            }
-            thread::sleep(TURN);
-        }
+            left = format!("the daemon has left {endpoints} endpoints and {limits:?} behind");
+            Ok((endpoints, limits) == (0, KERNELS_LIMITS))
+        })?;
+        if is_gone { Ok(()) } else { Err(Error::Run(left)) }
     }
 }
 
@@ -178,6 +168,18 @@ impl Drop for Running {
             let _ = process.child.wait();
         }
     }
+}
+
+/// Asks every [`TURN`] until the answer is yes; false if [`PATIENCE`] is over before.
+fn within_patience(mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let until = Instant::now() + PATIENCE;
+    while !is_done()? {
+        if Instant::now() > until {
+            return Ok(false);
+        }
+        thread::sleep(TURN);
+    }
+    Ok(true)
 }
 
 fn set_limits(lab: &Lab) -> Result<()> {
