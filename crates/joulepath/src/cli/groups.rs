@@ -36,8 +36,7 @@ pub(crate) fn command() -> Command {
             let _ = writeln!(template, "  {literal}{name}{literal:#}{gap}{}", about(name));
         }
     }
-    template += "\n{options}{after-help}";
-    template = template.replace("\n{options}", &format!("\n{header}Options:{header:#}\n{{options}}"));
+    let _ = write!(template, "\n{header}Options:{header:#}\n{{options}}{{after-help}}");
     command.help_template(template)
 }
 
