@@ -8,7 +8,7 @@
 //! segment moves the instant of the next departure by its length over the rate. As many segments leave at
 //! once as the kernel puts into one buffer: what the rate carries in 2⁻¹⁰ s, at least two and at most 64 KiB
 //! (`tcp_tso_autosize`, `sk_pacing_shift`). A sender that comes late gets up to half of a segment's time
-//! back.
+//! back. The first ten segments of a subflow leave without pacing.
 //!
 //! Deviation: no segment holds the next one for longer than a second, so that a rate near 0 stops no
 //! connection.
@@ -26,6 +26,8 @@ const PACING_SHIFT: u32 = 10;
 const LEAST_BURST: u64 = 2;
 /// `GSO_LEGACY_MAX_SIZE`, bytes.
 const MOST_BURST_BYTES: u64 = 65_536;
+/// The segment with which pacing starts (`tp->data_segs_out >= 10`).
+const FIRST_PACED: u32 = 10;
 /// Longest time for which one segment holds the next, ns.
 const LONGEST_HOLD_NS: u64 = 1_000_000_000;
 
@@ -61,6 +63,8 @@ pub(crate) struct Owned {
     release_ns: u64,
     /// Segments that may still leave in this burst.
     burst: u32,
+    /// Segments that left, repeated ones included; counted to `FIRST_PACED`.
+    left: u32,
     /// Whether the receiver echoes each mark by itself.
     pub(super) each_mark: bool,
     /// A window was reduced for a mark since the last event.
@@ -91,6 +95,7 @@ impl Owned {
             timer: LazyTimer::new(),
             release_ns: 0,
             burst: 0,
+            left: 0,
             each_mark,
             marked: false,
             flags: AckFlags::NONE,
@@ -189,6 +194,10 @@ impl Owned {
     /// Notes that a segment of `bytes` leaves at a rate of `rate` bytes/s; returns until when the next one is
     /// held, ns.
     pub(super) fn pace(&mut self, bytes: u64, rate: u64, mss: u64, now_ns: u64) -> u64 {
+        if self.left + 1 < FIRST_PACED {
+            self.left += 1;
+            return 0;
+        }
         if self.burst == 0 {
             let segments = (rate >> PACING_SHIFT).min(MOST_BURST_BYTES) / mss;
             self.burst = segments.max(LEAST_BURST) as u32;
@@ -263,10 +272,23 @@ mod tests {
         assert!(ends(&mut owned, 3, 103), "it left when one was delivered");
     }
 
+    /// A subflow that has sent the segments that leave without pacing.
+    fn paced() -> Owned {
+        Owned { left: FIRST_PACED - 1, ..Owned::new(false) }
+    }
+
+    /// At 1 byte/s the tenth segment begins a burst of two, which holds the twelfth.
+    #[test]
+    fn the_first_ten_segments_are_not_paced() {
+        let mut owned = Owned::new(false);
+        assert!((0..10).all(|_| owned.pace(1_000, 1, 1_000, MS) == 0));
+        assert!(owned.pace(1_000, 1, 1_000, MS) > MS);
+    }
+
     /// 1 MB/s: 1000 bytes take 1 ms. A burst has max(1 MB/s / 1024, 2 segments) = 2 segments.
     #[test]
     fn segments_leave_in_bursts_at_the_pacing_rate() {
-        let mut owned = Owned::new(false);
+        let mut owned = paced();
         assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 0, "one more may leave");
         // a millisecond each; half of the first one's, because nothing was held before
         assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 10 * MS + MS / 2 + MS);
@@ -275,7 +297,7 @@ mod tests {
         assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), release + 2 * MS);
         // 100 MB/s: 2⁻¹⁰ s carry 97 segments, 64 KiB are 65
         let burst = |rate| {
-            let mut owned = Owned::new(false);
+            let mut owned = paced();
             (1..).find(|_| owned.pace(1_000, rate, 1_000, MS) != 0).unwrap()
         };
         assert_eq!([burst(10_000_000), burst(100_000_000)], [9, 65]);
@@ -284,7 +306,7 @@ mod tests {
     /// A rate of 1 byte/s would hold a segment of 1000 bytes for 17 minutes.
     #[test]
     fn no_segment_is_held_for_more_than_a_second() {
-        let mut owned = Owned::new(false);
+        let mut owned = paced();
         owned.release_ns = 5 * MS;
         owned.pace(1_000, 1, 1_000, 5 * MS);
         assert_eq!(owned.pace(1_000, 1, 1_000, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
