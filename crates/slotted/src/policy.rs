@@ -168,6 +168,7 @@ impl Selecting {
             now,
             mss_bytes: self.mtu_bytes,
             initial_window: self.initial_window,
+            receive_window: f64::INFINITY,
             device: &DeviceEnergy::ADDITIVE,
             demand,
             paths: self.observer.paths(),

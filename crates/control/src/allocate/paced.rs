@@ -153,6 +153,7 @@ mod tests {
                 now: Nanos::from_millis(100 * i as u64),
                 mss_bytes: 1000.0,
                 initial_window: 10.0,
+                receive_window: f64::INFINITY,
                 device: &DeviceEnergy::ADDITIVE,
                 demand: if packets.is_finite() { Demand::Bytes(1000.0 * packets) } else { Demand::Endless },
                 paths: &paths,

@@ -255,6 +255,7 @@ mod tests {
             now: Nanos::ZERO,
             mss_bytes: 1460.0,
             initial_window: 10.0,
+            receive_window: f64::INFINITY,
             device: &DeviceEnergy::ADDITIVE,
             demand: Demand::Bytes(bytes),
             paths,

@@ -90,6 +90,8 @@ pub struct Snapshot<'a> {
     pub mss_bytes: f64,
     /// Initial window, packets.
     pub initial_window: f64,
+    /// Receive buffer of the connection, which its paths share, bytes; infinite if it is not known.
+    pub receive_window: f64,
     /// What the device burns besides its interfaces: shared base, sharing factor, host.
     pub device: &'a DeviceEnergy,
     /// What waits.

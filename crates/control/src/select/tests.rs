@@ -35,6 +35,7 @@ fn at(seconds: f64, demand: Demand, paths: &[PathSnapshot]) -> Snapshot<'_> {
         now: Nanos::from_secs_f64(seconds),
         mss_bytes: 1460.0,
         initial_window: 10.0,
+        receive_window: f64::INFINITY,
         device: &DeviceEnergy::ADDITIVE,
         demand,
         paths,

@@ -121,6 +121,7 @@ fn steered(
     let surroundings = Surroundings {
         mss_bytes: scenario.transport.mss.0 as f64,
         initial_window: f64::from(scenario.transport.initial_window),
+        receive_window: group.receive_buffer.0 as f64,
         device: scenario.device.clone(),
     };
     let observer = Observer::new(&energies(scenario, group.direction, &group.paths), surroundings.mss_bytes);

@@ -65,6 +65,8 @@ pub(super) struct Surroundings {
     pub(super) mss_bytes: f64,
     /// Initial window, packets.
     pub(super) initial_window: f64,
+    /// Receive buffer of the connection, bytes.
+    pub(super) receive_window: f64,
     /// What the device burns besides its interfaces.
     pub(super) device: DeviceEnergy,
 }
@@ -75,6 +77,7 @@ impl Surroundings {
             now,
             mss_bytes: self.mss_bytes,
             initial_window: self.initial_window,
+            receive_window: self.receive_window,
             device: &self.device,
             demand,
             paths: observer.paths(),

@@ -18,7 +18,7 @@ use super::routes::Sinks;
 use super::tested::Tested;
 use crate::connection::device::{Device, Interface};
 use crate::connection::plane::{ControlPlane, Slots};
-use crate::connection::selection::Selection;
+use crate::connection::selection::{Selection, Surroundings};
 use crate::connection::state::Connection;
 use crate::path::host::End;
 use crate::path::routes::Routes;
@@ -121,8 +121,12 @@ impl<'a> Builder<'a> {
         let selector = self.setup.bound_selector(&names)?;
         let histories = tested.specs.iter().map(|spec| spec.history);
         let observer = || self.observer(tested).remembering(histories);
-        let device = || self.scenario.device.clone();
-        Ok(selector.map(|selector| Selection { selector, observer: observer(), device: device() }))
+        let surroundings = || Surroundings {
+            device: self.scenario.device.clone(),
+            receive_window: tested.group.receive_buffer.0 as f64,
+        };
+        let selection = |selector| Selection { selector, observer: observer(), surroundings: surroundings() };
+        Ok(selector.map(selection))
     }
 
     /// The device's meter. It has all interfaces of the device: one that the policy does not use may burn

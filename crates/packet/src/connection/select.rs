@@ -13,7 +13,7 @@ use joulepath_control::select::{Action, Counters, Demand, PathState};
 use joulepath_model::units::Nanos;
 
 use crate::connection::endpoints::Endpoints;
-use crate::connection::selection::{STALLED_AFTER, snapshot};
+use crate::connection::selection::STALLED_AFTER;
 use crate::connection::subflow::Phase;
 use crate::path::packet::{Kind, Packet, Stamp};
 use crate::sender::Congestion;
@@ -64,7 +64,7 @@ impl Endpoints<'_> {
         let Some(mut selection) = self.connection.selection.take() else { return };
         let (now, demand) = (self.cx.now(), self.demand());
         selection.observer.observe(now, &self.counters(), demand);
-        let snapshot = snapshot(self.cx.config, &selection.device, now, demand, &selection.observer);
+        let snapshot = selection.surroundings.snapshot(self.cx.config, now, demand, &selection.observer);
         let actions = selection.selector.decide(&snapshot);
         let period = selection.selector.period(&snapshot);
         let groups = selection.selector.groups();

@@ -14,33 +14,44 @@ pub(crate) const STALLED_AFTER: u32 = 2;
 pub(crate) struct Selection {
     pub(crate) selector: Selector,
     pub(crate) observer: Observer,
+    pub(crate) surroundings: Surroundings,
+}
+
+/// What a selector sees that does not change during a run.
+pub(crate) struct Surroundings {
     /// What the device burns besides its interfaces.
     pub(crate) device: DeviceEnergy,
+    /// Receive buffer of the connection, bytes.
+    pub(crate) receive_window: f64,
 }
 
 impl Selection {
     /// How the selector wants the paths used before anything is known of them.
     pub(crate) fn start(&mut self, workload: Workload, config: &Config) -> Vec<Use> {
-        let Selection { selector, observer, device } = self;
-        let uses = selector.want(&snapshot(config, device, Nanos::ZERO, Demand::before(workload), observer));
+        let Selection { selector, observer, surroundings } = self;
+        let demand = Demand::before(workload);
+        let uses = selector.want(&surroundings.snapshot(config, Nanos::ZERO, demand, observer));
         uses[..observer.paths().len()].to_vec()
     }
 }
 
-/// What a selector sees: the paths as `observer` has seen them, and what they are needed for.
-pub(crate) fn snapshot<'a>(
-    config: &Config,
-    device: &'a DeviceEnergy,
-    now: Nanos,
-    demand: Demand,
-    observer: &'a Observer,
-) -> Snapshot<'a> {
-    Snapshot {
-        now,
-        mss_bytes: config.transport.mss.0 as f64,
-        initial_window: config.transport.initial_window.into(),
-        device,
-        demand,
-        paths: observer.paths(),
+impl Surroundings {
+    /// What a selector sees: the paths as `observer` has seen them, and what they are needed for.
+    pub(crate) fn snapshot<'a>(
+        &'a self,
+        config: &Config,
+        now: Nanos,
+        demand: Demand,
+        observer: &'a Observer,
+    ) -> Snapshot<'a> {
+        Snapshot {
+            now,
+            mss_bytes: config.transport.mss.0 as f64,
+            initial_window: config.transport.initial_window.into(),
+            receive_window: self.receive_window,
+            device: &self.device,
+            demand,
+            paths: observer.paths(),
+        }
     }
 }

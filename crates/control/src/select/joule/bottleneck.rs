@@ -378,6 +378,7 @@ mod tests {
                 now: Nanos::from_millis(100 * look),
                 mss_bytes: 1460.0,
                 initial_window: 10.0,
+                receive_window: f64::INFINITY,
                 device: &DeviceEnergy::ADDITIVE,
                 demand: Demand::Endless,
                 paths: &[path(a, 8e6), path(b, 2e6)],

@@ -17,7 +17,10 @@ const HOPE_BPS: f64 = 20e6;
 /// What a path that nothing is known of is taken to carry before anything was carried, bit/s.
 const EXPECTED_BPS: f64 = 10e6;
 /// RTT of a path that nothing is known of, s.
-const EXPECTED_RTT_S: f64 = 0.05;
+pub(super) const EXPECTED_RTT_S: f64 = 0.05;
+/// The device's default path is listed first. A further path that nothing is known of is expected to have this
+/// part of its rate and this many times its RTT.
+const FURTHER: f64 = 3.0;
 /// A rate above this many times the highest one so far says that slow start goes on.
 const GROWS: f64 = 1.25;
 /// Slow start has ended when the rate has not grown for so long, and for so many round trips.
@@ -116,8 +119,13 @@ impl Capacity {
     }
 
     /// What it carries, bit/s. `hoped`: what is unknown is taken for what it may be, so that it is tried.
-    pub(super) fn rate_bps(&self, history: Option<Estimate>, hoped: bool) -> f64 {
-        let unknown_bps = if hoped { HOPE_BPS } else { EXPECTED_BPS };
+    /// `is_first`: it is the device's default path.
+    pub(super) fn rate_bps(&self, history: Option<Estimate>, hoped: bool, is_first: bool) -> f64 {
+        let unknown_bps = match (hoped, is_first) {
+            (true, _) => HOPE_BPS,
+            (false, true) => EXPECTED_BPS,
+            (false, false) => EXPECTED_BPS / FURTHER,
+        };
         let prior_bps = history.map_or(unknown_bps, |known| known.median);
         let rate_bps = if self.settled {
             history.map_or(self.measured_bps, |known| self.with(known))
@@ -136,7 +144,8 @@ impl Capacity {
 }
 
 /// RTT of a path: measured, remembered, or a guess, s.
-pub(super) fn rtt_s(path: &PathSnapshot, remembers: bool) -> f64 {
+pub(super) fn rtt_s(path: &PathSnapshot, remembers: bool, is_first: bool) -> f64 {
+    let expected_s = if is_first { EXPECTED_RTT_S } else { FURTHER * EXPECTED_RTT_S };
     let remembered = path.history.rtt_s.filter(|_| remembers).map(|rtt| rtt.median);
-    if path.srtt_s > 0.0 { path.srtt_s } else { remembered.unwrap_or(EXPECTED_RTT_S) }
+    if path.srtt_s > 0.0 { path.srtt_s } else { remembered.unwrap_or(expected_s) }
 }

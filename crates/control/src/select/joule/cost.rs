@@ -19,8 +19,8 @@ use crate::slow_start;
 /// A set of paths: bit `i` is path `i`.
 pub(super) type Set = u8;
 
-/// Slow start of paths that nothing is known of, s.
-const START_S: f64 = 0.2;
+/// Slow start of paths that nothing is known of, round trips.
+const START_RTTS: f64 = 4.0;
 /// Round trips from a subflow's first packet until its first window arrives.
 const OPENING_RTTS: f64 = 2.0;
 /// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its
@@ -71,6 +71,8 @@ pub(super) struct Costs<'a> {
     pub(super) radios: &'a [Radio],
     /// What a subflow starts with, bits.
     pub(super) window_bits: f64,
+    /// Receive buffer that the paths share, bits.
+    pub(super) buffer_bits: f64,
 }
 
 impl Costs<'_> {
@@ -79,13 +81,29 @@ impl Costs<'_> {
         members(set).all(|i| self.radios[i].is_known)
     }
 
-    /// What the set carries, bit/s.
+    /// What the set carries, bit/s: what its paths carry, and no more than a receive buffer in the longest of
+    /// their RTTs. Data behind a segment on the slowest path waits in that buffer.
     pub(super) fn rate_bps(&self, set: Set) -> f64 {
-        members(set).map(|i| self.share_bps(set, i)).sum()
+        self.paths_bps(set).min(self.buffer_bps(set))
     }
 
-    /// What path `i` carries in the set: members of one bottleneck divide what the best of them carries.
+    fn paths_bps(&self, set: Set) -> f64 {
+        members(set).map(|i| self.unbound_bps(set, i)).sum()
+    }
+
+    fn buffer_bps(&self, set: Set) -> f64 {
+        self.buffer_bits / members(set).map(|i| self.radios[i].rtt_s).fold(0.0, f64::max)
+    }
+
+    /// What path `i` carries in the set.
     fn share_bps(&self, set: Set, i: usize) -> f64 {
+        let bound = (self.buffer_bps(set) / self.paths_bps(set)).min(1.0);
+        self.unbound_bps(set, i) * bound
+    }
+
+    /// What path `i` carries in the set if the receive buffer is large enough: members of one bottleneck
+    /// divide what the best of them carries.
+    fn unbound_bps(&self, set: Set, i: usize) -> f64 {
         let Radio { rate_bps, group, .. } = self.radios[i];
         if group == 0 {
             return rate_bps;
@@ -165,7 +183,7 @@ impl Costs<'_> {
         // When the second of two unknown paths starts does not matter as much as that one of them may be
         // slow: two are a hedge.
         if !self.knows(set) {
-            return full_s + START_S;
+            return full_s + START_RTTS * self.rtt_s(set);
         }
         let by_rtt = |&i: &usize, &j: &usize| self.radios[i].rtt_s.total_cmp(&self.radios[j].rtt_s);
         let connected = self.radios.iter().any(|radio| radio.is_open);
@@ -244,7 +262,7 @@ impl Costs<'_> {
     /// Mean time from a message's begin to its end: a round trip, its transmission, and the mean wait for
     /// what came before it, ρ I / (2 (1 − ρ)), where I is the dispersion of what comes. Messages of one size
     /// at random have I of one message, as M/D/1; what comes evenly does not wait (Kingman 1961).
-    fn delay_s(&self, set: Set, load: &Load) -> f64 {
+    pub(super) fn delay_s(&self, set: Set, load: &Load) -> f64 {
         let rate_bps = self.rate_bps(set);
         let alone_s = load.bits / rate_bps;
         let busy = load.per_s * alone_s;

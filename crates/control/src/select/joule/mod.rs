@@ -21,6 +21,7 @@
 mod bottleneck;
 mod capacity;
 mod cost;
+mod delays;
 mod ledger;
 mod offered;
 mod plan;

@@ -19,6 +19,8 @@ pub(super) struct Offered {
     messages_per_s: f64,
     /// Square of the bytes per second, smoothed.
     squares: f64,
+    /// What waits, bytes, smoothed.
+    waiting: f64,
     /// Length of a look, s.
     look_s: f64,
     /// Time seen so far, at most the time constant, s.
@@ -45,6 +47,7 @@ impl Offered {
         self.messages_per_s += weight * (messages / seconds - self.messages_per_s);
         let rate = new / seconds;
         self.squares += weight * (rate * rate - self.squares);
+        self.waiting += weight * (waiting - self.waiting);
         self.look_s = seconds;
     }
 
@@ -56,6 +59,11 @@ impl Offered {
             return 0.0;
         }
         8.0 * ((self.squares - mean * mean).max(0.0) * self.look_s / mean)
+    }
+
+    /// Mean time from writing to delivery, s, by Little's law; 0 before the first message.
+    pub(super) fn delay_s(&self) -> f64 {
+        if self.bytes_per_s > 0.0 { self.waiting / self.bytes_per_s } else { 0.0 }
     }
 
     /// Messages per second; 0 before the first.
@@ -84,6 +92,7 @@ mod tests {
                 now: Nanos::from_millis(100 * look),
                 mss_bytes: 1460.0,
                 initial_window: 10.0,
+                receive_window: f64::INFINITY,
                 device: &DeviceEnergy::ADDITIVE,
                 demand: Demand::Bytes((1000 * (look / 2)) as f64),
                 paths: &paths,

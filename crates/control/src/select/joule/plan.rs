@@ -9,6 +9,7 @@ use super::super::uses::{Use, Uses, only};
 use super::bottleneck::Bottlenecks;
 use super::capacity::{self, Capacity};
 use super::cost::{Costs, Load, Radio, Set};
+use super::delays::Delays;
 use super::ledger::Ledger;
 use super::offered::Offered;
 use crate::options::{self, OptionError, PartInfo};
@@ -73,6 +74,7 @@ pub struct Joule {
     capacities: [Capacity; MAX_SUBFLOWS],
     ledger: Ledger,
     offered: Offered,
+    delays: Delays,
     bottlenecks: Bottlenecks,
 }
 
@@ -97,6 +99,7 @@ impl Default for Joule {
             capacities: [Capacity::default(); MAX_SUBFLOWS],
             ledger: Ledger::default(),
             offered: Offered::default(),
+            delays: Delays::default(),
             bottlenecks: Bottlenecks::default(),
         }
     }
@@ -115,7 +118,8 @@ impl PathSelector for Joule {
         let allowed = self.allowed(snapshot);
         let radios = self.radios(snapshot, self.set != 0);
         let window_bits = 8.0 * snapshot.initial_window * snapshot.mss_bytes;
-        let costs = Costs { device: snapshot.device, radios: &radios, window_bits };
+        let buffer_bits = 8.0 * snapshot.receive_window;
+        let costs = Costs { device: snapshot.device, radios: &radios, window_bits, buffer_bits };
         let set = match self.set & allowed {
             0 => self.first(snapshot, &costs, allowed),
             kept => {
@@ -239,8 +243,8 @@ impl Joule {
             let history = path.history.rate_now().filter(|_| self.remembers);
             Radio {
                 energy: path.energy,
-                rate_bps: self.capacities[i].rate_bps(history, hoped),
-                rtt_s: capacity::rtt_s(path, self.remembers),
+                rate_bps: self.capacities[i].rate_bps(history, hoped, i == 0),
+                rtt_s: capacity::rtt_s(path, self.remembers, i == 0),
                 is_known: history.is_some() || self.capacities[i].is_measured(),
                 is_open: path.state != PathState::Closed,
                 group: groups[i],
@@ -370,7 +374,14 @@ impl Joule {
         if load.per_s <= 0.0 {
             return self.set;
         }
-        self.by_regret(snapshot, costs, allowed, |set| costs.load(set, &load), 1.0)
+        let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64().min(1.0);
+        if snapshot.now >= self.changed_at.saturating_add(HOLD) {
+            let excess_s = self.offered.delay_s() - costs.delay_s(self.set, &load);
+            self.delays.observe(self.set, excess_s, seconds);
+        }
+        let delays = self.delays.clone();
+        let cost = |set: Set| costs.load(set, &load) + load.price_w * load.per_s * delays.excess_s(set);
+        self.by_regret(snapshot, costs, allowed, cost, 1.0)
     }
 
     /// What is late is costed as a file, each of whose messages waits for half of the time on average. If

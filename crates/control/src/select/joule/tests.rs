@@ -36,7 +36,8 @@ fn assert_close(found: f64, expected: f64) {
 fn costs_are_those_of_the_energy_models() {
     let radios = [radio("wifi-seed000", 10.0), radio("lte-seed000", 20.0)];
     let device = DeviceEnergy { shared_base: Watts(0.5), ..DeviceEnergy::additive() };
-    let costs = Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS };
+    let costs =
+        Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
     // Both burn θ always: 132.9 + 1288 mW and P₀ = 500 mW. WiFi: (1.9209 + 1.37)/10; both: (1.9209 + 1.37 +
     // 1.04)/30 W per Mbit/s.
     assert_close(costs.bulk(0b01), 3.2909e-7);
@@ -49,7 +50,12 @@ fn costs_are_those_of_the_energy_models() {
 #[test]
 fn a_file_pays_for_promotion_and_tail() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
+    let costs = Costs {
+        device: &DeviceEnergy::ADDITIVE,
+        radios: &radios,
+        window_bits: WINDOW_BITS,
+        buffer_bits: f64::INFINITY,
+    };
     // energy.md, section 1.3: 10 MB over LTE at 10 Mbit/s, 0.315 + 14.462 + 12.271 J; WiFi 0.010 + 12.024 +
     // 0.028. Besides: two round trips, and three that carry 81.76 kbit in place of 150, 0.16824 s at 1288.04
     // and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
@@ -72,7 +78,12 @@ fn a_file_pays_for_promotion_and_tail() {
 #[test]
 fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     let radios = [radio("lte-huang2012", 10.0)];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
+    let costs = Costs {
+        device: &DeviceEnergy::ADDITIVE,
+        radios: &radios,
+        window_bits: WINDOW_BITS,
+        buffer_bits: f64::INFINITY,
+    };
     let load = |per_s, bits| Load { per_s, bits, burst_bits: bits, price_w: 0.0, deadline_s: None };
     // 1 Mbit each second takes 0.1 s: 0.1 · 1.28804 + 0.9 · 1.06 + 52 mW.
     assert_close(costs.load(1, &load(1.0, 1e6)), 0.1288 + 0.954 + 0.05197);
@@ -93,8 +104,13 @@ fn the_shared_base_sleeps_with_the_last_radio() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
     let device = DeviceEnergy { shared_base: Watts(2.0), ..DeviceEnergy::additive() };
     let (with, without) = (
-        Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS },
-        Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS },
+        Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY },
+        Costs {
+            device: &DeviceEnergy::ADDITIVE,
+            radios: &radios,
+            window_bits: WINDOW_BITS,
+            buffer_bits: f64::INFINITY,
+        },
     );
     let load = Load { per_s: 1.0, bits: 1e6, burst_bits: 1e6, price_w: 0.0, deadline_s: None };
     let base = |set| with.load(set, &load) - without.load(set, &load);
@@ -108,7 +124,12 @@ fn the_shared_base_sleeps_with_the_last_radio() {
 fn a_load_travels_as_the_scheduler_sends_it() {
     let near = Radio { rtt_s: 0.02, ..radio("lte-huang2012", 10.0) };
     let radios = [radio("wifi-huang2012", 10.0), near];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
+    let costs = Costs {
+        device: &DeviceEnergy::ADDITIVE,
+        radios: &radios,
+        window_bits: WINDOW_BITS,
+        buffer_bits: f64::INFINITY,
+    };
     let load = |bits| Load { per_s: 10.0, bits, burst_bits: 0.0, price_w: 0.0, deadline_s: None };
     // LTE takes 51.97 mJ/Mbit and is awake for 0.8 − 0.4 of the time more than at half of it, in place of its
     // tail.
@@ -120,8 +141,55 @@ fn a_load_travels_as_the_scheduler_sends_it() {
 fn members_of_one_bottleneck_divide_what_the_best_of_them_carries() {
     let of_group = |mbps| Radio { group: 1, ..radio("wifi-seed000", mbps) };
     let radios = [of_group(8.0), of_group(2.0), radio("wifi-seed000", 5.0)];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
+    let costs = Costs {
+        device: &DeviceEnergy::ADDITIVE,
+        radios: &radios,
+        window_bits: WINDOW_BITS,
+        buffer_bits: f64::INFINITY,
+    };
     assert_eq!([0b001, 0b010, 0b011, 0b111].map(|set| costs.rate_bps(set) / 1e6), [8.0, 2.0, 8.0, 13.0]);
+}
+
+/// While a segment travels for 0.5 s on the far path, 64 KiB leave in all: 1.05 Mbit/s, where the near path
+/// alone carries 10.
+#[test]
+fn a_receive_buffer_bounds_what_paths_of_unequal_rtts_carry_together() {
+    let radios = [Radio { rtt_s: 0.02, ..radio("free", 10.0) }, Radio { rtt_s: 0.5, ..radio("free", 10.0) }];
+    let bound = |buffer_bits| Costs {
+        device: &DeviceEnergy::ADDITIVE,
+        radios: &radios,
+        window_bits: WINDOW_BITS,
+        buffer_bits,
+    };
+    let small = bound(8.0 * 65_536.0);
+    assert_close(small.rate_bps(0b01), 10e6);
+    assert_close(small.rate_bps(0b11), 8.0 * 65_536.0 / 0.5);
+    assert_close(bound(8.0 * 6e6).rate_bps(0b11), 20e6);
+}
+
+/// Of two paths that nothing is known of the default path is expected to be quicker, so it is used although
+/// the other one needs a tenth less power.
+#[test]
+fn a_small_file_starts_on_the_default_path() {
+    let radio = |part: f64| {
+        let whole = energy("wifi-seed000");
+        let energy = PathEnergy { sunk_w: part * whole.sunk_w, ..whole };
+        PathSnapshot { usable: true, energy, ..PathSnapshot::default() }
+    };
+    let uses = |paths: &[PathSnapshot]| {
+        let mut selector = SelectorSpec::by_name("joule").unwrap().bind(&["a", "b"]).unwrap();
+        let snapshot = Snapshot {
+            now: Nanos::ZERO,
+            mss_bytes: 1460.0,
+            initial_window: 10.0,
+            receive_window: f64::INFINITY,
+            device: &DeviceEnergy::ADDITIVE,
+            demand: Demand::Bytes(2e4),
+            paths,
+        };
+        selector.want(&snapshot)[0]
+    };
+    assert_eq!(uses(&[radio(1.0), radio(0.9)]), Use::Regular);
 }
 
 /// A host whose power grows with the second subflow makes one path the better choice.
@@ -129,7 +197,12 @@ fn members_of_one_bottleneck_divide_what_the_best_of_them_carries() {
 fn the_host_has_its_part_in_the_choice() {
     // θ burns always on both, so that two paths halve it per bit; without a host both are best.
     let radios = [radio("wifi-seed000", 10.0), radio("wifi-seed000", 1.0)];
-    let alone = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
+    let alone = Costs {
+        device: &DeviceEnergy::ADDITIVE,
+        radios: &radios,
+        window_bits: WINDOW_BITS,
+        buffer_bits: f64::INFINITY,
+    };
     assert_eq!(alone.cheapest(0b11, |set| alone.bulk(set)), 0b11);
     let host = HostModel { curve: HostCurve::Wifi, delay_weight: 0.0, subflow_weight: 0.5, unit: Watts(2.0) };
     let device = DeviceEnergy { host: Some(host), ..DeviceEnergy::additive() };
@@ -167,7 +240,8 @@ fn a_second_path_comes_too_late_for_a_short_file() {
     let base = DeviceEnergy { shared_base: Watts(1.0), ..DeviceEnergy::additive() };
     let energy = PathEnergy { sunk_w: 0.1, idle_w: 0.1, ..PathEnergy::default() };
     let radios = [Radio { energy, ..radio("wifi-seed000", 100.0) }; 2];
-    let costs = Costs { device: &base, radios: &radios, window_bits: WINDOW_BITS };
+    let costs =
+        Costs { device: &base, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
     let second =
         |bytes: f64| costs.file(0b11, 8.0 * bytes, 0.0, None) / costs.file(0b01, 8.0 * bytes, 0.0, None);
     assert!(second(29.2e3) > 0.98, "{}", second(29.2e3));
@@ -188,7 +262,7 @@ proptest! {
         let allowed = allowed & ((1u16 << n) - 1) as u8;
         prop_assume!(allowed != 0);
         let device = DeviceEnergy { shared_base: Watts(base), sharing_factor: kappa, host: None };
-        let costs = Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS };
+        let costs = Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
         let load = Load { per_s, bits: bits / 1e2, burst_bits: bits / 1e3, price_w: 1.0, deadline_s: None };
         let by: [&dyn Fn(Set) -> f64; 3] =
             [&|set| costs.bulk(set), &|set| costs.file(set, bits, 0.0, None), &|set| costs.load(set, &load)];
@@ -205,7 +279,7 @@ proptest! {
         bits in 1e3..1e9f64,
         more in 1.0..10.0f64,
     ) {
-        let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
+        let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
         for set in 1..1u8 << radios.len() {
             let (short, long) = (costs.file(set, bits, 0.0, None), costs.file(set, more * bits, 0.0, None));
             prop_assert!(short <= long && costs.bulk(set) * bits <= short + 1e-9 * short);
@@ -250,6 +324,7 @@ impl World {
             now: self.now,
             mss_bytes: 1460.0,
             initial_window: 10.0,
+            receive_window: f64::INFINITY,
             device: &device,
             demand,
             paths: &self.paths,

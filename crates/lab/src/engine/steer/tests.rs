@@ -70,8 +70,12 @@ fn bench(name: &str, options: &[(&str, &str)], demand: Demand) -> Bench {
     spec.options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let mut selector = spec.bind(&["wifi", "lte"]).unwrap();
     let observer = Observer::new(&energies(), 1000.0);
-    let surroundings =
-        Surroundings { mss_bytes: 1000.0, initial_window: 10.0, device: DeviceEnergy::additive() };
+    let surroundings = Surroundings {
+        mss_bytes: 1000.0,
+        initial_window: 10.0,
+        receive_window: f64::INFINITY,
+        device: DeviceEnergy::additive(),
+    };
     let uses = selector.want(&surroundings.snapshot(Nanos::ZERO, demand, &observer));
     let plan =
         |place| PathPlan { path: place, place, local: local(place, address(place), 1), from: Nanos::ZERO };
