@@ -1,10 +1,10 @@
-//! Speed and memory of the packet engine in FatTrees: how they grow with hosts, subflows and simulated time
-//! on one core, and what more cores give.
+//! Speed and memory of the packet engine in FatTrees: growth with hosts, subflows and simulated time on one
+//! core, and the gain from more cores.
 //!
-//! `cargo bench -p joulepath-packet --bench fabric [-- --quick] [--one-core]`. On one core: CPU time of this
-//! process; `VmHWM` is the most memory that it has had so far, so the networks come in the order of their
-//! size. On several cores: time of the clock, alternately, least of the rounds; the ratio means something
-//! only on a machine that has nothing else to do. `benches/peers/speed.py` reads what this prints.
+//! `cargo bench -p joulepath-packet --bench fabric [-- --quick] [--one-core]`. On one core: CPU time of
+//! this process. `VmHWM` is the process's peak memory so far, so the networks run in the order of their
+//! size. On several cores: wall-clock time, alternating, minimum of the rounds; the ratio is meaningful
+//! only on an otherwise idle machine. `benches/peers/speed.py` reads the output.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -28,11 +28,11 @@ const CASES: [(u32, u32, &str); 9] = [
     (16, 1, "1 s"),
     (16, 8, "1 s"),
 ];
-/// The case that the target is about.
+/// The case with the speed target.
 const QUICK: [(u32, u32, &str); 1] = [(8, 8, "3 s")];
-/// What is run on several cores.
+/// The cases for several cores.
 const PARALLEL: [(u32, u32, &str); 2] = [(8, 8, "1 s"), (16, 8, "300 ms")];
-/// Rounds of it.
+/// Rounds of each.
 const ROUNDS: usize = 3;
 
 fn main() {
@@ -63,7 +63,7 @@ fn main() {
     }
 }
 
-/// A FatTree of so many ports, with so many subflows a connection, for so long.
+/// A FatTree of switches with `k` ports, with the given subflows per connection and duration.
 fn fat_tree(text: &str, (k, subflows, duration): (u32, u32, &str)) -> (Scenario, Setup) {
     let set = [
         ("topology.k", k.to_string()),
@@ -78,7 +78,7 @@ fn fat_tree(text: &str, (k, subflows, duration): (u32, u32, &str)) -> (Scenario,
     (scenario, setup)
 }
 
-/// The same run on 1, 2, 4 … cores, as many as there are.
+/// The same run on 1, 2, 4 … cores, up to the machine's number.
 fn on_several_cores(text: &str, case: (u32, u32, &str)) {
     let (scenario, setup) = fat_tree(text, case);
     let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -107,7 +107,7 @@ fn clock() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// The most memory that this process has had, MiB; none where there is no /proc.
+/// Peak memory of this process, MiB; `None` without /proc.
 fn peak_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

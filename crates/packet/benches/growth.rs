@@ -1,7 +1,7 @@
-//! How the cost of the packet engine grows with paths, connections and simulated time.
+//! Growth of the packet engine's cost with paths, connections and simulated time.
 //!
-//! `cargo bench -p joulepath-packet --bench growth`. CPU time of this process for a packet-hop, least of the
-//! rounds; hosts, subflows and memory are in `fabric`. `benches/peers/speed.py` reads what this prints.
+//! `cargo bench -p joulepath-packet --bench growth`. CPU time of this process per packet-hop, minimum of
+//! the rounds; see `fabric` for hosts, subflows and memory. `benches/peers/speed.py` reads the output.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use joulepath_model::scenario::{Scenario, load};
 use joulepath_packet::{RunOptions, run};
 
 const ROUNDS: usize = 3;
-/// Paths, each with a link of its own.
+/// Numbers of paths, each with its own link.
 const PATHS: [usize; 5] = [1, 2, 3, 4, 8];
-/// TCPs that share the link of the connection under test.
+/// Numbers of TCPs on the link, including the connection under test.
 const FLOWS: [usize; 4] = [1, 10, 100, 1000];
-/// Simulated time, s.
+/// Simulated times, s.
 const SECONDS: [usize; 4] = [2, 20, 200, 2000];
 
 fn main() {
@@ -25,8 +25,8 @@ fn main() {
     SECONDS.into_iter().for_each(|seconds| row("seconds", seconds, &scenario(2, 0, seconds)));
 }
 
-/// So many paths of 10 Mbit/s and so many TCPs beside the connection on the first one, whose link has
-/// 1 Mbit/s more for each of them.
+/// `paths` paths of 10 Mbit/s, and `competitors` TCPs on the first one; every link has 1 Mbit/s more for
+/// each of them.
 fn scenario(paths: usize, competitors: usize, seconds: usize) -> Scenario {
     let mut text = format!("title = \"growth\"\nduration = \"{seconds} s\"\n");
     for path in 0..paths {

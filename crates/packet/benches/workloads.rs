@@ -1,8 +1,8 @@
-//! Packet-hops per second of the packet engine on the three workloads that the peers run, one core.
+//! Packet-hops per second of the packet engine on one core, on the three workloads of the peers.
 //!
 //! `cargo bench -p joulepath-packet --bench workloads [-- --repeat N]`. A packet-hop is a packet (data or
 //! ACK) that reaches the far end of a link. Time is the CPU time of this process. `benches/peers/speed.py`
-//! runs this beside the peers, and reads what it prints.
+//! runs this next to the peers, and reads the output.
 
 use std::path::{Path, PathBuf};
 
@@ -26,13 +26,13 @@ fn scenario(file: &str) -> Scenario {
     load(&text, &|trace| Err(format!("no traces here: {trace}"))).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// The controller of that name with `minrtt`.
+/// A controller with the scheduler `minrtt`.
 fn setup(controller: &str, scenario: &Scenario) -> Setup {
     let policy = controller.parse().expect("the name of a controller is a policy");
     Setup::of(&policy, scenario).expect("the policy fits the workloads")
 }
 
-/// Packet-hops, and CPU seconds of each repetition.
+/// Packet-hops, and the CPU seconds of each repetition.
 fn measure(scenario: &Scenario, setup: &Setup, repeat: usize) -> (u64, Vec<f64>) {
     let mut hops = 0;
     let seconds = (0..repeat)

@@ -1,5 +1,5 @@
 //! Runs a scenario file once, as `joulepath compare` does, and prints the result as one line of JSON; with
-//! `--links` what each link did is in it.
+//! `--links` it includes each link's counters.
 //!
 //! `once FILE POLICY SEED [--links] [--threads N]`, for example `once w1.toml uncoupled 1`.
 //! `scripts/instructions.py` counts the instructions of this program; `benches/peers/validate.py` compares
@@ -30,7 +30,7 @@ fn clock() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// What the arguments after the first three ask for; none if they make no sense.
+/// Parses the arguments after the first three; `None` if they are invalid.
 fn options(arguments: &[String]) -> Option<RunOptions> {
     let mut options = RunOptions::default();
     let mut arguments = arguments.iter();

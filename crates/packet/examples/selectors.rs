@@ -1,15 +1,15 @@
-//! Measures selectors on drawn scenarios of two radios: files, data without end and messages, as a part of
-//! both limits, and how late messages come.
+//! Measures selectors on random scenarios with two radios: files, endless data and messages. Reports the
+//! fraction of both limits, and the delay of messages.
 //!
 //! `selectors FAMILY FIRST COUNT POLICY…`, for example `selectors file 1001 64 joule overflow single:wifi`.
-//! FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or one of them after `warm-` or
-//! `link-`: the same draws, where every path has a history whose rate is wrong by a factor of at most 1.3.
-//! With `warm-` it is the rate that TCP takes under the path's loss, as earlier runs of such a controller
-//! would have seen, with `link-` that of the link. Draws are numbered; 1 to 1000 are for tuning. `cheapest`
-//! stands for the better of the two single paths with NewReno, draw by draw, in hindsight. One line for
-//! each policy: median, tenth percentile and worst, in per cent of the TCP-friendly and of the link limit;
-//! for messages also the 95th percentile of their delay as a multiple of `uncoupled`'s, median and 90th
-//! percentile.
+//! FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or one of them with the prefix
+//! `warm-` or `link-`: the same scenarios, where every path has a history whose rate is wrong by a factor
+//! of at most 1.3. With `warm-` it is the rate of TCP under the path's loss, as earlier runs of such a
+//! controller would have measured, with `link-` the link's rate. Scenarios are numbered; 1 to 1000 are for
+//! tuning. `cheapest` is the better of the two single paths with NewReno, per scenario, in hindsight. One
+//! line per policy: median, tenth percentile and worst, in per cent of the TCP-friendly limit and of the
+//! link limit; for messages also the 95th percentile of their delay as a multiple of `uncoupled`'s, median
+//! and 90th percentile.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,13 +22,13 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
 use joulepath_packet::{RunOptions, run};
 
-/// Seeds of each policy on each draw.
+/// Seeds of each policy on each scenario.
 const SEEDS: [u64; 2] = [1, 2];
-/// Runs at a time.
+/// Parallel runs.
 const JOBS: usize = 2;
 const CELLULAR: [&str; 4] = ["lte-huang2012", "3g-huang2012", "lte-2021", "5g-lowband-2021"];
 const LOSSES_PERCENT: [f64; 6] = [0.0, 0.0, 0.05, 0.3, 1.0, 3.0];
-/// What a history is wrong by, at most.
+/// Largest error of a history, as a factor.
 const ERROR: f64 = 1.3;
 
 struct Dice(Stream);
@@ -47,7 +47,7 @@ fn power(base: f64, exponent: f64) -> f64 {
     (base.ln() * exponent).exp()
 }
 
-/// A path, its rate in Mbit/s, and what its history is wrong by.
+/// A path, its rate in Mbit/s, and the error factor of its history.
 fn path(dice: &mut Dice, name: &str, energy: &str, rtt_ms: (f64, f64)) -> (String, f64, f64) {
     let mbps = dice.log(1.5, 80.0);
     let rtt_ms = dice.log(rtt_ms.0, rtt_ms.1);
@@ -63,7 +63,7 @@ fn path(dice: &mut Dice, name: &str, energy: &str, rtt_ms: (f64, f64)) -> (Strin
     (text, mbps, wrong)
 }
 
-/// Draw `number`: everything but the history is the same warm and cold.
+/// Scenario `number`. Only the history differs between warm and cold.
 fn draw(family: &str, number: u64) -> Option<String> {
     let warm = family.strip_prefix("warm-");
     let link = family.strip_prefix("link-");
@@ -107,7 +107,7 @@ fn draw(family: &str, number: u64) -> Option<String> {
     })
 }
 
-/// What a policy reached on one draw.
+/// Result of a policy on one scenario; `of_tcp` and `of_link` in per cent of the limits.
 #[derive(Clone, Copy)]
 struct Reached {
     of_tcp: f64,
@@ -146,7 +146,7 @@ fn reached(scenario: &Scenario, policy: &str) -> Result<Reached, String> {
 
 fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Result<(), String> {
     let texts: Option<Vec<String>> = (0..count as u64).map(|i| draw(family, first + i)).collect();
-    let texts = texts.ok_or("FAMILY is file, bulk or messages, perhaps after warm- or link-")?;
+    let texts = texts.ok_or("FAMILY is file, bulk or messages, optionally with the prefix warm- or link-")?;
     let mut all: Vec<String> = policies.to_vec();
     if family.ends_with("messages") && !all.iter().any(|policy| policy == "uncoupled") {
         all.push("uncoupled".to_owned());
@@ -180,7 +180,7 @@ fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Resul
         }
     }
     let reference = all.iter().position(|policy| policy == "uncoupled");
-    println!("{family}, draws {first} to {}", first + count as u64 - 1);
+    println!("{family}, scenarios {first} to {}", first + count as u64 - 1);
     println!("{:36} {:>17}   {:>17}   {:>11}", "policy", "% of TCP limit", "% of link limit", "p95 delay ×");
     for (k, policy) in all.iter().enumerate() {
         let of = |value: &dyn Fn(&Reached) -> f64| -> Vec<f64> {

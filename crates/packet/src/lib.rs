@@ -1,19 +1,19 @@
 //! The packet engine: a discrete-event simulator of MPTCP.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | `event` | event queue and lazy timers; the numbers of what has events |
+//! | `event` | event queue, lazy timers, numbering of event sources |
 //! | `path` | packets, links, routes, shared channels |
 //! | `sender`, `receiver` | the two ends of a connection, each with its subflows: data and ACKs |
 //! | `connection` | both ends: opening, closing, path selection, the control plane; the device's meter |
-//! | `application` | what is written, and when it has arrived |
+//! | `application` | the writing and the reading application |
 //! | `build` | from scenario to engine |
 //! | `run` | the main loop, its fast paths, the result; runs that are stepped and steered |
 //! | `prefetch` | memory of the next events, read ahead in large networks |
-//! | `parallel` | one large network on several cores, part by part |
+//! | `parallel` | one large network on several cores, one thread per part |
 //!
-//! A run is deterministic: same scenario, policy and seed, same bytes of result, on any machine and any
-//! number of cores. It has one thread, or in a large data centre one for each part of the network.
+//! A run is deterministic: the same scenario, policy and seed give the same bytes on any machine and any
+//! number of cores. A run has one thread; a large data centre has one thread per part of the network.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -1,4 +1,4 @@
-//! No allocation per packet in steady state, by a counting allocator.
+//! A packet in steady state does not allocate: measured with a counting allocator.
 
 mod common;
 
@@ -11,22 +11,22 @@ struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: everything is handed to the system's allocator as it is.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -34,8 +34,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Two paths with loss, jitter, cross traffic and a competitor for `seconds`: allocations and packet-hops.
-/// The links of the second path have what `keys` says.
+/// Allocations and packet-hops of a run on two paths with loss, jitter, cross traffic and a competitor.
+/// `keys` belong to the second path.
 fn cost(policy: &str, keys: &str, seconds: u32) -> (u64, u64) {
     let toml = format!(
         r#"
@@ -69,10 +69,10 @@ fn cost(policy: &str, keys: &str, seconds: u32) -> (u64, u64) {
     (ALLOCATIONS.load(Ordering::Relaxed) - before, result.counters.packet_hops)
 }
 
-/// Rings and tables grow while a run finds out how long its queues become, and stay. Twice the time then
-/// costs no more allocations, but for a rare longer excursion: less than one per 100 000 packet-hops.
+/// Rings and tables grow to the lengths that a run needs, and stay. Twice the time then costs no more
+/// allocations, except for rare longer excursions: less than one per 100,000 packet-hops.
 #[test]
-fn a_longer_run_allocates_no_more() {
+fn a_longer_run_does_not_allocate_more() {
     let waiting =
         ["mptcp[scheduler=blest]", "mptcp[scheduler=ecf]", "mptcp[scheduler=daps]", "emtcp", "so-mptcp"];
     let ahead = ["mptcp[scheduler=sttf]", "cwa-proactive[spaced=on]", "redundant"];

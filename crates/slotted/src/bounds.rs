@@ -1,10 +1,10 @@
 //! Theorems 1 and 2 of 003, as printed and as the book that it cites proves them (Neely 2010, theorem 4.8).
 //!
-//! Units: B has packets²; V has packets per J/Mbit; energies have (J/Mbit) × packets per slot, that is joules
-//! per slot divided by the Mbit of a packet; ε has packets per slot that a stationary policy carries above
+//! Units: B in packets²; V in packets per J/Mbit; energies in (J/Mbit) × packets per slot, that is joules
+//! per slot divided by the Mbit of a packet; ε in packets per slot that a stationary policy carries above
 //! the load.
 
-/// Theorem 1, eq. (15): Q̄ ≤ (B + V (ψ(ε) − Ē))/ε, packets, where ψ(ε) is the least energy that carries ε
+/// Theorem 1, eq. (15): Q̄ ≤ (B + V (ψ(ε) − Ē))/ε, packets, where ψ(ε) is the minimum energy to carry ε
 /// more than the load.
 pub fn backlog(b: f64, v: f64, slack_energy: f64, mean_energy: f64, slack: f64) -> f64 {
     (b + v * (slack_energy - mean_energy)) / slack

@@ -1,5 +1,5 @@
-//! The slotted system of so-MPTCP (003): Poisson arrivals, one backlog, three radios whose LIA windows evolve
-//! from slot to slot.
+//! The slotted system of so-MPTCP (003): Poisson arrivals, one backlog, three radios whose LIA windows
+//! evolve from slot to slot.
 //!
 //! ```text
 //!            ┌─ x_1 ─► subflow ─ w_1 Δt/τ_1 ─► link ─ τ_1/2, loss ─┐
@@ -9,17 +9,17 @@
 //!               └─ so-MPTCP: drift plus penalty │ eMPTCP: a selector │ MPTCP: every window, lowest RTT first
 //! ```
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | `params` | the parameters with their units; the policies |
-//! | `run` | one slot after the other |
-//! | `path`, `windows`, `receiver` | what a window lets through; the windows; data in order |
-//! | `policy` | which path carries how much: the project's allocator and selector |
+//! | `run` | the loop over the slots |
+//! | `path`, `windows`, `receiver` | transmissions of a path; the windows; delivery in order |
+//! | `policy` | how much each path carries: the project's allocator and selector |
 //! | `result` | means and series |
 //! | [`bounds`] | theorems 1 and 2 |
 //!
-//! The same parameters, policy and seed give the same result on any machine. All policies with one seed meet
-//! the same arrivals.
+//! The same parameters, policy and seed give the same result on any machine. With one seed, all policies
+//! get the same arrivals.
 //!
 //! ```
 //! use joulepath_model::cancel::Cancel;

@@ -1,4 +1,4 @@
-//! The parameters of a run: those of 003, table 1, and those that it leaves open.
+//! The parameters of a run: table 1 of 003, and the values that the paper leaves open.
 
 use joulepath_control::allocate::EnergyShape;
 use joulepath_controllers::{CWND_MAX, Controller, MAX_SUBFLOWS};
@@ -11,24 +11,24 @@ pub struct PathParams {
     pub name: String,
     /// Rate of the link C.
     pub rate: BitRate,
-    /// Round-trip time τ without queueing; the transmission of a packet is included.
+    /// Round-trip time τ without queueing, including a packet's transmission time.
     pub rtt: Nanos,
-    /// Probability p that a transmission is lost on the wire, independent of all others.
+    /// Loss probability p of a transmission, independent of all others.
     pub loss: Probability,
-    /// c^d: energy of the data that it transmits, repeated or not.
+    /// c^d: energy of transmitted data, including retransmissions.
     pub transfer: JoulesPerBit,
-    /// c^e: power in slots in which it transmits nothing.
+    /// c^e: power in slots without transmission.
     pub idle: Watts,
     /// The link's buffer in bandwidth-delay products C τ ("one time to the BW").
     pub buffer_bdp: f64,
 }
 
-/// Where the congestion windows come from.
+/// The source of the congestion windows.
 #[derive(Clone, Debug)]
 pub enum Windows {
-    /// A congestion controller of the project, which gets the ACKs and losses of the run.
+    /// A congestion controller of the project, driven by the run's ACKs and losses.
     Controlled(Controller),
-    /// Constant windows: packets, one for each path.
+    /// Constant windows, packets, one per path.
     Fixed(Vec<f64>),
 }
 
@@ -39,51 +39,51 @@ pub struct Params {
     pub paths: Vec<PathParams>,
     /// Δt.
     pub slot: Nanos,
-    /// MTU. Every packet has this size; headers are not counted.
+    /// MTU. Every packet has this size, without headers.
     pub mtu: Bytes,
     /// λ: mean rate of the Poisson arrivals.
     pub load: BitRate,
     /// The windows.
     pub windows: Windows,
-    /// Window at the start, packets. It has no meaning for constant windows.
+    /// Initial window, packets; unused with constant windows.
     pub initial_window: u32,
     /// Length of a run.
     pub duration: Nanos,
-    /// The means do not count this time at the beginning. The paper sees a transient of 30 s.
+    /// Time at the beginning that the means exclude. The paper sees a transient of 30 s.
     pub warm_up: Nanos,
 }
 
-/// The set X of step 3, which the paper leaves open: how much may be given to a path in one slot.
+/// The set X of step 3, which the paper leaves open: how much a path may get in one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Feasible {
-    /// As much as the path's window carries, x̄: constraint (5) holds in every slot, and W stays 0.
+    /// At most what the path's window carries, x̄: constraint (5) holds in every slot, and W stays 0.
     #[default]
     Window,
-    /// As much as the path's link carries, C Δt: (5) holds on average, W keeps the account, and packets wait
-    /// at their subflow for the window.
+    /// At most what the path's link carries, C Δt: (5) holds on average, W accumulates the excess, and
+    /// packets wait at their subflow for the window.
     Link,
 }
 
-/// What decides how much each path carries.
+/// Decides how much each path carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
     /// The policy of 003: drift plus penalty in each slot.
     SoMptcp {
         /// V, packets per J/Mbit.
         v: f64,
-        /// The energy that it minimises. The energy that is used is always linear.
+        /// The energy that it minimises. The consumed energy is always linear.
         shape: EnergyShape,
         /// X.
         feasible: Feasible,
-        /// Whether Q starts with V min c packets that are never sent, as in the packet engine. The paper does
-        /// not have this.
+        /// Whether Q starts with V min c packets that are never sent, as in the packet engine, but not in
+        /// the paper.
         place_holder: bool,
     },
-    /// Lim et al. 2015, the project's selector: WiFi (the path with the least sunk power, here the first),
-    /// and the cheapest other path if both together cost less per bit. The selected paths are used as by
+    /// Lim et al. 2015, the project's selector: WiFi (the path with the lowest sunk power, here the first),
+    /// and the cheapest other path if both together cost less per bit. Selected paths are used as by
     /// [`Policy::Mptcp`].
     Emptcp,
-    /// Every window is used, on the path with the lowest RTT first.
+    /// Fills every window, starting with the lowest RTT.
     Mptcp,
 }
 
@@ -120,8 +120,8 @@ const RATE_MBPS: [u64; 3] = [300, 600, 2000];
 const RTT_MS: [u64; 3] = [20, 50, 10];
 /// Losses, which the paper leaves open: LIA carries 12 Mbit/s with these.
 const LOSS: [f64; 3] = [0.01, 0.005, 0.02];
-/// A twentieth of these losses: LIA carries 40 to 50 Mbit/s, so that loads of 35 and 45 Mbit/s come near what
-/// the windows allow.
+/// A twentieth of these losses: LIA carries 40 to 50 Mbit/s, so that loads of 35 and 45 Mbit/s are close to
+/// what the windows allow.
 const LIGHT_LOSS: [f64; 3] = [0.0005, 0.000_25, 0.001];
 /// RFC 6928.
 const INITIAL_WINDOW: u32 = 10;
@@ -130,20 +130,20 @@ impl Params {
     /// Three radios as in table 1, with losses of 1, 0.5 and 2 %: the load is three times what LIA's windows
     /// carry, for any policy.
     ///
-    /// `load_mbps` is λ in Mbit/s. The paper leaves open, and this chooses: losses, RTTs of 20, 50 and 10 ms,
-    /// Δt = 10 ms, 1500 B, LIA, c^e = 0, buffers of one bandwidth-delay product.
+    /// `load_mbps` is λ in Mbit/s. The paper leaves the following open, chosen here: losses, RTTs of 20, 50
+    /// and 10 ms, Δt = 10 ms, 1500 B, LIA, c^e = 0, buffers of one bandwidth-delay product.
     pub fn three_radios_lossy(load_mbps: u64) -> Self {
         three_radios(load_mbps, LOSS)
     }
 
-    /// As [`Params::three_radios_lossy`] with a twentieth of the losses, as in
+    /// [`Params::three_radios_lossy`] with a twentieth of the losses, as in
     /// `scenarios/papers/003-three-radios.toml`: the windows carry about the loads of the paper.
     pub fn three_radios(load_mbps: u64) -> Self {
         three_radios(load_mbps, LIGHT_LOSS)
     }
 
-    /// A degenerate system whose values are known: windows that carry 20, 30 and 60 packets of 1 Mbit per
-    /// slot of 1 s for 5, 10 and 20 J each, no loss, and 35 packets that arrive in a slot.
+    /// A degenerate system with known values: windows that carry 20, 30 and 60 packets of 1 Mbit per slot
+    /// of 1 s for 5, 10 and 20 J each, no loss, and 35 arriving packets per slot.
     pub fn fixed_windows(slots: u64) -> Self {
         let slot = Nanos::from_secs(1);
         let path = |i: usize| PathParams {
@@ -177,10 +177,10 @@ impl Params {
         self.load.bps() as f64 / self.packet_bits()
     }
 
-    /// Whether a run is possible.
+    /// Checks that a run is possible.
     ///
     /// # Errors
-    /// The first parameter that makes a run impossible.
+    /// The first invalid parameter.
     pub fn check(&self) -> Result<(), BadParams> {
         let n = self.paths.len();
         let is_positive = |x: f64| x.is_finite() && x > 0.0;
@@ -249,47 +249,47 @@ fn three_radios(load_mbps: u64, losses: [f64; 3]) -> Params {
     }
 }
 
-/// Why parameters make no system.
+/// Why parameters are invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadParams {
     /// Too few or too many paths.
-    #[error("{n} paths: give 1 to {MAX_SUBFLOWS}, as many as a connection has subflows")]
+    #[error("{n} paths: give 1 to {MAX_SUBFLOWS}, the maximum number of subflows")]
     Paths {
         /// The number of paths.
         n: usize,
     },
-    /// Fixed windows that do not fit the paths.
-    #[error("fixed windows: give one above 0 for each of the {n} paths, in packets")]
+    /// Fixed windows do not fit the paths.
+    #[error("fixed windows: give a positive number of packets for each of the {n} paths")]
     FixedWindows {
         /// Number of paths.
         n: usize,
     },
-    /// A parameter that is zero and must not be.
-    #[error("{name} is zero: give more")]
+    /// A parameter is zero.
+    #[error("{name} is zero: give a positive value")]
     Zero {
         /// The parameter.
         name: String,
     },
-    /// A window above the controllers' cap.
+    /// The initial window exceeds the controllers' limit.
     #[error("initial_window is {window} packets: give at most {CWND_MAX}")]
     InitialWindow {
         /// As given.
         window: u32,
     },
-    /// A run that ends within the warm-up, so that there is nothing to measure.
+    /// The run ends within the warm-up, so there is nothing to measure.
     #[error("duration: give at least one slot more than the warm-up of {warm_up_s} s")]
     Duration {
         /// The warm-up, s.
         warm_up_s: f64,
     },
-    /// A path with a number that is impossible.
+    /// A path has an invalid number.
     #[error("path `{path}`: loss must be below 1; transfer, idle and buffer_bdp finite and not negative")]
     Path {
         /// Name of the path.
         path: String,
     },
-    /// An impossible V.
-    #[error("V is {v}: give a finite number from 0 on")]
+    /// V is negative or not finite.
+    #[error("V is {v}: give a finite number, at least 0")]
     V {
         /// As given.
         v: f64,

@@ -1,4 +1,4 @@
-//! One path: what its window admits, what its link holds, what is on its way.
+//! One path: its window, its link, its packets in flight.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::params::{Params, PathParams};
 use crate::receiver::Packet;
 use crate::windows::Batch;
 
-/// x̄ before losses: what a window of `w` packets carries in a slot, packets.
+/// x̄ before losses: packets that a window of `w` packets carries in a slot.
 pub(crate) fn window_packets(w: f64, slot_s: f64, rtt_s: f64) -> f64 {
     w * slot_s / rtt_s
 }
@@ -23,12 +23,11 @@ pub(crate) struct Path {
     loss: f64,
     buffer_packets: f64,
     random: Stream,
-    /// Packets that were given to the subflow and have not been sent.
+    /// Packets assigned to the subflow but not sent.
     pub(crate) waiting: VecDeque<Packet>,
-    /// Packets that were lost and are to be sent again.
+    /// Lost packets to send again.
     resend: VecDeque<Packet>,
-    /// Batches on their way, each with the packets of it that were lost and the slot in which its ACKs
-    /// arrive.
+    /// Batches in flight, each with its lost packets and the slot in which its ACKs arrive.
     flights: VecDeque<(Batch, Vec<Packet>, u64)>,
     /// Transmissions that the window still admits, packets.
     budget: f64,
@@ -36,7 +35,7 @@ pub(crate) struct Path {
     queue: f64,
 }
 
-/// What a path did in a slot.
+/// Transmissions of a path in a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sent {
     /// Number of transmissions.
@@ -74,12 +73,12 @@ impl Path {
         self.queue / self.link_packets * self.slot_s
     }
 
-    /// x̄: how many of the packets that a window of `w` packets sends in a slot arrive.
+    /// x̄: packets that arrive per slot, sent in a window of `w` packets.
     pub(crate) fn capacity(&self, w: f64) -> f64 {
         (1.0 - self.loss) * window_packets(w, self.slot_s, self.rtt_s()).min(self.link_packets)
     }
 
-    /// The batch whose ACKs arrive in `slot`. Its lost packets are sent again from now on.
+    /// The batch whose ACKs arrive in `slot`. Queues its lost packets for retransmission.
     pub(crate) fn acknowledged(&mut self, slot: u64) -> Option<Batch> {
         if self.flights.front().is_none_or(|&(_, _, due)| due > slot) {
             return None;
@@ -89,26 +88,25 @@ impl Path {
         Some(batch)
     }
 
-    /// Begins a slot: the window of `w` packets admits more. What it admitted before and was not used is
-    /// gone, except for a fraction of a packet.
+    /// Begins a slot: the window of `w` packets admits more. Unused admissions of the previous slot expire,
+    /// except a fraction of a packet.
     pub(crate) fn open_slot(&mut self, w: f64) {
         self.budget = self.budget.fract() + window_packets(w, self.slot_s, self.rtt_s());
     }
 
-    /// How many new packets it can send in this slot besides those that wait already.
+    /// Number of new packets that it can send in this slot in addition to the waiting ones.
     pub(crate) fn room(&self) -> usize {
         (self.budget as usize).saturating_sub(self.resend.len() + self.waiting.len())
     }
 
-    /// Packets of the connection that wait at this subflow: they are neither in the backlog nor delivered nor
-    /// lost.
+    /// Packets at this subflow: neither in the backlog nor delivered nor lost for good.
     pub(crate) fn held(&self) -> u64 {
         let under_way: usize = self.flights.iter().map(|(_, lost, _)| lost.len()).sum();
         (self.waiting.len() + self.resend.len() + under_way) as u64
     }
 
-    /// Sends what the window admits at the end of `slot`, repetitions first. `arrive` gets the packets that
-    /// arrive, with the instant. `is_filled`: the path was given as much as its window carries.
+    /// Sends what the window admits at the end of `slot`, retransmissions first. `arrive` gets the packets
+    /// that arrive, with the instant. `is_filled`: the path was given as much as its window carries.
     pub(crate) fn send(&mut self, slot: u64, is_filled: bool, mut arrive: impl FnMut(Packet, f64)) -> Sent {
         let leaves_s = (slot + 1) as f64 * self.slot_s;
         let rtt_s = self.rtt_s();
@@ -131,7 +129,7 @@ impl Path {
         self.queue = (self.queue - self.link_packets).max(0.0);
         if sent.packets > 0 {
             let acks = ((rtt_s / self.slot_s).round() as u64).max(1);
-            // ACKs must not overtake each other when the queue becomes shorter.
+            // ACKs must not overtake each other when the queue shrinks.
             let due = self.flights.back().map_or(0, |&(_, _, due)| due).max(slot + acks);
             let batch = Batch {
                 slot,

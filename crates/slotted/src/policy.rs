@@ -10,7 +10,7 @@ use joulepath_model::units::Nanos;
 
 use crate::params::{BadParams, Feasible, Params, Policy};
 
-/// What a policy sees of a path at the beginning of a slot.
+/// A path at the beginning of a slot, as a policy sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PathView {
     /// w, packets.
@@ -27,12 +27,12 @@ pub(crate) struct PathView {
     pub(crate) loss_events: u64,
 }
 
-/// What each path may carry.
+/// How much each path may carry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Allotment {
-    /// So many packets at most, whether or not they wait at the subflow; the x of the paper.
+    /// At most this many packets, including packets that wait at the subflow; the paper's x.
     Slots([f64; MAX_SUBFLOWS]),
-    /// As much as its window carries, for each path that is in use.
+    /// As much as its window carries, for each path in use.
     Windows([bool; MAX_SUBFLOWS]),
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Decider {
     All,
 }
 
-/// A selector and what it has seen.
+/// A selector with its observations.
 pub(crate) struct Selecting {
     selector: Selector,
     observer: Observer,
@@ -63,7 +63,7 @@ impl Decider {
             }
             Policy::SoMptcp { v, shape, feasible, place_holder } => {
                 // Units are J/Mbit and packets, as in the paper's thresholds V c. So the idle energy is
-                // divided by a packet's Mbit as well.
+                // also divided by a packet's Mbit.
                 let packet_mbit = params.packet_bits() / 1e6;
                 let slot_s = params.slot.as_secs_f64();
                 let path = |path: &crate::PathParams| SlotPath {
@@ -77,8 +77,8 @@ impl Decider {
         })
     }
 
-    /// Decides what each path may carry in the slot that begins at `now`. `backlog` packets are from before
-    /// the slot, `arrivals` come in it.
+    /// Decides how much each path may carry in the slot that begins at `now`. `backlog` packets are from
+    /// before the slot, `arrivals` arrive in it.
     pub(crate) fn decide(
         &mut self,
         now: Nanos,

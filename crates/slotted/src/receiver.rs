@@ -1,4 +1,4 @@
-//! The receiver: it puts packets in order and measures each of them.
+//! The receiver: delivers packets in order and measures their delay.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub(crate) struct Packet {
 pub(crate) struct Delivered {
     /// When it was written, s.
     pub(crate) written_s: f64,
-    /// When this packet and all before it had arrived, s.
+    /// When this packet and all before it have arrived, s.
     pub(crate) at_s: f64,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Takes a packet that arrives at `at_s`. `deliver` gets the packets that are in order now.
+    /// Takes a packet that arrives at `at_s`. `deliver` gets the packets that are in order after it.
     pub(crate) fn arrive(&mut self, packet: Packet, at_s: f64, mut deliver: impl FnMut(Delivered)) {
         let place = (packet.number - self.next) as usize;
         if place >= self.pending.len() {
@@ -45,7 +45,7 @@ impl Receiver {
         }
     }
 
-    /// Number of packets that are in order.
+    /// Number of packets delivered in order.
     pub(crate) fn in_order(&self) -> u64 {
         self.next
     }

@@ -1,5 +1,3 @@
-//! The result of a run.
-
 use joulepath_model::quantile::nearest;
 use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -18,13 +16,13 @@ pub struct SlottedResult {
     pub load_mbps: f64,
     /// Seed of the random streams.
     pub seed: u64,
-    /// Names of the paths. Every list by path has this order.
+    /// Names of the paths, in the order of every list by path.
     pub paths: Vec<String>,
     /// Averages after the warm-up.
     pub means: Means,
-    /// The course of the run.
+    /// Values over time.
     pub series: Series,
-    /// Where the packets are at the end.
+    /// Location of the packets at the end.
     pub ledger: Ledger,
 }
 
@@ -33,7 +31,7 @@ pub struct SlottedResult {
 pub struct Means {
     /// Data delivered in order, Mbit/s.
     pub throughput_mbps: f64,
-    /// Mean time from the write of a packet to its delivery in order, s; none if no packet was delivered.
+    /// Mean time from the write of a packet to its in-order delivery, s; `None` if no packet was delivered.
     pub delay_s: Option<f64>,
     /// Median of this time, s.
     pub delay_median_s: Option<f64>,
@@ -41,7 +39,7 @@ pub struct Means {
     pub delay_p95_s: Option<f64>,
     /// Energy cost, J/s.
     pub power_w: f64,
-    /// Energy per data delivered, J/Mbit; none if no data was delivered.
+    /// Energy per delivered data, J/Mbit; `None` if no data was delivered.
     pub j_per_mbit: Option<f64>,
     /// Backlog Q of the sender at the end of slots, packets.
     pub backlog_packets: f64,
@@ -66,7 +64,7 @@ pub struct Series {
     pub time_s: Vec<f64>,
     /// Data delivered in order, Mbit/s.
     pub throughput_mbps: Vec<f64>,
-    /// Mean delay of the packets that were delivered, s; none if there were none.
+    /// Mean delay of the delivered packets, s; `None` if there were none.
     pub delay_s: Vec<Option<f64>>,
     /// Energy cost, J/s.
     pub power_w: Vec<f64>,
@@ -78,22 +76,22 @@ pub struct Series {
     pub window_packets: Vec<Vec<f64>>,
 }
 
-/// Where the packets are at the end: `written` is the sum of the others.
+/// Location of the packets at the end: `written` is the sum of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Packets that the application has written.
     pub written: u64,
     /// Packets in the sender's backlog.
     pub backlog: u64,
-    /// Packets that wait at a subflow, or were lost and not sent again yet.
+    /// Packets that wait at a subflow, or were lost and not retransmitted yet.
     pub at_subflows: u64,
-    /// Packets that have arrived and wait for an earlier one.
+    /// Arrived packets that wait for an earlier one.
     pub out_of_order: u64,
     /// Packets that have arrived in order, or will without further loss.
     pub in_order: u64,
 }
 
-/// What happened in a slot.
+/// State at the end of a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotState<'a> {
     /// End of the slot, s.
@@ -101,11 +99,11 @@ pub(crate) struct SlotState<'a> {
     pub(crate) energy_j: f64,
     pub(crate) backlog: usize,
     pub(crate) arrivals: usize,
-    /// By path: packets given, x̄, W, w, packets waiting.
+    /// One entry per path.
     pub(crate) paths: &'a [PathSlot],
 }
 
-/// A path in a slot.
+/// A path in a slot: packets given, x̄, W, w, packets waiting.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PathSlot {
     pub(crate) given: f64,
@@ -115,13 +113,13 @@ pub(crate) struct PathSlot {
     pub(crate) waiting: f64,
 }
 
-/// The sums of a run while it goes on.
+/// Sums during a run.
 pub(crate) struct Recorder {
     warm_up_s: f64,
     duration_s: f64,
     slot_s: f64,
     packet_mbit: f64,
-    /// Sums over slots after the warm-up. At the end they become means.
+    /// Sums over the slots after the warm-up; they become means at the end.
     sums: Means,
     energy_j: f64,
     slots: f64,

@@ -4,14 +4,14 @@
 //!   batch sent in slot s ──one RTT──► its ACKs: cwnd grows if the window held the batch, outside recovery
 //!                                └──► a loss: cwnd ← ssthresh, once a window; recovery until it is acked
 //! ```
-//! Losses are always found by duplicate ACKs: there are no timeouts.
+//! Losses are always detected by duplicate ACKs: there are no timeouts.
 
 use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
 use joulepath_model::units::Nanos;
 
 use crate::params::{Params, Windows};
 
-/// The packets that a path sent in one slot, when their ACKs have come back.
+/// The packets that a path sent in one slot, when their ACKs return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Batch {
     /// The slot in which they were sent.
@@ -20,9 +20,9 @@ pub(crate) struct Batch {
     pub(crate) acked: u32,
     /// Number of transmissions that were lost.
     pub(crate) lost: u32,
-    /// Whether the window was the limit, and not the data.
+    /// Whether the window was the limit, not the data.
     pub(crate) is_held: bool,
-    /// The RTT that the packets met.
+    /// The RTT of these packets.
     pub(crate) rtt: Nanos,
 }
 
@@ -35,8 +35,7 @@ pub(crate) enum WindowState {
 pub(crate) struct Controlled {
     controller: Controller,
     connection: Connection,
-    /// For each path: the slot of the last reduction, and the slot from which on the next RTT round is
-    /// counted.
+    /// Per path: the slot of the last reduction, and the slot from which the next RTT round counts.
     reduced: Vec<Option<u64>>,
     round_from: Vec<u64>,
     /// Number of reductions of each path so far.
@@ -85,14 +84,14 @@ impl WindowState {
         }
     }
 
-    /// Sets whether path `i` has a subflow. Controllers couple the paths that have one.
+    /// Opens or closes path `i`'s subflow. Controllers couple open subflows.
     pub(crate) fn set_open(&mut self, i: usize, is_open: bool) {
         let WindowState::Controlled(state) = self else { return };
         let flags = &mut state.connection.subflows[i].flags;
         *flags = if is_open { *flags | Subflow::ESTABLISHED } else { *flags & !Subflow::ESTABLISHED };
     }
 
-    /// Takes the ACKs of `batch`, which arrive at path `i` in slot `now`, at `now_us`.
+    /// Processes the ACKs of `batch`, which arrive at path `i` in slot `now`, at `now_us`.
     pub(crate) fn acknowledge(&mut self, i: usize, batch: Batch, now: u64, now_us: u64) {
         let WindowState::Controlled(state) = self else { return };
         state.connection.now_us = now_us;
@@ -123,7 +122,7 @@ impl WindowState {
     }
 }
 
-/// Whole microseconds, at least one: 0 would mean that there is no sample.
+/// Whole microseconds, at least 1, because 0 means "no sample".
 fn srtt_us(rtt: Nanos) -> u32 {
     u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX).max(1)
 }

@@ -1,13 +1,13 @@
 //! The attribute `#[test]` of binaries that run under `joulepath-testbed`.
 //!
-//! Without a parser of Rust: a test is a function without arguments, so all that is read of it is its name.
+//! It needs no Rust parser: a test is a function without arguments, so it reads only the name.
 
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
-/// Registers a function as a test: `#[test]`, or `#[test(needs(LAB, IPV6))]` with what the test needs of the
-/// machine.
+/// Registers a function as a test: `#[test]`, or `#[test(needs(LAB, IPV6))]` with the test's requirements
+/// on the machine.
 ///
-/// The names of needs are those of `joulepath_testbed::needs`; they are found without an import.
+/// The names of needs are those of `joulepath_testbed::needs`, without an import.
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     match needs_of(arguments).and_then(|needs| Ok((name_of(&item)?, needs))) {
@@ -20,7 +20,7 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// What stands in the parentheses of `needs(…)`; nothing if the attribute has no arguments.
+/// The contents of the parentheses of `needs(…)`; empty if the attribute has no arguments.
 fn needs_of(arguments: TokenStream) -> Result<TokenStream, (&'static str, Span)> {
     const USAGE: &str = "write #[test] or #[test(needs(NEED, …))]";
     let mut tokens = arguments.into_iter();
@@ -35,22 +35,28 @@ fn needs_of(arguments: TokenStream) -> Result<TokenStream, (&'static str, Span)>
     }
 }
 
-/// The name after `fn`. Attributes of the standard library's tests that would do nothing here are refused.
+/// The name after `fn`. Refuses attributes of the standard library's tests that would have no effect here.
 fn name_of(item: &TokenStream) -> Result<Ident, (&'static str, Span)> {
     let mut tokens = item.clone().into_iter();
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Ident(word) if word.to_string() == "fn" => match tokens.next() {
                 Some(TokenTree::Ident(name)) => return Ok(name),
-                _ => return Err(("a test has a name", word.span())),
+                _ => return Err(("a test needs a name", word.span())),
             },
             TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
                 match group.stream().into_iter().next() {
                     Some(TokenTree::Ident(word)) if word.to_string() == "ignore" => {
-                        return Err(("say what the test needs: #[test(needs(…))]", word.span()));
+                        return Err((
+                            "#[ignore] has no effect here: list the needs of the test, #[test(needs(…))]",
+                            word.span(),
+                        ));
                     }
                     Some(TokenTree::Ident(word)) if word.to_string() == "should_panic" => {
-                        return Err(("use std::panic::catch_unwind, and look at the message", word.span()));
+                        return Err((
+                            "#[should_panic] has no effect here: use std::panic::catch_unwind",
+                            word.span(),
+                        ));
                     }
                     _ => {}
                 }
@@ -58,7 +64,7 @@ fn name_of(item: &TokenStream) -> Result<Ident, (&'static str, Span)> {
             _ => {}
         }
     }
-    Err(("#[test] stands before a function", Span::call_site()))
+    Err(("#[test] must precede a function", Span::call_site()))
 }
 
 /// `::joulepath_testbed::register! { NAME [NEEDS] }`

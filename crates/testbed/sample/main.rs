@@ -1,4 +1,4 @@
-//! Tests of every outcome, at which the harness's own tests look.
+//! Tests with every outcome, for the harness's own tests.
 
 #[macro_use]
 extern crate joulepath_testbed;
@@ -14,7 +14,7 @@ mod outcomes {
 
     #[test]
     fn passes() {
-        println!("what a test that passes says");
+        println!("output of a passing test");
     }
 
     #[test]
@@ -26,13 +26,13 @@ mod outcomes {
 
     #[test]
     fn is_killed() {
-        println!("the last words");
+        println!("the last output");
         std::process::abort();
     }
 
     #[test]
     fn is_skipped() {
-        println!("what a skipped test says");
+        println!("output of a skipped test");
         joulepath_testbed::skip("it is Sunday");
     }
 
@@ -61,13 +61,13 @@ mod needs {
     fn several() {}
 
     #[test(needs(tool("no-such-tool")))]
-    fn a_tool_that_nobody_has() {
-        panic!("run without what it needs");
+    fn a_missing_tool() {
+        panic!("run despite a missing need");
     }
 }
 
 mod turns {
-    //! Two tests that must not run at the same time, also not from two binaries.
+    //! Two tests that must not run at the same time, even from two binaries.
 
     use std::fs::OpenOptions;
     use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How late timers come: what a test of milliseconds needs of a machine is measured, not assumed.
+//! Lateness of timers: a test of milliseconds measures the machine instead of assuming that it is quiet.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,15 +8,15 @@ use std::time::Duration;
 use joulepath_kernel::lateness::{Waiting, milliseconds_apart, timer_lateness};
 use joulepath_model::units::Nanos;
 
-/// At most so late, for what needs a quiet clock. The kernel engine allows its links as much, or more.
+/// Largest lateness for a quiet clock. The kernel engine allows its links at least as much.
 pub const ALLOWED: Nanos = Nanos::from_millis(1);
 
-/// How long to wait for a quiet moment: measures, with a pause after each.
+/// How long to wait for a quiet moment: number of measurements, with a pause after each.
 const MEASURES: u32 = 8;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How late the timers of one measure came: their 99th percentile, for a thread without any privilege. The
-/// ends of the traffic and the tests themselves are such threads.
+/// Lateness of the timers in one measurement: the 99th percentile, for an unprivileged thread, like the
+/// ends of the traffic and the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lateness(pub Nanos);
 
@@ -37,12 +37,12 @@ impl Lateness {
 impl std::fmt::Display for Lateness {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [late, allowed] = milliseconds_apart(self.0, ALLOWED);
-        write!(f, "timers come {late} late (99th percentile; {allowed} are allowed)")
+        write!(f, "timers are {late} late (99th percentile; limit {allowed})")
     }
 }
 
-/// Waits some seconds for a moment in which timers come in time; the smallest lateness that was measured if
-/// there is none.
+/// Waits some seconds for a moment with punctual timers; otherwise the error is the smallest lateness
+/// measured.
 pub fn quiet() -> Result<(), Lateness> {
     let mut least: Option<Lateness> = None;
     for _ in 0..MEASURES {
@@ -56,7 +56,7 @@ pub fn quiet() -> Result<(), Lateness> {
     Err(least.expect("measured more than once"))
 }
 
-/// Measures again and again beside a test: a machine that was quiet before may be busy meanwhile.
+/// Measures repeatedly during a test: a machine that was quiet before may become busy.
 #[derive(Debug)]
 pub struct Watch {
     ends: Arc<AtomicBool>,
@@ -64,7 +64,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to measure.
+    /// Starts measuring.
     #[must_use]
     pub fn start() -> Self {
         let ends = Arc::new(AtomicBool::new(false));
@@ -82,7 +82,7 @@ impl Watch {
     /// The largest lateness since the start.
     ///
     /// # Panics
-    /// If no measure was possible.
+    /// If the measuring thread panicked.
     #[must_use]
     pub fn stop(self) -> Lateness {
         self.ends.store(true, Ordering::Relaxed);
@@ -100,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_has_the_lateness_and_what_is_allowed() {
+    fn the_reason_has_the_lateness_and_the_limit() {
         let text = Lateness(Nanos::from_micros(4520)).to_string();
-        assert_eq!(text, "timers come 4.5 ms late (99th percentile; 1.0 ms are allowed)");
+        assert_eq!(text, "timers are 4.5 ms late (99th percentile; limit 1.0 ms)");
     }
 }

@@ -1,4 +1,4 @@
-//! Arguments, the list of tests, the closing lines. What libtest offers works as there: filters, `--exact`,
+//! Arguments, the list of tests, the closing lines. Options of libtest work alike: filters, `--exact`,
 //! `--list`, `--ignored`, `--nocapture`, `--format`.
 
 use std::collections::BTreeMap;
@@ -14,26 +14,26 @@ use crate::registry::Test;
 use crate::turn::turn;
 use crate::verdict::{MAY_BE_BUSY, Reason, Strict, Verdict, too_many, verdict};
 
-/// The exit code of a wrong word on the command line or in the environment.
+/// Exit code for an invalid argument or environment variable.
 const USAGE: u8 = 2;
 
-/// The exit code of a run with a failure, as libtest's.
+/// Exit code of a run with a failure, as libtest's.
 const FAILED: u8 = 101;
 
-/// How often a test that needs a quiet clock is run before it has failed.
+/// How often a test that needs a quiet clock runs before it counts as failed.
 const TRIES: usize = 3;
 
-/// The environment variable that names a part of the tests: see [`Part`].
+/// The environment variable that selects a part of the tests: see [`Part`].
 const PART: &str = "JOULEPATH_TESTS";
 
-/// Which of the tests run. Those that need a quiet clock say nothing beside other work, the others bear it:
-/// so `scripts/test.sh` runs these beside what else there is to do, and those when that is done.
+/// Which tests run. Tests that need a quiet clock are unreliable on a busy machine, so `scripts/test.sh`
+/// runs them last, alone, and the others in parallel with other work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     All,
-    /// `quiet-clock`: those that need a quiet clock.
+    /// `quiet-clock`: tests that need a quiet clock.
     QuietClock,
-    /// `any-clock`: the others.
+    /// `any-clock`: all other tests.
     AnyClock,
 }
 
@@ -43,7 +43,7 @@ impl Part {
             None | Some("") => Ok(Part::All),
             Some("quiet-clock") => Ok(Part::QuietClock),
             Some("any-clock") => Ok(Part::AnyClock),
-            Some(other) => Err(format!("{PART}={other}: it is quiet-clock or any-clock, or not set")),
+            Some(other) => Err(format!("{PART}={other}: use quiet-clock or any-clock, or leave it unset")),
         }
     }
 
@@ -57,20 +57,20 @@ impl Part {
     }
 }
 
-/// Why tests were ignored, and how many.
+/// Number of ignored tests by reason.
 #[derive(Debug, Default)]
 struct Count {
     reasons: BTreeMap<String, usize>,
-    /// Of all of them those for which the machine had too much to do.
+    /// Ignored tests for which the machine was too busy.
     busy: usize,
 }
 
 type Ignored = Arc<Mutex<Count>>;
 
-/// Runs the binary's tests, or the role in which one of them has started it again: see [`crate::in_role`].
+/// Runs the binary's tests, or the role for which a test has started it again: see [`crate::in_role`].
 pub fn main(roles: &[(&str, fn())]) -> ExitCode {
     if let Ok(wanted) = std::env::var(process::ROLE) {
-        let (_, role) = roles.iter().find(|(name, _)| *name == wanted).expect("main() knows every role");
+        let (_, role) = roles.iter().find(|(name, _)| *name == wanted).expect("main() has every role");
         role();
         return ExitCode::SUCCESS;
     }
@@ -91,7 +91,7 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
     let allowed = match variable(MAY_BE_BUSY).map(|text| text.parse()).transpose() {
         Ok(allowed) => allowed,
         Err(error) => {
-            eprintln!("{MAY_BE_BUSY}: {error}; it is a number of tests, or not set");
+            eprintln!("{MAY_BE_BUSY}: {error}; use a number of tests, or leave it unset");
             return ExitCode::from(USAGE);
         }
     };
@@ -100,7 +100,7 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
     let run = Run {
         strict,
         shown: arguments.nocapture || arguments.show_output,
-        // Whoever asks for ignored tests has them run, whatever is missing.
+        // `--ignored` runs tests even if their needs are missing.
         forced: arguments.ignored || arguments.include_ignored,
     };
     let trials = tests.into_iter().map(|test| trial(test, run, ignored.clone())).collect();
@@ -117,8 +117,8 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// The library decides about ignored tests before they begin and has no place for a reason: so it runs all of
-/// them, and each says itself that it is ignored, and why. A thread per test would let the tests of two cores
+/// The library decides about ignored tests before they begin, without a reason. So it runs all of them, and
+/// each test reports itself as ignored, with the reason. With a thread per test, tests on two cores would
 /// wait for each other's turn.
 fn one_at_a_time(arguments: Arguments) -> Arguments {
     let include_ignored = arguments.include_ignored || !arguments.ignored;
@@ -147,8 +147,8 @@ fn trial(test: &'static Test, run: Run, ignored: Ignored) -> Trial {
     };
     let runner = move || match verdict {
         Verdict::Fail(reason, remedy) if !run.forced => {
-            let strict = run.strict.expect("only that makes it an error");
-            let remedy = remedy.map_or_else(String::new, |remedy| format!("\nto have it: {remedy}"));
+            let strict = run.strict.expect("only strict needs make it an error");
+            let remedy = remedy.map_or_else(String::new, |remedy| format!("\nto fix it: {remedy}"));
             Err(format!("{reason}\n{strict}{remedy}").into())
         }
         Verdict::Ignore(reason) if !run.forced => count(reason),
@@ -160,10 +160,10 @@ fn trial(test: &'static Test, run: Run, ignored: Ignored) -> Trial {
     Trial::ignorable_test(test.name(), runner).with_ignored_flag(is_missing)
 }
 
-/// Runs a test when its turn has come; why it was ignored, if it was.
+/// Runs a test when its turn comes; returns why it was ignored, if it was.
 fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
     let needs = flat(test.needs);
-    // What needs nothing of the machine waits for nobody.
+    // A test without needs waits for nobody.
     let _turn = (!needs.is_empty()).then(turn);
     let keeps_time = needs.contains(&Need::QuietClock) && !run.forced;
     let (mut said, mut disturbed) = (String::new(), None);
@@ -176,7 +176,7 @@ fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
         let worst = watch.map(clock::Watch::stop);
         match end {
             End::Passed => return Ok(None),
-            // What failed in a moment that was not quiet says nothing.
+            // A failure in a noisy moment proves nothing.
             End::Failed(_) if worst.is_some_and(|worst| !worst.is_quiet()) => disturbed = worst,
             End::Failed(output) => said = output,
             End::Ignored(Stop::TooBusy(measured)) => {
@@ -199,8 +199,8 @@ fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
     }
 }
 
-/// `12 ignored: needs root (9), needs /dev/net/tun (3)`; nothing if none was. Those for which the machine was
-/// too busy are counted once more: only they may run the next time.
+/// `12 ignored: needs root (9), needs /dev/net/tun (3)`; empty if none was. Tests ignored on a busy machine
+/// are counted again, because only they may run next time.
 fn closing_lines(ignored: &Count) -> String {
     let total: usize = ignored.reasons.values().sum();
     if total == 0 {
@@ -211,7 +211,7 @@ fn closing_lines(ignored: &Count) -> String {
     let reasons: Vec<String> = reasons.into_iter().map(|(what, count)| format!("{what} ({count})")).collect();
     let busy = match ignored.busy {
         0 => String::new(),
-        busy => format!("; too busy for {busy}"),
+        busy => format!("; {busy} because the machine was too busy"),
     };
     format!("{total} ignored: {}{busy}\n\n", reasons.join(", "))
 }
@@ -222,7 +222,7 @@ mod tests {
     use crate::needs::{LAB, QUIET_CLOCK};
 
     #[test]
-    fn the_parts_have_every_test_once() {
+    fn the_two_parts_cover_every_test_once() {
         let [quiet, any] =
             ["quiet-clock", "any-clock"].map(|name| Part::of(Some(name)).expect("both are parts"));
         for needs in [&[LAB, QUIET_CLOCK][..], &[LAB], &[]] {
@@ -233,8 +233,8 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_does_not_exist_is_refused_with_those_that_do() {
+    fn an_unknown_part_is_refused_and_the_message_lists_the_parts() {
         let message = Part::of(Some("quiet")).expect_err("no such part");
-        assert_eq!(message, "JOULEPATH_TESTS=quiet: it is quiet-clock or any-clock, or not set");
+        assert_eq!(message, "JOULEPATH_TESTS=quiet: use quiet-clock or any-clock, or leave it unset");
     }
 }

@@ -1,9 +1,9 @@
-//! The harness of all tests that need the running kernel. For tests only: nothing here is published.
+//! The harness of all tests that need the running kernel. For tests only; not published.
 //!
-//! A test binary that uses it has `harness = false` and this `main.rs`:
+//! A test binary that uses it sets `harness = false` and has this `main.rs`:
 //!
 //! ```ignore
-//! // Makes `#[test]` the harness's in the whole binary: no test can be forgotten.
+//! // Makes `#[test]` the harness's in the whole binary, so that no test is forgotten.
 //! #[macro_use]
 //! extern crate joulepath_testbed;
 //!
@@ -12,23 +12,23 @@
 //! }
 //! ```
 //!
-//! A test says beside its name what it needs of the machine: `#[test(needs(LAB, IPV6))]`. Where something is
-//! missing the test is counted as ignored, with the reason. It fails instead where
-//! `JOULEPATH_REQUIRE_KERNEL=1`, and where `CI` is set if the machine could give what is missing. Each test
-//! runs in a process of its own, one at a time on the whole machine.
+//! A test lists its requirements on the machine next to its name: `#[test(needs(LAB, IPV6))]`. If one is
+//! missing, the test counts as ignored, with the reason. It fails instead with
+//! `JOULEPATH_REQUIRE_KERNEL=1`, or with `CI` if the machine could provide it. Each test runs in its own
+//! process, one at a time on the whole machine.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | [`harness`] | arguments, which tests run, the closing lines |
+//! | [`harness`] | arguments, selection of tests, the closing lines |
 //! | [`registry`] | the tests of a binary |
-//! | [`needs`] | what a test needs, and whether this machine has it |
-//! | [`verdict`] | whether a test runs, is ignored or fails because of what is missing |
-//! | [`process`] | one test in a process of its own, and what it said |
-//! | [`clock`] | how late timers come |
+//! | [`needs`] | a test's needs, and whether this machine meets them |
+//! | [`verdict`] | whether a test runs, is ignored or fails for a missing need |
+//! | [`process`] | one test in its own process, and its output |
+//! | [`clock`] | lateness of timers |
 //! | [`steps`] | a program that is killed at any of its steps |
 //! | [`turn`] | locks: one test at a time, one change of machine-wide state at a time |
-//! | [`attempts`] | measures of time on a machine that others use as well |
-//! | [`observe`] | other processes, and waiting for what they do |
+//! | [`attempts`] | time measurements on a shared machine |
+//! | [`observe`] | other processes, and waiting for their actions |
 //! | [`net`] | two namespaces joined by cables |
 //! | [`pty`] | a program in a terminal |
 

@@ -1,5 +1,5 @@
-//! What a test needs of the machine. The facts are looked up here and nowhere else: a mistake of `joulepath
-//! doctor` must not turn the tests off that would find it.
+//! A test's requirements on the machine. The facts are determined here, independently of `joulepath
+//! doctor`: a bug there must not disable the tests that would find it.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -12,21 +12,22 @@ use rustix::net::{AddressFamily, Protocol, SocketType};
 /// Something that a machine has or lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// User id 0 with the capabilities to make namespaces and to configure networks.
+    /// User id 0 with the capabilities to create namespaces and to configure networks.
     Root,
     /// `/dev/net/tun` can be opened.
     Tun,
-    /// A kernel with MPTCP, switched on.
+    /// A kernel with MPTCP enabled.
     Mptcp,
-    /// A kernel that takes congestion controllers as eBPF: BTF, a version, the capabilities to load programs.
+    /// A kernel that accepts congestion controllers as eBPF: BTF, a version, the capabilities to load
+    /// programs.
     Bpf,
     /// An IPv6 loopback address.
     Ipv6,
-    /// Timers that come in time: see [`crate::clock`].
+    /// Punctual timers: see [`crate::clock`].
     QuietClock,
     /// A program in `PATH`.
     Tool(&'static str),
-    /// Several.
+    /// Several needs.
     All(&'static [Need]),
 }
 
@@ -40,9 +41,9 @@ pub const MPTCP: Need = Need::Mptcp;
 pub const BPF: Need = Need::Bpf;
 /// [`Need::Ipv6`].
 pub const IPV6: Need = Need::Ipv6;
-/// [`Need::QuietClock`]: for what is measured to the millisecond. The test is ignored, with the lateness, on
-/// a machine whose timers come late, and run up to three times on one where they do not: an error stays, a
-/// hiccup does not.
+/// [`Need::QuietClock`]: for measurements to the millisecond. On a machine with late timers the test is
+/// ignored, with the lateness; otherwise it runs up to three times, so that an error persists and a hiccup
+/// does not.
 pub const QUIET_CLOCK: Need = Need::QuietClock;
 /// Namespaces joined by cables: [`crate::net::Net`].
 pub const NET: Need = Need::All(&[ROOT, MPTCP, tool("ip")]);
@@ -58,14 +59,14 @@ pub const fn tool(name: &'static str) -> Need {
 }
 
 impl Need {
-    /// What it is called after "needs".
+    /// The need's name after "needs".
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Need::Root => "root",
             Need::Tun => "/dev/net/tun",
             Need::Mptcp => "a kernel with MPTCP",
-            Need::Bpf => "a kernel that takes controllers as eBPF",
+            Need::Bpf => "a kernel that accepts eBPF controllers",
             Need::Ipv6 => "IPv6",
             Need::QuietClock => "a quiet clock",
             Need::Tool(name) => name,
@@ -95,9 +96,9 @@ pub fn flat(needs: &[Need]) -> Vec<Need> {
 /// Why a need is not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// What was seen, in a few words.
+    /// What was observed, in a few words.
     pub detail: String,
-    /// How this machine gets it; `None` if it takes other rights, other hardware or another kernel.
+    /// How to provide it on this machine; `None` if that takes other rights, hardware or another kernel.
     pub remedy: Option<String>,
 }
 
@@ -111,10 +112,10 @@ impl Lack {
     }
 }
 
-/// What a machine has.
+/// Facts about a machine.
 pub trait Facts {
-    /// Why the need is not met; `None` if it is. Never asked for [`Need::QuietClock`], which is measured when
-    /// the test's turn has come, nor for [`Need::All`].
+    /// Why the need is not met; `None` if it is. Never called for [`Need::QuietClock`], which is measured
+    /// when the test's turn comes, nor for [`Need::All`].
     fn lacks(&self, need: Need) -> Option<Lack>;
 }
 
@@ -146,7 +147,7 @@ const CAP_BPF: u32 = 39;
 const MPTCP_PROTOCOL: u32 = 262;
 const MPTCP_SWITCH: &str = "/proc/sys/net/mptcp/enabled";
 
-/// struct_ops that read a socket's MPTCP connection are there since Linux 6.5.
+/// struct_ops that read a socket's MPTCP connection require Linux 6.5.
 const OLDEST_FOR_BPF: (u32, u32) = (6, 5);
 
 fn lacks_root() -> Option<String> {
@@ -169,7 +170,7 @@ fn has_capability(number: u32) -> bool {
 }
 
 fn lacks_tun() -> Option<Lack> {
-    // Opening it makes no device.
+    // Opening it creates no device.
     let error = OpenOptions::new().read(true).write(true).open("/dev/net/tun").err()?;
     let has_driver = Path::new("/sys/class/misc/tun").exists();
     Some(match error.kind() {
@@ -183,7 +184,7 @@ fn lacks_tun() -> Option<Lack> {
 fn lacks_mptcp() -> Option<Lack> {
     let protocol = std::num::NonZeroU32::new(MPTCP_PROTOCOL).map(Protocol::from_raw);
     match rustix::net::socket(AddressFamily::INET, SocketType::STREAM, protocol) {
-        // A kernel that has MPTCP refuses the socket where it is switched off.
+        // A kernel with MPTCP refuses the socket while MPTCP is disabled.
         Err(error) if !Path::new(MPTCP_SWITCH).exists() => Some(Lack::for_good(error.to_string())),
         Ok(_) if read(MPTCP_SWITCH) == "1" => None,
         _ => Some(Lack::until("net.mptcp.enabled is not 1", "sysctl -w net.mptcp.enabled=1")),
@@ -201,7 +202,7 @@ fn lacks_bpf() -> Option<String> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     if version(&release).is_none_or(|version| version < OLDEST_FOR_BPF) {
         let (major, minor) = OLDEST_FOR_BPF;
-        return Some(format!("Linux {release}; {major}.{minor} is the oldest"));
+        return Some(format!("Linux {release}; {major}.{minor} or later is required"));
     }
     if fs::File::open("/sys/kernel/btf/vmlinux").is_err() {
         return Some("no /sys/kernel/btf/vmlinux".into());
@@ -210,7 +211,7 @@ fn lacks_bpf() -> Option<String> {
     (!may).then(|| "neither CAP_SYS_ADMIN nor CAP_BPF and CAP_PERFMON".into())
 }
 
-/// Major and minor number of a kernel's release: 6.12 of `6.12.48+deb13-amd64`.
+/// Major and minor number of a kernel release: 6.12 of `6.12.48+deb13-amd64`.
 fn version(release: &str) -> Option<(u32, u32)> {
     let (major, rest) = release.split_once('.')?;
     let minor = rest.split(|digit: char| !digit.is_ascii_digit()).next()?;
@@ -236,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_has_each_of_its_members_once() {
+    fn flat_lists_each_need_of_a_group_once() {
         let all = [Need::Root, Need::Tun, Need::Mptcp, Need::Bpf, Need::Tool("ip")];
         assert_eq!(flat(&[ENGINE, NET, ROOT]), all);
     }
@@ -245,7 +246,7 @@ mod tests {
     fn releases_are_compared_as_numbers() {
         assert_eq!(version("6.12.48+deb13-amd64"), Some((6, 12)));
         assert_eq!(version("7.0-rc1"), Some((7, 0)));
-        // As a text 6.12 would come before 6.5.
+        // As text, 6.12 would come before 6.5.
         assert!(version("6.12") > Some(OLDEST_FOR_BPF) && version("6.1.0") < Some(OLDEST_FOR_BPF));
         assert_eq!(version("unknown"), None);
     }
@@ -254,7 +255,7 @@ mod tests {
     fn a_tool_is_a_program_in_the_path() {
         assert_eq!(lacks_tool("sh"), None);
         assert!(lacks_tool("no-such-tool").is_some());
-        // A folder is none.
+        // A folder is not a program.
         assert!(!is_program(Path::new("/usr")));
     }
 }

@@ -8,12 +8,12 @@ use joulepath_kernel::route::{Prefix, Route, Routing};
 
 use crate::observe::wait_until;
 
-/// Client and server, joined by veth devices. The server has one address; the client has one per path, and
-/// packets leave through the device of their source address.
+/// Client and server, joined by veth devices. The server has one address, the client one per path; packets
+/// leave through the device of their source address.
 pub struct Net {
-    /// Where connections begin.
+    /// Namespace that opens connections.
     pub client: Namespace,
-    /// Where they are accepted.
+    /// Namespace that accepts connections.
     pub server: Namespace,
     /// The cables.
     pub paths: Vec<Path>,
@@ -33,13 +33,13 @@ pub struct Path {
 }
 
 impl Net {
-    /// Over IPv4.
+    /// A network over IPv4.
     pub fn v4(paths: u8) -> Self {
         let ip = |host: u8| IpAddr::V4(Ipv4Addr::new(198, 18, 0, host));
         Self::new(paths, ip)
     }
 
-    /// Over IPv6.
+    /// A network over IPv6.
     pub fn v6(paths: u8) -> Self {
         let ip = |host: u8| IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host.into()));
         Self::new(paths, ip)
@@ -53,7 +53,7 @@ impl Net {
         for k in 0..paths {
             net.add_path(k, ip(2 + k));
         }
-        // The kernel says later than the carrier is there that a device is up.
+        // The kernel reports a device as up later than its carrier.
         wait_until("the devices are up", || {
             let usable = |namespace: &Namespace| {
                 let links = namespace.enter_thread(|| Routing::open()?.links()).unwrap().unwrap();
@@ -66,7 +66,7 @@ impl Net {
 
     fn add_path(&mut self, k: u8, client_ip: IpAddr) {
         let (c, s) = (format!("c{k}"), format!("s{k}"));
-        // Without ARP a device addresses its own hardware address: both ends have the same one.
+        // Without ARP a device uses its own hardware address as destination, so both ends get the same.
         let mac = format!("02:00:00:00:00:{k:02x}");
         let server = self.server.path();
         ip_in(
@@ -99,7 +99,7 @@ impl Net {
         (self.server_ip, port).into()
     }
 
-    /// Cuts a path's cable at the server, or mends it: what the client sends is lost, and it does not know.
+    /// Cuts a path's cable at the server, or restores it. Packets of the client are lost without notice.
     pub fn set_cable(&self, path: usize, up: bool) {
         let device = self.paths[path].peer;
         self.server.enter_thread(|| Routing::open()?.set_up(device, up)).unwrap().unwrap();

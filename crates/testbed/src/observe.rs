@@ -1,34 +1,34 @@
-//! Looking at other processes, and waiting for what they do.
+//! Inspecting other processes, and waiting for their actions.
 
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What has not happened by then never will. A busy machine needs its time.
+/// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const TURN: Duration = Duration::from_millis(10);
 
-/// Waits until `done`.
+/// Waits until `done` returns true.
 ///
 /// # Panics
-/// If it is not for a minute; `what` is in the message.
+/// After a minute, with `what` in the message.
 #[track_caller]
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !done() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
+        assert!(Instant::now() < deadline, "timed out: {what}");
         thread::sleep(TURN);
     }
 }
 
-/// Whether a process runs. A zombie, for which its parent has not waited yet, does not.
+/// Whether a process runs. A zombie does not.
 #[must_use]
 pub fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// Processes that run and whose command line, its words separated by spaces, is as asked for; sorted.
+/// Running processes whose command line, its words separated by spaces, satisfies `is_wanted`; sorted.
 #[must_use]
 pub fn processes(is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
     let files = fs::read_dir("/proc").expect("/proc is mounted").flatten();

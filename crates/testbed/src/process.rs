@@ -1,5 +1,5 @@
-//! One test in a process of its own: what it says is kept until it fails, what it leaves ends with it, and a
-//! crash is a failure.
+//! One test in its own process: its output is shown if it fails, its child threads end with it, and a crash
+//! is a failure.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -16,29 +16,29 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_de
 
 use crate::registry::Test;
 
-/// The environment variable that makes the binary run one test: its name.
+/// The environment variable that names the one test to run.
 pub(crate) const ONE: &str = "JOULEPATH_TESTBED_ONE";
 /// The file into which that process writes why it ignores the test.
 const REASON: &str = "JOULEPATH_TESTBED_REASON";
 
-/// The environment variable that makes the binary play a role: its name.
+/// The environment variable that names the role to play.
 pub(crate) const ROLE: &str = "JOULEPATH_TESTBED_ROLE";
 
-/// A test that is not done by then hangs. The longest takes some minutes on a busy machine.
+/// A test that takes longer hangs. The longest takes some minutes on a busy machine.
 const HANGS_AFTER: Duration = Duration::from_secs(20 * 60);
-/// As libtest's.
+/// Same as libtest's.
 const FAILED: u8 = 101;
 
-/// How a test ended.
+/// Outcome of a test.
 #[derive(Debug)]
 pub(crate) enum End {
     Passed,
-    /// With what it said.
+    /// With its output.
     Failed(String),
     Ignored(Stop),
 }
 
-/// How a test that has begun says that it cannot go on.
+/// Why a running test stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// [`skip`]
@@ -47,21 +47,21 @@ pub(crate) enum Stop {
     TooBusy(String),
 }
 
-/// Ends the test that calls it: ignored, for this reason; failed where nothing may be missing. Only on the
+/// Ends the calling test as ignored, with this reason; as failed if needs are strict. Call only on the
 /// test's own thread.
 pub fn skip(reason: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::Skip(reason.into())))
 }
 
-/// Ends the test that calls it: ignored because this machine had too much to do. Where nothing may be
-/// missing, some of these are forgiven: see [`crate::verdict::TOO_BUSY`]. Say how late it was. Only on the
+/// Ends the calling test as ignored, because this machine was too busy; `measured` says how late it was. If
+/// needs are strict, a few of these are tolerated: see [`crate::verdict::TOO_BUSY`]. Call only on the
 /// test's own thread.
 pub fn too_busy(measured: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::TooBusy(measured.into())))
 }
 
-/// This test program in another process, which does what `main` was given under that name: for tests of which
-/// a part is killed, or lives in another namespace or with other rights.
+/// This test program in another process, which runs the role that `main` was given under this name: for a
+/// part that is killed, or needs another namespace or other rights.
 #[must_use]
 pub fn in_role(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("/proc is mounted"));
@@ -86,10 +86,10 @@ impl Stop {
     }
 }
 
-/// Runs the test in this process, which `run` has started for it.
+/// Runs the test in this process, which `run` started for it.
 pub(crate) fn be(test: &Test) -> ExitCode {
     set_parent_process_death_signal(Some(Signal::KILL)).expect("a signal that exists");
-    // A thread of this name: panics tell it.
+    // In a thread with the test's name, which panics include.
     let ended =
         thread::Builder::new().name(test.name()).spawn(test.run).expect("one thread can be made").join();
     match ended.map_err(|payload| payload.downcast::<Stop>()) {
@@ -103,14 +103,14 @@ pub(crate) fn be(test: &Test) -> ExitCode {
     }
 }
 
-/// Runs a test in a process of its own. What it says goes to the terminal if it is `shown`.
+/// Runs a test in its own process. Its output goes to the terminal if `shown`.
 pub(crate) fn run(test: &Test, shown: bool) -> io::Result<End> {
     let (mut said, mut reason) = (memory("output")?, memory("reason")?);
     let mut command = Command::new(std::env::current_exe()?);
     let of_this_process = format!("/proc/{}/fd/{}", std::process::id(), reason.as_raw_fd());
     command.env(ONE, test.name()).env(REASON, of_this_process).stdin(Stdio::null());
     if !shown {
-        // One file for both, so that their lines stay in order.
+        // One file for both streams keeps their lines in order.
         command.stdout(said.try_clone()?).stderr(said.try_clone()?);
     }
     let mut child = command.spawn()?;
@@ -128,7 +128,7 @@ pub(crate) fn run(test: &Test, shown: bool) -> io::Result<End> {
     Ok(End::Failed(said))
 }
 
-/// How it ended; `None` if it did not and was killed.
+/// The exit status; `None` if it hung and was killed.
 fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let limit = Timespec::try_from(HANGS_AFTER).expect("some minutes");
@@ -146,10 +146,10 @@ fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     child.wait().map(Some)
 }
 
-/// What to add to the test's own words.
+/// Addition to the test's own output.
 fn unusual(status: Option<ExitStatus>) -> Option<String> {
     match status {
-        None => Some(format!("killed: not done after {} s\n", HANGS_AFTER.as_secs())),
+        None => Some(format!("killed: still running after {} s\n", HANGS_AFTER.as_secs())),
         Some(status) if status.code() == Some(FAILED.into()) => None,
         Some(status) => Some(match status.signal() {
             Some(signal) => format!("the test's process was killed by signal {signal}\n"),

@@ -1,4 +1,4 @@
-//! A pseudo-terminal: what a program writes to its terminal, and what keys it is sent.
+//! A pseudo-terminal: captures a program's terminal output and sends it keys.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -9,17 +9,17 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// Both ends of a terminal.
 pub struct Pty {
-    /// The user's: what is written here are keys, what is read is the screen.
+    /// The user's end: writes are keys, reads are the screen.
     pub keyboard: File,
-    /// The program's, which tells how the terminal is set.
+    /// The program's end, for reading the terminal settings.
     pub line: OwnedFd,
 }
 
 impl Pty {
-    /// A new one, which becomes nobody's controlling terminal, and whose ends no other program inherits.
+    /// A new pseudo-terminal. It is no controlling terminal, and other programs do not inherit its ends.
     ///
     /// # Panics
-    /// If the machine has none.
+    /// If the machine has no pseudo-terminals.
     pub fn open() -> Self {
         let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
             .expect("a pseudo-terminal");
@@ -34,7 +34,7 @@ impl Pty {
     /// The program's end, for one of its streams.
     ///
     /// # Panics
-    /// If this process has too many files.
+    /// If this process has too many open files.
     pub fn stream(&self) -> Stdio {
         Stdio::from(self.line.try_clone().expect("a further descriptor"))
     }

@@ -1,13 +1,13 @@
-//! The tests of a binary, as `#[test]` registers them. There is no second list that one could forget.
+//! The tests of a binary, registered by `#[test]`, so that there is no second list to maintain.
 
 use crate::needs::Need;
 
 /// A function with `#[test]`.
 #[derive(Debug)]
 pub struct Test {
-    /// Where it stands: the binary's name, modules, the function.
+    /// Path: the binary's name, modules, the function.
     pub path: &'static str,
-    /// What it needs of the machine.
+    /// Its requirements on the machine.
     pub needs: &'static [Need],
     /// The function.
     pub run: fn(),
@@ -15,7 +15,7 @@ pub struct Test {
 
 inventory::collect!(Test);
 
-/// What `#[test]` expands to besides the function.
+/// Expansion of `#[test]`, in addition to the function.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! register {
@@ -36,7 +36,7 @@ macro_rules! register {
 }
 
 impl Test {
-    /// As libtest names it: without the binary.
+    /// The name as in libtest, without the binary.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.split_once("::").map_or(self.path, |(_, name)| name).to_owned()

@@ -1,9 +1,9 @@
-//! A program that is killed at any of its steps: whatever it leaves half-done, the next start has to mend.
+//! Kills a program at any of its steps, to test that the next start repairs what is half-done.
 //!
-//! A step is a system call that changes something which outlives the process: files, mounts, pins,
-//! registrations, sysctls. What goes with the process (memory, sockets, loaded but unpinned programs) is
-//! none. The program is traced (ptrace) with all its threads, and gets SIGKILL when it enters the step, so
-//! that the call is not made: to be killed at step n is to be killed between steps n − 1 and n.
+//! A step is a system call whose effect outlives the process: on files, mounts, pins, registrations,
+//! sysctls. Memory, sockets and loaded but unpinned programs end with the process, so changes to them are
+//! no steps. The program is traced (ptrace) with all its threads, and gets SIGKILL when it enters the step,
+//! so that the call does not happen: a kill at step n is a kill between steps n − 1 and n.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::fs;
@@ -19,15 +19,15 @@ const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
 const ENTRY: u8 = 1;
 /// Set in the signal of a stop at a system call (`PTRACE_O_TRACESYSGOOD`).
 const AT_SYSTEM_CALL: c_int = libc::SIGTRAP | 0x80;
-/// Longest path that is shown.
+/// Longest path shown.
 const PATH_BYTES: usize = 200;
 
-/// How a program ended.
+/// Outcome of a program.
 #[derive(Debug)]
 pub enum End {
-    /// It was killed when it was about to take this step.
+    /// It was killed before this step.
     KilledBefore(String),
-    /// It has fewer steps.
+    /// It ended before that step.
     Ended(ExitStatus),
 }
 
@@ -36,13 +36,13 @@ pub enum End {
 /// # Panics
 /// If the program cannot be started or traced.
 pub fn kill_at(mut command: Command, number: usize) -> End {
-    // The tracer is a thread, and only the thread that made a child hears of it.
+    // The tracer is a thread, and only the thread that created a child is notified of it.
     let tracer = thread::spawn(move || trace(&mut command, number));
     tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn trace(command: &mut Command, number: usize) -> End {
-    // SAFETY: between fork and exec there is one system call only.
+    // SAFETY: there is only one system call between fork and exec.
     unsafe { command.pre_exec(|| ptrace(libc::PTRACE_TRACEME, 0, 0, 0).map(drop)) };
     let leader = command.spawn().expect("the program starts").id() as libc::pid_t;
     let (mut begun, mut steps, mut killed) = (false, 0, None);
@@ -69,25 +69,25 @@ fn trace(command: &mut Command, number: usize) -> End {
                 steps += 1;
                 if steps == number {
                     killed = Some(step);
-                    // SAFETY: takes no pointer. Both are traced by this thread, and not waited for yet.
+                    // SAFETY: takes no pointer. This thread traces both, and has not waited for them yet.
                     unsafe { (libc::kill(leader, libc::SIGKILL), libc::kill(process, libc::SIGKILL)) };
                 }
             }
         } else if signal == libc::SIGTRAP || signal == libc::SIGSTOP {
-            // It has got a thread, or the thread begins.
+            // It has created a thread, or the thread begins.
             signal = 0;
         }
-        // One that was killed is not there any more.
+        // Fails if the thread was killed.
         let _ = ptrace(libc::PTRACE_SYSCALL, process, 0, signal as usize);
     }
 }
 
-/// The step that a stopped thread is about to take; none if its system call is no step, or is done already.
+/// The step that a stopped thread is about to take; `None` if its system call is no step or already done.
 fn step_at(process: libc::pid_t) -> Option<String> {
     let mut info = MaybeUninit::<libc::ptrace_syscall_info>::zeroed();
     let size = size_of::<libc::ptrace_syscall_info>();
     ptrace(GET_SYSCALL_INFO, process, size, info.as_mut_ptr() as usize).ok()?;
-    // SAFETY: zero bytes are a value of the structure, and the kernel has written more of it.
+    // SAFETY: zero bytes are a valid value of the structure, and the kernel has written to it.
     let info = unsafe { info.assume_init() };
     if info.op != ENTRY {
         return None;
@@ -125,7 +125,7 @@ fn step(process: libc::pid_t, number: c_long, arguments: [u64; 6]) -> Option<Str
     }
 }
 
-/// System calls that newer architectures do not have any more.
+/// System calls that newer architectures lack.
 #[cfg(target_arch = "x86_64")]
 fn old_step(process: libc::pid_t, number: c_long, first: u64, second: u64) -> Option<String> {
     let named = |what: &str| Some(format!("{what} {}", text_at(process, first)));
@@ -147,7 +147,7 @@ fn old_step(_: libc::pid_t, _: c_long, _: u64, _: u64) -> Option<String> {
     None
 }
 
-/// Commands of `bpf()` whose effect outlives the process, or may.
+/// Commands of `bpf()` whose effect may outlive the process.
 fn bpf_step(command: u64) -> Option<String> {
     let name = match command {
         2 => "BPF_MAP_UPDATE_ELEM",
@@ -166,19 +166,19 @@ fn file_of(process: libc::pid_t, descriptor: u64) -> String {
     file.to_string_lossy().into_owned()
 }
 
-/// A text in the memory of a process.
+/// A NUL-terminated text in the memory of a process.
 fn text_at(process: libc::pid_t, address: u64) -> String {
     let mut bytes = [0u8; PATH_BYTES];
     let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     let there = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes.len() };
-    // SAFETY: the kernel writes at most as many bytes as `bytes` has; an address that is none gives an error.
+    // SAFETY: the kernel writes at most the length of `bytes`; an invalid address gives an error.
     let read = unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
     let text =
         bytes[..usize::try_from(read).unwrap_or(0)].split(|&byte| byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// The next child of this thread, or thread of one, that stops or ends.
+/// The next child of this thread, or thread of a child, that stops or ends.
 fn wait() -> (libc::pid_t, c_int) {
     let mut status = 0;
     loop {
@@ -193,7 +193,7 @@ fn wait() -> (libc::pid_t, c_int) {
 }
 
 fn ptrace(request: libc::c_uint, process: libc::pid_t, address: usize, data: usize) -> io::Result<c_long> {
-    // SAFETY: the caller gives a pointer where the request takes one, to as many bytes as it says.
+    // SAFETY: the caller passes a pointer where the request takes one, to as many bytes as it says.
     let result = unsafe { libc::ptrace(request, process, address as *mut c_void, data as *mut c_void) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
@@ -202,7 +202,7 @@ fn ptrace(request: libc::c_uint, process: libc::pid_t, address: usize, data: usi
 mod tests {
     use super::*;
 
-    /// Makes a folder, writes a file, renames it.
+    /// A program that makes a folder, writes a file, and renames it.
     fn script(folder: &std::path::Path) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", "mkdir a; cat /dev/null > a/b; mv a/b a/c; echo done"]).current_dir(folder);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_killed_before_each_of_its_steps_and_before_no_other() {
+    fn a_program_is_killed_exactly_before_each_step() {
         let mut left = vec![];
         for number in 1.. {
             let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Locks that hold on the whole machine, for all binaries, users of one name and copies of the source tree.
+//! Locks for the whole machine: all binaries, users of one name and copies of the source tree.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-/// While it lives, nobody else has the lock. The kernel releases it when the process ends, however it ends.
+/// While it lives, nobody else has the lock. The kernel releases it at the end of the process, even after a
+/// crash.
 #[must_use]
 #[derive(Debug)]
 pub struct Lock {
@@ -16,8 +17,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Leaves a note in the lock's file, in place of the one before: what has to be undone if this process is
-    /// killed.
+    /// Replaces the note in the lock's file: what to undo if this process is killed.
     pub fn note(&mut self, what: &str) {
         let write = |file: &mut File| {
             file.set_len(0)?;
@@ -27,7 +27,7 @@ impl Lock {
         write(&mut self.file).expect("a regular file can be written");
     }
 
-    /// The note: at first that of a holder that was killed before it had undone what it did.
+    /// The note: initially that of a previous holder that was killed before it could undo its changes.
     pub fn noted(&mut self) -> String {
         let mut what = String::new();
         let read = self.file.rewind().and_then(|()| self.file.read_to_string(&mut what));
@@ -36,18 +36,18 @@ impl Lock {
     }
 }
 
-/// The environment variable that names another file for the turn: for tests of the harness itself, which need
-/// not wait for those of the kernel.
+/// The environment variable that names another file for the turn: for tests of the harness itself, which
+/// need not wait for kernel tests.
 const TURN: &str = "JOULEPATH_TESTBED_TURN";
 
-/// The turn of a test of the kernel: they share the processors and keep time.
+/// The turn of a kernel test: kernel tests share the processors and measure time.
 pub(crate) fn turn() -> Lock {
     let other = std::env::var_os(TURN).map(PathBuf::from);
     exclusively(&other.unwrap_or_else(|| folder().join("joulepath-tests.turn")))
 }
 
-/// The right to change what all namespaces share: controllers that are loaded persistently, the initial
-/// namespace's default. `scripts/test-upstream.sh` takes the same lock. A test takes it first of all.
+/// The right to change what all namespaces share: persistently loaded controllers, the initial namespace's
+/// default. `scripts/test-upstream.sh` takes the same lock. A test takes it before anything else.
 pub fn machine_wide_state() -> Lock {
     exclusively(&folder().join("joulepath-tests.machine"))
 }
@@ -56,7 +56,7 @@ fn exclusively(path: &Path) -> Lock {
     let file = open(path).unwrap_or_else(|error| panic!("the lock {}: {error}", path.display()));
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => {
-            eprintln!("waiting for {}, which another test has", path.display());
+            eprintln!("waiting for {}, which another test holds", path.display());
             flock(&file, FlockOperation::LockExclusive).expect("a regular file can be locked");
         }
         locked => locked.expect("a regular file can be locked"),
@@ -64,15 +64,14 @@ fn exclusively(path: &Path) -> Lock {
     Lock { file }
 }
 
-/// Never through a symbolic link, and not for others.
+/// Does not follow a symbolic link; private to the user.
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits() as i32).open(path)
 }
 
-/// A folder in which nobody else can plant a file: /run for root, the user's own folder of the session, or
-/// this crate's.
+/// A folder in which nobody else can plant a file: /run for root, the user's session folder, or this crate's.
 fn folder() -> PathBuf {
     if rustix::process::geteuid().is_root() {
         return PathBuf::from("/run");
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_had_by_one_at_a_time() {
+    fn a_lock_has_one_holder_at_a_time() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("lock");
         let first = exclusively(&path);

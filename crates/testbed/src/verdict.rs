@@ -1,14 +1,13 @@
-//! Whether a test runs, is ignored, or fails because of what is missing. Pure: facts and environment are
-//! arguments.
+//! Whether a test runs, is ignored, or fails for a missing need. Pure: facts and environment are arguments.
 
 use crate::needs::{Facts, Lack, Need, flat};
 
 /// Why a test is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The same for all tests that are ignored for it: the closing lines count by it.
+    /// The same for all tests that are ignored for this reason: the closing lines count by it.
     pub what: String,
-    /// What was seen here; empty if there is nothing to say.
+    /// What was observed here; may be empty.
     pub detail: String,
 }
 
@@ -19,7 +18,7 @@ impl Reason {
         Reason { what: format!("needs {}", need.name()), detail }
     }
 
-    /// Whether the machine had too much to do: a quiet clock is the only need that comes and goes.
+    /// Whether the machine was too busy: a quiet clock is the only need that comes and goes.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.what == Reason::missing(Need::QuietClock, String::new()).what
@@ -35,12 +34,12 @@ impl std::fmt::Display for Reason {
     }
 }
 
-/// Where what is missing is an error and not a reason to ignore a test.
+/// When a missing need is an error instead of a reason to ignore a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strict {
-    /// `JOULEPATH_REQUIRE_KERNEL=1`: everything that a test needs.
+    /// `JOULEPATH_REQUIRE_KERNEL=1`: every missing need.
     Required,
-    /// `CI`: what this machine could give. Rights, and what its kernel does not have, are no error.
+    /// `CI`: needs that this machine could provide. Missing rights and kernel features are no error.
     Ci,
 }
 
@@ -59,28 +58,28 @@ impl Strict {
 impl std::fmt::Display for Strict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Strict::Required => "not run, and JOULEPATH_REQUIRE_KERNEL makes that an error",
-            Strict::Ci => "not run, and that is an error where CI is set and the machine could give it",
+            Strict::Required => "not run, which JOULEPATH_REQUIRE_KERNEL makes an error",
+            Strict::Ci => "not run, which is an error with CI set, because this machine could provide it",
         })
     }
 }
 
-/// What becomes of a test before it begins.
+/// Decision about a test before it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing is missing.
     Run,
-    /// Something is.
+    /// A need is missing.
     Ignore(Reason),
-    /// Something is, and it must not be. With how to get it, if this machine can.
+    /// A need is missing, which is an error. With how to provide it, if this machine can.
     Fail(Reason, Option<String>),
 }
 
-/// What becomes of a test with these needs.
+/// Decides about a test with these needs.
 pub fn verdict(needs: &[Need], strict: Option<Strict>, facts: &impl Facts) -> Verdict {
     let lack = |need: Need| facts.lacks(need).map(|lack| (need, lack));
     let mut missing: Vec<(Need, Lack)> = flat(needs).into_iter().filter_map(lack).collect();
-    // A user who lacks a right as well as a program hears of the program, which can be installed.
+    // If a user lacks a right and a program, report the program, which can be installed.
     let worst =
         missing.iter().position(|(_, lack)| lack.remedy.is_some()).filter(|_| strict == Some(Strict::Ci));
     if missing.is_empty() {
@@ -95,18 +94,18 @@ pub fn verdict(needs: &[Need], strict: Option<Strict>, facts: &impl Facts) -> Ve
     }
 }
 
-/// So many tests of one run may be ignored because the machine was too busy, where `strict`: if more are, the
-/// run has shown too little.
+/// Number of tests that one run may ignore on a busy machine if `strict`. A run with more has tested too
+/// little.
 pub const TOO_BUSY: usize = 5;
 
-/// Whether so many are too many; `allowed` replaces [`TOO_BUSY`].
+/// An error message if too many tests were ignored; `allowed` replaces [`TOO_BUSY`].
 #[must_use]
 pub fn too_many(busy: usize, strict: Option<Strict>, allowed: Option<usize>) -> Option<String> {
     let allowed = allowed.unwrap_or(TOO_BUSY);
     (strict.is_some() && busy > allowed).then(|| {
         format!(
-            "FAILED: the machine was too busy for {busy} tests, and {allowed} are allowed: run them again, \
-             or allow more by {MAY_BE_BUSY}=N"
+            "FAILED: the machine was too busy for {busy} tests; at most {allowed} are allowed: run them \
+             again, or allow more with {MAY_BE_BUSY}=N"
         )
     })
 }
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
     use crate::needs::{ENGINE, IPV6, LAB, QUIET_CLOCK, ROOT, tool};
 
-    /// A machine that lacks some things for good, and others until somebody gives them.
+    /// A machine that lacks some things permanently, and others until they are provided.
     #[derive(Default)]
     struct Lacking {
         for_good: &'static [Need],
@@ -139,7 +138,7 @@ mod tests {
     const IP: Need = tool("ip");
 
     #[test]
-    fn the_environment_says_what_is_strict() {
+    fn the_environment_selects_strictness() {
         assert_eq!(Strict::of(None, Some("true")), Some(Strict::Ci));
         for off in [None, Some(""), Some("0"), Some("false")] {
             assert_eq!(Strict::of(off, off), None);
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn ci_forgives_only_what_the_machine_could_not_give() {
+    fn ci_ignores_only_needs_that_the_machine_cannot_provide() {
         let reason = |need| Reason::missing(need, "by this test".into());
         for need in [Need::Root, Need::Tun, Need::Mptcp, Need::Bpf, Need::Ipv6, IP] {
             let needs = &[ENGINE, IPV6, IP];
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_without_rights_hears_of_the_program_that_is_missing_too() {
+    fn in_ci_a_missing_program_is_reported_before_missing_rights() {
         let facts = Lacking { for_good: &[Need::Root], until_given: &[IP] };
         let reason = |need| Reason::missing(need, "by this test".into());
         let in_ci = verdict(&[ROOT, IP], Some(Strict::Ci), &facts);
@@ -179,19 +178,19 @@ mod tests {
     }
 
     #[test]
-    fn the_first_need_that_is_not_met_is_named_with_what_was_seen() {
+    fn the_reason_names_the_first_missing_need_and_the_observation() {
         let facts = Lacking { for_good: &[Need::Bpf, Need::Ipv6], ..Lacking::default() };
         let Verdict::Ignore(reason) = verdict(&[ENGINE, IPV6], None, &facts) else { panic!("it is missing") };
-        assert_eq!(reason.to_string(), "needs a kernel that takes controllers as eBPF: by this test");
+        assert_eq!(reason.to_string(), "needs a kernel that accepts eBPF controllers: by this test");
         assert_eq!(verdict(&[LAB, QUIET_CLOCK], Some(Strict::Required), &facts), Verdict::Run);
     }
 
     #[test]
-    fn a_run_with_too_many_busy_moments_has_shown_too_little() {
+    fn too_many_tests_ignored_on_a_busy_machine_are_an_error() {
         for strict in [Strict::Required, Strict::Ci].map(Some) {
             assert_eq!(too_many(TOO_BUSY, strict, None), None);
             let text = too_many(TOO_BUSY + 1, strict, None).expect("one too many");
-            assert!(text.contains("for 6 tests, and 5 are allowed"), "{text}");
+            assert!(text.contains("for 6 tests; at most 5 are allowed"), "{text}");
             assert_eq!(too_many(TOO_BUSY + 1, strict, Some(6)), None);
             assert!(too_many(1, strict, Some(0)).is_some());
         }

@@ -1,4 +1,4 @@
-//! The harness as whoever runs `cargo test` sees it.
+//! The harness as seen by a user of `cargo test`.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 
 const SAMPLE: &str = env!("CARGO_BIN_EXE_testbed-sample");
-/// `nobody`, who has no rights.
+/// `nobody`, a user without rights.
 const NOBODY: u32 = 65_534;
 
 struct Said {
@@ -25,7 +25,7 @@ impl Said {
         Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// How the line of a test ends.
+    /// The outcome in a test's line.
     #[track_caller]
     fn outcome(&self, test: &str) -> &str {
         let line = self.stdout.lines().find_map(|line| line.strip_prefix(&format!("test {test} ")));
@@ -34,7 +34,7 @@ impl Said {
     }
 }
 
-/// The sample on a machine that is no CI.
+/// The sample without `CI`.
 fn sample(arguments: &[&str]) -> Command {
     program(Path::new(SAMPLE), arguments)
 }
@@ -49,8 +49,8 @@ fn program(program: &Path, arguments: &[&str]) -> Command {
 fn run(command: &mut Command) -> Said {
     loop {
         match command.output() {
-            // A copy of the sample was just written. A process that another thread forked meanwhile has the
-            // descriptor until it executes its own program.
+            // The copy of the sample was just written. A process forked meanwhile by another thread holds
+            // the descriptor until it executes its own program.
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
             output => return Said::of(output.expect("the sample starts")),
         }
@@ -58,7 +58,7 @@ fn run(command: &mut Command) -> Said {
 }
 
 #[test]
-fn every_outcome_has_its_word_and_is_counted() {
+fn every_outcome_is_named_and_counted() {
     let said = run(&mut sample(&["outcomes"]));
     assert_eq!(said.code, Some(101), "{}", said.stdout);
     for (test, outcome) in [
@@ -72,38 +72,40 @@ fn every_outcome_has_its_word_and_is_counted() {
     }
     assert!(said.stdout.contains("test result: FAILED. 3 passed; 2 failed; 2 ignored; "), "{}", said.stdout);
     assert!(
-        said.stdout.ends_with("2 ignored: it is Sunday (1), needs a quiet clock (1); too busy for 1\n\n"),
+        said.stdout.ends_with(
+            "2 ignored: it is Sunday (1), needs a quiet clock (1); 1 because the machine was too busy\n\n"
+        ),
         "{}",
         said.stdout
     );
 }
 
 #[test]
-fn what_a_test_says_is_shown_if_it_fails_and_kept_if_not() {
+fn the_output_of_a_test_is_shown_only_if_it_fails() {
     let said = run(&mut sample(&["outcomes"]));
     let failures = &said.stdout[said.stdout.find("failures:").expect("they are listed")..];
     let (_, fails) = failures.split_once("---- outcomes::fails ----\n").expect("its words");
-    // In the order in which it said them, with the panic and its place.
+    // In the original order, with the panic and its place.
     assert!(fails.starts_with("first to stdout\nthen to stderr\n"), "{fails}");
     assert!(fails.contains("thread 'outcomes::fails'") && fails.contains("sample/main.rs"), "{fails}");
     assert!(fails.contains("arithmetic") && fails.contains("left: 2"), "{fails}");
-    let killed = "the last words\nthe test's process was killed by signal 6";
+    let killed = "the last output\nthe test's process was killed by signal 6";
     assert!(failures.contains(killed), "{failures}");
-    assert!(!said.stdout.contains("what a test that passes says"), "{}", said.stdout);
-    assert!(!said.stdout.contains("what a skipped test says"), "{}", said.stdout);
+    assert!(!said.stdout.contains("output of a passing test"), "{}", said.stdout);
+    assert!(!said.stdout.contains("output of a skipped test"), "{}", said.stdout);
     assert_eq!(said.stderr, "");
     for shown in ["--nocapture", "--show-output"] {
         let said = run(&mut sample(&["outcomes::passes", shown]));
-        assert!(said.stdout.contains("what a test that passes says"), "{}", said.stdout);
+        assert!(said.stdout.contains("output of a passing test"), "{}", said.stdout);
     }
 }
 
 #[test]
-fn names_are_listed_filtered_and_matched_exactly_as_libtest_does() {
+fn names_are_listed_and_filtered_as_in_libtest() {
     let listed = run(&mut sample(&["--list"])).stdout;
-    assert!(listed.starts_with("needs::a_tool_that_nobody_has: test\nneeds::root: test\n"), "{listed}");
+    assert!(listed.starts_with("needs::a_missing_tool: test\nneeds::root: test\n"), "{listed}");
     let said = run(&mut sample(&["one"]));
-    // `leaves_a_thread…` and the like do not have it in their names.
+    // `leaves_a_thread…` and others do not contain it.
     assert!(said.stdout.contains("1 passed; 0 failed; 0 ignored;"), "{}", said.stdout);
     let said = run(&mut sample(&["--exact", "turns"]));
     assert!(said.stdout.contains("0 passed; 0 failed; 0 ignored;"), "{}", said.stdout);
@@ -114,8 +116,8 @@ fn names_are_listed_filtered_and_matched_exactly_as_libtest_does() {
 }
 
 #[test]
-fn a_test_whose_needs_are_not_met_is_ignored_and_can_be_run_all_the_same() {
-    let tool = "needs::a_tool_that_nobody_has";
+fn a_test_with_a_missing_need_is_ignored_but_can_be_forced() {
+    let tool = "needs::a_missing_tool";
     let said = run(&mut sample(&[tool]));
     assert_eq!(said.code, Some(0));
     assert_eq!(said.outcome(tool), "ignored (needs no-such-tool: not in PATH)");
@@ -124,16 +126,16 @@ fn a_test_whose_needs_are_not_met_is_ignored_and_can_be_run_all_the_same() {
     assert!(listed.contains(tool) && !listed.contains("outcomes::passes"), "{listed}");
     let said = run(sample(&[tool, "--ignored"]).env("CI", "true"));
     assert_eq!((said.code, said.outcome(tool)), (Some(101), "FAILED"));
-    assert!(said.stdout.contains("run without what it needs"), "{}", said.stdout);
+    assert!(said.stdout.contains("run despite a missing need"), "{}", said.stdout);
 }
 
 #[test]
-fn what_is_missing_is_an_error_where_it_is_required() {
-    let tool = "needs::a_tool_that_nobody_has";
+fn a_missing_need_is_an_error_if_required() {
+    let tool = "needs::a_missing_tool";
     let said = run(sample(&[tool]).env("JOULEPATH_REQUIRE_KERNEL", "1"));
     assert_eq!((said.code, said.outcome(tool)), (Some(101), "FAILED"));
-    let why = "needs no-such-tool: not in PATH\nnot run, and JOULEPATH_REQUIRE_KERNEL makes that an error\n\
-               to have it: install no-such-tool";
+    let why = "needs no-such-tool: not in PATH\nnot run, which JOULEPATH_REQUIRE_KERNEL makes an error\n\
+               to fix it: install no-such-tool";
     assert!(said.stdout.contains(why), "{}", said.stdout);
     let said = run(sample(&["outcomes::is_skipped"]).env("JOULEPATH_REQUIRE_KERNEL", "1"));
     assert_eq!(said.outcome("outcomes::is_skipped"), "FAILED");
@@ -141,7 +143,7 @@ fn what_is_missing_is_an_error_where_it_is_required() {
 }
 
 #[test]
-fn some_busy_moments_are_forgiven_and_too_many_are_an_error_where_tests_are_required() {
+fn required_tests_may_be_ignored_on_a_busy_machine_up_to_a_limit() {
     for variable in ["JOULEPATH_REQUIRE_KERNEL", "CI"] {
         let busy = |allowed: &str| {
             let mut command = sample(&["outcomes::is_too_busy"]);
@@ -151,24 +153,24 @@ fn some_busy_moments_are_forgiven_and_too_many_are_an_error_where_tests_are_requ
         assert_eq!(said.code, Some(0), "{}", said.stdout);
         let said = busy("0");
         assert_eq!(said.code, Some(101), "{}", said.stdout);
-        assert!(said.stderr.contains("too busy for 1 tests, and 0 are allowed"), "{}", said.stderr);
+        assert!(said.stderr.contains("too busy for 1 tests; at most 0 are allowed"), "{}", said.stderr);
     }
     let said = run(sample(&["outcomes::is_too_busy"]).env("JOULEPATH_TOO_BUSY", "0"));
-    assert_eq!(said.code, Some(0), "who asks for nothing is not refused: {}", said.stdout);
+    assert_eq!(said.code, Some(0), "without strict needs the run passes: {}", said.stdout);
     let said = run(sample(&[]).env("JOULEPATH_TOO_BUSY", "some"));
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("JOULEPATH_TOO_BUSY: invalid digit"), "{}", said.stderr);
 }
 
 #[test]
-fn nobody_sees_how_many_tests_need_root_and_ci_forgives_only_that() {
+fn without_root_ci_ignores_tests_that_need_root_and_only_these() {
     if !rustix::process::geteuid().is_root() {
-        // Whoever runs this is somebody without rights already.
+        // The user already has no rights.
         let said = run(sample(&["needs::root"]).env("CI", "true"));
         assert!(said.stdout.contains("1 ignored: needs root (1)"), "{}", said.stdout);
         return;
     }
-    // A copy that nobody may run.
+    // A copy that `nobody` may run.
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = folder.path().join("sample");
@@ -182,14 +184,14 @@ fn nobody_sees_how_many_tests_need_root_and_ci_forgives_only_that() {
     assert_eq!(said.outcome("needs::root"), "ignored (needs root: user id 65534)");
     assert_eq!(said.outcome("needs::several"), "ignored (needs root: user id 65534)");
     assert!(said.stdout.ends_with("2 ignored: needs root (2)\n\n"), "{}", said.stdout);
-    // A program can be installed, whoever runs the tests.
-    assert_eq!((said.code, said.outcome("needs::a_tool_that_nobody_has")), (Some(101), "FAILED"));
+    // A program can be installed by any user.
+    assert_eq!((said.code, said.outcome("needs::a_missing_tool")), (Some(101), "FAILED"));
     let said = run(as_nobody(&["needs::root"]).env("JOULEPATH_REQUIRE_KERNEL", "1"));
     assert_eq!((said.code, said.outcome("needs::root")), (Some(101), "FAILED"));
 }
 
 #[test]
-fn no_two_tests_that_need_the_machine_run_at_once_from_two_binaries_either() {
+fn tests_with_needs_never_run_in_parallel_even_from_two_binaries() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let start = |_| {
         let mut command = sample(&["turns"]);

@@ -1,8 +1,7 @@
-//! The application of a connection at both of its ends: what is written, how it is cut into segments, and
-//! when it has arrived.
+//! The application at both ends of a connection: writes, their segments, their delivery.
 //!
-//! A write is never merged with the next one, so its last segment may be short. Both ends know each write:
-//! the writer knows how it is cut, the reader knows where it ends and since when it waits for it.
+//! A write is never merged with the next, so its last segment may be short. Both ends know each write: the
+//! writer knows its segments, the reader its end and when it was written or requested.
 
 mod reader;
 mod segments;

@@ -1,4 +1,4 @@
-//! The end of the application that reads. If the workload is made of requests, it also asks.
+//! The reading end of the application. For workloads of requests it also sends the requests.
 
 use std::collections::VecDeque;
 
@@ -8,57 +8,56 @@ use joulepath_model::units::{Bytes, Nanos};
 
 use super::segments::cut;
 
-/// A request that has not been answered is sent again after this time (the RTO before the first sample, RFC
-/// 6298).
+/// A request without an answer is sent again after this time (the RTO before the first sample, RFC 6298).
 const REQUEST_RETRY_NS: u64 = 1_000_000_000;
 
-/// A write that has not arrived in full.
+/// An incomplete write.
 #[derive(Clone, Copy)]
 struct Expected {
     /// First DSN after it.
     end: u32,
-    /// When the application wrote it, or the device asked for it, ns.
+    /// When the application wrote it, or the device requested it, ns.
     since_ns: u64,
 }
 
-/// What the application wants next.
+/// What the application does next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Next {
-    /// It does nothing by itself.
+    /// Nothing until more data arrives.
     Nothing,
-    /// It wants to be called again at this instant, ns.
+    /// It must be called again at this instant, ns.
     At(u64),
-    /// The device sends this request now. It is called again at `retry_ns` in case the request gets lost.
+    /// The device sends this request at once. Call again at `retry_ns`, in case the request is lost.
     Ask {
         /// Number of the request, from 1.
         number: u32,
-        /// When to look again whether the answer has arrived, ns.
+        /// When to check again for the answer, ns.
         retry_ns: u64,
     },
-    /// Everything has arrived.
+    /// The workload is complete.
     Done,
 }
 
-/// The application at the end where data arrives.
+/// The application at the receiver.
 #[repr(C)]
 pub(crate) struct Reader {
-    /// Every segment touches it.
+    /// First, because every segment reads it.
     expected: VecDeque<Expected>,
     workload: Workload,
     mss_bytes: u16,
-    /// First DSN after all that is expected.
+    /// First DSN after all expected data.
     end: u32,
     /// Requests issued so far.
     requests: u32,
-    /// Whether an answer is awaited.
+    /// Whether the latest request is unanswered.
     waiting: bool,
-    /// What has arrived in full, in order.
+    /// Complete writes, in order.
     complete: Vec<Delivery>,
     measure_from_ns: u64,
 }
 
 impl Reader {
-    /// Delays are measured for what is written from `measure_from` on.
+    /// Delays are measured for data that is written from `measure_from` on.
     pub(crate) fn new(workload: Workload, mss: Bytes, measure_from: Nanos) -> Self {
         Reader {
             workload,
@@ -72,7 +71,7 @@ impl Reader {
         }
     }
 
-    /// Expects `bytes` more, which were written, or asked for, at `since_ns`.
+    /// Expects `bytes` more, written or requested at `since_ns`.
     pub(crate) fn expect(&mut self, bytes: u64, since_ns: u64) {
         if bytes > 0 {
             self.end += cut(bytes, self.mss_bytes).0;
@@ -80,8 +79,8 @@ impl Reader {
         }
     }
 
-    /// Sends the next request; or the last one again if it never reached the server, which has answered
-    /// request `answered`.
+    /// Sends the next request; or the latest again, if the server, which has answered up to request
+    /// `answered`, never received it.
     pub(crate) fn ask(&mut self, now_ns: u64, answered: u32) -> Next {
         let Workload::Requests { size, .. } = self.workload else { return Next::Nothing };
         if !self.waiting {
@@ -94,13 +93,13 @@ impl Reader {
         Next::Ask { number: self.requests, retry_ns: now_ns + REQUEST_RETRY_NS }
     }
 
-    /// Data below `next_dsn` has arrived in order. Returns what the application wants next.
+    /// Data below `next_dsn` has arrived in order. Returns what the application does next.
     #[inline]
     pub(crate) fn delivered(&mut self, next_dsn: u32, now_ns: u64) -> Next {
         if self.is_complete(next_dsn) { self.complete(next_dsn, now_ns) } else { Next::Nothing }
     }
 
-    /// Whether the first write that has not arrived in full is below `next_dsn`.
+    /// Whether data below `next_dsn` completes the first incomplete write.
     #[inline(always)]
     pub(crate) fn is_complete(&self, next_dsn: u32) -> bool {
         self.expected.front().is_some_and(|first| first.end <= next_dsn)
@@ -127,8 +126,7 @@ impl Reader {
         }
     }
 
-    /// What was written, or asked for, from `measure_from` on, complete or not; nothing for workloads without
-    /// messages.
+    /// Writes or requests from `measure_from` on, complete or not; empty for workloads without messages.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         if matches!(self.workload, Workload::Bulk | Workload::File { .. }) {
             return vec![];

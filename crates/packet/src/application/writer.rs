@@ -1,4 +1,4 @@
-//! The end of the application that writes.
+//! The writing end of the application.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use joulepath_model::units::{Bytes, Nanos};
 
 use super::segments::cut;
 
-/// What counts as the end of a source without end, DSN.
+/// The end of an endless source, DSN.
 const ENDLESS: u32 = u32::MAX / 2;
 
-/// A contiguous piece of data: a file, a message, an answer.
+/// A contiguous piece of data: a file, a message, a response.
 #[derive(Clone, Copy)]
 struct Write {
     /// First DSN after it.
@@ -20,17 +20,17 @@ struct Write {
     last_len: u16,
 }
 
-/// The application at the end where data is sent. What every ACK touches comes first.
+/// The application at the sender. Fields that every ACK reads come first.
 #[repr(C)]
 pub(crate) struct Writer {
-    /// First DSN that has not been written yet.
+    /// First DSN not written yet.
     written: u32,
     mss_bytes: u16,
-    /// Writes that the sender may still have to send again.
+    /// Writes that may still be retransmitted.
     writes: VecDeque<Write>,
     workload: Workload,
     source: Writes,
-    /// The latest request that has arrived.
+    /// The latest request that arrived.
     answered: u32,
 }
 
@@ -53,7 +53,6 @@ impl Writer {
         self.written
     }
 
-    /// What the application does.
     pub(crate) fn workload(&self) -> Workload {
         self.workload
     }
@@ -63,29 +62,28 @@ impl Writer {
         self.written == ENDLESS
     }
 
-    /// Number of the latest request that has arrived, from 1.
+    /// Number of the latest request that arrived, from 1.
     pub(crate) fn answered(&self) -> u32 {
         self.answered
     }
 
-    /// The connection is established. Returns what is written now, bytes, and when the application acts
-    /// again.
+    /// Call when the connection is established. Returns the bytes written at once, and when to call
+    /// [`Self::wake`].
     pub(crate) fn start(&mut self, now_ns: u64) -> (u64, Option<Nanos>) {
         let first = self.source.start(Nanos(now_ns));
         self.write(first.bytes.0);
         (first.bytes.0, first.next)
     }
 
-    /// The instant that was last asked for has come. Returns what is written now, bytes, and when the
-    /// application acts again.
+    /// Call at the instant that the last call returned. Returns the bytes written at once, and when to call
+    /// again.
     pub(crate) fn wake(&mut self, now_ns: u64) -> (u64, Option<Nanos>) {
         let next = self.source.wake(Nanos(now_ns));
         self.write(next.bytes.0);
         (next.bytes.0, next.next)
     }
 
-    /// Request `number` (from 1) has arrived. Returns whether it is answered now; a copy of an earlier one is
-    /// not.
+    /// Takes request `number` (from 1). Returns whether it is answered: copies of earlier requests are not.
     pub(crate) fn answer(&mut self, number: u32) -> bool {
         let Workload::Requests { size, .. } = self.workload else { return false };
         let fresh = number > self.answered;
@@ -119,7 +117,7 @@ impl Writer {
         }
     }
 
-    /// Data below `una` will never be sent again.
+    /// Drops the records of writes below `una`, which will never be sent again.
     #[inline]
     pub(crate) fn forget(&mut self, una: u32) {
         while self.writes.front().is_some_and(|write| write.end <= una) {

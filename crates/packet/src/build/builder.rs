@@ -1,4 +1,4 @@
-//! The parts of an engine while it is being built.
+//! The parts of an unfinished engine.
 
 use std::sync::Arc;
 
@@ -23,13 +23,12 @@ use crate::receiver::{Relay, SubflowReceiver};
 use crate::run::options::RunOptions;
 use crate::sender::SubflowSender;
 
-/// Assembles an engine.
 pub(super) struct Builder<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) setup: &'a Setup,
     pub(super) seed: u64,
     pub(super) options: &'a RunOptions,
-    /// The data centre, which replaces the scenario's own links.
+    /// The data centre, whose links replace the scenario's.
     pub(super) topology: Option<&'a Topology>,
     pub(super) net: Network,
     /// The station of each path's relay.
@@ -42,13 +41,13 @@ pub(super) struct Builder<'a> {
     pub(super) devices: Shared<Option<Device>>,
 }
 
-/// A subflow that is to be added.
+/// The parameters of a new subflow.
 pub(super) struct SubflowConfig {
     /// Index within the connection.
     pub(super) local: u8,
-    /// Whether the device receives the data.
+    /// Whether the device is the receiver.
     pub(super) downloads: bool,
-    /// Index of the scenario's path; none for competitors.
+    /// Index of the scenario's path; `None` for competitors.
     pub(super) path: Option<u16>,
     pub(super) routes: Routes,
     pub(super) relay: Option<Relay>,
@@ -86,7 +85,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Cuts the network of a topology into at most `parts` parts. This comes before any route.
+    /// Divides the network of a topology into at most `parts` parts. Call it before adding routes.
     pub(super) fn cut(&mut self, parts: usize) {
         let map = self.topology.filter(|_| parts > 1).and_then(|topology| parallel::cut(topology, parts));
         self.net.border = map.map(|map| Box::new(Border::new(Arc::new(map))));
@@ -109,12 +108,12 @@ impl<'a> Builder<'a> {
         (Writer::new(writes, mss), Reader::new(workload, mss, warm_up))
     }
 
-    /// How many full segments fit into a buffer.
+    /// Number of full segments that fit into a buffer, at least 1.
     pub(super) fn segments(&self, bytes: u64) -> u32 {
         u32::try_from(bytes / self.scenario.transport.mss.0).unwrap_or(u32::MAX / 4).max(1)
     }
 
-    /// Adds a subflow, with both of its ends, to the next connection.
+    /// Adds a subflow, with both ends, to the next connection.
     pub(super) fn add_subflow(&mut self, config: SubflowConfig) {
         let SubflowConfig { local, downloads, routes, mut relay, .. } = config;
         let id = SubflowId { connection: self.connections.len() as u32, local, epoch: 0, downloads };

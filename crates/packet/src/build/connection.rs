@@ -71,7 +71,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The paths of a connection that the policy uses, and when the connection starts.
+    /// The paths that the policy uses, and the connection's start.
     fn tested(&self, group: &'a ConnectionGroup, paths: Vec<Path>) -> Result<Tested<'a>, RunError> {
         let paths = self.setup.used(group, paths, |path| path.interface)?;
         let specs: Vec<&PathSpec> = paths.iter().map(|path| &self.scenario.paths[path.interface]).collect();
@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
         Ok(Tested { group, paths, specs, energies, starts_at_ns })
     }
 
-    /// The control plane of a connection: what it tells the controller, and the slots of an allocator.
+    /// The control plane of a connection: signals for the controller, and the slots of an allocator.
     fn control_plane(&self, tested: &Tested<'_>) -> ControlPlane {
         let needs = Needs::of(self.setup.controller());
         let mut control = ControlPlane::new(needs, self.scenario, self.costs(tested));
@@ -93,8 +93,8 @@ impl<'a> Builder<'a> {
         control
     }
 
-    /// Gives each subflow its share, if the policy has an allocator of shares. Returns who changes them while
-    /// the connection goes on, and what it sees.
+    /// Gives each subflow its share, if the policy allocates shares. Returns the sharer that adapts the
+    /// shares during the connection, with its observer.
     fn share(
         &self,
         tested: &Tested<'_>,
@@ -110,12 +110,12 @@ impl<'a> Builder<'a> {
         Ok(sharing.sharer.map(|sharer| (sharer, self.observer(tested))))
     }
 
-    /// The observer of the paths, which a selector and whoever changes shares need.
+    /// The observer of the paths, for selectors and sharers.
     fn observer(&self, tested: &Tested<'_>) -> Observer {
         Observer::new(&tested.energies, self.scenario.transport.mss.0 as f64)
     }
 
-    /// The part that opens and closes subflows, if the policy has a selector.
+    /// Opens and closes subflows; `None` if the policy has no selector.
     fn selection(&self, tested: &Tested<'_>) -> Result<Option<Selection>, RunError> {
         let names: Vec<&str> = tested.specs.iter().map(|spec| spec.name.as_str()).collect();
         let selector = self.setup.bound_selector(&names)?;
@@ -129,8 +129,8 @@ impl<'a> Builder<'a> {
         Ok(selector.map(selection))
     }
 
-    /// The device's meter. It has all interfaces of the device: one that the policy does not use may burn
-    /// energy while idle.
+    /// The device's meter. It covers all interfaces of the device: an unused interface may burn energy
+    /// while idle.
     fn meter(&self, tested: &Tested<'_>) -> DeviceMeter {
         let models: Vec<_> = tested.group.paths.iter().map(|&path| self.interface_model(path)).collect();
         DeviceMeter::new(&models, &self.scenario.device, Nanos(tested.starts_at_ns))
@@ -142,7 +142,7 @@ impl<'a> Builder<'a> {
         let mut has_relays = false;
         for (local, (path, spec)) in tested.paths.iter().zip(&tested.specs).enumerate() {
             let used = tested.group.paths.iter().position(|&of_group| of_group == path.interface);
-            let index = used.expect("selected from the group's paths");
+            let index = used.expect("the path is one of the group's");
             let patience_ns = meter.patience(index).0;
             let (routes, relay) = self.routes(tested, path, &mut sinks);
             has_relays |= relay.is_some();
@@ -182,7 +182,7 @@ impl<'a> Builder<'a> {
         (sender, ReceiverEnd::new(reader, Some(reception), each_mark))
     }
 
-    /// Adds all competitors: TCP connections that download over links without a device.
+    /// Adds all competitors: TCP downloads without a device.
     pub(super) fn add_competitors(&mut self) -> Result<(), RunError> {
         for competitor in &self.scenario.competitors {
             for _ in 0..competitor.count {

@@ -1,4 +1,4 @@
-//! Makes an engine of the parts.
+//! Assembles the engine from its parts.
 
 use joulepath_link::cross::CrossSource;
 
@@ -14,7 +14,7 @@ use crate::run::recorder::Recorder;
 use crate::sender::owned;
 
 impl Builder<'_> {
-    /// Number of subflows that have a timer for departures: all or none.
+    /// Number of subflows with a departure timer: all or none.
     fn paced(&self) -> usize {
         let owns_window = self.connections.iter().any(|connection| connection.sender.owns_window);
         if owns_window { self.subflows.len() } else { 0 }

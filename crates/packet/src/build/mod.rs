@@ -18,7 +18,7 @@ use crate::run::engine::Engine;
 use crate::run::error::RunError;
 use crate::run::options::RunOptions;
 
-/// Builds the engine of one run. If its network is large enough, it is cut into `parts` parts.
+/// Builds the engine of one run. A large enough network is divided into `parts` parts.
 pub(crate) fn build(
     scenario: &Scenario,
     setup: &Setup,

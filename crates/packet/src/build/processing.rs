@@ -1,4 +1,4 @@
-//! How long hosts take for packets.
+//! Processing time of hosts.
 
 use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::ProcessingDelay;
@@ -8,11 +8,12 @@ use super::builder::Builder;
 use crate::path::routes::{Route, Routes};
 
 impl Builder<'_> {
-    /// The most that the two ends of a subflow take for a packet, ns; none if hosts take no time.
+    /// Upper bound of the time that either end of a subflow takes for a packet, ns; `None` if hosts take no
+    /// time.
     ///
-    /// One packet is the longest time that one of the subflow's own packets, a full segment on the way of
-    /// data or an ACK on the way back, takes on one of the links there. Packets of one subflow cannot come
-    /// faster, in the long run, so the order that a host keeps does not gather them.
+    /// `Packets(1)` is the longest serialisation time of the subflow's own packets on its links: a full
+    /// segment in the data direction or an ACK on the way back. Packets of one subflow cannot arrive faster
+    /// in the long run, so processing in order does not build a queue.
     pub(super) fn processing_ns(&self, routes: &Routes) -> Option<u64> {
         let transport = &self.scenario.transport;
         match transport.processing_delay {
@@ -27,7 +28,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The longest time that a packet of `size` takes on one of a route's links, s.
+    /// The longest serialisation time of a packet of `size` on a route's links, s.
     fn slowest_s(&self, route: Route, size: Bytes) -> f64 {
         let links = self.topology.map_or(&self.scenario.links, |topology| &topology.links);
         let seconds = |link: usize| size.0 as f64 * 8.0 / highest_bps(&links[link]);
@@ -35,7 +36,7 @@ impl Builder<'_> {
     }
 }
 
-/// The highest rate of a link, bit/s; of one that varies at random or by a trace, the mean.
+/// The highest rate of a link, bit/s. For a random rate or a trace: the mean.
 fn highest_bps(link: &LinkSpec) -> f64 {
     match &link.rate {
         RateSpec::Steps(steps) => steps.iter().map(|(_, rate)| rate.bps() as f64).fold(0.0, f64::max),
@@ -49,7 +50,7 @@ mod tests {
 
     use crate::{RunOptions, build};
 
-    /// The most that the hosts of each subflow take, ns; `None` if hosts take no time.
+    /// Upper bound of the processing time for each subflow, ns; `None` if hosts take no time.
     fn processing(text: &str) -> Option<Vec<u64>> {
         let text = format!("title = \"test\"\nduration = \"1 s\"\n{text}");
         let scenario = joulepath_model::scenario::load(&text, &|trace| Err(format!("no trace {trace}")));
@@ -61,9 +62,9 @@ mod tests {
         (!most_ns.is_empty()).then_some(most_ns)
     }
 
-    /// 1500 B are 12 000 bits, an ACK 320.
+    /// 1500 B are 12,000 bits; an ACK has 320 bits.
     #[test]
-    fn a_packet_time_is_that_of_the_slowest_link_in_either_direction() {
+    fn a_packet_time_is_the_longest_serialisation_time_in_either_direction() {
         let path = |name: &str, keys: &str| {
             format!("[[path]]\nname = \"{name}\"\nenergy = \"free\"\ndelay = \"9 ms\"\n{keys}\n")
         };
@@ -74,7 +75,7 @@ mod tests {
             path("random", "rate = { mean = \"24 Mbit/s\", deviation = \"50 %\" }"),
         ]
         .join("");
-        // 12 000 / 12; the ACK: 320 / 0.1; the highest step; the mean. Steps are the rate up, too.
+        // 12,000 / 12; the ACK: 320 / 0.1; the highest step; the mean. The steps are also the rate up.
         assert_eq!(processing(&text), Some(vec![1_000_000, 3_200_000, 2_000_000, 500_000]));
         let set = |value: &str| format!("{text}[transport]\nprocessing_delay = \"{value}\"\n");
         assert_eq!(processing(&set("50 us")), Some(vec![50_000; 4]));
@@ -82,7 +83,7 @@ mod tests {
         assert_eq!((processing(&set("0 s")), processing(&set("0 packets"))), (None, None));
     }
 
-    /// A competitor is a plain TCP of its own, and the hosts of a data centre have links of their own.
+    /// A competitor is a plain TCP of its own; the hosts of a data centre have links of their own.
     #[test]
     fn every_subflow_of_every_kind_has_hosts() {
         let shared = "[[path]]\nname = \"a\"\nrate = \"12 Mbit/s\"\nenergy = \"free\"\ndelay = \"9 ms\"\n\

@@ -1,4 +1,4 @@
-//! Routes, relays, and what paths cost.
+//! Routes, relays and path costs.
 
 use joulepath_control::price::PathCost;
 use joulepath_model::energy::InterfaceModel;
@@ -14,7 +14,7 @@ use crate::path::host::End;
 use crate::path::routes::{Route, Routes};
 use crate::receiver::{Relay, RelayRoutes};
 
-/// The station of one device on each channel. All paths of the device share it.
+/// The station of one device on each channel, shared by all paths of the device.
 pub(super) struct Sinks(Vec<Option<Hop>>);
 
 impl Sinks {
@@ -24,7 +24,7 @@ impl Sinks {
 }
 
 impl Builder<'_> {
-    /// Adds a station for each relay. All connections share it.
+    /// Adds a station for each relay, shared by all connections.
     pub(super) fn add_relay_stations(&mut self) {
         for path in &self.scenario.paths {
             let station = path.relay.map(|relay| self.net.add_station(relay.channel));
@@ -32,7 +32,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The routes of a subflow, and the TCP relay that ends the subflow if there is one.
+    /// The routes of a subflow, and the TCP relay at its end, if any.
     pub(super) fn routes(
         &mut self,
         tested: &Tested<'_>,
@@ -42,7 +42,7 @@ impl Builder<'_> {
         let spec = &self.scenario.paths[path.interface];
         let (down, up) = self.whole_route(path, sinks);
         let relay = self.relay(tested, path.interface, &down, &up);
-        // A TCP relay ends the subflow: its data and ACKs travel over the links alone.
+        // A TCP relay ends the subflow: its data and ACKs cross the links only.
         let (down, up) = if relay.is_some() {
             (self.hops(spec, &spec.down), self.hops(spec, &spec.up))
         } else {
@@ -56,8 +56,8 @@ impl Builder<'_> {
         (Routes { data, acks: self.route(&acks, spec, End::Sender) }, relay)
     }
 
-    /// The hops over `links`. The link at the device's radio is marked, except beyond a relay and in a
-    /// topology, where no radio of the device sleeps.
+    /// The hops over `links`. The link at the device's radio is marked, unless it is beyond a relay or in a
+    /// topology, where no radio sleeps.
     fn hops(&self, spec: &PathSpec, links: &[LinkIndex]) -> Vec<Hop> {
         let may_sleep = self.topology.is_none() && spec.relay.is_none();
         let at_radio = |link| may_sleep && (link == spec.radio.0 || link == spec.radio.1);
@@ -80,9 +80,8 @@ impl Builder<'_> {
         (down, up)
     }
 
-    /// A route over `hops`, without the links that do nothing: a path without a rate of its own has such a
-    /// link next to the device. That link stays if a radio sleeps there, or if the route would be empty
-    /// without it.
+    /// A route over `hops` without transparent links: a path without a rate of its own has such a link next
+    /// to the device. The link stays if a radio sleeps there, or if the route would be empty.
     fn route(&mut self, hops: &[Hop], spec: &PathSpec, end: End) -> Route {
         let sleeps = matches!(spec.energy.model, InterfaceModel::Rrc(_));
         let is_transparent =
@@ -92,14 +91,14 @@ impl Builder<'_> {
         self.net.add_route(if acting.is_empty() { hops } else { &acting }, end)
     }
 
-    /// A route over these links and no other hops.
+    /// A route over these links only.
     pub(super) fn plain_route(&mut self, links: &[LinkIndex], end: End) -> Route {
         let hops: Vec<Hop> = links.iter().map(|&link| Hop::over(link)).collect();
         self.net.add_route(&hops, end)
     }
 
-    /// The TCP relay of a path, if the path has one. MAX − MIN is the part of the receive buffer that the
-    /// relays of the connection leave.
+    /// The TCP relay of a path, if any. MAX − MIN is the part of the receive buffer that the connection's
+    /// relays leave.
     fn relay(&mut self, tested: &Tested<'_>, path: PathIndex, down: &[Hop], up: &[Hop]) -> Option<Relay> {
         let buffer = |path: PathIndex| self.scenario.paths[path].relay.and_then(|relay| relay.kind.buffer());
         let (capacity, station) = (buffer(path)?, self.relay_stations[path]?);
@@ -108,14 +107,14 @@ impl Builder<'_> {
         let sink = receive_buffer.0 / self.scenario.transport.mss.0;
         let range = u32::try_from(sink.saturating_sub(relays)).unwrap_or(u32::MAX / 4).max(1);
         let spec = &self.scenario.paths[path];
-        // A relay's subflow is a download: what comes up reaches its sending end.
+        // A relay's subflow is a download: packets that travel up reach its sender.
         let (down, up) = (self.route(down, spec, End::Receiver), self.route(up, spec, End::Sender));
         let routes = RelayRoutes { down, up, last: self.net.add_route(&[station], End::Receiver), station };
         Some(Relay::new(routes, capacity, range))
     }
 
-    /// The energy model of an interface. In a topology every byte that leaves one host's interface enters
-    /// another one's: both count.
+    /// The energy model of an interface. In a topology every byte leaves one host's interface and enters
+    /// another's, so both directions count.
     pub(super) fn interface_model(&self, path: PathIndex) -> InterfaceModel {
         let model = self.scenario.paths[path].energy.model.clone();
         match model {
@@ -127,7 +126,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What the path of each subflow costs.
+    /// The cost of each subflow's path.
     pub(super) fn costs(&self, tested: &Tested<'_>) -> Vec<PathCost> {
         let direction = tested.group.direction;
         let Some(topology) = self.topology else {

@@ -6,11 +6,11 @@ use joulepath_model::units::Nanos;
 use crate::path::fabric;
 use crate::run::engine::Engine;
 
-/// How long after the start of a connection its selector looks for the first time.
+/// When a connection's selector runs first, after the connection's start.
 const FIRST_LOOK: Nanos = Nanos::from_millis(10);
 
 impl Engine {
-    /// Sets the timers of the first events.
+    /// Sets the timers of a run's first events.
     pub(super) fn schedule_start(&mut self, warm_up: Nanos) {
         for c in 0..self.connections.len() {
             self.select_first(c);
@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// Decides which subflows open at the start. The first regular one carries MP_CAPABLE.
+    /// Decides which subflows open at the start. The first regular subflow carries MP_CAPABLE.
     fn select_first(&mut self, c: usize) {
         let connection = &mut self.connections[c];
         let Some(selection) = &mut connection.selection else { return };
@@ -49,7 +49,7 @@ impl Engine {
         connection.opener = Some(uses.iter().position(|&wanted| wanted == Use::Regular).unwrap_or(0));
     }
 
-    /// Sets the timers of one connection: its first subflow opens, the control plane and the selector look.
+    /// Sets the timers of one connection: opening of the first subflow, control plane, selector.
     fn schedule_connection(&mut self, c: usize) {
         let connection = &mut self.connections[c];
         let (queue, sources) = (&mut self.net.queue, &self.config.sources);

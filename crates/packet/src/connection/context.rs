@@ -1,4 +1,4 @@
-//! What an event of one connection touches besides the connection's ends: the clock, the network, the device.
+//! The environment of a connection's event: clock, network, device.
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::units::Nanos;
@@ -11,15 +11,14 @@ use crate::path::network::Network;
 use crate::path::packet::Packet;
 use crate::run::config::Config;
 
-/// What surrounds a connection while one of its events is handled. Subflows are numbered within the
-/// connection.
+/// The environment of a connection's event. Subflows are numbered within the connection.
 pub(crate) struct Context<'a> {
     pub(crate) now_ns: u64,
     pub(crate) config: &'a Config,
     pub(crate) net: &'a mut Network,
-    /// The devices of all connections. This one's is found when it is asked for, and few events do that.
+    /// The devices of all connections. This connection's is looked up on demand, which is rare.
     pub(crate) devices: &'a mut Shared<Option<Device>>,
-    /// The device's interface that each subflow of the whole engine uses.
+    /// The device's interface for each subflow of the whole engine.
     pub(crate) interfaces: &'a mut Shared<Interface>,
     /// Whether the device is in this part of the network.
     pub(crate) has_device: bool,
@@ -27,13 +26,12 @@ pub(crate) struct Context<'a> {
     pub(crate) downloads: bool,
     /// Index of the connection, for its timers and its device.
     pub(crate) connection: u32,
-    /// Index of its first subflow in the whole engine. The others follow it.
+    /// Index of its first subflow in the whole engine; the others follow.
     pub(crate) first_subflow: u32,
-    /// Number of its subflows.
     pub(crate) n: u32,
 }
 
-/// What a subflow needs to know the time and to set its timer.
+/// The clock of a subflow, for reading the time and setting its timer.
 pub(crate) struct Clock<'a> {
     pub(crate) now_ns: u64,
     pub(crate) config: &'a Config,
@@ -49,7 +47,7 @@ impl<'a> Clock<'a> {
         Clock { now_ns, config, source: config.sources.rto(s), queue }
     }
 
-    /// The same clock for a shorter time.
+    /// A shorter borrow of the same clock.
     #[inline(always)]
     pub(crate) fn reborrow(&mut self) -> Clock<'_> {
         Clock { now_ns: self.now_ns, config: self.config, source: self.source, queue: self.queue }
@@ -79,7 +77,7 @@ impl Context<'_> {
         Nanos(self.now_ns)
     }
 
-    /// The same context for a shorter time.
+    /// A shorter borrow of the same context.
     #[inline(always)]
     pub(crate) fn reborrow(&mut self) -> Context<'_> {
         Context {
@@ -101,7 +99,7 @@ impl Context<'_> {
         if self.has_device { self.devices[self.connection as usize].as_mut() } else { None }
     }
 
-    /// The same with the interface that subflow `i` uses.
+    /// [`Self::device`], with the interface of subflow `i`.
     pub(crate) fn device_of(&mut self, i: usize) -> Option<(&mut Device, &mut Interface)> {
         let s = self.global(i);
         let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
@@ -114,15 +112,15 @@ impl Context<'_> {
         self.first_subflow as usize + i
     }
 
-    /// Sends a packet of subflow `i` into `hop`. If that is the link at the device's radio and the radio
-    /// sleeps, the link waits until the radio is awake.
+    /// Sends a packet of subflow `i` into `hop`. If `hop` is at a sleeping radio, the link waits until the
+    /// radio is awake.
     #[inline(always)]
     pub(crate) fn send(&mut self, i: usize, hop: Hop, mut packet: Packet, size: u32) {
         self.rouse_radio(i, hop);
         self.net.offer(self.now_ns, hop, &mut packet, size);
     }
 
-    /// Wakes the radio at `hop`, if there is one that may sleep: a packet of subflow `i` is about to enter.
+    /// Wakes a sleeping radio at `hop` before a packet of subflow `i` enters.
     #[inline(always)]
     pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop) {
         if hop.is_at_radio() && self.now_ns >= self.interfaces[self.global(i)].awake_until_ns {
@@ -142,7 +140,7 @@ impl Context<'_> {
         }
     }
 
-    /// Counts a packet of subflow `i` that passes the device's interface.
+    /// Counts a packet of subflow `i` at the device's interface.
     #[inline]
     pub(crate) fn meter(&mut self, i: usize, bytes: u32, traffic: Traffic) {
         let s = self.global(i);
@@ -160,8 +158,8 @@ impl Context<'_> {
         }
     }
 
-    /// Tells the meter of the packets that it does not know of yet. This has to be done before any other call
-    /// to the meter.
+    /// Reports the packets counted at the interfaces to the meter. Call this before any other call to the
+    /// meter.
     pub(crate) fn catch_up(&mut self) {
         for i in 0..self.n as usize {
             let Some((device, interface)) = self.device_of(i) else { return };

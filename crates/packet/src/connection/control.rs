@@ -1,5 +1,4 @@
-//! What the control plane tells the controllers, several times a second: energy costs and path prices
-//! ([`price`]).
+//! Periodic updates for the controllers: energy costs and path prices ([`price`]).
 
 use joulepath_control::allocate::{Seen, SlotPath};
 use joulepath_control::price::{self, TICK};
@@ -28,13 +27,13 @@ impl Endpoints<'_> {
         self.connection.control_timer.set(self.cx.now_ns + TICK.0, source, &mut self.cx.net.queue);
     }
 
-    /// Tells the host model how fast the device was since the last tick.
+    /// Samples the host model: throughput and RTT since the last tick.
     fn sample_host(&mut self) {
         let connection = &mut *self.connection;
         let delivered = connection.receiver.data.delivered_bytes;
         let bytes = delivered - std::mem::replace(&mut connection.control.delivered_bytes, delivered);
         let rate = BitRate::from_bps(bytes * 8 * (1_000_000_000 / TICK.0));
-        // The scheduler's view of the RTT may be old where there is nothing to schedule.
+        // The scheduler's view of the RTT may be stale if there is nothing to schedule.
         let sender = &connection.sender;
         let open = sender.views().iter().zip(&sender.cc.subflows).filter(|(view, _)| view.established);
         let (subflows, rtt_us) =
@@ -46,7 +45,6 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Sets new target shares if the allocator has any.
     fn share_again(&mut self) {
         let Some((mut sharer, mut observer)) = self.connection.control.sharer.take() else { return };
         let (now, demand) = (self.cx.now(), self.demand());
@@ -61,7 +59,7 @@ impl Endpoints<'_> {
         self.connection.control.sharer = Some((sharer, observer));
     }
 
-    /// Begins a slot of so-MPTCP: decides how much each path may carry in it.
+    /// Begins a slot of so-MPTCP: decides how much each path may carry in the slot.
     pub(crate) fn slot(&mut self) {
         let packet_bits = self.cx.config.transport.mss.0 as f64 * 8.0;
         let sender = &mut self.connection.sender;

@@ -1,4 +1,4 @@
-//! The device of a connection: its energy meter, and the packets that the meter does not know of yet.
+//! The device of a connection: its energy meter, and the packets not yet reported to the meter.
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
@@ -7,13 +7,12 @@ use joulepath_model::units::Nanos;
 
 /// The device of a connection under test. Competitors have none.
 pub(crate) struct Device {
-    /// The meter of the device's energy.
     pub(crate) meter: DeviceMeter,
     /// The scenario's path of each interface of the meter.
     pub(crate) paths: Vec<PathIndex>,
     /// The latest sample of the meter.
     pub(crate) latest: EnergyReading,
-    /// When the last byte arrived. The meter stops then.
+    /// When the last byte arrived and the meter stopped.
     pub(crate) finished_ns: Option<u64>,
 }
 
@@ -23,21 +22,21 @@ impl Device {
     }
 }
 
-/// The device's interface under one subflow. While the radio is certainly awake, packets are added up here,
-/// and the meter learns of them later.
+/// The device's interface of one subflow. While the radio is certainly awake, bytes are added up here and
+/// reported to the meter later.
 #[derive(Clone, Copy)]
-#[repr(align(64))] // a cache line, beside the subflow's ends
+#[repr(align(64))] // a cache line, next to the subflow's ends
 pub(crate) struct Interface {
-    /// Until then the radio is certainly awake and the meter need not learn of a packet at once, ns.
+    /// Until this instant, ns, the radio is certainly awake and the meter may learn of packets later.
     pub(crate) awake_until_ns: u64,
-    /// How long after a packet this is so, ns (see `DeviceMeter::patience`).
+    /// How long this lasts after each packet, ns (see `DeviceMeter::patience`).
     patience_ns: u64,
-    /// Bytes that the meter does not know of yet: received by the device, sent by the device.
+    /// Bytes not yet reported to the meter: received by the device, sent by the device.
     unmetered: [u64; 2],
     /// When the last of them passed the interface, ns.
     last_packet_ns: u64,
-    /// Bytes count this often: the number of hosts whose interfaces each packet enters or leaves, where the
-    /// two ends count as one.
+    /// Bytes count this many times: the number of hosts whose interfaces each packet enters or leaves,
+    /// where the two ends count as one.
     crossings: u32,
     /// Its index in the meter.
     pub(crate) index: u8,
@@ -54,7 +53,7 @@ impl Interface {
         Interface { awake_until_ns: u64::MAX, ..Self::metered(0, u64::MAX, 1) }
     }
 
-    /// Counts a packet that passes the interface. Returns whether the meter may learn of it later.
+    /// Counts a packet at the interface. Returns false if the meter must learn of it at once.
     #[inline]
     pub(crate) fn count(&mut self, now_ns: u64, bytes: u32, traffic: Traffic) -> bool {
         let awake = self.is_awake(now_ns);
@@ -65,14 +64,13 @@ impl Interface {
         awake
     }
 
-    /// Whether the radio is certainly awake and the meter need not learn of a packet at once.
+    /// Whether the radio is certainly awake and the meter may learn of packets later.
     #[inline(always)]
     pub(crate) fn is_awake(&self, now_ns: u64) -> bool {
         now_ns < self.awake_until_ns
     }
 
-    /// Counts bytes that pass the interface now, received and sent by the device, while it
-    /// [is awake](Self::is_awake), which it stays.
+    /// Counts bytes at the interface, received and sent by the device, while it [is awake](Self::is_awake).
     #[inline(always)]
     pub(crate) fn count_awake(&mut self, now_ns: u64, down: u32, up: u32) {
         let [received, sent] = &mut self.unmetered;
@@ -86,7 +84,7 @@ impl Interface {
         self.awake_until_ns = now_ns.saturating_add(self.patience_ns);
     }
 
-    /// Counts the first packet after a gap: `meter` learns of it at once.
+    /// Counts the first packet after a gap, directly in `meter`.
     #[cold]
     pub(crate) fn count_at(&mut self, now_ns: u64, bytes: u32, traffic: Traffic, meter: &mut DeviceMeter) {
         let (index, now) = (usize::from(self.index), Nanos(now_ns));
@@ -97,7 +95,7 @@ impl Interface {
         }
     }
 
-    /// Tells `meter` of the packets that it does not know of yet.
+    /// Reports the packets counted here to `meter`.
     pub(crate) fn catch_up(&mut self, meter: &mut DeviceMeter) {
         let bytes = std::mem::take(&mut self.unmetered);
         if bytes != [0, 0] {

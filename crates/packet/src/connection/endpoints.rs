@@ -1,5 +1,5 @@
-//! Both ends of a connection while an event that concerns both is handled: opening, closing, the control
-//! plane, the application. Data and ACKs concern one end alone, in `receiver` and `sender`.
+//! Both ends of a connection during an event that concerns both: opening, closing, control plane,
+//! application. Data and ACKs concern one end only: see `receiver` and `sender`.
 
 use joulepath_controllers::Subflow as Window;
 use joulepath_model::scenario::Workload;
@@ -42,7 +42,7 @@ impl Endpoints<'_> {
         &mut self.connection.sender.cc.subflows[i]
     }
 
-    /// Adds cwnd × time to the statistics. This has to be done before every change of cwnd.
+    /// Adds cwnd × time to the statistics. Call this before every change of cwnd.
     pub(crate) fn integrate_cwnd(&mut self, i: usize) {
         self.senders[i].integrate_cwnd(self.connection.sender.cc.subflows[i].cwnd, self.cx.now_ns);
     }
@@ -53,15 +53,15 @@ impl Endpoints<'_> {
         self.receivers[i].is_open = phase.is_open();
     }
 
-    /// An ACK of a TCP relay for subflow `i` has arrived. It acknowledges segments and tells how far the
-    /// relay's buffer reaches.
+    /// Handles a TCP relay's ACK for subflow `i`. It acknowledges segments and carries the end of the
+    /// relay's window.
     pub(crate) fn receive_relay_ack(&mut self, i: usize, packet: Packet) {
         let mut sender = self.sender();
         sender.widen_window(i, packet.dsn());
         if packet.flags() & WINDOW != 0 {
             return sender.push();
         }
-        // A relay's ACK tells nothing about the data level.
+        // A relay's ACK carries nothing for the data level.
         let dsn = sender.end.data.una();
         match sender.receive_ack(i, packet.as_ack(dsn)) {
             Progress::Ignored => {}
@@ -74,7 +74,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// A packet between source, relay and device has arrived.
+    /// Handles a packet between source, relay and device.
     #[cold]
     pub(crate) fn receive_relayed(&mut self, i: usize, packet: Packet) {
         match packet.kind() {
@@ -91,14 +91,14 @@ impl Endpoints<'_> {
         }
     }
 
-    /// The source learns what has reached the device beyond the relays.
+    /// Handles a DATA_ACK from the device beyond the relays.
     pub(crate) fn receive_data_ack(&mut self, dsn: u32) {
         if !self.connection.receiver.done {
             self.sender().receive_data_ack(dsn);
         }
     }
 
-    /// Does what the application wants next.
+    /// Does what the application asks for.
     pub(crate) fn follow(&mut self, next: Next) {
         match next {
             Next::Nothing => {}
@@ -134,7 +134,7 @@ impl Endpoints<'_> {
         self.sender().push();
     }
 
-    /// The sending end writes, and the receiving end learns of it; or the receiving end asks.
+    /// Lets the sender write and the receiver expect it, or, for workloads of requests, the receiver ask.
     fn write_or_ask(&mut self, write: impl FnOnce(&mut Writer, u64) -> (u64, Option<Nanos>)) -> Next {
         let (writer, reader) = (&mut self.connection.sender.writer, &mut self.connection.receiver.reader);
         if matches!(writer.workload(), Workload::Requests { .. }) {
@@ -145,7 +145,7 @@ impl Endpoints<'_> {
         next.map_or(Next::Nothing, |at| Next::At(at.0))
     }
 
-    /// The established subflow with the least smoothed RTT.
+    /// The established subflow with the lowest smoothed RTT.
     fn fastest_subflow(&self) -> Option<usize> {
         let views = self.connection.sender.views();
         (0..views.len()).filter(|&i| views[i].established).min_by_key(|&i| views[i].srtt_us)
@@ -175,7 +175,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Gives up a subflow. What it carried is sent on another one.
+    /// Kills a subflow and reinjects its data.
     pub(crate) fn kill(&mut self, i: usize) {
         let mut sender = self.sender();
         sender.reinject_outstanding(i);
@@ -184,7 +184,7 @@ impl Endpoints<'_> {
         self.sender().push();
     }
 
-    /// Closes subflow `i`: from now on it sends no packet and takes none in.
+    /// Closes subflow `i`: it sends and accepts no more packets.
     pub(crate) fn close(&mut self, i: usize) {
         self.integrate_cwnd(i);
         self.cx.catch_up();

@@ -7,8 +7,7 @@
 //!     │ ── third packet ──────────────────────► │     a download may start
 //!     │ ◄──── fourth packet (MP_JOIN only) ──── │     an upload over a joined subflow may start
 //! ```
-//! Deviation: the device repeats its last packet until both ends are established; the server does not repeat
-//! its own.
+//! Deviation: the device repeats its last packet until both ends are established; the server never repeats.
 
 use joulepath_controllers::{self as controllers, Subflow as Window, within};
 use joulepath_model::energy::Traffic;
@@ -18,12 +17,12 @@ use crate::connection::selection::STALLED_AFTER;
 use crate::connection::subflow::{Phase, SubflowId};
 use crate::path::packet::{Kind, Packet, Stamp};
 
-/// How often a SYN is repeated before the subflow is given up (Linux: tcp_syn_retries).
+/// SYN retransmissions before the subflow is given up (Linux: tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
 
 impl Endpoints<'_> {
-    /// Handles the timer of a subflow that is not established: it opens, repeats its handshake, or is closed
-    /// although not all has been acknowledged.
+    /// Handles the timer of a subflow that is not established: opens it, repeats its handshake, or closes
+    /// it with data unacknowledged.
     pub(crate) fn subflow_timer(&mut self, i: usize) {
         match self.senders[i].phase {
             Phase::Closed => self.open(i),
@@ -33,16 +32,16 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Opens a subflow that the selector wants on a path that has none.
+    /// Opens a subflow that the selector wants on a path without one.
     pub(crate) fn open_again(&mut self, i: usize) {
         let had_one = self.senders[i].id.epoch > 0 || self.senders[i].phase == Phase::Dead;
         self.subflows[i].wanted = true;
         if !self.connection.joined {
             let Some(first) = self.connection.opener else { return };
             if first == i || self.subflows[first].handshake_tries < STALLED_AFTER {
-                return; // opens with the others, as soon as the server has answered
+                return; // opens with the others after the server's answer
             }
-            // The server has not answered on the path that was tried first, so this path is tried.
+            // The server has not answered on the first path, so this path is tried.
             self.finish_closing(first);
             self.connection.opener = Some(i);
         }
@@ -61,7 +60,7 @@ impl Endpoints<'_> {
         self.senders[i].timer.set(at_ns, source, &mut self.cx.net.queue);
     }
 
-    /// Gives the new subflow a new window. What the control plane has told of the path stays.
+    /// Resets the subflow for a new one on its path, except the control plane's values for the path.
     fn renew(&mut self, i: usize) {
         let (receiver, reception) = (&mut self.receivers[i], &mut self.connection.receiver.reception);
         if let Some(reception) = reception.as_mut().filter(|_| receiver.relay.is_none()) {
@@ -84,7 +83,6 @@ impl Endpoints<'_> {
         self.sender().refresh_view(i);
     }
 
-    /// Opens a subflow from the device.
     fn open(&mut self, i: usize) {
         self.cx.catch_up();
         self.set_phase(i, Phase::SynSent);
@@ -112,7 +110,7 @@ impl Endpoints<'_> {
         self.set_handshake_timer(i);
     }
 
-    /// Sends a packet without payload; `number` is the number of a request.
+    /// Sends a packet without payload; `number` goes into its SSN.
     pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Stamp, number: u32) {
         let (global, receiver) = (self.cx.global(i) as u32, &self.receivers[i]);
         let packet = Packet::new(kind, global, receiver.id.epoch, sent).numbered(number, 0);
@@ -124,7 +122,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Handles a packet without payload that has arrived.
+    /// Handles an arriving packet without payload.
     #[cold]
     pub(crate) fn receive_control(&mut self, i: usize, packet: Packet) {
         let phase = self.senders[i].phase;
@@ -138,7 +136,7 @@ impl Endpoints<'_> {
         let established = phase == Phase::Established;
         match packet.kind() {
             Kind::Syn => {
-                // The SYN/ACK carries the clock of the end that will need an RTT: the sender of data.
+                // The SYN/ACK carries the send time for the end that needs an RTT: the sender of data.
                 self.send_control(i, Kind::SynAck, if downloads { now } else { packet.sent() }, 0);
             }
             Kind::SynAck => self.syn_acknowledged(i, packet),
@@ -177,7 +175,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Opens the other subflows: the device knows now that the server speaks MPTCP.
+    /// Opens the other subflows: the server has confirmed MPTCP.
     fn join_others(&mut self, opened: usize) {
         self.connection.joined = true;
         for i in 0..self.subflows.len() {
@@ -194,7 +192,7 @@ impl Endpoints<'_> {
         self.window(i).srtt_us = srtt_us;
     }
 
-    /// Establishes a subflow: the sender of data may send on it from now on.
+    /// Establishes a subflow: the sender of data may now use it.
     fn establish(&mut self, i: usize) {
         self.set_phase(i, Phase::Established);
         self.senders[i].establish(self.cx.now_ns);

@@ -1,12 +1,12 @@
-//! A connection as a whole: its life, path selection and the control plane.
+//! A connection as a whole: its phases, path selection, control plane.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `state`, `subflow` | state of a connection and of a subflow |
 //! | `plane`, `selection` | state of the control plane and of the path selector |
-//! | `context` | what an event touches besides the ends of a connection |
+//! | `context` | the environment of an event |
 //! | `endpoints` | both ends during an event that concerns both: opening and closing |
-//! | `handshake`, `select`, `control` | subflows open; a selector chooses; the control plane steers |
+//! | `handshake`, `select`, `control` | opening of subflows; actions of a selector; updates for controllers |
 //! | `device` | the device's energy meter |
 
 pub(crate) mod context;

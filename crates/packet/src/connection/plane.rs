@@ -6,7 +6,7 @@ use joulepath_control::select::{Observer, PathEnergy};
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 
-/// One subflow as the control plane knows it.
+/// One subflow, for the control plane.
 pub(crate) struct CostedSubflow {
     pub(crate) cost: PathCost,
     /// x_r, smoothed, bit/s.
@@ -20,9 +20,9 @@ pub(crate) struct ControlPlane {
     /// Whether the device has a host model, which needs rate and RTT.
     pub(crate) samples_host: bool,
     pub(crate) subflows: Vec<CostedSubflow>,
-    /// Bytes that had been delivered at the last tick.
+    /// Bytes delivered by the last tick.
     pub(crate) delivered_bytes: u64,
-    /// Who changes the target shares, and what it sees.
+    /// The sharer that changes the target shares, with its observer.
     pub(crate) sharer: Option<(Sharer, Observer)>,
     /// The slots of so-MPTCP.
     pub(crate) slots: Option<Slots>,
@@ -38,7 +38,7 @@ pub(crate) struct Slots {
 }
 
 impl ControlPlane {
-    /// The control plane of a connection whose controller needs nothing.
+    /// A control plane that does nothing.
     pub(crate) fn idle() -> Self {
         ControlPlane {
             needs: Needs::default(),
@@ -50,7 +50,7 @@ impl ControlPlane {
         }
     }
 
-    /// The control plane of a connection whose subflows have these costs.
+    /// The control plane of a connection with these path costs.
     pub(crate) fn new(needs: Needs, scenario: &Scenario, costs: Vec<PathCost>) -> Self {
         let costed = |cost| CostedSubflow { cost, rate_bps: 0.0, seen_bytes: 0 };
         ControlPlane {
@@ -61,7 +61,7 @@ impl ControlPlane {
         }
     }
 
-    /// Time between two ticks; `None` if the connection needs none.
+    /// Time between two ticks; `None` if no tick is needed.
     pub(crate) fn period(&self) -> Option<Nanos> {
         (self.needs.any() || self.samples_host || self.sharer.is_some()).then_some(TICK)
     }

@@ -1,4 +1,4 @@
-//! Path selection: carries out what a selector wants, by handshakes, MP_PRIO and FIN.
+//! Path selection: carries out a selector's actions, by handshakes, MP_PRIO and FIN.
 //!
 //! ```text
 //!   device decides:   SYN + MP_JOIN ──► …            an open subflow (`handshake`)
@@ -7,7 +7,7 @@
 //!                             or after a timeout
 //! ```
 //! Deviations: MP_PRIO and FIN cross the path once, and the answer is not modelled. If one is lost, a later
-//! look sends it again.
+//! run of the selector sends it again.
 
 use joulepath_control::select::{Action, Counters, Demand, PathState};
 use joulepath_model::units::Nanos;
@@ -19,7 +19,7 @@ use crate::path::packet::{Kind, Packet, Stamp};
 use crate::sender::Congestion;
 
 impl Endpoints<'_> {
-    /// The counters of each subflow, as `TCP_INFO` would tell them.
+    /// The counters of each subflow, as `TCP_INFO` reports them.
     pub(crate) fn counters(&self) -> Vec<Counters> {
         (0..self.subflows.len()).map(|i| self.counters_of(i)).collect()
     }
@@ -27,7 +27,7 @@ impl Endpoints<'_> {
     fn counters_of(&self, i: usize) -> Counters {
         let (sender, window) = (&self.senders[i], &self.connection.sender.cc.subflows[i]);
         let repeats = sender.rtt.timeouts_in_a_row().max(self.subflows[i].handshake_tries);
-        // A subflow that was closed in Loss keeps its state and its count of timeouts.
+        // A subflow closed in Loss keeps its congestion state and its count of timeouts.
         let waits = match sender.phase {
             Phase::SynSent | Phase::Confirming => true,
             Phase::Established | Phase::Closing => sender.congestion == Congestion::Loss,
@@ -49,7 +49,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// What the application has written and the receiver has not acknowledged.
+    /// Data that is written but not yet DATA_ACKed.
     pub(crate) fn demand(&self) -> Demand {
         let sender = &self.connection.sender;
         if sender.writer.is_endless() {
@@ -59,7 +59,7 @@ impl Endpoints<'_> {
         Demand::Bytes(f64::from(segments) * self.cx.config.transport.mss.0 as f64)
     }
 
-    /// Lets the selector look at the paths, and carries out what it wants.
+    /// Runs the selector and carries out its actions.
     pub(crate) fn look(&mut self) {
         let Some(mut selection) = self.connection.selection.take() else { return };
         let (now, demand) = (self.cx.now(), self.demand());
@@ -71,7 +71,7 @@ impl Endpoints<'_> {
         self.connection.selection = Some(selection);
         let end = &mut self.connection.sender;
         for (i, group) in groups.into_iter().enumerate().take(self.senders.len()) {
-            // Only controllers that own their window hear it.
+            // Only controllers that own their windows use it.
             end.controller.set_group(&mut end.cc, i, group.into());
         }
         for action in actions {
@@ -81,7 +81,7 @@ impl Endpoints<'_> {
         self.connection.look_timer.set(self.cx.now_ns + period.0, source, &mut self.cx.net.queue);
     }
 
-    /// Does one act of a selector.
+    /// Carries out one action of a selector.
     pub(crate) fn carry_out(&mut self, action: Action) {
         match action {
             Action::Open(i) => self.open_again(i),
@@ -92,7 +92,7 @@ impl Endpoints<'_> {
 
     fn ask_for_priority(&mut self, i: usize, backup: bool) {
         if self.senders[i].phase != Phase::Established {
-            // The handshake with MP_JOIN will tell the backup flag.
+            // The MP_JOIN handshake will carry the backup flag.
             self.set_backup(i, backup);
         } else if self.may_ask(i) {
             self.send_control(i, Kind::Priority, Stamp::at(self.cx.now_ns), u32::from(backup));
@@ -124,8 +124,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Whether the last MP_PRIO or FIN is old enough to have been lost. If so, the caller sends another one
-    /// now.
+    /// Whether the last MP_PRIO or FIN is old enough to have been lost. If so, the caller sends another now.
     fn may_ask(&mut self, i: usize) -> bool {
         let may = self.cx.now_ns >= self.subflows[i].asked_until_ns;
         if may {
@@ -134,7 +133,7 @@ impl Endpoints<'_> {
         may
     }
 
-    /// Handles an MP_PRIO or a FIN of the device that has reached the sender of a download.
+    /// Handles the device's MP_PRIO or FIN at the sender of a download.
     pub(crate) fn receive_wish(&mut self, i: usize, packet: Packet) {
         if !self.cx.downloads || self.senders[i].phase != Phase::Established {
             return;
@@ -146,7 +145,7 @@ impl Endpoints<'_> {
         self.sender().push();
     }
 
-    /// Gives the subflow no new data from now on.
+    /// Stops assigning new data to the subflow.
     fn begin_closing(&mut self, i: usize) {
         self.set_phase(i, Phase::Closing);
         self.connection.sender.views[i].established = false;
@@ -157,14 +156,14 @@ impl Endpoints<'_> {
         self.sender().push();
     }
 
-    /// Closes a subflow on which the last ACK has acknowledged everything, and sends what that ACK admits.
+    /// Closes a subflow after the ACK for its last data, and sends what that ACK admits.
     #[cold]
     pub(crate) fn close_drained(&mut self, i: usize) {
         self.finish_closing(i);
         self.sender().push_after(i);
     }
 
-    /// Sends what a closing subflow could not deliver in time on another one.
+    /// Closes a subflow that did not deliver its data in time, and reinjects the data.
     pub(crate) fn abandon(&mut self, i: usize) {
         self.sender().reinject_outstanding(i);
         self.finish_closing(i);

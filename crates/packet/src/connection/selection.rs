@@ -1,4 +1,4 @@
-//! The selector of a connection, and what it sees.
+//! The selector of a connection, and its view of the paths.
 
 use joulepath_control::select::{Demand, Observer, Selector, Snapshot, Use};
 use joulepath_model::energy::DeviceEnergy;
@@ -7,10 +7,10 @@ use joulepath_model::units::Nanos;
 
 use crate::run::config::Config;
 
-/// A subflow that has repeated a packet so often without an answer counts as stalled.
+/// A subflow is stalled after this many unanswered repetitions of a packet.
 pub(crate) const STALLED_AFTER: u32 = 2;
 
-/// A selector and what it sees.
+/// A selector with its observer.
 pub(crate) struct Selection {
     pub(crate) selector: Selector,
     pub(crate) observer: Observer,
@@ -26,7 +26,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Selection {
-    /// How the selector wants the paths used before anything is known of them.
+    /// The use of each path that the selector wants at the start, when nothing is known of the paths.
     pub(crate) fn start(&mut self, workload: Workload, config: &Config) -> Vec<Use> {
         let Selection { selector, observer, surroundings } = self;
         let demand = Demand::before(workload);

@@ -1,4 +1,4 @@
-//! State of one connection: its two ends, and what concerns both of them.
+//! State of one connection: its two ends, and the state that concerns both.
 
 use std::ops::Range;
 
@@ -16,9 +16,8 @@ use crate::sender::SenderEnd;
 
 /// One MPTCP connection, or a TCP connection (one subflow).
 pub(crate) struct Connection {
-    /// Index of its first subflow. The others follow it.
+    /// Index of its first subflow; the others follow.
     pub(crate) first: u32,
-    /// Number of subflows.
     pub(crate) n: usize,
     pub(crate) direction: Direction,
     pub(crate) sender: SenderEnd,
@@ -26,12 +25,12 @@ pub(crate) struct Connection {
     pub(crate) application_timer: LazyTimer,
     pub(crate) control: ControlPlane,
     pub(crate) control_timer: LazyTimer,
-    /// The part that opens and closes subflows, if the policy has a selector.
+    /// Opens and closes subflows; `None` if the policy has no selector.
     pub(crate) selection: Option<Selection>,
     pub(crate) look_timer: LazyTimer,
     pub(crate) slot_timer: LazyTimer,
     pub(crate) starts_at_ns: u64,
-    /// The subflow that carries MP_CAPABLE; `None` once it has been closed.
+    /// The subflow that carries MP_CAPABLE; `None` after it is closed.
     pub(crate) opener: Option<usize>,
     pub(crate) joined: bool,
     pub(crate) started: bool,
@@ -72,13 +71,13 @@ impl Connection {
         self.direction == Direction::Download
     }
 
-    /// Whether the device sends packets of `kind`, which carry no data.
+    /// Whether the device sends packets of `kind`, a kind without data.
     pub(crate) fn is_from_device(&self, kind: Kind) -> bool {
         is_from_device(kind, self.downloads())
     }
 
-    /// The route of a packet that is neither data nor an ACK of a subflow. `routes` and `relay` are those of
-    /// the subflow.
+    /// The route of a packet that is neither data nor an ACK of a subflow, with the subflow's `routes` and
+    /// `relay`.
     pub(crate) fn route_of(&self, kind: Kind, routes: &Routes, relay: Option<&Relay>) -> Route {
         if let Some(Relay { routes: relay, .. }) = relay {
             return match kind {
@@ -92,33 +91,33 @@ impl Connection {
     }
 }
 
-/// Whether the device sends packets of `kind`, which carry no data, if it `downloads`.
+/// Whether the device, if it `downloads`, sends packets of `kind`, a kind without data.
 fn is_from_device(kind: Kind, downloads: bool) -> bool {
     match kind {
         Kind::Syn | Kind::Third | Kind::Priority | Kind::Leave | Kind::DataAck => true,
         Kind::SynAck | Kind::Fourth => false,
-        // A request asks the sender of data to send.
+        // Requests go to the sender of data.
         _ => downloads,
     }
 }
 
-/// Whether packets of `kind`, which carry no data, travel with the data of a subflow that ends at no relay.
-/// Otherwise they travel with its ACKs.
+/// Whether packets of `kind`, a kind without data, take the data route of a subflow without a relay.
+/// Otherwise they take the ACK route.
 pub(crate) fn goes_with_data(kind: Kind, downloads: bool) -> bool {
     is_from_device(kind, downloads) != downloads
 }
 
-/// A connection has two halves, its ends. What never changes is read by both.
+/// A connection has two halves, its ends. Both may read its constant fields.
 impl Shared<Connection> {
     /// The sending end of a connection.
     #[inline(always)]
     pub(crate) fn sending(&mut self, c: usize) -> &mut SenderEnd {
         self.check_half(c, 0);
-        // SAFETY: this half belongs to the part where the sender is, and only it asks.
+        // SAFETY: this half belongs to the part with the sender, and only that part calls this.
         unsafe { &mut (*self.place(c).as_ptr()).sender }
     }
 
-    /// The same to read.
+    /// The sending end of a connection, to read.
     #[inline(always)]
     pub(crate) fn sending_at(&self, c: usize) -> &SenderEnd {
         self.check_half(c, 0);
@@ -130,22 +129,22 @@ impl Shared<Connection> {
     #[inline(always)]
     pub(crate) fn receiving(&mut self, c: usize) -> &mut ReceiverEnd {
         self.check_half(c, 1);
-        // SAFETY: this half belongs to the part where the receiver is, and only it asks.
+        // SAFETY: this half belongs to the part with the receiver, and only that part calls this.
         unsafe { &mut (*self.place(c).as_ptr()).receiver }
     }
 
-    /// Where a segment finds its first cache lines at the receiving end of a connection, to prefetch them.
+    /// Addresses of the first cache lines that a segment touches at the receiving end, for prefetching.
     #[inline(always)]
     pub(crate) fn addresses_of_receiving(&self, c: usize) -> (*const ReceiverEnd, *const Reader) {
         let connection = self.place(c).as_ptr();
-        // SAFETY: the connection is in the list, and no reference is made.
+        // SAFETY: the connection is in the list, and no reference is created.
         unsafe { (&raw const (*connection).receiver, &raw const (*connection).receiver.reader) }
     }
 
     /// Whether the device of a connection receives the data.
     #[inline(always)]
     pub(crate) fn downloads(&self, c: usize) -> bool {
-        // SAFETY: it is in the list, and its direction never changes.
+        // SAFETY: the connection is in the list, and its direction is constant.
         unsafe { (*self.place(c).as_ptr()).direction == Direction::Download }
     }
 
@@ -153,7 +152,7 @@ impl Shared<Connection> {
     #[inline(always)]
     pub(crate) fn subflows(&self, c: usize) -> Range<usize> {
         let connection = self.place(c).as_ptr();
-        // SAFETY: it is in the list, and these two never change.
+        // SAFETY: the connection is in the list, and these two fields are constant.
         let (first, n) = unsafe { ((*connection).first as usize, (*connection).n) };
         first..first + n
     }

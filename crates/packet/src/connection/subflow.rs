@@ -1,4 +1,4 @@
-//! A subflow: the phases of its life, and what neither of its ends needs while data flows.
+//! A subflow: its phases, and the state that neither end needs while data flows.
 //!
 //! ```text
 //!  CLOSED ─open─► SYN_SENT ─SYN/ACK─► CONFIRMING ─third (fourth) packet─► ESTABLISHED ─retries─► DEAD
@@ -6,7 +6,6 @@
 //!    └───────────────── everything acknowledged, or a timeout ─── CLOSING ◄────┘
 //! ```
 
-/// Phase of a subflow's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Closed,
@@ -15,27 +14,27 @@ pub(crate) enum Phase {
     /// The device has the SYN/ACK, but the sender of data may not send yet.
     Confirming,
     Established,
-    /// The subflow repeats what is lost and takes no new data.
+    /// The subflow retransmits losses and takes no new data.
     Closing,
-    /// The subflow has been given up, or the connection is done.
+    /// The subflow was given up, or the connection is done.
     Dead,
 }
 
 impl Phase {
-    /// Whether packets of the subflow are taken in.
+    /// Whether the subflow accepts packets.
     pub(crate) fn is_open(self) -> bool {
         !matches!(self, Phase::Closed | Phase::Dead)
     }
 }
 
-/// Which subflow it is. Both ends have this.
+/// Identity of a subflow, at both ends.
 #[derive(Clone, Copy)]
 pub(crate) struct SubflowId {
-    /// Index of the connection.
     pub(crate) connection: u32,
     /// Index within the connection.
     pub(crate) local: u8,
-    /// Number of the subflow among those that the path has had. Packets of earlier ones belong to no subflow.
+    /// Number of the subflow among the successive subflows of the path. Packets of earlier epochs are
+    /// ignored.
     pub(crate) epoch: u8,
     /// Whether the device receives the data.
     pub(crate) downloads: bool,
@@ -49,16 +48,16 @@ impl SubflowId {
     }
 }
 
-/// The state that only opening and closing a subflow needs.
+/// State for opening and closing a subflow.
 pub(crate) struct Subflow {
-    /// Index of the scenario's path; none for competitors.
+    /// Index of the scenario's path; `None` for competitors.
     pub(crate) path: Option<u16>,
-    /// The subflow opens at this instant if the connection allows it by then.
+    /// The subflow opens at this instant, ns, or later, when the connection allows it.
     pub(crate) opens_at_ns: u64,
     pub(crate) handshake_tries: u32,
-    /// Whether the policy wants the subflow. It opens once the connection allows it.
+    /// Whether the policy wants the subflow. It opens when the connection allows it.
     pub(crate) wanted: bool,
-    /// Until then the last MP_PRIO or FIN may still be on its way, ns.
+    /// The last MP_PRIO or FIN may be in flight until this instant, ns.
     pub(crate) asked_until_ns: u64,
 }
 

@@ -1,41 +1,41 @@
-//! Keys in a circle of narrow slots, at most one in each, so that their order is that of the bits of a map.
+//! Keys in a circle of narrow slots, at most one key per slot: the bits of a map give their order.
 
 use super::key::{NO_KEY, SOURCE_BITS};
 
-/// Most slots of a circle. Of the places for them only those that are used become memory.
+/// Most slots of a circle. Only slots that are used take memory.
 const MOST_SLOTS: usize = 1 << 18;
 const BITS: usize = u64::BITS as usize;
-/// A key that finds its slot taken is put into one of so many from there on.
+/// A key whose slot is taken may move to one of this many slots, starting there.
 const NEIGHBOURS: u64 = 16;
 
-/// Keys that come soon, in the order of their slots. A slot is a span of time, counted from the start of the
-/// run. Those of the present circle come after the slot of the last key that was taken.
+/// Keys of the near future, in the order of their slots. A slot is a span of time, counted from the start
+/// of the run. The circle covers the slots after that of the last key taken.
 pub(super) struct Circle {
-    /// A slot is 2 to the power of that wide, in units of a key.
+    /// log₂ of a slot's width, in units of a key.
     slot_bits: u32,
-    /// The greatest number of a slot in the circle.
+    /// The greatest slot number in the circle.
     mask: u32,
     len: usize,
-    /// The slot of the last key that was taken.
+    /// The slot of the last key taken.
     position: u64,
-    /// So many slots after that one are open; none while the circle is closed.
+    /// Number of slots after `position` that are open; 0 while the circle is closed.
     open: u64,
     occupied: [u64; MOST_SLOTS / BITS],
     keys: Box<[u64; MOST_SLOTS]>,
 }
 
-/// What an exchange has done.
+/// Outcome of an exchange.
 pub(super) enum Exchange {
-    /// All; this is the key that has come out.
+    /// The key was put and this key taken.
     Done(u64),
-    /// The key has been put into its slot, but none has come out.
+    /// The key was put, but none taken.
     Put,
-    /// Nothing: the slot is taken.
+    /// Nothing was done: the slot is taken.
     Crowded,
 }
 
 impl Circle {
-    /// A closed circle of 2 to the power of `slots_bits` slots, each 2 to the power of `width_bits` ns wide.
+    /// A closed circle of 2^`slots_bits` slots, each 2^`width_bits` ns wide.
     pub(super) fn new(width_bits: u32, slots_bits: u32) -> Self {
         let keys = vec![0; MOST_SLOTS].into_boxed_slice();
         let slots_bits = slots_bits.clamp(BITS.ilog2() + 1, MOST_SLOTS.ilog2());
@@ -46,7 +46,7 @@ impl Circle {
             position: 0,
             open: 0,
             occupied: [0; MOST_SLOTS / BITS],
-            keys: keys.try_into().expect("these are as many"),
+            keys: keys.try_into().expect("the vector has this length"),
         }
     }
 
@@ -55,18 +55,19 @@ impl Circle {
         Self::new(self.slot_bits - SOURCE_BITS, self.mask.count_ones())
     }
 
-    /// Lets an empty circle begin after the slot of this key, if that is later than where it begins now.
+    /// Moves the start of an empty circle after the slot of this key. It never moves back.
     pub(super) fn begin_after(&mut self, key: u64) {
         debug_assert!(self.len == 0);
         self.position = self.position.max(key >> self.slot_bits);
     }
 
-    /// How many slots it covers: those of the word that has the present slot are not used a second time.
+    /// Number of slots that it covers. Slots in the word of the present slot are not reused for the next
+    /// turn.
     fn span(&self) -> u64 {
         u64::from(self.mask) + 1 - BITS as u64
     }
 
-    /// Opens or closes the circle: whether what [`Self::admits`] says is usual.
+    /// Opens or closes the circle for [`Self::admits`].
     #[inline(always)]
     pub(super) fn set_open(&mut self, open: bool) {
         self.open = if open { self.span() } else { 0 };
@@ -84,34 +85,34 @@ impl Circle {
         self.is_within(key >> self.slot_bits, self.span())
     }
 
-    /// Whether a key comes after all those that the circle covers.
+    /// Whether a key comes after all keys that the circle can cover.
     pub(super) fn is_before(&self, key: u64) -> bool {
         key >> self.slot_bits > self.position + self.span()
     }
 
-    /// Whether a slot is one of the next `span` ones. For one that is not after the present one this wraps
-    /// around.
+    /// Whether a slot is one of the next `span` slots. For the present and earlier slots the subtraction
+    /// wraps around.
     #[inline(always)]
     fn is_within(&self, slot: u64, span: u64) -> bool {
         slot.wrapping_sub(self.position).wrapping_sub(1) < span
     }
 
-    /// The greatest number of a slot in the circle. The compiler sees that it is within bounds.
+    /// The greatest slot number in the circle. The compiler sees that it is within bounds.
     #[inline(always)]
     fn mask(&self) -> usize {
         self.mask as usize % MOST_SLOTS
     }
 
-    /// The number in the circle of a slot.
+    /// The number of a slot in the circle.
     #[inline(always)]
     fn number(&self, slot: u64) -> usize {
         slot as usize & self.mask()
     }
 
-    /// Puts the greatest of the keys that have been taken back, before all others; `before` is the greatest
-    /// one then. Returns it if that cannot be done.
+    /// Puts the greatest key of the ring back, before all others; `before` is the greatest key that remains
+    /// in the ring. Returns the key if that is impossible.
     pub(super) fn put_back(&mut self, key: u64, before: u64) -> u64 {
-        // The word before has slots of the next circle. What comes before `before` must not be covered.
+        // The word before has slots of the next turn. Keys before `before` must not be covered.
         if self.position.is_multiple_of(BITS as u64) || before >> self.slot_bits >= self.position {
             return key;
         }
@@ -123,7 +124,7 @@ impl Circle {
         NO_KEY
     }
 
-    /// Puts a key that the circle covers into its slot; returns false if that is taken.
+    /// Puts a key that the circle covers into its slot; false if the slot is taken.
     #[inline(always)]
     pub(super) fn put(&mut self, key: u64) -> bool {
         let slot = self.number(key >> self.slot_bits);
@@ -137,8 +138,8 @@ impl Circle {
         true
     }
 
-    /// Puts a key that the circle covers into the slots from its own on so that all stay in order: each key
-    /// that is greater makes room and moves on by a slot. Returns a key that finds no place, or [`NO_KEY`].
+    /// Puts a key that the circle covers into its own slot or a following one and keeps the order: each
+    /// greater key moves on by one slot. Returns the key that finds no place, or [`NO_KEY`].
     pub(super) fn put_beside(&mut self, mut key: u64) -> u64 {
         let (home, span) = (key >> self.slot_bits, self.span());
         let mut slot = home;
@@ -170,7 +171,7 @@ impl Circle {
         self.end_exchange()
     }
 
-    /// Takes the first key of the word that has this slot.
+    /// Takes the first key in the word of this slot.
     #[inline(always)]
     fn take_at(&mut self, slot: u64) -> Option<u64> {
         let word = &mut self.occupied[self.number(slot) / BITS];
@@ -183,10 +184,10 @@ impl Circle {
         Some(self.keys[self.number(self.position)])
     }
 
-    /// Puts a key that the circle covers into its slot and takes the first one, if both are easy.
+    /// Puts a key that the circle covers into its slot and takes the first key, if neither needs a search.
     #[inline(always)]
     pub(super) fn exchange(&mut self, key: u64) -> Exchange {
-        // As `put` and `take_at`, but each field is read once.
+        // Same as `put` and `take_at`, but reads each field once.
         let (mask, position) = (self.mask(), self.position);
         let (slot, keys) = ((key >> self.slot_bits) as usize & mask, &mut *self.keys);
         let (word, bit) = (&mut self.occupied[slot / BITS], 1 << (slot % BITS));
@@ -205,7 +206,7 @@ impl Circle {
         Exchange::Done(keys[self.position as usize & mask])
     }
 
-    /// Takes the first key, for a key that has been put already.
+    /// Takes the first key after [`Exchange::Put`].
     #[inline(always)]
     pub(super) fn end_exchange(&mut self) -> u64 {
         let mut slot = self.position;

@@ -1,29 +1,29 @@
-//! The events of a network of a few links.
+//! The event queue of a network with few links.
 //!
-//! Most events are arrivals at the end of a link, and each link has one pending, but for rare exceptions. So
-//! the links' events have places of their own, of which the least is found by looking at all of them; what
-//! remains, the timers, is in a heap that few events touch.
+//! Most events are arrivals at the end of a link, and nearly every link has exactly one pending. So each
+//! link has a place of its own, and a scan of all places finds the least. The other events, timers, are in
+//! a heap that changes rarely.
 
 use super::heap::Heap;
 use super::key::{NO_KEY, parts};
 
-/// Most links that it is worth looking at all of them.
+/// Most links for which a scan of all places is faster than a heap.
 pub(super) const MOST_LINKS: usize = 8;
-/// Two paths have no more links, in both directions. Then only half of the places are looked at.
+/// Enough for two paths in both directions: the scan then covers only half of the places.
 const HALF: usize = MOST_LINKS / 2;
 
-/// A place for each source below this number: the links, and where there are fewer a few timers.
+/// A place for each source below this number: the links and, if there are fewer links, some timers.
 type Places = [u64; MOST_LINKS];
 
 /// The keys of a network of a few links.
 pub(super) struct Few {
-    /// The least pending key of each of the first sources, which are the links; [`NO_KEY`] if there is none.
+    /// The least pending key of each of the first sources; [`NO_KEY`] if none.
     links: Places,
-    /// The number of places that are used: all, or [`HALF`].
+    /// Number of places in use: all, or [`HALF`].
     used: usize,
-    /// The least key of `others` and of the second half of the places, which fewer events change.
+    /// The least key of `others` and of the second half of the places, which change less often.
     least_of_others: u64,
-    /// All other keys: those of timers, and further ones of a link.
+    /// All other keys: timers, and further keys of a link.
     others: Heap,
 }
 
@@ -33,7 +33,7 @@ impl Few {
         Few { links: [NO_KEY; MOST_LINKS], used, least_of_others: NO_KEY, others: Heap::default() }
     }
 
-    /// Places for as many links, without keys.
+    /// An empty queue with as many places.
     pub(super) fn empty_like(&self) -> Self {
         Few::new(self.used)
     }
@@ -45,7 +45,7 @@ impl Few {
         self.least_of_others.min(a.min(b)).min(c.min(d))
     }
 
-    /// Finds the least of the keys anew that are not in the first half of the places.
+    /// Recomputes the least key outside the first half of the places.
     #[inline(never)]
     fn look_at_others(&mut self) {
         let [.., e, f, g, h] = self.links;
@@ -72,7 +72,7 @@ impl Few {
         self.look_at_others();
     }
 
-    /// Removes the least key, which is `least`.
+    /// Removes the least key; `least` must be that key.
     #[inline(always)]
     pub(super) fn pop(&mut self, least: u64) {
         match self.links.get_mut(parts(least).1 as usize) {
@@ -87,10 +87,10 @@ impl Few {
         self.look_at_others();
     }
 
-    /// Replaces the least key, which is `least`, by a greater one of the same source.
+    /// Replaces the least key, which must be `least`, by a greater key of the same source.
     #[inline(always)]
     pub(super) fn replace_least(&mut self, least: u64, key: u64) {
-        // A key tells its source: no other one is in the place of a source beyond the places.
+        // A key contains its source, so a place that wraps around never matches a source beyond the places.
         let place = &mut self.links[parts(key).1 as usize % MOST_LINKS];
         if *place == least {
             *place = key;

@@ -4,9 +4,9 @@ use super::key::NO_KEY;
 
 const ARITY: usize = 4;
 
-/// The keys as a heap, the least first.
+/// The keys as a heap, least first.
 pub(super) struct Heap {
-    /// [`NO_KEY`] fills the slots after the last key, so that every family has four members.
+    /// [`NO_KEY`] fills the slots after the last key, so that every node has four children.
     keys: Vec<u64>,
     len: usize,
 }
@@ -53,13 +53,13 @@ impl Heap {
         }
     }
 
-    /// Replaces the least key. This is half the work of a pop and a push.
+    /// Replaces the least key: half the work of a pop and a push.
     #[inline]
     pub(super) fn replace_least(&mut self, key: u64) {
         self.sift_down(key);
     }
 
-    /// Puts `key` where the root was.
+    /// Places `key` from the root downwards.
     #[inline]
     fn sift_down(&mut self, key: u64) {
         let mut at = 0;

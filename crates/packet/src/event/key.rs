@@ -1,12 +1,11 @@
-//! Keys of events: one word, with the time in the high bits and the source in the low ones. So events at the
-//! same instant fire in the order of their sources on every machine.
+//! Keys of events: one word, time in the high bits, source in the low bits. So events at the same instant
+//! fire in the order of their sources on every machine.
 
-/// Number of the source of an event: a link (its next arrival), a timer, a traffic generator.
+/// Number of an event source: a link (its next arrival), a timer, a traffic generator.
 pub(crate) type Source = u32;
 
-/// Bits of a key, and of a packet, that tell a source or a subflow; the others tell a time.
+/// Bits of a key, or of a packet, for the source or subflow; the other bits are the time.
 pub(crate) const SOURCE_BITS: u32 = 18;
-/// Most sources that a key can tell apart.
 pub(crate) const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 /// The latest instant that fits a key, ns (19.5 hours).
 pub(crate) const MAX_TIME_NS: u64 = (1 << (64 - SOURCE_BITS)) - 1;

@@ -5,33 +5,33 @@ use super::heap::Heap;
 use super::key::{MAX_TIME_NS, NO_KEY, Source, key, parts};
 use super::wheel::Wheel;
 
-/// With at least this many links the state of a network is larger than the processor's nearest cache.
+/// With at least this many links, the state of a network exceeds the nearest cache of the processor.
 const LARGE: usize = 256;
 
-/// So many events are known early in a large network.
+/// Number of next events known in advance in a large network.
 const AHEAD: usize = 6;
 
-/// About so many packets arrive at the ends of fully used links in the time of a wheel's slot. They come in
-/// groups, so that the slots have to be narrow for most keys to have one of their own.
+/// Mean number of packets that arrive per slot of a wheel when all links are busy. Packets come in groups,
+/// so slots must be narrow for most keys to have a slot of their own.
 const PACKETS_PER_SLOT: f64 = 0.125;
-/// The same where that takes too many slots.
+/// The same, where narrower slots would be too many.
 const MOST_PACKETS_PER_SLOT: f64 = 0.5;
-/// More slots than these are too many for the caches.
+/// More slots than this do not fit the caches.
 const MANY_SLOTS: f64 = (1 << 17) as f64;
-/// A wheel covers so many times what [`Traffic::reach_ns`] says.
+/// A wheel covers this multiple of [`Traffic::reach_ns`].
 const REACHES: f64 = 2.0;
 
-/// How fast the events of a network follow each other.
+/// Rate and delay of a network's packets, which set the size of a wheel.
 #[derive(Clone, Copy)]
 pub(crate) struct Traffic {
-    /// How many packets the links carry at most in all; 0 if nobody knows.
+    /// Most packets that all links carry together; 0 if unknown.
     pub(crate) packets_per_s: f64,
-    /// How long a packet takes over a link without a queue, on average.
+    /// Mean time of a packet over a link with an empty queue.
     pub(crate) reach_ns: f64,
 }
 
 impl Traffic {
-    /// Width of a wheel's slots, ns, and their number, as powers of 2.
+    /// log₂ of the slots' width, ns, and of their number.
     fn wheel_bits(self) -> (u32, u32) {
         let gap_ns = 1e9 / self.packets_per_s;
         let mut width_bits = ((PACKETS_PER_SLOT * gap_ns) as u64).clamp(1, 1 << 30).ilog2();
@@ -44,35 +44,35 @@ impl Traffic {
     }
 }
 
-/// Kinds of queues for which the main loop has a copy of its own: for a few links, for more, and for networks
-/// so large that it reads ahead.
+/// Kinds of queues, each with its own copy of the main loop: for few links, for more, and for networks so
+/// large that the loop prefetches.
 pub(crate) const FEW: u8 = 0;
 pub(crate) const NEAR: u8 = 1;
 pub(crate) const FAR: u8 = 2;
 
-/// Pending events, the earliest first. All kinds hand out the same sequence.
+/// Pending events, earliest first. All kinds return the same sequence.
 pub(crate) struct EventQueue {
     /// The least key; [`NO_KEY`] if there is none.
     least: u64,
-    /// [`Self::next`] hands out keys below this one.
+    /// [`Self::next`] returns only keys below this one.
     end: u64,
     keys: Keys,
 }
 
-/// Where the keys are. A tag of its own is read with less work than one that hides in a pointer.
+/// Where the keys are. An explicit tag is cheaper to read than a niche in a pointer.
 #[repr(u8)]
 enum Keys {
     /// For a few links.
     Few(Few),
-    /// For links of which nobody knows how fast they are.
+    /// For links of unknown speed.
     Heap(Heap),
     /// For all other networks.
     Wheel(Box<Wheel<1, 1>>),
-    /// For large ones.
+    /// For large networks.
     FarWheel(Box<FarWheel>),
 }
 
-/// A wheel that has the next events early.
+/// A wheel that knows the next events in advance.
 type FarWheel = Wheel<AHEAD, { AHEAD.next_power_of_two() }>;
 
 impl EventQueue {
@@ -107,7 +107,7 @@ impl EventQueue {
         Self::of(Keys::Heap(Heap::default()))
     }
 
-    /// The powers of 2 are the width of a slot, ns, and the number of slots.
+    /// `powers_of_2`: log₂ of a slot's width, ns, and of the number of slots.
     pub(crate) fn wheel(powers_of_2: (u32, u32), shows_ahead: bool) -> Self {
         Self::of(match shows_ahead {
             false => Keys::Wheel(Box::new(Wheel::new(powers_of_2))),
@@ -121,23 +121,23 @@ impl EventQueue {
         (self.least != NO_KEY).then(|| parts(self.least))
     }
 
-    /// Lets [`Self::next`] hand out the events up to an instant.
+    /// Lets [`Self::next`] return events up to an instant.
     pub(crate) fn open(&mut self, until_ns: u64) {
         self.end = if until_ns < MAX_TIME_NS { key(until_ns + 1, 0) } else { NO_KEY };
     }
 
-    /// Lets [`Self::next`] hand out no event any more.
+    /// Makes [`Self::next`] return nothing.
     pub(crate) fn close(&mut self) {
         self.end = 0;
     }
 
-    /// Time and source of the earliest event, if it comes before the end.
+    /// Time and source of the earliest event, if it is before the end.
     #[inline(always)]
     pub(crate) fn next(&self) -> Option<(u64, Source)> {
         (self.least < self.end).then(|| parts(self.least))
     }
 
-    /// The next events of a large network.
+    /// The next events of a large network; `None` for other kinds.
     #[inline(always)]
     pub(crate) fn due(&self) -> Option<Due<'_>> {
         match &self.keys {
@@ -146,7 +146,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event. One that would come after the end of the longest run is left out.
+    /// Adds an event. An event after the end of the longest run is dropped.
     #[inline]
     pub(crate) fn push(&mut self, time_ns: u64, source: Source) {
         if time_ns > MAX_TIME_NS {
@@ -185,14 +185,13 @@ impl EventQueue {
         };
     }
 
-    /// Replaces the earliest event by a later one of the same source. This is half the work of a pop and a
-    /// push.
+    /// Replaces the earliest event by a later one of the same source: half the work of a pop and a push.
     #[inline(always)]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         self.replace_top_of::<FEW>(time_ns, source);
     }
 
-    /// The same for a queue that is expected to be [of this kind](Self::kind).
+    /// [`Self::replace_top`] for a queue whose expected [kind](Self::kind) is `KIND`.
     #[inline(always)]
     pub(crate) fn replace_top_of<const KIND: u8>(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
@@ -207,7 +206,7 @@ impl EventQueue {
         };
     }
 
-    /// Which of the constants [`FEW`], [`NEAR`] and [`FAR`] stands for this kind of queue.
+    /// [`FEW`], [`NEAR`] or [`FAR`].
     pub(crate) fn kind(&self) -> u8 {
         match &self.keys {
             Keys::Few(_) => FEW,
@@ -216,7 +215,7 @@ impl EventQueue {
         }
     }
 
-    /// [`Self::replace_top`] for a kind that is not expected.
+    /// [`Self::replace_top`] for an unexpected kind.
     #[inline(never)]
     fn replace_anyhow(&mut self, key: u64) -> u64 {
         match &mut self.keys {
@@ -234,13 +233,12 @@ impl EventQueue {
     }
 }
 
-/// The next events of a large network, but for a few that are not known early.
+/// The next events of a large network. A few are unknown.
 #[derive(Clone, Copy)]
 pub(crate) struct Due<'a>(&'a FarWheel);
 
 impl Due<'_> {
-    /// The source of the event that comes `after` events after the first one; if that is not known, a number
-    /// that no source has.
+    /// The source of the event `after` places after the first; if unknown, a number that no source has.
     #[inline(always)]
     pub(crate) fn source(self, after: usize) -> Source {
         parts(self.0.next(after)).1
@@ -265,9 +263,9 @@ mod tests {
         assert_eq!(out, [(1, 4), (3, 2), (3, 7), (5, 1), (9, 0)]);
     }
 
-    /// A key has 46 bits for the time: without the check the event would come at the start of the run.
+    /// A key has 46 bits for the time: an unchecked event would come at the start of the run.
     #[test]
-    fn an_event_after_the_end_of_time_never_comes() {
+    fn an_event_after_the_end_of_time_is_dropped() {
         for mut queue in
             [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), EventQueue::wheel((10, 12), true)]
         {
@@ -306,7 +304,7 @@ mod tests {
         [EventQueue::heap(), EventQueue::few(8), EventQueue::few(3)].into_iter().chain(wheels).collect()
     }
 
-    /// Random numbers below others.
+    /// Pseudo-random numbers below the argument.
     fn random(seed: u64) -> impl FnMut(u64) -> u64 {
         let mut state = seed;
         move |below| {
@@ -315,8 +313,8 @@ mod tests {
         }
     }
 
-    /// Random pushes, pops and replacements, at most `most` at a time, up to these times from now and for so
-    /// many sources.
+    /// Random pushes, pops and replacements, at most `most` pending, up to one of `spans` ahead, for one of
+    /// `sources` sources.
     fn compare(mut queues: Vec<EventQueue>, seed: u64, most: usize, spans: &[u64], sources: &[u64]) {
         let mut next = random(seed);
         let (mut now, mut len) = (0, 0);
@@ -347,35 +345,35 @@ mod tests {
         }
     }
 
-    /// Near, far and beyond the circle of the wheel. Of the few links, some have several events.
+    /// Near, far and beyond the wheel's circle. With few links, some have several events.
     #[test]
-    fn all_kinds_hand_out_the_same() {
+    fn all_queues_return_the_same_events() {
         let spans = [1, 100, 10_000, 524_288, 3_000_000, 1 << 30];
         for seed in 0..20 {
             compare(all_kinds(), seed, usize::MAX, &spans, &[2, 10, 1000]);
         }
     }
 
-    /// A wheel that is nearly empty begins anew again and again, and goes around many times.
+    /// A nearly empty wheel restarts often and goes around many times.
     #[test]
-    fn a_quiet_wheel_hands_out_the_same() {
+    fn all_queues_return_the_same_events_when_nearly_empty() {
         for seed in 0..20 {
             compare(all_kinds(), seed, 1 + seed as usize, &[2, 300, 5_000, 200_000], &[1000]);
         }
     }
 
-    /// Keys that crowd in few slots, many of them at the same instant.
+    /// Keys that crowd in few slots, many at the same instant.
     #[test]
-    fn crowded_slots_hand_out_the_same() {
+    fn all_queues_return_the_same_events_with_crowded_slots() {
         for seed in 0..20 {
             compare(all_kinds(), seed, 500, &[20, 100, 120, 150], &[1000]);
             compare(all_kinds(), seed, 500, &[120_000], &[1000]);
         }
     }
 
-    /// Links whose events follow each other as on full links: there are no pushes.
+    /// Each event is replaced by a later one, as on busy links: there are no pushes.
     #[test]
-    fn replacements_hand_out_the_same() {
+    fn all_queues_return_the_same_events_after_replacements() {
         for links in [5, 100, 1000] {
             let (mut queues, mut next) = (all_kinds(), random(links));
             for link in 0..links {
@@ -391,9 +389,9 @@ mod tests {
         }
     }
 
-    /// All events of one instant, far more than a circle has slots.
+    /// All events at one instant, far more than a circle has slots.
     #[test]
-    fn a_burst_hands_out_the_same() {
+    fn all_queues_return_the_same_events_after_a_burst() {
         let mut queues = all_kinds();
         for source in (0..3000).rev() {
             queues.iter_mut().for_each(|queue| queue.push(777, source));
@@ -408,9 +406,9 @@ mod tests {
         }
     }
 
-    /// In full use, what comes next is known, with few exceptions.
+    /// On busy links nearly all next events are known.
     #[test]
-    fn a_large_network_has_the_next_events_early() {
+    fn a_large_network_knows_the_next_events_in_advance() {
         let (mut queue, mut next) = (EventQueue::wheel((5, 12), true), random(1));
         for link in 0..500 {
             queue.push(next(100_000), link);
@@ -424,12 +422,12 @@ mod tests {
             foretold[at + AHEAD - 1] = queue.due().unwrap().source(AHEAD - 1);
             queue.replace_top(now + 1 + next(100_000), source);
         }
-        assert!(right > 9_000, "{right} were foretold");
+        assert!(right > 9_000, "{right} of 10,000 events were known in advance");
         assert!(EventQueue::wheel((5, 12), false).due().is_none());
     }
 
     #[test]
-    fn slots_are_as_wide_as_the_network_is_slow() {
+    fn slower_networks_have_wider_slots() {
         let bits = |links: f64| Traffic { packets_per_s: links * 1e8 / 12e3, reach_ns: 220e3 }.wheel_bits();
         // FatTrees with k = 4, 8, 16 and 32.
         assert_eq!([96.0, 768.0, 6144.0, 49_152.0].map(bits), [(7, 12), (4, 15), (2, 17), (0, 19)]);

@@ -1,9 +1,7 @@
-//! The numbers of the event sources.
-
 use crate::event::Source;
 
-/// The numbers of the event sources. Their order is: links, two timers per subflow, five timers per
-/// connection, cross traffic, channels, links that keep packets, departures of paced subflows, single timers.
+/// The numbers of the event sources, in this order: links, two timers per subflow, five timers per
+/// connection, cross traffic, channels, links that hold packets, departures of paced subflows, single timers.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources {
     subflows: Source,
@@ -15,12 +13,10 @@ pub(crate) struct Sources {
     marks: Source,
 }
 
-/// Number of timers of a subflow.
 const SUBFLOW_TIMERS: u32 = 2;
-/// Number of timers of a connection.
 const CONNECTION_TIMERS: u32 = 5;
 
-/// What an event that is not a link's is for, with the index of its subflow, connection, source or channel.
+/// The purpose of an event other than a link's, with the index of its subflow, connection, source or channel.
 pub(crate) enum Timer {
     Rto(usize),
     DelayedAck(usize),
@@ -63,7 +59,7 @@ impl Sources {
         }
     }
 
-    /// How many numbers are in use.
+    /// Number of sources.
     pub(crate) fn count(self) -> usize {
         self.marks as usize + 4
     }
@@ -73,7 +69,7 @@ impl Sources {
         self.subflows + SUBFLOW_TIMERS * subflow as u32
     }
 
-    /// The subflow whose [`rto`](Self::rto) a timer's number is, if it is one.
+    /// The subflow whose retransmission timer ([`rto`](Self::rto)) has this number, if any.
     #[inline]
     pub(crate) fn subflow_of_rto(self, source: Source) -> Option<usize> {
         let at = source - self.subflows;
@@ -117,7 +113,7 @@ impl Sources {
         self.channels + index as u32
     }
 
-    /// A link that keeps packets; `index` counts those.
+    /// A link that holds packets; `index` counts only such links.
     pub(crate) fn held(self, index: usize) -> Source {
         self.held + index as u32
     }
@@ -135,17 +131,17 @@ impl Sources {
         self.marks + 1
     }
 
-    /// A look at the switches of a topology.
+    /// A sample of a topology's switches.
     pub(crate) fn fabric(self) -> Source {
         self.marks + 2
     }
 
-    /// A look at the queues of all links.
+    /// A sample of the queues of all links.
     pub(crate) fn queues(self) -> Source {
         self.marks + 3
     }
 
-    /// What the event of a source that is not a link is for.
+    /// The purpose of an event of a source that is not a link.
     pub(crate) fn timer(self, source: Source) -> Timer {
         if source >= self.marks {
             match source - self.marks {

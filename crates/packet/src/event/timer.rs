@@ -1,13 +1,13 @@
-//! Timers that ask for events as rarely as possible.
+//! Timers that push as few events as possible.
 
 use super::key::{MAX_TIME_NS, Source};
 use super::queue::EventQueue;
 
-/// A timer whose deadline is moved far more often than it expires: to move it later costs one store.
+/// A timer whose deadline moves far more often than it expires. Moving it later costs one store.
 #[derive(Clone, Copy)]
 pub(crate) struct LazyTimer {
     deadline_ns: u64,
-    /// When the event that is pending comes; `NEVER` if none is pending.
+    /// When the pending event comes; `NEVER` if none is pending.
     asked_ns: u64,
 }
 
@@ -39,8 +39,8 @@ impl LazyTimer {
         }
     }
 
-    /// Moves the deadline. Returns whether the pending event comes too late for it, so that the caller has to
-    /// ask for another one.
+    /// Moves the deadline. Returns true if the pending event comes too late, so that the caller must push
+    /// another.
     #[inline(always)]
     pub(crate) fn moves_to(&mut self, deadline_ns: u64) -> bool {
         self.deadline_ns = deadline_ns;
@@ -56,8 +56,8 @@ impl LazyTimer {
         self.deadline_ns = NEVER;
     }
 
-    /// Whether the earliest event, which is now, is the timer's and comes too early, because the deadline has
-    /// been moved. Then the event is moved there, which is half the work of removing it and adding another.
+    /// If the earliest event, due now, is the timer's, and the deadline is later: moves the event to the
+    /// deadline and returns true. This is half the work of a pop and a push.
     #[inline(always)]
     pub(crate) fn is_put_off(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
         let is_early = self.asked_ns == now_ns && (now_ns + 1..=MAX_TIME_NS).contains(&self.deadline_ns);
@@ -68,8 +68,7 @@ impl LazyTimer {
         is_early
     }
 
-    /// Called for each event of the timer's source, after the event was popped. Returns whether the timer
-    /// expires now.
+    /// Call for each event of the timer's source, after the pop. Returns whether the timer expires now.
     pub(crate) fn fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
         if now_ns != self.asked_ns {
             return false; // superseded by an earlier deadline
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_comes_too_early_is_moved_once() {
+    fn an_early_event_is_moved_to_the_deadline_once() {
         let mut queue = EventQueue::heap();
         let mut timer = LazyTimer::new();
         timer.set(10, 0, &mut queue);
@@ -122,7 +121,7 @@ mod tests {
         assert_eq!(queue.peek(), None);
     }
 
-    /// A timer that is not set, or whose deadline comes after the end of the longest run, loses its event.
+    /// A timer that is not set, or whose deadline is after the end of the longest run, loses its event.
     #[test]
     fn an_event_without_a_deadline_is_not_moved() {
         let mut queue = EventQueue::heap();

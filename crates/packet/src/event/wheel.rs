@@ -1,21 +1,21 @@
-//! A timing wheel for the events of many links. Nearly all keys are in a circle of narrow slots, and the next
-//! ones have been taken out of it. What comes after the circle waits in a heap, such as most timers.
+//! A timing wheel for the events of many links. Nearly all keys are in a circle of narrow slots; the next
+//! keys are already taken out of it. Keys beyond the circle, such as most timers, wait in a heap.
 //!
 //! ```text
 //!   known: 1 or 6 keys ◄── position │ slot │ slot │ … 4096 in all, 128 ns each … │ others
 //!                                   └──────────────── 0.5 ms ───────────────────►│
 //!
-//! These are the slots for a network of a hundred busy links. Larger ones have narrower slots, and more.
+//! These are the slots for a network of a hundred busy links. Larger networks have more and narrower slots.
 //! ```
 
 use super::circle::{Circle, Exchange};
 use super::heap::Heap;
 use super::key::NO_KEY;
 
-/// Keys in the order of time. The next `AHEAD` are known early; they are in a ring of `RING` places.
+/// Keys in the order of time. The next `AHEAD` are known, in a ring of `RING` places.
 pub(super) struct Wheel<const AHEAD: usize, const RING: usize> {
-    /// The first keys of the circle, taken out of it. Only if the circle is empty there are fewer, and
-    /// [`NO_KEY`] follows.
+    /// The first keys of the circle, taken out of it. There are fewer than `AHEAD`, followed by [`NO_KEY`],
+    /// only if the circle is empty.
     next: [u64; RING],
     first: usize,
     least_of_others: u64,
@@ -24,7 +24,7 @@ pub(super) struct Wheel<const AHEAD: usize, const RING: usize> {
 }
 
 impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
-    /// The powers of 2 are the width of a slot, ns, and the number of slots.
+    /// log₂ of a slot's width, ns, and of the number of slots.
     pub(super) fn new((width_bits, slots_bits): (u32, u32)) -> Self {
         Self::of(Circle::new(width_bits, slots_bits))
     }
@@ -33,13 +33,12 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         Wheel { next: [NO_KEY; RING], first: 0, least_of_others: NO_KEY, circle, others: Heap::default() }
     }
 
-    /// A wheel like this one, without keys.
+    /// An empty wheel of the same size.
     pub(super) fn empty_like(&self) -> Self {
         Self::of(self.circle.empty_like())
     }
 
-    /// The key that comes after so many others, but for those that wait elsewhere; [`NO_KEY`] if that is not
-    /// known.
+    /// The key `after` places after the first, without the keys in the heap; [`NO_KEY`] if unknown.
     #[inline(always)]
     pub(super) fn next(&self, after: usize) -> u64 {
         self.next[(self.first + after) % RING]
@@ -58,7 +57,7 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         }
     }
 
-    /// As [`Self::push`], whatever the keys are.
+    /// [`Self::push`] for any key.
     #[inline(never)]
     fn push_otherwise(&mut self, key: u64) {
         let left = if key < self.next(AHEAD - 1) && !self.circle.is_before(key) {
@@ -72,8 +71,8 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         self.settle();
     }
 
-    /// Inserts a key among those that are known. If they are too many then, the last one goes back; it is
-    /// returned if the circle does not take it.
+    /// Inserts a key into the ring. The last key then goes back into the circle; it is returned if the
+    /// circle does not take it.
     fn insert(&mut self, key: u64) -> u64 {
         let mut last = key;
         for after in 0..AHEAD {
@@ -89,7 +88,7 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         self.circle.put_back(last, self.next(AHEAD - 1))
     }
 
-    /// Lets a key wait elsewhere.
+    /// Puts a key into the heap.
     fn push_other(&mut self, key: u64) {
         if key != NO_KEY {
             self.others.push(key);
@@ -97,8 +96,7 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         }
     }
 
-    /// The usual ways are for an open circle: the least key is of the circle, and so many are known as should
-    /// be.
+    /// Opens the circle, for the fast paths, if the least key is of the circle and the ring is full.
     #[inline(always)]
     fn settle(&mut self) {
         let open = self.next(0) <= self.least_of_others && self.next(AHEAD - 1) != NO_KEY;
@@ -126,7 +124,7 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         self.least_of_others = self.others.least();
     }
 
-    /// Removes the first key of the ring and lets another one in.
+    /// Removes the first key of the ring and appends `key`.
     #[inline(always)]
     fn step(&mut self, key: u64) {
         self.next[(self.first + AHEAD) % RING] = key;
@@ -135,7 +133,7 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         }
     }
 
-    /// Replaces the least key by a greater one; returns the least one then.
+    /// Replaces the least key by a greater one; returns the new least key.
     #[inline(never)]
     pub(super) fn replace_least(&mut self, key: u64) -> u64 {
         if !self.circle.admits(key) {
@@ -153,11 +151,11 @@ impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
         next
     }
 
-    /// As [`Self::replace_least`], whatever the keys are.
+    /// [`Self::replace_least`] for any key.
     #[inline(never)]
     fn replace_otherwise(&mut self, key: u64) -> u64 {
         if self.circle.covers(key) {
-            // It may be the one that the circle lets out.
+            // The new key may be the next that the circle returns.
             self.push(key);
             self.pop();
         } else {

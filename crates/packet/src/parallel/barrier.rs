@@ -1,4 +1,4 @@
-//! Where threads wait for each other.
+//! A barrier for the threads of a run.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -6,19 +6,19 @@ use std::thread;
 
 use crossbeam_utils::{Backoff, CachePadded};
 
-/// How often a thread looks before it lets others have its core: a few microseconds.
+/// Number of spins before a thread yields its core: a few microseconds.
 const LOOKS: u32 = 400;
 
-/// A barrier for windows of some ten microseconds: a thread that has to wait looks for a few microseconds,
-/// then lets others have its core now and then, and soon sleeps.
+/// A barrier for windows of about ten microseconds: a waiting thread spins for a few microseconds, then
+/// yields, and soon sleeps.
 pub(super) struct Barrier {
     threads: u32,
     arrived: CachePadded<AtomicU32>,
-    /// Number of times that all have come.
+    /// Number of completed rounds.
     round: CachePadded<AtomicU32>,
-    /// A thread has panicked and will not come.
+    /// A thread has panicked and will not arrive.
     broken: AtomicBool,
-    /// How many threads sleep or are about to.
+    /// Number of threads that sleep or are about to.
     asleep: AtomicU32,
     bed: Mutex<()>,
     wake: Condvar,
@@ -37,8 +37,8 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads are here. What each of them has written before, all can read after it. Returns
-    /// false if one of them has panicked.
+    /// Waits until all threads have arrived. Their earlier writes are visible afterwards. Returns false if
+    /// a thread has panicked.
     pub(super) fn wait(&self) -> bool {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -50,8 +50,8 @@ impl Barrier {
         self.wait_for(|| self.round.load(Ordering::Acquire) != round)
     }
 
-    /// Waits until something has come about that another thread lets know of with [`Self::wake`]. Returns
-    /// false if a thread has panicked.
+    /// Waits until `is_over` returns true; the thread that causes it calls [`Self::wake`]. Returns false if
+    /// a thread has panicked.
     pub(super) fn wait_for(&self, is_over: impl Fn() -> bool) -> bool {
         self.wait_until(|| is_over() || self.is_broken());
         !self.is_broken()
@@ -73,7 +73,7 @@ impl Barrier {
         }
         let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
         self.asleep.fetch_add(1, Ordering::Relaxed);
-        // Either the last look sees what the other thread has written, or that thread sees who sleeps.
+        // Either the last check sees the other thread's write, or that thread sees this sleeper.
         fence(Ordering::SeqCst);
         while !is_over() {
             bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
@@ -81,11 +81,11 @@ impl Barrier {
         self.asleep.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Lets those who wait look once more: something has been written that they wait for.
+    /// Makes waiting threads check again, after a write that they wait for.
     pub(super) fn wake(&self) {
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) > 0 {
-            // Who is about to sleep has the lock until it does.
+            // A thread that is about to sleep holds the lock until it sleeps.
             drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
             self.wake.notify_all();
         }
@@ -96,7 +96,7 @@ impl Barrier {
     }
 }
 
-/// Breaks the barrier if its thread panics, so that the others do not wait for it.
+/// Breaks the barrier if its thread panics, so that the others stop waiting.
 pub(super) struct BreakIfPanicking<'a>(pub(super) &'a Barrier);
 
 impl Drop for BreakIfPanicking<'_> {
@@ -115,16 +115,16 @@ mod tests {
 
     use super::*;
 
-    /// Each thread adds to its own number and reads those of the others, which must not be ahead or behind.
+    /// Each thread increments its own number and reads the others', which must be equal.
     #[test]
-    fn nobody_is_ahead_of_the_others() {
+    fn no_thread_is_ahead_of_the_others() {
         for threads in [1, 2, 5] {
             let barrier = Barrier::new(threads);
             let rounds: Vec<AtomicU32> = (0..threads).map(|_| AtomicU32::new(0)).collect();
             let work = |me: usize| {
                 for round in 1..=300 {
                     rounds[me].store(round, Ordering::Relaxed);
-                    // Now and then somebody is late, so that the others fall asleep.
+                    // Sometimes a thread is late, so that the others fall asleep.
                     if round % 100 == 50 + me as u32 {
                         thread::sleep(Duration::from_millis(3));
                     }
@@ -146,7 +146,7 @@ mod tests {
             thread::sleep(Duration::from_millis(5));
             let panicking = || {
                 let _guard = BreakIfPanicking(&barrier);
-                panic!("a defect that this test makes");
+                panic!("deliberate panic of this test");
             };
             assert!(catch_unwind(AssertUnwindSafe(panicking)).is_err());
             waiting.map(|thread| thread.join().unwrap())

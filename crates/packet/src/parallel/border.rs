@@ -1,13 +1,12 @@
-//! What one part of a network has for the others: packets that leave it, and what all of them must know
-//! beforehand.
+//! Output of one part of a network for the others: packets that leave it, and announcements.
 //!
 //! ```text
 //!   part A   link ──► hand_over ──► outbox ══ mail ══► Network::enter ──► wire   part B
 //! ```
-//! A packet that crosses is put aside until part A lets the others know how far it is. Part B does not get
-//! to its arrival before that, because the delay of any link between parts is at least a window. Its
-//! order among the packets of its link is that in which they were offered; links do not share anything at
-//! their far ends but the event queue, whose order is that of its keys. So nothing has to be sorted.
+//! A crossing packet waits in an outbox until part A publishes its progress. Part B does not reach the
+//! packet's arrival before that, because every link between parts delays packets by at least a window.
+//! Packets of one link stay in the order of their offers. Links share nothing at their far ends except the
+//! event queue, whose keys give the order. So nothing needs sorting.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,11 +21,11 @@ pub(crate) struct Crossing {
     pub(crate) packet: Packet,
 }
 
-/// Packets for one other part, in the order in which they were offered to their links.
+/// Packets for one other part, in the order of their offers.
 #[derive(Default)]
 pub(crate) struct Outbox {
     pub(crate) packets: Vec<Crossing>,
-    /// The SACK blocks of those packets that refer to some, in the same order.
+    /// The SACK blocks of the packets that refer to some, in the same order.
     pub(crate) blocks: Vec<SackBlocks>,
 }
 
@@ -35,7 +34,7 @@ impl Outbox {
         self.packets.is_empty()
     }
 
-    /// Puts what is in it behind what is in another one.
+    /// Appends its content to another outbox.
     pub(crate) fn empty_into(&mut self, other: &mut Self) {
         if other.is_empty() {
             return std::mem::swap(self, other);
@@ -45,27 +44,26 @@ impl Outbox {
     }
 }
 
-/// Which parts links belong to.
+/// The parts of each link's ends.
 pub(crate) struct Map {
-    /// Number of parts.
     pub(crate) parts: usize,
     /// The part in which each link begins.
     pub(crate) tails: Arc<[u8]>,
-    /// The part in which it ends.
+    /// The part in which each link ends.
     pub(crate) heads: Arc<[u8]>,
-    /// What happens at an instant concerns other parts, or both ends of a connection, at least so much later
-    /// unless it was known before, ns.
+    /// Lower bound, ns, of the time after which an event affects other parts, or both ends of a connection,
+    /// unless it was announced.
     pub(crate) lookahead_ns: u64,
 }
 
 /// The border of one part.
 pub(crate) struct Border {
     pub(crate) map: Arc<Map>,
-    /// For each part.
+    /// One per part.
     pub(crate) outboxes: Vec<Outbox>,
-    /// When packets will arrive that concern both ends of a connection, ns.
+    /// Arrival times of packets that concern both ends of a connection, ns.
     announced: BinaryHeap<Reverse<u64>>,
-    /// Subflows that will be given up if their timer expires once more.
+    /// Subflows that will be killed if their timer expires once more.
     pub(crate) doomed: Vec<u32>,
 }
 
@@ -75,7 +73,7 @@ impl Border {
         Border { map, outboxes, announced: BinaryHeap::new(), doomed: vec![] }
     }
 
-    /// Whether a link begins in one part and ends in another one.
+    /// Whether a link crosses from one part to another.
     pub(crate) fn is_crossed_by(&self, link: usize) -> bool {
         self.map.tails[link] != self.map.heads[link]
     }
@@ -84,12 +82,12 @@ impl Border {
         self.announced.push(Reverse(arrival_ns));
     }
 
-    /// Takes back the first announcement.
+    /// Removes the first announcement.
     pub(crate) fn take_announced(&mut self) -> Option<u64> {
         self.announced.pop().map(|Reverse(arrival_ns)| arrival_ns)
     }
 
-    /// The first arrival from `from_ns` on that was announced; `u64::MAX` if there is none.
+    /// The first announced arrival from `from_ns` on; `u64::MAX` if none.
     pub(crate) fn next_announced(&mut self, from_ns: u64) -> u64 {
         while let Some(&Reverse(arrival_ns)) = self.announced.peek() {
             if arrival_ns >= from_ns {
@@ -100,7 +98,7 @@ impl Border {
         u64::MAX
     }
 
-    /// Puts a packet aside for the part in which its link ends.
+    /// Puts a packet into the outbox of the part in which its link ends.
     pub(crate) fn hand_over(&mut self, link: u32, packet: Packet, blocks: Option<SackBlocks>) {
         let outbox = &mut self.outboxes[usize::from(self.map.heads[link as usize])];
         outbox.packets.push(Crossing { link, packet });

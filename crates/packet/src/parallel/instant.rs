@@ -1,5 +1,5 @@
-//! What happens while all parts wait: the events of an instant, of all parts and of the whole network, in the
-//! order of their keys.
+//! Events for which all parts wait: the events of one instant, of all parts and of the whole network, in
+//! the order of their keys.
 
 use std::sync::MutexGuard;
 
@@ -10,27 +10,27 @@ use crate::event::{EventQueue, FEW, Source};
 use crate::parallel::border::Map;
 use crate::run::engine::Engine;
 
-/// The whole engine and its parts, while one thread has them all.
+/// The whole engine and its parts, owned by one thread.
 pub(super) struct Everything<'a, 'p> {
     pub(super) whole: &'a mut Engine,
     pub(super) parts: &'a mut [MutexGuard<'p, Engine>],
     pub(super) map: &'a Map,
-    /// Takes what an event of the whole engine puts into its queue, until that is given to its owner.
+    /// Collects the events that the whole engine pushes, until they go to their owners.
     pub(super) staging: &'a mut EventQueue,
 }
 
-/// Whose event it is.
+/// The owner of an event.
 enum Owner {
     Whole,
     Part(usize),
 }
 
 impl Everything<'_, '_> {
-    /// Handles the events up to `last_ns` inclusive. If others for which all parts have to wait follow within
-    /// `gap_ns` and by `end_ns`, handles all up to those, too: windows between them would be short. Returns
-    /// up to which instant everything is done, and the number of events.
+    /// Handles all events up to `last_ns` inclusive. If further events for which all parts must wait follow
+    /// within `gap_ns` and by `end_ns`, also handles everything up to them, because windows in between
+    /// would be short. Returns the instant up to which everything is done, and the number of events.
     pub(super) fn run(&mut self, mut last_ns: u64, gap_ns: u64, end_ns: u64) -> (u64, u64) {
-        // Not too many of them: how short a window may be depends on how many events there are lately.
+        // Bounded, because the shortest useful window depends on the recent event rate.
         let until_ns = end_ns.min(last_ns + self.map.lookahead_ns);
         let mut events = 0;
         loop {
@@ -48,7 +48,7 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// The first instant from `from_ns` on for which all parts have to wait.
+    /// The first instant from `from_ns` on for which all parts must wait.
     pub(super) fn next_instant(&mut self, from_ns: u64) -> u64 {
         let of_parts = self.parts.iter_mut().map(|part| part.next_instant(from_ns)).min();
         let of_whole = self.whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
@@ -101,8 +101,7 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// Lets the whole engine handle an event, and gives the events and packets that come of it to their
-    /// owners.
+    /// Lets the whole engine handle an event, and gives the resulting events and packets to their owners.
     fn by_whole(&mut self, now_ns: u64, handle: impl FnOnce(&mut Engine)) {
         self.whole.now_ns = now_ns;
         std::mem::swap(&mut self.whole.net.queue, self.staging);
@@ -122,7 +121,7 @@ impl Everything<'_, '_> {
                 border.doomed.push(s);
             }
         }
-        // What the whole engine has announced is a packet on a link; any part may know of it.
+        // The whole engine announces packets that are on a link; any part may hold the announcement.
         while let Some(border) = &mut self.whole.net.border
             && let Some(arrival_ns) = border.take_announced()
         {
@@ -132,7 +131,7 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// Gives the packets that part `p` hands over to the parts that they reach.
+    /// Delivers the packets in part `p`'s outboxes.
     fn deliver_from(&mut self, p: usize) {
         for to in 0..self.parts.len() {
             let Some(border) = &mut self.parts[p].net.border else { return };
@@ -143,7 +142,7 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// Puts an event into the queue of its owner.
+    /// Pushes an event into its owner's queue.
     fn give(&mut self, time_ns: u64, source: Source) {
         match self.owner_of(source) {
             Owner::Whole => self.whole.net.queue.push(time_ns, source),
@@ -151,8 +150,8 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// Whose events those of a source are. A subflow has timers of its own while it is established; before,
-    /// they concern both ends.
+    /// The owner of a source's events. A subflow's timer belongs to a part while the subflow is
+    /// established; before, it concerns both ends.
     fn owner_of(&self, source: Source) -> Owner {
         if self.whole.net.is_link(source) {
             return Owner::Part(self.map.heads[source as usize].into());
@@ -171,8 +170,8 @@ impl Everything<'_, '_> {
         }
     }
 
-    /// Gives the timers of subflows that have been established meanwhile to the parts, once the first of them
-    /// is the next event of the whole engine.
+    /// Gives the timers of newly established subflows to the parts, when the first of them is the next
+    /// event of the whole engine.
     fn hand_out_timers(&mut self) {
         let Some((_, source)) = self.whole.net.queue.peek() else { return };
         if matches!(self.owner_of(source), Owner::Whole) {

@@ -1,9 +1,9 @@
 //! One network on several cores.
 //!
-//! A data centre is cut into parts (`joulepath_topology::Network::partition`), each with an event queue, a
-//! clock and a thread of its own. The simulation is conservative (Chandy and Misra: Distributed simulation,
-//! 1979; windows as in Nicol: The cost of conservative synchronization in parallel discrete event
-//! simulations, 1993): no part does anything that another part could still prevent.
+//! A data centre is divided into parts (`joulepath_topology::Network::partition`), each with its own event
+//! queue, clock and thread. The simulation is conservative (Chandy and Misra: Distributed simulation, 1979;
+//! windows as in Nicol: The cost of conservative synchronization in parallel discrete event simulations,
+//! 1993): no part handles an event that another part could still prevent.
 //!
 //! ```text
 //!   part A   ├──────── stretch ────────┤  all wait   ├─ stretch ─┤
@@ -11,30 +11,31 @@
 //!   whole                              │  handshake  │
 //!   time ──────────────────────────────┴─────────────┴───────────►
 //! ```
-//! - A **window** is no longer than the least delay of a link between parts. What a part hands over in it
-//!   arrives after it. So a part may do its events of a window as soon as all others are at its start.
-//! - In a **stretch** the parts run side by side and tell each other how far they are, twice a window. None
-//!   gets further ahead of another one than a window. A part that is slower for some microseconds does not
-//!   keep the others waiting, as it would if all met after each window.
-//! - What concerns **both ends of a connection** (a handshake, a tick of the control plane) or the whole
-//!   network (the end of the warm-up, a look at the switches) is known before its window begins: it is a
-//!   timer, or a packet that is on its last link already. Then stretches end at that instant, and one thread
-//!   does what happens in it, in the order of the keys of all queues, while the others wait.
+//! - A **window** is at most the minimum delay of the links between parts. Packets that cross during a
+//!   window arrive after it. So a part may handle a window's events as soon as all other parts have reached
+//!   its start.
+//! - In a **stretch** the parts run in parallel and publish their progress twice per window. No part gets
+//!   more than a window ahead of another. A part that is slow for some microseconds does not delay the
+//!   others, as it would with a barrier after each window.
+//! - An event that concerns **both ends of a connection** (a handshake, a tick of the control plane) or the
+//!   whole network (the end of the warm-up, a sample of the switches) is known before its window begins: it
+//!   is a timer, or a packet already on its last link. Stretches end at such an instant. Then one thread
+//!   handles its events in the order of the keys of all queues, while the others wait.
 //!
-//! The order of events within a part is that of the whole network, and what two parts do in a window concerns
-//! nothing in common. So the result is the same, to the last byte, on any number of cores, and the same as
-//! that of [`Engine::run`](crate::run::engine::Engine::run) on one.
+//! The order of events within a part is that of the whole network, and what two parts do in one window is
+//! independent. So the result is the same, to the last byte, on any number of cores, and equal to that of
+//! [`Engine::run`](crate::run::engine::Engine::run) on one.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `choice` | which runs are cut, into how many parts |
-//! | `part` | one part: its window, what it tells the others |
-//! | `windows` | the windows and what is between them; the threads |
-//! | `instant` | what happens while all parts wait |
-//! | `pace` | whether the parts run side by side or one after the other |
-//! | `barrier` | where threads wait for each other |
-//! | `border` | packets that leave a part, and what all parts must know |
-//! | `shared` | lists of which each part has a view |
+//! | `choice` | which runs are divided, into how many parts |
+//! | `part` | one part: its window, its announcements |
+//! | `windows` | the windows and the stops between them; the threads |
+//! | `instant` | events for which all parts wait |
+//! | `pace` | whether the parts run in parallel or in turn |
+//! | `barrier` | a barrier for the threads |
+//! | `border` | packets and announcements for other parts |
+//! | `shared` | lists with a view for each part |
 
 mod barrier;
 pub(crate) mod border;

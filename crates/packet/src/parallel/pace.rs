@@ -1,26 +1,25 @@
-//! Whether the parts run side by side or one after the other in one thread.
+//! Whether the parts run in parallel or in turn in one thread.
 //!
-//! Side by side is faster if the cores are free. If they are busy with other work, a thread waits for the
-//! others until the system has given each of them a core, in every window, and one thread alone is faster.
-//! So both are tried again and again, for a short time, and the faster one is used for a long time. How many
-//! threads there are does not change the result.
+//! Parallel is faster on free cores. On busy cores each thread waits, in every window, until the system has
+//! given all threads a core, and one thread is faster. So both modes are tried repeatedly for a short time,
+//! and the faster one is used for a long time. The number of threads does not change the result.
 
 use crate::run::options::Cores;
 
-/// After so many steps one thread alone asks whether it shall stay so.
+/// Number of steps after which a lone thread checks whether to stay alone.
 pub(super) const STEPS_A_LOOK: usize = 16;
 
-/// The clock is looked at after so many of the longest windows.
+/// Interval between two readings of the clock, in longest windows.
 const WINDOWS_A_LOOK: u64 = 32;
 
-/// During a try threads meet after so few of the longest windows: perhaps they do not all get a core.
+/// The same during a trial, where the threads may not all get a core.
 const WINDOWS_AT_FIRST: u64 = 4;
 
-/// The faster way is used so many times as long as the try of the other one took: at first, and at last. Each
-/// time that it proves to be faster again it is used twice as long.
+/// How long the faster mode runs, in multiples of the trial of the other: initial and maximum factor. The
+/// factor doubles each time that the faster mode wins again.
 const TIMES: [u64; 2] = [4, 64];
 
-/// What a look counts in the mean of what the threads take side by side: one disturbance does not matter.
+/// Weight of a sample in the mean cost of parallel running: one disturbance does not matter.
 const WEIGHT: f64 = 1.0 / 16.0;
 
 /// How the parts run.
@@ -30,26 +29,26 @@ pub(super) enum Way {
     Alone,
 }
 
-/// Chooses the faster way.
+/// Chooses the faster mode.
 pub(super) struct Pace {
     cores: Cores,
     way: Way,
-    /// Whether this way is only tried, until the next look.
+    /// Whether this mode is on trial, until the next sample.
     is_try: bool,
-    /// This way is used so many times as long as the last try took; between the two of [`TIMES`].
+    /// How long this mode runs, in multiples of the last trial; between the two of [`TIMES`].
     times: u64,
-    /// What the clock shows when the other way is tried again, ns.
+    /// When to try the other mode again, ns by the clock.
     until_ns: u64,
-    /// Simulated time between two looks, ns.
+    /// Simulated time between two samples, ns.
     look_ns: u64,
-    /// Clock and simulated time at the last look, ns.
+    /// Clock and simulated time at the last sample, ns.
     since_ns: [u64; 2],
-    /// Time of the clock per simulated time, of each way; none if nothing is known of it.
+    /// Clock time per simulated time of each mode; `None` if unknown.
     costs: [Option<f64>; 2],
 }
 
 impl Pace {
-    /// The parts run side by side first. `window_ns` is the length of the longest window.
+    /// Starts in parallel. `window_ns`: length of the longest window.
     pub(super) fn new(cores: Cores, window_ns: u64) -> Self {
         let look_ns = window_ns.saturating_mul(WINDOWS_A_LOOK);
         let since_ns = [(cores.clock)(), 0];
@@ -57,11 +56,11 @@ impl Pace {
         Pace { cores, way, is_try: true, times: 1, until_ns: 0, look_ns, since_ns, costs }
     }
 
-    /// Notes a step that ended at `simulated_ns`; returns what the next one is.
+    /// Records a step that ended at `simulated_ns`; returns the mode of the next.
     pub(super) fn next(&mut self, simulated_ns: u64) -> Way {
         let now_ns = [(self.cores.clock)(), simulated_ns];
         let took = |i: usize| now_ns[i].saturating_sub(self.since_ns[i]) as f64;
-        // Threads that wait for busy cores are not waited for any longer than one thread alone would take.
+        // Threads that wait for busy cores get no more time than one thread alone would take.
         let is_late = self.way == Way::SideBySide
             && self.costs[Way::Alone as usize].is_some_and(|cost| took(0) > cost * self.look_ns as f64);
         if took(1) >= self.look_ns as f64 || is_late {
@@ -71,12 +70,12 @@ impl Pace {
         self.way
     }
 
-    /// After how many of the longest windows threads should meet that run side by side.
+    /// Number of longest windows after which parallel threads meet.
     pub(super) fn windows(&self) -> u64 {
         if self.is_try { WINDOWS_AT_FIRST } else { WINDOWS_A_LOOK }
     }
 
-    /// Notes what this way has cost since the last look, and chooses.
+    /// Records the cost of this mode since the last sample, and chooses the next mode.
     fn note(&mut self, cost: f64, now_ns: u64) {
         let mean = &mut self.costs[self.way as usize];
         *mean = match *mean {
@@ -103,7 +102,6 @@ impl Pace {
         }
     }
 
-    /// Takes the other way.
     fn turn(&mut self) {
         self.way = match self.way {
             Way::SideBySide => Way::Alone,
@@ -123,8 +121,8 @@ mod tests {
         static NOW_NS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// The part of the simulated time that is run side by side, where a step of 100 ns takes so long each
-    /// way, side by side as of a simulated instant.
+    /// The fraction of simulated time that runs in parallel, if a step of 100 ns takes `alone_ns`, or in
+    /// parallel `side_by_side_ns` of the simulated instant.
     fn share(side_by_side_ns: impl Fn(u64) -> u64, alone_ns: u64) -> f64 {
         let cores = Cores { most: NonZeroUsize::MIN, clock: || NOW_NS.get() };
         let (mut pace, mut simulated_ns, mut way, mut shared) =
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_faster_way_is_used_nearly_always() {
+    fn the_faster_mode_is_used_nearly_always() {
         assert!(share(|_| 100, 170) > 0.97);
         assert!(share(|_| 100, 40) < 0.05);
     }
@@ -151,12 +149,12 @@ mod tests {
     #[test]
     fn a_short_disturbance_does_not_matter() {
         let disturbed = |simulated_ns: u64| simulated_ns / 2_000 % 100 == 50;
-        // 2 of 200 µs take five times as long, which is a look now and then.
+        // 2 of 200 µs take five times as long: an occasional sample.
         assert!(share(|at_ns| if disturbed(at_ns) { 500 } else { 100 }, 170) > 0.9);
     }
 
     #[test]
-    fn the_other_way_is_used_once_it_is_faster() {
+    fn the_other_mode_is_used_once_it_is_faster() {
         let mixed = share(|at_ns| if at_ns < 5_000_000 { 1_000 } else { 100 }, 170);
         assert!((0.4..0.55).contains(&mixed), "{mixed}");
     }

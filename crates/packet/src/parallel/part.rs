@@ -1,5 +1,3 @@
-//! One part of a network.
-
 use std::sync::Arc;
 
 use crate::connection::subflow::Phase;
@@ -11,20 +9,21 @@ use crate::prefetch::pipeline::Pipeline;
 use crate::run::engine::{Engine, Role};
 use crate::run::recorder::Recorder;
 
-/// The source of the event that ends a window: after all others of its instant. No part has the timer with
-/// this number, which belongs to the whole network.
+/// The source of the event that ends a window: after all other events of its instant. The timer with this
+/// number belongs to the whole network, so no part has it.
 pub(super) const FENCE: Source = MAX_SOURCES as Source - 1;
 
 impl Engine {
-    /// The `number`-th part of a network that is cut as `map` says.
+    /// Part `number` of a network that is divided by `map`.
     ///
     /// # Safety
-    /// The part must be gone before this engine. While several threads use parts, nobody uses this engine.
+    /// The part must be dropped before this engine. While several threads use parts, no thread may use this
+    /// engine.
     pub(super) unsafe fn part(&self, number: usize, map: &Arc<Map>) -> Engine {
         let downloads = !self.connections.is_empty() && self.connections.downloads(0);
-        // SAFETY: the lists do not grow while the engine runs, and outlive the part, as the caller has
-        // promised. A part reaches what its own events concern: links that begin in it, packets that arrive
-        // in it, ends of connections on its hosts. `Shared` checks that in tests.
+        // SAFETY: the lists do not grow while the engine runs, and outlive the part, as the caller
+        // guarantees. A part accesses only what its own events concern: links that begin in it, packets
+        // that arrive in it, ends of connections on its hosts. `Shared` checks that in tests.
         let mut part = unsafe {
             Engine {
                 now_ns: 0,
@@ -58,7 +57,7 @@ impl Engine {
         part
     }
 
-    /// Lets the views of a part check who uses them.
+    /// Makes a part's views check which part uses them.
     #[cfg(test)]
     fn check_owners(&mut self, part: u8, map: &Map, downloads: bool) {
         use crate::parallel::shared::{Owners, Shared};
@@ -86,32 +85,32 @@ impl Engine {
         self.net.check_owners(part, map.tails.clone(), map.heads.clone());
     }
 
-    /// The part where the sending end of subflow `s` is: where the first link of its data begins.
+    /// The part with the sending end of subflow `s`: where the first link of its data begins.
     pub(super) fn part_of_sender(&self, s: usize, map: &Map) -> usize {
         let hop = self.net.routes.hop(self.net.routes.of(s as u32).data, 0);
         usize::from(map.tails[hop.number() as usize])
     }
 
-    /// The part where its receiving end is.
+    /// The part with the receiving end of subflow `s`.
     pub(super) fn part_of_receiver(&self, s: usize, map: &Map) -> usize {
         let hop = self.net.routes.hop(self.net.routes.of(s as u32).acks, 0);
         usize::from(map.tails[hop.number() as usize])
     }
 
-    /// Puts the packets that another part has handed over on their wires.
+    /// Puts packets from another part on their wires.
     pub(super) fn receive(&mut self, outbox: &mut Outbox) {
         let mut blocks = outbox.blocks.drain(..);
         for crossing in outbox.packets.drain(..) {
             let mut packet = crossing.packet;
             if packet.kind() == Kind::Ack && packet.aux() != 0 {
-                let blocks = blocks.next().expect("an ACK that refers to SACK blocks has some");
+                let blocks = blocks.next().expect("an ACK with a reference to SACK blocks has blocks");
                 packet = packet.with_aux(self.net.sacks.store(blocks));
             }
             self.net.enter(crossing.link, packet);
         }
     }
 
-    /// Lets the window end with the events at `last_ns`. All events up to the present fence are done.
+    /// Ends the window after the events at `last_ns`. All events up to the present fence must be done.
     pub(super) fn fence(&mut self, last_ns: u64) {
         let before = self.net.queue.peek();
         debug_assert!(before.is_some_and(|(_, source)| source == FENCE));
@@ -136,9 +135,8 @@ impl Engine {
         }
     }
 
-    /// The first instant from `from_ns` on at which something in this part concerns both ends of a
-    /// connection, as far as that is known; `u64::MAX` if there is none. What is not known yet comes at least
-    /// a window later.
+    /// The first known instant from `from_ns` on at which an event in this part concerns both ends of a
+    /// connection; `u64::MAX` if none. Unknown events come at least a window later.
     pub(super) fn next_instant(&mut self, from_ns: u64) -> u64 {
         let Some(mut border) = self.net.border.take() else { return u64::MAX };
         border.doomed.retain(|&s| {
@@ -152,7 +150,7 @@ impl Engine {
         expires_ns.unwrap_or(u64::MAX).max(from_ns).min(arrives_ns)
     }
 
-    /// Whether the earliest event of this part, which is of `source`, concerns both ends of a connection.
+    /// Whether this part's earliest event, of `source`, concerns both ends of a connection.
     pub(super) fn concerns_both_ends(&self, source: Source) -> bool {
         if self.net.is_link(source) {
             let packet = self.net.first_on(source);

@@ -1,12 +1,12 @@
 //! Lists that the parts of a run share.
 //!
-//! A run on several cores is a run of parts (see [`crate::parallel`]), each in a thread of its own. Every
-//! element of these lists, or every half of an element whose two halves have accessors of their own, belongs
-//! to one part. The whole engine owns the lists; the parts have views of them, through which they reach what
-//! belongs to them. So a run on one core and one on many have the same lists in the same order.
+//! A run on several cores is a run of parts (see [`crate::parallel`]), each in its own thread. Every
+//! element of these lists belongs to one part, or, where the two halves of an element have separate
+//! accessors, each half does. The whole engine owns the lists; the parts access their elements through
+//! views. So runs on one core and on many have the same lists in the same order.
 //!
-//! The compiler cannot check who reaches what. Tests do: there a view knows the owners and panics at the
-//! first access to what belongs to another part.
+//! The compiler cannot check which part accesses which element. Tests do: there a view knows the owners and
+//! panics at the first access to another part's element.
 
 use std::ops::{Index, IndexMut, Range};
 use std::ptr::NonNull;
@@ -15,22 +15,21 @@ use std::ptr::NonNull;
 pub(crate) struct Shared<T> {
     first: NonNull<T>,
     len: usize,
-    /// That of the vector that the list was made of; 0 is a view.
+    /// The capacity of the vector behind the list; 0 for a view.
     capacity: usize,
     #[cfg(test)]
     owners: Option<Owners>,
 }
 
-// SAFETY: a list owns its elements as a vector does, and whoever makes a view vouches for its use.
+// SAFETY: a list owns its elements as a vector does, and the creator of a view guarantees its use.
 unsafe impl<T: Send> Send for Shared<T> {}
 
 impl<T> Shared<T> {
     /// A view of the list.
     ///
     /// # Safety
-    /// The list must outlive the view, and must not grow while there are views. While several threads use
-    /// the list and its views, none of them may reach an element, or a half of one, that another one
-    /// changes.
+    /// The list must outlive the view and must not grow while views exist. While several threads use the
+    /// list and its views, no thread may access an element, or a half of one, that another thread changes.
     pub(crate) unsafe fn view(&self) -> Self {
         Shared {
             first: self.first,
@@ -49,7 +48,7 @@ impl<T> Shared<T> {
         self.len == 0
     }
 
-    /// Adds an element to a list of which there are no views.
+    /// Adds an element. The list must have no views.
     pub(crate) fn push(&mut self, element: T) {
         let mut all = std::mem::take(self).into_vec();
         all.push(element);
@@ -59,25 +58,25 @@ impl<T> Shared<T> {
     fn into_vec(self) -> Vec<T> {
         let list = std::mem::ManuallyDrop::new(self);
         assert!(list.capacity > 0 || list.len == 0, "a view does not own its elements");
-        // SAFETY: they are the parts of a vector, see `from`, and nothing else frees them. For a list without
-        // elements they are those of an empty vector.
+        // SAFETY: these are the parts of a vector, see `from`, and nothing else frees them. For an empty
+        // list they are the parts of an empty vector.
         unsafe { Vec::from_raw_parts(list.first.as_ptr(), list.len, list.capacity) }
     }
 
-    /// Where an element is.
+    /// The address of an element.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the index is out of range.
     #[inline(always)]
     pub(crate) fn place(&self, at: usize) -> NonNull<T> {
         if at >= self.len {
             out_of_range(at, self.len);
         }
-        // SAFETY: it is in the list.
+        // SAFETY: the element is in the list.
         unsafe { self.first.add(at) }
     }
 
-    /// Where an element is, or would be: an address to prefetch, not to read.
+    /// The address of an element, or where it would be: to prefetch, not to read.
     #[inline(always)]
     pub(crate) fn address(&self, at: usize) -> *const T {
         self.first.as_ptr().wrapping_add(at)
@@ -111,7 +110,7 @@ impl<T> Shared<T> {
         });
     }
 
-    /// Checks in tests that a half of an element belongs to the part that has this view.
+    /// In tests, checks that a half of an element belongs to the part with this view.
     #[inline(always)]
     pub(crate) fn check_half(&self, _at: usize, _half: usize) {
         #[cfg(test)]
@@ -128,7 +127,7 @@ fn out_of_range(at: usize, len: usize) -> ! {
     panic!("{at} is out of range: the list has {len} elements")
 }
 
-/// The owners of a list: of each element the part that the first and the second half belong to.
+/// The owners of a list: for each element, the parts to which its first and second half belong.
 #[cfg(test)]
 #[derive(Clone)]
 pub(crate) struct Owners {
@@ -138,7 +137,7 @@ pub(crate) struct Owners {
 
 #[cfg(test)]
 impl<T> Shared<T> {
-    /// The same view, which from now on panics at an access to what belongs to another part.
+    /// The same view, which panics at an access to another part's element.
     pub(crate) fn checked(mut self, owners: Owners) -> Self {
         assert!(owners.of.iter().all(|of| of.len() == self.len));
         self.owners = Some(owners);
@@ -168,7 +167,7 @@ impl<T> From<Vec<T>> for Shared<T> {
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         if self.capacity > 0 {
-            // SAFETY: they are the parts of the vector that the list was made of.
+            // SAFETY: these are the parts of the vector behind the list.
             drop(unsafe { Vec::from_raw_parts(self.first.as_ptr(), self.len, self.capacity) });
         }
     }
@@ -180,7 +179,7 @@ impl<T> Index<usize> for Shared<T> {
     #[inline(always)]
     fn index(&self, at: usize) -> &T {
         self.check(at..at + 1);
-        // SAFETY: nobody else changes it, as who made the view has promised.
+        // SAFETY: no other thread changes the element, as the creator of the view guarantees.
         unsafe { self.place(at).as_ref() }
     }
 }
@@ -189,7 +188,7 @@ impl<T> IndexMut<usize> for Shared<T> {
     #[inline(always)]
     fn index_mut(&mut self, at: usize) -> &mut T {
         self.check(at..at + 1);
-        // SAFETY: nobody else reaches it, as who made the view has promised.
+        // SAFETY: no other thread accesses the element, as the creator of the view guarantees.
         unsafe { self.place(at).as_mut() }
     }
 }
@@ -203,7 +202,8 @@ impl<T> Index<Range<usize>> for Shared<T> {
             out_of_range(range.end, self.len);
         }
         self.check(range.clone());
-        // SAFETY: they are in the list, and nobody else changes them, as who made the view has promised.
+        // SAFETY: the elements are in the list, and no other thread changes them, as the creator of the
+        // view guarantees.
         unsafe { NonNull::slice_from_raw_parts(self.first.add(range.start), range.len()).as_ref() }
     }
 }
@@ -215,7 +215,8 @@ impl<T> IndexMut<Range<usize>> for Shared<T> {
             out_of_range(range.end, self.len);
         }
         self.check(range.clone());
-        // SAFETY: they are in the list, and nobody else reaches them, as who made the view has promised.
+        // SAFETY: the elements are in the list, and no other thread accesses them, as the creator of the
+        // view guarantees.
         unsafe { NonNull::slice_from_raw_parts(self.first.add(range.start), range.len()).as_mut() }
     }
 }

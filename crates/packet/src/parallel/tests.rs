@@ -1,4 +1,4 @@
-//! A run in parts gives the bytes of a run in one.
+//! A run in parts gives the same bytes as a run in one.
 
 use std::cell::Cell;
 use std::num::NonZeroUsize;
@@ -17,22 +17,22 @@ fn scenario(text: &str) -> Scenario {
 }
 
 thread_local! {
-    /// How often the clock has been looked at in this run.
+    /// Number of readings of the clock in this run.
     static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A clock by which the first windows, side by side, take very long: the others are run by one thread.
+/// A clock by which the first, parallel windows take very long, so that one thread runs the others.
 fn of_busy_cores() -> u64 {
     let looks = LOOKS.replace(LOOKS.get() + 1);
     looks + if looks > 0 { 1_000_000_000_000 } else { 0 }
 }
 
-/// A clock by which both ways take no time, so that parts run side by side.
+/// A clock by which both modes take no time, so that the parts run in parallel.
 fn of_free_cores() -> u64 {
     0
 }
 
-/// The result as text, its counters, and into how many parts the network was cut.
+/// The result as text, its counters, and the number of parts.
 fn run(
     scenario: &Scenario,
     (policy, seed): (&str, u64),
@@ -54,7 +54,7 @@ fn run(
     (serde_json::to_string(&result).unwrap(), result.counters, parts)
 }
 
-/// Runs in one part and in `parts`; returns the counters.
+/// Compares runs in one part and in each number of `parts`; returns the counters.
 fn compare(text: &str, (policy, seed): (&str, u64), parts: &[usize], clock: fn() -> u64) -> Counters {
     let scenario = scenario(text);
     let (one, counters, _) = run(&scenario, (policy, seed), 1, clock);
@@ -69,24 +69,24 @@ fn compare(text: &str, (policy, seed): (&str, u64), parts: &[usize], clock: fn()
 const TREE: &str = "title = \"tree\"\nduration = \"60 ms\"\n[topology]\nkind = \"fat-tree\"\nk = 4\n\
                     rate = \"100 Mbit/s\"\nqueue = \"20 packets\"\nspread = \"10 ms\"\n";
 
-/// Losses, eight subflows on routes of six links, a thread for each part.
+/// Losses, eight subflows on routes of six links, one thread per part.
 #[test]
-fn a_fat_tree_is_the_same_on_any_number_of_cores() {
+fn a_fat_tree_gives_the_same_result_on_any_number_of_cores() {
     let counters = compare(TREE, ("mptcp", 1), &[2, 4], of_free_cores);
     assert!(counters.queue_drops > 10 && counters.packet_hops > 10_000, "{counters:?}");
 }
 
 /// The same with one thread for all parts, and with a control plane.
 #[test]
-fn parts_are_the_same_one_after_the_other() {
+fn parts_run_in_turn_give_the_same_result() {
     for policy in ["mptcp", "dts"] {
         compare(&TREE.replace("60 ms", "250 ms"), (policy, 2), &[2, 4, 8], of_busy_cores);
     }
 }
 
-/// Handshakes that are repeated, timeouts, and subflows that are given up after the second one in a row.
+/// Repeated handshakes, timeouts, and subflows that are killed after the second timeout in a row.
 #[test]
-fn subflows_that_are_given_up_are_the_same_in_parts() {
+fn killed_subflows_give_the_same_result_in_parts() {
     let text = TREE.replace("60 ms", "250 ms").replace("20 packets", "3 packets");
     let text = text + "[transport]\nmax_retries = 1\nrto_min = \"1 ms\"\nrto_initial = \"4 ms\"\n";
     let counters = compare(&text, ("uncoupled", 3), &[2, 4, 8], of_busy_cores);
@@ -94,14 +94,14 @@ fn subflows_that_are_given_up_are_the_same_in_parts() {
 }
 
 #[test]
-fn only_what_can_be_cut_is_cut_and_only_where_it_pays() {
+fn a_run_is_divided_only_if_possible_and_worthwhile() {
     let parts = |text: &str, policy: &str, most: usize| {
         let scenario = scenario(text);
         let setup = Setup::of(&policy.parse().unwrap(), &scenario).unwrap();
         let cores = Cores { most: NonZeroUsize::new(most).unwrap(), clock: of_free_cores };
         parts_for(&scenario, &setup, &RunOptions { cores: Some(cores), ..RunOptions::default() })
     };
-    // 128 hosts × 100 Mbit/s × 100 µs are 107 packets of 1500 B: six parts have 16 of them.
+    // 128 hosts × 100 Mbit/s × 100 µs are 107 packets of 1500 B: enough for six parts with 16 each.
     let large = TREE.replace("k = 4", "k = 8");
     assert_eq!((parts(&large, "mptcp", 1), parts(&large, "mptcp", 2), parts(&large, "mptcp", 9)), (1, 2, 6));
     // 16 hosts have 13 packets.
@@ -145,7 +145,7 @@ fn text() -> impl Strategy<Value = String> {
         "delayed_ack = \"4 ms\"",
         "recovery = \"sack\"",
         "recovery = \"newreno\"\nprocessing_delay = \"0 s\"",
-        // Many timeouts, lost handshakes that are repeated, subflows that are given up.
+        // Many timeouts, repeated handshakes, killed subflows.
         "max_retries = 1\nrto_min = \"1 ms\"\nrto_initial = \"4 ms\"",
     ]);
     let device = one_of(&["", "[device]\npreset = \"host-relative\"\n"]);
@@ -177,9 +177,9 @@ const POLICIES: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
-    /// Whatever the network, the traffic and the policy, the number of parts does not show in the result.
+    /// For any network, traffic and policy, the result does not depend on the number of parts.
     #[test]
-    fn a_random_data_centre_is_the_same_in_any_number_of_parts(
+    fn a_random_data_centre_gives_the_same_result_in_any_number_of_parts(
         text in text(), policy in one_of(POLICIES), seed in 0u64..9,
     ) {
         compare(&text, (policy, seed), &[2, 4, 8], of_busy_cores);

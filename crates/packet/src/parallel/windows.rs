@@ -1,4 +1,4 @@
-//! The windows and stretches of a run in parts, and the threads that run them.
+//! The windows and stretches of a run in parts, and their threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,27 +16,26 @@ use crate::run::engine::Engine;
 use crate::run::error::RunError;
 use crate::run::options::Cores;
 
-/// Events of a part for which a window is worth while: about as much work as it is to wait for each other. If
-/// less is left until all have to wait, they wait at once.
+/// Minimum number of events of a part for a window: about the cost of a wait. With fewer events until the
+/// next instant for all, the parts wait at once.
 const EVENTS_A_WINDOW: u64 = 32;
 
-/// In a stretch each part lets the others know after such a fraction of a window how far it is.
+/// In a stretch each part publishes its progress this many times per window.
 const SHARES_OF_A_WINDOW: u64 = 2;
 
-/// What a step of all parts leaves for the next one. There are two of each, in turn: the next step writes the
-/// other one while a slow thread still reads this one.
+/// The output of a step for the next one. There are two, used in turn: the next step writes one while a
+/// slow thread still reads the other.
 struct Left {
-    /// Where the next step begins, ns.
+    /// Start of the next step, ns.
     from_ns: AtomicU64,
-    /// The first instant for which all have to wait, as each part knows it, ns.
+    /// The first instant for which all must wait, according to each part, ns.
     instants_ns: Vec<CachePadded<AtomicU64>>,
-    /// The shortest window that is worth while, ns.
+    /// The shortest window worth running, ns.
     shortest_ns: AtomicU64,
     /// One thread does the next steps alone.
     alone: AtomicBool,
-    /// The longest windows after which parts meet that run side by side.
+    /// Number of longest windows after which parallel parts meet.
     windows: AtomicU64,
-    /// The run was cancelled.
     stop: AtomicBool,
 }
 
@@ -52,7 +51,7 @@ impl Left {
         }
     }
 
-    /// Becomes what another step has left for the next one.
+    /// Copies the output of another step.
     fn take_from(&self, other: &Self) {
         let copy =
             |to: &AtomicU64, from: &AtomicU64| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -61,8 +60,8 @@ impl Left {
         self.instants_ns.iter().zip(&other.instants_ns).for_each(|(to, from)| copy(to, from));
     }
 
-    /// Notes where part `me` ended, which began at `from_ns`, and the first instant from there on for which
-    /// all have to wait. One part says for all of them how far they are, and with how many `events`.
+    /// Records the end of part `me`'s step, which began at `from_ns`, and the next instant for which all
+    /// must wait. The part that passes `events` records the progress for all.
     fn note(&self, me: usize, [from_ns, until_ns]: [u64; 2], instant_ns: u64, events: Option<u64>) {
         if let Some(events) = events {
             self.from_ns.store(until_ns, Ordering::Relaxed);
@@ -71,44 +70,44 @@ impl Left {
         self.instants_ns[me].store(instant_ns, Ordering::Relaxed);
     }
 
-    /// Notes that a part had so many events in this time. If the next ones come as the last ones came, the
-    /// shortest window that is worth while follows.
+    /// Records a part's number of events in this time. From their rate follows the shortest window worth
+    /// running.
     fn note_events(&self, time_ns: u64, events: u64) {
         let shortest_ns = time_ns.saturating_mul(EVENTS_A_WINDOW) / events.max(1);
-        // An instant that has come must not be taken for a window without length.
+        // Otherwise an instant that has come would be taken for an empty window.
         self.shortest_ns.store(shortest_ns.max(1), Ordering::Relaxed);
     }
 }
 
-/// How far a part is in a stretch.
+/// The progress of a part in a stretch.
 #[derive(Default)]
 struct Progress {
-    /// Its events before this instant are done, and what they hand over is in the mail, ns.
+    /// All its events before this instant are done, and their packets are in the mail, ns.
     clock_ns: AtomicU64,
-    /// The first instant from there on for which all have to wait, as far as this part knows, ns. It is
-    /// written before the clock, so that who reads it after the clock knows no less.
+    /// The next instant for which all must wait, known to this part, ns. It is written before the
+    /// clock, so that a reader of the clock sees at least this value.
     instant_ns: AtomicU64,
 }
 
-/// What all parts do next.
+/// The next step of all parts.
 enum Step {
-    /// Nothing: the run is over.
+    /// The run is over.
     End,
-    /// Each part runs its events before this instant, ns. Side by side they go on after it.
+    /// Each part runs its events before this instant, ns. Parallel parts continue beyond it.
     Window(u64),
-    /// One thread does what happens up to this instant inclusive, ns.
+    /// One thread handles all events up to this instant inclusive, ns.
     Instant(u64),
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Run<'a> {
     map: Arc<Map>,
     parts: Vec<CachePadded<Mutex<Engine>>>,
     left: [Left; 2],
-    /// The same between steps of one thread alone.
+    /// The same, between the steps of a lone thread.
     between: [Left; 2],
     progress: Vec<CachePadded<Progress>>,
-    /// What each part (first index) has for each other one.
+    /// The packets from each part (first index) to each other part.
     mail: Vec<Vec<CachePadded<Mutex<Outbox>>>>,
     barrier: Barrier,
     /// Nothing happens after this instant.
@@ -116,29 +115,29 @@ struct Run<'a> {
     cancel: &'a Cancel,
 }
 
-/// What the thread has that has the whole engine, too.
+/// The additional state of the thread with the whole engine.
 struct Leader<'a> {
     whole: &'a mut Engine,
     staging: EventQueue,
     pace: Pace,
 }
 
-/// Runs an engine that has been built for several parts until the end, on as many cores or on one.
+/// Runs an engine that was built for several parts to the end, on as many cores or on one.
 ///
 /// # Errors
-/// [`RunError::Cancelled`] soon after `cancel` has been set.
+/// [`RunError::Cancelled`] soon after `cancel` is set.
 ///
 /// # Panics
-/// If the engine has not been built for several parts.
+/// If the engine was not built for several parts.
 pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(), RunError> {
     let map = whole.net.border.as_ref().expect("the engine is built for several parts").map.clone();
-    // Everything that has been set up so far concerns both ends of connections, or the whole network.
+    // All events so far concern both ends of connections, or the whole network.
     let first_ns = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
-    // SAFETY: the parts are gone when this function returns. The whole engine is used by one thread, and only
-    // while that thread has the locks of all parts.
+    // SAFETY: the parts are dropped when this function returns. One thread uses the whole engine, and only
+    // while it holds the locks of all parts.
     let part = |number| CachePadded::new(Mutex::new(unsafe { whole.part(number, &map) }));
     let parts = (0..map.parts).map(part).collect();
-    // The parts have queues like the one of the whole engine, which stays small from now on.
+    // The parts have queues of the whole engine's kind; its own queue stays small.
     let mut all = std::mem::replace(&mut whole.net.queue, EventQueue::heap());
     while let Some((time_ns, source)) = all.peek() {
         all.pop();
@@ -168,7 +167,7 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
         );
     });
     for part in run.parts {
-        let part = part.into_inner().into_inner().expect("a thread that panicked has ended this one, too");
+        let part = part.into_inner().into_inner().expect("a panic in another thread ends this one");
         whole.net.counts.add(&part.net.counts);
         #[cfg(test)]
         {
@@ -183,7 +182,7 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
 }
 
 impl Run<'_> {
-    /// Runs part `me` until the end. One thread has the whole engine, too.
+    /// Runs part `me` until the end. The leader also has the whole engine.
     fn work(&self, me: usize, mut leader: Option<Leader<'_>>) {
         let _guard = BreakIfPanicking(&self.barrier);
         for round in 0.. {
@@ -212,9 +211,9 @@ impl Run<'_> {
         }
     }
 
-    /// Does steps alone while the other threads wait, as if it were one, until they shall run side by side
-    /// again. What is between two of them the others do not see: one that is late still reads `first`. They
-    /// sleep meanwhile; on busy cores it would take long to wake them.
+    /// Does steps alone, until the next parallel step, while the other threads wait as if for one step.
+    /// They do not see the outputs in between, because a late thread still reads `first`. They sleep,
+    /// because waking them takes long on busy cores.
     fn alone(&self, first: &Left, last: &Left, leader: &mut Leader<'_>) {
         let mut now = first;
         for step in 0.. {
@@ -240,7 +239,7 @@ impl Run<'_> {
         last.take_from(now);
     }
 
-    /// What to do after a step that has left `left`. All threads find the same.
+    /// The step after the output `left`, the same for all threads.
     fn step(&self, left: &Left) -> Step {
         let from_ns = left.from_ns.load(Ordering::Relaxed);
         let instants = left.instants_ns.iter().map(|instant_ns| instant_ns.load(Ordering::Relaxed));
@@ -254,7 +253,7 @@ impl Run<'_> {
         }
     }
 
-    /// The shortest window that is worth while, ns; no longer than any window is.
+    /// The shortest window worth running, ns; at most the longest window.
     fn shortest_ns(&self, left: &Left) -> u64 {
         left.shortest_ns.load(Ordering::Relaxed).min(self.map.lookahead_ns)
     }
@@ -268,12 +267,12 @@ impl Run<'_> {
         next.note(me, [from_ns, until_ns], instant_ns, events);
     }
 
-    /// Runs the events of part `me` until the first instant for which all have to wait, or for some windows,
-    /// while the others do the same. No part gets further ahead of another one than the length of a window.
-    /// Returns false if another thread has panicked.
+    /// Runs the events of part `me` in parallel with the other parts, until the first instant for which all
+    /// must wait, or for some windows. No part gets more than a window ahead of another. Returns false if
+    /// another thread has panicked.
     ///
-    /// All stop at the same instant, because a part never passes one that it knows of, and knows before it
-    /// gets there of all that there are.
+    /// All parts stop at the same instant, because a part never passes an instant that it knows of, and
+    /// knows all of them before it gets there.
     fn stretch(&self, me: usize, now: &Left, next: &Left, whole: Option<&Engine>) -> bool {
         let mut part = self.part(me);
         let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counts.events());
@@ -303,8 +302,8 @@ impl Run<'_> {
         true
     }
 
-    /// How far part `me`, whose clock shows `clock_ns`, may go as far as the others are concerned; no further
-    /// than a share of a window. That is where it is if all stop there. None if it has to wait for others.
+    /// How far part `me`, at `clock_ns`, may run, given the others' progress; at most a share of a window.
+    /// `clock_ns` if all stop there; `None` if it must wait for others.
     fn goal(&self, me: usize, clock_ns: u64, now: &Left) -> Option<u64> {
         let mut goal_ns = clock_ns + self.map.lookahead_ns.div_ceil(SHARES_OF_A_WINDOW);
         let others = self.progress.iter().enumerate().filter(|(other, _)| *other != me);
@@ -318,7 +317,7 @@ impl Run<'_> {
                 (its_clock_ns, its_instant_ns) = (from_ns, now.instants_ns[other].load(Ordering::Relaxed));
             }
             if its_instant_ns <= clock_ns {
-                // Unless it is there, it may still find that nothing happens then: a timer moves.
+                // Until it is there, it may find that nothing happens then, because the timer has moved.
                 return (its_clock_ns == its_instant_ns).then_some(clock_ns);
             }
             goal_ns = goal_ns.min(its_instant_ns);
@@ -327,8 +326,8 @@ impl Run<'_> {
         (safe_ns >= goal_ns).then_some(goal_ns)
     }
 
-    /// Runs the events of part `me` before `until_ns`, to which no other part can add any more but by mail
-    /// that is there. Returns the first instant from then on for which all have to wait.
+    /// Runs the events of part `me` before `until_ns`, to which other parts can add only the mail that is
+    /// already there. Returns the next instant for which all must wait.
     fn piece(&self, me: usize, part: &mut Engine, until_ns: u64, whole: Option<&Engine>) -> u64 {
         self.collect(me, part);
         part.fence(until_ns - 1);
@@ -337,7 +336,7 @@ impl Run<'_> {
         if let Some(border) = &mut part.net.border {
             for (outbox, mailbox) in border.outboxes.iter_mut().zip(&self.mail[me]) {
                 if !outbox.is_empty() {
-                    outbox.empty_into(&mut mailbox.lock().expect("nobody panics here"));
+                    outbox.empty_into(&mut mailbox.lock().expect("no panic while the mailbox is locked"));
                 }
             }
         }
@@ -345,7 +344,7 @@ impl Run<'_> {
         of_whole.map_or(instant_ns, |(time_ns, _)| instant_ns.min(time_ns))
     }
 
-    /// Does what happens up to `last_ns` while all other threads wait.
+    /// Handles all events up to `last_ns` while all other threads wait.
     fn instant(&self, last_ns: u64, now: &Left, next: &Left, leader: &mut Leader<'_>) {
         let mut parts: Vec<MutexGuard<'_, Engine>> = (0..self.parts.len()).map(|me| self.part(me)).collect();
         for (me, part) in parts.iter_mut().enumerate() {
@@ -362,12 +361,14 @@ impl Run<'_> {
     }
 
     fn part(&self, me: usize) -> MutexGuard<'_, Engine> {
-        self.parts[me].lock().expect("a thread that panicked has ended this one, too")
+        self.parts[me].lock().expect("a panic in another thread ends this one")
     }
 
-    /// Takes what the other parts have handed over, which arrives later than now.
+    /// Takes the packets from other parts, which all arrive later.
     fn collect(&self, me: usize, part: &mut Engine) {
         let from_others = self.mail.iter().enumerate().filter(|(other, _)| *other != me);
-        from_others.for_each(|(_, mail)| part.receive(&mut mail[me].lock().expect("nobody panics here")));
+        from_others.for_each(|(_, mail)| {
+            part.receive(&mut mail[me].lock().expect("no panic while the mailbox is locked"))
+        });
     }
 }

@@ -1,5 +1,5 @@
-//! A shared channel with the packets that wait for it: the last hop after relays. Only the present
-//! transmission is in the event queue.
+//! A shared channel with the packets that wait for it: the last hop after relays. Only the end of the
+//! present transmission is in the event queue.
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ use crate::path::packet::Packet;
 /// One channel of the network.
 pub(crate) struct SharedChannel {
     channel: Channel,
-    /// The packets that each station has to send, the oldest first. The channel's own queues have the same
-    /// order and know sizes only.
+    /// The packets that each station has to send, oldest first. The channel's own queues have the same
+    /// order but hold only sizes.
     queues: Vec<VecDeque<Packet>>,
     pub(crate) timer: LazyTimer,
-    /// Number of its event source; it is known once all other sources have numbers.
+    /// Number of its event source, set after all other sources have numbers.
     pub(crate) source: Source,
-    /// Most frames that a station holds.
+    /// Most frames that a station's queue holds.
     limit: usize,
 }
 
@@ -42,7 +42,7 @@ impl SharedChannel {
         self.channel.add_station()
     }
 
-    /// Whether a station takes one more frame.
+    /// Whether the station's queue has room for one more frame.
     pub(crate) fn has_room(&self, station: usize) -> bool {
         self.queues[station].len() < self.limit
     }
@@ -64,9 +64,9 @@ impl SharedChannel {
         accepted
     }
 
-    /// Ends the present transmission. Returns the packet that has arrived, and those that were given up.
+    /// Ends the present transmission. Returns the packet that arrived and the packets whose retries ran out.
     pub(crate) fn end_transmission(&mut self, queue: &mut EventQueue) -> (Option<Packet>, Vec<Packet>) {
-        const WAITS: &str = "a frame of the channel is a packet of its station";
+        const WAITS: &str = "every frame is a packet in its station's queue";
         let arrival = self.channel.end();
         let queues = &mut self.queues;
         let arrived = arrival.map(|arrival| queues[arrival.station].pop_front().expect(WAITS));
@@ -84,7 +84,7 @@ impl SharedChannel {
         }
     }
 
-    /// What the channel did in a run of `duration_s`.
+    /// The channel's counters after a run of `duration_s`.
     pub(crate) fn result(&self, name: &str, duration_s: f64) -> ChannelResult {
         let counters = self.channel.counters();
         let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };

@@ -1,12 +1,12 @@
-//! What a network counts.
+//! The network's counters.
 
 use joulepath_model::result::Counters;
 
-/// Counts of events and packets. Each event of a link is a packet-hop, so that one count is enough for both.
+/// Counts of events and packets. Each event of a link is a packet-hop, so one count serves for both.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
     events: u64,
-    /// Those of the events that are no packet-hops.
+    /// Events that are not packet-hops.
     timer_events: u64,
     /// Packet-hops over channels, whose events are timers.
     channel_hops: u64,
@@ -15,13 +15,13 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts an event, whatever it is.
+    /// Counts an event of any kind.
     #[inline(always)]
     pub(crate) fn event(&mut self) {
         self.events += 1;
     }
 
-    /// Notes that an event that is counted is not a packet's.
+    /// Marks an event that is already counted as a timer event.
     pub(crate) fn timer(&mut self) {
         self.timer_events += 1;
     }
@@ -44,7 +44,7 @@ impl Counts {
         self.events
     }
 
-    /// Adds what a part of the network has counted.
+    /// Adds the counts of a part of the network.
     pub(crate) fn add(&mut self, part: &Self) {
         self.events += part.events;
         self.timer_events += part.timer_events;
@@ -53,7 +53,7 @@ impl Counts {
         self.wire_losses += part.wire_losses;
     }
 
-    /// The counts as a result tells them.
+    /// The counts in the form of a result.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
             packet_hops: self.events - self.timer_events + self.channel_hops,

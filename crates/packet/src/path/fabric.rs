@@ -1,4 +1,4 @@
-//! What the switches of a topology carry, how much waits in them, and what they burn.
+//! Utilisation, queues and energy of a topology's switches.
 
 use joulepath_model::network::{QueueLimit, RateSpec};
 use joulepath_model::result::{LayerResult, NetworkResult};
@@ -8,17 +8,17 @@ use joulepath_topology::Network as Topology;
 
 use crate::path::network::{Network, Wire};
 
-/// Time between two looks at the queues.
+/// Interval between two samples of the queues.
 pub(crate) const TICK: Nanos = Nanos::from_millis(10);
 
-/// The switches and links, and what has been seen of them.
+/// The switches and links, and their samples.
 pub(crate) struct Fabric {
     power: SwitchPower,
     links: Vec<FabricLink>,
     layers: Vec<String>,
     /// When the measurement began.
     since: Nanos,
-    /// Sum over the looks of Σ (Q − Q̄)⁺, packets.
+    /// Sum over the samples of Σ (Q − Q̄)⁺, packets.
     excess_packets: f64,
     looks: u32,
 }
@@ -79,7 +79,7 @@ impl Fabric {
         let time_s = now.saturating_sub(self.since).as_secs_f64();
         let utilisation = |(link, wire): (&FabricLink, &Wire)| {
             let bits = wire.link.sent_bytes(now).wrapping_sub(link.before) as f64 * 8.0;
-            // The packet that is in transmission at the end counts in full.
+            // A packet that is in transmission at the end counts in full.
             if time_s > 0.0 { (bits / link.rate_bps / time_s).min(1.0) } else { 0.0 }
         };
         let used: Vec<f64> = self.links.iter().zip(&net.wires).map(utilisation).collect();
@@ -120,7 +120,7 @@ fn direction_power(port_w: f64, ports: f64) -> f64 {
     port_w * ports / 2.0
 }
 
-/// Q̄, half of the buffer, in full packets of Ethernet.
+/// Q̄: half of the buffer, in full Ethernet packets.
 fn half_packets(queue: QueueLimit) -> f64 {
     const FULL_PACKET_BYTES: f64 = 1500.0;
     match queue {

@@ -1,5 +1,5 @@
-//! Packets that a link keeps because their fate depends on what comes later: those of managed queues, and
-//! those that are reordered or aggregated. The link knows them by numbers. Its next event is in the event
+//! Packets that a link holds because their fate depends on later events: packets in managed queues,
+//! reordered packets, aggregated packets. The link knows them by number. Its next event is in the event
 //! queue as a timer.
 
 use joulepath_link::{Link, Outcome};
@@ -9,21 +9,20 @@ use crate::event::{EventQueue, LazyTimer, MAX_TIME_NS, Source};
 use crate::path::hop::Hop;
 use crate::path::packet::{Kind, Packet, Stamp};
 
-/// A packet that is kept, and the link with what it leads to.
+/// A packet that a link holds, and the hop that the packet is on.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) packet: Packet,
     pub(crate) hop: Hop,
 }
 
-/// The packets that one link keeps.
+/// The packets that one link holds.
 pub(crate) struct HeldPackets {
-    /// The link.
     pub(crate) link: u32,
-    /// By the link's numbers.
+    /// Indexed by the number that the link gave the packet.
     packets: Vec<Held>,
     pub(crate) timer: LazyTimer,
-    /// Number of its event source; it is known once all other sources have numbers.
+    /// Number of its event source, set after all other sources have numbers.
     pub(crate) source: Source,
 }
 
@@ -32,7 +31,7 @@ impl HeldPackets {
         HeldPackets { link, packets: vec![], timer: LazyTimer::new(), source: 0 }
     }
 
-    /// Keeps the packet to which the link has given `number`.
+    /// Stores the packet to which the link gave `number`.
     pub(crate) fn keep(&mut self, number: u32, packet: Held) {
         const NOTHING: Held = Held { packet: Packet::new(Kind::Cross, 0, 0, Stamp::ZERO), hop: Hop::over(0) };
         let at = number as usize;
@@ -42,13 +41,13 @@ impl HeldPackets {
         self.packets[at] = packet;
     }
 
-    /// The next packet whose fate is known at `now_ns`, and its fate.
+    /// Takes the next packet whose fate is known at `now_ns`, with its fate.
     pub(crate) fn release(&mut self, link: &mut Link, now_ns: u64) -> Option<(Held, Outcome)> {
         let exit = link.take(Nanos(now_ns))?;
         Some((self.packets[exit.number as usize], exit.outcome))
     }
 
-    /// Sets the timer to when the link has to be asked next.
+    /// Sets the timer to the link's next event.
     pub(crate) fn ask(&mut self, link: &Link, now_ns: u64, queue: &mut EventQueue) {
         match link.due().filter(|due| due.0 <= MAX_TIME_NS) {
             Some(due) => self.timer.set(due.0.max(now_ns), self.source, queue),

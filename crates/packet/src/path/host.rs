@@ -1,13 +1,13 @@
-//! The time that a host takes for a packet that has reached it.
+//! The time that a host takes to process an arriving packet.
 //!
-//! Hosts that answer in no time lock the phases of flows at a DropTail queue: each packet comes just when
-//! another one has left, and the same flow finds room again and again (Floyd and Jacobson: On traffic phase
+//! Hosts that answer at once lock the phases of flows at a DropTail queue: each packet arrives just when
+//! another leaves, and the same flow finds room again and again (Floyd and Jacobson: On traffic phase
 //! effects in packet-switched gateways, 1992). A random time of up to one packet time at the bottleneck
-//! breaks that, and changes little else.
+//! breaks the lock and changes little else.
 //!
-//! Each end of each subflow is a host of its own. It is done with packets in the order in which they came.
-//! When a link knows the arrival of a packet that leaves the network after it, the host says when it will be
-//! done, and the packet counts as arrived then: there is no event more.
+//! Each end of each subflow is a host of its own and processes packets in the order of their arrival. A
+//! link that computes the arrival of a packet at its last hop asks the host for the time when processing
+//! ends, and uses that as the arrival time. So processing needs no extra event.
 
 use joulepath_model::random::{Domain, Stream};
 
@@ -23,29 +23,28 @@ pub(crate) enum End {
     Sender,
 }
 
-/// One end of a subflow. The two ends may belong to different parts of the network, so that each has a cache
-/// line of its own.
+/// One end of a subflow. It fills a cache line, because the two ends may belong to different parts of the
+/// network.
 #[repr(align(64))]
 struct Host {
-    /// It takes less than that for a packet, ns; 0 is a host that takes no time.
+    /// Upper bound (exclusive) of its time for a packet, ns; 0: it takes no time.
     most_ns: u64,
-    /// When it is done with the latest packet, ns.
+    /// When it finishes its latest packet, ns.
     done_ns: u64,
     random: Stream,
 }
 
-/// The ends of all subflows: the receiving and the sending one of each; none if hosts take no time.
+/// The ends of all subflows, receiver before sender; empty if hosts take no time.
 #[derive(Default)]
 pub(crate) struct Hosts(Shared<Host>);
 
 impl Hosts {
-    /// A view of them for one part of the network. A host belongs to the part where the last link to it
-    /// begins.
+    /// A view for one part of the network. A host belongs to the part where the last link to it begins.
     ///
     /// # Safety
-    /// What [`Shared::view`] demands.
+    /// See [`Shared::view`].
     pub(crate) unsafe fn view(&self) -> Self {
-        // SAFETY: the caller has promised it.
+        // SAFETY: the caller guarantees it.
         Hosts(unsafe { self.0.view() })
     }
 
@@ -57,8 +56,8 @@ impl Hosts {
         }
     }
 
-    /// When the host at an end of a subflow is done with a packet that reaches it at `arrival_ns`, and not
-    /// before it is done with those that came earlier, ns.
+    /// When the host at an end of a subflow finishes a packet that arrives at `arrival_ns`, ns. It never
+    /// finishes before an earlier packet.
     #[inline(always)]
     pub(crate) fn done_with(&mut self, arrival_ns: u64, subflow: u32, end: End) -> u64 {
         let Some(host) = self.0.get_mut(2 * subflow as usize + end as usize) else { return arrival_ns };
@@ -68,13 +67,13 @@ impl Hosts {
         host.done_ns
     }
 
-    /// Asks for the memory of the host at an end of a subflow.
+    /// Prefetches the host at an end of a subflow.
     #[inline(always)]
     pub(crate) fn prefetch(&self, subflow: u32, end: End) {
         prefetch_lines(self.0.address(2 * subflow as usize + end as usize), 1);
     }
 
-    /// How many hosts there are, and the most that the ends of each subflow take for a packet, ns.
+    /// Upper bound of the processing time for each subflow, ns; empty if hosts take no time.
     #[cfg(test)]
     pub(crate) fn most_ns(&self) -> Vec<u64> {
         self.0[0..self.0.len()].chunks(2).map(|ends| ends[0].most_ns).collect()
@@ -87,7 +86,7 @@ mod tests {
 
     const MOST_NS: u64 = 1_000;
 
-    /// How long a host takes for each of 10⁴ packets that come `gap_ns` apart.
+    /// Processing times of 10⁴ packets that arrive `gap_ns` apart.
     fn times(gap_ns: u64) -> Vec<u64> {
         let mut hosts = Hosts::default();
         hosts.add_subflow(MOST_NS, 1);
@@ -98,12 +97,12 @@ mod tests {
     }
 
     #[test]
-    fn a_host_takes_a_uniform_time_and_keeps_the_order() {
+    fn a_host_takes_a_uniform_time_per_packet_and_keeps_their_order() {
         for gap_ns in [MOST_NS, MOST_NS / 10, 1] {
             assert!(times(gap_ns).iter().all(|&ns| ns < MOST_NS), "{gap_ns}");
         }
-        // One packet time apart nothing waits for another one. Mean 499.5; the standard error of the mean of
-        // 10⁴ is 1000/√12/100 = 2.9. A tenth takes less than a tenth of the time.
+        // At one packet time apart no packet waits for another. Mean 499.5; the standard error of the mean
+        // of 10⁴ is 1000/√12/100 = 2.9. A tenth of the packets take less than a tenth of the time.
         let times = times(MOST_NS);
         let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
         assert!((mean - 499.5).abs() < 5.0 * 2.9, "{mean}");
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_each_subflow_draw_for_themselves() {
+    fn each_end_of_each_subflow_has_its_own_random_stream() {
         let mut hosts = Hosts::default();
         (0..2).for_each(|_| hosts.add_subflow(1 << 40, 1));
         let ends = [(0, End::Receiver), (0, End::Sender), (1, End::Receiver), (1, End::Sender)];
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_take_no_time_are_done_at_once() {
+    fn hosts_with_no_processing_time_add_no_delay() {
         let mut hosts = Hosts::default();
         assert_eq!(hosts.done_with(7, 0, End::Receiver), 7);
         hosts.add_subflow(0, 1);

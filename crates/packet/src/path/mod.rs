@@ -1,13 +1,13 @@
-//! What packets pass between the two ends of a subflow: routes over links, queues, shared channels, hosts.
+//! The path between the two ends of a subflow: links, queues, shared channels, hosts.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `packet`, `sack`, `ring` | a packet; its SACK blocks; the packets on a link |
-//! | `network`, `held` | links with the packets on them, and those that a link keeps back |
+//! | `network`, `held` | links with the packets on them; the packets that a link holds back |
 //! | `hop`, `routes` | the steps of a route, and the routes of all subflows |
-//! | `channel` | a medium that stations share |
-//! | `host` | the time that a host takes for a packet |
-//! | `counts`, `tally`, `fabric` | what a network counts; what each link did; what switches carry and burn |
+//! | `channel` | a medium shared by stations |
+//! | `host` | processing time of hosts |
+//! | `counts`, `tally`, `fabric` | counters of a network; of each link; load and energy of switches |
 
 pub(crate) mod channel;
 pub(crate) mod counts;

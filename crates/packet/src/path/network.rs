@@ -22,7 +22,7 @@ use crate::path::sack::SackArena;
 use crate::path::tally::Tallies;
 use crate::prefetch::hint::{prefetch, prefetch_lines};
 
-/// One link of the network. Only the first packet on it is in the event queue. It is two cache lines.
+/// One link of the network, two cache lines. Only the first packet on it is in the event queue.
 #[repr(C, align(64))]
 pub(crate) struct Wire {
     ring: PacketRing,
@@ -32,18 +32,19 @@ pub(crate) struct Wire {
 #[cfg(not(debug_assertions))]
 const _: () = assert!(size_of::<Wire>() == 2 * size_of::<[u64; 8]>());
 
-/// A wire has two halves: the link belongs to the part of the network where packets enter it, and the packets
-/// on the wire to the part where they arrive.
+/// A wire has two halves: the link belongs to the part of the network where packets enter, the packets on
+/// the wire to the part where they arrive.
 impl Shared<Wire> {
     /// The link of a wire.
     #[inline(always)]
     fn link(&mut self, wire: u32) -> &mut Link {
         self.check_half(wire as usize, 0);
-        // SAFETY: this half belongs to the part that offers packets to the link, and only it asks.
+        // SAFETY: this half belongs to the part that offers packets to the link, and only that part calls
+        // this.
         unsafe { &mut (*self.place(wire as usize).as_ptr()).link }
     }
 
-    /// The same to read.
+    /// The link of a wire, to read.
     #[inline(always)]
     fn link_at(&self, wire: u32) -> &Link {
         self.check_half(wire as usize, 0);
@@ -55,11 +56,11 @@ impl Shared<Wire> {
     #[inline(always)]
     fn ring(&self, wire: u32) -> &PacketRing {
         self.check_half(wire as usize, 1);
-        // SAFETY: this half belongs to the part where the packets arrive, and only it asks.
+        // SAFETY: this half belongs to the part where the packets arrive, and only that part calls this.
         unsafe { &(*self.place(wire as usize).as_ptr()).ring }
     }
 
-    /// The same to change.
+    /// The packets on a wire, to change.
     #[inline(always)]
     fn packets(&mut self, wire: u32) -> &mut PacketRing {
         self.check_half(wire as usize, 1);
@@ -72,7 +73,7 @@ impl Shared<Wire> {
 #[derive(Clone, Copy, Debug)]
 struct Station {
     channel: u32,
-    /// Its number on the channel.
+    /// Its index on the channel.
     place: u32,
 }
 
@@ -80,7 +81,7 @@ struct Station {
 pub(crate) struct Network {
     pub(crate) wires: Shared<Wire>,
     pub(crate) channels: Vec<SharedChannel>,
-    /// What the links that keep packets keep, in the order of the links.
+    /// The packets held by links, in the order of the links; only for links that hold packets.
     pub(crate) held: Vec<HeldPackets>,
     stations: Vec<Station>,
     pub(crate) routes: RouteTable,
@@ -88,20 +89,19 @@ pub(crate) struct Network {
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
     pub(crate) counts: Counts,
-    /// What each link did, if the run was asked for that.
+    /// Counters of each link, if the options ask for them.
     pub(crate) tallies: Tallies,
-    /// The way to the other parts of the network, if it has parts.
+    /// Exchange with the other parts of the network, if it has parts.
     pub(crate) border: Option<Box<Border>>,
 }
 
-/// The key of a packet's flow for links that have a queue per flow: its subflow, or its source of cross
-/// traffic.
+/// The flow of a packet for links with a queue per flow: its subflow, or its source of cross traffic.
 #[inline]
 fn flow_of(packet: &Packet) -> u64 {
     u64::from(packet.subflow()) | u64::from(packet.kind() == Kind::Cross) << 32
 }
 
-/// How many packets of the usual size a link carries at most, as far as that is known.
+/// Rate of a link in packets of 1500 bytes; 0 if the rate is not known in advance.
 fn packets_per_s(spec: &LinkSpec) -> f64 {
     const PACKET_BITS: f64 = 8.0 * 1500.0;
     match spec.rate {
@@ -110,7 +110,7 @@ fn packets_per_s(spec: &LinkSpec) -> f64 {
     }
 }
 
-/// What is known of the traffic of these links.
+/// Rate and delay of these links for [`EventQueue::for_links`].
 fn traffic(links: &[LinkSpec]) -> Traffic {
     let packet_ns = |rate: f64| if rate > 0.0 { 1e9 / rate } else { 0.0 };
     let reach_ns = |spec: &LinkSpec| spec.delay.0 as f64 + packet_ns(packets_per_s(spec));
@@ -120,13 +120,13 @@ fn traffic(links: &[LinkSpec]) -> Traffic {
     }
 }
 
-/// Whether a packet on its last hop concerns both ends of its connection.
+/// Whether a packet on its last hop is handled by both ends of its connection.
 #[inline(always)]
 fn concerns_both_ends(packet: &Packet) -> bool {
     packet.arrives() && !matches!(packet.kind(), Kind::Data | Kind::Ack)
 }
 
-/// Lets the other parts know that a packet which concerns both ends of a connection will arrive.
+/// Announces to the other parts the arrival of a packet that both ends of a connection handle.
 #[cold]
 fn announce(border: &mut Option<Box<Border>>, arrival_ns: u64) {
     if let Some(border) = border {
@@ -134,8 +134,8 @@ fn announce(border: &mut Option<Box<Border>>, arrival_ns: u64) {
     }
 }
 
-/// Puts a packet on a wire. Each wire has an event for its first packet; a packet that overtakes the first
-/// one, because its host is faster, gets another event.
+/// Puts a packet on a wire. Each wire has one event, for its first packet. A packet that overtakes the
+/// first, because its host is faster, gets another event.
 #[inline(always)]
 fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQueue) {
     if ring.insert(packet) {
@@ -143,7 +143,7 @@ fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQue
     }
 }
 
-/// Lets a packet that a link has taken reach the far end of `hop` at `at_ns`.
+/// Sets the arrival of a packet that leaves the link at `at_ns`, including the host's processing time.
 #[inline(always)]
 fn deliver(packet: &mut Packet, hop: Hop, at_ns: u64, hosts: &mut Hosts) {
     packet.arrival_ns = at_ns;
@@ -154,8 +154,8 @@ fn deliver(packet: &mut Packet, hop: Hop, at_ns: u64, hosts: &mut Hosts) {
 }
 
 impl Network {
-    /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
-    /// and link `i` is event source `i`.
+    /// The links and channels of a scenario. Each uses the random stream of `seed` with its own index; link
+    /// `i` is event source `i`.
     pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
         let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
         let wires: Vec<Wire> = links.iter().enumerate().map(wire).collect();
@@ -175,12 +175,12 @@ impl Network {
         }
     }
 
-    /// A view of the network for one of its parts, with an event queue and counters of its own.
+    /// A view of the network for one of its parts, with its own event queue and counters.
     ///
     /// # Safety
-    /// What [`Shared::view`] demands, of all lists.
+    /// See [`Shared::view`], for all lists.
     pub(crate) unsafe fn part(&self, border: Border) -> Self {
-        // SAFETY: the caller has promised it.
+        // SAFETY: the caller guarantees it.
         unsafe {
             Network {
                 wires: self.wires.view(),
@@ -198,7 +198,7 @@ impl Network {
         }
     }
 
-    /// Lets views of the wires check who uses them.
+    /// Makes views of the wires check which part uses them.
     #[cfg(test)]
     pub(crate) fn check_owners(&mut self, part: u8, tails: Arc<[u8]>, heads: Arc<[u8]>) {
         use crate::parallel::shared::Owners;
@@ -222,12 +222,12 @@ impl Network {
         self.routes.add(&known)
     }
 
-    /// A hop over a link that is no part of a route.
+    /// A hop over a link that belongs to no route.
     pub(crate) fn hop_over(&self, link: usize) -> Hop {
         self.as_modelled(Hop::over(link))
     }
 
-    /// A hop that tells whether its link is more than a plain one.
+    /// The same hop, marked as modelled if its link is not plain.
     fn as_modelled(&self, hop: Hop) -> Hop {
         let is_modelled = hop.link().is_some_and(|link| !self.wires[link].link.is_plain());
         if is_modelled { hop.modelled() } else { hop }
@@ -242,7 +242,7 @@ impl Network {
         }
         let wire = &mut self.wires[link as usize];
         debug_assert!(wire.link.is_plain());
-        // What is rare goes out of line, as words, so that the answer stays in registers.
+        // Rare cases go out of line, as words, so that the packet stays in registers.
         match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0) {
             Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
                 deliver(packet, hop, at.0, &mut self.hosts);
@@ -261,8 +261,8 @@ impl Network {
         }
     }
 
-    /// [`Self::offer`] for a station, for a link that leads to another part of the network, and for one that
-    /// is not plain.
+    /// [`Self::offer`] for a station, for a link to another part of the network, and for a link that is not
+    /// plain.
     #[inline(never)]
     fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
         let packet = Packet::joined(front, back);
@@ -275,14 +275,14 @@ impl Network {
         self.note_and_settle(now_ns, hop, packet, outcome);
     }
 
-    /// [`Self::note_and_settle`] for what is rare on a plain link.
+    /// [`Self::note_and_settle`] for rare outcomes of a plain link.
     #[cold]
     #[inline(never)]
     fn note_rare(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), outcome: Outcome) {
         self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
     }
 
-    /// The same for a delivery that is marked, or counted.
+    /// [`Self::note_and_settle`] for a delivery that is marked or counted.
     #[cold]
     #[inline(never)]
     fn note_delivery(
@@ -297,18 +297,18 @@ impl Network {
         self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
     }
 
-    /// Counts what a link has decided about a packet that was offered to it, and does it.
+    /// Counts a link's decision about an offered packet and applies it.
     #[inline(never)]
     fn note_and_settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
         self.tallies.count(hop.number(), &outcome);
         self.settle(now_ns, hop, &mut packet, outcome);
     }
 
-    /// Does to a packet what its link has decided.
+    /// Applies a link's decision to a packet.
     #[inline(never)]
     fn settle(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, outcome: Outcome) {
         match outcome {
-            // A link whose rate stays 0 would deliver the packet after the end of time.
+            // A link whose rate stays 0 would deliver the packet after `MAX_TIME_NS`.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind(), packet.aux()),
             Outcome::Delivered { at, marked } => {
                 deliver(packet, hop, at.0, &mut self.hosts);
@@ -336,13 +336,13 @@ impl Network {
         }
     }
 
-    /// Puts a packet on a wire, whose far end is here.
+    /// Puts a packet on a wire whose far end is in this part.
     #[inline(always)]
     pub(crate) fn enter(&mut self, link: u32, packet: Packet) {
         enter(link, &packet, self.wires.packets(link), &mut self.queue);
     }
 
-    /// Puts a packet aside for the part of the network that it will reach.
+    /// Hands a packet to the part of the network where it will arrive.
     #[inline(never)]
     fn hand_over(&mut self, link: u32, packet: Packet) {
         let border = self.border.as_mut().expect("a network with crossing links has a border");
@@ -350,17 +350,17 @@ impl Network {
         border.hand_over(link, packet, has_blocks.then(|| *self.sacks.take(packet.aux())));
     }
 
-    /// Keeps a packet whose fate its link does not know yet.
+    /// Holds a packet whose fate its link does not know yet.
     #[cold]
     fn hold(&mut self, now_ns: u64, link: u32, number: u32, packet: Held) {
         let at = self.held.binary_search_by_key(&link, |held| held.link);
-        let held = &mut self.held[at.expect("a link that keeps packets has a place for them")];
+        let held = &mut self.held[at.expect("a link that holds packets has an entry in `held`")];
         held.keep(number, packet);
         held.ask(&self.wires[link as usize].link, now_ns, &mut self.queue);
     }
 
-    /// Settles the packets that a link has kept and whose fate is known by `now_ns`. `at` counts the links
-    /// that keep packets.
+    /// Settles the packets of link `at`, among the links that hold packets, whose fate is known by
+    /// `now_ns`.
     pub(crate) fn release(&mut self, at: usize, now_ns: u64) {
         loop {
             let held = &mut self.held[at];
@@ -374,13 +374,13 @@ impl Network {
         }
     }
 
-    /// Asks for the wire whose event comes `after` events after the first one.
+    /// Prefetches the wire of the event `after` places after the first.
     #[inline(always)]
     pub(crate) fn prefetch_wire(&self, due: Due<'_>, after: usize) {
         prefetch_lines(self.wires.address(due.source(after) as usize), 1);
     }
 
-    /// The packet whose event comes `after` events after the first one.
+    /// The packet of the event `after` places after the first.
     #[inline(always)]
     pub(crate) fn first_of(&self, due: Due<'_>, after: usize) -> Option<&Packet> {
         let source = due.source(after);
@@ -392,13 +392,13 @@ impl Network {
         self.wires.ring(link).first()
     }
 
-    /// Where a link is, to prefetch it.
+    /// Address of a link, for prefetching.
     #[inline(always)]
     pub(crate) fn address_of_link(&self, hop: Hop) -> *const Wire {
         self.wires.address(hop.number() as usize)
     }
 
-    /// Asks for what a link will read when its next packet comes, one of `subflow`.
+    /// Prefetches what a link reads when its next packet, of `subflow`, arrives.
     #[inline(always)]
     pub(crate) fn prefetch_reads(&self, hop: Hop, subflow: u32) {
         let link = hop.number();
@@ -411,27 +411,27 @@ impl Network {
         prefetch(self.wires.link_at(link).next_place());
     }
 
-    /// Whether an event is that of a link, whose number it has.
+    /// Whether a source is a link. Then its number is the link's.
     #[inline(always)]
     pub(crate) fn is_link(&self, source: Source) -> bool {
         (source as usize) < self.wires.len()
     }
 
-    /// Takes the packet that has reached the end of link `link`, the earliest event. `QUEUE` is the kind of
-    /// the queue, as far as that is known.
+    /// Takes the packet that has reached the end of link `link`, which is the earliest event. `QUEUE` is
+    /// the expected kind of the queue.
     #[inline(always)]
     pub(crate) fn arrive<const QUEUE: u8>(&mut self, link: Source) -> Packet {
         let (packet, next_ns) = self.wires.packets(link).pop();
         match next_ns {
             Some(next_ns) => self.queue.replace_top_of::<QUEUE>(next_ns, link),
-            // There is none, or it has its event.
+            // No packet follows, or the next one has an event.
             None => self.queue.pop(),
         }
         packet
     }
 
-    /// Counts a lost packet and frees its SACK blocks. The arguments are two words in place of the packet, so
-    /// that a packet stays in registers on its way into the ring.
+    /// Frees the SACK blocks of a lost packet. It takes two words instead of the packet, so that the packet
+    /// stays in registers on its way into the ring.
     #[cold]
     pub(crate) fn discard(&mut self, kind: Kind, aux: u32) {
         if matches!(kind, Kind::Ack | Kind::RelayAck) && aux != 0 {
@@ -439,7 +439,7 @@ impl Network {
         }
     }
 
-    /// Adds the present lengths of all queues to what is told of the links.
+    /// Adds a sample of all queue lengths to the links' counters.
     pub(crate) fn look_at_queues(&mut self, now: Nanos) {
         self.tallies.look(self.wires.iter().map(|wire| wire.link.queue_packets(now)));
     }
@@ -451,14 +451,14 @@ impl Network {
         Hop::station(self.stations.len() - 1)
     }
 
-    /// The channel of a station, and the station's number there.
+    /// The channel of a station, and the station's index there.
     fn place(&self, station: u32) -> (usize, usize) {
         let Station { channel, place } = self.stations[station as usize];
         (channel as usize, place as usize)
     }
 
-    /// Whether `hop` takes one more packet. A station holds a limited number; a link takes all and drops what
-    /// does not fit.
+    /// Whether `hop` takes one more packet. A station's queue is limited; a link takes all packets and
+    /// drops the excess itself.
     pub(crate) fn has_room(&self, hop: Hop) -> bool {
         if !hop.is_station() {
             return true;
@@ -476,7 +476,8 @@ impl Network {
         }
     }
 
-    /// Ends the transmission on a channel. Returns the packet that has arrived, and those that were given up.
+    /// Ends the transmission on a channel. Returns the packet that arrived and the packets whose retries
+    /// ran out.
     pub(crate) fn end_transmission(&mut self, channel: usize) -> (Option<Packet>, Vec<Packet>) {
         let (arrived, lost) = self.channels[channel].end_transmission(&mut self.queue);
         self.counts.wire_losses(lost.len() as u64);

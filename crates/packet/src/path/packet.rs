@@ -1,25 +1,25 @@
-//! Packets. One is half a cache line and is copied from ring to ring.
+//! Packets: half a cache line each, copied from ring to ring.
 
 use crate::event::{MAX_SOURCES, MAX_TIME_NS, SOURCE_BITS};
 
-/// A packet on a link: four words, so that one is read, changed and written with as many instructions.
+/// A packet on a link: four words, so that it is read, changed and written in as many instructions.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))] // two in a cache line, none across
+#[repr(align(32))] // two per cache line, none across two
 pub(crate) struct Packet {
-    /// When it reaches the far end of the link that it is on, ns.
+    /// When it reaches the far end of its present link, ns.
     pub(crate) arrival_ns: u64,
-    /// When it left and whose it is: see [`Self::sent`] and [`Self::subflow`].
+    /// Departure time and subflow: see [`Self::sent`] and [`Self::subflow`].
     origin: Origin,
-    /// From the low bits on: SSN and DSN, 32 bits each.
+    /// SSN (low 32 bits) and DSN (high 32 bits).
     numbers: u64,
-    /// From the low bits on: [`Self::kind`], [`Self::flags`], [`Self::hop`] and [`Self::epoch`] in 8 bits
-    /// each; [`Self::aux`] in 32 bits.
+    /// From the low bits: [`Self::kind`], [`Self::flags`], [`Self::hop`] and [`Self::epoch`], 8 bits each;
+    /// [`Self::aux`], 32 bits.
     rest: u64,
 }
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
-/// Where in [`Packet::rest`] the bits of each field begin.
+/// First bit of each field in [`Packet::rest`].
 const FLAGS_AT: u32 = 8;
 const HOP_AT: u32 = 16;
 const EPOCH_AT: u32 = 24;
@@ -33,20 +33,20 @@ impl Packet {
         Packet { arrival_ns: 0, origin: Origin::new(sent, subflow), numbers: 0, rest }
     }
 
-    /// The ACK for this segment, without SACK blocks and marks.
+    /// The ACK for this segment, without SACK blocks and flags.
     #[inline(always)]
     pub(crate) const fn answer(&self, ssn: u32, dsn: u32) -> Self {
         let rest = Kind::Ack as u64 | self.rest & (0xff << EPOCH_AT);
         Packet { arrival_ns: 0, rest, ..*self }.numbered(ssn, dsn)
     }
 
-    /// This ACK of a relay as one of the receiving end.
+    /// This ACK of a relay as an ACK of the receiver.
     pub(crate) const fn as_ack(self, dsn: u32) -> Self {
         let rest = self.rest & !0xff | Kind::Ack as u64;
         Packet { rest, ..self }.numbered(self.ssn(), dsn)
     }
 
-    /// The same packet with these numbers.
+    /// The same packet with this SSN and DSN.
     #[inline(always)]
     pub(crate) const fn numbered(self, ssn: u32, dsn: u32) -> Self {
         Packet { numbers: ssn as u64 | (dsn as u64) << 32, ..self }
@@ -58,7 +58,7 @@ impl Packet {
         Packet { rest: self.rest & (u64::MAX >> AUX_AT) | (aux as u64) << AUX_AT, ..self }
     }
 
-    /// The same packet with these flags, too.
+    /// The same packet with these flags added.
     #[inline(always)]
     pub(crate) const fn with_flags(self, flags: u8) -> Self {
         Packet { rest: self.rest | (flags as u64) << FLAGS_AT, ..self }
@@ -70,13 +70,12 @@ impl Packet {
         Packet { rest: self.rest + (1 << HOP_AT), ..self }
     }
 
-    /// Sets flags.
     #[inline(always)]
     pub(crate) const fn mark(&mut self, flags: u8) {
         self.rest |= (flags as u64) << FLAGS_AT;
     }
 
-    /// Takes flags away.
+    /// Clears flags.
     #[inline(always)]
     pub(crate) const fn unmark(&mut self, flags: u8) {
         self.rest &= !((flags as u64) << FLAGS_AT);
@@ -106,8 +105,8 @@ impl Packet {
         (self.numbers >> 32) as u32
     }
 
-    /// Data: payload, bytes. Cross traffic: size on the wire, bytes. Other packets: a reference to SACK
-    /// blocks, 0 if there are none.
+    /// Data: payload, bytes. Cross traffic: size on the wire, bytes. Other packets: reference to SACK
+    /// blocks (0: none).
     #[inline(always)]
     pub(crate) const fn aux(&self) -> u32 {
         (self.rest >> AUX_AT) as u32
@@ -119,8 +118,8 @@ impl Packet {
         self.rest & (ARRIVES as u64) << FLAGS_AT != 0
     }
 
-    /// What is usual in a segment, or in an ACK: that it belongs to this subflow of its path, and a segment
-    /// without a mark, or an ACK without the echo of a mark and without SACK blocks.
+    /// The pattern of a usual packet of this epoch: a segment without CE, or an ACK without ECE and SACK
+    /// blocks.
     pub(crate) const fn usual(epoch: u8) -> Usual {
         Usual((epoch as u64) << EPOCH_AT)
     }
@@ -140,7 +139,7 @@ impl Packet {
         Kind::of(self.rest as u8)
     }
 
-    /// Whether it is an ACK, if it is a segment or an ACK of a subflow. This needs no branch, which would be
+    /// `true` for an ACK, `false` for data, `None` for other kinds. Branch-free, because a branch would be
     /// mispredicted where both travel in both directions.
     #[inline(always)]
     pub(crate) const fn is_ack_not_data(&self) -> Option<bool> {
@@ -158,26 +157,26 @@ impl Packet {
         (self.rest >> FLAGS_AT) as u8
     }
 
-    /// Number of hops of its route that it has passed.
+    /// Number of hops already passed.
     #[inline(always)]
     pub(crate) const fn hop(&self) -> u8 {
         (self.rest >> HOP_AT) as u8
     }
 
-    /// Which of the subflows that the path has had, one after the other, the packet belongs to.
+    /// Number of the subflow, among the successive subflows of the path, that sent the packet.
     #[inline(always)]
     pub(crate) const fn epoch(&self) -> u8 {
         (self.rest >> EPOCH_AT) as u8
     }
 
-    /// The packet as two pairs of words, which travel in registers. Functions that are out of line get a
-    /// packet of their caller so: a reference to it would keep it in memory there.
+    /// The packet as two pairs of words, which are passed in registers. Out-of-line functions take a packet
+    /// in this form: a reference would force the caller to keep it in memory.
     #[inline(always)]
     pub(crate) const fn apart(self) -> (Front, Back) {
         ((self.arrival_ns, self.origin.0), (self.numbers, self.rest))
     }
 
-    /// A packet that was taken [apart](Self::apart).
+    /// The inverse of [`Self::apart`].
     #[inline(always)]
     pub(crate) const fn joined((arrival_ns, origin): Front, (numbers, rest): Back) -> Self {
         Packet { arrival_ns, origin: Origin(origin), numbers, rest }
@@ -191,26 +190,25 @@ impl Default for Packet {
     }
 }
 
-/// The bits that all usual packets of a subflow have in common, so that one comparison tells.
+/// The bits that all usual packets of a subflow share, so that one comparison decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usual(u64);
 
 impl Usual {
-    /// No packet is usual.
+    /// Matches no packet.
     pub(crate) const NONE: Self = Usual(u64::MAX);
 }
 
-/// What tells where a packet goes.
+/// The fields of a packet that determine its next hop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heading {
-    /// Index of its subflow.
     pub(crate) subflow: u32,
     /// The low bits of [`Packet::rest`].
     bits: u32,
 }
 
 impl Heading {
-    /// That of no packet.
+    /// Of no packet.
     pub(crate) const NONE: Self = Heading { subflow: 0, bits: 0 };
 
     /// Whether it is on the last link of its route.
@@ -219,24 +217,23 @@ impl Heading {
         self.bits & (ARRIVES as u32) << FLAGS_AT != 0
     }
 
-    /// Whether it is an ACK, if it is a segment or an ACK of a subflow.
+    /// Whether it is an ACK; valid only for a segment or an ACK of a subflow.
     #[inline(always)]
     pub(crate) const fn is_ack(self) -> bool {
         self.bits & 1 != 0
     }
 
-    /// Number of hops that it will have passed at the end of its present link.
+    /// Number of hops passed at the end of its present link.
     #[inline(always)]
     pub(crate) const fn hops(self) -> u8 {
         ((self.bits >> HOP_AT) as u8).wrapping_add(1)
     }
 }
 
-/// The first two words of a packet that was taken apart, and the other two.
+/// The first and the last two words of a packet: see [`Packet::apart`].
 pub(crate) type Front = (u64, u64);
 pub(crate) type Back = (u64, u64);
 
-/// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -251,24 +248,24 @@ pub(crate) enum Kind {
     Fourth,
     /// A request of the device's application.
     Request,
-    /// MP_PRIO: the subflow becomes a backup (number 1) or a regular one (0).
+    /// MP_PRIO: the subflow becomes a backup (SSN 1) or regular (SSN 0).
     Priority,
     /// The device closes the subflow.
     Leave,
     /// Data between a TCP relay and the device.
     Relayed,
-    /// Acknowledgement of a TCP relay: the SSN is as in an ACK; in place of the DSN it has the first SSN
-    /// beyond the relay's window.
+    /// ACK of a TCP relay: the SSN is as in an ACK; the DSN field holds the first SSN beyond the relay's
+    /// window.
     RelayAck,
-    /// DATA_ACK of a device that gets its data from a TCP relay: the DSN is as in an ACK. When the relay has
-    /// passed it on, its SSN is the first one beyond the relay's window.
+    /// DATA_ACK of a device behind a TCP relay: the DSN is as in an ACK. After the relay forwards it, its
+    /// SSN is the first one beyond the relay's window.
     DataAck,
-    /// Traffic that does not react; it has no subflow.
+    /// Unresponsive cross traffic; it has no subflow.
     Cross,
 }
 
 impl Kind {
-    /// The kind of which this is the number.
+    /// The kind with this number.
     #[inline(always)]
     const fn of(number: u8) -> Self {
         match number {
@@ -291,7 +288,7 @@ impl Kind {
 
 /// ECN-capable transport (RFC 3168).
 pub(crate) const ECT: u8 = 1;
-/// Congestion experienced: set by a link.
+/// Congestion experienced: set by a link (RFC 3168).
 pub(crate) const CE: u8 = 2;
 /// ECN echo, on ACKs.
 pub(crate) const ECE: u8 = 4;
@@ -299,12 +296,12 @@ pub(crate) const ECE: u8 = 4;
 pub(crate) const CWR: u8 = 8;
 /// The segment is a retransmission on its subflow.
 pub(crate) const RETRANSMISSION: u8 = 16;
-/// The RelayAck only tells the window.
+/// The RelayAck only updates the window.
 pub(crate) const WINDOW: u8 = 32;
 
 /// The packet is on the last link of its route.
 pub(crate) const ARRIVES: u8 = 64;
-/// The packet was overtaken when it was the first one on its link: its event is pending already.
+/// The packet was overtaken while it was the first on its link: its event is already pending.
 pub(crate) const HAS_EVENT: u8 = 128;
 
 /// An instant of the sender's clock: simulated time, exact to the nanosecond.
@@ -332,8 +329,8 @@ impl Stamp {
     }
 }
 
-/// When a packet left and whose it is, in one word: the time has as many bits as that of an event, and a
-/// subflow, which has event sources, needs no more bits than those.
+/// Departure time and subflow in one word, with the bits of an event key: a subflow's index is less than
+/// [`MAX_SOURCES`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin(u64);
 
@@ -359,9 +356,9 @@ impl Origin {
 mod tests {
     use super::*;
 
-    /// The longest run has 19.5 hours.
+    /// The longest run lasts 19.5 hours.
     #[test]
-    fn a_packet_tells_any_instant_of_a_run_and_any_subflow() {
+    fn a_packet_holds_any_send_time_and_any_subflow() {
         for sent_ns in [0, 1, 68_719_476_736, 3_600_000_000_000, MAX_TIME_NS] {
             for subflow in [0, 7, MAX_SOURCES as u32 - 1] {
                 let packet = Packet::new(Kind::Ack, subflow, 0, Stamp::at(sent_ns));

@@ -4,13 +4,13 @@ use joulepath_link::circular::Circular;
 
 use crate::path::packet::{Back, Front, HAS_EVENT, Packet};
 
-/// Four cache lines: a link that carries little stays small.
+/// Four cache lines, so that a link with little traffic stays small.
 const FIRST_LENGTH: u32 = 8;
 
-/// A ring of packets that grows. It never allocates while it is no longer than it has been before.
+/// A ring of packets that grows. It allocates only while it grows.
 pub(crate) struct PacketRing {
     slots: Circular<Packet>,
-    /// The place of the first packet.
+    /// Index of the first packet.
     head: u32,
     len: u32,
 }
@@ -20,7 +20,7 @@ impl PacketRing {
         PacketRing { slots: Circular::new(FIRST_LENGTH), head: 0, len: 0 }
     }
 
-    /// Puts a packet after those that arrive no later than it. Returns whether it is the first one now, and
+    /// Inserts a packet after all packets that arrive no later. Returns true if it is the first packet and
     /// needs an event.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: &Packet) -> bool {
@@ -39,7 +39,7 @@ impl PacketRing {
         false
     }
 
-    /// [`Self::insert`] for a ring that is full, or a packet that arrives earlier than others.
+    /// [`Self::insert`] into a full ring, or before a packet that arrives later.
     #[inline(never)]
     fn insert_between(&mut self, front: Front, back: Back) -> bool {
         let packet = Packet::joined(front, back);
@@ -60,8 +60,7 @@ impl PacketRing {
         is_first
     }
 
-    /// Takes the oldest packet; returns it with the arrival time of the one after it, if there is one that
-    /// has no event.
+    /// Takes the first packet. Also returns the arrival time of the next packet, if that packet has no event.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> (Packet, Option<u64>) {
         debug_assert!(self.len > 0);
@@ -86,7 +85,7 @@ impl PacketRing {
         self.len == 0
     }
 
-    /// The oldest packet; what was there last if there is none.
+    /// The first packet; a stale packet if the ring is empty.
     #[inline(always)]
     pub(crate) fn first(&self) -> &Packet {
         &self.slots[self.head]
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_arrives_earlier_comes_out_earlier() {
+    fn packets_leave_a_ring_in_the_order_of_arrival() {
         let mut ring = PacketRing::new();
         let mut insert = |arrival_ns, ssn| {
             let mut packet = Packet::default().numbered(ssn, 0);
@@ -127,7 +126,7 @@ mod tests {
             ring.insert(&packet)
         };
         assert_eq!([insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)], [true, false, false, false]);
-        // The first one was overtaken; its event is pending.
+        // The first packet was overtaken; its event is pending.
         assert_eq!([insert(10, 4), insert(15, 5)], [true, false]);
         let mut order = vec![];
         while !ring.is_empty() {

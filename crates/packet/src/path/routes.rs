@@ -6,7 +6,7 @@ use crate::parallel::shared::Shared;
 use crate::path::hop::Hop;
 use crate::path::packet::Heading;
 
-/// Hops in the order in which packets pass them. They are a part of the [table](RouteTable)'s list of hops.
+/// Hops in the order in which packets pass them: a range of the [table](RouteTable)'s list of hops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Route {
     start: u32,
@@ -14,7 +14,6 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Its part of the list of hops.
     fn range(self) -> Range<usize> {
         self.start as usize..self.start as usize + usize::from(self.len)
     }
@@ -26,11 +25,10 @@ impl Route {
     }
 }
 
-/// Hops of a route that [`Ways`] have.
+/// Number of hops that [`Ways`] holds per direction.
 const NEAR: usize = 8;
 
-/// The routes of a subflow's data and of its ACKs as packets on their way read them: the first hops of both,
-/// with [`Hop::NONE`] where a route is shorter. They are one cache line.
+/// The first hops of a subflow's data and ACKs, in one cache line. [`Hop::NONE`] fills a shorter route.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Ways([Hop; 2 * NEAR]);
@@ -38,7 +36,7 @@ struct Ways([Hop; 2 * NEAR]);
 const _: () = assert!(size_of::<Ways>() == 64);
 
 impl Ways {
-    /// The hop after `hops` hops of data, or of ACKs; none if it is not one of the first.
+    /// The hop after `hops` hops of data or of ACKs; `None` beyond the first [`NEAR`].
     #[inline(always)]
     fn near(&self, is_ack: bool, hops: u8) -> Option<Hop> {
         let at = usize::from(hops);
@@ -60,24 +58,23 @@ pub(crate) struct RouteTable {
     hops: Shared<Hop>,
     /// The routes of each subflow.
     routes: Shared<Routes>,
-    /// The same for packets on their way, which need nothing else.
+    /// Copies of the first hops, which is all that most packets need.
     ways: Shared<Ways>,
 }
 
 impl RouteTable {
-    /// The same table for a part of the network.
+    /// A view of the table for a part of the network.
     ///
     /// # Safety
-    /// What [`Shared::view`] demands, of all lists.
+    /// See [`Shared::view`], for all lists.
     pub(crate) unsafe fn view(&self) -> Self {
-        // SAFETY: the caller has promised it.
+        // SAFETY: the caller guarantees it.
         unsafe { RouteTable { hops: self.hops.view(), routes: self.routes.view(), ways: self.ways.view() } }
     }
 
-    /// Adds a route.
     ///
     /// # Panics
-    /// If it has more than 255 hops.
+    /// With more than 255 hops.
     pub(crate) fn add(&mut self, hops: &[Hop]) -> Route {
         let start = self.hops.len() as u32;
         let len = u8::try_from(hops.len()).expect("a route has at most 255 hops");
@@ -107,8 +104,7 @@ impl RouteTable {
         &self.routes[subflow as usize]
     }
 
-    /// What data of a subflow, or an ACK, that has passed `hops` hops enters next; [`Hop::NONE`] if it has
-    /// arrived.
+    /// The next hop of a subflow's data or ACK after `hops` hops; [`Hop::NONE`] if it has arrived.
     #[inline(always)]
     pub(crate) fn next(&self, subflow: u32, is_ack: bool, hops: u8) -> Hop {
         let near = self.ways[subflow as usize].near(is_ack, hops);
@@ -123,14 +119,14 @@ impl RouteTable {
         if route.is_complete(hops) { Hop::NONE } else { self.hop(route, hops) }
     }
 
-    /// The hop that a packet enters after it has passed `hops` hops of its route.
+    /// The hop that a packet enters after `hops` hops of its route.
     #[inline]
     pub(crate) fn hop(&self, route: Route, hops: u8) -> Hop {
         self.hops[route.start as usize + hops as usize]
     }
 
-    /// What a segment or an ACK enters after its present link, if that is one of the first hops of its route;
-    /// another hop if it is not, or has arrived.
+    /// The next hop of a segment or an ACK after its present link, if it is among the first [`NEAR`] of the
+    /// route. Otherwise an arbitrary hop: only for prefetching.
     #[inline(always)]
     pub(crate) fn near(&self, heading: Heading) -> Hop {
         let at = usize::from(heading.is_ack()) * NEAR + usize::from(heading.hops()) % NEAR;

@@ -1,17 +1,17 @@
-//! SACK blocks of the ACKs that are on their way (RFC 2018).
+//! SACK blocks of ACKs in flight (RFC 2018).
 
-/// Most SACK blocks in one ACK (RFC 2018, section 3: three fit besides timestamps).
+/// Most SACK blocks in one ACK (RFC 2018, section 3: three fit next to timestamps).
 pub(crate) const BLOCKS: usize = 3;
 
-/// Half-open ranges of SSNs that the receiver holds, the most recently touched first.
+/// Half-open ranges of SSNs that the receiver holds, the most recently changed first.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SackBlocks {
-    /// The segment whose arrival caused this ACK, if it was one that was taken in.
+    /// The segment whose arrival caused this ACK, if the receiver accepted it.
     pub(crate) trigger: Option<u32>,
-    /// A segment that has come a second time: the block of a DSACK (RFC 2883).
+    /// A segment that arrived a second time: the block of a DSACK (RFC 2883).
     pub(crate) duplicate: Option<u32>,
-    /// Number of the ACK among those with blocks. A gap tells the sender that one was lost, so that the
-    /// trigger alone is not enough.
+    /// Number of the ACK among ACKs with blocks. A gap tells the sender that an ACK was lost, so that it
+    /// must read the ranges, not only the trigger.
     pub(crate) serial: u32,
     pub(crate) ranges: [(u32, u32); BLOCKS],
     pub(crate) len: u8,
@@ -23,7 +23,7 @@ impl SackBlocks {
     }
 }
 
-/// SACK blocks of the ACKs that are on their way. Most ACKs carry none, so packets hold only an index.
+/// SACK blocks of ACKs in flight. Most ACKs carry none, so packets hold only an index.
 #[derive(Default)]
 pub(crate) struct SackArena {
     blocks: Vec<SackBlocks>,
@@ -31,14 +31,14 @@ pub(crate) struct SackArena {
 }
 
 impl SackArena {
-    /// Stores blocks; returns a reference for [`crate::path::packet::Packet::aux`], which is never 0.
+    /// Stores blocks; returns their reference for [`crate::path::packet::Packet::aux`], never 0.
     pub(crate) fn store(&mut self, blocks: SackBlocks) -> u32 {
         let (reference, place) = self.place();
         *place = blocks;
         reference
     }
 
-    /// A place for blocks, with its reference as in [`Self::store`]: they are written there, not copied.
+    /// An unused place for blocks, to write in place, with its reference as in [`Self::store`].
     #[inline(always)]
     pub(crate) fn place(&mut self) -> (u32, &mut SackBlocks) {
         let reference = self.free.pop().unwrap_or_else(|| {
@@ -48,7 +48,7 @@ impl SackArena {
         (reference, &mut self.blocks[reference as usize - 1])
     }
 
-    /// Takes the blocks of a reference, which is invalid from then on.
+    /// Takes the blocks of a reference and invalidates the reference.
     #[inline]
     pub(crate) fn take(&mut self, reference: u32) -> &SackBlocks {
         self.free.push(reference);
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_arena_reuses_what_was_taken() {
+    fn an_arena_reuses_free_places() {
         let mut arena = SackArena::default();
         let first = arena.store(SackBlocks { trigger: Some(7), ..SackBlocks::default() });
         assert_eq!(arena.take(first).trigger, Some(7));

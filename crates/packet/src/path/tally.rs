@@ -1,7 +1,6 @@
-//! What each link did: packets offered, lost and marked, and how many waited on average.
-//!
-//! Queues are looked at once in each of [`LOOKS`] equal intervals, at the golden-ratio sequence's fraction of
-//! the interval. A fixed fraction could fall into step with packets that arrive periodically.
+//! Counters of each link: packets offered, lost and marked, and the mean queue.
+//! Queues are sampled once in each of [`LOOKS`] equal intervals, at a fraction of the interval from the
+//! golden-ratio sequence. A fixed fraction could fall into step with periodic packets.
 
 use joulepath_link::Outcome;
 use joulepath_model::network::LinkSpec;
@@ -10,22 +9,22 @@ use joulepath_model::units::Nanos;
 
 use crate::event::MAX_TIME_NS;
 
-/// Number of looks at the queues in a run.
+/// Number of queue samples in a run.
 const LOOKS: u64 = 1 << 15;
 
 /// The fractional part of the golden ratio times 2⁶⁴: its multiples fill [0, 2⁶⁴) evenly (Knuth, The Art of
 /// Computer Programming, vol. 3, section 6.4).
 const GOLDEN_FRACTION: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Counters of all links, by number. There are none unless the run was asked for them.
+/// Counters of all links, by number; empty unless the options ask for them.
 pub(crate) struct Tallies {
     links: Vec<Tally>,
-    /// The latest instant of a delivery that is not counted here, and after which a host is done before the
-    /// end of time, ns; 0 if all are counted.
+    /// Deliveries until this instant, ns, are not counted here, and their hosts finish before the end of
+    /// time; 0 if all are counted.
     uncounted_until_ns: u64,
-    /// Looks since the measurement began.
+    /// Samples since the measurement began.
     looks: u64,
-    /// Looks since the start of the run.
+    /// Samples since the start of the run.
     all_looks: u64,
     interval_ns: u64,
 }
@@ -37,12 +36,12 @@ struct Tally {
     queue_drops: u64,
     wire_losses: u64,
     marked: u64,
-    /// Sum over the looks, packets.
+    /// Sum over the samples, packets.
     waiting: u64,
 }
 
 impl Tallies {
-    /// Counters of `links` links in a run of that duration.
+    /// Counters of `links` links in a run of this duration.
     pub(crate) fn new(links: usize, duration: Nanos) -> Self {
         Tallies {
             links: vec![Tally::default(); links],
@@ -52,12 +51,11 @@ impl Tallies {
         }
     }
 
-    /// No counters.
     pub(crate) const fn none() -> Self {
         Tallies { links: vec![], uncounted_until_ns: MAX_TIME_NS / 2, looks: 0, all_looks: 0, interval_ns: 0 }
     }
 
-    /// Whether nothing is counted, and the end of time is far from a delivery at this instant.
+    /// Whether nothing is counted and the delivery is far from the end of time.
     #[inline(always)]
     pub(crate) fn ignore_delivery(&self, at_ns: u64) -> bool {
         at_ns <= self.uncounted_until_ns
@@ -72,20 +70,20 @@ impl Tallies {
         }
     }
 
-    /// Counts what became of a packet that `link` had kept.
+    /// Counts the fate of a packet that `link` held.
     pub(crate) fn settle(&mut self, link: u32, outcome: &Outcome) {
         if let Some(tally) = self.links.get_mut(link as usize) {
             tally.settle(outcome);
         }
     }
 
-    /// Forgets what was before the measured interval.
+    /// Resets the counters.
     pub(crate) fn begin_measurement(&mut self) {
         self.links.fill(Tally::default());
         self.looks = 0;
     }
 
-    /// Adds the packets that wait at each link.
+    /// Adds a sample of the packets that wait at each link.
     pub(crate) fn look(&mut self, waiting: impl Iterator<Item = u32>) {
         for (tally, waiting) in self.links.iter_mut().zip(waiting) {
             tally.waiting += u64::from(waiting);
@@ -94,14 +92,14 @@ impl Tallies {
         self.all_looks += 1;
     }
 
-    /// When to look for the next time, ns; `None` if nothing is counted.
+    /// When to take the next sample, ns; `None` if nothing is counted.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let fraction = self.all_looks.wrapping_mul(GOLDEN_FRACTION);
         let offset_ns = (u128::from(self.interval_ns) * u128::from(fraction)) >> 64;
         (!self.links.is_empty()).then(|| self.all_looks * self.interval_ns + offset_ns as u64)
     }
 
-    /// The counters of the links, by name.
+    /// The counters of each link, with its name.
     pub(crate) fn results(&self, specs: &[LinkSpec]) -> Vec<LinkResult> {
         let result = |(spec, tally): (&LinkSpec, &Tally)| LinkResult {
             name: spec.name.clone(),
@@ -118,7 +116,7 @@ impl Tallies {
 impl Tally {
     fn settle(&mut self, outcome: &Outcome) {
         match outcome {
-            // It is counted when the link lets it go.
+            // Counted when the link releases the packet.
             Outcome::Held(_) => {}
             Outcome::Delivered { marked, .. } => self.marked += u64::from(*marked),
             Outcome::QueueDrop => self.queue_drops += 1,

@@ -1,9 +1,9 @@
-//! Prefetching in large networks, whose state is far larger than the processor's caches.
+//! Prefetching for large networks, whose state far exceeds the processor's caches.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `hint` | the processor's instruction |
-//! | `pipeline` | what earlier stages have found out about the next events |
+//! | `hint` | the prefetch instruction |
+//! | `pipeline` | results of earlier stages |
 //! | `stages` | what each stage prefetches |
 
 pub(crate) mod hint;

@@ -1,17 +1,17 @@
-//! What the prefetching stages know of the next events.
+//! Results of the prefetching stages for the next events.
 
 use crate::path::hop::Hop;
 use crate::path::packet::Heading;
 
-/// What the stages have found out about the events that are three and two places ahead. An event that has
-/// been put between them since then makes that a little too early or too late, which does no harm.
+/// Results for the events three and two places ahead. An event inserted between them makes a prefetch
+/// slightly too early or too late, which is harmless.
 #[derive(Clone, Copy)]
 pub(crate) struct Pipeline {
     pub(crate) heading: Heading,
     pub(crate) next: NextHop,
 }
 
-/// The hop that a packet enters after its present link. If the packet arrives there, the hop means nothing.
+/// The hop that a packet enters after its present link; meaningless if the packet arrives there.
 #[derive(Clone, Copy)]
 pub(crate) struct NextHop {
     pub(crate) heading: Heading,

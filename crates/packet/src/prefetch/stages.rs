@@ -1,26 +1,26 @@
 //! The stages of prefetching.
 //!
-//! The timing wheel knows the next few events. Each stage finds out one thing about one of them, one event
-//! after the stage before, so that no stage waits for memory:
+//! The timing wheel knows the next few events. Each stage handles one of them, one event after the previous
+//! stage, so that no stage waits for memory:
 //!
 //! ```text
 //!   events ahead     5                 3                 2                     1
 //!                    the link ───────► its first ──────► the next link ──────► the queue's decisive slot;
 //!                                      packet            or the subflow's end  the connection
 //! ```
-//! Memory that is only written is not prefetched: nothing waits for it.
+//! Memory that is only written is not prefetched, because nothing waits for it.
 
 use crate::path::packet::{Heading, Packet};
 use crate::prefetch::hint::{prefetch, prefetch_lines};
 use crate::prefetch::pipeline::{NextHop, Pipeline};
 use crate::run::engine::Engine;
 
-/// Cache lines that every ACK touches at a sending end.
+/// Cache lines that every ACK touches at a sender.
 const SENDER_LINES: usize = 5;
 
 impl Engine {
-    /// Prefetches what the events after the present one need. A stage computes both addresses that its packet
-    /// may need and selects one: a branch would be mispredicted, since nothing tells which packets arrive.
+    /// Prefetches what the next events need. Where a packet may need one of two addresses, a stage computes
+    /// both and selects: a branch would be mispredicted, because nothing predicts which packets arrive.
     #[inline(always)]
     pub(crate) fn prefetch_next_events(&mut self) {
         let Some(due) = self.net.queue.due() else { return };
@@ -39,8 +39,8 @@ impl Engine {
         self.prefetched = Pipeline { heading, next };
     }
 
-    /// Finds the hop that a packet enters after its present link. Prefetches the first lines of that link, or
-    /// of that end of the subflow.
+    /// Finds the hop that a packet enters after its present link. Prefetches the first lines of that link,
+    /// or of the subflow's end if the packet arrives.
     #[inline(always)]
     fn next_hop_of(&self, heading: Heading) -> NextHop {
         let s = heading.subflow as usize;

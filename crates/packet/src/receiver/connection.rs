@@ -6,19 +6,19 @@ use super::subflow::SubflowReceiver;
 use crate::application::Reader;
 use crate::connection::context::Context;
 
-/// State of the receiving end that its subflows share. What every segment touches comes first, in one cache
-/// line and in that where the reader begins.
+/// State shared by the subflows of the receiving end. Fields that every segment touches come first, in one
+/// cache line and in the first line of the reader.
 #[repr(C, align(64))]
 pub(crate) struct ReceiverEnd {
     pub(crate) data: DataReceiver,
-    /// The order in which data arrives; only connections under test record it.
+    /// The order of arrival; only for connections under test.
     pub(crate) reception: Option<Reception>,
     pub(crate) reader: Reader,
-    /// Whether each mark is echoed at once, in place of a latch until CWR (RFC 8257, section 3.2).
+    /// Whether each mark is echoed at once, instead of latched until CWR (RFC 8257, section 3.2).
     echoes_each_mark: bool,
-    /// Whether no data is taken in any more.
+    /// Whether the receiver ignores further data.
     pub(crate) done: bool,
-    /// Bytes that were delivered before the end of the warm-up.
+    /// Bytes delivered during the warm-up.
     pub(crate) before_bytes: u64,
 }
 
@@ -39,7 +39,7 @@ impl ReceiverEnd {
     }
 }
 
-/// The receiving end of a connection while an event is handled.
+/// The receiving end of a connection during an event.
 pub(crate) struct Receiver<'a> {
     pub(crate) cx: Context<'a>,
     pub(crate) end: &'a mut ReceiverEnd,

@@ -1,11 +1,11 @@
 //! The receiving end of a connection.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `subflow`, `reassembly` | state of a subflow: order, SACK blocks, delayed ACKs |
-//! | `connection`, `reception` | state of the connection; what a run reports of the order of arrival |
+//! | `connection`, `reception` | state of the connection; statistics of the order of arrival |
 //! | `receive` | data in, ACKs out |
-//! | `relay`, `relaying` | a TCP relay that ends subflows in place of the device, and the device after it |
+//! | `relay`, `relaying` | a TCP relay at the end of subflows, and the device behind it |
 
 mod connection;
 mod reassembly;

@@ -1,26 +1,26 @@
-//! Reassembly: on each subflow, with SACK blocks (RFC 2018), and at the data level of the connection.
+//! Reassembly: per subflow, with SACK blocks (RFC 2018), and at the connection's data level.
 
 use joulepath_link::circular::Circular;
 
 use crate::path::sack::{BLOCKS, SackBlocks};
 
-/// The number of a segment that the subflow has. Only [`Reassembly`] makes one, so that a SACK cannot name a
-/// segment that has not arrived.
+/// The SSN of a segment that the subflow has received. Only [`Reassembly`] creates it, so a SACK cannot
+/// name a segment that has not arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received(u32);
 
-/// How a segment relates to those that came before it.
+/// How a segment relates to earlier arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// The segment is the one that was expected. [`Reassembly::next_in_order`] may yield more after it.
+    /// The expected segment. [`Reassembly::next_in_order`] may yield more after it.
     InOrder,
-    /// There is a hole before the segment.
+    /// There is a hole before it.
     OutOfOrder,
-    /// The segment has arrived before.
+    /// It has arrived before.
     Duplicate,
 }
 
-/// A segment after a hole, packed into a word: DSN and payload length. 0 is a segment that has not arrived.
+/// A segment after a hole, packed into a word: DSN and payload length; 0: not arrived.
 type Held = u64;
 
 fn pack(dsn: u32, len: u16) -> Held {
@@ -35,7 +35,7 @@ pub(crate) struct Reassembly {
     held_count: u32,
     held: Circular<Held>,
     blocks: SackBlocks,
-    /// [`Self::next`] when the blocks last lost what is below it.
+    /// [`Self::next`] at the last trim of the blocks.
     trimmed_at: u32,
 }
 
@@ -57,8 +57,8 @@ impl Reassembly {
         self.held_count > 0
     }
 
-    /// Takes a segment in. If it is in order, the caller delivers it, and after it what
-    /// [`Self::next_in_order`] yields.
+    /// Takes a segment. If it is in order, the caller delivers it and then all that [`Self::next_in_order`]
+    /// yields.
     #[inline]
     pub(crate) fn accept(&mut self, ssn: u32, dsn: u32, len: u16) -> (Arrival, Received) {
         let arrival = if ssn == self.next {
@@ -72,7 +72,7 @@ impl Reassembly {
         (arrival, Received(ssn))
     }
 
-    /// [`Self::accept`] for the segment that is expected, while no other one waits.
+    /// [`Self::accept`] for the expected segment while no other waits.
     #[inline(always)]
     pub(crate) fn accept_next(&mut self) -> Received {
         debug_assert!(!self.has_holes());
@@ -96,7 +96,7 @@ impl Reassembly {
         Arrival::OutOfOrder
     }
 
-    /// The next segment that has come in order by the last one: (DSN, length).
+    /// The next segment that the last one put in order: (DSN, length).
     #[inline]
     pub(crate) fn next_in_order(&mut self) -> Option<(u32, u16)> {
         if self.held_count == 0 {
@@ -111,11 +111,12 @@ impl Reassembly {
         Some((slot as u32, (slot >> 32) as u16))
     }
 
-    /// Moves the range that now contains `ssn` to the front, merged with its neighbours.
+    /// Moves the range with `ssn` to the front and merges it with its neighbours.
     #[inline(always)]
     fn note_block(&mut self, ssn: u32) {
         let [first, second, third] = &mut self.blocks.ranges;
-        // Mostly the front grows by its next segment, and fills no hole. What is beyond `len` does no harm.
+        // Usually the first range grows by its next segment and fills no hole. Entries beyond `len` are
+        // harmless.
         if first.1 == ssn && self.blocks.len > 0 && second.0 != ssn + 1 && third.0 != ssn + 1 {
             first.1 = ssn + 1;
             return;
@@ -140,13 +141,13 @@ impl Reassembly {
         }
         let kept = kept.min(BLOCKS - 1);
         self.blocks.ranges[0] = range;
-        // All of them, although those beyond `len` mean nothing: a fixed length needs no call.
+        // Copies all, although entries beyond `len` are unused: a fixed length needs no call.
         self.blocks.ranges[1..].copy_from_slice(&rest[..BLOCKS - 1]);
         self.blocks.len = kept as u8 + 1;
     }
 
-    /// The SACK blocks of an ACK. `trigger` is the segment that causes it; an ACK of a timer, or for a
-    /// segment that found no room, has none.
+    /// The SACK blocks of an ACK. `trigger`: the segment that caused it; `None` for a timer's ACK and for a
+    /// segment that did not fit.
     #[inline(always)]
     pub(crate) fn sack_blocks(&mut self, trigger: Option<Received>) -> SackBlocks {
         if self.trimmed_at != self.next {
@@ -158,7 +159,7 @@ impl Reassembly {
         SackBlocks { trigger: trigger.map(|segment| segment.0), serial, ..*blocks }
     }
 
-    /// Forgets what the cumulative ACK tells.
+    /// Drops the ranges below the cumulative ACK.
     #[inline(never)]
     fn trim(&mut self) {
         let (blocks, mut kept) = (&mut self.blocks, 0);
@@ -178,10 +179,10 @@ impl Reassembly {
 #[derive(Default)]
 pub(crate) struct DataReceiver {
     next: u32,
-    /// Payload length by DSN; 0 is a segment that has not arrived.
+    /// Payload length by DSN; 0: not arrived.
     held: Circular<u16>,
     held_count: u32,
-    /// Payload that has been delivered in order, bytes.
+    /// Payload delivered in order, bytes.
     pub(crate) delivered_bytes: u64,
 }
 
@@ -198,7 +199,7 @@ impl DataReceiver {
         self.held_count
     }
 
-    /// Takes a segment; returns whether it is the first copy.
+    /// Takes a segment; returns whether it is its first copy.
     #[inline(always)]
     pub(crate) fn accept(&mut self, dsn: u32, len: u16) -> bool {
         if dsn == self.next {
@@ -266,9 +267,9 @@ mod tests {
         assert_eq!(subflow.sack_blocks(None).ranges(), [(9, 10)]);
     }
 
-    /// What a timer acknowledges tells of no segment that has not come: 0 is the next one expected.
+    /// A timer's ACK names no trigger, although 0, the next expected SSN, has not arrived.
     #[test]
-    fn an_ack_without_a_trigger_names_none() {
+    fn an_ack_without_a_trigger_names_no_segment() {
         let mut subflow = Reassembly::default();
         subflow.accept(1, 1, 100);
         let blocks = subflow.sack_blocks(None);
@@ -276,7 +277,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order and the copies, each segment is delivered exactly once and in order.
+        /// For any order and any copies, each segment is delivered exactly once and in order.
         #[test]
         fn every_byte_is_delivered_once(order in Just((0u32..80).collect::<Vec<_>>()).prop_shuffle(),
                                         copies in prop::collection::vec(0usize..80, 0..40)) {

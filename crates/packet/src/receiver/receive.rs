@@ -1,5 +1,4 @@
-//! What the receiver of data does: reassembly, delivery to the application, acknowledgements (RFC 5681,
-//! section 4.2).
+//! The receiver of data: reassembly, delivery to the application, ACKs (RFC 5681, section 4.2).
 
 use joulepath_model::energy::Traffic;
 
@@ -16,7 +15,7 @@ use crate::run::config::Config;
 const SEGMENTS_PER_ACK: u32 = 2;
 
 impl Receiver<'_> {
-    /// A segment has arrived on subflow `i`. Returns what the application wants next.
+    /// Handles a segment on subflow `i`. Returns what the application does next.
     #[inline(always)]
     pub(crate) fn receive_data(&mut self, i: usize, packet: Packet) -> Next {
         let (subflow, cx, end) = (&mut self.subflows[i], &mut self.cx, &mut *self.end);
@@ -38,7 +37,7 @@ impl Receiver<'_> {
         if taken.completes { end.reader.delivered(end.data.next(), cx.now_ns) } else { Next::Nothing }
     }
 
-    /// Sends the delayed ACK of subflow `i`, whose timer has expired.
+    /// Sends the delayed ACK of subflow `i`: its timer expired.
     pub(crate) fn send_pending_ack(&mut self, i: usize) {
         let subflow = &mut self.subflows[i];
         if subflow.unacknowledged > 0 {
@@ -48,17 +47,16 @@ impl Receiver<'_> {
     }
 }
 
-/// A segment that a subflow has taken in.
+/// A segment that a subflow has accepted.
 pub(crate) struct TakenIn {
     pub(crate) arrival: Arrival,
     pub(crate) received: Received,
-    /// Whether the application has all that it waited for.
+    /// Whether it completes the data that the application waits for.
     pub(crate) completes: bool,
 }
 
 impl SubflowReceiver {
-    /// Whether nothing waits for an earlier segment, and no ACK has more to tell than that a segment has
-    /// arrived.
+    /// Whether nothing waits for an earlier segment, and ACKs need neither ECE nor a DSACK.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_open
             && !self.ece
@@ -67,9 +65,8 @@ impl SubflowReceiver {
             && self.relay.is_none()
     }
 
-    /// Whether the next segment in order that is not marked has arrived while this end
-    /// [is plain](Self::is_plain). If nobody knows whether it is, `may_be` says whether it may be worth
-    /// knowing.
+    /// Whether the packet is the next segment in order, unmarked, while this end [is
+    /// plain](Self::is_plain). If plainness is unknown, it is recomputed only if `may_be`.
     #[inline(always)]
     pub(crate) fn takes_plainly(&mut self, packet: &Packet, may_be: bool) -> bool {
         let is_usual = packet.is_usual_segment(self.usual) || (may_be && self.becomes_plain(packet));
@@ -80,14 +77,14 @@ impl SubflowReceiver {
         packet.ssn() == self.order.next()
     }
 
-    /// Whether a segment may be taken beside a hole, a second time, or while others wait for it.
+    /// Whether a segment may be processed next to holes, as a duplicate, or while others wait for it.
     #[inline(always)]
     pub(crate) fn may_have_gaps(&self, packet: &Packet) -> bool {
         packet.epoch() == self.id.epoch && self.is_open && self.relay.is_none()
     }
 
-    /// Takes in a segment: reassembly by SSN on the subflow, then by DSN (RFC 8684, section 3.3.1).
-    /// `IN_ORDER` if it [is taken plainly](Self::takes_plainly): the compiler leaves out what it rules out.
+    /// Processes a segment: reassembly by SSN on the subflow, then by DSN (RFC 8684, section 3.3.1).
+    /// `IN_ORDER`: it [is taken plainly](Self::takes_plainly), and the compiler omits the other cases.
     #[inline(always)]
     pub(crate) fn take_in<const IN_ORDER: bool>(
         &mut self,
@@ -119,14 +116,14 @@ impl SubflowReceiver {
         TakenIn { arrival, received, completes }
     }
 
-    /// Looks whether this end is plain now, and a segment usual.
+    /// Recomputes the pattern of usual segments and compares a segment with it.
     #[inline(never)]
     fn becomes_plain(&mut self, packet: &Packet) -> bool {
         self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
         packet.is_usual_segment(self.usual)
     }
 
-    /// Delivers a segment that is in order on its subflow, and after it those that waited for it.
+    /// Delivers an in-order segment and then the segments that waited for it.
     #[inline]
     fn deliver(&mut self, end: &mut ReceiverEnd, dsn: u32, len: u16) {
         self.deliver_one(end, dsn, len);
@@ -142,7 +139,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Notes whether a segment is marked. Returns whether the sender must learn of a change at once (RFC
+    /// Records whether a segment is marked. Returns whether the sender must learn of a change at once (RFC
     /// 8257, section 3.2).
     #[inline]
     pub(crate) fn note_mark(&mut self, end: &ReceiverEnd, packet: &Packet) -> bool {
@@ -171,7 +168,7 @@ impl SubflowReceiver {
         }
         self.unacknowledged += 1;
         if at_once {
-            // The ACK echoes the clock of the segment itself, so that the sender measures this segment's RTT.
+            // The ACK echoes the segment's own send time, so that the sender measures this segment's RTT.
             self.send_ack(cx, end, packet.sent(), Some(received));
         } else if self.unacknowledged >= SEGMENTS_PER_ACK {
             let echo = self.echo;
@@ -182,8 +179,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Adds to an ACK the next numbers that are expected, SACK blocks and the echo of marks. `trigger` is the
-    /// segment that causes it.
+    /// Adds the expected SSN and DSN, SACK blocks and ECE to an ACK. `trigger`: the segment that caused it.
     #[inline(always)]
     pub(crate) fn complete_ack(
         &mut self,
@@ -198,8 +194,7 @@ impl SubflowReceiver {
             .with_flags(if self.ece { ECE } else { 0 })
     }
 
-    /// A reference to the SACK blocks of an ACK, 0 if there are none. `trigger` is the segment that causes
-    /// the ACK.
+    /// Reference to the SACK blocks of an ACK (0: none). `trigger`: the segment that caused it.
     #[inline(always)]
     pub(super) fn sack(&mut self, config: &Config, sacks: &mut SackArena, trigger: Option<Received>) -> u32 {
         let duplicate = self.duplicate.take();
@@ -212,7 +207,7 @@ impl SubflowReceiver {
         }
     }
 
-    /// Acknowledges everything that has been received; `trigger` is the segment that causes the ACK.
+    /// Acknowledges all received segments; `trigger`: the segment that caused the ACK.
     #[inline(always)]
     fn send_ack(&mut self, cx: &mut Context<'_>, end: &ReceiverEnd, echo: Stamp, trigger: Option<Received>) {
         let i = self.id.index();

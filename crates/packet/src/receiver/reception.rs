@@ -1,51 +1,50 @@
-//! How far out of order data arrives: blocks of consecutive segments, and how much waits for earlier
-//! segments.
+//! Statistics of reordering: blocks of consecutive segments, and the data that waits for earlier segments.
 
 use std::collections::VecDeque;
 
 use joulepath_model::result::{BlockSeries, BlockStats, Spread};
 
-/// Segments of a block (004, section IV).
+/// Segments per block (004, section IV).
 const BLOCK: u32 = 100;
 
-/// The first arrival of a block of which no segment has arrived.
+/// The first arrival of an untouched block.
 const UNTOUCHED: u64 = u64::MAX;
 
-/// Most blocks in a series. Beyond this number every second one is dropped.
+/// Most blocks in a series. Beyond this, every second one is dropped.
 const MOST_IN_SERIES: usize = 4096;
 
 /// A complete block.
 #[derive(Clone, Copy)]
 struct Block {
     complete_ns: u64,
-    /// Time from its first arrival on, ns.
+    /// Time since its first arrival, ns.
     duration_ns: u64,
-    /// Number of segments from its first one on that had arrived when it was complete.
+    /// Number of arrived segments, from its first one on, when it was complete.
     buffer: u32,
 }
 
 impl Block {
-    /// 004, eq. 1: payload over the time that it took to arrive, bit/s.
+    /// 004, eq. 1: payload over its arrival time, bit/s.
     fn goodput_bps(&self, bits: f64) -> f64 {
         bits * 1e9 / self.duration_ns.max(1) as f64
     }
 }
 
-/// The order of arrival on one connection. What every segment touches comes first.
+/// The order of arrival on one connection. Fields that every segment touches come first.
 #[repr(C)]
 pub(crate) struct Reception {
-    /// First DSN of the blocks of which no segment has arrived; every block before it has been touched.
+    /// First DSN of the first untouched block; all blocks before it are touched.
     touched: u32,
-    /// First DSN after the first of the blocks that are not complete.
+    /// First DSN after the first incomplete block.
     block_end: u32,
     /// Segments that wait for an earlier one, at the subflows and at the connection.
     held: u32,
-    /// The part of `held` that waits at the subflows.
+    /// The part of `held` at the subflows.
     pub(crate) held_by_subflows: u32,
-    /// For each number of waiting segments: how long so many waited, ns.
+    /// Indexed by the number of waiting segments: how long that many waited, ns.
     held_ns: Vec<u64>,
     held_since_ns: u64,
-    /// First arrivals in the blocks that are not complete, ns.
+    /// First arrivals of the incomplete blocks, ns.
     first_ns: VecDeque<u64>,
     blocks: Vec<Block>,
     series: Option<Thinned>,
@@ -77,7 +76,7 @@ impl Thinned {
 }
 
 impl Reception {
-    /// A reception to which nothing has arrived at `now_ns`. `series`: the blocks are stored in order.
+    /// An empty reception at `now_ns`. `series`: whether to store the blocks in order.
     pub(crate) fn new(series: bool, now_ns: u64) -> Self {
         Reception {
             held: 0,
@@ -92,7 +91,7 @@ impl Reception {
         }
     }
 
-    /// A copy of segment `dsn` has arrived, the first or a further one.
+    /// Records the arrival of any copy of segment `dsn`.
     #[inline]
     pub(crate) fn arrive(&mut self, dsn: u32, now_ns: u64) {
         if dsn >= self.touched {
@@ -113,7 +112,7 @@ impl Reception {
         self.touched = self.block_end - BLOCK + touched * BLOCK;
     }
 
-    /// Everything below `next` is in order now, and `held` segments wait at the connection.
+    /// Records that everything below `next` is in order and `held` segments wait at the connection.
     #[inline]
     pub(crate) fn settle(&mut self, next: u32, held: u32, now_ns: u64) {
         let held = held + self.held_by_subflows;
@@ -147,13 +146,13 @@ impl Reception {
     /// Adds the time since the last change.
     #[inline(always)]
     pub(crate) fn bring_up(&mut self, now_ns: u64) {
-        // Before the connection starts no segment waits.
+        // No segment waits before the connection starts.
         let until_ns = now_ns.max(self.held_since_ns);
         self.held_ns[self.held as usize] += until_ns - self.held_since_ns;
         self.held_since_ns = until_ns;
     }
 
-    /// Completes the first block: everything in it has arrived, and `arrived` segments in all.
+    /// Completes the first block, after `arrived` segments in total.
     #[cold]
     fn complete(&mut self, arrived: u32, now_ns: u64) {
         let first_ns = self.first_ns.pop_front().filter(|&first_ns| first_ns != UNTOUCHED).unwrap_or(now_ns);
@@ -166,7 +165,7 @@ impl Reception {
         }
     }
 
-    /// Ends the warm-up: statistics start from here.
+    /// Ends the warm-up: resets the statistics.
     pub(crate) fn begin_measurement(&mut self, now_ns: u64) {
         self.bring_up(now_ns);
         self.held_ns.fill(0);
@@ -188,13 +187,13 @@ impl Reception {
     }
 }
 
-/// How many segments waited for an earlier one, over all connections.
+/// Number of segments that wait for an earlier one, over time, for all connections.
 pub(crate) fn held<'a>(all: impl Iterator<Item = &'a Reception>) -> Option<Spread> {
     let time = |(held, &ns): (usize, &u64)| (held as f64, ns as f64);
     Spread::of(all.flat_map(|reception| reception.held_ns.iter().enumerate().map(time)).collect())
 }
 
-/// The blocks of all connections, whose segments have `mss_bytes`.
+/// The blocks of all connections; segments have `mss_bytes`.
 pub(crate) fn blocks<'a>(
     all: impl Iterator<Item = &'a Reception> + Clone,
     mss_bytes: u64,
@@ -209,7 +208,7 @@ pub(crate) fn blocks<'a>(
     })
 }
 
-/// The blocks of the connection that stores them, whose segments have `mss_bytes`.
+/// The blocks of the connection that stores them; segments have `mss_bytes`.
 pub(crate) fn block_series<'a>(
     mut all: impl Iterator<Item = &'a Reception>,
     mss_bytes: u64,
@@ -228,7 +227,7 @@ mod tests {
     /// In order, a segment every 1 ms: 100 segments take 99 ms from the first arrival to the last, and none
     /// waits.
     #[test]
-    fn in_order_a_block_needs_room_for_itself_alone() {
+    fn an_in_order_block_needs_room_for_itself_only() {
         let mut reception = Reception::new(true, 0);
         for dsn in 0..200 {
             let now_ns = u64::from(dsn) * 1_000_000;
@@ -246,10 +245,10 @@ mod tests {
         assert_eq!(held(all()).unwrap().max, 0.0);
     }
 
-    /// 99 segments of the first block and 50 of the second arrive at 1 s, the first segment arrives at 3 s:
-    /// 149 wait for two of three seconds.
+    /// 99 segments of the first block and 50 of the second arrive at 1 s, the first segment at 3 s: 149
+    /// wait for two of three seconds.
     #[test]
-    fn a_late_segment_makes_all_after_it_wait() {
+    fn segments_after_a_late_one_wait_for_it() {
         let mut reception = Reception::new(false, 0);
         for dsn in 1..150 {
             reception.arrive(dsn, 1_000_000_000);
@@ -267,7 +266,7 @@ mod tests {
 
     /// A scheduler that sends later segments first touches the third block first.
     #[test]
-    fn blocks_may_be_touched_out_of_order() {
+    fn blocks_may_begin_out_of_order() {
         let mut reception = Reception::new(false, 0);
         reception.arrive(250, 1);
         reception.settle(0, 1, 1);
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_series_is_thinned_out_evenly() {
+    fn a_long_series_is_thinned_evenly() {
         let mut thinned = Thinned { stride: 1, ..Thinned::default() };
         for complete_ns in 0..20_000 {
             thinned.push(Block { complete_ns, duration_ns: 1, buffer: 100 });

@@ -1,5 +1,4 @@
-//! What a TCP relay does with segments, and what the device does with the segments that a relay has passed
-//! on.
+//! How a TCP relay handles segments, and how the device handles forwarded segments.
 
 use joulepath_model::energy::Traffic;
 
@@ -10,11 +9,11 @@ use crate::application::Next;
 use crate::connection::context::Context;
 use crate::path::packet::{ECE, Kind, Packet, Stamp, WINDOW};
 
-/// A window that was nearly closed is told again when it has opened by so many segments.
+/// A nearly closed window is advertised again after it has opened by this many segments.
 const UPDATE: u32 = 2;
 
 impl Receiver<'_> {
-    /// Handles a data segment that has reached the end of its subflow at the relay.
+    /// Handles a data segment at the relay, the end of its subflow.
     pub(super) fn receive_at_relay(&mut self, i: usize, packet: Packet) {
         let (subflow, cx) = (&mut self.subflows[i], &mut self.cx);
         let (known, received) = subflow.take_at_relay(cx.now_ns, &packet);
@@ -26,7 +25,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Sends a segment again that the channel has given up.
+    /// Retransmits a segment that the channel gave up.
     pub(crate) fn relay_again(&mut self, i: usize, mut packet: Packet) {
         let size = packet.aux() + self.cx.config.sizes.header;
         if let Some(relay) = &self.subflows[i].relay {
@@ -34,7 +33,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Removes a segment from the relay's buffer: the channel has delivered it.
+    /// Removes a segment that the channel delivered from the relay's buffer.
     pub(crate) fn relay_delivered(&mut self, i: usize) {
         let (subflow, cx) = (&mut self.subflows[i], &mut self.cx);
         let Some(relay) = &mut subflow.relay else { return };
@@ -48,8 +47,8 @@ impl Receiver<'_> {
         }
     }
 
-    /// Every relay of the connection hears a DataAck of the device on the channel. The relay that passes it
-    /// on adds its window.
+    /// Handles a DataAck of the device, which every relay of the connection overhears on the channel. The
+    /// relay that forwards it adds its window.
     pub(crate) fn overhear(&mut self, i: usize, packet: &mut Packet) {
         for subflow in self.subflows.iter_mut() {
             let Some(relay) = &mut subflow.relay else { continue };
@@ -67,7 +66,7 @@ impl Receiver<'_> {
         }
     }
 
-    /// Takes a segment at the device that a relay has passed on. Returns what the application wants next.
+    /// Handles a forwarded segment at the device. Returns what the application does next.
     pub(crate) fn receive_relayed(&mut self, i: usize, packet: &Packet) -> Next {
         let (subflow, cx, end) = (&mut self.subflows[i], &mut self.cx, &mut *self.end);
         if end.done {
@@ -89,13 +88,13 @@ impl Receiver<'_> {
 }
 
 impl SubflowReceiver {
-    /// Takes a segment into the relay's buffer if there is room. Returns whether the device is known to have
-    /// that segment already, and the segment if it was taken.
+    /// Takes a segment into the relay's buffer if it fits. Returns whether the device is known to have it
+    /// already, and the segment if it was taken.
     fn take_at_relay(&mut self, now_ns: u64, packet: &Packet) -> (bool, Option<Received>) {
         let Some(relay) = &mut self.relay else { return (false, None) };
         relay.bring_up(now_ns);
         let known = packet.dsn() < relay.min;
-        // Beyond the window there is no room. The answer tells the source where the window ends.
+        // Segments beyond the window do not fit. The answer shows the source the end of the window.
         if packet.ssn() >= relay.window_end(self.order.next()) {
             return (known, None);
         }
@@ -112,12 +111,12 @@ impl SubflowReceiver {
         (known, Some(received))
     }
 
-    /// A packet of this subflow that leaves now.
+    /// A packet of this subflow, sent now.
     fn packet(&self, cx: &Context<'_>, kind: Kind) -> Packet {
         Packet::new(kind, cx.global(self.id.index()) as u32, self.id.epoch, Stamp::at(cx.now_ns))
     }
 
-    /// Passes on the segments that may go.
+    /// Forwards segments while the station has room.
     fn pass_on(&mut self, cx: &mut Context<'_>) {
         let header = cx.config.sizes.header;
         let blank = self.packet(cx, Kind::Relayed);
@@ -132,13 +131,13 @@ impl SubflowReceiver {
         }
     }
 
-    /// Sends a RelayAck. `trigger` is the segment that causes it, if that segment was taken.
+    /// Sends a RelayAck. `trigger`: the segment that caused it, if that was taken.
     fn acknowledge_as_relay(&mut self, cx: &mut Context<'_>, echo: Stamp, trigger: Option<Received>) {
         let aux = self.sack(cx.config, &mut cx.net.sacks, trigger);
         self.send_relay_ack(cx, echo, aux, 0);
     }
 
-    /// Sends a RelayAck with a reference to SACK blocks. With the flag [`WINDOW`] it only tells the window.
+    /// Sends a RelayAck with a reference to SACK blocks. With the flag [`WINDOW`] it only updates the window.
     fn send_relay_ack(&mut self, cx: &mut Context<'_>, echo: Stamp, aux: u32, flag: u8) {
         let Some(relay) = &mut self.relay else { return };
         relay.told_end = relay.window_end(self.order.next());
@@ -150,17 +149,17 @@ impl SubflowReceiver {
         cx.net.offer(cx.now_ns, self.first_hop, &mut packet, cx.config.sizes.ack);
     }
 
-    /// Tells the source what the device is known to have: the segment that has come is an old one.
+    /// Answers an old segment: tells the source what the device is known to have.
     #[cold]
     fn pass_data_ack(&mut self, cx: &mut Context<'_>) {
         let Some(relay) = &self.relay else { return };
-        // It begins after the channel.
+        // Its route starts after the channel.
         let mut packet = self.packet(cx, Kind::DataAck).numbered(relay.told_end, relay.min).after_hop();
         let hop = cx.net.routes.hop(relay.routes.up, 1);
         cx.net.offer(cx.now_ns, hop, &mut packet, cx.config.sizes.ack);
     }
 
-    /// Sends MIN from the device: the DSN that it expects next.
+    /// Sends MIN, the next DSN expected, from the device.
     fn send_data_ack(&mut self, cx: &mut Context<'_>, min: u32) {
         let Some(relay) = &self.relay else { return };
         let mut packet = self.packet(cx, Kind::DataAck).numbered(0, min);

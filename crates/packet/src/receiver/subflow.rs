@@ -7,35 +7,34 @@ use crate::event::LazyTimer;
 use crate::path::hop::Hop;
 use crate::path::packet::{Stamp, Usual};
 
-/// The receiving end of one subflow. What every segment touches comes first, in one cache line.
+/// The receiving end of one subflow. Fields that every segment touches come first, in one cache line.
 #[repr(C, align(64))]
 pub(crate) struct SubflowReceiver {
     pub(crate) id: SubflowId,
     /// The first hop of ACKs.
     pub(crate) first_hop: Hop,
-    /// Whether the device's radio matters here: this end is the device, or what it sends enters a link at a
-    /// radio.
+    /// Whether the device's radio matters: this end is the device, or its first link starts at a radio.
     pub(crate) has_radio: bool,
-    /// Which segments are usual while the state of this end [is](Self::is_plain); none if nobody knows
-    /// whether it is.
+    /// The pattern of usual segments while this end [is plain](Self::is_plain); [`Usual::NONE`] if that is
+    /// unknown.
     pub(crate) usual: Usual,
-    /// Whether packets are taken in: the subflow is neither closed nor dead.
+    /// Whether the subflow accepts packets: it is neither closed nor dead.
     pub(crate) is_open: bool,
-    /// Whether ACKs echo a mark: the echo is latched until CWR (RFC 3168, section 6.1.3).
+    /// Whether ACKs carry ECE, latched until CWR (RFC 3168, section 6.1.3).
     pub(crate) ece: bool,
-    /// A segment that has come a second time, which the next ACK reports (RFC 2883).
+    /// A segment that arrived a second time, for the next ACK (RFC 2883).
     pub(crate) duplicate: Option<u32>,
     /// Payload whose first copy arrived on this subflow, bytes.
     pub(crate) first_copy_bytes: u64,
-    /// The TCP relay at which this end is, if the subflow does not reach the device.
+    /// The TCP relay at this end, if the subflow does not reach the device.
     pub(crate) relay: Option<Box<Relay>>,
     pub(crate) order: Reassembly,
-    /// In-order segments that no ACK has confirmed yet (delayed ACK).
+    /// In-order segments without an ACK (delayed ACK).
     pub(crate) unacknowledged: u32,
-    /// The clock of the first of these segments, for the echo (RFC 7323, section 4.3).
+    /// Send time of the first of these segments, for the echo (RFC 7323, section 4.3).
     pub(crate) echo: Stamp,
     pub(crate) delayed_ack: LazyTimer,
-    /// The part of `first_copy_bytes` that had arrived at the end of the warm-up, bytes.
+    /// The part of `first_copy_bytes` that arrived during the warm-up, bytes.
     pub(crate) before_bytes: u64,
 }
 
@@ -59,8 +58,8 @@ impl SubflowReceiver {
         }
     }
 
-    /// Begins a new subflow on the path. No state of the transport survives; the timer, the relay's buffer
-    /// and the counters do. Returns where the window of the relay ends, if there is a relay.
+    /// Begins a new subflow on the path. It resets all transport state except the timer, the relay's buffer
+    /// and the counters. Returns the end of the relay's window, if there is a relay.
     pub(crate) fn renew(&mut self, id: SubflowId) -> Option<u32> {
         let relay = self.relay.take();
         *self = SubflowReceiver {

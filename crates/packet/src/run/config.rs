@@ -1,4 +1,4 @@
-//! What all connections of a run have in common and what never changes.
+//! The constant state that all connections of a run share.
 
 use joulepath_model::scenario::{Recovery, Transport};
 
@@ -9,9 +9,8 @@ use crate::event::sources::Sources;
 pub(crate) struct WireSizes {
     /// Headers of a data segment.
     pub(crate) header: u32,
-    /// A segment without payload.
     pub(crate) ack: u32,
-    /// What of the payload counts, and what is added to it: of a segment, of an ACK.
+    /// Payload mask and base size: of a segment, of an ACK.
     of: [(u32, u32); 2],
 }
 
@@ -20,7 +19,7 @@ impl WireSizes {
         WireSizes { header, ack, of: [(u32::MAX, header), (0, ack)] }
     }
 
-    /// The size of a segment with this payload, or of an ACK. This needs no branch, which would be
+    /// The size of a segment with this payload, or of an ACK. Branch-free, because a branch would be
     /// mispredicted where both travel in both directions.
     #[inline(always)]
     pub(crate) fn of(&self, is_ack: bool, payload: u32) -> u32 {
@@ -33,7 +32,7 @@ impl WireSizes {
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) transport: Transport,
-    /// Whether every segment is acknowledged when it arrives.
+    /// Whether every segment is acknowledged at once.
     pub(crate) acks_at_once: bool,
     pub(crate) sizes: WireSizes,
     pub(crate) sources: Sources,
@@ -45,7 +44,7 @@ impl Config {
         Config { transport: transport.clone(), acks_at_once: transport.delayed_ack.is_none(), sizes, sources }
     }
 
-    /// Whether losses are found by time (RFC 8985).
+    /// Whether losses are detected by time (RFC 8985).
     #[inline]
     pub(crate) fn is_rack(&self) -> bool {
         self.transport.recovery == Recovery::Rack

@@ -1,12 +1,12 @@
-//! The main loop: it takes the earliest event and calls the handler of its source.
+//! The main loop: takes the earliest event and calls the handler of its source.
 //!
 //! ```text
 //!   event queue ──► head of a link ──► dispatch ──► receiver: data ──► ACK
 //!              │                           └────────► sender: ACK ──► push ──► links
 //!              └──► timer ───────────► RTO, delayed ACK, application, control plane, cross traffic, samples
 //! ```
-//! A packet that arrives touches one end of its connection, the network and the device's interface. Opening,
-//! closing and steering a connection touches both ends.
+//! An arriving packet touches one end of its connection, the network and the device's interface. Opening,
+//! closing and the control plane touch both ends.
 
 use joulepath_link::cross::CrossSource;
 use joulepath_model::cancel::Cancel;
@@ -29,7 +29,7 @@ use crate::run::error::RunError;
 use crate::run::recorder::Recorder;
 use crate::sender::{Sender, SubflowSender};
 
-/// Number of events between two looks at the token that may cancel a run: about ten milliseconds of work.
+/// Number of events between two checks of the cancel token: about ten milliseconds of work.
 const EVENTS_PER_LOOK: u64 = 1 << 15;
 
 /// A run in progress.
@@ -39,50 +39,49 @@ pub(crate) struct Engine {
     pub(crate) end_ns: u64,
     pub(crate) net: Network,
     pub(crate) config: Config,
-    /// The subflows of all connections, those of a connection side by side: the sending ends, the receiving
-    /// ends, the device's interfaces, and the rest.
+    /// The subflows of all connections, consecutive for each connection: senders, receivers, the device's
+    /// interfaces, and the rest.
     pub(crate) senders: Shared<SubflowSender>,
     pub(crate) receivers: Shared<SubflowReceiver>,
     pub(crate) interfaces: Shared<Interface>,
     pub(crate) subflows: Shared<Subflow>,
     pub(crate) connections: Shared<Connection>,
-    /// The device of each connection; competitors have none.
+    /// The device of each connection; `None` for competitors.
     pub(crate) devices: Shared<Option<Device>>,
     pub(crate) role: Role,
     pub(crate) cross: Vec<CrossSource>,
     pub(crate) recorder: Recorder,
     /// The switches of a topology.
     pub(crate) fabric: Option<Fabric>,
-    /// What the prefetching stages know of the next events.
+    /// Results of the prefetching stages.
     pub(crate) prefetched: Pipeline,
-    /// The number of events after which the token is looked at that may cancel the run. It is in memory
-    /// because the loop has no register left.
+    /// Event count at which to check the cancel token next. In memory, because the loop has no register left.
     pub(crate) next_look: u64,
-    /// Number of connections under test that are not done. The run ends when there are none.
+    /// Number of connections under test that are not done. The run ends at 0.
     pub(crate) unfinished: usize,
-    /// Whether segments and ACKs take the fast path where they can. Tests switch it off to compare.
+    /// Whether segments and ACKs may take fast paths. Tests switch it off to compare.
     #[cfg(test)]
     pub(crate) uses_fast_paths: bool,
-    /// How many have taken it.
+    /// Number of packets that took a fast path.
     #[cfg(test)]
     pub(crate) fast_path_hits: u64,
 }
 
-/// What an engine is responsible for.
+/// The scope of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The whole network.
     Whole,
-    /// One part of it, see [`crate::parallel`]. All connections have the same direction.
+    /// One part of it; see [`crate::parallel`]. All connections have the same direction.
     Part {
         /// Whether devices receive the data.
         downloads: bool,
     },
 }
 
-/// What surrounds connection `c` of an engine, at the end that receives or that sends; both ends together
-/// count as that where the device is. A macro, because a function would borrow the whole engine, and the
-/// connection's ends are borrowed beside it.
+/// The [`Context`] of connection `c`, at its receiving or sending end; both ends together count as the
+/// device's. A macro, because a function would borrow the whole engine, and the connection's ends are
+/// borrowed at the same time.
 macro_rules! context {
     ($engine:ident, $c:ident, $subflows:expr, $has_device:expr) => {
         Context {
@@ -104,18 +103,18 @@ impl Engine {
     /// Runs until the end.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] soon after `cancel` has been set.
+    /// [`RunError::Cancelled`] soon after `cancel` is set.
     pub(crate) fn run(&mut self, cancel: &Cancel) -> Result<(), RunError> {
         self.run_until(self.end_ns, cancel)?;
         self.now_ns = self.end_ns;
         Ok(())
     }
 
-    /// Handles the events up to this instant; the clock stays at the last one. If the last connection under
-    /// test is done meanwhile, that is the end.
+    /// Handles the events up to this instant; the clock stays at the last event. The run ends earlier if
+    /// the last connection under test is done.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// See [`Self::run`].
     pub(crate) fn run_until(&mut self, until_ns: u64, cancel: &Cancel) -> Result<(), RunError> {
         self.net.queue.open(until_ns);
         let is_over = match self.net.queue.kind() {
@@ -132,8 +131,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Handles the events up to the end; returns false if it is cancelled before. Each kind of queue has a
-    /// loop of its own, since what large networks need takes registers.
+    /// Handles the events up to the end; returns false if cancelled. Each kind of queue has its own loop,
+    /// because the prefetching for large networks takes registers.
     #[inline(never)]
     fn run_loop<const QUEUE: u8>(&mut self, cancel: &Cancel) -> bool {
         while !cancel.is_set() {
@@ -147,7 +146,7 @@ impl Engine {
         false
     }
 
-    /// Handles the earliest event, which is now.
+    /// Handles the earliest event, which is due.
     #[inline(always)]
     pub(crate) fn step<const QUEUE: u8>(&mut self, source: Source) {
         self.net.counts.event();
@@ -162,7 +161,7 @@ impl Engine {
         }
     }
 
-    /// Handles the earliest event, which is a timer's.
+    /// Handles the earliest event, a timer's.
     #[inline(never)]
     fn take_timer(&mut self, source: Source) {
         self.net.counts.timer();
@@ -172,15 +171,15 @@ impl Engine {
         }
     }
 
-    /// Whether a timer's event, the earliest one, was only to be moved: the deadline of a subflow moves with
-    /// every ACK, and its event only when it comes.
+    /// Whether the earliest event, a timer's, only needed moving: the deadline of a subflow moves with
+    /// every ACK, its event only when it is due.
     #[inline(always)]
     fn puts_off(&mut self, source: Source) -> bool {
         let subflow = self.config.sources.subflow_of_rto(source);
         subflow.is_some_and(|s| self.senders[s].timer.is_put_off(self.now_ns, source, &mut self.net.queue))
     }
 
-    /// The sending end of connection `c`. Afterwards nobody knows whether its subflows are plain.
+    /// The sending end of connection `c`. Clears the patterns of usual ACKs; the next ACK recomputes them.
     #[inline(always)]
     pub(crate) fn sender(&mut self, c: usize) -> Sender<'_> {
         let subflows = self.connections.subflows(c);
@@ -188,7 +187,7 @@ impl Engine {
         self.sender_as_plain(c)
     }
 
-    /// The same for what leaves subflows plain that are.
+    /// [`Self::sender`] for calls that keep plain subflows plain.
     #[inline(always)]
     pub(crate) fn sender_as_plain(&mut self, c: usize) -> Sender<'_> {
         let subflows = self.connections.subflows(c);
@@ -199,7 +198,8 @@ impl Engine {
         }
     }
 
-    /// The receiving end of connection `c`. Afterwards nobody knows whether its subflows are plain.
+    /// The receiving end of connection `c`. Clears the patterns of usual segments; the next segment
+    /// recomputes them.
     #[inline(always)]
     pub(crate) fn receiver(&mut self, c: usize) -> Receiver<'_> {
         let subflows = self.connections.subflows(c);
@@ -214,7 +214,7 @@ impl Engine {
     /// Both ends of connection `c`.
     ///
     /// # Panics
-    /// If this is a part: what concerns both ends is done while all parts wait.
+    /// On a part: events that concern both ends are handled while all parts wait.
     pub(crate) fn endpoints(&mut self, c: usize) -> Endpoints<'_> {
         assert!(self.role == Role::Whole, "a part of a network must not touch both ends of a connection");
         let subflows = self.connections.subflows(c);
@@ -230,7 +230,7 @@ impl Engine {
         }
     }
 
-    /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
+    /// Handles a packet that has passed a hop: sends it into the next one, or delivers it.
     #[inline(always)]
     fn dispatch(&mut self, packet: &mut Packet) {
         if packet.arrives() {
@@ -253,8 +253,7 @@ impl Engine {
         self.net.offer(self.now_ns, hop, packet, size);
     }
 
-    /// A segment or an ACK enters the next hop of its route, which is not plain, or it has arrived from a
-    /// station.
+    /// Handles a segment or an ACK whose next hop is not plain, or that arrives from a station.
     #[inline(never)]
     fn pass_on(&mut self, hop: Hop, (front, back): (Front, Back), size: u32) {
         let packet = Packet::joined(front, back);
@@ -265,7 +264,7 @@ impl Engine {
         }
     }
 
-    /// A packet enters the next hop of its route.
+    /// Sends a packet into the next hop of its route.
     #[inline(never)]
     fn forward(&mut self, hop: Hop, mut packet: Packet, size: u32) {
         if hop.is_at_radio() {
@@ -274,7 +273,7 @@ impl Engine {
         self.net.offer(self.now_ns, hop, &mut packet, size);
     }
 
-    /// Wakes the device's radio if the next hop is the link there: a packet is about to enter it.
+    /// Wakes the device's radio before a packet enters the link at it.
     #[inline]
     fn rouse_radio(&mut self, s: u32, hop: Hop) {
         if self.now_ns >= self.interfaces[s as usize].awake_until_ns {
@@ -283,7 +282,7 @@ impl Engine {
         }
     }
 
-    /// Handles the arrival of a packet that is neither data nor an ACK of a subflow.
+    /// Handles a packet that is neither data nor an ACK of a subflow.
     #[cold]
     fn dispatch_other(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
@@ -306,8 +305,7 @@ impl Engine {
             Kind::Relayed | Kind::RelayAck | Kind::DataAck if packet.epoch() == id.epoch => {
                 self.endpoints(c).receive_relayed(i, packet);
             }
-            // A packet of a subflow that has been closed meanwhile is dropped. What a relay passes on belongs
-            // to the connection.
+            // A packet of a closed subflow is dropped. Data that a relay forwards belongs to the connection.
             Kind::Relayed => self.endpoints(c).receive_relayed(i, packet),
             Kind::DataAck => self.endpoints(c).receive_data_ack(packet.dsn()),
             _ if packet.epoch() != id.epoch => self.net.discard(kind, packet.aux()),
@@ -315,21 +313,21 @@ impl Engine {
         }
     }
 
-    /// Passes on a packet that is neither data nor an ACK, within a part of a network.
+    /// Forwards a packet that is neither data nor an ACK, within a part of a network.
     fn forward_other(&mut self, packet: Packet, downloads: bool) {
         let hop = self.hop_of_other(&packet, packet.hop(), downloads);
-        assert!(hop.is_some(), "what concerns both ends of a connection is done while all parts wait");
+        assert!(hop.is_some(), "events for both ends of a connection are handled while all parts wait");
         self.forward(hop, packet, self.config.sizes.ack);
     }
 
-    /// The hop that a packet enters after `hops` hops which is neither data nor an ACK, on a route without
+    /// The next hop of a packet that is neither data nor an ACK, after `hops` hops of a route without
     /// relays; [`Hop::NONE`] if it has arrived.
     pub(crate) fn hop_of_other(&self, packet: &Packet, hops: u8, downloads: bool) -> Hop {
         self.net.routes.next(packet.subflow(), !goes_with_data(packet.kind(), downloads), hops)
     }
 
-    /// Ends the transmission on a channel: what was given up is sent again or lost, and what has arrived goes
-    /// on.
+    /// Ends the transmission on a channel: retransmits or drops the packets that it gave up, and dispatches
+    /// the packet that arrived.
     #[cold]
     pub(crate) fn end_transmission(&mut self, channel: usize) {
         let (arrived, lost) = self.net.end_transmission(channel);
@@ -352,8 +350,8 @@ impl Engine {
         self.dispatch_from_timer(packet);
     }
 
-    /// [`Self::dispatch`] for packets from a channel. It is a function of its
-    /// own so that the compiler inlines `dispatch` into the main loop only.
+    /// [`Self::dispatch`] for packets from a channel. A separate function, so that the compiler inlines
+    /// `dispatch` only into the main loop.
     #[cold]
     pub(crate) fn dispatch_from_timer(&mut self, mut packet: Packet) {
         self.dispatch(&mut packet);
@@ -381,7 +379,7 @@ mod tests {
 
     /// A data centre with timers, losses and sixteen connections of eight subflows.
     #[test]
-    fn a_run_is_the_same_with_a_wheel_and_with_a_heap() {
+    fn a_run_gives_the_same_result_with_a_wheel_and_with_a_heap() {
         let scenario =
             joulepath_model::scenario::load(TREE, &|trace| Err(format!("no trace {trace}"))).unwrap();
         let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();

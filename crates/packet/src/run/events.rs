@@ -1,4 +1,4 @@
-//! Events that belong to no connection: cross traffic, the end of the warm-up, looks at the switches.
+//! Events that belong to no connection: cross traffic, the end of the warm-up, samples of queues.
 
 use joulepath_model::units::Nanos;
 
@@ -20,7 +20,7 @@ impl Engine {
         }
     }
 
-    /// Ends the warm-up: statistics start from here.
+    /// Ends the warm-up: resets the statistics.
     pub(crate) fn begin_measurement(&mut self) {
         self.settle();
         let now = Nanos(self.now_ns);
@@ -45,7 +45,7 @@ impl Engine {
         }
     }
 
-    /// Brings the time integrals of all windows and the meters up to now.
+    /// Brings the window integrals and the meters up to date.
     pub(crate) fn settle(&mut self) {
         for c in 0..self.connections.len() {
             let mut endpoints = self.endpoints(c);
@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Looks at the queues of all links and asks for the next look.
+    /// Samples the queues of all links and schedules the next sample.
     pub(crate) fn look_at_queues(&mut self) {
         self.net.look_at_queues(Nanos(self.now_ns));
         if let Some(at_ns) = self.net.tallies.next_ns() {
@@ -64,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// Looks at the queues of the switches and asks for the next look.
+    /// Samples the queues of the switches and schedules the next sample.
     pub(crate) fn look_at_fabric(&mut self) {
         if let Some(fabric) = &mut self.fabric {
             fabric.look(Nanos(self.now_ns), &self.net);

@@ -1,4 +1,4 @@
-//! What a run reports: sums at the end, samples over time.
+//! The result of a run: sums at the end, samples over time.
 
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::{
@@ -14,7 +14,7 @@ use crate::run::engine::Engine;
 use crate::run::recorder::Sample;
 use crate::sender::{SenderStats, SubflowSender};
 
-/// What the subflows of a path have done since the warm-up.
+/// Totals of a path's subflows since the warm-up.
 #[derive(Clone, Copy, Default)]
 struct PathTotals {
     sent: SenderStats,
@@ -38,15 +38,15 @@ impl PathTotals {
         self.first_copy_bytes += receiver.first_copy_bytes - receiver.before_bytes;
     }
 
-    /// Number of segments that were sent again, on this subflow or after another one.
+    /// Number of segments sent again, on this subflow or after another one.
     fn repeated(&self) -> u64 {
         self.sent.retransmissions + self.sent.reinjections
     }
 }
 
-/// What became of one connection under test.
+/// Result of one connection under test.
 struct Outcome {
-    /// The time over which rate and power are means, s.
+    /// The time over which rate and power are averaged, s.
     measured_s: f64,
     bytes: u64,
     completion_s: Option<f64>,
@@ -56,7 +56,7 @@ struct Outcome {
 }
 
 impl Engine {
-    /// Takes a sample and asks for the next one.
+    /// Takes a sample and schedules the next one.
     pub(crate) fn sample(&mut self) {
         let mut sample = self.recorder.blank(self.now_ns);
         if self.recorder.lasts(self.now_ns) {
@@ -66,7 +66,7 @@ impl Engine {
         self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.config.sources.sample());
     }
 
-    /// Writes what is now into a blank sample.
+    /// Fills a blank sample with the present values.
     fn fill(&mut self, sample: &mut Sample) {
         self.settle();
         let ends = self.subflows.iter().zip(&self.receivers).rev();
@@ -76,7 +76,7 @@ impl Engine {
             let window = &self.connections[id.connection as usize].sender.cc.subflows[id.index()];
             let sample = &mut sample.paths[path];
             sample.bytes += receiver.first_copy_bytes;
-            // The last value that is written is the first connection's, because windows and RTTs of several
+            // In reverse order, so that the first connection's values remain: windows and RTTs of several
             // connections do not add up.
             (sample.cwnd, sample.srtt_us) = (window.cwnd, window.srtt_us);
         }
@@ -91,8 +91,8 @@ impl Engine {
         }
         sample.held = self.receptions().map(Reception::held).sum();
         for (path, &link) in sample.paths.iter_mut().zip(&self.recorder.bottlenecks) {
-            // The links of the paths come first. In a topology there is no link of a path: routes differ from
-            // connection to connection.
+            // The links of the paths come first. A topology has no link per path, because routes differ
+            // between connections.
             path.queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
         }
     }
@@ -120,7 +120,7 @@ impl Engine {
         pairs.filter_map(|(connection, device)| Some((connection, device.as_ref()?)))
     }
 
-    /// The result of the run, once it has ended.
+    /// The result of the run, after its end.
     pub(crate) fn result(mut self, scenario: &Scenario, policy: &str, seed: u64) -> RunResult {
         self.settle();
         let outcomes: Vec<Outcome> = self
@@ -245,10 +245,10 @@ impl Engine {
         self.connections.iter().filter_map(|connection| connection.receiver.reception.as_ref())
     }
 
-    /// What each group of competitors delivered in the measured interval, bytes.
+    /// Bytes that each group of competitors delivered in the measured interval.
     fn competitor_bytes(&self, scenario: &Scenario) -> Vec<u64> {
         let competitors = self.connections.iter().zip(&self.devices).filter(|(_, device)| device.is_none());
-        // They were built group by group.
+        // The builder added them group by group.
         let mut receivers = competitors.map(|(connection, _)| &connection.receiver);
         let of_group = |group: &Competitor| {
             let members = receivers.by_ref().take(group.count as usize);
@@ -258,7 +258,7 @@ impl Engine {
     }
 }
 
-/// Whether every segment is full, except for the last one of a file.
+/// Whether every segment is full, except the last one of a file.
 fn has_blocks(scenario: &Scenario) -> bool {
     scenario.connections.iter().all(|group| matches!(group.workload, Workload::Bulk | Workload::File { .. }))
 }
@@ -285,7 +285,7 @@ fn total_split(outcomes: &[Outcome]) -> EnergySplit {
     total
 }
 
-/// Mean completion time of the files, s; `None` unless every file has arrived.
+/// Mean completion time of the files, s; `None` unless every file is complete.
 fn mean_completion(scenario: &Scenario, outcomes: &[Outcome]) -> Option<f64> {
     let files = scenario.connections.iter().all(|group| matches!(group.workload, Workload::File { .. }));
     let times: Option<Vec<f64>> = outcomes.iter().map(|outcome| outcome.completion_s).collect();

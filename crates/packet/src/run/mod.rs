@@ -1,13 +1,13 @@
-//! A run: from an engine that is ready to a result.
+//! A run: from a built engine to a result.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `engine` | the main loop |
-//! | `fast` | fast paths: segments and ACKs where nothing is unusual |
+//! | `fast` | fast paths for segments and ACKs on plain subflows |
 //! | `timers`, `events` | timers; events that belong to no connection |
-//! | `config`, `options`, `error` | what never changes; what is asked for; why there is no result |
+//! | `config`, `options`, `error` | constants; options; errors |
 //! | `recorder`, `measure` | samples over time; sums at the end |
-//! | `session` | a run that is stepped and steered |
+//! | `session` | a run in steps, with commands |
 
 pub(crate) mod config;
 pub(crate) mod engine;
@@ -33,8 +33,8 @@ use crate::run::options::RunOptions;
 ///
 /// # Errors
 /// [`RunError::TooLong`] and [`RunError::TooLarge`] if the scenario exceeds the engine's bounds,
-/// [`RunError::Setup`] if the setup was made for another scenario, [`RunError::Cancelled`] if
-/// `options.cancel` was set before the end.
+/// [`RunError::Setup`] if the setup belongs to another scenario or its allocator fails,
+/// [`RunError::Cancelled`] if `options.cancel` is set before the end.
 pub fn run(
     scenario: &Scenario,
     setup: &Setup,

@@ -1,4 +1,4 @@
-//! What a run is asked for besides its result.
+//! Options of a run.
 
 use std::num::NonZeroUsize;
 
@@ -7,24 +7,24 @@ use joulepath_model::cancel::Cancel;
 /// Cores that a run may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Cores {
-    /// Most of them.
+    /// Maximum number of cores.
     pub most: NonZeroUsize,
-    /// A clock that does not go back, ns. It tells whether the cores are busy with other work, so that one
-    /// core alone is faster. The result does not depend on it.
+    /// A monotonic clock, ns. It shows whether the cores are busy with other work, so that one core is
+    /// faster. The result does not depend on it.
     pub clock: fn() -> u64,
 }
 
-/// What a run records besides its result, and what may end it.
+/// What a run records in addition to its result, and its cores and cancel token.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Whether time series are recorded.
     pub series: bool,
-    /// Whether each link is counted: [`RunResult::links`](joulepath_model::result::RunResult::links).
+    /// Whether to count for each link: [`RunResult::links`](joulepath_model::result::RunResult::links).
     pub links: bool,
-    /// The cores that the run may use; one if none. It uses more than one where that is faster: in large
-    /// networks with a `[topology]`. The result is the same on any number of cores.
+    /// The cores that the run may use; `None`: one. It uses several where that is faster, in large networks
+    /// with a `[topology]`. The result is the same on any number of cores.
     pub cores: Option<Cores>,
-    /// Once this has been set, the run ends within a fraction of a second with
+    /// After this is set, the run ends within a fraction of a second with
     /// [`RunError::Cancelled`](crate::RunError::Cancelled).
     pub cancel: Cancel,
 }

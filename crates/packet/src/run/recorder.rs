@@ -5,20 +5,20 @@ use joulepath_model::result::Series;
 use joulepath_model::samples::Samples;
 use joulepath_model::scenario::{ConnectionGroup, Direction, Scenario, Workload};
 
-/// The first interval between samples is the duration divided by this, but at least 1 ms.
+/// The first sampling interval is the duration divided by this, but at least 1 ms.
 const FINEST: u64 = 1 << 16;
 
 /// Time series of a run.
 pub(crate) struct Recorder {
     pub(crate) enabled: bool,
     pub(crate) samples: Samples<Sample>,
-    /// Samples at other instants than multiples of this will be thinned out, ns.
+    /// Samples at instants that are no multiple of this will be thinned out, ns.
     lasting_ns: u64,
     /// The slowest link of each path in the data's direction.
     pub(crate) bottlenecks: Vec<usize>,
 }
 
-/// Running totals at an instant.
+/// Totals at an instant.
 #[derive(Default)]
 pub(crate) struct Sample {
     pub(crate) time_ns: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Sample {
     pub(crate) held: u32,
 }
 
-/// Those of one path.
+/// Totals of one path.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PathSample {
     pub(crate) bytes: u64,
@@ -43,7 +43,7 @@ impl Recorder {
             scenario.connections.first().is_none_or(|group| group.direction == Direction::Download);
         let slowest = |links: &[usize]| slowest_link(scenario, links.iter().copied()).unwrap_or(0);
         let samples = Samples::every((scenario.duration.0 / FINEST).max(1_000_000));
-        // Others may end sooner, and then have more samples than they would have had at the end.
+        // Other workloads may end early, and then keep more samples than at the end of the duration.
         let lasts = |group: &ConnectionGroup| group.workload == Workload::Bulk;
         let known = enabled && scenario.connections.iter().all(lasts);
         Recorder {
@@ -58,17 +58,17 @@ impl Recorder {
         }
     }
 
-    /// One that takes no samples.
+    /// A recorder without samples.
     pub(crate) fn idle() -> Self {
         Recorder { enabled: false, samples: Samples::every(1), lasting_ns: 1, bottlenecks: vec![] }
     }
 
-    /// Whether a sample of this instant is left at the end. If not, nobody sees what is in it.
+    /// Whether a sample of this instant survives thinning. If not, its content is irrelevant.
     pub(crate) fn lasts(&self, time_ns: u64) -> bool {
         time_ns.is_multiple_of(self.lasting_ns)
     }
 
-    /// A sample in which every path has carried nothing.
+    /// A sample with zeros for every path.
     pub(crate) fn blank(&mut self, time_ns: u64) -> Sample {
         let mut sample = self.samples.recycle().unwrap_or_default();
         sample.paths.clear();

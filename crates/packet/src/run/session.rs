@@ -1,12 +1,12 @@
-//! A run that is stepped: it pauses where the caller wants, is looked at, and is told what to do.
+//! A run in steps: it pauses where the caller wants, reports its status, and takes commands.
 //!
 //! ```text
 //!   Session::new ──► status ──► steer / use_paths ──► advance(until) ──┐
 //!                      ▲                                               │
 //!                      └───────────────────────────────────────────────┴──► finish: the result
 //! ```
-//! The whole state stays here between two steps: nothing is simulated twice, and a session is no thread. A
-//! run that is stepped and told nothing has the same bytes of result as one in one go, wherever it pauses.
+//! A session keeps its whole state between steps, without a thread: nothing is simulated twice. Without
+//! commands, a run in steps gives the same bytes of result as a run at once, wherever it pauses.
 
 use std::sync::Arc;
 
@@ -35,59 +35,59 @@ pub struct Session {
     options: RunOptions,
     /// The subflow on each path of the scenario, if the policy has one there.
     subflows: Vec<Option<usize>>,
-    /// Where the meter's readings are put.
+    /// Buffer for the meter's readings.
     reading: EnergyReading,
-    /// Whether each subflow shall carry data, once [`Session::use_paths`] has said so.
+    /// Whether each subflow should carry data, after [`Session::use_paths`].
     used: Option<Vec<bool>>,
 }
 
-/// What a run has come to.
+/// Status of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
     /// Simulated time.
     pub now: Nanos,
-    /// Whether the run is over: the work is done, or the scenario's duration has passed.
+    /// Whether the run is over: the workload is complete, or the scenario's duration has passed.
     pub over: bool,
-    /// Whether the work is done. Work without end never is.
+    /// Whether the workload is complete. An endless workload never is.
     pub done: bool,
-    /// Payload that has arrived in order since the warm-up, bytes.
+    /// Payload delivered in order since the warm-up, bytes.
     pub delivered_bytes: u64,
-    /// What the device has burnt since the warm-up, J. Before the end, what only the future can tell is left
-    /// out (`DeviceMeter::snapshot`); at the end it is the result's `energy_j`, tails included.
+    /// Energy of the device since the warm-up, J. Before the end it excludes what depends on the future
+    /// (`DeviceMeter::snapshot`); at the end it is the result's `energy_j`, including tails.
     pub energy_j: f64,
     /// The paths, in the scenario's order.
     pub paths: Vec<PathStatus>,
 }
 
-/// What `TCP_INFO` and the interface's meter tell of a path. Counters do not fall.
+/// Status of a path, as `TCP_INFO` and the interface's meter report it. Counters never fall.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathStatus {
     /// Whether its subflow may carry data.
     pub open: bool,
-    /// Payload whose first copy has arrived on it, bytes.
+    /// Payload whose first copy arrived on it, bytes.
     pub delivered_bytes: u64,
-    /// Segments sent on it, copies counted.
+    /// Segments sent on it, including copies.
     pub segments: u64,
-    /// Segments sent again on it.
+    /// Segments retransmitted on it.
     pub retransmissions: u64,
-    /// Smoothed RTT; none without a sample.
+    /// Smoothed RTT; `None` without a sample.
     pub srtt: Option<Nanos>,
-    /// Least RTT; none without a sample.
+    /// Minimum RTT; `None` without a sample.
     pub min_rtt: Option<Nanos>,
     /// Packets in flight.
     pub in_flight: u32,
     /// Congestion window, packets.
     pub cwnd: u32,
-    /// What its interface has burnt since the warm-up, J.
+    /// Energy of its interface since the warm-up, J.
     pub energy_j: f64,
 }
 
 impl Session {
-    /// A run of `scenario` that has not begun. Of `options`, `cores` is not used: a session has one thread.
+    /// A run of `scenario` before its start. It ignores `options.cores`: a session has one thread.
     ///
     /// # Errors
-    /// As [`run`](crate::run), and [`RunError::NotOne`] if there is not one connection under test on paths of
-    /// the scenario's own.
+    /// The errors of [`run`](crate::run), and [`RunError::NotOne`] unless there is exactly one connection
+    /// under test, on the scenario's own paths.
     pub fn new(
         scenario: Arc<Scenario>,
         setup: &Setup,
@@ -122,12 +122,12 @@ impl Session {
         Nanos(self.engine.now_ns)
     }
 
-    /// Whether the run is over: nothing happens any more.
+    /// Whether the run is over: no event follows.
     pub fn is_over(&self) -> bool {
         self.engine.unfinished == 0 || self.engine.now_ns >= self.engine.end_ns
     }
 
-    /// The greatest smoothed RTT of a path that is open; none before the first sample.
+    /// The greatest smoothed RTT of an open path; `None` before the first sample.
     pub fn longest_rtt(&self) -> Option<Nanos> {
         let rtt = |&s: &usize| {
             let is_open = self.engine.senders[s].phase == Phase::Established;
@@ -137,10 +137,10 @@ impl Session {
         self.subflows.iter().flatten().filter_map(rtt).max()
     }
 
-    /// Lets the run go on until this instant, or its end if that comes first. Time does not go back.
+    /// Runs until this instant, or to the end if that is earlier. Time never goes back.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] soon after the token of the options has been set.
+    /// [`RunError::Cancelled`] soon after the token of the options is set.
     pub fn advance(&mut self, until: Nanos) -> Result<(), RunError> {
         if self.is_over() {
             return Ok(());
@@ -150,12 +150,12 @@ impl Session {
         }
         let until_ns = until.0.clamp(self.engine.now_ns, self.engine.end_ns);
         self.engine.run_until(until_ns, &self.options.cancel)?;
-        // The end may have come nearer: with the last connection that is done.
+        // The end moves to the completion of the last connection.
         self.engine.now_ns = until_ns.min(self.engine.end_ns);
         Ok(())
     }
 
-    /// What the run has come to, in the memory of an earlier status.
+    /// Writes the status of the run into `status`, reusing its memory.
     pub fn status(&mut self, status: &mut Status) {
         let over = self.is_over();
         self.engine.settle();
@@ -198,8 +198,8 @@ impl Session {
         }
     }
 
-    /// Tells the subflow on a path what window or rate to keep, from now on. Returns whether there is one,
-    /// under a controller that can be told ([`Controller::commanded`]).
+    /// Commands the subflow on a path to keep a window or a rate from now on. Returns false without such a
+    /// subflow or with a controller that takes no commands (see [`Controller::commanded`]).
     pub fn steer(&mut self, path: PathIndex, command: Command) -> bool {
         let Some(&Some(s)) = self.subflows.get(path) else { return false };
         let i = self.engine.senders[s].id.index();
@@ -208,9 +208,9 @@ impl Session {
         told
     }
 
-    /// Says which paths shall carry data, by the scenario's index: what has to be opened or closed for that
-    /// is done now and, where it gets lost, again at each step. No subflow is closed before another one that
-    /// shall carry is open. Where all are false nothing changes. The policy must have no selector.
+    /// Chooses the paths that carry data, by the scenario's index. The subflows open or close at the next
+    /// step, and again at each step if a packet is lost. No subflow closes before another chosen one is
+    /// open. If all are false, nothing changes. The policy must have no selector.
     pub fn use_paths(&mut self, used: &[bool]) {
         let mut wanted = vec![false; self.engine.connections[0].n];
         for (&s, &used) in self.subflows.iter().zip(used) {
@@ -231,7 +231,7 @@ impl Session {
     /// Runs to the end.
     ///
     /// # Errors
-    /// As [`Session::advance`].
+    /// See [`Session::advance`].
     pub fn finish(mut self) -> Result<RunResult, RunError> {
         self.advance(Nanos(self.engine.end_ns))?;
         Ok(self.engine.result(&self.scenario, &self.policy, self.seed))
@@ -239,7 +239,7 @@ impl Session {
 }
 
 impl Endpoints<'_> {
-    /// Tells subflow `i` what to keep; returns whether its controller can be told.
+    /// Commands subflow `i`; returns whether its controller takes commands.
     fn command(&mut self, i: usize, command: Command) -> bool {
         let is_open = self.senders[i].phase == Phase::Established;
         let end = &mut self.connection.sender;
@@ -250,7 +250,7 @@ impl Endpoints<'_> {
         told
     }
 
-    /// Brings it about that the subflows in `used` carry data and the others do not.
+    /// Opens the subflows in `used` and closes the others.
     fn use_subflows(&mut self, used: &[bool]) {
         if self.connection.receiver.done {
             return;
@@ -263,7 +263,7 @@ impl Endpoints<'_> {
             if used {
                 uses[i] = Use::Regular;
             } else if self.senders[i].phase == Phase::Closed && self.subflows[i].wanted {
-                // It would open as soon as the server has answered.
+                // It would open at the server's answer.
                 self.subflows[i].wanted = false;
                 self.senders[i].timer.clear();
             }
@@ -280,7 +280,7 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Before the connection opens: the first subflow that is used carries MP_CAPABLE.
+    /// Before the connection opens: lets the first used subflow carry MP_CAPABLE.
     fn choose_opener(&mut self, used: &[bool]) {
         let Some(opener) = self.connection.opener else { return };
         let has_begun = self.senders[opener].phase != Phase::Closed || self.senders[opener].id.epoch > 0;

@@ -1,4 +1,4 @@
-//! What happens when a timer expires.
+//! Handlers of timers.
 
 use crate::connection::subflow::Phase;
 use crate::event::Source;
@@ -18,12 +18,12 @@ impl Engine {
         }
     }
 
-    /// Whether subflow `s` will be given up if its timer expires once more.
+    /// Whether the next timeout kills subflow `s`.
     pub(crate) fn is_doomed(&self, s: usize) -> bool {
         self.senders[s].rtt.timeouts_in_a_row() >= self.config.transport.max_retries
     }
 
-    /// Lets the other parts know if the next timeout of subflow `s` will concern both of its ends.
+    /// Announces to the other parts that the next timeout of subflow `s` concerns both its ends.
     fn note_doomed(&mut self, s: usize) {
         if self.is_doomed(s)
             && let Some(border) = &mut self.net.border
@@ -32,7 +32,7 @@ impl Engine {
         }
     }
 
-    /// Handles the timer of a source, if it is due: some are put off without a new event.
+    /// Handles the timer of a source, if it is due: some events come before the deadline.
     #[cold]
     pub(crate) fn expire(&mut self, source: Source) {
         let now_ns = self.now_ns;

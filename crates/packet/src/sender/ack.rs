@@ -1,7 +1,7 @@
-//! What an ACK does to one subflow.
+//! Processing of an ACK by one subflow.
 //!
-//! [`SubflowSender::take_ack`] has each step once. It is compiled three times, for what a caller may know of
-//! an ACK beforehand (an [`AckCase`]): the steps that a case rules out are not in its copy.
+//! [`SubflowSender::take_ack`] contains each step once. It is compiled three times, for what a caller knows
+//! about an ACK in advance (an [`AckCase`]): a copy omits the steps that its case rules out.
 //!
 //! | step | where |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | use of the window | RFC 7661, [`usage`](super::usage) |
 //! | cumulative ACK, SACK blocks | RFC 2018, 6675, [`scoreboard`](super::scoreboard) |
 //! | losses | RFC 8985, section 6, [`rack`](super::rack); RFC 6675, section 4; RFC 6582, section 3.2 |
-//! | reductions that were for nothing | RFC 3522, 4015, [`spurious`](super::spurious) |
+//! | spurious reductions | RFC 3522, 4015, [`spurious`](super::spurious) |
 //! | congestion state | RFC 5681, section 3.2; RFC 6675, section 5, [`recovery`](super::recovery) |
 //! | window | the controller, RFC 9937 while it is reduced |
 
@@ -26,31 +26,31 @@ use crate::path::packet::{ECE, Packet, Stamp};
 use crate::path::sack::SackBlocks;
 use crate::run::config::Config;
 
-/// What an ACK reports, after the scoreboard has taken it in.
+/// What an ACK reports, after the scoreboard update.
 pub(super) struct AckReport {
     pub(super) rtt_ns: u64,
-    /// Segments in flight before it.
+    /// Segments in flight before the ACK.
     pub(super) prior_in_flight: u32,
     /// Segments that it acknowledges cumulatively; 0 for a duplicate ACK.
     pub(super) acked: u32,
-    /// Segments that it is the first to report. If it fills a hole, it also covers segments that were SACKed
-    /// before.
+    /// Segments that it reports as received for the first time. When an ACK fills a hole, segments that
+    /// were SACKed before count in `acked` only.
     pub(super) delivered: u32,
     /// Whether it echoes a congestion mark.
     pub(super) echo: bool,
-    /// Whether it shows that a segment was lost.
+    /// Whether it reveals a new loss.
     pub(super) newly_lost: bool,
 }
 
-/// What is left to be done after an ACK.
+/// What the caller must do after an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Nothing: the subflow takes no ACKs.
+    /// Nothing: the subflow does not accept ACKs.
     Ignored,
     /// The caller sends what the ACK admits, with [`Sender::push_after`].
     Taken,
-    /// The subflow was closing and everything on it has been acknowledged: the caller closes it, then sends
-    /// what the ACK admits.
+    /// The subflow was closing and all its data is acknowledged: the caller closes it, then sends what the
+    /// ACK admits.
     Drained,
 }
 
@@ -83,8 +83,8 @@ impl Sender<'_> {
         Progress::Taken
     }
 
-    /// Takes an ACK in order for subflow `i`, which is plain, where the scheduler queues ahead of the
-    /// windows. The caller sends what it admits, with [`Self::push_after`].
+    /// Takes an in-order ACK for plain subflow `i`, where the scheduler queues ahead of the windows. The
+    /// caller sends what it admits, with [`Self::push_after`].
     #[inline(always)]
     pub(crate) fn take_ack_ahead(&mut self, i: usize, packet: &Packet) {
         if self.end.acknowledge(packet.dsn()) {
@@ -112,8 +112,8 @@ impl Sender<'_> {
 }
 
 impl SubflowSender {
-    /// Takes an ACK for this subflow, number `i` of its connection. The caller brings the scheduler's view up
-    /// to date and sends what the window admits.
+    /// Takes an ACK for this subflow, number `i` of its connection. The caller refreshes the scheduler's
+    /// view and sends what the window admits.
     #[inline(always)]
     pub(crate) fn take_ack<'a, C: AckCase<'a>>(
         &mut self,
@@ -125,16 +125,17 @@ impl SubflowSender {
     ) {
         let (config, now_ns) = (case.config(), case.now_ns());
         let owns_window = C::OWNS_WINDOW.unwrap_or(self.owned.is_some());
-        // RFC 6298, section 2, with the timestamp that the ACK echoes.
+        // RFC 6298, section 2, with the echoed timestamp.
         let rtt_ns = packet.sent().elapsed_ns(now_ns);
-        // Not one after the other: compilers would put both counters into one vector, which takes longer.
+        // Not in adjacent lines: compilers would combine both counters into one vector operation, which is
+        // slower.
         self.stats.rtt_samples += 1;
         self.rtt.sample(rtt_ns);
         self.stats.rtt_sum_ns += rtt_ns;
 
         let prior_in_flight = if C::IN_ORDER { self.board.outstanding() } else { self.board.in_flight() };
         self.note_usage(end.cc.subflows[i].cwnd, prior_in_flight);
-        // The cumulative ACK. The timer starts anew if it advances (RFC 6298, section 5.3).
+        // The cumulative ACK. The timer restarts if it advances (RFC 6298, section 5.3).
         let una = self.board.una();
         let before = if C::IN_ORDER { una } else { self.board.delivered() };
         let acked = if C::IN_ORDER {
@@ -153,10 +154,10 @@ impl SubflowSender {
                 self.note_advance(una);
             }
         }
-        // SACK blocks, or the segment that RACK learns of without (RFC 8985, section 6.2, step 2).
+        // SACK blocks; without blocks, the segment for RACK (RFC 8985, section 6.2, step 2).
         match blocks {
             Some(blocks) => self.note_blocks(blocks, packet.sent(), config, now_ns),
-            // The segment that caused the ACK is one of those it covers, at most the last one.
+            // The segment that caused the ACK is covered by it; it is at most the last one.
             None if config.is_rack() => {
                 self.board.arrived(packet.sent(), packet.ssn().saturating_sub(1), now_ns);
             }
@@ -172,7 +173,7 @@ impl SubflowSender {
         };
         if !C::IN_ORDER {
             let has_blocks = blocks.is_some();
-            // Segments that were lost, reductions that were for nothing, the congestion state.
+            // Losses, spurious reductions, congestion state.
             if has_blocks || acked == 0 || self.congestion != Congestion::Open {
                 report.newly_lost = self.find_losses(case, end, has_blocks, acked);
             }
@@ -198,8 +199,8 @@ impl SubflowSender {
         }
     }
 
-    /// Finds the segments that an ACK shows to be lost, for which `acked` segments and whether it has SACK
-    /// blocks are known. Returns whether there are any.
+    /// Finds the segments that an ACK shows to be lost, and returns whether there are any. The ACK
+    /// acknowledges `acked` segments.
     #[inline(always)]
     fn find_losses<'a, C: AckCase<'a>>(
         &mut self,
@@ -218,7 +219,7 @@ impl SubflowSender {
         if acked > 0 || self.board.is_empty() {
             return false;
         }
-        // Copies that were sent in vain after a timeout cause duplicate ACKs, too. Duplicates tell of a loss
+        // Unnecessary retransmissions after a timeout also cause duplicate ACKs. Duplicates indicate a loss
         // only above `recover` (RFC 6582, section 3.2, step 2).
         let over = matches!(self.congestion, Congestion::Open | Congestion::Loss);
         if over && self.recover > 0 && self.board.una() <= self.recover {
@@ -227,7 +228,7 @@ impl SubflowSender {
         self.board.duplicate_ack() >= config.transport.dup_threshold
     }
 
-    /// Takes in the SACK blocks of an ACK that echoes `echo`.
+    /// Processes the SACK blocks of an ACK that echoes `echo`.
     #[inline(always)]
     pub(super) fn note_blocks(&mut self, blocks: &SackBlocks, echo: Stamp, config: &Config, now_ns: u64) {
         if let Some(trigger) = blocks.trigger {
@@ -244,7 +245,7 @@ impl SubflowSender {
         self.sack_serial = blocks.serial.wrapping_add(1);
     }
 
-    /// Takes in all ranges of SACK blocks: the ACK before was lost, so the trigger alone is not enough.
+    /// Processes all ranges: the previous ACK with blocks was lost, so the trigger alone is not enough.
     #[inline(never)]
     fn sack_all(&mut self, ranges: &[(u32, u32)]) {
         for &(start, until) in ranges {
@@ -254,7 +255,7 @@ impl SubflowSender {
         }
     }
 
-    /// Notes that the receiver has segment `ssn`.
+    /// Records that the receiver has segment `ssn`.
     #[inline(always)]
     fn sack(&mut self, ssn: u32) {
         if self.board.sack(ssn) && self.owned.is_some() {
@@ -262,14 +263,14 @@ impl SubflowSender {
         }
     }
 
-    /// Notes how far a window of `cwnd` packets, of which `in_flight` are in flight, is used.
+    /// Records whether `in_flight` packets use a window of `cwnd` packets.
     #[inline(always)]
     pub(super) fn note_usage(&mut self, cwnd: u32, in_flight: u32) {
         self.usage.note(self.board.una()..self.board.next(), in_flight, cwnd);
     }
 
-    /// Tells the controller of an ACK. Duplicate ACKs do not let the window grow, although they may report
-    /// segments that have arrived above a hole (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
+    /// Reports an ACK to the controller. A duplicate ACK does not let the window grow, even if it reports
+    /// segments above a hole (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
     #[inline(always)]
     fn tell_controller(
         &mut self,

@@ -1,4 +1,4 @@
-//! The cases of ACKs that [`SubflowSender::take_ack`] is compiled for.
+//! The cases for which [`SubflowSender::take_ack`] is compiled.
 
 use super::connection::SenderEnd;
 use super::subflow::{Congestion, SubflowSender};
@@ -7,21 +7,21 @@ use crate::connection::subflow::Phase;
 use crate::path::packet::{ECE, Packet, Usual};
 use crate::run::config::Config;
 
-/// What the caller of [`SubflowSender::take_ack`] knows of an ACK, and what it lends for it.
+/// What the caller of [`SubflowSender::take_ack`] knows about an ACK, and the borrows that the call needs.
 pub(crate) trait AckCase<'a> {
-    /// Nothing is known. Otherwise the controller is not hosted, and either `IN_ORDER` holds, or the ACK
-    /// echoes no mark, RACK recovers the losses, and the subflow is in Open or Recovery without a probe.
+    /// Nothing is known. If false, the controller is not hosted, and either `IN_ORDER` holds, or the ACK
+    /// has no ECE, the recovery is RACK, and the subflow is in Open or Recovery without a probe.
     const IS_GENERAL: bool;
-    /// The ACK is for new data and carries nothing else, and the subflow [is plain](SubflowSender::is_plain).
+    /// The ACK is for new data and has no ECE and no blocks, and the subflow [is
+    /// plain](SubflowSender::is_plain).
     const IN_ORDER: bool;
-    /// Whether the controller owns the window; `None` if that is not known.
+    /// Whether the controller owns the window; `None` if unknown.
     const OWNS_WINDOW: Option<bool>;
 
     fn config(&self) -> &'a Config;
     fn now_ns(&self) -> u64;
-    /// The clock of the subflow.
     fn clock(&mut self) -> Clock<'_>;
-    /// Sends segment `ssn` again at once, which only the general case needs.
+    /// Retransmits segment `ssn` at once; only the general case needs this.
     fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32);
 }
 
@@ -39,8 +39,8 @@ pub(crate) struct Known<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> {
 /// An ACK in order on a plain subflow.
 pub(crate) type InOrder<'a, const OWNS_WINDOW: bool> = Known<'a, true, OWNS_WINDOW>;
 
-/// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does not own the
-/// window.
+/// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does not own
+/// the window.
 pub(crate) type WithGaps<'a> = Known<'a, false, false>;
 
 impl<'a> AckCase<'a> for General<'_, 'a> {
@@ -94,7 +94,7 @@ impl<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> AckCase<'a> for Known<'a
 }
 
 impl SubflowSender {
-    /// Whether the subflow neither recovers nor reduces its window nor probes.
+    /// Whether the subflow is established and not in recovery, in a window reduction, or probing.
     pub(crate) fn is_plain(&self) -> bool {
         self.phase == Phase::Established
             && self.congestion == Congestion::Open
@@ -102,8 +102,8 @@ impl SubflowSender {
             && self.board.is_plain()
     }
 
-    /// Whether an ACK is for new data, carries nothing else, and comes while the subflow
-    /// [is plain](Self::is_plain).
+    /// Whether an ACK is for new data, has no ECE and no blocks, and the subflow [is
+    /// plain](Self::is_plain).
     #[inline(always)]
     pub(crate) fn takes_plainly(&mut self, packet: &Packet) -> bool {
         let is_usual = packet.is_usual_ack(self.usual) || self.becomes_plain(packet);
@@ -115,14 +115,14 @@ impl SubflowSender {
         packet.ssn() > self.board.una() && packet.ssn() <= self.board.next()
     }
 
-    /// Checks anew whether the subflow is plain, and an ACK usual.
+    /// Recomputes the pattern of usual ACKs and compares an ACK with it.
     #[inline(never)]
     fn becomes_plain(&mut self, packet: &Packet) -> bool {
         self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
         packet.is_usual_ack(self.usual)
     }
 
-    /// Whether an ACK echoes no mark and comes while the subflow is in Open or Recovery without a probe.
+    /// Whether an ACK has no ECE and the subflow is in Open or Recovery without a probe.
     #[inline(always)]
     pub(crate) fn may_have_gaps(&self, packet: &Packet) -> bool {
         packet.epoch() == self.id.epoch

@@ -1,4 +1,4 @@
-//! The sending end of a connection: it decides which segment is sent on which subflow.
+//! The sending end of a connection: it assigns segments to subflows.
 
 use std::collections::VecDeque;
 
@@ -14,11 +14,11 @@ use crate::application::Writer;
 use crate::connection::context::Context;
 use crate::event::LazyTimer;
 
-/// State of the sending end that its subflows share. What every ACK touches comes first.
+/// State shared by the subflows of the sending end. Fields that every ACK reads come first.
 #[repr(C, align(64))]
 pub(crate) struct SenderEnd {
     pub(crate) controller: Controller,
-    /// The hooks of a controller that is hosted.
+    /// The hooks of a hosted controller.
     pub(crate) hosting: Option<Box<Hosting>>,
     /// Whether the scheduler commits segments to subflows ahead of their windows.
     pub(crate) queues_ahead: bool,
@@ -26,23 +26,23 @@ pub(crate) struct SenderEnd {
     pub(crate) owns_window: bool,
     /// Whether no ACK may take the common fast path.
     pub(crate) is_unusual: bool,
-    /// Whether they may take the fast path for controllers that own the windows, or for schedulers that
+    /// Whether ACKs may take the fast path for controllers that own the windows, or for schedulers that
     /// commit segments ahead of them.
     pub(crate) has_paced_path: bool,
-    /// Whether the scheduler is asked: there is a choice of subflows, or of the time.
+    /// Whether the scheduler decides at all: there is a choice of subflow or of time.
     pub(crate) is_scheduled: bool,
     /// Whether a subflow ends at a TCP relay.
     pub(crate) has_relays: bool,
-    /// Whether the scheduler need not be asked if there is only one choice.
+    /// Whether the scheduler always takes an only choice, and need not run then.
     takes_the_only_choice: bool,
-    /// Whether retransmissions travel on a second subflow, too, where losses are frequent.
+    /// Whether retransmissions also travel on a second subflow where losses are frequent.
     pub(crate) copies_repairs: bool,
-    /// The subflows with space in their windows, a bit for each: what `views` say.
+    /// Bit mask of the subflows with space in their windows, according to `views`.
     space: u8,
     pub(crate) features: Features,
     pub(crate) data: DataSender,
     pub(crate) writer: Writer,
-    /// State of the controller. The windows are in it: `cc.subflows[i].cwnd`.
+    /// State of the controller, including the windows: `cc.subflows[i].cwnd`.
     pub(crate) cc: controllers::Connection,
     pub(crate) views: [PathView; MAX_SUBFLOWS],
     /// Number of subflows.
@@ -50,17 +50,17 @@ pub(crate) struct SenderEnd {
     pub(crate) scheduler: Scheduler,
     /// Segments that the scheduler has committed to each subflow ahead of its window.
     pub(crate) committed: [VecDeque<Committed>; MAX_SUBFLOWS],
-    /// Timer of the data level: data that waits for a slow subflow, or for a relay, is sent again.
+    /// Timer of the data level: data that waits for a slow subflow or for a relay is retransmitted.
     pub(crate) data_timer: LazyTimer,
 }
 
-/// A segment that the scheduler has given to a subflow; it may have to wait for the window.
+/// A segment that the scheduler assigned to a subflow; it may have to wait for the window.
 #[derive(Clone, Copy)]
 pub(crate) struct Committed {
     pub(crate) dsn: u32,
     /// Payload, bytes.
     pub(crate) len: u16,
-    /// Whether another subflow has had it before, and may have lost it.
+    /// Whether another subflow has carried it before, and may have lost it.
     pub(crate) is_copy: bool,
 }
 
@@ -70,13 +70,13 @@ impl Committed {
     }
 }
 
-/// What a sending end is made of.
+/// The parameters of a sending end.
 pub(crate) struct SenderSpec {
     pub(crate) controller: Controller,
     /// State of the controller, with the policy's parameters and the number of subflows.
     pub(crate) cc: controllers::Connection,
     pub(crate) scheduler: Scheduler,
-    /// The lesser of send and receive buffer, segments.
+    /// The smaller of send and receive buffer, segments.
     pub(crate) window: u32,
     pub(crate) writer: Writer,
     /// Whether a subflow ends at a TCP relay.
@@ -112,7 +112,7 @@ impl SenderEnd {
         }
     }
 
-    /// Takes a DATA_ACK. Returns whether it is news.
+    /// Takes a DATA_ACK. Returns whether it advances.
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, dsn: u32) -> bool {
         let is_news = self.data.acknowledge(dsn);
@@ -122,7 +122,8 @@ impl SenderEnd {
         is_news
     }
 
-    /// Tells a hosted controller of an ACK. Apart from the usual case, whose values then stay in registers.
+    /// Reports an ACK to a hosted controller. Out of line, so that the usual case keeps its values in
+    /// registers.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_hosted(&mut self, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
@@ -130,13 +131,13 @@ impl SenderEnd {
         within(hosting, || controller.on_ack(cc, i, acked, rtt_us, flags));
     }
 
-    /// Notes that the view of subflow `i` has changed.
+    /// Updates the space mask after a change of subflow `i`'s view.
     #[inline(always)]
     pub(super) fn note_space(&mut self, i: usize) {
         self.space = self.space & !(1 << i) | u8::from(self.views[i].has_space()) << i;
     }
 
-    /// Notes that one more segment of subflow `i` is on its way, where a scheduler is asked.
+    /// Counts one more segment of subflow `i` in flight, if a scheduler decides.
     #[inline(always)]
     pub(super) fn note_new_in_flight(&mut self, i: usize) {
         if self.is_scheduled {
@@ -148,9 +149,9 @@ impl SenderEnd {
         }
     }
 
-    /// Notes that the view of subflow `i` has changed. Returns whether the scheduler has to be asked where
-    /// new data goes: not if no subflow has space, or if it can only go to this one, whatever the state of
-    /// the scheduler.
+    /// Updates the space mask after a change of subflow `i`'s view. Returns whether the scheduler must
+    /// decide where new data goes. It need not if no subflow has space, or if this subflow is the only
+    /// choice, whatever the scheduler's state.
     #[inline(always)]
     pub(crate) fn has_choice_after(&mut self, i: usize) -> bool {
         let (view, this) = (&self.views[i], 1 << i);
@@ -163,7 +164,7 @@ impl SenderEnd {
         !goes_first || self.has_rival(others) || self.data.has_reinjections()
     }
 
-    /// Whether one of these subflows may carry data although another one is usable and no backup.
+    /// Whether one of these subflows is usable and not a backup.
     #[inline(always)]
     fn has_rival(&self, subflows: u8) -> bool {
         subflows != 0
@@ -180,28 +181,28 @@ impl SenderEnd {
         &self.views[..self.n]
     }
 
-    /// Whether subflow `i` may have space in its window, according to its view. No view is told of the
-    /// instant at which a pacing rate gives way.
+    /// Whether subflow `i` may have space in its window, according to its view. Views are not updated at
+    /// the instant when pacing ends.
     #[inline(always)]
     pub(super) fn may_have_space(&self, i: usize) -> bool {
         self.owns_window || self.space & 1 << i != 0
     }
 
-    /// Whether a segment may be sent again on another subflow, and has not been sent there anyway.
+    /// Whether reinjection is possible: there are several subflows, and the scheduler does not send copies
+    /// anyway.
     pub(crate) fn can_reinject(&self) -> bool {
         self.n > 1 && self.features.style != Style::Copies
     }
 
-    /// Whether any subflow has space in its window. This costs less than asking the scheduler, and the answer
-    /// is mostly no.
+    /// Whether any subflow has space in its window: usually not, and cheaper than running the scheduler.
     #[inline]
     pub(crate) fn has_space(&self) -> bool {
         debug_assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
         self.space != 0
     }
 
-    /// Lets a segment that a subflow sends again travel on another one, too, if the scheduler wants that, the
-    /// window binds and p · window > 1: `retransmissions` of `segments` were such.
+    /// Also sends a segment that a subflow retransmits on another subflow, if the scheduler wants that, the
+    /// window limits, and p · window > 1, with p = `retransmissions` / `segments`.
     #[cold]
     pub(super) fn copy_repair(&mut self, dsn: u32, retransmissions: u64, segments: u64) {
         let window = u64::from(self.data.window());
@@ -211,19 +212,19 @@ impl SenderEnd {
         }
     }
 
-    /// Whether there is new data and the windows of the data level admit it.
+    /// Whether new data exists and the data-level windows admit it.
     #[inline]
     pub(crate) fn may_send_new(&self) -> bool {
         self.data.next() < self.writer.written() && self.data.window_open()
     }
 
-    /// How many new segments there are and the windows of the data level admit.
+    /// Number of new segments that exist and that the data-level windows admit.
     #[inline(always)]
     pub(crate) fn may_send_new_now(&self) -> u32 {
         self.data.admitted().min(self.writer.written()).saturating_sub(self.data.next())
     }
 
-    /// The next segment and the subflow that shall carry it.
+    /// The next segment and the subflow to carry it.
     ///
     /// Reinjections come first, but only on a subflow that has not carried the segment.
     #[inline]
@@ -245,7 +246,7 @@ impl SenderEnd {
         self.next_placement(now, len)
     }
 
-    /// The next segment with a scheduler that looks at the backlog.
+    /// The next segment, for a scheduler that weighs the backlog.
     fn next_placement(&mut self, now: Nanos, len: u16) -> Option<(usize, Committed)> {
         let backlog = self.backlog(now);
         let placement = self.scheduler.place(&self.views[..self.n], len.into(), &backlog)?;
@@ -255,14 +256,14 @@ impl SenderEnd {
         Some((placement.path, Committed::new(self.data.take_new(placement.path), len)))
     }
 
-    /// Takes the segment that a scheduler has placed, which may be a later one than the next.
+    /// Takes the segment that a scheduler has placed, which may be after the next one.
     fn take_ahead(&mut self, wish: Placement, backlog: &Backlog) -> (usize, Committed) {
         let dsn = self.data.take_ahead(wish.dsn, backlog.next + backlog.unsent, wish.path);
         self.scheduler.placed(Placement { dsn, ..wish });
         (wish.path, Committed::new(dsn, self.writer.segment_len(dsn)))
     }
 
-    /// The next segment with a scheduler that sends copies: new data, or a segment that another subflow has
+    /// The next segment, for a scheduler that sends copies: new data, or a segment that another subflow has
     /// carried.
     #[cold]
     fn next_copy(&mut self, now: Nanos) -> Option<(usize, Committed)> {
@@ -285,7 +286,7 @@ impl SenderEnd {
         let views = &self.views[..self.n];
         let (place, dsn) = self.data.reinjection(usable(views))?;
         let (carried, len) = (self.data.carried(dsn), self.writer.segment_len(dsn));
-        // A scheduler may prefer a subflow that has carried the segment: then the segment waits.
+        // The scheduler may prefer a subflow that has already carried the segment: then the segment waits.
         let fresh = |i: &usize| carried & (1 << i) == 0;
         self.scheduler.at(now);
         let i = self.scheduler.pick(views, carried, len.into()).filter(fresh)?;
@@ -293,7 +294,7 @@ impl SenderEnd {
         Some((i, Committed { dsn, len, is_copy: true }))
     }
 
-    /// Q of so-MPTCP: segments that are written and that no subflow has carried.
+    /// Q of so-MPTCP: written segments that no subflow has carried.
     pub(crate) fn waiting(&self) -> f64 {
         f64::from(self.writer.written() - self.data.next())
     }
@@ -303,7 +304,7 @@ impl SenderEnd {
         self.data.backlog(now, self.writer.written())
     }
 
-    /// Lets the application write what fits into a send buffer that grows with the windows.
+    /// Lets the application fill a send buffer that grows with the windows.
     pub(super) fn fill_send_buffer(&mut self, mss_bytes: u64) {
         if let Some(bytes) = self.scheduler.send_buffer_bytes(&self.views[..self.n]) {
             let segments = u32::try_from(bytes / mss_bytes).unwrap_or(u32::MAX / 4);
@@ -311,21 +312,21 @@ impl SenderEnd {
         }
     }
 
-    /// Tells the scheduler that data is about to be handed out.
+    /// Tells the scheduler that a round of assignments begins.
     pub(super) fn begin_push(&mut self, mss_bytes: u64) {
         let (next, left) = (self.data.next(), self.data.window_left());
         self.scheduler.begin(u64::from(next) * mss_bytes, u64::from(left) * mss_bytes);
     }
 
-    /// Lets the segments that were committed to subflow `i` ahead of its window wait for another subflow.
+    /// Moves the segments that were committed to subflow `i` ahead of its window to the reinjection queue.
     pub(crate) fn reinject_committed(&mut self, i: usize) {
         for segment in std::mem::take(&mut self.committed[i]) {
             self.data.reinject(segment.dsn);
         }
     }
 
-    /// Lets copies of the segments that were committed to subflow `i` ahead of its window wait for another
-    /// subflow. It keeps its own: nobody can take them back in Linux.
+    /// Queues copies of the segments committed to subflow `i` for reinjection. The subflow keeps its own,
+    /// because Linux cannot take them back.
     pub(super) fn reinject_copies_of_committed(&mut self, i: usize) {
         if self.can_reinject() {
             for segment in &self.committed[i] {
@@ -334,15 +335,15 @@ impl SenderEnd {
         }
     }
 
-    /// Forgets what subflow `i` has carried: it is closed, and the next subflow on its path has carried
-    /// nothing.
+    /// Clears the record of what subflow `i` has carried. It is closed, and its successor on the path has
+    /// carried nothing.
     pub(crate) fn forget_carrier(&mut self, i: usize) {
         self.data.forget_carrier(i);
         self.scheduler.forget(i);
     }
 }
 
-/// The sending end of a connection while an event is handled.
+/// The sending end of a connection during an event.
 pub(crate) struct Sender<'a> {
     pub(crate) cx: Context<'a>,
     pub(crate) end: &'a mut SenderEnd,
@@ -350,7 +351,7 @@ pub(crate) struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// Subflow `i`, and apart from it what it shares with the other subflows.
+    /// Subflow `i`, and separately the state shared by all subflows.
     #[inline(always)]
     pub(super) fn split(&mut self, i: usize) -> (&mut SubflowSender, &mut Context<'a>, &mut SenderEnd) {
         (&mut self.subflows[i], &mut self.cx, self.end)

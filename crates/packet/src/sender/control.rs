@@ -1,4 +1,4 @@
-//! What a controller that owns the window is told, and when the segments leave that it admits (`owned`).
+//! Reports to a controller that owns the window (`owned`), and the release of the segments that it admits.
 
 use joulepath_controllers::{AckFlags, Event, within};
 
@@ -11,8 +11,8 @@ use crate::connection::context::{Clock, Context};
 use crate::run::config::Config;
 
 impl SubflowSender {
-    /// Notes that a segment leaves, and holds the next one if the controller paces.
-    /// `first` if no other one is outstanding.
+    /// Records the departure of a segment, and holds the next one if the controller paces. `first`: no
+    /// other segment is outstanding.
     #[inline(always)]
     pub(crate) fn note_departure(
         &mut self,
@@ -34,7 +34,7 @@ impl SubflowSender {
         }
     }
 
-    /// Notes that a segment above a hole has arrived.
+    /// Records the arrival of a segment above a hole.
     pub(super) fn note_arrival(&mut self, ssn: u32) {
         let board = &self.board;
         if let Some(owned) = &mut self.owned {
@@ -42,8 +42,7 @@ impl SubflowSender {
         }
     }
 
-    /// Notes that the segments from `una` up to what is acknowledged now have arrived, those that were SACKed
-    /// before apart.
+    /// Records the arrival of the segments from `una` to the cumulative ACK, except segments SACKed before.
     #[inline(never)]
     pub(super) fn note_advance(&mut self, una: u32) {
         let board = &self.board;
@@ -56,7 +55,7 @@ impl SubflowSender {
         }
     }
 
-    /// Tells the controller of something that is no ACK.
+    /// Reports an event other than an ACK to the controller.
     fn tell_of(&mut self, cx: &Context<'_>, end: &mut SenderEnd, flags: AckFlags) {
         let in_flight = self.board.in_flight();
         let Some(owned) = &mut self.owned else { return };
@@ -75,8 +74,7 @@ impl SubflowSender {
         }
     }
 
-    /// Tells the controller of an ACK. The caller brings the scheduler's view up to
-    /// date.
+    /// Reports an ACK to the controller. The caller refreshes the scheduler's view.
     #[inline(never)]
     pub(super) fn tell_owner_of_ack(
         &mut self,
@@ -99,7 +97,7 @@ impl SubflowSender {
         self.tell_owner(config, end, Event { rtt_us, prior_in_flight, ..event }, now_ns);
     }
 
-    /// Tells the controller of an event, to which what has been noted is added.
+    /// Reports an event to the controller, together with the flags noted since the last one.
     #[inline(always)]
     fn tell_owner(&mut self, config: &Config, end: &mut SenderEnd, event: Event, now_ns: u64) {
         let i = self.id.index();
@@ -117,14 +115,15 @@ impl SubflowSender {
         }
     }
 
-    /// A timeout: the window is one packet, and everything counts as lost. The controller may restore it.
+    /// Reports a timeout: the window is one packet and everything counts as lost. The controller may
+    /// restore it.
     #[cold]
     pub(super) fn tell_of_timeout(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         self.held_until_ns = 0;
         self.tell_of(cx, end, AckFlags::TIMED_OUT);
     }
 
-    /// Forgets that a segment was held back: the subflow is closed.
+    /// Releases held segments and clears the timer: the subflow is closed.
     pub(crate) fn stop_pacing(&mut self) {
         self.held_until_ns = 0;
         if let Some(owned) = &mut self.owned {
@@ -132,14 +131,14 @@ impl SubflowSender {
         }
     }
 
-    /// Whether the pacing rate holds the next segment back.
+    /// Whether pacing holds the next segment back.
     #[inline(always)]
     pub(crate) fn is_held(&self, now_ns: u64) -> bool {
         now_ns < self.held_until_ns
     }
 
-    /// Sets the timer for the next departure if that is all that a segment waits for. Notes else that there
-    /// is no more data (`tcp_rate_check_app_limited`).
+    /// Sets the timer for the next departure if pacing alone holds a segment back. If there is no more data
+    /// instead, records that (`tcp_rate_check_app_limited`).
     #[inline(always)]
     pub(crate) fn wait_for_release(&mut self, end: &SenderEnd, clock: &mut Clock<'_>) {
         let (i, in_flight) = (self.id.index(), self.board.in_flight());
@@ -156,7 +155,7 @@ impl SubflowSender {
 }
 
 impl Sender<'_> {
-    /// What is left to be done after everything has been sent that windows and pacing admit.
+    /// Call after sending everything that windows and pacing admit.
     #[inline(never)]
     pub(super) fn wait_for_releases(&mut self) {
         for i in 0..self.subflows.len() {
@@ -165,7 +164,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Subflow `i` has been established.
+    /// Reports that subflow `i` is established.
     pub(crate) fn tell_of_start(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         if subflow.owned.is_some() {
@@ -173,14 +172,14 @@ impl Sender<'_> {
         }
     }
 
-    /// Subflow `i` has been told by a [command](joulepath_controllers::Command): it is brought about now.
+    /// Lets subflow `i`'s controller act on a [command](joulepath_controllers::Command) that it has received.
     pub(crate) fn obey(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         subflow.tell_of(cx, end, AckFlags::NONE);
         self.push();
     }
 
-    /// The timer of the next departure on subflow `i` has expired.
+    /// Handles the departure timer of subflow `i`.
     #[cold]
     pub(crate) fn release(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);

@@ -1,33 +1,33 @@
-//! The sender's data level: which segments have been sent, on which subflows, and which must be sent again.
+//! The sender's data level: the segments sent, their subflows, and the segments to reinject.
 
 use std::collections::VecDeque;
 
 use joulepath_control::schedule::Backlog;
 use joulepath_model::units::Nanos;
 
-/// This bit is set in a segment's record while the segment waits for reinjection. The bits below it are the
-/// mask of the subflows that have carried it.
+/// Set in a segment's record while the segment waits for reinjection. The bits below it are the mask of the
+/// subflows that have carried the segment.
 const WAITING: u16 = 1 << 8;
 
-/// The data level of a sender. Sequence numbers count segments. What every ACK touches comes first.
+/// The data level of a sender. Sequence numbers count segments. Fields that every ACK reads come first.
 #[repr(C)]
 pub(crate) struct DataSender {
-    /// Every segment below has been DATA_ACKed.
+    /// Every segment below is DATA_ACKed.
     una: u32,
     /// First DSN that no subflow has carried.
     next: u32,
-    /// The window from `una` on: the lesser of receive buffer and send buffer, segments.
+    /// The window from `una` on: the smaller of receive buffer and send buffer, segments.
     window: u32,
-    /// First DSN that does not fit into a send buffer that grows with the windows.
+    /// First DSN beyond a send buffer that grows with the windows.
     buffered: u32,
-    /// By DSN: which subflows have carried the segment. Unused with a single subflow.
+    /// By DSN: the mask of subflows that have carried the segment. Empty with a single subflow.
     carriers: Box<[u16]>,
-    /// Segments that are to be sent again on another subflow, the oldest first.
+    /// Segments to send again on another subflow, oldest first.
     reinjections: VecDeque<u32>,
-    /// Whether the application has found the send buffer full.
+    /// Whether the application found the send buffer full.
     writer_waits: bool,
-    /// A bit per DSN: whether the segment, which is beyond `next`, has been carried. Unused unless the
-    /// scheduler sends later segments first.
+    /// A bit per DSN: whether the segment, beyond `next`, has been carried. Empty unless the scheduler may
+    /// send later segments first.
     ahead: Box<[u64]>,
 }
 
@@ -59,7 +59,7 @@ impl DataSender {
         self.next
     }
 
-    /// Takes a DATA_ACK; returns whether it acknowledges something new.
+    /// Takes a DATA_ACK; returns whether it advances.
     #[inline]
     pub(crate) fn acknowledge(&mut self, dsn: u32) -> bool {
         let news = dsn > self.una;
@@ -78,7 +78,7 @@ impl DataSender {
         self.window
     }
 
-    /// Segments that the data-level window admits beyond the next one, whatever the application has written.
+    /// Segments that the data-level window admits beyond the next one, whether or not they are written.
     pub(super) fn window_left(&self) -> u32 {
         (self.una + self.window).saturating_sub(self.next)
     }
@@ -89,15 +89,15 @@ impl DataSender {
         (self.una + self.window).min(self.buffered)
     }
 
-    /// The data that waits if the application has written everything below `written`.
+    /// The backlog if the application has written everything below `written`.
     #[inline]
     pub(super) fn backlog(&self, now: Nanos, written: u32) -> Backlog {
         let &DataSender { una, next, window, .. } = self;
         Backlog { now, una, next, unsent: written.min(self.admitted()).saturating_sub(next), window }
     }
 
-    /// Lets the application write until a send buffer of `segments` segments is full. A writer that waits is
-    /// woken when a third of the buffer is free (`sk_stream_is_writeable` in Linux).
+    /// Lets the application fill a send buffer of `segments` segments. A waiting writer resumes when a
+    /// third of the buffer is free (`sk_stream_is_writeable` in Linux).
     pub(super) fn fill(&mut self, segments: u32, written: u32) {
         let held = u64::from(self.buffered.saturating_sub(self.una));
         if self.writer_waits && 3 * held > 2 * u64::from(segments) {
@@ -118,7 +118,7 @@ impl DataSender {
         self.record(dsn).map_or(0, |record| *record as u8)
     }
 
-    /// Gives the next new segment to subflow `local`; returns its DSN.
+    /// Assigns the next new segment to subflow `local`; returns its DSN.
     #[inline]
     pub(crate) fn take_new(&mut self, local: usize) -> u32 {
         let dsn = self.next;
@@ -132,14 +132,14 @@ impl DataSender {
         dsn
     }
 
-    /// Gives a new segment to subflow `local`: the segment `wish` if it has not been carried, else the next
-    /// one after it, else the last one before it. All are below `end`, which is above `next`. Returns its
-    /// DSN.
+    /// Assigns a new segment below `end` to subflow `local` and returns its DSN: `wish` if no subflow has
+    /// carried it, else the first such segment after it, else the last before it. `end` must be above
+    /// `next`.
     pub(super) fn take_ahead(&mut self, wish: u32, end: u32, local: usize) -> u32 {
         let wish = wish.clamp(self.next, end - 1);
         let unsent = |dsn: &u32| !self.is_ahead(*dsn);
         let dsn = (wish..end).find(unsent).or_else(|| (self.next..wish).rev().find(unsent));
-        let dsn = dsn.expect("`next` has not been carried");
+        let dsn = dsn.expect("no subflow has carried `next`");
         if dsn == self.next {
             self.take_new(local);
             while self.is_ahead(self.next) {
@@ -155,7 +155,7 @@ impl DataSender {
         dsn
     }
 
-    /// Whether segment `dsn`, which is not below `next`, has been carried.
+    /// Whether segment `dsn`, not below `next`, has been carried.
     fn is_ahead(&self, dsn: u32) -> bool {
         let (word, bit) = self.ahead_bit(dsn);
         self.ahead[word] & bit != 0
@@ -171,14 +171,14 @@ impl DataSender {
         ((dsn as usize / u64::BITS as usize) & (words - 1), 1 << (dsn % u64::BITS))
     }
 
-    /// Notes that subflow `local` carries a segment, too.
+    /// Records that subflow `local` also carries a segment.
     pub(crate) fn carried_again(&mut self, dsn: u32, local: usize) {
         if let Some(record) = self.record(dsn) {
             *record = (*record | 1 << local) & !WAITING;
         }
     }
 
-    /// Forgets what subflow `local` has carried: it is closed, and the next subflow on its path has carried
+    /// Clears the records of subflow `local`. It is closed, and its successor on the path has carried
     /// nothing.
     pub(crate) fn forget_carrier(&mut self, local: usize) {
         for record in &mut self.carriers {
@@ -186,7 +186,7 @@ impl DataSender {
         }
     }
 
-    /// Queues a segment for reinjection, unless it waits already or has been DATA_ACKed.
+    /// Queues a segment for reinjection, unless it is already queued or DATA_ACKed.
     pub(crate) fn reinject(&mut self, dsn: u32) {
         if dsn < self.una {
             return;
@@ -203,8 +203,8 @@ impl DataSender {
         !self.reinjections.is_empty()
     }
 
-    /// The oldest segment that waits for reinjection and that not all subflows of `usable` have carried: its
-    /// index in the queue, and its DSN.
+    /// The oldest segment in the reinjection queue that some subflow of `usable` has not carried: its index
+    /// in the queue, and its DSN.
     pub(super) fn reinjection(&mut self, usable: u8) -> Option<(usize, u32)> {
         while self.reinjections.front().is_some_and(|&dsn| dsn < self.una) {
             self.reinjections.pop_front();
@@ -215,7 +215,7 @@ impl DataSender {
         self.reinjections.iter().enumerate().find(waits).map(|(place, &dsn)| (place, dsn))
     }
 
-    /// Gives the waiting segment at index `place` to subflow `local`.
+    /// Assigns the queued segment at index `place` to subflow `local`.
     pub(super) fn reinjected(&mut self, place: usize, local: usize) {
         if let Some(dsn) = self.reinjections.remove(place) {
             self.carried_again(dsn, local);

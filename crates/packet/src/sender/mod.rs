@@ -1,16 +1,16 @@
 //! The sending end of a connection.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `subflow`, `scoreboard`, `rtt` | state of a subflow |
-//! | `data`, `connection` | state of the connection; which segment goes where |
-//! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, and those that were none |
-//! | `cases` | what a fast path knows of an ACK beforehand |
+//! | `data`, `connection` | state of the connection; assignment of segments |
+//! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, spurious losses |
+//! | `cases` | what a fast path knows of an ACK in advance |
 //! | `usage` | whether the window is used, and may grow |
 //! | `transmit` | segments out |
-//! | `owned`, `control` | rate samples and pacing, for controllers that own the window; what they are told |
-//! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
-//! | `view` | what the scheduler sees of a subflow |
+//! | `owned`, `control` | rate samples and pacing for controllers that own the window; reports to them |
+//! | `push`, `repeat` | sending by the scheduler; retransmission at the data level |
+//! | `view` | a subflow as the scheduler sees it |
 //! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
 
 mod ack;

@@ -1,17 +1,17 @@
-//! What a subflow keeps for a controller that owns its window: the rate samples and the pacing of the kernel.
+//! State for a controller that owns a subflow's window: the kernel's rate samples and pacing.
 //!
-//! **Rate samples** are those of `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation): each segment
-//! remembers how much had been delivered when it left; when it is delivered, the difference over the longer
-//! one of the times to send and to acknowledge is a sample.
+//! **Rate samples** follow `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation): each segment records
+//! how much had been delivered when it left. When it is delivered, the difference, over the longer of the
+//! send interval and the ACK interval, is a sample.
 //!
-//! **Pacing** is TCP's internal one (`tcp_pacing_check`, `tcp_update_skb_after_send`): the payload of each
-//! segment moves the instant of the next departure by its length over the rate. As many segments leave at
-//! once as the kernel puts into one buffer: what the rate carries in 2⁻¹⁰ s, at least two and at most 64 KiB
-//! (`tcp_tso_autosize`, `sk_pacing_shift`). A sender that comes late gets up to half of a segment's time
-//! back. The first ten segments of a subflow leave without pacing.
+//! **Pacing** is TCP's internal pacing (`tcp_pacing_check`, `tcp_update_skb_after_send`): each segment
+//! moves the instant of the next departure by its payload over the rate. Segments leave in bursts of the
+//! size of a kernel buffer: what the rate carries in 2⁻¹⁰ s, at least two segments and at most 64 KiB
+//! (`tcp_tso_autosize`, `sk_pacing_shift`). A late sender gets back up to half of a segment's time.
+//! The first ten segments of a subflow leave without pacing.
 //!
-//! Deviation: no segment holds the next one for longer than a second, so that a rate near 0 stops no
-//! connection.
+//! Deviation: no segment holds the next one for longer than a second, so that a rate near 0 does not stall
+//! the connection.
 
 use joulepath_controllers::{AckFlags, Area, Capability, Controller, Event};
 use joulepath_link::circular::Circular;
@@ -20,7 +20,7 @@ use super::rtt::saturated_us;
 use crate::event::{EventQueue, LazyTimer, Source};
 use crate::path::packet::Stamp;
 
-/// `sk_pacing_shift`: a burst has what the rate carries in 2⁻¹⁰ s.
+/// `sk_pacing_shift`: a burst is what the rate carries in 2⁻¹⁰ s.
 const PACING_SHIFT: u32 = 10;
 /// `tcp_min_tso_segs`, segments.
 const LEAST_BURST: u64 = 2;
@@ -31,14 +31,14 @@ const FIRST_PACED: u32 = 10;
 /// Longest time for which one segment holds the next, ns.
 const LONGEST_HOLD_NS: u64 = 1_000_000_000;
 
-/// What a segment remembers of the instant when it left (`tcp_skb_cb.tx`).
+/// The state that a segment records when it leaves (`tcp_skb_cb.tx`).
 #[derive(Clone, Copy, Default)]
 struct Departure {
-    /// When the latest delivery before it was known, ns.
+    /// When the latest delivery became known, ns.
     delivered_at_ns: u64,
-    /// When the segment left that had been delivered then, ns.
+    /// When the segment of that delivery left, ns.
     first_sent_ns: u64,
-    /// Segments delivered until then.
+    /// Segments delivered by then.
     delivered: u32,
     /// Whether there was no more data to send.
     app_limited: bool,
@@ -48,9 +48,9 @@ struct Departure {
 #[derive(Clone, Copy, Default)]
 struct Sample {
     departure: Departure,
-    /// When the latest segment that the ACK covers left, and its number.
+    /// Departure time, ns, and number of the latest segment that the ACK covers.
     latest: Option<(u64, u32)>,
-    /// Time from `departure.first_sent_ns` until then, ns.
+    /// Time from `departure.first_sent_ns` to `latest`, ns.
     send_ns: u64,
 }
 
@@ -63,25 +63,25 @@ pub(crate) struct Owned {
     release_ns: u64,
     /// Segments that may still leave in this burst.
     burst: u32,
-    /// Segments that left, repeated ones included; counted to `FIRST_PACED`.
+    /// Segments that left, retransmissions included; counted up to `FIRST_PACED`.
     left: u32,
-    /// Whether the receiver echoes each mark by itself.
+    /// Whether the receiver echoes each mark separately.
     pub(super) each_mark: bool,
-    /// A window was reduced for a mark since the last event.
+    /// Whether a mark called for a reduction since the last event.
     pub(super) marked: bool,
-    /// What the next event tells besides the ACK.
+    /// Flags for the next event.
     pub(super) flags: AckFlags,
     /// Segments delivered since the start (`tcp_sock.delivered`).
     pub(super) delivered: u32,
-    /// When that became known, ns.
+    /// When the latest of them became known, ns.
     delivered_at_ns: u64,
     /// When the latest segment of a sample left, ns (`first_tx_mstamp`).
     pub(super) first_sent_ns: u64,
-    /// Until so many are delivered, samples have a time without data; 0 if none has.
+    /// Samples are application-limited until this many segments are delivered; 0: they are not.
     pub(super) app_limited: u32,
-    /// The RTT round ends with a segment that left after so many were delivered.
+    /// The RTT round ends with a segment that left after this many deliveries.
     round: u32,
-    /// Losses that the controller has been told of.
+    /// Losses reported to the controller.
     pub(super) told_lost: u32,
     /// By SSN, as in the scoreboard.
     departures: Circular<Departure>,
@@ -110,12 +110,12 @@ impl Owned {
         }
     }
 
-    /// Whether the timer of the next departure expires now.
+    /// Whether the departure timer expires now.
     pub(crate) fn timer_fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
         self.timer.fires(now_ns, source, queue)
     }
 
-    /// Forgets everything of an earlier subflow on the path but the timer's event.
+    /// Resets everything from the path's previous subflow except the timer's event.
     pub(super) fn renewed(mut self: Box<Self>) -> Box<Self> {
         let (mut timer, departures) = (self.timer, std::mem::take(&mut self.departures));
         timer.clear();
@@ -123,17 +123,18 @@ impl Owned {
         self
     }
 
-    /// Notes that a loss episode began, or that one was none.
+    /// Adds flags to the next event.
     pub(super) fn note(&mut self, flags: AckFlags) {
         self.flags = self.flags | flags;
     }
 
-    /// Notes that the window would be reduced for a mark.
+    /// Records that a mark calls for a reduction.
     pub(super) fn note_mark(&mut self) {
         self.marked = true;
     }
 
-    /// Notes that segment `ssn` leaves (`tcp_rate_skb_sent`); `first` if no other one is outstanding.
+    /// Records the departure of segment `ssn` (`tcp_rate_skb_sent`); `first`: no other segment is
+    /// outstanding.
     pub(super) fn departs(&mut self, ssn: u32, room: u32, first: bool, now_ns: u64) {
         if first {
             (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
@@ -149,8 +150,7 @@ impl Owned {
         };
     }
 
-    /// Notes that segment `ssn`, whose latest copy left at `sent_ns`, has been delivered
-    /// (`tcp_rate_skb_delivered`).
+    /// Records the delivery of segment `ssn`, whose latest copy left at `sent` (`tcp_rate_skb_delivered`).
     pub(super) fn arrives(&mut self, ssn: u32, sent: Stamp) {
         let sent_ns = sent.since_start_ns();
         let departure = self.departures[ssn];
@@ -177,7 +177,7 @@ impl Owned {
         }
         event.prior_delivered = departure.delivered;
         let interval_ns = send_ns.max(now_ns - departure.delivered_at_ns);
-        // A shorter interval is one of ACKs that were kept back and came at once.
+        // A shorter interval comes from ACKs that were delayed and arrived together.
         let interval_us = saturated_us(interval_ns);
         if interval_us >= least_rtt_us {
             event.delivered = self.delivered.wrapping_sub(departure.delivered);
@@ -191,8 +191,8 @@ impl Owned {
         event
     }
 
-    /// Notes that a segment of `bytes` leaves at a rate of `rate` bytes/s; returns until when the next one is
-    /// held, ns.
+    /// Records the departure of `bytes` at a rate of `rate` bytes/s. Returns until when the next segment is
+    /// held, ns (0: not held).
     pub(super) fn pace(&mut self, bytes: u64, rate: u64, mss: u64, now_ns: u64) -> u64 {
         if self.left + 1 < FIRST_PACED {
             self.left += 1;
@@ -210,7 +210,7 @@ impl Owned {
     }
 }
 
-/// What a new subflow keeps for its controller; none unless that owns the window.
+/// State for a controller that owns the window; `None` for other controllers.
 pub(crate) fn owned(controller: Controller) -> Option<Box<Owned>> {
     let has = |capability| controller.has(capability);
     has(Capability::OwnsWindow).then(|| Box::new(Owned::new(has(Capability::ReadsMarks))))
@@ -222,11 +222,11 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Four segments leave at 0, 10, 20 and 30 ms and are acknowledged 100 ms later each. The ACK of the last
-    /// one: when it left nothing had been delivered, so that 4 segments were delivered since its flight began
-    /// at 0: the time to send is 30 − 0 ms, to acknowledge 130 − 0 ms.
+    /// Four segments leave at 0, 10, 20 and 30 ms, and each is acknowledged 100 ms later. Nothing had been
+    /// delivered when the last one left, so its ACK gives 4 segments over the longer of the send interval,
+    /// 30 − 0 ms, and the ACK interval, 130 − 0 ms.
     #[test]
-    fn a_sample_is_what_was_delivered_over_the_longer_interval() {
+    fn a_rate_sample_uses_the_longer_of_send_and_ack_interval() {
         let mut owned = Owned::new(false);
         for ssn in 0..4 {
             owned.departs(ssn, 64, ssn == 0, u64::from(ssn) * 10 * MS);
@@ -238,19 +238,20 @@ mod tests {
         }
         assert_eq!((last.delivered, last.interval_us, last.total_delivered), (4, 130_000, 4));
         assert!(!last.flags.has(AckFlags::APP_LIMITED));
-        // the next flight: two segments at 130 and 131 ms, whose ACKs come together at 231 ms
+        // the next flight: two segments at 130 and 131 ms; their ACKs arrive together at 231 ms
         owned.departs(4, 64, false, 130 * MS);
         owned.departs(5, 64, false, 131 * MS);
         owned.arrives(4, Stamp::at(130 * MS));
         owned.arrives(5, Stamp::at(131 * MS));
         let event = owned.take_sample(2, 100_000, 231 * MS);
-        // 2 delivered since 4 were at 130 ms: to send 131 − 30 = 101 ms, to acknowledge 231 − 130 = 101 ms
+        // 2 delivered since 4 were at 130 ms: send interval 131 − 30 = 101 ms, ACK interval 231 − 130 = 101
+        // ms
         assert_eq!((event.delivered, event.interval_us, event.prior_delivered), (2, 101_000, 4));
     }
 
-    /// Two segments that come within 1 ms of each other say nothing about 100 ms.
+    /// Two ACKs within 1 ms cannot give a rate where the minimum RTT is 100 ms.
     #[test]
-    fn an_interval_below_the_least_rtt_is_no_sample() {
+    fn an_interval_below_the_minimum_rtt_gives_no_rate() {
         let mut owned = Owned::new(false);
         owned.departs(0, 64, true, 5 * MS);
         owned.arrives(0, Stamp::at(5 * MS));
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_ends_with_a_segment_that_left_after_the_last_one_did() {
+    fn a_round_ends_with_a_segment_sent_after_the_previous_round() {
         let mut owned = Owned::new(false);
         let ends = |owned: &mut Owned, ssn: u32, at: u64| {
             owned.arrives(ssn, Stamp::at(u64::from(ssn) * MS));
@@ -269,7 +270,7 @@ mod tests {
         assert!(ends(&mut owned, 0, 100), "the first ACK ends a round");
         owned.departs(3, 64, false, 3 * MS);
         assert!(!ends(&mut owned, 1, 101) && !ends(&mut owned, 2, 102), "they left before it");
-        assert!(ends(&mut owned, 3, 103), "it left when one was delivered");
+        assert!(ends(&mut owned, 3, 103), "it left after one delivery");
     }
 
     /// A subflow that has sent the segments that leave without pacing.
@@ -290,12 +291,12 @@ mod tests {
     fn segments_leave_in_bursts_at_the_pacing_rate() {
         let mut owned = paced();
         assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 0, "one more may leave");
-        // a millisecond each; half of the first one's, because nothing was held before
+        // 1 ms each; half of the first one's time, because nothing was held before
         assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 10 * MS + MS / 2 + MS);
         let release = 11 * MS + MS / 2;
         assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), 0);
         assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), release + 2 * MS);
-        // 100 MB/s: 2⁻¹⁰ s carry 97 segments, 64 KiB are 65
+        // 100 MB/s: 2⁻¹⁰ s carry 97 segments, but 64 KiB are 65
         let burst = |rate| {
             let mut owned = paced();
             (1..).find(|_| owned.pace(1_000, rate, 1_000, MS) != 0).unwrap()
@@ -312,7 +313,7 @@ mod tests {
         assert_eq!(owned.pace(1_000, 1, 1_000, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
     }
 
-    /// The records of all outstanding segments, the oldest one among them, keep their places by number.
+    /// Records of all outstanding segments, including the oldest, keep their place.
     #[test]
     fn records_survive_growth() {
         let mut owned = Owned::new(false);

@@ -1,4 +1,4 @@
-//! Sends what the scheduler decides: new data, reinjections, and the segment that holds up the connection.
+//! Sends what the scheduler decides: new data, reinjections, and the segment that blocks the connection.
 
 use joulepath_control::schedule::penalised;
 use joulepath_model::units::Nanos;
@@ -68,7 +68,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends what has been committed to subflow `i` and its window admits. Mostly there is no space.
+    /// Sends what is committed to subflow `i` and admitted by its window. Usually there is no space.
     #[inline(always)]
     pub(super) fn send_committed(&mut self, i: usize) {
         if self.end.may_have_space(i) {
@@ -91,7 +91,7 @@ impl Sender<'_> {
         subflow.refresh_view(cx, end);
     }
 
-    /// Opportunistic retransmission and penalisation, while the window of the data level is full.
+    /// Opportunistic retransmission and penalisation while the data-level window is full.
     fn rescue(&mut self) {
         let end = &mut *self.end;
         let una = end.data.una();
@@ -102,7 +102,7 @@ impl Sender<'_> {
         let now = Nanos(self.cx.now_ns);
         let (scheduler, views) = (&mut end.scheduler, &end.views[..self.subflows.len()]);
         let Some(rescue) = scheduler.rescue(views, now, carried) else { return };
-        // A controller that owns its windows would not know of it.
+        // A controller that owns its windows would not learn of it.
         let penalise = if self.end.owns_window { 0 } else { rescue.penalise };
         for i in (0..self.subflows.len()).filter(|i| penalise & (1 << i) != 0) {
             let (subflow, cx, end) = self.split(i);
@@ -124,8 +124,8 @@ impl Sender<'_> {
         self.send_new(i, dsn, len);
     }
 
-    /// Queues all segments that subflow `i` has not delivered for reinjection. SACKed ones are among them:
-    /// at the receiver they wait for the segments before them, and reach the data level with those only.
+    /// Queues all outstanding segments of subflow `i` for reinjection, including SACKed ones: at the
+    /// receiver they wait for the missing segments before they reach the data level.
     pub(crate) fn reinject_outstanding(&mut self, i: usize) {
         if self.end.can_reinject() {
             for segment in self.subflows[i].board.outstanding_segments() {

@@ -1,8 +1,8 @@
-//! Loss recovery as in Linux: RACK finds losses by time, tail loss probes make the receiver answer (both RFC
-//! 8985), and PRR spreads the reduction of the window over the recovery (RFC 9937).
+//! Loss recovery as in Linux: RACK detects losses by time, tail loss probes elicit ACKs (both RFC 8985),
+//! and PRR spreads the window reduction over the recovery (RFC 9937).
 //!
 //! Deviations:
-//! - A probe is new data only if the scheduler has committed some to the subflow. Otherwise it is a copy of
+//! - A probe is new data only if the scheduler has committed data to the subflow. Otherwise it is a copy of
 //!   the last segment.
 
 use joulepath_controllers::{LossKind, Subflow as Window};
@@ -16,12 +16,12 @@ use crate::event::{EventQueue, Source};
 use crate::path::packet::{Packet, Stamp};
 use crate::run::config::Config;
 
-/// How long a probe of a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
-/// TLP.max_ack_delay; Linux: the least RTO).
+/// How long a probe for a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
+/// TLP.max_ack_delay; Linux: the minimum RTO).
 const ACK_DELAY_NS: u64 = 200_000_000;
 
 impl Sender<'_> {
-    /// The timer of [`SubflowSender::judge_by_time`] expired.
+    /// Handles the timer of [`SubflowSender::judge_by_time`].
     #[cold]
     pub(super) fn give_up_overtaken(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
@@ -42,7 +42,7 @@ impl Sender<'_> {
         self.push();
     }
 
-    /// Sends a tail loss probe: nothing has arrived for two round trips (RFC 8985, section 7.3).
+    /// Sends a tail loss probe: no ACK for two round trips (RFC 8985, section 7.3).
     #[cold]
     pub(super) fn probe_tail(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
@@ -66,7 +66,7 @@ impl Sender<'_> {
 }
 
 impl SubflowSender {
-    /// Sets the timer anew: for a probe if one may be sent, otherwise for a retransmission.
+    /// Restarts the timer: for a probe if one may be sent, otherwise for a retransmission.
     #[inline(always)]
     pub(super) fn arm(&mut self, clock: &mut Clock<'_>) {
         if let Some(deadline_ns) = self.rearm(clock.config, clock.now_ns) {
@@ -82,7 +82,7 @@ impl SubflowSender {
         }
     }
 
-    /// [`Self::arm`] but for the event that the caller has to ask for, if there is an instant.
+    /// [`Self::arm`] without the event: returns the instant at which the caller must push one, if any.
     #[inline(never)]
     fn rearm(&mut self, config: &Config, now_ns: u64) -> Option<u64> {
         let calm =
@@ -91,7 +91,7 @@ impl SubflowSender {
         self.next_deadline(config, now_ns, may_probe)
     }
 
-    /// Moves the timer. Returns the deadline if there is no earlier event that could move on to it.
+    /// Moves the timer. Returns the deadline if no earlier event is pending, which could be moved.
     #[inline(always)]
     fn next_deadline(&mut self, config: &Config, now_ns: u64, may_probe: bool) -> Option<u64> {
         if self.board.is_empty() {
@@ -104,7 +104,7 @@ impl SubflowSender {
         self.timer.moves_to(deadline_ns).then_some(deadline_ns)
     }
 
-    /// What the timer waits for, and how long; a probe only if that may be sent.
+    /// What the timer waits for, and how long.
     #[inline(always)]
     fn patience(&self, config: &Config, may_probe: bool) -> (Waiting, u64) {
         let (rto_ns, srtt_us) = (self.rtt.rto_ns(), self.rtt.srtt_us());
@@ -116,8 +116,8 @@ impl SubflowSender {
         }
     }
 
-    /// Judges segments lost that have been overtaken for long enough; returns whether there were any. If
-    /// there are segments that may be judged lost later, the timer waits for them.
+    /// Marks segments as lost that were overtaken long enough ago; returns whether there were any. If
+    /// others may be lost later, sets the timer.
     #[inline(always)]
     pub(super) fn judge_by_time(&mut self, clock: &mut Clock<'_>, end: &SenderEnd) -> bool {
         if !self.board.has_overtaken() {
@@ -127,7 +127,7 @@ impl SubflowSender {
         self.judge_overtaken(least_rtt_us, clock.config, clock.now_ns, clock.source, clock.queue)
     }
 
-    /// [`Self::judge_by_time`] where a segment may have been overtaken. What a clock is made of stays in
+    /// [`Self::judge_by_time`] after the quick check. It takes the clock's fields, so that they stay in
     /// registers.
     #[inline(never)]
     fn judge_overtaken(
@@ -138,8 +138,8 @@ impl SubflowSender {
         source: Source,
         queue: &mut EventQueue,
     ) -> bool {
-        // As long as the path is not known to reorder, three SACKed segments are enough without waiting (RFC
-        // 8985, section 6.2, step 4).
+        // Until the path is known to reorder, three SACKed segments suffice, without a reordering window
+        // (RFC 8985, section 6.2, step 4).
         let many_sacked = self.board.sacked() >= config.transport.dup_threshold;
         let reordering_ns = if !self.board.reordering_seen() && (self.is_recovering() || many_sacked) {
             0
@@ -155,8 +155,8 @@ impl SubflowSender {
         lost > 0
     }
 
-    /// Notes what an ACK says about the probe (RFC 8985, section 7.4): if the copy was needed, its segment
-    /// counts as a loss.
+    /// Evaluates an ACK of the probe (RFC 8985, section 7.4): if the copy was needed, its segment counts as
+    /// a loss.
     #[cold]
     pub(super) fn weigh_probe(&mut self, cx: &Context<'_>, end: &mut SenderEnd, packet: &Packet) {
         let Some(probe) = self.probe.filter(|probe| packet.ssn() >= probe.end) else { return };
@@ -187,9 +187,9 @@ impl SubflowSender {
         }
     }
 
-    /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window so that it
-    /// admits what may be sent in answer to an ACK that reports `delivered` segments. A `safe` ACK advances
-    /// and reports no loss.
+    /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window to what
+    /// may be in flight after an ACK that delivers `delivered` segments. A `safe` ACK advances and reports
+    /// no loss.
     #[inline(always)]
     pub(super) fn reduce_proportionally(
         &mut self,
@@ -212,7 +212,7 @@ impl SubflowSender {
             let conserving = reduction.delivered.saturating_sub(reduction.out).max(delivered);
             (conserving + u32::from(safe)).min(ssthresh - in_flight)
         };
-        // The first retransmission is sent at once.
+        // The first retransmission may always leave.
         let quota = quota.max(u32::from(reduction.out == 0));
         let cwnd = (in_flight + quota).max(1);
         if cwnd != window.cwnd {

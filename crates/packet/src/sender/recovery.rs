@@ -19,15 +19,16 @@ use super::undo::PriorWindow;
 use crate::connection::context::Context;
 use crate::run::config::Config;
 
-/// After so many timeouts in a row a subflow is stale: a scheduler that queues ahead gives its data to
-/// others, and no more to it (`stale_loss_cnt` of Linux counts on a timer of its own: four times 200 ms).
+/// After this many timeouts in a row a subflow is stale: a scheduler that queues ahead moves its data to
+/// other subflows and assigns it no more. (Linux' `stale_loss_cnt` counts on a timer of its own: four times
+/// 200 ms.)
 const STALE_AFTER: u32 = 2;
 
-/// What becomes of a subflow after its timer has expired.
+/// The state of a subflow after its timer expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Lives,
-    /// A packet has been repeated in vain too often: the caller has to close the subflow.
+    /// Too many retransmissions of one packet failed: the caller closes the subflow.
     GivenUp,
 }
 
@@ -52,7 +53,8 @@ impl Sender<'_> {
             return Fate::GivenUp;
         }
         subflow.enter_loss(cx, end);
-        // Linux reinjects when it declares the subflow stale; until then it does what `retransmit_data` does.
+        // Linux reinjects when it declares the subflow stale. Before that, `retransmit_data` handles the
+        // data.
         if !self.end.queues_ahead {
             self.reinject_outstanding(i);
         } else if self.subflows[i].is_stale() {
@@ -66,8 +68,8 @@ impl Sender<'_> {
     }
 }
 
-/// The window before a reduction, packets, and the ssthresh that it had (`tcp_current_ssthresh`: three
-/// quarters of a window that is above it).
+/// The window before a reduction, packets, and its ssthresh (`tcp_current_ssthresh`: at least three
+/// quarters of the window).
 fn prior_window(window: &Window) -> PriorWindow {
     let reducing = window.flags & (Window::RECOVERY | Window::LOSS) != 0;
     let ssthresh = if reducing { window.ssthresh } else { window.ssthresh.max(window.cwnd / 4 * 3) };
@@ -75,7 +77,7 @@ fn prior_window(window: &Window) -> PriorWindow {
 }
 
 impl SubflowSender {
-    /// Whether nothing has come back for so long that its data should travel elsewhere.
+    /// Whether there has been no ACK for so long that its data should use other subflows.
     pub(super) fn is_stale(&self) -> bool {
         self.rtt.timeouts_in_a_row() >= STALE_AFTER
     }
@@ -89,19 +91,19 @@ impl SubflowSender {
         report: &AckReport,
     ) {
         let (config, now_ns) = (case.config(), case.now_ns());
-        // The receiver echoes the mark until it gets the first segment after `recover`, which tells it of the
-        // reduction (CWR). The ACK of that segment is the first one whose echo tells of another mark.
+        // The receiver echoes the mark until it gets the first segment after `recover`, which has CWR set.
+        // The ACK of that segment is the first whose echo reports another mark.
         let una = self.board.una();
         let over = if self.congestion == Congestion::Cwr { una > self.recover } else { una >= self.recover };
         if self.congestion != Congestion::Open && over {
             self.leave_recovery(config, now_ns, end);
         }
-        // If a segment that was sent in recovery is lost, another recovery starts.
+        // The loss of a segment that was sent in recovery starts another recovery.
         let newly_lost = report.newly_lost || (config.is_rack() && self.board.lost() > 0);
         match self.congestion {
             Congestion::Open | Congestion::Cwr if newly_lost => self.enter_recovery(case, end),
             Congestion::Open if report.echo => self.reduce_for_mark(config, now_ns, end),
-            // After a partial ACK the next hole is lost, too (RFC 6582, section 3.2).
+            // After a partial ACK the next hole is also lost (RFC 6582, section 3.2).
             Congestion::Recovery if report.acked > 0 && config.transport.recovery == Recovery::NewReno => {
                 self.board.mark_head_lost();
             }
@@ -109,8 +111,8 @@ impl SubflowSender {
         }
     }
 
-    /// Begins a congestion episode: the controller gives the new ssthresh, packets. One that owns the window
-    /// is told with the next event, and keeps its window until then.
+    /// Begins a congestion episode; returns the controller's new ssthresh, packets. A controller that owns
+    /// the window learns of it with the next event, and keeps its window until then.
     pub(super) fn reduce(&mut self, now_ns: u64, end: &mut SenderEnd, kind: LossKind) -> u32 {
         let i = self.id.index();
         self.integrate_cwnd(end.cc.subflows[i].cwnd, now_ns);
@@ -147,7 +149,7 @@ impl SubflowSender {
         }
     }
 
-    /// Enters Recovery; the caller sets the timer and sends the first retransmission.
+    /// Enters Recovery. The caller sets the timer and sends the first retransmission.
     #[inline(never)]
     fn begin_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
         let is_rack = config.is_rack();
@@ -167,7 +169,7 @@ impl SubflowSender {
         self.cwr_pending = true;
     }
 
-    /// Whether the timer has to be set anew when a recovery begins, because it waits for something else.
+    /// Whether the timer must restart at the beginning of a recovery, because it waits for something else.
     #[inline(always)]
     fn leaves_probing(&self, config: &Config) -> bool {
         config.is_rack() && self.waiting != Waiting::Retransmission
@@ -199,11 +201,10 @@ impl SubflowSender {
         }
     }
 
-    /// After a timeout the controller reduces once per flight, and the timer doubles. Returns the number of
-    /// timeouts in a row.
+    /// Doubles the timer and, once per flight, reduces the window. Returns the number of timeouts in a row.
     fn back_off(&mut self, cx: &Context<'_>, end: &mut SenderEnd) -> u32 {
         self.stats.timeouts += 1;
-        // Linux does not reduce again for segments that a recovery has reduced for.
+        // Linux does not reduce again for segments of a recovery that has already reduced.
         let reduced =
             cx.config.is_rack() && self.congestion == Congestion::Recovery && self.board.una() < self.recover;
         let first = !reduced && (self.congestion != Congestion::Loss || self.rtt.timeouts_in_a_row() == 0);
@@ -217,7 +218,7 @@ impl SubflowSender {
         self.rtt.timeouts_in_a_row()
     }
 
-    /// After a timeout the window is one packet, and all segments that were not SACKed count as lost.
+    /// Sets the window to one packet and marks all segments as lost that are not SACKed.
     fn enter_loss(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         let window = &mut end.cc.subflows[self.id.index()];
         self.integrate_cwnd(window.cwnd, cx.now_ns);

@@ -1,11 +1,11 @@
-//! The source of data that travels by way of TCP relays: what the relays and the device tell it.
+//! A sender whose data travels through TCP relays: reports of the relays and of the device.
 
 use super::connection::Sender;
 use super::subflow::SubflowSender;
 use crate::connection::subflow::Phase;
 
 impl Sender<'_> {
-    /// Notes that the relay of subflow `i` has room up to SSN `window_end`.
+    /// Extends the window of subflow `i`'s relay to SSN `window_end`.
     pub(crate) fn widen_window(&mut self, i: usize, window_end: u32) {
         if window_end > self.subflows[i].window_end {
             self.subflows[i].window_end = window_end;
@@ -25,8 +25,8 @@ impl Sender<'_> {
         self.push();
     }
 
-    /// Sets the timer of the data level: what the device has not acknowledged for two RTOs is sent again.
-    /// What no relay has acknowledged is sent again by its subflow.
+    /// Sets the timer of the data level, to retransmit what the device has not acknowledged for two RTOs.
+    /// Losses before the relay are repaired by the subflow.
     pub(crate) fn arm_data_past_relays(&mut self) {
         let data = &self.end.data;
         if self.end.queues_ahead || data.una() == data.next() {
@@ -38,7 +38,7 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends the oldest segment again on an idle subflow: the device has not acknowledged it for long.
+    /// Retransmits the oldest segment, which the device has not acknowledged for long, on an idle subflow.
     #[cold]
     pub(super) fn repeat_past_relays(&mut self) {
         let una = self.end.data.una();

@@ -8,8 +8,7 @@ use super::subflow::SubflowSender;
 use crate::connection::subflow::Phase;
 
 impl Sender<'_> {
-    /// Sets the timer to the longest time that a subflow's own timer has left, of those that have not
-    /// expired.
+    /// Sets the timer to the longest remaining time of the subflows' own timers, without subflows in timeout.
     pub(super) fn arm_data(&mut self) {
         let data = &self.end.data;
         if data.una() == data.next() {
@@ -26,8 +25,8 @@ impl Sender<'_> {
         self.end.data_timer.set(self.cx.now_ns + wait_ns, source, &mut self.cx.net.queue);
     }
 
-    /// Sends the oldest page again on a subflow that is idle: the timer of [`Self::arm_data`] has expired
-    /// without a DATA_ACK.
+    /// Retransmits the oldest page on an idle subflow: the timer of [`Self::arm_data`] expired without a
+    /// DATA_ACK.
     #[cold]
     pub(crate) fn retransmit_data(&mut self) {
         if self.end.has_relays && !self.end.queues_ahead {

@@ -1,15 +1,15 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
-/// Estimator of one subflow. Samples come from echoed timestamps, so retransmissions give samples, too (RFC
+/// Estimator of one subflow. Samples come from echoed timestamps, so retransmissions also give samples (RFC
 /// 7323).
 pub(crate) struct RttEstimator {
     /// Smoothed RTT times 8, ns; 0 before the first sample.
     srtt_x8_ns: u64,
     /// RTT variation times 4, ns.
     rttvar_x4_ns: u64,
-    /// Smoothed RTT, µs, as [`Self::srtt_us`] returns it.
+    /// Smoothed RTT, µs.
     srtt_us: u32,
-    /// Doubled by each timeout in a row.
+    /// Number of timeouts in a row; each doubles the RTO.
     backoff: u32,
     bounds: RtoBounds,
 }
@@ -27,7 +27,7 @@ impl RttEstimator {
         RttEstimator { srtt_x8_ns: 0, rttvar_x4_ns: 0, srtt_us: 0, backoff: 0, bounds }
     }
 
-    /// Takes a sample. RFC 6298, section 2: alpha = 1/8, beta = 1/4.
+    /// Adds a sample. RFC 6298, section 2: alpha = 1/8, beta = 1/4.
     #[inline(always)]
     pub(crate) fn sample(&mut self, rtt_ns: u64) {
         if self.srtt_x8_ns == 0 {
@@ -41,7 +41,7 @@ impl RttEstimator {
         self.srtt_us = saturated_us(self.srtt_x8_ns / 8);
     }
 
-    /// Ends the backoff: new data was acknowledged (RFC 6298, 5.7).
+    /// Ends the backoff: new data is acknowledged (RFC 6298, 5.7).
     #[inline]
     pub(crate) fn progress(&mut self) {
         self.backoff = 0;
@@ -51,7 +51,6 @@ impl RttEstimator {
         self.backoff += 1;
     }
 
-    /// Timeouts in a row.
     pub(crate) fn timeouts_in_a_row(&self) -> u32 {
         self.backoff
     }
@@ -67,10 +66,11 @@ impl RttEstimator {
         u32::try_from(self.rttvar_x4_ns / 4_000).unwrap_or(u32::MAX)
     }
 
-    /// Retransmission timeout, ns: srtt + max(4 rttvar, minimum) up to the maximum, doubled by the backoff.
+    /// Retransmission timeout, ns: srtt + max(4 rttvar, minimum), at most the maximum, doubled by the
+    /// backoff.
     ///
-    /// As in Linux the minimum bounds the variation and not the sum. On a steady path with an RTT near the
-    /// minimum, a timer that bounds the sum would expire before the ACK can arrive.
+    /// As in Linux, the minimum bounds the variation, not the sum. If it bounded the sum, then on a steady
+    /// path with an RTT near the minimum the timer would expire before the ACK arrives.
     #[inline]
     pub(crate) fn rto_ns(&self) -> u64 {
         let RtoBounds { initial_ns, min_ns, max_ns } = self.bounds;
@@ -83,12 +83,11 @@ impl RttEstimator {
     }
 }
 
-/// A time in the controllers' unit, µs, rounded up. Their word ends at 71 minutes; longer times count as
-/// that.
+/// A time in the controllers' unit, µs, rounded up. Times beyond 2³² µs (71 minutes) saturate.
 #[inline]
 pub(super) fn saturated_us(time_ns: u64) -> u32 {
     const MOST_NS: u64 = 1_000 * u32::MAX as u64;
-    // A quotient that is rounded up takes more work.
+    // Cheaper than `div_ceil`.
     let up_ns = time_ns.min(MOST_NS) + 999;
     (up_ns / 1_000) as u32
 }
@@ -111,7 +110,7 @@ mod tests {
         // srtt 100, rttvar 50: RTO = 100 + 4 * 50
         assert_eq!((rtt.srtt_us(), rtt.rto_ns()), (100_000, 300 * MS));
         rtt.sample(100 * MS);
-        // rttvar 37.5: the minimum of 200 takes its place
+        // rttvar 37.5: the minimum of 200 replaces 4 × 37.5
         assert_eq!(rtt.rto_ns(), 300 * MS);
     }
 
@@ -126,7 +125,7 @@ mod tests {
 
     /// 2³² µs are 71.6 minutes.
     #[test]
-    fn an_rtt_of_hours_stays_long() {
+    fn an_rtt_of_hours_saturates() {
         let mut rtt = estimator();
         rtt.sample(2 * 3_600_000 * MS);
         assert_eq!((rtt.srtt_us(), rtt.variation_us()), (u32::MAX, 3_600_000_000));
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_and_progress_ends_it() {
+    fn timeouts_double_the_rto_and_progress_resets_it() {
         let mut rtt = estimator();
         rtt.sample(10 * MS);
         assert_eq!(rtt.rto_ns(), 210 * MS);

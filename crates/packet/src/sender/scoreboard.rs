@@ -1,5 +1,5 @@
-//! What a sender knows of its outstanding segments: which are SACKed, lost, retransmitted (RFC 6675), or how
-//! many duplicate ACKs have come (RFC 6582).
+//! A sender's record of its outstanding segments: SACKed, lost, retransmitted (RFC 6675), or the number of
+//! duplicate ACKs (RFC 6582).
 //!
 //! ```text
 //!            SACK                        ACK
@@ -25,7 +25,7 @@ pub(crate) struct Segment {
     sent: Stamp,
 }
 
-/// Four in a cache line, none across.
+/// Four per cache line, none across two.
 const _: () = assert!(size_of::<Segment>() == 16);
 
 impl Segment {
@@ -44,18 +44,18 @@ impl Segment {
     }
 }
 
-/// When a copy left, and the number of its segment. Copies that left at one instant, as a burst does, are
-/// told apart by the number (RFC 8985, section 6.2: RACK_sent_after).
+/// Departure time and segment number of a copy. The number distinguishes copies that left at one instant,
+/// as a burst does (RFC 8985, section 6.2: RACK_sent_after).
 type Departure = (Stamp, u32);
 
-/// Whether `a` left before `b`. The instants nearly always tell, and are compared first.
+/// Whether `a` left before `b`. Compares the instants first, which nearly always decide.
 #[inline(always)]
 fn left_before(a: Departure, b: Departure) -> bool {
     a.0 < b.0 || (a.0 == b.0 && a.1 < b.1)
 }
 
-/// The copy that was sent last among those that are known to have arrived (RFC 8985, section 6.2:
-/// RACK.xmit_ts with RACK.end_seq, RACK.rtt).
+/// The copy sent last among all that are known to have arrived (RFC 8985, section 6.2: RACK.xmit_ts with
+/// RACK.end_seq, RACK.rtt).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LatestArrival {
     departure: Departure,
@@ -69,46 +69,46 @@ const RETRANSMITTED: u8 = 4;
 /// More than one copy has been sent.
 const REPEATED: u8 = 8;
 
-/// Largest threshold of duplicate ACKs or SACKed segments after which a segment counts as lost.
+/// Maximum of the threshold for duplicate ACKs or SACKed segments.
 pub(crate) const MAX_DUP_THRESHOLD: usize = 16;
 
-/// What every ACK and every segment touches comes first.
+/// Fields that every ACK and every segment touch come first.
 #[repr(C)]
 pub(crate) struct Scoreboard {
     una: u32,
     next: u32,
-    /// The outstanding segments by SSN.
+    /// The outstanding segments, by SSN.
     segments: Circular<Segment>,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Duplicate ACKs without SACK. Each of them stands for a segment that has left the network.
+    /// Duplicate ACKs without SACK. Each means that a segment has left the network.
     dup_acks: u32,
     latest: LatestArrival,
-    /// Every segment below, or below `una`, is SACKed or has been judged lost.
+    /// Every segment below this or below `una` is SACKed or judged lost.
     judged: u32,
-    /// No lost segment below, or below `una`, waits for its retransmission; nor does any if this is beyond
-    /// `next`.
+    /// No lost segment below this or below `una` waits for its retransmission. Beyond `next`: none waits at
+    /// all.
     repair_from: u32,
-    /// First SSN after all that have ever been judged lost.
+    /// First SSN after all segments ever judged lost.
     lost_until: u32,
-    /// First SSN after all that had arrived before the present ACK (RFC 8985, section 6.2: RACK.fack).
+    /// First SSN after all segments that arrived before the present ACK (RFC 8985, section 6.2: RACK.fack).
     arrived_until: u32,
-    /// First SSN after all that have ever been SACKed.
+    /// First SSN after all segments ever SACKed.
     sacked_until: u32,
-    /// Whether a segment of which there was one copy has arrived after a later one (RACK.reordering_seen).
+    /// Whether a segment that was sent only once has arrived after a later one (RACK.reordering_seen).
     reordering_seen: bool,
-    /// 0 if segments are not judged by the number of those SACKed above.
+    /// 0 if losses are not judged by the number of SACKed segments.
     dup_threshold: usize,
-    /// The highest SACKed SSNs plus one, in descending order; as many as the threshold.
+    /// The highest SACKed SSNs plus one, descending; as many as the threshold.
     highest_sacked: [u32; MAX_DUP_THRESHOLD],
-    /// Retransmissions in flight, in the order in which they left.
+    /// Retransmissions in flight, in the order of departure.
     resent: VecDeque<Departure>,
-    /// When the first copy left since there was none of an outstanding segment, and the first SSN after all
-    /// that were copied since.
+    /// Departure of the first copy since no outstanding segment had one, and the first SSN after all
+    /// segments copied since then.
     copies_since: Stamp,
     copied_until: u32,
-    /// Number of copies that have been judged lost since the start; wraps.
+    /// Number of copies judged lost since the start; wraps.
     total_lost: u32,
 }
 
@@ -138,17 +138,17 @@ impl Scoreboard {
         }
     }
 
-    /// A scoreboard for which [`Self::judge`] is never asked.
+    /// A scoreboard on which [`Self::judge`] is never called.
     pub(crate) fn judged_otherwise() -> Self {
         Scoreboard { dup_threshold: 0, ..Scoreboard::new(1) }
     }
 
-    /// Number of copies that have been judged lost since the start, wrongly or not; wraps.
+    /// Number of copies judged lost since the start, rightly or wrongly; wraps.
     pub(crate) fn total_lost(&self) -> u32 {
         self.total_lost
     }
 
-    /// Counts a loss of which only the ACK of a probe has told.
+    /// Counts a loss that only the ACK of a probe reveals.
     pub(crate) fn count_loss(&mut self) {
         self.total_lost = self.total_lost.wrapping_add(1);
     }
@@ -158,12 +158,12 @@ impl Scoreboard {
         self.lost > self.retransmitted
     }
 
-    /// Number of segments that there is room for.
+    /// Number of segments that fit without growth.
     pub(crate) fn room(&self) -> u32 {
         self.segments.places()
     }
 
-    /// Number of segments that were judged lost, whether or not they have been sent again.
+    /// Number of segments judged lost, retransmitted or not.
     pub(crate) fn lost(&self) -> u32 {
         self.lost
     }
@@ -190,7 +190,7 @@ impl Scoreboard {
         self.una == self.next
     }
 
-    /// Number of segments that were sent and not cumulatively acknowledged.
+    /// Number of segments sent and not cumulatively acknowledged.
     pub(crate) fn outstanding(&self) -> u32 {
         self.next - self.una
     }
@@ -201,7 +201,7 @@ impl Scoreboard {
         (self.next - self.una + self.retransmitted).saturating_sub(self.sacked + self.lost + self.dup_acks)
     }
 
-    /// Number of segments, from the start on, that the receiver is known to have.
+    /// Number of segments since the start that the receiver is known to have.
     #[inline]
     pub(crate) fn delivered(&self) -> u32 {
         self.una + self.sacked + self.dup_acks
@@ -212,18 +212,18 @@ impl Scoreboard {
         self.segments[ssn]
     }
 
-    /// Outstanding segments, SACKed or not, the oldest first.
+    /// Outstanding segments, SACKed or not, oldest first.
     pub(crate) fn outstanding_segments(&self) -> impl Iterator<Item = Segment> + '_ {
         (self.una..self.next).map(|ssn| self.segments[ssn])
     }
 
-    /// When the first copy left whose segment, or a segment copied after it, is outstanding. An ACK that
+    /// Departure of the first copy whose segment, or a segment copied after it, is outstanding. An ACK that
     /// echoes an earlier instant is for no copy.
     pub(crate) fn first_copy(&self) -> Option<Stamp> {
         (self.una < self.copied_until).then_some(self.copies_since)
     }
 
-    /// Adds a new segment that is sent; returns its SSN.
+    /// Adds a newly sent segment; returns its SSN.
     #[inline(always)]
     pub(crate) fn push(&mut self, segment: Segment) -> u32 {
         if self.segments.is_filled_by(self.next - self.una) {
@@ -235,13 +235,13 @@ impl Scoreboard {
         ssn
     }
 
-    /// Whether no outstanding segment is known to be SACKed, lost or repeated, and no ACK was a duplicate.
+    /// Whether no outstanding segment is SACKed, lost or retransmitted, and no ACK was a duplicate.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.sacked | self.lost | self.retransmitted | self.dup_acks == 0
     }
 
-    /// [`Self::advance`] for a board that is plain and an ACK that is news and not too high.
+    /// [`Self::advance`] for a plain board and an ACK that advances, at most to `next`.
     #[inline(always)]
     pub(crate) fn advance_plain(&mut self, ack: u32) -> u32 {
         debug_assert!(self.is_plain() && self.una < ack && ack <= self.next);
@@ -250,22 +250,22 @@ impl Scoreboard {
         acked
     }
 
-    /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of segments that this
-    /// is news for.
+    /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of newly acknowledged
+    /// segments.
     #[inline(always)]
     pub(crate) fn advance(&mut self, ack: u32) -> u32 {
         let ack = ack.min(self.next);
         if ack > self.una { self.advance_to(ack) } else { 0 }
     }
 
-    /// [`Self::advance`] for an ACK that is news.
+    /// [`Self::advance`] for an ACK that advances.
     fn advance_to(&mut self, ack: u32) -> u32 {
         let acked = ack - self.una;
         if self.sacked | self.lost | self.retransmitted != 0 {
             while self.resent.front().is_some_and(|&(_, ssn)| ssn < ack) {
                 self.resent.pop_front();
             }
-            // Counted apart, because what is in memory would be written for each segment.
+            // In local variables, because the fields would be written for each segment.
             let (mut sacked, mut lost, mut retransmitted, mut reordered) = (0, 0, 0, false);
             let (segments, arrived_until) = (&self.segments, self.arrived_until);
             for ssn in self.una..ack {
@@ -284,13 +284,13 @@ impl Scoreboard {
             self.retransmitted -= retransmitted;
             self.reordering_seen |= reordered;
         }
-        // Without SACK a cumulative ACK cancels the duplicates that its later segments caused.
+        // Without SACK, a cumulative ACK cancels the duplicates caused by its later segments.
         self.dup_acks = self.dup_acks.saturating_sub(acked - 1);
         self.una = ack;
         acked
     }
 
-    /// Notes that the receiver has `ssn`; returns whether that is news.
+    /// Marks `ssn` as received; returns whether that is new.
     #[inline(always)]
     pub(crate) fn sack(&mut self, ssn: u32) -> bool {
         if ssn < self.una || ssn >= self.next {
@@ -319,7 +319,7 @@ impl Scoreboard {
         }
     }
 
-    /// Keeps the highest SACKed numbers in descending order.
+    /// Inserts a number into the descending list of the highest SACKed numbers.
     #[inline(never)]
     fn sort_in(&mut self, end: u32) {
         let top = &mut self.highest_sacked[..self.dup_threshold];
@@ -335,7 +335,7 @@ impl Scoreboard {
     }
 
     /// IsLost of RFC 6675 for all segments at once: a segment is lost if `dup_threshold` segments above it
-    /// are SACKed. Returns how many segments were newly judged lost.
+    /// are SACKed. Returns the number of segments newly judged lost.
     pub(crate) fn judge(&mut self) -> u32 {
         let edge = self.highest_sacked[self.dup_threshold - 1];
         let before = self.lost;
@@ -346,8 +346,7 @@ impl Scoreboard {
         self.lost - before
     }
 
-    /// Notes that an ACK has been taken in: what arrives from now on below the highest segment that has
-    /// arrived was overtaken.
+    /// Call after processing an ACK. Later arrivals below the highest arrived segment were overtaken.
     pub(crate) fn end_ack(&mut self) {
         self.arrived_until = self.sacked_until.max(self.una);
     }
@@ -357,7 +356,6 @@ impl Scoreboard {
         self.reordering_seen
     }
 
-    /// Notes that the path reorders.
     pub(crate) fn note_reordering(&mut self) {
         self.reordering_seen = true;
     }
@@ -367,7 +365,7 @@ impl Scoreboard {
         self.retransmitted
     }
 
-    /// Forgets that segments were judged lost: they were late. RACK will judge them anew.
+    /// Unmarks segments that were judged lost but were only late. RACK judges them again.
     pub(crate) fn unmark_lost(&mut self) {
         for ssn in self.una..self.next {
             self.segments[ssn].flags &= !LOST;
@@ -376,7 +374,7 @@ impl Scoreboard {
         self.judged = self.una;
     }
 
-    /// Notes that the copy of `ssn` that left at `sent` has arrived; the ACK that tells so came at `now_ns`.
+    /// Records that the copy of `ssn` sent at `sent` has arrived, reported by an ACK at `now_ns`.
     #[inline]
     pub(crate) fn arrived(&mut self, sent: Stamp, ssn: u32, now_ns: u64) {
         if !left_before((sent, ssn), self.latest.departure) {
@@ -384,7 +382,7 @@ impl Scoreboard {
         }
     }
 
-    /// Whether a copy that may not be judged lost yet has perhaps been overtaken. Mostly none has.
+    /// Whether a copy may have been overtaken. A quick check, usually false.
     #[inline(always)]
     pub(crate) fn has_overtaken(&mut self) -> bool {
         let latest = self.latest.departure;
@@ -399,13 +397,14 @@ impl Scoreboard {
             at += 1;
         }
         self.judged = at;
-        // They are in the order in which they left: after a later one than the latest arrival come no others.
+        // `resent` is in the order of departure: if its first entry left after the latest arrival, so did
+        // all.
         overtaken || self.resent.front().is_some_and(|&(sent, _)| sent <= latest.0)
     }
 
-    /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy that arrived
-    /// and has been on its way for longer than the RTT of that copy and `reordering_ns`. Returns how many
-    /// copies were newly judged lost, and how long to wait until the next ones may be, ns.
+    /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy that
+    /// arrived and its age exceeds that copy's RTT plus `reordering_ns`. Returns the number of copies newly
+    /// judged lost, and how long to wait for the next ones, ns.
     pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
         let latest = self.latest.departure;
         let patience_ns = self.latest.rtt_ns + reordering_ns;
@@ -470,16 +469,15 @@ impl Scoreboard {
         }
     }
 
-    /// NewReno: marks the oldest segment as lost, when there are enough duplicate ACKs or after a partial
-    /// ACK.
+    /// NewReno: marks the oldest segment as lost, after enough duplicate ACKs or a partial ACK.
     pub(crate) fn mark_head_lost(&mut self) {
         if self.una < self.next {
             self.mark_lost(self.una);
         }
     }
 
-    /// Marks all segments as lost that were not SACKed: after a timeout none of them counts as in the network
-    /// (RFC 6675, section 5.1).
+    /// Marks all segments that are not SACKed as lost: after a timeout none counts as in flight (RFC 6675,
+    /// section 5.1).
     pub(crate) fn mark_all_lost(&mut self) {
         self.retransmitted = 0;
         self.resent.clear();
@@ -492,7 +490,7 @@ impl Scoreboard {
         self.repair_from = self.una;
     }
 
-    /// NewReno: counts another duplicate ACK; returns how many there are.
+    /// NewReno: counts another duplicate ACK; returns their number.
     pub(crate) fn duplicate_ack(&mut self) -> u32 {
         let outstanding = self.next - self.una;
         self.dup_acks = (self.dup_acks + 1).min(outstanding - 1);
@@ -503,7 +501,7 @@ impl Scoreboard {
         self.dup_acks = 0;
     }
 
-    /// NextSeg rule 1 of RFC 6675: the first lost segment that was not retransmitted.
+    /// NextSeg rule 1 of RFC 6675: the first lost segment that is not retransmitted.
     #[inline(always)]
     pub(crate) fn next_repair(&mut self) -> Option<u32> {
         if self.lost == 0 || self.repair_from >= self.next { None } else { self.find_repair() }
@@ -513,25 +511,25 @@ impl Scoreboard {
     fn find_repair(&mut self) -> Option<u32> {
         let unrepaired = |&ssn: &u32| self.segments[ssn].flags & (SACKED | LOST | RETRANSMITTED) == LOST;
         let found = (self.repair_from.max(self.una)..self.next.min(self.lost_until)).find(unrepaired);
-        // A segment that is judged lost later moves it back.
+        // Marking a segment as lost moves it back.
         self.repair_from = found.unwrap_or(u32::MAX);
         found
     }
 
-    /// NextSeg rule 3 of RFC 6675: without new data to send, the first hole below the highest SACKed segment.
+    /// NextSeg rule 3 of RFC 6675: without new data, the first hole below the highest SACKed segment.
     pub(crate) fn next_hole(&self) -> Option<u32> {
         let top = self.sacked_until.min(self.next);
         (self.una..top).find(|&ssn| self.segments[ssn].flags & (SACKED | RETRANSMITTED) == 0)
     }
 
-    /// Whether a segment is SACKed, or a retransmission of it is in flight.
+    /// Whether a segment is SACKed or a retransmission of it is in flight.
     pub(crate) fn is_settled(&self, ssn: u32) -> bool {
         self.segments[ssn].flags & (SACKED | RETRANSMITTED) != 0
     }
 
-    /// Notes that a segment is sent again.
+    /// Records the retransmission of a segment.
     pub(crate) fn retransmit(&mut self, ssn: u32, now: Stamp) -> Segment {
-        // Rule 3 repairs a segment that has not been judged yet. From now on its first copy counts as lost.
+        // Rule 3 repairs a segment that is not judged yet: its first copy then counts as lost.
         let segment = &mut self.segments[ssn];
         let judged = segment.flags & LOST != 0;
         segment.flags |= LOST;
@@ -541,7 +539,7 @@ impl Scoreboard {
         self.copy(ssn, now)
     }
 
-    /// Notes that a second copy of a segment is sent. The first one does not count as lost.
+    /// Records a second copy of a segment. The first copy does not count as lost.
     pub(crate) fn copy(&mut self, ssn: u32, now: Stamp) -> Segment {
         self.resent.push_back((now, ssn));
         if self.first_copy().is_none() {
@@ -557,7 +555,7 @@ impl Scoreboard {
         segment
     }
 
-    /// Whether any segment was SACKed or any ACK was a duplicate.
+    /// Whether any segment is SACKed or any ACK was a duplicate.
     pub(crate) fn has_gaps(&self) -> bool {
         self.sacked + self.dup_acks > 0
     }

@@ -12,7 +12,7 @@ use crate::event::LazyTimer;
 use crate::path::hop::Hop;
 use crate::path::packet::{Stamp, Usual};
 
-/// Congestion state of a sender, with the names of RFC 6675 and Linux.
+/// Congestion state of a sender, named as in RFC 6675 and Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Congestion {
     Open,
@@ -25,28 +25,28 @@ pub(crate) enum Congestion {
 }
 
 impl Congestion {
-    /// Whether the window is being reduced, for a loss or for a mark.
+    /// Whether a loss or a mark is reducing the window.
     #[inline]
     pub(crate) fn is_reducing(self) -> bool {
         matches!(self, Congestion::Recovery | Congestion::Cwr)
     }
 }
 
-/// What the timer of a sender waits for. As in Linux there is one timer for all.
+/// What a sender's timer waits for. As in Linux, one timer serves all purposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// The RTO (RFC 6298), or the next try of a handshake.
+    /// The RTO (RFC 6298), or the next attempt of a handshake.
     Retransmission,
     /// A probe of the tail of a flight (RFC 8985, section 7).
     Probe,
-    /// The end of the reordering window: an overtaken segment is judged lost (RFC 8985, section 6.2).
+    /// The end of the reordering window, when overtaken segments become lost (RFC 8985, section 6.2).
     Reordering,
 }
 
 /// State of proportional rate reduction since the latest reduction began, packets (RFC 9937).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reduction {
-    /// The window before the reduction (RecoverFS; Linux takes the window).
+    /// The window before the reduction (RecoverFS in the RFC, the window in Linux).
     pub(crate) prior_cwnd: u32,
     /// prr_delivered.
     pub(crate) delivered: u32,
@@ -54,22 +54,22 @@ pub(crate) struct Reduction {
     pub(crate) out: u32,
 }
 
-/// A tail loss probe that no ACK has answered.
+/// A tail loss probe without an ACK.
 #[derive(Clone, Copy)]
 pub(crate) struct Probe {
-    /// First SSN after all that was sent before the probe.
+    /// First SSN after all data sent before the probe.
     pub(crate) end: u32,
-    /// When it left, if it was a copy.
+    /// When it left; `None` if it was new data.
     pub(crate) copied_at: Option<Stamp>,
 }
 
-/// What a run reports about the sending end.
+/// Counters of the sender for a run's result.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SenderStats {
     pub(crate) segments: u64,
-    /// Number of segments that were sent again on this subflow.
+    /// Number of retransmissions on this subflow.
     pub(crate) retransmissions: u64,
-    /// Number of segments that another subflow had carried before.
+    /// Number of segments that another subflow carried before.
     pub(crate) reinjections: u64,
     pub(crate) timeouts: u64,
     pub(crate) loss_events: u64,
@@ -79,10 +79,10 @@ pub(crate) struct SenderStats {
     pub(crate) cwnd_ns: u128,
 }
 
-/// The sending end of one subflow. Its window is in the connection's controller, next to those of the other
-/// subflows.
+/// The sending end of one subflow. Its window is in the connection's controller, next to the other
+/// subflows' windows.
 ///
-/// What every ACK and every segment touches comes first, from the start of a cache line on.
+/// Fields that every ACK and every segment touch come first, from the start of a cache line.
 #[repr(C, align(64))]
 pub(crate) struct SubflowSender {
     pub(crate) id: SubflowId,
@@ -90,40 +90,39 @@ pub(crate) struct SubflowSender {
     pub(crate) congestion: Congestion,
     /// What `timer` waits for.
     pub(crate) waiting: Waiting,
-    /// Whether the next data segment tells the receiver that the window was reduced.
+    /// Whether the next data segment carries CWR.
     pub(crate) cwr_pending: bool,
     /// The first hop of data.
     pub(crate) first_hop: Hop,
-    /// Whether the device's radio matters here: this end is the device, or what it sends enters a link at a
-    /// radio.
+    /// Whether the device's radio matters: this end is the device, or its first link starts at a radio.
     pub(crate) has_radio: bool,
-    /// Which ACKs are usual while the state of this end [is](Self::is_plain); none if nobody knows whether it
-    /// is.
+    /// The pattern of usual ACKs while this end [is plain](Self::is_plain); [`Usual::NONE`] if that is
+    /// unknown.
     pub(crate) usual: Usual,
-    /// Timer for data, or for the handshake while that lasts; see [`Waiting`].
+    /// Timer for data, or for the handshake; see [`Waiting`].
     pub(crate) timer: LazyTimer,
     pub(crate) rtt: RttEstimator,
     pub(crate) last_send_ns: u64,
-    /// First SSN that a TCP relay at the far end has no room for.
+    /// First SSN beyond the buffer of a TCP relay at the far end.
     pub(crate) window_end: u32,
     pub(crate) usage: Usage,
     pub(crate) reduction: Reduction,
     pub(crate) probe: Option<Probe>,
     pub(crate) stats: SenderStats,
-    /// The integral of cwnd is up to date until here, ns.
+    /// The integral of cwnd is complete up to this instant, ns.
     cwnd_since_ns: u64,
     pub(crate) board: Scoreboard,
     /// Recovery, CWR and Loss end when everything below this SSN is acknowledged.
     pub(crate) recover: u32,
-    /// Serial number that the next ACK with SACK blocks should have.
+    /// Serial number of the next ACK with SACK blocks, if none is lost.
     pub(crate) sack_serial: u32,
-    /// Whether NextSeg rule 4 has been used in this recovery.
+    /// Whether this recovery has used NextSeg rule 4.
     pub(crate) rescued: bool,
     pub(crate) undo: Option<Undo>,
     pub(crate) window: ReorderingWindow,
-    /// What a controller that owns the window needs; none for others.
+    /// State for a controller that owns the window; `None` for others.
     pub(crate) owned: Option<Box<Owned>>,
-    /// Until then the pacing rate holds the next segment, ns; 0 if nothing holds it.
+    /// Pacing holds the next segment until this instant, ns; 0: not held.
     pub(crate) held_until_ns: u64,
     /// The counters at the end of the warm-up.
     pub(crate) before: SenderStats,
@@ -145,7 +144,7 @@ fn board(transport: &Transport) -> Scoreboard {
 }
 
 impl SubflowSender {
-    /// A subflow that has not been opened. `window_end` is where the window of a TCP relay ends.
+    /// A closed subflow. `window_end`: end of a TCP relay's window, SSN.
     pub(crate) fn new(id: SubflowId, first_hop: Hop, window_end: u32, transport: &Transport) -> Self {
         SubflowSender {
             id,
@@ -177,8 +176,8 @@ impl SubflowSender {
         }
     }
 
-    /// Begins a new subflow on the path. No state of the transport survives; the timer, the counters and the
-    /// instants since which they count do.
+    /// Begins a new subflow on the path. It resets all transport state except the timer, the counters, and
+    /// the instants since which they count.
     pub(crate) fn renew(&mut self, id: SubflowId, window_end: u32, transport: &Transport) {
         *self = SubflowSender {
             timer: self.timer,
@@ -191,26 +190,26 @@ impl SubflowSender {
         };
     }
 
-    /// Lets the subflow carry data from now on. The handshake's timer is not needed any more.
+    /// Ends the handshake: clears its timer and starts the statistics.
     pub(crate) fn establish(&mut self, now_ns: u64) {
         self.timer.clear();
         (self.cwnd_since_ns, self.last_send_ns) = (now_ns, now_ns);
     }
 
-    /// Adds cwnd × time to the statistics; cwnd was `cwnd` packets since it last changed.
+    /// Adds cwnd × time to the statistics; cwnd has been `cwnd` packets since its last change.
     #[inline]
     pub(crate) fn integrate_cwnd(&mut self, cwnd: u32, now_ns: u64) {
         let since_ns = std::mem::replace(&mut self.cwnd_since_ns, now_ns);
         self.stats.cwnd_ns += u128::from(u64::from(cwnd) * (now_ns - since_ns));
     }
 
-    /// Whether it recovers from a loss, by retransmissions or after a timeout.
+    /// Whether it is in Recovery or Loss.
     #[inline]
     pub(crate) fn is_recovering(&self) -> bool {
         matches!(self.congestion, Congestion::Recovery | Congestion::Loss)
     }
 
-    /// Whether it reduces its window, for a loss or for a mark.
+    /// Whether a loss or a mark is reducing its window.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {
         self.congestion.is_reducing()

@@ -1,4 +1,4 @@
-//! Sends the segments of one subflow: new ones, copies, retransmissions.
+//! Sends the segments of one subflow: new segments, copies, retransmissions.
 
 use joulepath_controllers::within;
 use joulepath_model::energy::Traffic;
@@ -12,7 +12,7 @@ use crate::connection::subflow::Phase;
 use crate::path::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Stamp};
 use crate::run::config::Config;
 
-/// A segment that leaves: its SSN, and what its packet carries.
+/// A segment that leaves.
 #[derive(Clone, Copy)]
 pub(crate) struct Departing {
     pub(crate) ssn: u32,
@@ -23,15 +23,15 @@ pub(crate) struct Departing {
 }
 
 impl SubflowSender {
-    /// How many more segments may be sent on a subflow that [is plain](Self::is_plain) and of which so many
-    /// segments are outstanding.
+    /// Number of segments that a [plain](Self::is_plain) subflow with `outstanding` outstanding segments
+    /// may send.
     #[inline(always)]
     pub(crate) fn plain_space(&self, end: &SenderEnd, i: usize, outstanding: u32) -> u32 {
         let room = self.window_end.saturating_sub(self.board.next());
         end.cc.subflows[i].cwnd.saturating_sub(outstanding).min(room)
     }
 
-    /// The same where the controller owns the window: none while the pacing rate holds the next one.
+    /// The same where the controller owns the window: 0 while pacing holds the next segment.
     #[inline(always)]
     pub(crate) fn owned_space(&self, end: &SenderEnd, now_ns: u64) -> u32 {
         if self.is_held(now_ns) {
@@ -49,7 +49,6 @@ impl SubflowSender {
             && !self.is_held(now_ns)
     }
 
-    /// Retransmits what the window admits.
     #[inline(always)]
     pub(super) fn repair(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
         while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd && !self.is_held(cx.now_ns) {
@@ -60,8 +59,7 @@ impl SubflowSender {
         }
     }
 
-    /// If there is no new data, repairs holes and the tail that may be lost (RFC 6675, NextSeg rules 3 and
-    /// 4).
+    /// Without new data, repairs holes, then the last segment (RFC 6675, NextSeg rules 3 and 4).
     #[inline]
     fn rescue_tail(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
         let sack = cx.config.transport.recovery == Recovery::Sack;
@@ -91,7 +89,7 @@ impl SubflowSender {
         self.refresh_view(cx, end);
     }
 
-    /// Takes segment `ssn` to be sent again.
+    /// Records the retransmission of segment `ssn`, for sending.
     #[inline(always)]
     pub(crate) fn repeat(&mut self, ssn: u32, now_ns: u64) -> Departing {
         let Segment { dsn, len, .. } = self.board.retransmit(ssn, Stamp::at(now_ns));
@@ -100,14 +98,14 @@ impl SubflowSender {
             undo.retransmitted(ssn, Stamp::at(now_ns));
         }
         if ssn == self.board.una() {
-            // The timer starts anew for the oldest segment: its ACK needs another RTT (RFC 6582, section 3.2,
-            // step 3; Linux).
+            // The timer restarts for the oldest segment, because its ACK takes another RTT (RFC 6582,
+            // section 3.2, step 3; Linux).
             self.timer.clear();
         }
         Departing { ssn, dsn, len, is_copy: true }
     }
 
-    /// Takes the next new segment of the connection.
+    /// Takes the connection's next new segment.
     #[inline(always)]
     pub(crate) fn next_new(&mut self, end: &mut SenderEnd, now_ns: u64) -> Departing {
         let len = end.writer.segment_len(end.data.next());
@@ -115,7 +113,7 @@ impl SubflowSender {
         self.add(end, dsn, len, now_ns)
     }
 
-    /// Adds a segment that this subflow has not carried.
+    /// Adds a segment that is new to this subflow.
     #[inline(always)]
     fn add(&mut self, end: &mut SenderEnd, dsn: u32, len: u16, now_ns: u64) -> Departing {
         let ssn = self.board.push(Segment::new(dsn, len, Stamp::at(now_ns)));
@@ -123,7 +121,7 @@ impl SubflowSender {
         Departing { ssn, dsn, len, is_copy: false }
     }
 
-    /// Sets the timer if a segment that leaves needs that.
+    /// Sets the timer if the departure of a segment requires it.
     #[inline(always)]
     pub(crate) fn arm_for_departure(&mut self, clock: &mut Clock<'_>) {
         if !self.timer.is_set() || self.waiting == Waiting::Probe {
@@ -131,7 +129,7 @@ impl SubflowSender {
         }
     }
 
-    /// Sends a second copy of a segment that may still be on its way.
+    /// Sends a second copy of a segment that may still be in flight.
     pub(super) fn copy(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
         let Segment { dsn, len, .. } = self.board.copy(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
@@ -143,7 +141,6 @@ impl SubflowSender {
         self.refresh_view(cx, end);
     }
 
-    /// Sends a new segment on this subflow.
     #[inline(always)]
     pub(super) fn send_new(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, dsn: u32, len: u16) {
         if self.board.is_empty()
@@ -159,14 +156,14 @@ impl SubflowSender {
         }
     }
 
-    /// Sends a segment on this subflow that was committed to it.
+    /// Sends a segment that was committed to this subflow.
     pub(super) fn send_committed(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, segment: Committed) {
         self.stats.reinjections += u64::from(segment.is_copy);
         self.send_new(cx, end, segment.dsn, segment.len);
     }
 
-    /// RFC 2861 as in Linux: the window is halved for each RTO of silence, down to the initial window. A
-    /// controller that owns the window is told instead (`CA_EVENT_TX_START`).
+    /// RFC 2861 as in Linux: halves the window for each RTO without traffic, down to the initial window. A
+    /// controller that owns the window gets an event instead (`CA_EVENT_TX_START`).
     #[cold]
     fn restart_after_idle(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         if self.owned.is_some() {
@@ -188,7 +185,7 @@ impl SubflowSender {
         self.refresh_view(cx, end);
     }
 
-    /// The packet of a segment that leaves. Subflow `s` of the engine is this one.
+    /// The packet of a departing segment. `s`: this subflow's index in the engine.
     #[inline(always)]
     pub(crate) fn depart(&mut self, config: &Config, s: usize, departing: Departing, now_ns: u64) -> Packet {
         self.stats.segments += 1;

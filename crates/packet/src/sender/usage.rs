@@ -1,10 +1,10 @@
-//! How far a subflow uses its window (`tcp_cwnd_validate` and `tcp_is_cwnd_limited` of Linux; RFC 7661).
+//! Whether a subflow uses its window (`tcp_cwnd_validate` and `tcp_is_cwnd_limited` of Linux; RFC 7661).
 
 use std::ops::Range;
 
 use joulepath_controllers::Subflow as Window;
 
-/// What is known of the use of the window in the present round.
+/// Use of the window in the present round.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Usage {
     /// `is_cwnd_limited`: the window was full in this round.
@@ -16,9 +16,9 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Notes that the segments of these SSNs are outstanding, of which `in_flight` count against a window of
-    /// `cwnd` packets. Linux looks when it has sent something. Looking before the next ACK changes anything
-    /// is the same: until then no fewer are in flight.
+    /// Records that the segments of these SSNs are outstanding, `in_flight` of them counting against a
+    /// window of `cwnd` packets. Linux does this after sending. Doing it before the next ACK changes the
+    /// state is equivalent, because no segment leaves the network in between.
     #[inline(always)]
     pub(super) fn note(&mut self, outstanding: Range<u32>, in_flight: u32, cwnd: u32) {
         let Range { start: una, end: next } = outstanding;
@@ -34,8 +34,8 @@ impl Usage {
         self.was_full
     }
 
-    /// Whether the window may grow: it was full in this round, or in slow start less than twice of what was
-    /// outstanding.
+    /// Whether the window may grow: it was full in this round, or, in slow start, is less than twice the
+    /// most outstanding segments.
     #[inline(always)]
     pub(super) fn admits_growth(&self, window: &Window) -> bool {
         self.was_full || (window.cwnd < window.ssthresh && window.cwnd < 2 * self.most_out)
@@ -54,21 +54,21 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_full_counts_until_its_last_segment_is_acknowledged() {
+    fn a_full_window_may_grow_until_its_last_segment_is_acknowledged() {
         let mut usage = Usage::default();
         usage.note(0..10, 10, 10);
-        // The application is silent: its last answer drains.
+        // The application is idle and its last response drains.
         for una in 1..10 {
             usage.note(una..10, 10 - una, 10);
             assert!(usage.admits_growth(&window()), "{una}");
         }
-        // The next answer has four segments.
+        // The next response has four segments.
         usage.note(10..14, 4, 10);
         assert!(!usage.admits_growth(&window()));
     }
 
     #[test]
-    fn slow_start_grows_the_window_to_twice_what_was_outstanding() {
+    fn slow_start_grows_the_window_to_twice_the_outstanding_segments() {
         let (mut usage, mut window) = (Usage::default(), window());
         window.ssthresh = 100;
         usage.note(0..6, 6, 10);

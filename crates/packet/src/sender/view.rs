@@ -1,4 +1,4 @@
-//! What the scheduler sees of a subflow.
+//! A subflow as the scheduler sees it.
 
 use super::connection::SenderEnd;
 use super::subflow::{Congestion, SubflowSender};
@@ -6,13 +6,13 @@ use crate::connection::context::Context;
 use crate::run::config::Config;
 
 impl SubflowSender {
-    /// Brings the scheduler's view of the subflow up to date, where a scheduler is asked.
+    /// Refreshes the scheduler's view of the subflow, if a scheduler decides.
     #[inline(always)]
     pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
         self.refresh_view_at(cx.config, end, cx.now_ns);
     }
 
-    /// The same for who has no context.
+    /// [`Self::refresh_view`] without a context.
     #[inline(always)]
     pub(crate) fn refresh_view_at(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
         if end.is_scheduled {
@@ -20,7 +20,7 @@ impl SubflowSender {
         }
     }
 
-    /// Brings the scheduler's view of the subflow up to date.
+    /// Refreshes all of the scheduler's view.
     #[inline(never)]
     fn show_all(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
         let i = self.id.index();
@@ -31,14 +31,14 @@ impl SubflowSender {
         }
     }
 
-    /// Brings the view of a subflow with gaps up to date, number `i` of its connection, which is not paced.
+    /// Refreshes the view of an unpaced subflow with gaps, number `i` of its connection.
     #[inline(always)]
     pub(crate) fn show_gaps(&self, end: &mut SenderEnd, i: usize) {
         self.show(end, i, self.board.in_flight(), self.congestion, false);
         end.note_space(i);
     }
 
-    /// Brings up to date what only a scheduler is shown that looks ahead of the windows.
+    /// Refreshes the fields for schedulers that queue ahead of the windows.
     #[inline(always)]
     pub(super) fn show_queued(&self, config: &Config, end: &mut SenderEnd) {
         let i = self.id.index();
@@ -47,10 +47,8 @@ impl SubflowSender {
         end.views[i].stale = self.is_stale();
     }
 
-    /// Brings the scheduler's view of the subflow, number `i` of its connection, up to date, except for what
-    /// only matters ahead of the windows. The caller says what it may know anyhow: how much is in flight, the
-    /// congestion state, and whether the pacing rate holds the next segment. It has to note whether there is
-    /// space.
+    /// Refreshes the view of the subflow, number `i` of its connection, except the fields for queueing
+    /// ahead. The caller passes values that it already has, and updates the space mask.
     #[inline(always)]
     pub(crate) fn show(
         &self,

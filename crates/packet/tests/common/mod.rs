@@ -10,7 +10,7 @@ pub(crate) fn setup(scenario: &Scenario, policy: &str) -> Setup {
     Setup::of(&policy, scenario).expect("the policy fits the scenario")
 }
 
-/// Runs the scenario written in `toml` (all but its title) under `policy`.
+/// Runs the scenario written in `toml`, without its title, under `policy`.
 pub(crate) fn simulate(toml: &str, policy: &str, seed: u64, options: RunOptions) -> RunResult {
     let text = format!("title = \"test\"\n{toml}");
     let no_traces = |name: &str| Err(format!("no trace {name}"));

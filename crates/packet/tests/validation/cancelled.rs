@@ -1,4 +1,4 @@
-//! A run ends soon after its token has been set.
+//! A run ends soon after its token is set.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::scenario::{Scenario, load};
 use joulepath_packet::{RunError, RunOptions, run};
 
-/// Longer than any machine takes to see the token, and much shorter than the runs.
+/// Longer than any machine needs to see the token, and much shorter than the runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn scenario(text: &str) -> Scenario {
@@ -27,7 +27,7 @@ const DATA_CENTRE: &str = r#"
     subflows = 8
 "#;
 
-/// One path, for nearly as long as the engine's clock goes.
+/// One path, for nearly the whole range of the engine's clock.
 const MESSAGES: &str = r#"
     title = "messages"
     duration = "18 h"
@@ -42,7 +42,7 @@ const MESSAGES: &str = r#"
     size = "100 B"
 "#;
 
-/// Cancels a run that is under way, or, with `before`, one that has not begun.
+/// Cancels a run in progress or, with `before`, before its start.
 fn cancelled(text: &str, before: bool) -> RunError {
     let scenario = scenario(text);
     let cancel = Cancel::new();
@@ -56,7 +56,7 @@ fn cancelled(text: &str, before: bool) -> RunError {
         done.send(run(&scenario, &setup, 1, options)).expect("the test waits");
     });
     if !before {
-        // The run has begun, or is about to: both end.
+        // The run has begun or is about to; both must end.
         assert!(result.recv_timeout(Duration::from_millis(300)).is_err(), "the run is longer than this");
         cancel.set();
     }
@@ -66,7 +66,7 @@ fn cancelled(text: &str, before: bool) -> RunError {
 }
 
 #[test]
-fn a_cancelled_run_ends_whatever_its_size() {
+fn a_cancelled_run_of_any_size_ends_soon() {
     for text in [DATA_CENTRE, MESSAGES] {
         assert!(matches!(cancelled(text, false), RunError::Cancelled));
         assert!(matches!(cancelled(text, true), RunError::Cancelled));

@@ -1,4 +1,4 @@
-//! Paths that go silent: what they hold travels on the paths that live.
+//! Paths that become silent: their data moves to the paths that work.
 
 use joulepath_model::result::RunResult;
 
@@ -10,8 +10,8 @@ fn path(name: &str, rate: &str, delay: &str, rest: &str) -> String {
     )
 }
 
-/// 178280 B need 24.4 s at 60 kbit/s; the second path, which dies at 5 s, has carried some of them. It has a
-/// queue of 10 packets, so segments that it lost lie below segments that have arrived. Linux takes 30 s.
+/// 178,280 B take 24.4 s at 60 kbit/s; the second path, which dies at 5 s, carries some of them. Its queue
+/// holds 10 packets, so some of its lost segments lie below segments that arrived. Linux takes 30 s.
 fn over_a_path_that_dies(policy: &str, recovery: &str) -> RunResult {
     let slow = path("lives", "60 kbit/s", "7 ms", "queue = \"1000 packets\"");
     let dead =
@@ -23,10 +23,10 @@ fn over_a_path_that_dies(policy: &str, recovery: &str) -> RunResult {
     simulate(&toml, policy, 1)
 }
 
-/// A timeout of a subflow lets everything travel elsewhere that has no DATA_ACK (RFC 8684, section 3.3.6).
+/// After a timeout of a subflow, everything without a DATA_ACK is reinjected (RFC 8684, section 3.3.6).
 /// SACKed segments wait at the receiver for the holes below them, which a dead path never fills.
 #[test]
-fn data_behind_a_hole_of_a_dead_path_travels_on_the_other() {
+fn data_after_a_hole_on_a_dead_path_moves_to_the_other_path() {
     for (policy, recovery) in
         [("mptcp", "rack"), ("mptcp", "sack"), ("mptcp", "newreno"), ("linux", "rack"), ("joule", "rack")]
     {
@@ -36,9 +36,9 @@ fn data_behind_a_hole_of_a_dead_path_travels_on_the_other() {
     }
 }
 
-/// Of 3 MB over WiFi and LTE, WiFi vanishes after 1 s for a minute. LTE alone needs 5 s.
+/// WiFi disappears for a minute after 1 s of a 3 MB file over WiFi and LTE. LTE alone takes 5 s.
 #[test]
-fn no_file_waits_for_a_radio_that_has_vanished() {
+fn a_file_does_not_wait_for_a_radio_in_an_outage() {
     let lte = path("lte", "5 Mbit/s", "30 ms", "queue = \"100 packets\"");
     let rest = "queue = \"50 packets\"\nloss = \"10 %\"\noutages = [[\"1 s\", \"61 s\"]]";
     let wifi = path("wifi", "10 Mbit/s", "10 ms", rest);
@@ -51,8 +51,8 @@ fn no_file_waits_for_a_radio_that_has_vanished() {
     }
 }
 
-/// Linux hands new data to no subflow that is stale, and to a backup while no regular one is left
-/// (`mptcp_pm_subflow_chk_stale`). In 50 of 60 s the backup's 5 Mbit/s are all that there is.
+/// Linux assigns new data to no stale subflow, and to a backup while no regular subflow is left
+/// (`mptcp_pm_subflow_chk_stale`). For 50 of 60 s only the backup's 5 Mbit/s are available.
 #[test]
 fn a_backup_takes_over_from_a_stale_subflow() {
     let outage = "queue = \"50 packets\"\noutages = [[\"5 s\", \"55 s\"]]";

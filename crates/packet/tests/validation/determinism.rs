@@ -1,8 +1,8 @@
-//! Same scenario, policy and seed: same bytes of result.
+//! The same scenario, policy and seed give the same bytes of result.
 
 use crate::simulate_with_series;
 
-/// Everything random at once: bursts of loss, a varying rate, jitter, Pareto cross traffic, messages.
+/// All sources of randomness at once: bursts of loss, a varying rate, jitter, Pareto cross traffic, messages.
 const RESTLESS: &str = r#"
     duration = "20 s"
     [[path]]
@@ -53,15 +53,15 @@ fn the_same_seed_gives_the_same_bytes_on_one_and_on_two_threads() {
 }
 
 #[test]
-fn another_seed_gives_another_result() {
+fn different_seeds_give_different_results() {
     for policy in POLICIES {
         assert_ne!(bytes(policy, 1).replace("\"seed\":1", ""), bytes(policy, 2).replace("\"seed\":2", ""));
     }
 }
 
-/// PIE's drops, the hash of FQ-CoDel, reordering and the phase of aggregation come from streams of their own.
+/// PIE's drops, FQ-CoDel's hash, reordering and the phase of aggregation have random streams of their own.
 #[test]
-fn managed_links_are_as_reproducible() {
+fn managed_links_are_reproducible() {
     let managed = RESTLESS
         .replacen("energy", "aqm = \"fq-codel\"\naggregate = { period = \"4 ms\" }\nenergy", 1)
         .replace("loss = \"0.5 %\"", "aqm = \"pie\"\nreorder = { share = \"1 %\", depth = \"3 packets\" }");

@@ -1,4 +1,4 @@
-//! Joules of a run, by arithmetic.
+//! Energy of a run, by arithmetic.
 
 use crate::{assert_near, exact, simulate, simulate_with_series};
 
@@ -42,7 +42,7 @@ fn transfer_energy_is_the_slope_times_the_bytes_on_the_wire() {
 }
 
 #[test]
-fn the_promotion_of_a_radio_delays_the_first_packet_by_its_duration() {
+fn a_radio_promotion_delays_the_first_packet_by_its_duration() {
     let plain = simulate(&file("\"free\""), "uncoupled", 1).completion_s.expect("complete");
     // lte-huang2012: 260.1 ms; then the radio stays awake.
     let lte = simulate(&file("\"lte-huang2012\""), "uncoupled", 1).completion_s.expect("complete");
@@ -55,11 +55,11 @@ fn a_sleeping_radio_delays_an_answer_and_an_awake_one_does_not() {
         let requests = format!("kind = \"requests\"\n        size = \"1460 B\"\n        think = \"{think}\"");
         let toml = file("\"lte-huang2012\"").replace("kind = \"file\"\n        size = \"100 kB\"", &requests);
         let toml = toml.replace("duration = \"60 s\"", "duration = \"600 s\"\nwarm_up = \"1 s\"");
-        simulate(&exact(&toml), "uncoupled", 1).delay.expect("answers").p50_s * 1e3
+        simulate(&exact(&toml), "uncoupled", 1).delay.expect("there are responses").p50_s * 1e3
     };
-    // The tail is 11.576 s: after it the request waits for a promotion. 41.1 ms otherwise (workloads.rs).
-    assert_near("answer after 5 s, ms", delay_ms("5 s"), 41.1, 1e-5);
-    assert_near("answer after 20 s, ms", delay_ms("20 s"), 41.1 + 260.1, 1e-5);
+    // The tail is 11.576 s: after it the request waits for a promotion. Otherwise 41.1 ms (workloads.rs).
+    assert_near("response time after 5 s, ms", delay_ms("5 s"), 41.1, 1e-5);
+    assert_near("response time after 20 s, ms", delay_ms("20 s"), 41.1 + 260.1, 1e-5);
 }
 
 #[test]
@@ -85,9 +85,9 @@ fn energy_never_falls_along_the_series() {
         off = "15 s"
     "#;
     let result = simulate_with_series(toml, "lia", 1);
-    let series = result.series.expect("asked for");
+    let series = result.series.expect("the options ask for a series");
     assert!(series.power_w.iter().flatten().all(|&watts| watts >= 0.0));
-    // The samples' energy is the run's, up to what comes after the last sample.
+    // The samples' energy is the run's, except after the last sample.
     let interval_s = series.time_s[1] - series.time_s[0];
     let joules: f64 = series.power_w.iter().flatten().sum::<f64>() * interval_s;
     assert_near("energy of the series, J", joules, result.energy_j, 0.01);

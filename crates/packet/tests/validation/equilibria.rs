@@ -1,5 +1,5 @@
-//! Where each controller settles on paths with random loss and no queue (002, section IV; RFC 6356; 001, eq.
-//! 7).
+//! Equilibrium of each controller on paths with random loss and no queue (002, section IV; RFC 6356; 001,
+//! eq. 7).
 
 use joulepath_model::result::RunResult;
 
@@ -42,8 +42,8 @@ fn rates_pps(result: &RunResult, paths: &[IdealPath]) -> Vec<f64> {
     result.paths.iter().zip(paths).map(sent).collect()
 }
 
-/// A controller with its fluid rates on [`PAIR`] and how near the engine comes to the witness, relative to
-/// its total.
+/// A controller with its fluid rates on [`PAIR`] and the engine's largest deviation from the witness,
+/// relative to the total.
 struct Case {
     policy: &'static str,
     controller: &'static str,
@@ -56,18 +56,18 @@ const fn case(policy: &'static str, controller: &'static str, fluid_pps: [f64; 2
     Case { policy, controller, params: &[], fluid_pps, tolerance }
 }
 
-/// The fluid equilibria are those of 002's model: `cargo test` prints them beside both. Under Bernoulli loss
-/// a window that grows by 1/w has 0.926 of them (see reno.rs); one that grows by a constant A only has E[w] =
-/// A/(p ln 2) = 0.72 · 2A/p, from the generator applied to ln w. A coupled controller lies between, and its
-/// windows feed back; hence the witness of ideal.rs, which has the same losses, computes what the definition
-/// does.
+/// The fluid equilibria follow from 002's model: the test prints them next to the engine's and the
+/// witness's rates. Under Bernoulli loss a window that grows by 1/w reaches 0.926 of them (see reno.rs);
+/// one that grows by a constant A only E[w] = A/(p ln 2) = 0.72 · 2A/p, from the generator applied to ln w.
+/// A coupled controller is in between, and its windows feed back. Hence the witness of ideal.rs, which
+/// computes the definition under the same losses.
 ///
-/// What remains: the engine's timeouts (a lost retransmission costs RTO and slow start: 0.1 % of the losses),
-/// whole packets in A's cache, slow start, statistics. 2 % of the total covers that; 3 % where traffic flaps
-/// between the paths: there a single excursion lasts many loss events. A wrong factor in a formula moves a
-/// rate by at least 5 %: √ε, √2, n^(3/4).
+/// The rest: the engine's timeouts (a lost retransmission costs an RTO and slow start: 0.1 % of the
+/// losses), whole packets in A's cache, slow start, statistics. 2 % of the total covers that; 3 % where
+/// traffic flaps between the paths, because a single excursion lasts many loss events. A wrong factor in a
+/// formula moves a rate by at least 5 %: √ε, √2, n^(3/4).
 #[test]
-fn every_controller_settles_where_its_definition_says() {
+fn every_controller_settles_at_the_equilibrium_of_its_definition() {
     let cases = [
         case("uncoupled", "reno", [894.4, 316.2], 0.02),
         case("ewtcp", "ewtcp", [447.2, 158.1], 0.02),
@@ -80,8 +80,8 @@ fn every_controller_settles_where_its_definition_says() {
         case("lia", "lia", [715.5, 178.9], 0.02),
         case("olia", "olia", [894.0, 0.0], 0.03),
         case("balia", "balia", [800.8, 93.6], 0.02),
-        // No queue: every loss counts as random and leaves 0.8 of the window; LIA's shares of √(1/(0.2 p))/τ
-        // = 1414.2.
+        // No queue: every loss counts as random and reduces the window to 0.8; LIA's shares of √(1/(0.2
+        // p))/τ = 1414.2.
         case("mveno", "mveno", [1131.4, 282.8], 0.02),
         case("ecmtcp", "ecmtcp", [795.0, 99.4], 0.02),
         case("emreno", "emreno", [894.0, 0.0], 0.03),
@@ -107,11 +107,11 @@ fn every_controller_settles_where_its_definition_says() {
 }
 
 /// LIA (RFC 6356; 001, eq. 7): w_r = (1/p_r) max_k(√(2/p_k)/τ_k) / Σ_k 1/(τ_k p_k). Where A is below every
-/// 1/w_r, all windows grow alike per ACK, so w_r p_r is the same on all paths whatever A does: the shares are
-/// exact, also under random loss. The sum of the rates in the fluid is that of one TCP on the best path; the
-/// factor of random loss lies between 0.72 and 0.926 (see above).
+/// 1/w_r, all windows grow alike per ACK, so w_r p_r is the same on all paths for any A: the shares are
+/// exact, also under random loss. In the fluid the sum of the rates is that of one TCP on the best path;
+/// the factor of random loss is between 0.72 and 0.926 (see above).
 #[test]
-fn lia_splits_by_its_fixed_point() {
+fn lia_shares_the_paths_by_its_fixed_point() {
     let two = vec![PAIR[0], PAIR[1]];
     let three = vec![
         IdealPath { loss: 0.001, rtt_s: 0.06, cost: 1.0 },
@@ -141,11 +141,11 @@ fn lia_splits_by_its_fixed_point() {
     }
 }
 
-/// wVegas wants the queueing delay α_total/X on all paths: on 10 and 20 Mbit/s (833.3 and 1666.7 packets/s)
-/// the weights are 1/3 and 2/3, α = ⌊10/3⌋ = 3 and ⌊20/3⌋ = 6 packets, 3.6 ms on both, and no queue ever
-/// overflows. On an otherwise idle link it does not stay there: the delay of a queue that just forms soon is
-/// twice its least value, and the draining rule takes the window to half. So the queue is a bound, and the
-/// window a sawtooth from B/2 to B and a little: between 3/4 and all of the link.
+/// wVegas aims at a queueing delay of α_total/X on all paths: on 10 and 20 Mbit/s (833.3 and 1666.7
+/// packets/s) the weights are 1/3 and 2/3, α = ⌊10/3⌋ = 3 and ⌊20/3⌋ = 6 packets, 3.6 ms on both, and no
+/// queue ever overflows. On an otherwise idle link the window does not stay there: the delay of a new queue
+/// soon is twice its minimum, and the draining rule halves the window. So the queue is a bound, and the
+/// window a sawtooth from B/2 to slightly above B: between 3/4 and all of the link.
 #[test]
 fn wvegas_keeps_its_queues_below_its_weights() {
     let toml = r#"

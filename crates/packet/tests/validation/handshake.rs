@@ -1,4 +1,4 @@
-//! When data starts and when a file is complete: arithmetic by hand on an unloaded path.
+//! Start of data and completion of a file on an unloaded path, by hand.
 //!
 //! Down 12 Mbit/s: 1500 bytes take 1 ms, a SYN/ACK of 40 bytes 0.0267 ms. Up 3.2 Mbit/s: 40 bytes take 0.1
 //! ms. 20 ms each way.
@@ -19,7 +19,7 @@ const PATH: &str = r#"
 const HANDSHAKE_MS: f64 = 60.226_67;
 /// A full data segment down 21, its ACK up 20.1 ms.
 const RTT_MS: f64 = 41.1;
-/// Arithmetic to the microsecond: what is not exact is a sub-nanosecond rounding per packet.
+/// Arithmetic to the microsecond: the inexact part is a rounding below 1 ns per packet.
 const EXACT: f64 = 1e-5;
 
 fn file(size: &str, more: &str) -> RunResult {
@@ -58,12 +58,12 @@ fn an_upload_starts_with_the_syn_ack() {
 
 #[test]
 fn slow_start_doubles_ten_packets_each_round_trip() {
-    // 100 kB are 68 full segments and one of 720 bytes (0.50667 ms). Rounds of 10, 20, 40: the last needs 39.
-    // Each round starts one RTT after the one before; its packets follow each other at 1 ms, as each ACK, 1
-    // ms after the one before, releases two. Done: handshake + 2 RTT + 38 × 1 + 0.50667 + 20.
+    // 100 kB are 68 full segments and one of 720 bytes (0.50667 ms). Rounds of 10, 20, 40: the last one
+    // needs 39. Each round starts one RTT after the previous one; its packets are 1 ms apart, because each
+    // ACK, 1 ms after the previous one, releases two. Done: handshake + 2 RTT + 38 × 1 + 0.50667 + 20.
     let expected = HANDSHAKE_MS + 2.0 * RTT_MS + 38.0 + 0.506_67 + 20.0;
     assert_near("100 kB, ms", completion_ms(&file("100 kB", "")), expected, EXACT);
-    // With an initial window of 1: rounds of 1, 2, 4, 8, 16, 32 make 63, the seventh carries the last 6.
+    // With an initial window of 1: rounds of 1, 2, 4, 8, 16, 32 make 63; the seventh carries the last 6.
     let slow = file("100 kB", "[transport]\ninitial_window = \"1 packets\"");
     let expected = HANDSHAKE_MS + 6.0 * RTT_MS + 5.0 + 0.506_67 + 20.0;
     assert_near("100 kB from one packet, ms", completion_ms(&slow), expected, EXACT);
@@ -88,13 +88,13 @@ fn a_second_subflow_joins_when_the_first_has_its_syn_ack() {
          [workload]\nkind = \"bulk\"\n"
     );
     let result = simulate_with_series(&exact(&toml), "uncoupled", 1);
-    let series = result.series.expect("asked for");
+    let series = result.series.expect("the options ask for a series");
     let opened_ms = |path: usize| {
         let at = series.cwnd[path].iter().position(|&cwnd| cwnd > 0.0).expect("it opens");
         series.time_s[at] * 1e3
     };
-    // Samples are 1 ms apart. SYN/ACK of the first at 40.127 ms, then a handshake of its own on a path of its
-    // own: 100.353 ms.
+    // Samples are 1 ms apart. SYN/ACK of the first at 40.127 ms, then the second path's own handshake:
+    // 100.353 ms.
     assert_near("first subflow open, ms", opened_ms(0), 61.0, 1e-6);
     assert_near("second subflow open, ms", opened_ms(1), 101.0, 1e-6);
 }

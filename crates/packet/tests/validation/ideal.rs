@@ -1,10 +1,9 @@
-//! What a controller's definition does under random loss, without a network: the witness for the engine's
-//! windows.
+//! A controller's definition under random loss, without a network: the witness for the engine's windows.
 //!
-//! Paths have no queue and a fixed RTT. ACKs of a path are τ/w apart. An ACK is lost, that is, a loss is
-//! detected, with probability p: the window is cut, and for one RTT neither grows nor is cut again (fast
-//! recovery). Otherwise it grows by what `joulepath_controllers::formula` says, the definition in floating
-//! point. There are no segments, no scoreboard, no timeouts: whatever the engine adds shows as a difference.
+//! Paths have no queue and a fixed RTT. ACKs of a path are τ/w apart. With probability p an ACK reports a
+//! loss: the window is cut, and for one RTT it neither grows nor is cut again (fast recovery). Otherwise it
+//! grows by the definition in floating point, `joulepath_controllers::formula`. There are no segments, no
+//! scoreboard, no timeouts: whatever the engine adds shows as a difference.
 
 use joulepath_controllers::formula::evaluate;
 use joulepath_controllers::{Connection, Controller, Subflow};
@@ -17,11 +16,11 @@ pub(crate) struct IdealPath {
     pub(crate) loss: f64,
     /// Round-trip time, s.
     pub(crate) rtt_s: f64,
-    /// Relative energy cost, for the controllers that know it.
+    /// Relative energy cost, for controllers that use it.
     pub(crate) cost: f64,
 }
 
-/// Mean rate on each path, packets/s, over `acks` ACKs of the whole connection.
+/// Mean rate of each path, packets/s, over `acks` ACKs of the connection.
 pub(crate) fn ideal_rates(
     controller: &str,
     params: &[(&str, &str)],

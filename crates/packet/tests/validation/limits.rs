@@ -1,7 +1,7 @@
-//! No policy beats the limit of the links: on the shipped scenarios, cut short, and on random ones.
+//! No policy beats the limit of the links, in shortened shipped scenarios and in random ones.
 //!
-//! Each run is held against the limit of the rates that it met (`joulepath_link::realised`), and where data
-//! is made at a rate against the limit at the rate that it delivered.
+//! The reference is the limit for the rates that the run had (`joulepath_link::realised`) or, for workloads
+//! with a rate, the limit at the delivered rate.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,12 +19,12 @@ use joulepath_packet::{RunOptions, run};
 
 use crate::common::setup;
 
-/// Standard deviations of luck that a run may have with random loss.
+/// Standard deviations by which random loss may favour a run.
 const LUCK: f64 = 5.0;
 
-/// What a seed of a scenario is held against.
+/// The reference for a seed of a scenario.
 struct Bound {
-    /// With the rates that the seed draws.
+    /// The scenario with the rates of the seed.
     met: Scenario,
     bits_per_joule: Option<f64>,
 }
@@ -36,7 +36,7 @@ impl Bound {
         Bound { bits_per_joule: link.map(|limit| limit.bits_per_joule), met }
     }
 
-    /// Efficiency of a run over that of the limit; none if there is no limit, or what it limits was not done.
+    /// Efficiency of a run over the limit's; `None` without a limit, or if the workload is incomplete.
     fn share(&self, result: &RunResult) -> Option<f64> {
         let group = &self.met.connections[0];
         let best = match group.workload {
@@ -51,9 +51,9 @@ impl Bound {
     }
 }
 
-/// By how much a run may pass the limit: the loss that it met may be less than the mean, by five standard
-/// deviations of the number of lost packets (bursts of n packets weigh like n times fewer packets); a link
-/// may have a packet in transmission at the start and at the end.
+/// By how much a run may exceed the limit: its loss may be below the mean by five standard deviations of
+/// the number of lost packets (bursts of n packets weigh like n times fewer packets); a link may have a
+/// packet in transmission at the start and at the end.
 fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
     let packets = result.paths.iter().map(|path| path.segments).sum::<u64>().max(1) as f64;
     let burst = |spec: &LossSpec| match *spec {
@@ -68,14 +68,14 @@ fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
     1e-6 + LUCK * luck + scenario.paths.len() as f64 / packets
 }
 
-/// A run and the share of its limit that it reached.
+/// A run and its fraction of the limit.
 struct Tried {
     what: String,
     share: f64,
     tolerance: f64,
 }
 
-/// Runs all policies on each scenario with its seed, on all cores. What a policy refuses is left out.
+/// Runs all policies on each scenario with its seed, on all cores. Refused policies are skipped.
 fn try_all(cases: &[(String, Scenario, u64)]) -> Vec<Tried> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -99,7 +99,7 @@ fn try_all(cases: &[(String, Scenario, u64)]) -> Vec<Tried> {
     })
 }
 
-/// Fails if a limit is beaten, or if so few come near that a wrong limit would go unseen.
+/// Fails if a run beats its limit, or if too few runs come close to detect a wrong limit.
 #[track_caller]
 fn assert_unbeaten(tried: &[Tried], least_tried: usize) {
     let beaten: Vec<String> = tried
@@ -109,11 +109,11 @@ fn assert_unbeaten(tried: &[Tried], least_tried: usize) {
         .collect();
     let close = tried.iter().filter(|run| run.share > 0.96 + run.tolerance).count();
     println!("{} runs, {close} of them above 96 % of the limit", tried.len());
-    assert!(beaten.is_empty(), "{} runs beat it:\n{}", beaten.len(), beaten.join("\n"));
+    assert!(beaten.is_empty(), "{} runs beat the limit:\n{}", beaten.len(), beaten.join("\n"));
     assert!(tried.len() >= least_tried && close >= 10, "{} runs, {close} close", tried.len());
 }
 
-/// Scenarios that ship, but those for speed.
+/// The shipped scenarios, except the ones for speed.
 fn shipped() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let folders = [root.clone(), root.join("papers"), root.join("fidelity")];
@@ -134,8 +134,8 @@ fn open(file: &Path) -> Scenario {
     load(&text, &read).unwrap_or_else(|errors| panic!("{}: {errors}", file.display()))
 }
 
-/// So that a run takes milliseconds: 2 s, files of 500 kB within 20 s; and without a warm-up, before which
-/// data may have come.
+/// Shortened, so that a run takes milliseconds: 2 s, or files of 500 kB within 20 s; and without a warm-up,
+/// during which data may arrive.
 fn cut_short(mut scenario: Scenario) -> Scenario {
     scenario.warm_up = Nanos::ZERO;
     let mut most = Nanos::from_secs(2);
@@ -171,8 +171,7 @@ fn no_policy_beats_the_limit_of_a_shipped_scenario() {
     assert_unbeaten(&try_all(&cases), 500);
 }
 
-/// Two paths with any energy, rates that change in any way, any workload; no loss, so that nothing is a
-/// matter of luck.
+/// Two paths with any energy, any rate changes, any workload; no loss, so that luck plays no role.
 fn random(index: u64) -> Scenario {
     let mut draws = Stream::new(7, Domain::Workload, index);
     let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();

@@ -1,4 +1,4 @@
-//! No run beats the limits of random families, unless it breaks the condition that the limit names.
+//! No run beats the limits of random families, unless it violates the limit's condition.
 
 use joulepath_control::limit::{Capacity, Terms, attainable};
 use joulepath_control::policy::POLICIES;
@@ -9,13 +9,13 @@ use joulepath_packet::{RunOptions, run};
 
 use crate::common::setup;
 
-/// Deadline of streams, s: one of those that runs count.
+/// Deadline of streams, s: one that results count.
 const DEADLINE_S: f64 = 0.5;
-/// Standard deviations of luck that a run may have with random loss.
+/// Standard deviations by which random loss may favour a run.
 const LUCK: f64 = 5.0;
 
-/// Two lossy paths with small windows, half of them with rates that change; bulk, a file, a stream or
-/// messages.
+/// Two paths, most of them lossy, with small windows; half of the paths with rates that change; bulk, a
+/// file, a stream or messages.
 fn random(index: u64) -> Scenario {
     let mut draws = Stream::new(17, Domain::Workload, index);
     let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();
@@ -51,17 +51,17 @@ fn random(index: u64) -> Scenario {
     load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// By how much a run may pass the limit: the number of lost packets may be less than its mean, by five
+/// By how much a run may exceed the limit: the number of lost packets may be below its mean by five
 /// standard deviations; a packet may be on each link at either end.
 fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
     let packets = result.paths.iter().map(|path| path.segments).sum::<u64>().max(1) as f64;
     let loss = scenario.links.iter().map(|link| link.loss.mean()).fold(0.0, f64::max);
-    // So may the number of messages, and with it that of bundles.
+    // The number of messages, and so of bundles, may also be below its mean.
     let messages = match scenario.connections[0].workload {
         Workload::Messages { mean_gap, .. } => result.measured_s / mean_gap.as_secs_f64(),
         _ => f64::INFINITY,
     };
-    // A transfer is measured whole: nothing was on its way before.
+    // A transfer is measured whole: nothing is in flight before it.
     let on_links = match scenario.connections[0].workload {
         Workload::File { .. } => 0.0,
         _ => 2.0 * scenario.paths.len() as f64,
@@ -69,8 +69,8 @@ fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
     1e-6 + LUCK * (loss / (1.0 - loss) / packets + 1.0 / messages).sqrt() + on_links / packets
 }
 
-/// Whether the run keeps to what the limit says of runs: data without end carries what a fixed set of radios
-/// does, files are complete, and streams and messages come in time.
+/// Whether the run meets the limit's conditions: an endless workload carries what a fixed set of radios
+/// does, files are complete, streams and messages are in time.
 fn keeps_to_it(scenario: &Scenario, result: &RunResult, least_bps: f64) -> bool {
     match scenario.connections[0].workload {
         Workload::Stream { .. } | Workload::Messages { .. } => {
@@ -95,7 +95,7 @@ fn no_run_beats_the_limits_of_random_families() {
             let result = run(&scenario, &setup(&scenario, &policy), index, RunOptions::default());
             let Ok(result) = result else { continue };
             let share = match scenario.connections[0].workload {
-                // The limit knows how many messages come on average.
+                // The limit knows the mean number of messages.
                 Workload::Messages { .. } => limit.power_w / result.power_w,
                 _ => result.bits_per_joule / limit.bits_per_joule,
             };
@@ -110,7 +110,9 @@ fn no_run_beats_the_limits_of_random_families() {
             }
         }
     }
-    println!("{tried} runs, {close} above 90 % of the limit, {files} files above 80 %, {kept} keep to terms");
-    assert!(beaten.is_empty(), "{} runs beat it:\n{}", beaten.len(), beaten.join("\n"));
+    println!(
+        "{tried} runs, {close} above 90 % of the limit, {files} files above 80 %, {kept} meet its conditions"
+    );
+    assert!(beaten.is_empty(), "{} runs beat the limit:\n{}", beaten.len(), beaten.join("\n"));
     assert!(tried > 900 && close > 30 && kept > 100 && files > 15, "{tried} {close} {kept} {files}");
 }

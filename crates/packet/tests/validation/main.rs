@@ -1,7 +1,7 @@
-//! The packet engine against closed forms, fixed points, and arithmetic by hand.
+//! The packet engine against closed forms, fixed points and hand calculations.
 //!
-//! `cargo test -p joulepath-packet --test validation -- --nocapture` prints what was measured beside what was
-//! expected; docs/models/packet.md has these numbers.
+//! `cargo test -p joulepath-packet --test validation -- --nocapture` prints measured and expected values,
+//! which docs/models/packet.md lists.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -54,7 +54,7 @@ fn simulate_with_series(toml: &str, policy: &str, seed: u64) -> RunResult {
     common::simulate(toml, policy, seed, RunOptions { series: true, ..RunOptions::default() })
 }
 
-/// The scenario with hosts that take no time: arithmetic by hand knows no random times.
+/// The scenario with hosts that take no time, for exact arithmetic.
 fn exact(toml: &str) -> String {
     const TRANSPORT: &str = "[transport]\n";
     const NO_TIME: &str = "processing_delay = \"0 s\"\n";
@@ -64,7 +64,7 @@ fn exact(toml: &str) -> String {
     }
 }
 
-/// Prints measured and expected; fails if they differ by more than `tolerance`, relative.
+/// Prints measured and expected value; fails if they differ by more than `tolerance`, relative.
 #[track_caller]
 fn assert_near(what: &str, measured: f64, expected: f64, tolerance: f64) {
     let deviation = measured / expected - 1.0;
@@ -72,7 +72,7 @@ fn assert_near(what: &str, measured: f64, expected: f64, tolerance: f64) {
     assert!(deviation.abs() <= tolerance, "{what}: {measured} is not within {tolerance} of {expected}");
 }
 
-/// As [`assert_near`], for values between two bounds.
+/// [`assert_near`] for a value between two bounds.
 #[track_caller]
 fn assert_between(what: &str, measured: f64, low: f64, high: f64) {
     println!("{what}: measured {measured:.5}, bounds {low:.5} to {high:.5}");

@@ -1,4 +1,4 @@
-//! Data over several paths: everything arrives once, backups wait, outages are survived.
+//! Data over several paths: everything arrives once, backups wait, transfers survive outages.
 
 use joulepath_model::result::{RunResult, Series};
 
@@ -33,7 +33,7 @@ fn two_paths(first: &str, second: &str, workload: &str) -> String {
 const FILE: &str = "kind = \"file\"\nsize = \"20 MB\"";
 const BULK: &str = "kind = \"bulk\"";
 
-/// Bytes that the application got, and those that arrived first over each path.
+/// Bytes delivered to the application, and first copies that arrived over all paths.
 fn bytes(result: &RunResult) -> (f64, f64) {
     let delivered = result.goodput_bps * result.measured_s / 8.0;
     let first_copies: f64 = result.paths.iter().map(|path| path.goodput_bps * result.measured_s / 8.0).sum();
@@ -84,16 +84,17 @@ fn every_byte_of_a_file_arrives_exactly_once_under_loss_outage_and_reinjection()
 }
 
 #[test]
-fn a_backup_path_carries_nothing_until_the_regular_one_is_down() {
+fn a_backup_path_carries_nothing_until_the_regular_path_fails() {
     let quiet = simulate(&two_paths("", "backup = true", BULK), "lia", 1);
     assert_eq!(quiet.paths[1].segments, 0);
     let toml = two_paths("outages = [[\"40 s\", \"50 s\"]]", "backup = true", BULK);
     let result = simulate_with_series(&toml, "lia", 1);
-    let series = result.series.expect("asked for");
+    let series = result.series.expect("the options ask for a series");
     assert_between("backup before the outage, Mbit/s", mean_mbps(&series, 1, 1.0, 39.0), 0.0, 0.0);
-    // Detected after one RTO of about 0.3 s; then the backup has all of its 7.8 Mbit/s.
+    // Detected after one RTO of about 0.3 s; then the backup carries its full 7.8 Mbit/s.
     assert_between("backup in the outage, Mbit/s", mean_mbps(&series, 1, 41.0, 50.0), 6.5, 7.8);
-    // Tries at 40.3 and doubling until one after 50 s gets through: before 40 + 0.3 × 63 = 59 s.
+    // Retries at 40.3 s, then with doubled waits, until one gets through after 50 s: before 40 + 0.3 × 63 =
+    // 59 s.
     assert_between("backup after the outage, Mbit/s", mean_mbps(&series, 1, 65.0, 119.0), 0.0, 0.0);
     assert_between("regular path after the outage, Mbit/s", mean_mbps(&series, 0, 65.0, 119.0), 11.0, 11.7);
 }
@@ -111,9 +112,9 @@ fn mean_mbps(series: &Series, path: usize, from_s: f64, until_s: f64) -> f64 {
 }
 
 #[test]
-fn an_outage_moves_data_to_the_other_path_and_it_comes_back() {
+fn an_outage_moves_data_to_the_other_path_and_back() {
     let toml = two_paths("outages = [[\"40 s\", \"50 s\"]]", "", BULK);
-    let series = simulate_with_series(&toml, "uncoupled", 1).series.expect("asked for");
+    let series = simulate_with_series(&toml, "uncoupled", 1).series.expect("the options ask for a series");
     assert_between("first path before, Mbit/s", mean_mbps(&series, 0, 5.0, 40.0), 10.5, 11.7);
     assert_between("first path in the outage, Mbit/s", mean_mbps(&series, 0, 41.0, 50.0), 0.0, 0.0);
     assert_between("second path in the outage, Mbit/s", mean_mbps(&series, 1, 42.0, 50.0), 6.5, 7.8);
@@ -121,14 +122,14 @@ fn an_outage_moves_data_to_the_other_path_and_it_comes_back() {
 }
 
 #[test]
-fn a_path_that_dies_does_not_stop_the_file() {
-    // With 3 retries the subflow is given up after 0.3 × (1 + 2 + 4 + 8) s; with 15 it is not, but its data
-    // travels on all the same.
+fn a_file_completes_although_a_path_dies() {
+    // With 3 retries the subflow is given up after 0.3 × (1 + 2 + 4 + 8) s; with 15 it stays, but its data
+    // still moves to the other path.
     for retries in [3, 15] {
         let toml = two_paths("outages = [[\"3 s\", \"120 s\"]]", "", FILE)
             + &format!("[transport]\nmax_retries = {retries}\n");
         let result = simulate(&toml, "uncoupled", 1);
-        // Until 3 s at most 19.5 Mbit/s: 7 MB; the other 13 MB at 7.8 Mbit/s take 13.6 s and the detection.
+        // Until 3 s at most 19.5 Mbit/s: 7 MB; the other 13 MB at 7.8 Mbit/s take 13.6 s plus the detection.
         assert_between("completion, s", result.completion_s.expect("complete"), 15.0, 20.0);
         assert_eq!(bytes(&result).0.round(), FILE_BYTES);
         assert!(result.retransmission_ratio > 0.0);
@@ -136,24 +137,23 @@ fn a_path_that_dies_does_not_stop_the_file() {
 }
 
 #[test]
-fn an_unloaded_pair_of_paths_adds_up() {
+fn two_paths_carry_the_sum_of_their_rates() {
     // 20 Mbit/s together, less headers; sawtooths of queues of 1 and 0.8 BDP.
     let result = simulate(&two_paths("", "", BULK), "uncoupled", 1);
     assert_between("both paths, Mbit/s", result.goodput_bps / 1e6, 18.5, 20.0 * 1460.0 / 1500.0);
 }
 
 #[test]
-fn a_policy_of_one_path_leaves_the_other_alone() {
+fn a_single_path_policy_sends_nothing_on_the_other_path() {
     let result = simulate(&two_paths("", "", BULK), "single:second", 1);
     assert_eq!(result.paths[0].segments, 0);
     assert_between("second path alone, Mbit/s", result.goodput_bps / 1e6, 7.2, 7.79);
 }
 
-/// The first path loses nothing and has nothing to repeat of its own. Mainline's connection stands still
-/// after each loss of the second path, and once the first one has nothing to do it carries the page of 32 KiB
-/// again that all wait for.
+/// The first path loses nothing, so it has no retransmissions of its own. Mainline's connection stalls after
+/// each loss on the second path, and the idle first path then repeats the page of 32 KiB that blocks it.
 #[test]
-fn an_idle_subflow_carries_again_what_the_connection_waits_for() {
+fn an_idle_subflow_retransmits_the_page_that_blocks_the_connection() {
     let toml = r#"
         duration = "60 s"
         [[path]]
@@ -182,8 +182,8 @@ fn an_idle_subflow_carries_again_what_the_connection_waits_for() {
         );
         result.paths[0].retransmissions
     };
-    // Pages of 22 or 23 segments of 1460 bytes. With twice the buffer the first subflow is rarely idle: what
-    // a window lets through goes to it, in the middle of a page, too.
+    // Pages of 22 or 23 segments of 1460 bytes. With twice the buffer the first subflow is rarely idle: it
+    // gets what a window admits, even in the middle of a page.
     assert!(again("mptcp[scheduler=mainline]") >= 22);
     assert_eq!(again("mptcp[scheduler=first-free]"), 0);
 }

@@ -1,9 +1,9 @@
-//! Phases: hosts that take no time lock flows into step at a DropTail queue (Floyd and Jacobson, 1992).
+//! Phases: hosts that take no time synchronise flows at a DropTail queue (Floyd and Jacobson, 1992).
 
 use crate::{assert_between, assert_near, exact, simulate};
 
-/// A TCP of 60 ms of propagation and one of 20 ms through a DropTail queue of 60 ms. Returns the goodput of
-/// the slow one over that of the fast one.
+/// A TCP with 60 ms of propagation and one with 20 ms through a DropTail queue of 60 ms. Returns the
+/// goodput of the slow one over that of the fast one.
 fn slow_over_fast(change: impl Fn(&str) -> String, seed: u64) -> f64 {
     let toml = r#"
         duration = "300 s"
@@ -39,9 +39,9 @@ fn slow_over_fast(change: impl Fn(&str) -> String, seed: u64) -> f64 {
     result.goodput_bps / result.competitors_bps
 }
 
-/// With the full queue the RTTs are 80 and 120 ms. At equal loss rates the goodputs are as 80 to 120, when
-/// both lose together as the squares of these: 0.44 to 0.67. Phases make the slow one the faster: its
-/// packets come just when there is room again.
+/// With the full queue the RTTs are 80 and 120 ms. At equal loss rates the goodputs are as 80 to 120; if
+/// both lose together, as their squares: 0.44 to 0.67. Phases make the slow one the faster: its packets
+/// arrive just when there is room again.
 #[test]
 fn random_processing_breaks_the_phases_of_two_tcps() {
     let mean =
@@ -51,10 +51,10 @@ fn random_processing_breaks_the_phases_of_two_tcps() {
 }
 
 /// The RTT without processing is 41.1 ms (recovery.rs). Each of the two hosts takes half a packet time on
-/// average, 0.5 ms. The mean of some 1300 answers has a standard error of 0.41/√1300 = 0.011 ms. While the
-/// device thinks, its ACK goes ahead, so that the request waits for nothing.
+/// average, 0.5 ms. The mean of about 1300 responses has a standard error of 0.41/√1300 = 0.011 ms. While
+/// the device thinks, its ACK goes ahead, so that the request does not wait.
 #[test]
-fn processing_adds_one_packet_time_to_the_mean_rtt_and_nothing_to_the_least() {
+fn processing_adds_one_packet_time_to_the_mean_rtt() {
     let toml = r#"
         duration = "60 s"
         [[path]]
@@ -68,12 +68,12 @@ fn processing_adds_one_packet_time_to_the_mean_rtt_and_nothing_to_the_least() {
         size = "1460 B"
         think = "5 ms"
     "#;
-    let delays = simulate(toml, "uncoupled", 1).delay.expect("answers");
-    assert_near("mean delay of an answer, ms", delays.mean_s * 1e3, 41.1 + 2.0 * 0.5, 0.0013);
+    let delays = simulate(toml, "uncoupled", 1).delay.expect("there are responses");
+    assert_near("mean response time, ms", delays.mean_s * 1e3, 41.1 + 2.0 * 0.5, 0.0013);
     // The sum of two uniform times of up to 1 ms: 5 % are above 2 − √0.1 = 1.684 ms, half above 1 ms.
     assert_near("95th percentile, ms", delays.p95_s * 1e3, 41.1 + 1.684, 0.002);
     assert_near("median, ms", delays.p50_s * 1e3, 42.1, 0.002);
     let fixed = format!("{toml}\n[transport]\nprocessing_delay = \"10 ms\"\n");
-    let delays = simulate(&fixed, "uncoupled", 1).delay.expect("answers");
+    let delays = simulate(&fixed, "uncoupled", 1).delay.expect("there are responses");
     assert_near("mean with hosts of up to 10 ms", delays.mean_s * 1e3, 41.1 + 10.0, 0.01);
 }

@@ -1,4 +1,4 @@
-//! Order of arrival: blocks of 100 segments and what waits for its turn.
+//! Order of arrival: blocks of 100 segments, and data that waits for earlier segments.
 
 use joulepath_packet::RunOptions;
 
@@ -30,7 +30,7 @@ fn two_paths(slow_delay: &str) -> String {
     )
 }
 
-/// One path without loss: a block of 100 segments takes 99 gaps, none waits, and none needs more room than
+/// One path without loss: a block of 100 segments takes 99 gaps, none waits, and each needs room only for
 /// itself.
 #[test]
 fn one_path_delivers_blocks_in_order() {
@@ -46,9 +46,8 @@ fn one_path_delivers_blocks_in_order() {
     assert_eq!((blocks.buffer.p50, result.receive_buffer.unwrap().p50), (100.0, 0.0));
 }
 
-/// With 100 segments of window nothing can wait beyond them but copies that wait on both paths, of which
-/// there are a few: a block's buffer is below 200 and those. A slower second path makes more wait, and blocks
-/// take longer.
+/// With a window of 100 segments only copies, a few of which wait on both paths, exceed it: a block's
+/// buffer is below 200 plus these. With a slower second path more segments wait, and blocks take longer.
 #[test]
 fn a_slower_path_fills_the_receive_buffer() {
     let of = |delay| {
@@ -63,7 +62,7 @@ fn a_slower_path_fills_the_receive_buffer() {
     assert!(far.goodput_bps.p50 < far_bps, "{far:?} {far_bps}");
 }
 
-/// The series of blocks is the blocks, and the sampled buffer is within its bounds.
+/// The series of blocks has all blocks, and the sampled buffer is within its bounds.
 #[test]
 fn the_series_agrees_with_the_sums() {
     let result = common::simulate(

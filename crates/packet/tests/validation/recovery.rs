@@ -1,4 +1,4 @@
-//! Loss recovery, timeouts, acknowledgements, and what bounds the window.
+//! Loss recovery, timeouts, ACKs, and limits of the window.
 
 use joulepath_model::result::RunResult;
 use joulepath_packet::RunOptions;
@@ -32,10 +32,10 @@ fn run(path: &str, rest: &str) -> RunResult {
 
 #[test]
 fn the_receive_window_bounds_the_rate_to_one_window_per_round_trip() {
-    // 20 segments per 41.1 ms; the pipe would take 41.
+    // 20 segments per 41.1 ms; the pipe would hold 41.
     let result = run("", &format!("{BULK}[receiver]\nbuffer = \"29200 B\""));
     assert_near("goodput, Mbit/s", result.goodput_bps / 1e6, 20.0 * MSS_BITS / RTT_S / 1e6, 0.005);
-    // The send buffer bounds alike.
+    // The send buffer has the same effect.
     let result = run("", &format!("{BULK}[sender]\nbuffer = \"29200 B\""));
     assert_near(
         "goodput under a send buffer, Mbit/s",
@@ -43,7 +43,7 @@ fn the_receive_window_bounds_the_rate_to_one_window_per_round_trip() {
         20.0 * MSS_BITS / RTT_S / 1e6,
         0.005,
     );
-    // The window may not grow to more than twice of what is in flight (slow start asks for half).
+    // The window grows to at most twice the segments in flight (slow start requires half).
     assert_between("window with a buffer of 20, packets", result.paths[0].mean_cwnd, 20.0, 41.0);
 }
 
@@ -53,7 +53,7 @@ fn delayed_acks_halve_the_number_of_acks() {
         let result = run("", &format!("{BULK}[receiver]\nbuffer = \"29200 B\"\n[transport]\n{transport}"));
         result.counters.packet_hops as f64 / result.paths[0].segments as f64
     };
-    // One data packet over one link, one ACK over the other; half an ACK.
+    // One data packet over one link, one ACK over the other; with delayed ACKs half an ACK.
     assert_near("packet-hops per segment", hops_per_segment(""), 2.0, 0.002);
     assert_near(
         "packet-hops per segment, delayed ACKs",
@@ -65,8 +65,8 @@ fn delayed_acks_halve_the_number_of_acks() {
 
 #[test]
 fn a_lone_segment_waits_for_the_delayed_ack_timer() {
-    // 13 segments with an initial window of 1: 1, 2, 4, 6. The first ACK is late by 40 ms; the second covers
-    // both of its round and grows the window by two: 1 -> 2 -> 4 -> ...
+    // Three segments with an initial window of 1: rounds of 1 and 2. The first ACK is delayed by 40 ms; the
+    // second covers both segments of its round.
     let completion = |transport: &str| {
         let rest = format!(
             "[workload]\nkind = \"file\"\nsize = \"{} B\"\n\
@@ -91,12 +91,12 @@ fn file_with_four_holes(recovery: &str, outage: &str) -> RunResult {
 
 #[test]
 fn sack_repairs_all_holes_in_one_round_trip_and_newreno_one_in_each() {
-    // The window is sent in 20 ms of each 41.1 ms: 4 ms within the burst hit 4 packets.
+    // The window leaves in 20 ms of each 41.1 ms: 4 ms within the burst hit 4 packets.
     let outage = outage_within_a_burst();
     let clean = file_with_four_holes("sack", "");
     let sack = file_with_four_holes("sack", &outage);
     let newreno = file_with_four_holes("newreno", &outage);
-    // With nothing new to send, SACK also tries the last segment once (RFC 6675, NextSeg rule 4).
+    // Without new data, SACK also retransmits the last segment once (RFC 6675, NextSeg rule 4).
     for (name, result, retransmissions) in [("SACK", &sack, 5), ("NewReno", &newreno, 4)] {
         println!(
             "{name}: {} retransmissions, {} timeouts",
@@ -109,14 +109,14 @@ fn sack_repairs_all_holes_in_one_round_trip_and_newreno_one_in_each() {
         );
     }
     let rtts = |result: &RunResult| (result.completion_s.unwrap() - clean.completion_s.unwrap()) / RTT_S;
-    // The window of 20 holds nothing new until the last hole is filled: SACK stalls one RTT for the repair
-    // (less or more by where in the burst the holes are), NewReno for four.
-    assert_between("SACK: RTTs lost to 4 holes", rtts(&sack), 0.5, 2.0);
-    assert_near("NewReno: RTTs more than SACK", rtts(&newreno) - rtts(&sack), 3.0, 0.15);
+    // The window of 20 admits nothing new until the last hole is filled: SACK stalls for one RTT (more or
+    // less, depending on the place of the holes in the burst), NewReno for four.
+    assert_between("SACK: RTTs lost by 4 holes", rtts(&sack), 0.5, 2.0);
+    assert_near("NewReno: additional RTTs over SACK", rtts(&newreno) - rtts(&sack), 3.0, 0.15);
 }
 
-/// Bursts of 20 packets start every 41.1 ms, the first at 60.227 ms (handshake.rs) with 10. In the steady
-/// state burst n occupies the transmitter for 20 ms from its start.
+/// Bursts of 20 packets start every 41.1 ms, the first at 60.227 ms (handshake.rs) with 10. In steady state
+/// each burst occupies the transmitter for 20 ms.
 fn outage_within_a_burst() -> String {
     let start_ms = 60.227 + 20.0 * 41.1 + 3.0;
     format!("outages = [[\"{start_ms:.3} ms\", \"{:.3} ms\"]]", start_ms + 3.0)
@@ -131,17 +131,16 @@ fn file_through_a_window_of_two(recovery: &str, outage: &str) -> RunResult {
     run(outage, &rest)
 }
 
-/// The transmitter of the link is off from `from_ms` to `to_ms` after the start of the round with number
-/// `round`.
+/// The link's transmitter is off from `from_ms` to `to_ms` after the start of round `round`.
 fn outage_in_round(round: u32, from_ms: f64, to_ms: f64) -> String {
     let start_ms = 60.227 + f64::from(round) * 41.1;
     format!("outages = [[\"{:.3} ms\", \"{:.3} ms\"]]", start_ms + from_ms, start_ms + to_ms)
 }
 
 #[test]
-fn rack_finds_a_loss_that_too_few_duplicates_tell_of() {
-    // The first of two packets is lost. Its successor is one duplicate ACK: RFC 6675 waits for three, and so
-    // for the timeout. RACK gives it up a quarter of an RTT after it should have arrived.
+fn rack_detects_a_loss_despite_too_few_duplicate_acks() {
+    // The first of two packets is lost. The second causes one duplicate ACK: RFC 6675 waits for three, and
+    // so for the timeout. RACK marks the loss a quarter of an RTT after the expected arrival.
     let outage = outage_in_round(10, -0.5, 0.5);
     let clean = file_through_a_window_of_two("rack", "");
     let (rack, sack) =
@@ -152,15 +151,15 @@ fn rack_finds_a_loss_that_too_few_duplicates_tell_of() {
     let late_s = |result: &RunResult| result.completion_s.unwrap() - clean.completion_s.unwrap();
     // One round for the repair, a quarter for the wait; the packets of a round leave 1 ms apart.
     assert_near("RACK: RTTs lost", late_s(&rack) / RTT_S, 1.25, 0.05);
-    // srtt + 200 ms, of which the round would have been used, and the repair.
+    // srtt + 200 ms, less the round that would have run, plus the repair.
     assert_between("RFC 6675: seconds lost", late_s(&sack), 0.2, 0.2 + 2.0 * RTT_S);
 }
 
-/// The ten segments of the first window leave in one event, and the third one is lost. RACK knows when the
-/// sixth one has arrived, as RFC 6675 does. If it did not tell the segments of one instant apart, none would
-/// have been overtaken, and a probe would have to find the loss.
+/// The ten segments of the first window leave in one event, and the third is lost. RACK detects that when
+/// the sixth has arrived, as RFC 6675 does. If it did not order the segments of one instant, none would
+/// count as overtaken, and only a probe could find the loss.
 #[test]
-fn rack_finds_a_loss_within_a_burst() {
+fn rack_detects_a_loss_within_a_burst() {
     let file = |recovery: &str, outage: &str| {
         let rest = format!(
             "[workload]\nkind = \"file\"\nsize = \"14600 B\"\n[transport]\nrecovery = \"{recovery}\""
@@ -169,7 +168,7 @@ fn rack_finds_a_loss_within_a_burst() {
     };
     let outage = outage_in_round(0, 2.5, 2.9);
     let clean = file("rack", "");
-    // SACK also tries the last segment (RFC 6675, NextSeg rule 4).
+    // SACK also retransmits the last segment (RFC 6675, NextSeg rule 4).
     for (recovery, retransmissions) in [("rack", 1), ("sack", 2)] {
         let result = file(recovery, &outage);
         let path = &result.paths[0];
@@ -181,23 +180,23 @@ fn rack_finds_a_loss_within_a_burst() {
 }
 
 #[test]
-fn a_probe_finds_the_loss_of_a_tail() {
-    // Rounds 0 to 19 carry two segments each. Both of the last round are lost: no ACK will ever tell.
+fn a_probe_detects_a_tail_loss() {
+    // Rounds 0 to 19 carry two segments each. Both of the last round are lost: no ACK reports it.
     let outage = outage_in_round(19, -0.5, 2.5);
     let clean = file_through_a_window_of_two("rack", "");
     let (rack, sack) =
         (file_through_a_window_of_two("rack", &outage), file_through_a_window_of_two("sack", &outage));
     assert_eq!((rack.paths[0].timeouts, sack.paths[0].timeouts), (0, 1));
     let late_s = |result: &RunResult| result.completion_s.unwrap() - clean.completion_s.unwrap();
-    // The probe leaves two RTTs after the last segment, and shows at once (its ACK is an RTT later) that the
-    // one before it is lost, too.
-    assert_near("RTTs lost to the tail", late_s(&rack) / RTT_S, 3.0, 0.06);
+    // The probe leaves two RTTs after the last segment. Its ACK, an RTT later, shows at once that the
+    // segment before it is also lost.
+    assert_near("RTTs lost by the tail loss", late_s(&rack) / RTT_S, 3.0, 0.06);
     assert!(late_s(&sack) > late_s(&rack) + 0.05, "{} s, {} s", late_s(&sack), late_s(&rack));
 }
 
 #[test]
-fn rack_finds_lost_retransmissions() {
-    // 5 % lost: windows of some six packets, and every twentieth retransmission is lost, too.
+fn rack_detects_lost_retransmissions() {
+    // 5 % loss: windows of about six packets, and every twentieth retransmission is also lost.
     let timeouts = |recovery: &str| {
         let rest = format!("{BULK}[transport]\nrecovery = \"{recovery}\"");
         let path = &run("loss = \"5 %\"", &rest).paths[0];
@@ -208,48 +207,49 @@ fn rack_finds_lost_retransmissions() {
 }
 
 #[test]
-fn each_timeout_in_a_row_waits_twice_as_long() {
+fn consecutive_timeouts_double_the_wait() {
     // RTO = srtt + 200 ms = 0.241 s. In an outage of 10 s timeouts come at 0.241 × (1, 3, 7, 15, 31, 63):
-    // five within, the sixth at 15.2 s gets through. Without backoff there would be 41.
+    // five within it, and the sixth, at 15.2 s, gets through. Without backoff there would be 41.
     let result = run("outages = [[\"20 s\", \"30 s\"]]", &format!("{BULK}[receiver]\nbuffer = \"29200 B\""));
     assert_eq!(result.paths[0].timeouts, 6);
     // Silence from 20 s to 20 + 15.2 s of the 60 s, then slow start from one packet.
     let expected = 20.0 * MSS_BITS / RTT_S * (60.0 - 15.2) / 60.0 / 1e6;
-    assert_near("goodput with the silence, Mbit/s", result.goodput_bps / 1e6, expected, 0.01);
+    assert_near("goodput with the outage, Mbit/s", result.goodput_bps / 1e6, expected, 0.01);
 }
 
-/// A window of two waits for 100 s, and so do the copies of six timeouts (0.241 × (1, 3, 7, 15, 31, 63) s
-/// after it began to). Their ACKs echo when each of them left: samples of 100, 100, 99.8, 99.3, 98.3, 96.4,
-/// 92.5 and 84.8 s, of which srtt takes an eighth each: 63.6 s.
+/// A window of two waits for 100 s, and so do the copies of six timeouts, 0.241 × (1, 3, 7, 15, 31, 63) s
+/// after the wait began. The ACKs echo the departures: samples of 100, 100, 99.8, 99.3, 98.3, 96.4, 92.5
+/// and 84.8 s, of which srtt takes an eighth each: 63.6 s.
 #[test]
-fn an_rtt_of_minutes_is_measured_as_such() {
+fn an_rtt_of_minutes_is_measured() {
     let text = scenario("", &format!("{BULK}[receiver]\nbuffer = \"2920 B\""));
     let steps = [("0 s", "12 Mbit/s"), ("20 s", "0 bit/s"), ("120 s", "12 Mbit/s")];
     let steps = steps.map(|(at, rate)| format!("[\"{at}\", \"{rate}\"]")).join(", ");
     let text = text
         .replacen("rate = \"12 Mbit/s\"", &format!("rate = {{ steps = [{steps}] }}"), 1)
         .replace("60 s", "121 s");
-    let series = simulate_with_series(&text, "uncoupled", 1).series.expect("asked for");
+    let series = simulate_with_series(&text, "uncoupled", 1).series.expect("the options ask for a series");
     let most_s = series.rtt_s[0].iter().fold(0.0_f64, |a, &b| a.max(b));
     assert_near("largest srtt, s", most_s, 63.6, 0.05);
 }
 
 #[test]
 fn an_application_below_the_window_does_not_grow_it() {
-    // 12.5 kB every 100 ms are 9 segments. Slow start may double what is in flight: 18, and one more ACK
-    // before the rule sees it.
+    // 12.5 kB every 100 ms are 9 segments. Slow start may double the segments in flight to 18, plus one ACK
+    // before the rule applies.
     let stream = "[workload]\nkind = \"stream\"\nrate = \"1 Mbit/s\"";
     let result = simulate_with_series(&scenario("", stream), "uncoupled", 1);
-    let largest = result.series.expect("asked for").cwnd[0].iter().fold(0.0_f64, |a, &b| a.max(b));
+    let largest =
+        result.series.expect("the options ask for a series").cwnd[0].iter().fold(0.0_f64, |a, &b| a.max(b));
     assert_between("window of a stream of 9 segments per write", largest, 10.0, 19.0);
     assert_near("goodput of the stream, Mbit/s", result.goodput_bps / 1e6, 1.0, 0.005);
 }
 
-/// A queue of 1 BDP overflows when the window grows by one packet more than fits: one packet is lost.
-/// Until that is known, a round trip later, ACKs arrive for one window less the lost packet, so the
-/// window does not grow a second time, if the two duplicate ACKs before the third do not count (RFC
-/// 5681, section 3.2, step 1). So each congestion event loses one packet. If they counted, the packet
-/// that they add would be lost, too: two for each event.
+/// A queue of 1 BDP overflows when the window exceeds the room by one packet: one packet is lost. Until the
+/// sender knows, a round trip later, ACKs arrive for one window less the lost packet. So the window does
+/// not grow again, provided that the two duplicate ACKs before the third do not count (RFC 5681, section
+/// 3.2, step 1): each congestion event loses one packet. If they counted, the packet that they add would
+/// also be lost: two per event.
 #[test]
 fn an_overflow_of_a_queue_loses_one_packet() {
     let toml = r#"

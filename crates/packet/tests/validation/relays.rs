@@ -8,12 +8,12 @@ use joulepath_packet::{RunOptions, run};
 use crate::common::setup;
 use crate::{assert_between, assert_near, simulate};
 
-/// One or two paths of 40 and 120 ms over a channel; `relay` is the kind and, of TCP, the buffer.
+/// Two paths of 40 and 120 ms over a channel; `relay` has the kind and, for TCP, the buffer.
 struct Relays<'a> {
     relay: &'a str,
     channel: &'a str,
     buffer: &'a str,
-    /// Further keys of the paths.
+    /// Further keys of both paths.
     path: &'a str,
     workload: &'a str,
 }
@@ -63,8 +63,8 @@ impl Relays<'_> {
     }
 }
 
-/// A relay and a sink with a queue each: the channel costs an RTT of at least the airtimes of a segment (192
-/// + 1536 × 8/11 + 1 µs) and of an ACK (192 + 76 × 8/11 + 1 µs), and the wide link is the bottleneck.
+/// A relay and a sink with a queue each: the channel adds at least the airtimes of a segment (192 + 1536 ×
+/// 8/11 + 1 µs) and of an ACK (192 + 76 × 8/11 + 1 µs) to the RTT, and the wide link is the bottleneck.
 #[test]
 fn an_ip_relay_adds_the_channel_to_the_rtt() {
     let near = Relays { path: "up.rate = \"100 Mbit/s\"", ..Relays::PLAIN };
@@ -72,15 +72,15 @@ fn an_ip_relay_adds_the_channel_to_the_rtt() {
     assert_near("goodput", result.goodput_bps, 4e6 * 1460.0 / 1500.0, 0.03);
     let channel = &result.channels[0];
     assert!(channel.delivered > 0 && channel.queue_drops == 0 && channel.given_up == 0, "{channel:?}");
-    // Data and ACK of a saturated station meet only when the ACK of one and the next segment are due at once.
+    // Data and ACK of a saturated station collide only when an ACK and the next segment are due at once.
     assert_between("collided", channel.collision_ratio, 0.0, 0.1);
     let ip_s = result.paths[0].mean_rtt_s.unwrap();
     let tcp_s = Relays { path: near.path, ..Relays::TCP }.run("single:fast", 1).paths[0].mean_rtt_s.unwrap();
     assert!(ip_s > tcp_s, "the source of a TCP relay does not see the channel: {ip_s} {tcp_s}");
 }
 
-/// Alone on an uncongested path: the RTT of a file's first flight is that of the links. With a TCP relay 2 ×
-/// 40 ms, data 3 ms and ACK 0.08 ms; with an IP relay 1.3 + 0.2 ms of airtime more.
+/// Alone on an uncongested path: the RTT of a file's first flight is that of the links. With a TCP relay 2
+/// × 40 ms, data 3 ms and ACK 0.08 ms; an IP relay adds 1.3 + 0.2 ms of airtime.
 #[test]
 fn the_last_hop_is_outside_the_rtt_of_a_tcp_relay() {
     let one = |relays: Relays<'_>| {
@@ -98,10 +98,9 @@ fn the_last_hop_is_outside_the_rtt_of_a_tcp_relay() {
     assert_near("channel, s", ip_s - tcp_s, airtimes_s + 315e-6 + 50e-6 + 310e-6, 0.15);
 }
 
-/// Every segment of a file arrives in order and once, whatever is lost on the way: the run ends with the
-/// file.
+/// Every segment of a file arrives in order and once, despite any losses: the run ends with the file.
 #[test]
-fn a_file_arrives_whole_over_lossy_links_and_channels() {
+fn a_file_arrives_complete_over_lossy_links_and_channels() {
     for relays in [Relays::PLAIN, Relays::TCP] {
         let lossy = Relays {
             path: "loss = \"2 %\"\nup = { loss = \"2 %\" }",
@@ -118,9 +117,9 @@ fn a_file_arrives_whole_over_lossy_links_and_channels() {
     }
 }
 
-/// Small relays and a sink that takes ten segments: MAX = MIN + 1. Both relays fill with what the sink cannot
-/// take yet, and the segment that it waits for gets lost now and then, on the links and on the channel, as
-/// DATA_ACKs and windows do: each that is lost costs two RTOs, but nothing may stall.
+/// Small relays and a sink that takes ten segments: MAX = MIN + 1. Both relays fill with segments that the
+/// sink cannot take yet. Sometimes the segment that it waits for is lost, on a link or on the channel, and
+/// so are DATA_ACKs and windows: each loss costs two RTOs, but nothing may stall.
 #[test]
 fn full_relays_do_not_block_each_other() {
     for buffer in ["1 packets", "2 packets", "4 packets", "33 packets"] {
@@ -142,27 +141,27 @@ fn full_relays_do_not_block_each_other() {
     }
 }
 
-/// A bad channel after a link of 6 Mbit/s: the faster path's relay fills to its last segment, and the windows
-/// slow the source without a loss.
+/// A bad channel after a link of 6 Mbit/s: the faster path's relay fills completely, and the windows slow
+/// the source without loss.
 #[test]
-fn a_slow_channel_stops_the_source() {
+fn a_slow_channel_slows_the_source_without_loss() {
     let channel = "queue = \"8 packets\"\nframe_error = \"60 %\"\nretry_limit = 4";
     let result = Relays { channel, buffer: "4 MB", ..Relays::TCP }.run("uncoupled", 1);
     let channel = &result.channels[0];
     assert_between("busy", channel.busy_ratio, 0.3, 1.0);
     let fast = &result.relays[0];
     assert!(fast.max_buffer == 33.0 && fast.mean_buffer > 16.0, "{:?}", result.relays);
-    // What a relay cannot take is never sent: nothing is lost on the links, and hardly anything is sent
-    // twice.
+    // The source never sends what a relay cannot take: nothing is lost on the links, and hardly anything is
+    // sent twice.
     assert_eq!(result.counters.queue_drops, channel.queue_drops);
     assert!(result.retransmission_ratio < 0.02, "{}", result.retransmission_ratio);
     assert!(result.goodput_bps < 4e6, "{}", result.goodput_bps);
 }
 
-/// The sink's DSN window: what is beyond MAX waits at the relays, so that the sink holds less out of order
+/// The sink's DSN window: data beyond MAX waits at the relays, so that the sink holds less out of order
 /// than with IP relays.
 #[test]
-fn tcp_relays_hold_what_the_sink_would() {
+fn tcp_relays_reduce_the_data_that_waits_at_the_sink() {
     let (ip, tcp) = (Relays::PLAIN.run("mptcp", 1), Relays::TCP.run("mptcp", 1));
     let (ip_held, tcp_held) = (ip.receive_buffer.unwrap(), tcp.receive_buffer.unwrap());
     assert!(tcp_held.mean < ip_held.mean, "{ip_held:?} {tcp_held:?}");
@@ -170,13 +169,12 @@ fn tcp_relays_hold_what_the_sink_would() {
 }
 
 #[test]
-fn a_run_with_relays_repeats_itself() {
+fn a_run_with_relays_is_reproducible() {
     let run = || Relays { path: "loss = \"1 %\"", ..Relays::TCP }.run("cwa", 7);
     assert_eq!(run(), run());
 }
 
-/// The shipped scenario, as docs/models/relays.md has it: prints what contention does, and holds its
-/// magnitude.
+/// The shipped scenario of docs/models/relays.md: prints the effect of contention and checks its magnitude.
 #[test]
 fn contention_on_the_shipped_channel_is_rare_and_short() {
     let text = include_str!("../../../../scenarios/papers/004-relays.toml");
@@ -212,9 +210,8 @@ fn contention_on_the_shipped_channel_is_rare_and_short() {
                 result.paths.iter().map(|path| path.mean_rtt_s.unwrap() * 1e3).collect::<Vec<_>>(),
             );
             assert_between("collided", channel.collision_ratio, 0.0003, 0.15);
-            // Where the backoff is over and the channel idle a frame is sent at the next slot. On 802.11g
-            // most are, since hosts take random times and ACKs no longer come just when another frame has
-            // ended.
+            // After the backoff, a frame on an idle channel is sent in the next slot. On 802.11g most are,
+            // because hosts take random times and ACKs do not arrive just when another frame ends.
             assert_between("mean access, ms", channel.mean_access_s * 1e3, 0.02, 5.0);
         }
     }

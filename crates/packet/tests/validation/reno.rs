@@ -1,4 +1,4 @@
-//! One Reno connection under random loss: the square-root law, and Padhye's formula where timeouts rule.
+//! One Reno connection under random loss: the square-root law, and Padhye's formula where timeouts dominate.
 
 use joulepath_control::allocate::rate::pftk_pps;
 use joulepath_model::result::RunResult;
@@ -29,16 +29,16 @@ fn lossy(loss_percent: f64, duration_s: u64, recovery: &str) -> RunResult {
     simulate(&toml, "uncoupled", 1)
 }
 
-/// The mean-field model dw/dt = 1/τ − p w²/(2τ) has its fixed point at √(2/p). With Bernoulli loss the window
-/// is the random process that grows by 1 per RTT and is halved at rate p w/τ. Its generator applied to w
-/// gives E[1/τ − (w/2) p w/τ] = 0: √(2/p) is exactly the root mean square. Its mean is lower, 1.3098/√p (Ott,
-/// Kemperman, Mathis: The stationary behavior of ideal TCP congestion avoidance, 1996); periodic loss would
-/// give √(3/2)/√p = 1.2247/√p (Mathis et al., CCR 1997).
+/// The mean-field model dw/dt = 1/τ − p w²/(2τ) has its fixed point at √(2/p). Under Bernoulli loss the
+/// window is the random process that grows by 1 per RTT and is halved at rate p w/τ. Its generator applied
+/// to w gives E[1/τ − (w/2) p w/τ] = 0: √(2/p) is exactly the root mean square. Its mean is lower,
+/// 1.3098/√p (Ott, Kemperman, Mathis: The stationary behavior of ideal TCP congestion avoidance, 1996);
+/// periodic loss would give √(3/2)/√p = 1.2247/√p (Mathis et al., CCR 1997).
 ///
 /// Fast recovery holds the window for one RTT per loss event; events come every 1/(p w) RTTs, so that 1/τ
 /// above becomes (1 − p w)/τ on average, and the mean 1.3098 √((1 − p w)/p) with w the mean itself. The
-/// window is halved to a whole packet, which takes a quarter of a packet per cycle: below 1 % here. The
-/// standard error is about 0.7 √(3/events): 2 % and less.
+/// window is halved to a whole packet, which costs a quarter of a packet per cycle: below 1 % here. The
+/// standard error is about 0.7 √(3/events): 2 % or less.
 #[test]
 fn reno_obeys_the_square_root_law() {
     for (loss, duration_s) in [(1e-4, 16_000), (5e-4, 14_000), (1e-3, 14_000), (5e-3, 8_000)] {
@@ -52,15 +52,15 @@ fn reno_obeys_the_square_root_law() {
             (2.0 / loss).sqrt()
         );
         assert_near(&format!("mean window at p = {loss}"), result.paths[0].mean_cwnd, expected, 0.03);
-        // What leaves per RTT is the window, up to the pause while the pipe drains.
+        // The rate per RTT is the window, except for the pause while the pipe drains.
         assert_near(&format!("packets per RTT at p = {loss}"), sent, result.paths[0].mean_cwnd, 0.03);
     }
 }
 
-/// Padhye et al. assume that after a lost packet the whole rest of its round is lost, and that there is no
-/// SACK; Bernoulli losses come alone. So their formula is a lower bound, near where timeouts are few; the law
-/// without timeouts, 1.3098/√p, is the upper one. T₀ = srtt + the minimum of 200 ms, as the RTT does not
-/// vary.
+/// Padhye et al. assume that after a lost packet the rest of its round is lost, and that there is no SACK;
+/// Bernoulli losses are single. So their formula is a lower bound, close where timeouts are few; the law
+/// without timeouts, 1.3098/√p, is the upper bound. T₀ = srtt + the minimum of 200 ms, because the RTT is
+/// constant.
 #[test]
 fn at_high_loss_reno_is_between_padhye_and_the_law_without_timeouts() {
     for loss in [0.02, 0.05, 0.1] {
@@ -76,11 +76,11 @@ fn at_high_loss_reno_is_between_padhye_and_the_law_without_timeouts() {
     }
 }
 
-/// Besides the losses themselves only what a timeout sends again in vain: 6 timeouts in 14 000 s, each less
-/// than a window of 40. (Without the guard of RFC 6582, section 3.2, step 2, the duplicates of one timeout
-/// cause spurious recoveries for tens of seconds.)
+/// Apart from the losses, only timeouts retransmit, unnecessarily: 6 timeouts in 14,000 s, each less than a
+/// window of 40. (Without the guard of RFC 6582, section 3.2, step 2, the duplicates of one timeout cause
+/// spurious recoveries for tens of seconds.)
 #[test]
-fn only_what_was_lost_is_retransmitted() {
+fn only_lost_segments_are_retransmitted() {
     for recovery in ["rack", "sack", "newreno"] {
         let result = lossy(0.1, 14_000, recovery);
         let ratio = result.paths[0].retransmissions as f64 / result.counters.wire_losses as f64;

@@ -17,7 +17,7 @@ use crate::{MSS_BITS, WIRE_BITS, assert_near, simulate};
 /// This is 1 − (1 − β)²/(4(1 + β + β²)). Fast recovery adds one RTT without growth to the W/2 of a cycle; at
 /// half the window for β < 1: at most 1/125 × (1 − U(W/2)) < 0.4 %.
 #[test]
-fn the_sawtooth_uses_what_the_buffer_allows() {
+fn the_sawtooth_has_the_utilisation_that_the_buffer_allows() {
     // 24 Mbit/s = 2000 packets/s; RTT 100 ms with the packet's own 0.5 ms and the ACK's 0.013 ms: B = 200.03
     // packets.
     for (beta, queue) in [(0.25, 50), (0.5, 100), (1.0, 200), (2.0, 400)] {

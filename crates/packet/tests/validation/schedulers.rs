@@ -1,4 +1,4 @@
-//! Schedulers in the engine: nothing is lost, and each does what it is for.
+//! Schedulers in the engine: nothing is lost, and each achieves its purpose.
 
 use joulepath_control::schedule::SCHEDULERS;
 
@@ -58,11 +58,11 @@ const LOSSY_RADIOS: &str = r#"
     mss = "536 B"
 "#;
 
-/// Linux 6.18 on these radios, 20 seeds of 60 s: 299 ± 12 kbit/s, of which a tenth was sent twice. If the
-/// scheduler goes on with its page after each stop, where the page was begun, it is 238 kbit/s, and a fifth:
-/// data waits for the slowest radio, and is sent on another one, too.
+/// Linux 6.18 on these radios, 20 seeds of 60 s: 299 ± 12 kbit/s, a tenth of it sent twice. If the
+/// scheduler continued its page on the same subflow after each stop, it would be 238 kbit/s and a fifth:
+/// data would wait for the slowest radio, and be sent on another one as well.
 #[test]
-fn a_small_window_is_refilled_where_it_is_sent_soonest() {
+fn mainline_refills_a_small_window_on_the_earliest_subflow() {
     let runs: Vec<_> =
         (1..=12).map(|seed| simulate(LOSSY_RADIOS, "uncoupled[scheduler=mainline]", seed)).collect();
     let mean = |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
@@ -71,7 +71,7 @@ fn a_small_window_is_refilled_where_it_is_sent_soonest() {
 }
 
 #[test]
-fn every_scheduler_brings_a_file_home_in_both_directions() {
+fn every_scheduler_completes_a_file_in_both_directions() {
     for direction in ["download", "upload"] {
         let file = format!("[workload]\nkind = \"file\"\nsize = \"2 MB\"\ndirection = \"{direction}\"");
         let toml = two_paths(60, &file);
@@ -89,7 +89,7 @@ fn every_scheduler_brings_a_file_home_in_both_directions() {
 }
 
 #[test]
-fn over_one_path_every_scheduler_carries_the_same() {
+fn every_scheduler_has_the_same_goodput_on_one_path() {
     let toml = r#"
         duration = "10 s"
         [[path]]
@@ -116,12 +116,12 @@ fn redundant_copies_cost_energy_and_carry_no_more_than_the_fast_path() {
     assert!(redundant.goodput_bps < 0.9 * uncoupled.goodput_bps, "{}", redundant.goodput_bps);
     assert!(redundant.goodput_bps > 0.9 * alone.goodput_bps, "{}", redundant.goodput_bps);
     assert!(redundant.bits_per_joule < uncoupled.bits_per_joule);
-    // Both paths have sent, but next to nothing comes first over the slow one.
+    // Both paths have sent, but next to nothing arrives first over the slow one.
     assert!(redundant.paths[1].segments > 1000 && redundant.paths[1].share < 0.1, "{:?}", redundant.paths);
 }
 
-/// A buffer of half the slow path's bandwidth-delay product: a scheduler that sends on the slow path blocks
-/// the fast one.
+/// A buffer of half the slow path's bandwidth-delay product: a scheduler that uses the slow path blocks the
+/// fast one.
 #[test]
 fn waiting_schedulers_lose_less_to_a_small_buffer_than_minrtt_without_rescue() {
     let toml = two_paths(60, "[workload]\nkind = \"bulk\"\n[receiver]\nbuffer = \"60 kB\"");
@@ -136,8 +136,8 @@ fn waiting_schedulers_lose_less_to_a_small_buffer_than_minrtt_without_rescue() {
 }
 
 /// Steady delays, windows limited by loss: the slow path carries segments that are due when they arrive, so
-/// the buffer that both share blocks less. (With queues that fill, half of the RTT is no estimate of the
-/// delay, and the gain is gone: see docs/models/schedulers.md.)
+/// the shared buffer blocks less. (With queues that fill, half of the RTT does not estimate the delay, and
+/// the gain vanishes: see docs/models/schedulers.md.)
 #[test]
 fn the_proactive_scheduler_is_blocked_less_by_a_small_buffer_than_first_free() {
     let toml = r#"
@@ -168,7 +168,7 @@ fn the_proactive_scheduler_is_blocked_less_by_a_small_buffer_than_first_free() {
 }
 
 #[test]
-fn so_mptcp_leaves_the_dear_path_alone_until_the_queue_is_worth_it() {
+fn a_larger_v_makes_so_mptcp_use_the_expensive_path_less() {
     let messages = "[workload]\nkind = \"messages\"\nmean_gap = \"50 ms\"\nsize = \"12 kB\"";
     let toml = two_paths(60, messages);
     let eager = simulate(&toml, "so-mptcp[V=0]", 1);
@@ -178,10 +178,10 @@ fn so_mptcp_leaves_the_dear_path_alone_until_the_queue_is_worth_it() {
     assert!(patient.delay.as_ref().unwrap().count > 1000);
 }
 
-/// 004's wired links: 100 segments of window for 27 + 40 in flight and what must wait for the slow path's.
-/// The links carry 6 Mbit/s of packets, 5.79 of payload.
+/// 004's wired links: a window of 100 segments for 27 + 40 in flight and the segments that wait for the
+/// slow path's. The links carry 6 Mbit/s of packets, 5.79 of payload.
 #[test]
-fn placing_fills_both_links_through_a_window_that_binds() {
+fn placing_fills_both_links_despite_a_small_window() {
     let toml = r#"
         duration = "100 s"
         warm_up = "5 s"
@@ -215,8 +215,8 @@ fn placing_fills_both_links_through_a_window_that_binds() {
     }
 }
 
-/// 33 segments of window, which the first path fills alone: what the second one brought would stand in its
-/// way for a longer RTT, and for more with each loss.
+/// A window of 33 segments, which the first path fills alone: segments on the second one would occupy it
+/// for a longer RTT, and longer with each loss.
 #[test]
 fn placing_leaves_a_slow_path_alone_if_the_fast_one_fills_the_window() {
     let toml = r#"
@@ -244,8 +244,8 @@ fn placing_leaves_a_slow_path_alone_if_the_fast_one_fills_the_window() {
     assert!(placing > 0.97 * alone && placing > 1.5 * blind, "{placing} {blind} {alone}");
 }
 
-/// A path that loses 8 % in a window of 29 segments that binds: p · window > 1. What it loses is there sooner
-/// where it is repaired on the other path, too.
+/// A path that loses 8 %, in a window of 29 segments that limits: p · window > 1. Its losses are repaired
+/// sooner if they are also retransmitted on the other path.
 #[test]
 fn placing_repairs_on_two_paths_where_losses_are_frequent() {
     let toml = r#"

@@ -1,5 +1,4 @@
-//! Selectors in the engine: what is closed costs nothing more, what is opened again works, and no byte is
-//! lost.
+//! Selectors in the engine: a closed path costs nothing more, a reopened path works, and no byte is lost.
 
 use crate::simulate;
 
@@ -37,7 +36,7 @@ fn file(megabytes: u32) -> String {
 }
 
 #[test]
-fn a_path_that_is_not_chosen_sends_nothing_and_its_radio_sleeps() {
+fn an_unselected_path_sends_nothing_and_its_radio_sleeps() {
     let toml = two_paths(TEN, &stream(4));
     let alone = simulate(&toml, "single:wifi[cc=lia]", 1);
     for policy in ["overflow", "single-best"] {
@@ -50,23 +49,23 @@ fn a_path_that_is_not_chosen_sends_nothing_and_its_radio_sleeps() {
 }
 
 #[test]
-fn overflow_opens_the_second_path_while_the_first_is_too_slow_and_closes_it_afterwards() {
+fn overflow_uses_the_second_path_only_while_the_first_is_too_slow() {
     // 4 Mbit/s; WiFi gives 10, from 10 s to 25 s only 2, then 10 again.
     let dip = r#"rate = { steps = [["0 s", "10 Mbit/s"], ["10 s", "2 Mbit/s"], ["25 s", "10 Mbit/s"]] }"#;
     let result = simulate(&two_paths(dip, &stream(4)), "overflow", 1);
     let mptcp = simulate(&two_paths(dip, &stream(4)), "mptcp", 1);
     println!("{:?}", result.paths);
     assert!(result.goodput_bps > 3.9e6, "{}", result.goodput_bps);
-    // Some 15 of 60 s, with at most 2 of 4 Mbit/s left for WiFi: between 10 and 35 %.
+    // About 15 of 60 s, with at most 2 of 4 Mbit/s left for WiFi: between 10 and 35 %.
     assert!((0.10..0.35).contains(&result.paths[1].share), "{:?}", result.paths);
-    // LTE burns 1.288 W for some 22 s, its tail 1.06 W for 11.6 s; open all the time it would be 60 · 1.288 =
-    // 77 J.
+    // LTE burns 1.288 W for about 22 s, its tail 1.06 W for 11.6 s; if it were always open: 60 · 1.288 = 77
+    // J.
     assert!((20.0..55.0).contains(&result.paths[1].energy_j), "{:?}", result.paths);
     assert!(result.energy_j < mptcp.energy_j);
 }
 
 #[test]
-fn a_backup_takes_over_in_an_outage_and_gives_back() {
+fn a_backup_carries_data_only_during_an_outage() {
     let outage = r#"rate = "10 Mbit/s"
         outages = [["20 s", "30 s"]]"#;
     let calm = simulate(&two_paths(TEN, BULK), "backup", 1);
@@ -81,12 +80,12 @@ fn a_backup_takes_over_in_an_outage_and_gives_back() {
 }
 
 #[test]
-fn a_quota_is_kept_but_for_what_is_on_its_way() {
+fn a_quota_is_exceeded_only_by_data_in_flight() {
     let result = simulate(&two_paths(TEN, BULK), "quota[bytes=5 MB]", 1);
     let bytes = result.paths[1].goodput_bps * result.measured_s / 8.0;
-    // A look every 100 ms and half an RTT for MP_PRIO: at 10 Mbit/s not more than 0.5 MB.
+    // The selector runs every 100 ms, and MP_PRIO takes half an RTT: at 10 Mbit/s at most 0.5 MB.
     assert!((5e6..5.5e6).contains(&bytes), "{bytes}");
-    // Last resort: WiFi is gone for the second half.
+    // Last resort: WiFi is out for the second half.
     let gone = r#"rate = "10 Mbit/s"
         outages = [["30 s", "60 s"]]"#;
     let result = simulate(&two_paths(gone, BULK), "quota[bytes=5 MB]", 1);
@@ -94,7 +93,7 @@ fn a_quota_is_kept_but_for_what_is_on_its_way() {
 }
 
 #[test]
-fn emptcp_spares_small_downloads_the_cellular_radio() {
+fn emptcp_leaves_the_cellular_radio_asleep_for_small_downloads() {
     let small = simulate(&two_paths(TEN, "[workload]\nkind = \"file\"\nsize = \"500 kB\""), "emptcp", 1);
     assert_eq!(small.paths[1].segments, 0);
     let mptcp = simulate(&two_paths(TEN, "[workload]\nkind = \"file\"\nsize = \"500 kB\""), "mptcp", 1);
@@ -107,7 +106,7 @@ fn emptcp_spares_small_downloads_the_cellular_radio() {
 }
 
 #[test]
-fn es_mptcp_closes_the_path_that_does_not_pay() {
+fn es_mptcp_closes_the_less_efficient_path() {
     let toml = two_paths(TEN, &file(20));
     let result = simulate(&toml, "es-mptcp", 1);
     let mptcp = simulate(&toml, "mptcp", 1);
@@ -116,9 +115,9 @@ fn es_mptcp_closes_the_path_that_does_not_pay() {
     assert!(result.bits_per_joule > mptcp.bits_per_joule);
 }
 
-/// Bursts over a path that varies: the second path opens and closes many times, and everything arrives.
+/// Bursts over a lossy path: the second path opens and closes many times, and everything arrives.
 #[test]
-fn subflows_that_come_and_go_lose_nothing() {
+fn subflows_that_open_and_close_often_lose_nothing() {
     let flapping = "overflow[full_after=100 ms,close_after=300 ms]";
     for direction in ["download", "upload"] {
         let bursts = format!(
@@ -139,7 +138,7 @@ fn subflows_that_come_and_go_lose_nothing() {
         for seed in 1..=3 {
             let result = simulate(&toml, flapping, seed);
             println!("{direction}: {:?} {:?}", result.delay, result.paths);
-            // 12 Mbit/s for half of the time; the last burst may still be under way.
+            // 12 Mbit/s for half of the time; the last burst may be incomplete.
             assert!(result.goodput_bps > 5.4e6, "{direction}: {}", result.goodput_bps);
             assert!(result.paths.iter().all(|path| path.share > 0.1), "{:?}", result.paths);
         }
@@ -151,14 +150,14 @@ fn a_connection_starts_on_another_path_when_the_first_does_not_answer() {
     let dead = "rate = \"10 Mbit/s\"\noutages = [[\"0 s\", \"60 s\"]]";
     let result = simulate(&two_paths(dead, &file(2)), "single-best", 1);
     assert_eq!(result.paths[1].share, 1.0);
-    // SYNs at 0, 1, 3 s; then the other one.
+    // SYNs at 0, 1, 3 s; then on the other path.
     assert!(result.completion_s.is_some_and(|seconds| (3.0..9.0).contains(&seconds)), "{result:?}");
 }
 
-/// A subflow that is closed amid losses takes with it what it has SACKed, and its path's next subflow may
-/// carry what it has carried.
+/// A subflow that closes amid losses takes its SACKed segments with it, and the next subflow on its path
+/// may carry them again.
 #[test]
-fn what_a_closed_subflow_had_not_delivered_travels_on() {
+fn data_of_a_closed_subflow_moves_to_another() {
     let wlan = |name: &str| {
         format!(
             "[[path]]\nname = \"{name}\"\nrate = \"25 Mbit/s\"\ndelay = \"12.5 ms\"\nloss = \"4 %\"\n\
@@ -172,9 +171,9 @@ fn what_a_closed_subflow_had_not_delivered_travels_on() {
     }
 }
 
-/// WiFi at 1 Mbit/s takes 137 + 133 mJ/Mbit, LTE at 10 takes 52 + 129. What is remembered saves the trial.
+/// WiFi at 1 Mbit/s takes 137 + 133 mJ/Mbit, LTE at 10 takes 52 + 129. A remembered rate saves the trial.
 #[test]
-fn joule_uses_what_it_remembers_and_finds_out_what_it_does_not() {
+fn joule_uses_remembered_rates_and_tries_unknown_paths() {
     let slow = r#"rate = "1 Mbit/s""#;
     let known = |mbps: u32| format!("history = {{ rate = \"{mbps} Mbit/s\" }}");
     let two_minutes = |toml: String| toml.replace("60 s", "120 s");
@@ -189,13 +188,13 @@ fn joule_uses_what_it_remembers_and_finds_out_what_it_does_not() {
     // The trial comes after 80 s of WiFi's.
     assert!(cold_run.paths.iter().all(|path| path.share > 0.0), "{:?}", cold_run.paths);
     assert!(cold_run.bits_per_joule > wifi.bits_per_joule && cold_run.bits_per_joule < lte.bits_per_joule);
-    // Cold is the same as a history that is not used.
+    // An unused history is the same as none.
     assert_eq!(run(&warm, "joule[history=off]").energy_j, cold_run.energy_j);
 }
 
-/// 12.6 J wake LTE and let it sleep again; a megabyte over WiFi at 10 Mbit/s takes 1.2 J.
+/// Waking LTE and letting it sleep again takes 12.6 J; a megabyte over WiFi at 10 Mbit/s takes 1.2 J.
 #[test]
-fn joule_wakes_no_radio_for_a_file_that_is_not_worth_it() {
+fn joule_wakes_no_second_radio_for_a_small_file() {
     for size in ["known", "unknown"] {
         let result = simulate(&two_paths(TEN, &file(1)), &format!("joule[size={size}]"), 1);
         assert_eq!(result.paths[1].segments, 0, "{size}");
@@ -207,7 +206,7 @@ fn joule_wakes_no_radio_for_a_file_that_is_not_worth_it() {
     }
 }
 
-/// 8 Mbit/s in messages fit WiFi; 14 Mbit/s do not, and wait no longer than LTE needs to wake up.
+/// Messages at 4 Mbit/s fit WiFi; 14 Mbit/s do not, and justify waking LTE.
 #[test]
 fn joule_opens_a_second_radio_for_messages_when_one_is_too_slow() {
     let messages = |gap_ms: u32| {
@@ -221,10 +220,10 @@ fn joule_opens_a_second_radio_for_messages_when_one_is_too_slow() {
     assert!(busy.paths[1].share > 0.1 && busy.goodput_bps > 13e6, "{:?}", busy.paths);
 }
 
-/// Two radios of one kind and a device that burns 1 W with any: both are worth their power, but behind one
-/// link, where the second one brings nothing.
+/// Two radios of one kind, and a device that burns 1 W with any: both are worth their power, but not behind
+/// one link, where the second one adds nothing.
 #[test]
-fn joule_closes_one_of_two_paths_behind_one_bottleneck_and_no_twin() {
+fn joule_closes_one_of_two_paths_only_if_they_share_a_bottleneck() {
     let path = |name: &str, link: &str| {
         format!(
             "[[path]]\nname = \"{name}\"\n{link}\ndelay = \"15 ms\"\nenergy = \"wifi-huang2012-linear\"\n"
@@ -246,7 +245,7 @@ fn joule_closes_one_of_two_paths_behind_one_bottleneck_and_no_twin() {
     assert!(least(&twins.paths) > 0.4 && twins.goodput_bps > 14e6, "{:?}", twins.paths);
 }
 
-/// The subflow closes in Loss during the outage; its path is used again when it works.
+/// The subflow closes in Loss during the outage; its path is used again afterwards.
 #[test]
 fn joule_returns_to_the_cheap_path_after_an_outage() {
     let outage = r#"rate = "10 Mbit/s"
@@ -256,7 +255,7 @@ fn joule_returns_to_the_cheap_path_after_an_outage() {
     assert!(result.paths[0].share > 0.6, "{:?}", result.paths);
 }
 
-/// Each message is delivered before the next look, so that none ever waits: the path is not silent.
+/// Each message is delivered before the selector runs, so it never sees waiting data: the path is not silent.
 #[test]
 fn joule_keeps_a_path_on_which_nothing_waits() {
     let toml = two_paths(TEN, &stream(1));
@@ -265,9 +264,9 @@ fn joule_keeps_a_path_on_which_nothing_waits() {
     assert!(joule.energy_j < 1.01 * wifi.energy_j);
 }
 
-/// 20 MB take 53 s and 29 J over WiFi at 3 Mbit/s; LTE saves 37 s and costs some 12 J more.
+/// 20 MB take 53 s and 29 J over WiFi at 3 Mbit/s; LTE saves 37 s and costs about 12 J more.
 #[test]
-fn joule_opens_a_second_radio_for_a_file_when_time_is_worth_its_joules() {
+fn joule_opens_a_second_radio_for_a_file_at_a_high_price_of_delay() {
     let toml = two_paths(r#"rate = "3 Mbit/s""#, &file(20)).replace("60 s", "120 s");
     let run = |price: &str| simulate(&toml, &format!("joule[delay_price={price}]"), 1);
     let [free, dear] = ["0 W", "1 W"].map(run);

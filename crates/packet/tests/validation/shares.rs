@@ -1,12 +1,11 @@
-//! How much of a shared bottleneck a two-subflow connection takes beside TCP.
+//! Share of a bottleneck that a connection with two subflows takes from TCP.
 
 use joulepath_model::result::RunResult;
 
 use crate::{assert_between, simulate};
 
-/// Two subflows and `tcps` Reno connections, all with 60 ms, through one link of 4 Mbit/s per TCP and for the
-/// MPTCP connection. Random loss of 0.02 % and jitter of 1 ms keep the flows out of step with each other and
-/// with the queue.
+/// Two subflows and `tcps` Reno connections, all with 60 ms, through one link with 4 Mbit/s for each TCP
+/// and for the MPTCP connection. Random loss of 0.02 % and jitter of 1 ms desynchronise the flows.
 fn share_of_a_tcp(policy: &str, tcps: u32, seed: u64) -> f64 {
     let toml = format!(
         r#"
@@ -44,11 +43,11 @@ fn share_of_a_tcp(policy: &str, tcps: u32, seed: u64) -> f64 {
     result.goodput_bps / (result.competitors_bps / f64::from(tcps))
 }
 
-/// Uncoupled subflows are two TCPs. EWTCP's a = 1/n² makes each half a TCP at equal loss rate; LIA, OLIA and
-/// Balia are together one TCP on the best path, here on either. That is in the mean field. Among random
-/// losses a coupled connection has a few percent less than a TCP (equilibria.rs: LIA 0.85 against 0.91 of the
-/// fluid), and two small windows lose twice the half packet that halving to whole packets costs. "About one"
-/// is 0.7 to 1.15: neither half a TCP, nor 2^(3/4) = 1.68, nor two.
+/// Uncoupled subflows are two TCPs. EWTCP's a = 1/n² makes each half a TCP at equal loss rate; LIA, OLIA
+/// and Balia together are one TCP on the best path, here on either. This holds in the mean field. Under
+/// random losses a coupled connection gets a few percent less than a TCP (equilibria.rs: LIA 0.85 against
+/// 0.91 of the fluid), and two small windows lose twice the half packet that halving to whole packets
+/// costs. "About one" is 0.7 to 1.15: neither half a TCP, nor 2^(3/4) = 1.68, nor two.
 #[test]
 fn at_a_shared_bottleneck_only_uncoupled_subflows_take_two_shares() {
     for tcps in [1, 4] {
@@ -60,7 +59,7 @@ fn at_a_shared_bottleneck_only_uncoupled_subflows_take_two_shares() {
             ("balia", 0.7, 1.15),
         ] {
             let share = (1..=2).map(|seed| share_of_a_tcp(policy, tcps, seed)).sum::<f64>() / 2.0;
-            assert_between(&format!("{policy} beside {tcps} TCPs, TCP shares"), share, low, high);
+            assert_between(&format!("{policy} next to {tcps} TCPs, in TCP shares"), share, low, high);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Segments that were late and not lost: pauses, probes, ACKs that got lost.
+//! Segments that were late, not lost: pauses, probes, lost ACKs.
 
 use joulepath_model::result::RunResult;
 
 use crate::{assert_between, assert_near, exact, simulate};
 
-/// 20 Mbit/s that pause; the receiver's buffer keeps some 340 segments on their way.
+/// A link of 20 Mbit/s that pauses; the receive buffer keeps about 340 segments in flight.
 fn with_pauses(policy: &str, pauses: &[(f64, f64)]) -> RunResult {
     let steps: String = pauses
         .iter()
@@ -27,9 +27,9 @@ fn with_pauses(policy: &str, pauses: &[(f64, f64)]) -> RunResult {
     simulate(&toml, policy, 1)
 }
 
-/// Nothing is lost in a pause. In 2 s a probe leaves after two RTTs of 0.21 s, and copies of the oldest
-/// segment after RTOs of 0.41 and 0.82 s. The first ACK after the pause echoes a segment that left before all
-/// of them: the reduction is undone (RFC 3522, RFC 4015), and the flight is not sent again.
+/// Nothing is lost in a pause. Within 2 s a probe leaves after two RTTs of 0.21 s, and copies of the oldest
+/// segment after RTOs of 0.41 and 0.82 s. The first ACK after the pause echoes a segment that left before
+/// all of them: the reduction is undone (RFC 3522, RFC 4015), and the flight is not sent again.
 #[test]
 fn a_timeout_in_a_pause_is_undone() {
     for policy in ["mptcp", "linux", "joule"] {
@@ -41,17 +41,17 @@ fn a_timeout_in_a_pause_is_undone() {
     }
 }
 
-/// A second pause begins while copies from the first are outstanding, and a third soon after that.
+/// A second pause begins while copies from the first are outstanding, and a third soon afterwards.
 #[test]
-fn timeouts_in_pauses_that_follow_each_other_are_undone() {
+fn timeouts_in_consecutive_pauses_are_undone() {
     for policy in ["mptcp", "linux", "joule"] {
         let result = with_pauses(policy, &[(8.0, 10.0), (10.15, 12.0), (12.3, 14.0)]);
         assert!(result.paths[0].retransmissions <= 9, "{policy}: {:?}", result.paths[0]);
     }
 }
 
-/// A segment takes 0.75 s at 16 kbit/s, and the handshake has measured 0.1 s: a probe and a timeout come
-/// before the first ACK can.
+/// A segment takes 0.75 s at 16 kbit/s, but the handshake measured 0.1 s: a probe and a timeout precede the
+/// first possible ACK.
 #[test]
 fn a_timeout_on_a_link_of_16_kbps_is_undone() {
     let toml = r#"
@@ -76,10 +76,10 @@ fn a_timeout_on_a_link_of_16_kbps_is_undone() {
     }
 }
 
-/// A window of two segments, whose ACKs are lost once. The copy that the probe sends comes twice, and the
-/// receiver says so: nothing was lost (RFC 8985, section 7.4.2).
+/// A window of two segments, whose ACKs are lost once. The probe's copy is a duplicate, and the receiver
+/// reports it: nothing was lost (RFC 8985, section 7.4.2).
 #[test]
-fn a_probe_whose_original_arrived_is_no_loss() {
+fn a_probe_of_a_segment_that_arrived_does_not_count_as_a_loss() {
     // Segments leave within 2 ms from 60.227 ms + n · 41.1 ms on, and their ACKs 21 to 22 ms later.
     let from_ms = 60.227 + 10.0 * 41.1 + 20.0;
     let toml = format!(

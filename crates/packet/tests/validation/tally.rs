@@ -1,4 +1,4 @@
-//! What a run says of each link, against what must be so by arithmetic.
+//! Counters of each link, against arithmetic.
 
 use joulepath_model::result::LinkResult;
 use joulepath_packet::RunOptions;
@@ -20,11 +20,11 @@ fn links(toml: &str) -> Vec<LinkResult> {
     common::simulate(toml, "uncoupled", 1, RunOptions { links: true, ..RunOptions::default() }).links
 }
 
-/// Cross traffic of 9 Mbit/s in packets of 1500 B comes every 1.333 ms, and one takes 1.2 ms: nothing waits.
-/// 12 Mbit/s against 10 fill the queue of 20 packets and lose 1/6. One packet leaves every 1.2 ms and one is
-/// offered every 1 ms: 6 are offered in 6 ms while 5 leave, so the queue is at 20 but for the time between a
-/// departure and the next offer. These gaps are 0, 0.2, 0.4, 0.6 and 0.8 ms after the five departures: one
-/// packet less for 2 ms in 6. The TCP connection is on another link.
+/// Cross traffic of 9 Mbit/s in packets of 1500 B arrives every 1.333 ms, and each takes 1.2 ms: nothing
+/// waits. 12 Mbit/s on a link of 10 fill the queue of 20 packets and lose 1/6. One packet leaves every 1.2
+/// ms and one is offered every 1 ms: 6 are offered in 6 ms while 5 leave, so the queue is at 20 except
+/// between a departure and the next offer. These gaps are 0, 0.2, 0.4, 0.6 and 0.8 ms after the five
+/// departures: one packet less for 2 ms in 6. The TCP connection is on another link.
 #[test]
 fn a_link_counts_offers_drops_and_its_mean_queue() {
     let toml = |rate| {
@@ -36,18 +36,18 @@ fn a_link_counts_offers_drops_and_its_mean_queue() {
     assert_eq!((idle.name.as_str(), idle.queue_drops, idle.mean_queue), ("a.down", 0, 0.0));
     assert_near("packets of 9 Mbit/s", idle.offered as f64, 75_000.0, 0.000_02);
     let full = &links(&toml(12))[0];
-    // One packet is offered at the very end of the warm-up.
+    // One packet is offered exactly at the end of the warm-up.
     assert!((99_999..=100_000).contains(&full.offered), "{full:?}");
     assert_eq!((full.wire_losses, full.marked), (0, 0));
     assert_near("drops of the offered", full.loss_ratio(), 1.0 / 6.0, 0.001);
     assert_near("mean queue, packets", full.mean_queue, 20.0 - 2.0 / 6.0, 0.002);
 }
 
-/// The sawtooth of one connection never empties this queue of 1 BDP and more: the link sends 1 packet
-/// every 1.2 ms, all that it carries arrives, and by Little's law a packet waits for mean queue × 1.2
-/// ms: RTT = 60 ms + 1.2 ms of transmission + the wait.
+/// The sawtooth of one connection never empties this queue of more than 1 BDP: the link sends 1 packet
+/// every 1.2 ms, and by Little's law a packet waits for mean queue × 1.2 ms: RTT = 60 ms + 1.2 ms of
+/// transmission + the wait.
 #[test]
-fn the_mean_queue_is_the_mean_wait_by_littles_law() {
+fn the_mean_queue_obeys_littles_law() {
     let toml = exact(&ONE_LINK.replace("20 packets", "60 packets"));
     let result = common::simulate(&toml, "uncoupled", 1, RunOptions { links: true, ..RunOptions::default() });
     let link = &result.links[0];
@@ -59,13 +59,13 @@ fn the_mean_queue_is_the_mean_wait_by_littles_law() {
 }
 
 #[test]
-fn a_run_counts_links_only_if_asked_and_changes_nothing_else() {
+fn counting_links_is_optional_and_does_not_change_the_run() {
     let mut asked =
         common::simulate(ONE_LINK, "uncoupled", 1, RunOptions { links: true, ..RunOptions::default() });
     let plain = common::simulate(ONE_LINK, "uncoupled", 1, RunOptions::default());
     assert_eq!((asked.links.len(), plain.links.len()), (2, 0));
     asked.links.clear();
-    // The looks at the queues are events.
+    // Samples of the queues are events.
     assert!(asked.counters.events > plain.counters.events);
     asked.counters.events = plain.counters.events;
     assert_eq!(asked, plain);

@@ -20,59 +20,65 @@ fn scenario(duration: &str, rest: &str) -> String {
     )
 }
 
-/// Messages of one segment at Poisson instants through a transmitter that takes 1 ms for each: M/D/1. Waiting
-/// time ρ/(2(1 − ρ)) × 1 ms, then 1 ms and 20 ms. With ρ = 1/2: 21.5 ms. Standard error of the wait over
-/// 2·10⁵ correlated messages: about 1 %.
+/// Messages of one segment at Poisson instants through a transmitter that takes 1 ms for each: M/D/1.
+/// Waiting time ρ/(2(1 − ρ)) × 1 ms, then 1 ms and 20 ms. With ρ = 1/2: 21.5 ms. Standard error of the wait
+/// over 2·10⁵ correlated messages: about 1 %.
 #[test]
 fn poisson_messages_have_their_rate_and_the_delay_of_a_queue_m_d_1() {
     let toml = scenario("410 s", "[workload]\nkind = \"messages\"\nmean_gap = \"2 ms\"\nsize = \"1460 B\"");
     let delay = simulate(&exact(&toml), "uncoupled", 1).delay.expect("messages");
-    // 400 s / 2 ms, standard deviation √200 000 = 447.
+    // 400 s / 2 ms, standard deviation √200,000 = 447.
     assert_near("messages", delay.count as f64, 200_000.0, 0.007);
     assert_near("wait in M/D/1, ms", delay.mean_s * 1e3 - 21.0, 0.5, 0.05);
 }
 
 #[test]
-fn an_answer_takes_one_round_trip() {
-    // Request up 20.1 ms, answer of one segment down 21 ms; then 58.9 ms of thought: one per 100 ms.
+fn a_response_takes_one_round_trip() {
+    // Request up 20.1 ms, response of one segment down 21 ms; then 58.9 ms of thinking: one per 100 ms.
     let toml = scenario("110 s", "[workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"58.9 ms\"");
-    let delay = simulate(&exact(&toml), "uncoupled", 1).delay.expect("answers");
-    assert_near("delay of an answer, ms", delay.mean_s * 1e3, 41.1, 1e-6);
-    assert_near("longest delay of an answer, ms", delay.p99_s * 1e3, 41.1, 1e-6);
-    assert_between("answers in 100 s", delay.count as f64, 999.0, 1001.0);
+    let delay = simulate(&exact(&toml), "uncoupled", 1).delay.expect("there are responses");
+    assert_near("mean response time, ms", delay.mean_s * 1e3, 41.1, 1e-6);
+    assert_near("99th percentile of the response time, ms", delay.p99_s * 1e3, 41.1, 1e-6);
+    assert_between("responses in 100 s", delay.count as f64, 999.0, 1001.0);
 }
 
 #[test]
-fn a_lost_request_is_asked_again_after_a_second() {
-    // Established at 60.2 ms, first answer at 101.3 ms; the second request at 1101.3 ms meets the outage and
-    // is repeated 1 s later.
+fn a_lost_request_is_sent_again_after_a_second() {
+    // Established at 60.2 ms, first response at 101.3 ms; the second request at 1101.3 ms falls into the
+    // outage and is repeated 1 s later.
     let toml = scenario(
         "3 s",
         "outages = [[\"1.05 s\", \"1.2 s\"]]\n\
          [workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"1 s\"",
     );
-    let delay = simulate(&exact(&toml.replace("10 s", "0 s")), "uncoupled", 1).delay.expect("answers");
+    let delay =
+        simulate(&exact(&toml.replace("10 s", "0 s")), "uncoupled", 1).delay.expect("there are responses");
     assert_eq!(delay.count, 2);
     assert_near("mean of 41.1 and 1041.1 ms", delay.mean_s * 1e3, 541.1, 1e-6);
 }
 
 #[test]
-fn unresponsive_traffic_keeps_its_part_of_the_link() {
+fn unresponsive_traffic_keeps_its_share_of_the_link() {
     let cross =
         "[workload]\nkind = \"bulk\"\n[[cross]]\npath = \"only\"\nkind = \"constant\"\nrate = \"4 Mbit/s\"";
     let toml = scenario("100 s", cross);
     let expected = 8e6 * 1460.0 / 1500.0;
-    // The queue of 1000 packets never empties, and few of the constant packets are dropped.
-    assert_near("goodput beside 4 of 12 Mbit/s", simulate(&toml, "uncoupled", 1).goodput_bps, expected, 0.01);
-    // Bursts of 12 Mbit/s for 1 s in 4: a quarter of the link on average, within the spread of Pareto bursts
-    // in 2000 s.
+    // The queue of 1000 packets never empties, and few packets of the constant traffic are dropped.
+    assert_near(
+        "goodput next to 4 of 12 Mbit/s",
+        simulate(&toml, "uncoupled", 1).goodput_bps,
+        expected,
+        0.01,
+    );
+    // Bursts of 12 Mbit/s for 1 s in 4: a quarter of the link on average, within the spread of Pareto
+    // bursts in 2000 s.
     let bursts = "[workload]\nkind = \"bulk\"\n\
         [[cross]]\npath = \"only\"\nkind = \"pareto\"\nrate = \"6 Mbit/s\"\nmean_burst = \"1 s\"\n\
             mean_gap = \"1 s\"\nshape = 2.5";
     let toml = scenario("2000 s", bursts);
     let expected = 9e6 * 1460.0 / 1500.0;
     assert_near(
-        "goodput beside bursts of 6 Mbit/s for half of the time",
+        "goodput next to bursts of 6 Mbit/s for half of the time",
         simulate(&toml, "uncoupled", 1).goodput_bps,
         expected,
         0.03,
@@ -80,7 +86,7 @@ fn unresponsive_traffic_keeps_its_part_of_the_link() {
 }
 
 #[test]
-fn competitors_of_one_kind_share_alike() {
+fn equal_competitors_get_equal_shares() {
     let toml = scenario(
         "300 s",
         "[workload]\nkind = \"bulk\"\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\ncount = 3\n",
@@ -93,7 +99,7 @@ fn competitors_of_one_kind_share_alike() {
 }
 
 #[test]
-fn the_window_of_a_finished_connection_counts_no_more() {
+fn the_mean_window_excludes_finished_connections() {
     let toml = r#"
         duration = "60 s"
         [[path]]
@@ -116,7 +122,7 @@ fn the_window_of_a_finished_connection_counts_no_more() {
         workload = { kind = "file", size = "30 MB" }
     "#;
     let result = simulate(toml, "uncoupled", 1);
-    // At most 80 packets for 0.2 s of more than 20 s, and half of that, as means are per connection.
+    // At most 80 packets for 0.2 s of more than 20 s, and half of that, because means are per connection.
     assert!(result.measured_s > 20.0);
     assert_between(
         "mean window on the path of the short file, packets",
@@ -126,7 +132,7 @@ fn the_window_of_a_finished_connection_counts_no_more() {
     );
 }
 
-/// Two TCPs share a link of 12 Mbit/s, one has a link of 6 Mbit/s; the connection under test has neither.
+/// Two TCPs share a link of 12 Mbit/s, one has a link of 6 Mbit/s; the connection under test uses neither.
 #[test]
 fn each_group_of_competitors_has_its_own_goodput() {
     let toml = r#"
@@ -163,11 +169,11 @@ fn each_group_of_competitors_has_its_own_goodput() {
     assert_near("both groups", result.competitors_bps, two + one, 1e-12);
 }
 
-/// Messages of one packet every 100 ms on average need 21 ms. In the 30 s that are measured the path is out
-/// for 4 s, and its timeouts have backed off: after 0.2, 0.4, 0.8, 1.6 and 3.2 s the next one comes 2.2 s
-/// after the outage. So those of 4 to 6.2 s are late.
+/// Messages of one packet every 100 ms on average take 21 ms. The path is out for 4 of the 30 measured
+/// seconds. Its timeouts back off: after 0.2, 0.4, 0.8, 1.6 and 3.2 s the next one comes 2.2 s after the
+/// outage. So messages of 4 to 6.2 s are late.
 #[test]
-fn messages_that_an_outage_delays_are_not_in_time() {
+fn messages_delayed_by_an_outage_are_late() {
     let workload = "[workload]\nkind = \"messages\"\nsize = \"1 kB\"\nmean_gap = \"100 ms\"\n";
     let out = scenario("40 s", workload)
         .replace("queue = \"1000 packets\"", "queue = \"1000 packets\"\noutages = [[\"20 s\", \"24 s\"]]");
@@ -178,5 +184,5 @@ fn messages_that_an_outage_delays_are_not_in_time() {
         found.in_time as f64 / found.offered as f64
     };
     assert_eq!(in_time(&scenario("40 s", workload)), 1.0);
-    assert_between("part in time", in_time(&out), 0.75, 0.90);
+    assert_between("fraction in time", in_time(&out), 0.75, 0.90);
 }

@@ -1,4 +1,4 @@
-//! The slots against the packet engine on scenarios/papers/003-three-radios.toml.
+//! The slotted system against the packet engine on scenarios/papers/003-three-radios.toml.
 
 use joulepath_control::Setup;
 use joulepath_control::allocate::EnergyShape;
@@ -37,7 +37,7 @@ fn mean<T>(values: &[T], of: impl Fn(&T) -> f64) -> f64 {
     values.iter().map(of).sum::<f64>() / values.len() as f64
 }
 
-/// Power, rate: slots by packets.
+/// Power and rate of the slotted system, relative to the packet engine.
 fn ratios(slots: &[Means], packets: &[RunResult]) -> [f64; 2] {
     let (power, rate) = (mean(slots, |r| r.power_w), mean(slots, |r| r.throughput_mbps));
     println!("slots {power} J/s {rate} Mbit/s delay {} s", mean(slots, |r| r.delay_s.unwrap()));

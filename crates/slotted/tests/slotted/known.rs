@@ -1,4 +1,4 @@
-//! Fixed windows: the values of an independent implementation, and theorems 1 and 2.
+//! Fixed windows: values of an independent implementation, and theorems 1 and 2.
 
 use joulepath_control::allocate::so_mptcp::{SlotPath, least_energy_j};
 use joulepath_model::cancel::Cancel;
@@ -9,15 +9,15 @@ use crate::ran;
 
 const SLOTS: u64 = 100_000;
 
-/// 20, 30 and 60 packets per slot at 5, 10 and 20 J.
+/// Minimum energy of a slot at 20, 30 and 60 packets per slot and 5, 10 and 20 J.
 fn least_j(rate: f64) -> f64 {
     least_energy_j(&[(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)].map(|(c, x)| SlotPath::within(c, x)), rate)
 }
 
 #[test]
 fn a_larger_v_costs_less_energy_and_a_longer_queue() {
-    // V, energy per slot, queue of an independent implementation, 100 000 slots. 003 prints the opposite
-    // (003-6).
+    // V, energy per slot, and queue of an independent implementation over 100,000 slots. 003 prints the
+    // opposite (003-6).
     for (v, energy, queue) in [
         (0.0, 398.0, 17.0),
         (2.0, 312.0, 22.0),
@@ -33,10 +33,10 @@ fn a_larger_v_costs_less_energy_and_a_longer_queue() {
 }
 
 #[test]
-fn delay_is_the_backlog_by_the_load_and_half_an_rtt() {
-    // Little's law: Q/λ from the instant of writing to the end of the slot that sends it, then τ/2. Within a
-    // slot (1 s) because Q is looked at after slots: 100 packets at 35 a second are 2.86 s, the half RTT is
-    // 0.5 s, the mean wait for the slot's end another 0.5 s.
+fn delay_is_backlog_over_load_plus_half_an_rtt() {
+    // Little's law: Q/λ from the write to the end of the slot that sends the packet, then τ/2. Within a
+    // slot (1 s), because Q is sampled after slots: 100 packets at 35 per second are 2.86 s, the half RTT
+    // is 0.5 s, and the mean wait for the slot's end another 0.5 s.
     let means = ran(&Params::fixed_windows(SLOTS), Policy::so_mptcp(10.0), 3).means;
     let expected = means.backlog_packets / 35.0 + 0.5 + 0.5;
     assert!((means.delay_s.unwrap() - expected).abs() < 0.03, "{means:?}, {expected}");
@@ -55,7 +55,7 @@ fn backlog_and_energy_keep_the_bounds_of_the_theorems() {
     for v in [1.0, 10.0, 100.0, 1000.0] {
         let result = ran(&Params::fixed_windows(SLOTS), Policy::so_mptcp(v), 11);
         let (b, mean) = (result.means.drift, energy(&result));
-        // The mean of Q (a − λ) is left out: its deviation is Q √(λ/T), a fiftieth of Q here.
+        // The mean of Q (a − λ) is omitted: its deviation is Q √(λ/T), a fiftieth of Q here.
         let noise = 0.05 * result.means.backlog_packets;
         assert!(mean <= least_j(35.0) + bounds::gap(b + noise, v) + 1.0, "V = {v}: {:?}", result.means);
         let bound = bounds::backlog(b + noise, v, least_j(35.0 + slack), mean, slack);
@@ -77,32 +77,33 @@ fn the_printed_bound_of_the_gap_grows_with_v_and_the_gap_does_not() {
 }
 
 #[test]
-fn virtual_queues_move_only_where_a_path_may_get_more_than_its_window_carries() {
+fn virtual_queues_grow_only_if_a_path_may_get_more_than_its_window() {
     let within = ran(&Params::three_radios(35), Policy::SO_MPTCP, 1).means;
     assert_eq!(within.virtual_queue_packets, [0.0; 3]);
     assert_eq!(within.waiting_packets.iter().filter(|&&packets| packets > 0.5).count(), 0, "{within:?}");
     let links = ran(&Params::three_radios(35), Policy::so_mptcp_within_links(100.0), 1).means;
     assert!(links.virtual_queue_packets.iter().all(|&w| w > 10.0), "{links:?}");
-    // W is what really waits at the subflow, but for chance: the expected losses against those drawn.
+    // W is the number of packets that wait at the subflow, except for chance: expected losses against
+    // actual ones.
     for (w, waiting) in links.virtual_queue_packets.iter().zip(&links.waiting_packets) {
         assert!((w / waiting - 1.0).abs() < 0.2, "{links:?}");
     }
 }
 
 #[test]
-fn idle_slots_cost_what_they_are_said_to_cost() {
+fn idle_slots_cost_the_idle_power() {
     let mut params = Params::fixed_windows(10_000);
     params.paths[2].idle = Watts(3.0);
     let (with, without) = (
         ran(&params, Policy::so_mptcp(10.0), 1).means,
         ran(&Params::fixed_windows(10_000), Policy::so_mptcp(10.0), 1).means,
     );
-    // mmWave is not needed: it idles always. But 3 J for an idle slot are less than the 20 J of a packet.
+    // mmWave is never used, so it is always idle: 3 J for an idle slot are less than the 20 J of a packet.
     assert!((with.power_w - without.power_w - 3.0).abs() < 1e-9, "{with:?} {without:?}");
 }
 
 #[test]
-fn parameters_that_make_no_system_are_refused() {
+fn invalid_parameters_are_refused() {
     let refused = |change: &dyn Fn(&mut Params)| {
         let mut params = Params::three_radios(35);
         change(&mut params);
@@ -116,7 +117,10 @@ fn parameters_that_make_no_system_are_refused() {
         (refused(&|p| p.initial_window = 0), "initial_window is zero"),
         (refused(&|p| p.initial_window = u32::MAX), "at most 1048576"),
         (refused(&|p| p.warm_up = p.duration), "one slot more than the warm-up of 500 s"),
-        (refused(&|p| p.windows = Windows::Fixed(vec![1.0])), "one above 0 for each of the 3 paths"),
+        (
+            refused(&|p| p.windows = Windows::Fixed(vec![1.0])),
+            "a positive number of packets for each of the 3 paths",
+        ),
         (refused(&|p| p.paths[1].rate = BitRate::from_bps(0)), "rate of path `lte`"),
         (refused(&|p| p.paths[0].rtt = Nanos::ZERO), "rtt of path `wifi`"),
         (refused(&|p| p.paths[2].loss = Probability::new(1.0).unwrap()), "path `mmwave`: loss"),
@@ -135,7 +139,7 @@ fn parameters_that_make_no_system_are_refused() {
 }
 
 #[test]
-fn a_run_that_is_cancelled_says_so() {
+fn a_cancelled_run_returns_an_error() {
     let cancel = Cancel::new();
     cancel.set();
     assert!(matches!(run(&Params::three_radios(35), Policy::Mptcp, 1, &cancel), Err(RunError::Cancelled)));

@@ -1,4 +1,4 @@
-//! The slotted system against known values, its own books, and theory.
+//! The slotted system against known values, conservation laws, and theory.
 
 mod engines;
 mod known;

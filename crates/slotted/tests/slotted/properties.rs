@@ -1,4 +1,4 @@
-//! What holds for any parameters.
+//! Properties for any parameters.
 
 use joulepath_control::allocate::EnergyShape;
 use joulepath_controllers::Controller;
@@ -52,8 +52,8 @@ fn sane(result: &SlottedResult, params: &Params) -> Result<(), TestCaseError> {
     // No packet is faster than half the shortest RTT.
     let shortest = params.paths.iter().map(|path| path.rtt.as_secs_f64() / 2.0).fold(f64::INFINITY, f64::min);
     prop_assert!(series.delay_s.iter().flatten().all(|&delay| delay >= shortest - 1e-12));
-    // No path is given more than its link could carry, but for a slot and a buffer at the edges; nor costs
-    // less than its data.
+    // No path carries more than its link, except a slot and a buffer at the edges; none costs less than its
+    // data.
     let rates: f64 = params.paths.iter().map(|path| path.rate.bps() as f64 / 1e6).sum();
     prop_assert!(result.means.throughput_mbps <= rates.max(40.0) * 1.5);
     if let Some(j_per_mbit) = result.means.j_per_mbit {
@@ -77,12 +77,12 @@ proptest! {
     }
 
     #[test]
-    fn one_seed_is_one_result(params in systems(), policy in policies(), seed in any::<u64>()) {
+    fn the_same_seed_gives_the_same_result(params in systems(), policy in policies(), seed in any::<u64>()) {
         prop_assert_eq!(ran(&params, policy, seed), ran(&params, policy, seed));
     }
 
-    /// Fixed windows, stable loads: the theory's direction, up to noise. At a V below 5 the queue hardly
-    /// weighs, and the bound B/V says nothing.
+    /// Fixed windows, stable loads: the direction of the theory, up to noise. With V below 5 the queue
+    /// hardly counts, and the bound B/V is meaningless.
     #[test]
     fn a_larger_v_never_costs_more_energy_nor_shortens_the_queue(
         windows in prop::array::uniform3(5.0..60.0f64),

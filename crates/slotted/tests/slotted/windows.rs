@@ -1,4 +1,4 @@
-//! Windows that evolve: what congestion control is known to do.
+//! Evolving windows: known properties of congestion control.
 
 use joulepath_controllers::Controller;
 use joulepath_model::units::{BitRate, Nanos, Probability};
@@ -6,7 +6,7 @@ use joulepath_slotted::{Params, Policy, Windows};
 
 use crate::ran;
 
-/// WiFi alone, with more to send than its window carries.
+/// WiFi alone, with more data than its window carries.
 fn saturated(loss: f64, controller: &str) -> Params {
     let mut params = Params::three_radios(200);
     params.paths.truncate(1);
@@ -17,14 +17,15 @@ fn saturated(loss: f64, controller: &str) -> Params {
 }
 
 #[test]
-fn a_window_alone_follows_the_square_root_law() {
-    // Random losses at p per packet: w = k/√p with k between √(3/2), of periodic losses, and √2, of the fluid
-    // limit (Misra and Ott 1999: 1.31 in the mean). A cut for all losses of a window raises it a little.
+fn a_single_window_follows_the_square_root_law() {
+    // Random losses at p per packet: w = k/√p with k between √(3/2), for periodic losses, and √2, for the
+    // fluid limit (Misra and Ott 1999: 1.31 on average). One reduction for all losses of a window raises it
+    // slightly.
     for (loss, controller) in [(0.0005, "reno"), (0.0005, "lia"), (0.002, "lia")] {
         let means = ran(&saturated(loss, controller), Policy::Mptcp, 1).means;
         let k = means.window_packets[0] * loss.sqrt();
         assert!((1.15..1.45).contains(&k), "{controller} at {loss}: k = {k}");
-        // And what it carries is its window by the RTT.
+        // It carries its window per RTT.
         let mbps = (1.0 - loss) * means.window_packets[0] / 0.02 * 12e3 / 1e6;
         assert!((means.throughput_mbps / mbps - 1.0).abs() < 0.03, "{mbps} {means:?}");
     }
@@ -37,12 +38,12 @@ fn without_loss_the_link_is_the_limit() {
     let means = ran(&params, Policy::Mptcp, 1).means;
     // A buffer of one bandwidth-delay product keeps Reno's link busy.
     assert!((means.throughput_mbps / 20.0 - 1.0).abs() < 0.02, "{means:?}");
-    // BDP 33.3 packets, buffer as much: the window swings between one and two of it.
+    // BDP 33.3 packets, buffer as much: the window swings between one and two BDP.
     assert!((34.0..67.0).contains(&means.window_packets[0]), "{means:?}");
 }
 
 #[test]
-fn lia_takes_together_less_than_uncoupled_reno() {
+fn lia_takes_less_in_total_than_uncoupled_reno() {
     let total = |controller: &str| {
         let mut params = Params::three_radios(200);
         params.windows = Windows::Controlled(Controller::by_name(controller).unwrap());
@@ -57,9 +58,9 @@ fn lia_takes_together_less_than_uncoupled_reno() {
 }
 
 #[test]
-fn a_window_that_is_not_used_does_not_grow() {
+fn an_unused_window_does_not_grow() {
     let mut params = saturated(0.0, "reno");
-    // The window allows five packets in a slot; one in twelve slots has any.
+    // The window allows five packets in a slot; only one slot in twelve has any.
     params.load = BitRate::from_bps(100_000);
     let means = ran(&params, Policy::Mptcp, 1).means;
     assert_eq!(means.window_packets[0], 10.0);
@@ -67,7 +68,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 
 #[test]
 fn emptcp_uses_wifi_alone_where_energy_is_linear() {
-    // Without sunk power no rate makes a dearer radio worth while.
+    // Without sunk power, no rate makes a more expensive radio worthwhile.
     let means = ran(&Params::three_radios(20), Policy::Emptcp, 1).means;
     assert!((means.given_mbps[0] - 20.0).abs() < 0.5, "{means:?}");
     assert_eq!(means.given_mbps[1..], [0.0, 0.0]);
@@ -80,6 +81,6 @@ fn so_mptcp_moves_load_from_mmwave_to_cheaper_radios() {
     let (so, all) = (ran(&params, Policy::SO_MPTCP, 1).means, ran(&params, Policy::Mptcp, 1).means);
     assert!(so.power_w < 0.9 * all.power_w, "{so:?} {all:?}");
     assert!(so.given_mbps[2] < 0.6 * all.given_mbps[2], "{so:?} {all:?}");
-    // Data waits until the backlog is worth 100 · 5: that long at least.
+    // Data waits until the backlog is worth 100 · 5: at least that long.
     assert!(so.delay_s.unwrap() > 500.0 * 12e3 / 35e6, "{so:?}");
 }

@@ -1,4 +1,4 @@
-//! Which path takes an ACK, and the fast ones.
+//! The path of an ACK: which one takes it, and the fast ones.
 //!
 //! | case | path |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | segments are missing, and RACK recovers them | [`Engine::ack_arrives_with_gaps`] |
 //! | any other | [`Engine::ack_arrives_generally`] |
 //!
-//! An ACK does the same to its subflow in all cases: `SubflowSender::take_ack`.
+//! All cases treat the subflow alike, in `SubflowSender::take_ack`.
 
 use super::sending::{Rest, SendingSide};
 use crate::connection::context::Clock;
@@ -16,7 +16,7 @@ use crate::run::engine::Engine;
 use crate::sender::{Congestion, InOrder, Progress, WithGaps};
 
 impl Engine {
-    /// An ACK has arrived.
+    /// Handles an ACK.
     #[inline(always)]
     pub(in crate::run) fn ack_arrives(&mut self, packet: &Packet) {
         let is_enabled = self.may_use_fast_paths();
@@ -35,8 +35,8 @@ impl Engine {
         self.finish_ack(packet.subflow(), rest);
     }
 
-    /// An ACK has arrived in order, where the controller owns its window or is hosted, or the scheduler
-    /// queues ahead of the window.
+    /// Handles an in-order ACK where the controller owns its window or is hosted, or the scheduler queues
+    /// ahead of the window.
     #[inline(never)]
     fn ack_arrives_paced(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
@@ -58,7 +58,7 @@ impl Engine {
         self.finish_ack(s, rest);
     }
 
-    /// An ACK has arrived that is not in order, or while segments are missing.
+    /// Handles an ACK that is not in order, or arrives while segments are missing.
     #[inline(never)]
     pub(in crate::run) fn ack_arrives_with_gaps(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
@@ -74,7 +74,7 @@ impl Engine {
         self.finish_ack(packet.subflow(), rest);
     }
 
-    /// An ACK has arrived that no fast path is for.
+    /// Handles an ACK for which no fast path exists.
     #[inline(never)]
     fn ack_arrives_generally(&mut self, packet: Packet) {
         let id = self.senders[packet.subflow() as usize].id;
@@ -108,7 +108,7 @@ impl Engine {
         self.sender_as_plain(id.connection as usize).push_after(id.index());
     }
 
-    /// Sends so many new segments on subflow `s`, which is plain.
+    /// Sends `segments` new segments on plain subflow `s`.
     #[inline(never)]
     fn send_several(&mut self, s: u32, segments: u32) {
         let mut side = SendingSide::of(self, s);
@@ -122,7 +122,7 @@ impl Engine {
 }
 
 impl SendingSide<'_> {
-    /// Takes an ACK in order, and sends a segment if it admits one and there is no choice of subflows. If the
+    /// Takes an in-order ACK, and sends a segment if it admits one and the scheduler has no choice. If the
     /// controller owns the window, the caller sends.
     #[inline(always)]
     fn take_ack_in_order<const OWNS_WINDOW: bool>(&mut self, packet: &Packet) -> Rest {
@@ -135,8 +135,8 @@ impl SendingSide<'_> {
             subflow.show(end, i, outstanding, Congestion::Open, OWNS_WINDOW && subflow.is_held(self.now_ns));
         }
         let has_choice = end.is_scheduled && end.has_choice_after(i);
-        // The timer has been set, and setting it anew for each segment would change nothing as long as two
-        // segments are outstanding.
+        // The timer is set, and setting it again for each segment changes nothing while two segments are
+        // outstanding.
         if has_choice || outstanding < 2 {
             return Rest::Push;
         }
@@ -153,8 +153,8 @@ impl SendingSide<'_> {
         if self.must_ask_scheduler() { Rest::Push } else { Rest::Nothing }
     }
 
-    /// Takes an ACK on a subflow that has gaps, and sends what it admits; new segments only if the subflow
-    /// `is_alone`, so that no scheduler is asked.
+    /// Takes an ACK on a subflow with gaps, and sends what it admits; new segments only if the subflow
+    /// `is_alone`, so that no scheduler decides.
     #[inline(always)]
     fn take_ack_with_gaps(&mut self, packet: &Packet, is_alone: bool) -> Rest {
         let i = self.subflow.id.index();
@@ -164,7 +164,7 @@ impl SendingSide<'_> {
         self.subflow.take_ack(&mut WithGaps { clock }, self.end, i, packet, blocks);
         let mut space = self.end.cc.subflows[i].cwnd.saturating_sub(self.subflow.board.in_flight());
         if self.subflow.board.is_empty() {
-            space = 0; // the window may have to be restarted
+            space = 0; // the window may need a restart
         }
         let mut repairs = self.subflow.is_recovering();
         while space > 0 {
@@ -177,7 +177,7 @@ impl SendingSide<'_> {
             return if is_empty { Rest::Push } else { Rest::Nothing };
         }
         self.subflow.show_gaps(self.end, i);
-        // A scheduler is asked about the oldest segment when the window is full.
+        // When the data-level window is full, the scheduler decides about the oldest segment.
         if is_empty || self.end.has_space() || self.must_ask_scheduler() { Rest::Push } else { Rest::Nothing }
     }
 }

@@ -1,15 +1,15 @@
-//! Fast paths: segments and ACKs on a subflow where nothing is unusual, which nearly all are.
+//! Fast paths: segments and ACKs on plain subflows, which is nearly all traffic.
 //!
-//! A fast path leaves out the steps of the general path that have no effect in its case. It begins with the
-//! conditions of the case: if one does not hold, it changes nothing, and the general path takes the packet.
-//! It works on the parts of the engine directly, without a [`Context`] in between.
+//! A fast path omits the steps of the general path that have no effect in its case. It begins with the
+//! conditions of the case: if one fails, it changes nothing, and the general path takes the packet. It uses
+//! the parts of the engine directly, without a [`Context`].
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `acks` | which path takes an ACK, and the fast ones |
-//! | `sending` | the sending side of a subflow; segments that leave; pacing |
-//! | `segments` | segments that arrive |
-//! | `tests` | random scenarios by the fast and by the general paths give the same bytes |
+//! | `acks` | the path of an ACK |
+//! | `sending` | the sending side of a subflow; departures; pacing |
+//! | `segments` | the path of an arriving segment |
+//! | `tests` | random scenarios give the same bytes on fast and on general paths |
 //!
 //! [`Context`]: crate::connection::context::Context
 
@@ -30,14 +30,14 @@ fn radio(interfaces: &mut Shared<Interface>, s: usize, has_radio: bool) -> Optio
     if has_radio { Some(&mut interfaces[s]) } else { None }
 }
 
-/// Whether it may be asleep, so that its meter has to learn of a packet at once.
+/// Whether the radio may sleep, so that the meter must learn of a packet at once.
 #[inline(always)]
 fn may_sleep(radio: Option<&Interface>, now_ns: u64) -> bool {
     radio.is_some_and(|interface| !interface.is_awake(now_ns))
 }
 
 impl Engine {
-    /// Whether fast paths may be taken: always, but in tests that compare them with the general path.
+    /// True, except in tests that compare with the general path.
     #[cfg(not(test))]
     #[inline(always)]
     fn may_use_fast_paths(&self) -> bool {
@@ -49,7 +49,7 @@ impl Engine {
         self.uses_fast_paths
     }
 
-    /// Lets tests know that a packet took a fast path.
+    /// Counts, in tests, a packet that took a fast path.
     #[inline(always)]
     pub(super) fn count_fast_path(&mut self) {
         #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which path takes a segment that arrives, and the fast ones.
+//! The path of an arriving segment: which one takes it, and the fast ones.
 //!
 //! | case | path |
 //! |---|---|
@@ -13,7 +13,7 @@ use crate::run::engine::Engine;
 use super::{may_sleep, radio};
 
 impl Engine {
-    /// A segment has arrived.
+    /// Handles a segment.
     #[inline(always)]
     pub(in crate::run) fn data_arrives(&mut self, packet: &Packet) {
         if !self.take_segment::<true>(packet) {
@@ -21,7 +21,7 @@ impl Engine {
         }
     }
 
-    /// A segment has arrived that is not the next one, or others wait for it.
+    /// Handles a segment that is not the next one, or that others wait for.
     #[inline(never)]
     pub(in crate::run) fn data_arrives_with_gaps(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
@@ -30,7 +30,7 @@ impl Engine {
         }
     }
 
-    /// A segment has arrived that no fast path is for.
+    /// Handles a segment for which no fast path exists.
     #[inline(never)]
     fn data_arrives_generally(&mut self, packet: Packet) {
         let id = self.receivers[packet.subflow() as usize].id;
@@ -44,8 +44,7 @@ impl Engine {
         }
     }
 
-    /// Takes a segment, in order or beside a hole, and acknowledges it. Returns false if nothing has been
-    /// done.
+    /// Takes a segment, in order or next to a hole, and acknowledges it. Returns false if it did nothing.
     #[inline(always)]
     fn take_segment<const IN_ORDER: bool>(&mut self, packet: &Packet) -> bool {
         let s = packet.subflow() as usize;
@@ -86,7 +85,7 @@ impl Engine {
         true
     }
 
-    /// Lets the application at the end of subflow `s` know that all it waited for has arrived.
+    /// Reports to the application at the end of subflow `s` that its data is complete.
     #[cold]
     fn complete(&mut self, s: usize) {
         let end = self.connections.receiving(self.receivers[s].id.connection as usize);
@@ -96,7 +95,7 @@ impl Engine {
         }
     }
 
-    /// Does what the application at the end of subflow `s` wants next.
+    /// Does what the application at the end of subflow `s` asks for.
     #[cold]
     fn follow(&mut self, s: usize, next: Next) {
         let id = self.receivers[s].id;

@@ -1,4 +1,4 @@
-//! The sending side of a subflow, and the segments that leave it: at once, or when the pacing rate lets them.
+//! The sending side of a subflow, and its departures: at once or paced.
 
 use super::{may_sleep, radio};
 use crate::connection::context::Clock;
@@ -9,29 +9,29 @@ use crate::run::config::Config;
 use crate::run::engine::Engine;
 use crate::sender::{Departing, SenderEnd, SubflowSender};
 
-/// What is left to be done after a fast path has taken an ACK.
+/// What the caller must do after a fast path has taken an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     Nothing,
-    /// So many new segments leave, at least two.
+    /// Send this many new segments, at least two.
     Send(u32),
-    /// New segments leave at the pacing rate.
+    /// Send new segments at the pacing rate.
     Pace,
-    /// The scheduler is asked, or the timer has to be set for each segment that leaves.
+    /// Run the scheduler, or set the timer for each departure.
     Push,
 }
 
-/// What an ACK or a departure touches.
+/// The state that an ACK or a departure touches.
 pub(super) struct SendingSide<'a> {
     pub(super) now_ns: u64,
     pub(super) net: &'a mut Network,
     pub(super) config: &'a Config,
-    /// Number of the subflow in the engine.
+    /// Index of the subflow in the engine.
     pub(super) s: usize,
     pub(super) subflow: &'a mut SubflowSender,
     /// The sending end of its connection.
     pub(super) end: &'a mut SenderEnd,
-    /// Its interface, if its radio matters here.
+    /// Its interface, if its radio matters at this end.
     interface: Option<&'a mut Interface>,
 }
 
@@ -52,13 +52,13 @@ impl<'a> SendingSide<'a> {
         }
     }
 
-    /// Whether the radio may be asleep, so that its meter has to learn of a packet at once.
+    /// Whether the radio may sleep, so that the meter must learn of a packet at once.
     #[inline(always)]
     pub(super) fn may_sleep(&self) -> bool {
         may_sleep(self.interface.as_deref(), self.now_ns)
     }
 
-    /// Counts the energy of an ACK that has arrived.
+    /// Counts the energy of an ACK.
     #[inline(always)]
     pub(super) fn count_ack(&mut self) {
         if !self.subflow.id.downloads
@@ -68,21 +68,21 @@ impl<'a> SendingSide<'a> {
         }
     }
 
-    /// What an ACK does besides its subflow: energy, and the data level.
+    /// Processes an ACK except for its subflow: energy and the data level.
     #[inline(always)]
     pub(super) fn note_ack(&mut self, packet: &Packet) {
         self.count_ack();
         self.end.acknowledge(packet.dsn());
     }
 
-    /// Whether the scheduler has to be asked although it has no choice: about the oldest segment, when the
-    /// window of the data level is full.
+    /// Whether the scheduler must run although it has no choice: when the data-level window is full, it
+    /// decides about the oldest segment.
     #[inline(always)]
     pub(super) fn must_ask_scheduler(&self) -> bool {
         self.end.is_scheduled && !self.end.data.window_open()
     }
 
-    /// Sends a new segment on a subflow that is plain and has others outstanding, so that the timer runs.
+    /// Sends a new segment on a plain subflow with outstanding segments, whose timer is running.
     #[inline(always)]
     pub(super) fn send_new(&mut self) -> Departing {
         let departing = self.subflow.next_new(self.end, self.now_ns);
@@ -90,8 +90,8 @@ impl<'a> SendingSide<'a> {
         departing
     }
 
-    /// The next segment that leaves while the window has space, if there is one: a lost one while the subflow
-    /// repairs losses, else a new one where those are admitted.
+    /// The next segment to leave while the window has space: a lost one while the subflow repairs losses,
+    /// else a new one if `admits_new`.
     #[inline(always)]
     pub(super) fn next_departing(&mut self, repairs: &mut bool, admits_new: bool) -> Option<Departing> {
         let (subflow, end) = (&mut *self.subflow, &mut *self.end);
@@ -109,7 +109,7 @@ impl<'a> SendingSide<'a> {
         Some(departing)
     }
 
-    /// Sends a segment: the packet enters its first link, and the meter counts it.
+    /// Sends a segment into its first link, and counts its energy.
     #[inline(always)]
     pub(super) fn send(&mut self, departing: Departing) {
         let mut packet = self.subflow.depart(self.config, self.s, departing, self.now_ns);
@@ -124,7 +124,7 @@ impl<'a> SendingSide<'a> {
 }
 
 impl Engine {
-    /// The pacing rate does not hold back segments of subflow `s` any longer.
+    /// Handles the end of pacing's hold on subflow `s`.
     pub(in crate::run) fn release(&mut self, s: u32) {
         if !self.take_release(s) {
             let id = self.senders[s as usize].id;
@@ -132,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// Sends what may leave if that is easy to say. Returns false if nothing has been done.
+    /// Sends what may leave, in the simple case. Returns false if it did nothing.
     #[inline(always)]
     fn take_release(&mut self, s: u32) -> bool {
         let is_enabled = self.may_use_fast_paths();
@@ -155,8 +155,8 @@ impl Engine {
         true
     }
 
-    /// Sends the new segments that windows and pacing admit on subflow `s`, which is plain, has two segments
-    /// outstanding at least, and is the only one that may send. `is_armed` if its timer has just been set.
+    /// Sends the new segments that windows and pacing admit on plain subflow `s`, which has at least two
+    /// segments outstanding and is the only one that may send. `is_armed`: its timer has just been set.
     #[inline(always)]
     pub(super) fn send_at_pace(&mut self, s: u32, is_armed: bool) {
         let mut side = SendingSide::of(self, s);

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 
 use crate::{RunOptions, build};
 
-/// The result as text, the number of its packet-hops, and how many of its segments and ACKs took the
-/// short way.
+/// The result as text, its packet-hops, and the number of segments and ACKs that took a fast path.
 fn run(text: &str, policy: &str, seed: u64, short: bool) -> (String, u64, u64) {
     let scenario = load(text, &|trace| Err(format!("no trace {trace}")));
     let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -21,11 +20,14 @@ fn run(text: &str, policy: &str, seed: u64, short: bool) -> (String, u64, u64) {
     (serde_json::to_string(&engine.result(&scenario, policy, seed)).unwrap(), hops, fast_path_hits)
 }
 
-/// Runs both ways; returns the packet-hops, and how many segments and ACKs took the fast path.
+/// Compares fast and general paths; returns the packet-hops, and the number of packets on fast paths.
 fn compare(text: &str, policy: &str, seed: u64) -> (u64, u64) {
     let (general, _, none) = run(text, policy, seed, false);
     let (short, hops, fast_path_hits) = run(text, policy, seed, true);
-    assert!(general == short, "{policy}, seed {seed}: both ways differ\n{text}\n{general}\n{short}");
+    assert!(
+        general == short,
+        "{policy}, seed {seed}: fast and general paths differ\n{text}\n{general}\n{short}"
+    );
     assert_eq!(none, 0);
     (hops, fast_path_hits)
 }
@@ -34,7 +36,7 @@ fn one_of(words: &'static [&'static str]) -> impl Strategy<Value = &'static str>
     prop::sample::select(words)
 }
 
-/// A path of its own rate, delay, queue, loss and radio.
+/// A path with random rate, delay, queue, loss and radio.
 fn path(name: usize) -> impl Strategy<Value = String> {
     let rate = one_of(&["300 kbit/s", "2 Mbit/s", "9 Mbit/s", "30 Mbit/s"]);
     let delay = one_of(&["1 ms", "15 ms", "90 ms"]);
@@ -105,16 +107,16 @@ const POLICIES: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
-    /// Losses, marks, delayed ACKs, sleeping radios, full buffers, every way of recovering: whatever
-    /// happens, the fast path does what the general one does.
+    /// Losses, marks, delayed ACKs, sleeping radios, full buffers, every recovery: fast paths do what the
+    /// general path does.
     #[test]
-    fn fast_paths_give_the_general_result(text in scenario(), name in one_of(POLICIES), seed in 0u64..9) {
+    fn fast_paths_match_the_general_path(text in scenario(), name in one_of(POLICIES), seed in 0u64..9) {
         compare(&text, name, seed);
     }
 }
 
-/// Without losses nearly every segment and ACK takes the fast path, so the comparison compares something.
-/// Two hops each: a segment's link, an ACK's link.
+/// Without losses nearly every segment and ACK takes a fast path, so the comparison is not vacuous. Two
+/// hops each: a segment's link, an ACK's link.
 #[test]
 fn most_packets_take_a_fast_path() {
     let path = |name: &str, delay: &str| {
@@ -137,9 +139,9 @@ fn most_packets_take_a_fast_path() {
     }
 }
 
-/// Nor do losses keep the packets of a lone subflow from it.
+/// Losses do not keep the packets of a lone subflow from fast paths.
 #[test]
-fn the_packets_of_a_recovery_take_a_fast_path() {
+fn packets_of_a_recovery_take_a_fast_path() {
     let text = "title = \"lossy\"\nduration = \"20 s\"\n[[path]]\nname = \"a\"\nrate = \"8 Mbit/s\"\n\
                 delay = \"10 ms\"\nqueue = \"20 packets\"\nloss = \"2 %\"\nenergy = \"free\"\n\
                 [workload]\nkind = \"bulk\"\n";
@@ -149,7 +151,7 @@ fn the_packets_of_a_recovery_take_a_fast_path() {
 
 /// Routes of six links, eight subflows, a timing wheel.
 #[test]
-fn a_data_centre_is_the_same_both_ways() {
+fn fast_paths_do_not_change_a_data_centre() {
     let text = "title = \"tree\"\nduration = \"200 ms\"\n[topology]\nkind = \"fat-tree\"\nk = 4\n\
                 rate = \"100 Mbit/s\"\nqueue = \"20 packets\"\nspread = \"50 ms\"\n";
     for policy in ["mptcp", "olia"] {

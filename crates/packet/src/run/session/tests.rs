@@ -1,4 +1,4 @@
-//! Runs that are stepped against runs in one go, and what steering does.
+//! Runs in steps compared with runs at once, and the effect of commands.
 
 use joulepath_model::scenario::load;
 
@@ -48,9 +48,9 @@ fn status(session: &mut Session) -> Status {
 
 const FILE: &str = "[workload]\nkind = \"file\"\nsize = \"3 MB\"\n";
 
-/// Pauses come at any instants: on events and between them, thousands of them. Each time all is read.
+/// Thousands of pauses, on events and between them; each time the status is read.
 #[test]
-fn a_run_that_is_stepped_has_the_same_result_as_one_in_one_go() {
+fn a_run_in_steps_gives_the_same_result_as_a_run_at_once() {
     let rival = "[[competitor]]\nname = \"tcp\"\npath = \"wifi\"\ncc = \"cubic\"\n";
     let stream = "[workload]\nkind = \"stream\"\nrate = \"3 Mbit/s\"\n";
     for (more, policy) in [
@@ -107,10 +107,10 @@ fn energy_and_data_count_from_the_end_of_the_warm_up_as_in_the_result() {
     assert_eq!(last.delivered_bytes as f64 * 8.0 / 4.0, result.goodput_bps);
 }
 
-/// 25 packets of 1448 bytes per RTT of at least 30 ms on WiFi: 9.7 Mbit/s at most, and the link has 8; 2
+/// 25 packets of 1448 bytes per RTT of at least 30 ms on WiFi: at most 9.7 Mbit/s, on a link of 8; 2
 /// packets carry at most 0.8 Mbit/s there.
 #[test]
-fn a_window_that_is_told_is_kept_and_bounds_the_rate() {
+fn a_commanded_window_is_kept_and_bounds_the_rate() {
     let scenario = scenario("");
     let carried = |window| {
         let mut session = steered(&scenario);
@@ -128,9 +128,9 @@ fn a_window_that_is_told_is_kept_and_bounds_the_rate() {
     assert!(large > 5e6, "{large} bit/s");
 }
 
-/// 2 Mbit/s of payload is a quarter of the WiFi link; 0.5 Mbit/s an eighth of LTE.
+/// 2 Mbit/s of payload is a quarter of the WiFi link, 0.5 Mbit/s an eighth of LTE.
 #[test]
-fn a_rate_that_is_told_is_the_rate_that_arrives() {
+fn data_arrives_at_the_commanded_rate() {
     let scenario = scenario("");
     let mut session = steered(&scenario);
     let arrived = |session: &mut Session| -> Vec<f64> {
@@ -154,7 +154,7 @@ fn a_rate_that_is_told_is_the_rate_that_arrives() {
 
 /// LTE alone from the first packet on: WiFi never wakes, although it is the first path. Then WiFi alone.
 #[test]
-fn paths_open_and_close_as_they_are_told() {
+fn paths_open_and_close_as_commanded() {
     let scenario = scenario("");
     let mut session = session("mptcp", &scenario);
     let step = |session: &mut Session, used: [bool; 2], until_ms| {
@@ -173,7 +173,7 @@ fn paths_open_and_close_as_they_are_told() {
     assert_eq!(third.paths[1].delivered_bytes, second.paths[1].delivered_bytes);
     assert!(third.paths[0].delivered_bytes > second.paths[0].delivered_bytes + 100_000);
     let fourth = step(&mut session, [false, false], 5_500);
-    assert!(fourth.paths[0].open, "nothing changes where no path is used");
+    assert!(fourth.paths[0].open, "nothing changes if no path is chosen");
     let result = session.finish().unwrap();
     assert!(result.goodput_bps > 1e6);
 }
@@ -187,7 +187,7 @@ fn more_than_one_connection_is_refused() {
 }
 
 #[test]
-fn only_a_controller_that_can_be_told_is_steered() {
+fn only_a_controller_that_takes_commands_is_steered() {
     let scenario = scenario("");
     assert!(!session("mptcp", &scenario).steer(0, Command::Window(5)));
     assert!(!steered(&scenario).steer(2, Command::Window(5)), "there is no third path");

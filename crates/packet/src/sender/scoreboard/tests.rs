@@ -1,4 +1,4 @@
-//! What the scoreboard knows after each kind of ACK.
+//! The scoreboard after each kind of ACK.
 
 use super::*;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn sent(n: u32) -> Scoreboard {
 }
 
 #[test]
-fn three_sacked_above_make_a_loss() {
+fn three_sacked_segments_above_make_a_loss() {
     let mut board = sent(10);
     board.sack(1);
     board.sack(2);
@@ -32,32 +32,31 @@ fn three_sacked_above_make_a_loss() {
 }
 
 #[test]
-fn what_was_overtaken_is_lost_after_the_reordering_window() {
+fn an_overtaken_segment_is_lost_after_the_reordering_window() {
     const MS: u64 = 1_000_000;
     let mut board = Scoreboard::new(3);
     for n in 0..4 {
         board.push(Segment::new(n, 1460, Stamp::at(u64::from(n) * MS)));
     }
-    // A segment that was sent at 2 ms has arrived after an RTT of 20 ms. It has overtaken those of 0 and 1
-    // ms, but not that of 3 ms.
+    // A segment sent at 2 ms arrives after an RTT of 20 ms. It has overtaken the segments of 0 and 1 ms,
+    // but not that of 3 ms.
     board.sack(2);
     board.arrived(Stamp::at(2 * MS), 2, 22 * MS);
-    // With a reordering window of 5 ms they are judged lost at 25 and 26 ms: sent + 20 + 5.
+    // With a reordering window of 5 ms they are lost at 25 and 26 ms: sent + 20 + 5.
     assert_eq!(board.judge_by_time(5 * MS, 22 * MS), (0, Some(4 * MS)));
     assert_eq!(board.judge_by_time(5 * MS, 25 * MS), (1, Some(MS)));
     assert_eq!(board.judge_by_time(5 * MS, 26 * MS), (1, None));
     assert_eq!((board.lost(), board.next_repair()), (2, Some(0)));
-    // A retransmission is judged lost when a later one has arrived, without a reordering window.
+    // A retransmission is lost when a later one has arrived, without a reordering window.
     board.retransmit(0, Stamp::at(26 * MS));
     board.retransmit(1, Stamp::at(27 * MS));
     board.sack(1);
     board.arrived(Stamp::at(27 * MS), 1, 47 * MS);
-    assert_eq!(board.judge_by_time(0, 47 * MS), (2, None), "the one of 3 ms, too");
+    assert_eq!(board.judge_by_time(0, 47 * MS), (2, None), "including the one of 3 ms");
     assert_eq!(board.next_repair(), Some(0));
 }
 
-/// A burst leaves in one event, with one time stamp: the number tells what was overtaken (RFC 8985, section
-/// 6.2).
+/// A burst leaves in one event with one timestamp: the segment number orders it (RFC 8985, section 6.2).
 #[test]
 fn a_hole_in_a_burst_is_overtaken() {
     const MS: u64 = 1_000_000;
@@ -68,11 +67,11 @@ fn a_hole_in_a_burst_is_overtaken() {
     assert_eq!(board.judge_by_time(5 * MS, 20 * MS), (0, None), "nothing has been overtaken");
     board.sack(3);
     board.arrived(Stamp::at(0), 3, 21 * MS);
-    // The reordering window ends at 21 + 5 ms. Segments 4 to 9 have not been overtaken.
+    // The reordering window ends at 21 + 5 ms. Segments 4 to 9 are not overtaken.
     assert_eq!(board.judge_by_time(5 * MS, 21 * MS), (0, Some(5 * MS)));
     assert_eq!(board.judge_by_time(5 * MS, 26 * MS), (2, None));
     assert_eq!((board.next_repair(), board.lost()), (Some(1), 2));
-    // Both are sent again in one event. When the second one has arrived, the first one is lost again.
+    // Both are retransmitted in one event. After the second one arrives, the first is lost again.
     board.retransmit(1, Stamp::at(26 * MS));
     board.retransmit(2, Stamp::at(26 * MS));
     board.sack(2);
@@ -82,7 +81,7 @@ fn a_hole_in_a_burst_is_overtaken() {
 }
 
 #[test]
-fn after_a_timeout_only_what_was_sacked_is_spared() {
+fn a_timeout_marks_all_segments_lost_except_sacked_ones() {
     let mut board = sent(6);
     board.sack(2);
     board.mark_all_lost();
@@ -103,7 +102,7 @@ fn a_partial_ack_without_sack_repairs_the_next_hole() {
     }
     board.mark_head_lost();
     board.retransmit(0, Stamp::at(0));
-    // 8 outstanding, 1 of them lost and sent again, 3 have left the network
+    // 8 outstanding, 1 of them lost and retransmitted, 3 have left the network
     assert_eq!(board.in_flight(), 5);
     board.advance(4);
     board.mark_head_lost();

@@ -1,4 +1,4 @@
-//! Draws a scenario from a seed: paths, what disturbs them, an application, a policy.
+//! A random scenario from a seed: paths, disturbances, a workload, a policy.
 
 use std::fmt::Write as _;
 
@@ -7,37 +7,36 @@ use joulepath_control::select::SELECTORS;
 use joulepath_controllers::Controller;
 use joulepath_model::random::{Domain, Stream};
 
-/// A path of the scenario. Times are s, rates bit/s.
+/// A path of the scenario.
 pub(super) struct Path {
-    /// From each instant on, that rate; 0 is a pause.
+    /// Rate from each instant on, s and bit/s; 0 is a pause.
     pub(super) rates: Vec<(f64, f64)>,
     pub(super) up_rate: f64,
     pub(super) delay_s: f64,
     pub(super) queue: u32,
     pub(super) outages: Vec<(f64, f64)>,
-    /// Mean part of the packets that are lost at random, in both directions together.
+    /// Mean fraction of packets that are lost at random, in both directions together.
     pub(super) loss: f64,
-    /// Chance that a SYN or its answer is lost if the ones before were.
+    /// Probability that a SYN or its answer is lost if the previous ones were.
     pub(super) syn_loss: f64,
     pub(super) has_jitter: bool,
-    /// Packets come out of order, a managed queue drops early, or others use the link.
+    /// Packets are reordered, a managed queue drops early, or other traffic uses the link.
     pub(super) is_rough: bool,
     pub(super) others: Others,
     pub(super) is_backup: bool,
     text: String,
 }
 
-/// What else travels to the device on a path's link.
+/// Other traffic to the device on a path's link.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Others {
     None,
-    /// Packets that react to nothing, with this rate.
+    /// Unresponsive packets at this rate, bit/s.
     Cross(f64),
-    /// A TCP connection with so many bytes.
+    /// A TCP connection with this many bytes.
     Competitor(u64),
 }
 
-/// What the application does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Workload {
     File,
@@ -48,9 +47,9 @@ pub(super) enum Workload {
 pub(super) struct Drawn {
     pub(super) paths: Vec<Path>,
     pub(super) workload: Workload,
-    /// Of the file or of an answer.
+    /// Size of the file or of a response.
     pub(super) bytes: u64,
-    /// Segments that the lesser of both buffers holds.
+    /// Segments in the smaller of both buffers.
     pub(super) window: u32,
     pub(super) recovery: &'static str,
     pub(super) policy: String,
@@ -59,7 +58,7 @@ pub(super) struct Drawn {
     rest: String,
 }
 
-/// Draws from lists and ranges.
+/// Random choices from lists and ranges.
 struct Dice(Stream);
 
 impl Dice {
@@ -75,13 +74,13 @@ impl Dice {
         low + (high - low) * self.0.uniform()
     }
 
-    /// Uniform in the logarithm.
+    /// Log-uniform.
     fn scale(&mut self, low: f64, high: f64) -> f64 {
         (low.ln() + (high / low).ln() * self.0.uniform()).exp()
     }
 }
 
-/// The first instant at which anything is disturbed, s: until then the connection has been opened.
+/// The first disturbance, s: the connection is open by then.
 const CALM_UNTIL_S: f64 = 3.0;
 pub(super) const PACKET_BITS: f64 = 12_000.0;
 
@@ -145,7 +144,7 @@ impl Path {
                 let _ = writeln!(text, "loss = \"{:.4} %\"", self.loss * 100.0);
             }
             1 => {
-                // A tenth of the time in bad times of 5 packets that lose a half.
+                // A tenth of the time is in bursts of 5 packets that lose half.
                 self.loss = 0.05 * 0.2;
                 self.syn_loss = 0.8 * 0.5;
                 text += "loss = { enter_bad = \"0.4 %\", leave_bad = \"20 %\", loss_bad = \"50 %\" }\n";
@@ -180,13 +179,13 @@ impl Path {
         self.text = text;
     }
 
-    /// The least rate that is not 0, of which others leave this much.
+    /// The lowest positive rate, less cross traffic, bit/s.
     pub(super) fn least_rate(&self) -> f64 {
         let rates = self.rates.iter().map(|&(_, bps)| bps).filter(|&bps| bps > 0.0);
         rates.fold(f64::INFINITY, f64::min) - self.crossing_bps()
     }
 
-    /// What cross traffic takes.
+    /// Rate of cross traffic, bit/s.
     pub(super) fn crossing_bps(&self) -> f64 {
         if let Others::Cross(bps) = self.others { bps } else { 0.0 }
     }
@@ -236,13 +235,13 @@ impl Drawn {
         Drawn { paths, workload, bytes, window, recovery, policy, selects, rest }
     }
 
-    /// The scenario as TOML without its title; `faster` multiplies its rates.
+    /// The scenario as TOML without its title.
     pub(super) fn toml(&self, duration_s: f64) -> String {
         let paths: String = self.paths.iter().map(|path| path.text.as_str()).collect();
         format!("duration = \"{duration_s:.0} s\"\n{paths}{}", self.rest)
     }
 
-    /// The same with constant rates that are twice as high.
+    /// The scenario of a seed with doubled rates, for paths with constant rates.
     pub(super) fn twice_as_fast(seed: u64) -> Drawn {
         let mut drawn = Drawn::of(seed);
         for path in &mut drawn.paths {
@@ -256,11 +255,11 @@ impl Drawn {
     }
 }
 
-/// Lets others use the link of a path.
+/// Adds other traffic to a random path.
 fn others(dice: &mut Dice, paths: &mut [Path]) -> String {
     let i = dice.0.below(paths.len() as u64) as usize;
     let path = &mut paths[i];
-    // Packets that come evenly make the same packet of each round find a queue of a few packets full.
+    // Evenly spaced packets would make the same packet of each round find a queue of a few packets full.
     if path.queue < 20 {
         return String::new();
     }
@@ -282,7 +281,7 @@ fn others(dice: &mut Dice, paths: &mut [Path]) -> String {
     format!("{text}path = \"p{i}\"\n")
 }
 
-/// A policy, and whether a selector is a part of it.
+/// A policy, and whether it has a selector.
 fn policy(dice: &mut Dice) -> (String, bool) {
     const NAMED: &[&str] = &["mptcp", "mptcp", "linux", "joule", "redundant", "bbr3", "olia"];
     if dice.chance(0.4) {

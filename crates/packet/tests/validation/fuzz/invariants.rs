@@ -1,4 +1,4 @@
-//! What holds in every run, and the bounds that a scenario implies.
+//! Invariants of every run, and the bounds that a scenario implies.
 
 use joulepath_control::Setup;
 use joulepath_model::result::RunResult;
@@ -8,17 +8,17 @@ use joulepath_packet::{RunOptions, run};
 use super::draw::{Drawn, Others, PACKET_BITS, Path, Workload};
 
 const SEGMENT_BYTES: f64 = 1460.0;
-/// More than the initial RTO and the delay of a lone ACK, s.
+/// More than the initial RTO plus the delay of a lone ACK, s.
 const PATIENCE_S: f64 = 2.0;
 /// `rto_max`, s.
 const LONGEST_RTO_S: f64 = 120.0;
 
-/// When a SYN leaves that is never answered, s (`tcp_syn_retries`, RFC 6298, rule 5.5).
+/// Departures of a SYN that is never answered, s (`tcp_syn_retries`, RFC 6298, rule 5.5).
 const SYNS_S: [f64; 7] = [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0];
-/// What is less likely does not happen in the number of seeds that are tried.
+/// Probability of events that the number of seeds excludes.
 const IMPOSSIBLE: f64 = 1e-8;
 
-/// Tries one scenario.
+/// Checks one scenario.
 pub(super) struct Judge {
     seed: u64,
     pub(super) drawn: Drawn,
@@ -26,17 +26,17 @@ pub(super) struct Judge {
     pub(super) findings: Vec<String>,
 }
 
-/// What random losses leave.
+/// Lower bound of the rate under random losses, bit/s.
 fn loss_limited_bps(path: &Path) -> f64 {
     if path.loss == 0.0 {
         return f64::INFINITY;
     }
-    // Mathis et al. with a constant far below theirs: timeouts, burst losses, coupled growth.
+    // Mathis et al. with a far smaller constant: timeouts, burst losses, coupled growth.
     let rtt_s = base_rtt_s(path) + 4.0 * PACKET_BITS / path.least_rate();
     0.2 * SEGMENT_BYTES * 8.0 / (rtt_s + 0.05) / path.loss.sqrt()
 }
 
-/// Without queues.
+/// RTT with empty queues, s.
 fn base_rtt_s(path: &Path) -> f64 {
     2.0 * path.delay_s + 2.0 * PACKET_BITS / path.least_rate() + 2.0 * 320.0 / path.up_rate
 }
@@ -61,7 +61,7 @@ impl Judge {
         self.drawn.toml(self.duration_s())
     }
 
-    /// Segments that wait in the queues of a path and on its way at most.
+    /// Most segments of a path in its queues and in flight.
     fn held(&self, path: &Path) -> f64 {
         let fastest = path.rates[0].1;
         let flight = f64::from(path.queue) + fastest * 2.0 * path.delay_s / PACKET_BITS + 12.0;
@@ -73,16 +73,16 @@ impl Judge {
         flight.min(f64::from(self.drawn.window)).min(most)
     }
 
-    /// Time that a path takes to deliver what it holds, its ACKs included, s.
+    /// Time that a path takes to deliver its queues, including ACKs, s.
     fn drain_s(&self, path: &Path) -> f64 {
         let held = self.held(path);
         held * PACKET_BITS / path.least_rate() + held * 320.0 / path.up_rate
     }
 
-    /// When `path` alone would have delivered `bytes` from `start_s` on, s, if after each silence it stayed
-    /// silent for as long again, because the RTO doubles.
+    /// When `path` alone would have delivered `bytes` from `start_s` on, s, if each silence lasted twice as
+    /// long, because the RTO doubles.
     fn alone_s(&self, path: &Path, bytes: f64, start_s: f64) -> f64 {
-        // A full window waits for what the slowest path holds of it.
+        // A full window waits for its part on the slowest path.
         let rtt = |path: &Path| base_rtt_s(path) + self.drain_s(path);
         let rtt_s = self.drawn.paths.iter().map(rtt).fold(0.0, f64::max);
         let window_bps = f64::from(self.drawn.window) * SEGMENT_BYTES * 8.0 / rtt_s;
@@ -90,7 +90,7 @@ impl Judge {
         let silences = self.silences(path);
         let silent = |at: f64| silences.iter().any(|&(from, to)| (from..to).contains(&at));
         let mut left = bytes * 8.0 * 1500.0 / SEGMENT_BYTES;
-        // Growth by a packet per RTT from a small window on.
+        // Growth by a packet per RTT from a small window.
         let segments = self.drawn.bytes as f64 / SEGMENT_BYTES;
         let mut at = start_s + 16.0 * (base_rtt_s(path) + 0.1) * (2.0 * segments).sqrt();
         let mut step = 0.01;
@@ -108,20 +108,20 @@ impl Judge {
     fn silences(&self, path: &Path) -> Vec<(f64, f64)> {
         let pauses = path.rates.windows(2).filter(|pair| pair[0].1 == 0.0).map(|pair| (pair[0].0, pair[1].0));
         let rto_s = PATIENCE_S + 3.0 * (base_rtt_s(path) + self.drain_s(path));
-        // A selector may have closed the subflow, and SYNs back off, too: the last one waits for 64 s.
+        // A selector may have closed the subflow, and SYNs also back off: the last one waits for 64 s.
         let rto_s = if self.drawn.selects { rto_s + 130.0 } else { rto_s };
         let doubled = |(from, to): (f64, f64)| (from, to + (to - from).min(LONGEST_RTO_S) + rto_s);
         pauses.chain(path.outages.iter().copied()).map(doubled).collect()
     }
 
-    /// The time by which a file, or an answer, is complete, s. All delays come first, and the path has a
-    /// quarter of its rate: both may push the file into the next outage.
+    /// The time by which a file, or a response, is complete, s. It assumes all delays first and a quarter
+    /// of the path's rate: both may push the file into the next outage.
     fn bound(&self) -> f64 {
         let paths = &self.drawn.paths;
-        // Whatever any path holds has to be delivered, or given up: it may have been sent there last.
+        // Data on any path must be delivered or given up: it may have been sent there last.
         let stall = |path: &Path| PATIENCE_S + 4.0 * (base_rtt_s(path) + 2.0 * self.drain_s(path));
         let stalls_s: f64 = paths.iter().map(stall).sum();
-        // SYNs that get lost are repeated after 1, 2, 4, … s: the sixth one leaves after 31 s.
+        // Lost SYNs are repeated after 1, 2, 4, … s: the sixth one leaves after 31 s.
         let lossy = paths.iter().any(|path| path.loss > 0.0);
         let opening_s = if lossy { 63.0 } else { 10.0 };
         let bytes = |path: &Path| match path.others {
@@ -137,7 +137,7 @@ impl Judge {
     }
 
     /// Whether the first path may answer no SYN. Then the connection never opens, as in Linux, where
-    /// `connect` fails: other paths join a connection that has been opened.
+    /// `connect` fails: other paths can only join an open connection.
     fn may_stay_closed(&self) -> bool {
         let first = &self.drawn.paths[0];
         let is_out = |at: f64| first.outages.iter().any(|&(from, to)| (from..to).contains(&at));
@@ -149,7 +149,7 @@ impl Judge {
         self.findings.push(what);
     }
 
-    /// Runs the scenario; none if the policy is refused. Returns the part of the bound that it took.
+    /// Runs the scenario; `None` if the policy is refused. Returns the fraction of the bound that it took.
     pub(super) fn run(&mut self) -> Option<f64> {
         let result = self.simulate(&self.drawn, self.duration_s())?;
         self.check_amounts(&result);
@@ -177,7 +177,7 @@ impl Judge {
         Some(run(&scenario, &setup, self.seed, options).expect("the scenario runs"))
     }
 
-    /// Bytes are neither made nor lost.
+    /// No bytes appear or disappear.
     fn check_amounts(&mut self, result: &RunResult) {
         let bytes = result.goodput_bps * result.measured_s / 8.0;
         let file = self.drawn.bytes as f64;
@@ -188,7 +188,7 @@ impl Judge {
             self.find(format!("{bytes} B of a file of {file}"));
         }
         let by_path: f64 = result.paths.iter().map(|path| path.goodput_bps * result.measured_s / 8.0).sum();
-        // What waits out of order has arrived on its path.
+        // Segments that wait out of order have arrived on their path.
         let waits = f64::from(self.drawn.window) * SEGMENT_BYTES;
         if !(bytes - 0.5..=bytes + waits + 0.5).contains(&by_path) {
             self.find(format!("{by_path} B on the paths, {bytes} B at the application"));
@@ -210,7 +210,7 @@ impl Judge {
         let arrived = (by_path / SEGMENT_BYTES).floor();
         let copies = self.copies();
         if !copies && (segments - repeats) * SEGMENT_BYTES + 0.5 < by_path {
-            self.find(format!("{segments} segments less {repeats} repeats brought {arrived}"));
+            self.find(format!("{segments} segments less {repeats} repeats delivered {arrived}"));
         }
         let whole = (file / SEGMENT_BYTES).ceil();
         let complete = self.drawn.workload == Workload::File && result.completion_s.is_some();
@@ -219,41 +219,41 @@ impl Judge {
         }
     }
 
-    /// Whether copies of the scheduler are no repeats. What Linux' takes back from a subflow was never sent,
-    /// but counts as a repeat on another one.
+    /// Whether the scheduler sends copies that do not count as repeats. A segment that Linux' scheduler
+    /// takes back from a subflow was never sent there, but counts as a repeat on another.
     fn copies(&self) -> bool {
         ["redundant", "mainline", "linux"].iter().any(|name| self.drawn.policy.contains(name))
     }
 
-    /// Segments that left, and those among them that had left before.
+    /// Segments sent, and the repeats among them.
     fn sums(&self, result: &RunResult) -> (f64, f64) {
         let segments: u64 = result.paths.iter().map(|path| path.segments).sum();
         (segments as f64, (result.retransmission_ratio * segments as f64).round())
     }
 
-    /// At least what the delivered bytes cost on the cheapest path, and the power that always burns.
+    /// At least the cost of the delivered bytes on the cheapest path, and the power that always burns.
     fn check_energy(&mut self, result: &RunResult) {
         let bits = result.goodput_bps * result.measured_s;
         let least_j = bits * 0.05e-6;
         let n = self.drawn.paths.len() as f64;
-        // Answers to SYNs cost as much as their bits, too.
+        // Answers to SYNs also cost energy.
         let most_bits = self.sums(result).0 * PACKET_BITS + n * SYNS_S.len() as f64 * 320.0;
         let most_j = most_bits * (0.05 + 0.01 * n) * 1e-6 * 1.2 + 1e-6;
         let transfer_j = result.energy_split.transfer_j;
         let uploads = self.drawn.toml(1.0).contains("upload");
-        // These radios count what they receive.
+        // These radios count received bits.
         if !uploads && !(least_j * 0.999..=most_j).contains(&transfer_j) {
-            self.find(format!("{transfer_j} J for the bits, not {least_j} to {most_j}"));
+            self.find(format!("{transfer_j} J for transfers, expected {least_j} to {most_j}"));
         }
         let base_j = (self.drawn.paths.len() / 2) as f64 * result.measured_s;
         if (result.energy_split.sunk_j - base_j).abs() > 1e-6 * base_j + 1e-6 {
-            self.find(format!("{} J burn always, not {base_j}", result.energy_split.sunk_j));
+            self.find(format!("{} J of constant power, expected {base_j}", result.energy_split.sunk_j));
         }
     }
 
-    /// Where no packet is lost, little is sent again. RFC 6675 and RFC 6582 alone undo nothing. Of several
-    /// paths each timeout sends all of one on the others: those that may time out are left out, and windows
-    /// that bind, for which schedulers send copies.
+    /// Without packet loss, little is sent again. Excluded: RFC 6675 and RFC 6582, which undo nothing;
+    /// several paths that may time out, because each timeout reinjects a path's data on the others; several
+    /// paths with a window that limits, because schedulers then send copies.
     fn check_repeats(&mut self, result: &RunResult) {
         let lost = result.counters.queue_drops + result.counters.wire_losses;
         let paths = &self.drawn.paths;
@@ -269,11 +269,11 @@ impl Judge {
         if paths.len() > 1 && (self.copies() || binds || !paths.iter().all(is_steady)) {
             return;
         }
-        // A probe and the copies of a back-off: 120 s are reached after 10 timeouts.
+        // A probe and the copies of a back-off: 10 timeouts back off to 120 s.
         let phases: u64 = paths.iter().map(|path| path.rates.len() as u64).sum();
         let copies = self.sums(result).1 as u64;
         if copies > 12 + 12 * phases {
-            self.find(format!("{copies} copies without a loss in {phases} phases"));
+            self.find(format!("{copies} copies without packet loss in {phases} phases"));
         }
     }
 
@@ -292,7 +292,7 @@ impl Judge {
             Workload::Requests => {
                 let answers = result.delay.map_or(0, |delay| delay.count);
                 if answers == 0 && self.duration_s() > self.bound_s {
-                    self.find(format!("no answer within {} s", self.duration_s()));
+                    self.find(format!("no response within {} s", self.duration_s()));
                 }
                 result.delay.map_or(0.0, |delay| delay.p50_s / self.bound_s)
             }
@@ -300,7 +300,7 @@ impl Judge {
         }
     }
 
-    /// On undisturbed paths twice the rate is not much slower.
+    /// On undisturbed paths the doubled rate is not much slower.
     fn check_twice_as_fast(&mut self, result: &RunResult) {
         let calm = |path: &Path| {
             path.rates.len() == 1 && path.outages.is_empty() && path.loss == 0.0 && !path.is_rough
@@ -311,7 +311,7 @@ impl Judge {
         let rtts_s: f64 = self.drawn.paths.iter().map(base_rtt_s).sum();
         let slack_s = PATIENCE_S + 20.0 * rtts_s;
         if fast_s.is_none_or(|fast_s| fast_s > 1.25 * slow_s + slack_s) {
-            self.find(format!("{fast_s:?} s at twice the rate, {slow_s} s before"));
+            self.find(format!("{fast_s:?} s at twice the rate, {slow_s} s at the original rate"));
         }
     }
 }
@@ -321,6 +321,6 @@ fn capacity_bits(path: &Path, until_s: f64) -> f64 {
     let ends = path.rates.iter().skip(1).map(|&(at, _)| at).chain([f64::INFINITY]);
     let fastest = path.rates.iter().zip(ends);
     let sum: f64 = fastest.map(|(&(from, bps), to)| bps * (to.min(until_s) - from).max(0.0)).sum();
-    // An upload travels over the way back.
+    // An upload uses the other direction.
     sum.max(path.up_rate * until_s)
 }

@@ -1,8 +1,8 @@
-//! Random scenarios against what holds whatever happens: no data is lost or made, no run takes longer than
-//! the path that lives allows, no link carries more than it can.
+//! Random scenarios against invariants: no data is lost or invented, no run takes longer than its working
+//! paths allow, no link carries more than its capacity.
 //!
-//! `JOULEPATH_FUZZ=0..20000 cargo test -p joulepath-packet --test validation fuzz -- --nocapture` tries these
-//! seeds; one seed is `JOULEPATH_FUZZ=4711..4712`, which also prints the scenario.
+//! `JOULEPATH_FUZZ=0..20000 cargo test -p joulepath-packet --test validation fuzz -- --nocapture` tries
+//! these seeds. A single seed, `JOULEPATH_FUZZ=4711..4712`, also prints the scenario.
 
 mod draw;
 mod invariants;
@@ -12,7 +12,7 @@ use std::ops::Range;
 use draw::Drawn;
 use invariants::Judge;
 
-/// Those that a plain run of the tests tries.
+/// The seeds of a plain test run.
 const SEEDS: Range<u64> = 0..400;
 
 fn seeds() -> Range<u64> {
@@ -47,6 +47,6 @@ fn random_scenarios_break_no_invariant() {
     }
     println!("{seeds:?}: {} findings, {refused} refused, {tightest:.3} of the bound at most", findings.len());
     assert!(findings.is_empty(), "{findings:?}");
-    // Some controllers and selectors want what other parts do not supply.
+    // Some controllers and selectors need what other parts do not supply.
     assert!(10 * refused <= seeds.end - seeds.start + 10, "{refused} policies are refused");
 }
