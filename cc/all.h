@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * all.h - every congestion controller, in the order in which they are shown.
- * X(name, PREFIX): mpcc_ops_<name> is the controller, <PREFIX>_PARAMS its parameters.
+ * all.h - the list of congestion controllers, in display order.
+ * X(name, PREFIX): mpcc_ops_<name> is the controller, <PREFIX>_PARAMS are its parameters.
  *
- * MPCC_OWNERS are those that own the window; the kernel's wrapper in crates/kernel runs the others.
+ * MPCC_OWNERS lists the controllers that own their window. The kernel's wrapper in crates/kernel runs the
+ * others.
  */
 #ifndef MPCC_ALL_H
 #define MPCC_ALL_H

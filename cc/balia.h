@@ -10,7 +10,7 @@
  *   loss: w_r <- max( w_r - w_r / 2 * min(alpha_r, 1.5), 1 )
  *
  * Deviations
- *   - alpha_r of the decrease is exact. Linux' module takes the integer quotient, so that it takes off 1/2 or
+ *   - alpha_r of the decrease is exact. The Linux module rounds it down to an integer, so it subtracts 1/2 or
  *     3/4 and nothing between: option `kernel_quirk`.
  */
 #ifndef MPCC_BALIA_H
@@ -25,7 +25,7 @@ enum { BALIA_PARAMS(MPCC_PARAM_ID) BALIA_PARAM_COUNT };
 enum { BALIA_PARAMS(MPCC_PARAM_DEFAULT) };
 
 #define BALIA_ALPHA_BITS 16                             /* Q16 */
-#define BALIA_ALPHA_MAX  (3U << (BALIA_ALPHA_BITS - 1)) /* 1.5: most that the decrease uses */
+#define BALIA_ALPHA_MAX  (3U << (BALIA_ALPHA_BITS - 1)) /* 1.5: upper bound in the decrease */
 
 /* max_k x_k * tau_r in Q16 packets: what the fastest path sends in this path's RTT. */
 MPCC_INLINE u64 balia_fastest_in(const struct mpcc_conn *conn, u32 self)

@@ -13,17 +13,18 @@
  *                    └────────────── PROBE_RTT ◄──────┘   │       window 4, for 200 ms and a round
  *                                        └────────────────┘
  *
- * Full: BtlBw has not grown by a quarter for 3 rounds. A loss takes the lost packets off the window, and for
- * one round the window is what is delivered; when the loss is repaired it is as before.
+ * Full: BtlBw has not grown by a quarter for 3 rounds. A loss reduces the window by the lost packets. For one
+ * round the window is then what is delivered; the end of recovery restores it.
  *
  * Deviations
- *   - pacing stays 1 percent below what the draft says, as in Linux: without that a rate that is measured too
- *     high by noise leaves a queue of a BDP behind.
- *   - the first phase of PROBE_BW is drawn from a hash of the clock.
- *   - while PROBE_RTT lasts, and for the round after it, samples of rate count as limited by the application:
- *     the draft has the transport say so.
- *   - after a timeout the window restarts from what the runner leaves and grows by what is acknowledged.
- *   - no long-term bandwidth for policers and no allowance for aggregated ACKs, which Linux has added.
+ *   - pacing stays 1 percent below the draft's rate, as in Linux: otherwise a rate that noise measures too
+ *     high leaves a standing queue of a BDP.
+ *   - a hash of the clock chooses the first phase of PROBE_BW.
+ *   - during PROBE_RTT and for the round after it, rate samples count as application-limited: in the draft
+ *     the transport marks them.
+ *   - after a timeout the window restarts from the runner's value and grows by the packets acknowledged.
+ *   - two Linux additions are missing: long-term bandwidth for policers, and the allowance for aggregated
+ *     ACKs.
  */
 #ifndef MPCC_BBR1_H
 #define MPCC_BBR1_H
@@ -41,37 +42,37 @@ enum { BBR1_PARAMS(MPCC_PARAM_DEFAULT) };
 #define BBR1_DOWN_GAIN    192U /* Q8: 3/4 */
 #define BBR1_CWND_GAIN    512U /* Q8: 2 */
 #define BBR1_RATE_ROUNDS  10U
-#define BBR1_RTT_US       10000000U /* us: how long RTprop holds */
+#define BBR1_RTT_US       10000000U /* us: validity of RTprop */
 #define BBR1_PROBE_RTT_US 200000U   /* us */
 #define BBR1_FULL_ROUNDS  3U
 #define BBR1_CYCLE        8U
 #define BBR1_MIN_CWND     4U    /* packets */
 #define BBR1_INITIAL_CWND 10U   /* packets: RFC 6928 */
-#define BBR1_FIRST_RTT_US 1000U /* us: where none is known */
+#define BBR1_FIRST_RTT_US 1000U /* us: if no RTT is known */
 
 enum bbr1_state { BBR1_STARTUP, BBR1_DRAIN, BBR1_PROBE_BW, BBR1_PROBE_RTT };
 
 struct bbr1 {
 	struct mpcc_extreme rate; /* Q24 packets/us, by rounds: BtlBw */
 	u32 round;                /* rounds by delivery */
-	u32 round_until;          /* packets delivered with which the round ends */
+	u32 round_until;          /* total_delivered at which the round ends */
 	u32 rtt_us;               /* us: RTprop, 0 = none */
-	u32 rtt_at;               /* us: when it was seen */
+	u32 rtt_at;               /* us: when it was measured */
 	u32 phase_at;             /* us: when the phase of PROBE_BW began */
-	u32 probe_end;            /* us: PROBE_RTT does not end before, valid if probe_timed */
-	u32 full_rate;            /* Q24 packets/us: BtlBw that has to grow by a quarter */
-	u32 limited_until;        /* packets delivered: samples from before are of PROBE_RTT */
+	u32 probe_end;            /* us: earliest end of PROBE_RTT, valid if probe_timed */
+	u32 full_rate;            /* Q24 packets/us: full if BtlBw stays below 5/4 of it */
+	u32 limited_until;        /* packets delivered: earlier samples belong to PROBE_RTT */
 	u32 conserve_until;       /* packets delivered: packet conservation ends */
 	u32 saved_cwnd;           /* packets: before recovery or PROBE_RTT */
-	u32 cwnd;                 /* packets: as it was left */
+	u32 cwnd;                 /* packets: at the end of the last event */
 	u32 state;                /* enum bbr1_state */
 	u32 phase;                /* of PROBE_BW, 0 .. 7 */
-	u32 full_rounds;          /* rounds without growth; 3 = the pipe was filled */
-	u32 probe_timed; /* 1 = in flight has fallen to 4 in PROBE_RTT, 2 = and a round passed */
+	u32 full_rounds;          /* rounds without growth; 3 = the pipe is full */
+	u32 probe_timed; /* 1 = in flight has fallen to 4 in PROBE_RTT, 2 = and a round has passed */
 	u32 repairs;     /* 1 = in recovery or after a timeout */
 	u32 conserves;   /* 1 = packet conservation */
 	u32 idle;        /* 1 = restarted after idle, no ACK yet */
-	u32 limited;     /* 1 = limited_until holds */
+	u32 limited;     /* 1 = limited_until is valid */
 };
 MPCC_AREA(bbr1);
 
@@ -85,7 +86,7 @@ MPCC_INLINE u32 bbr1_pacing_gain(const struct bbr1 *b)
 	                                   : MPCC_GAIN_ONE;
 }
 
-/* gain * BtlBw * RTprop and 3 bursts, packets. */
+/* gain * BtlBw * RTprop + 3 bursts, packets. */
 MPCC_INLINE u32 bbr1_inflight(const struct bbr1 *b, u64 pacing, u32 mss, u32 gain)
 {
 	if (!b->rtt_us || !b->rate.value[0])
@@ -106,7 +107,7 @@ MPCC_INLINE void bbr1_probe_bw(struct bbr1 *b, u32 now, u32 phase)
 	b->phase_at = now;
 }
 
-/* BtlBw, and whether the pipe is full. */
+/* Updates BtlBw and detects a full pipe. */
 MPCC_INLINE u32 bbr1_update_rate(struct bbr1 *b, const struct mpcc_event *event)
 {
 	u32 rate = mpcc_sampled_rate(event),
@@ -130,13 +131,13 @@ MPCC_INLINE u32 bbr1_update_rate(struct bbr1 *b, const struct mpcc_event *event)
 	return begins;
 }
 
-/* The phase of PROBE_BW has lasted long enough. */
+/* True if the phase of PROBE_BW has lasted long enough. */
 MPCC_INLINE u32 bbr1_phase_ends(const struct bbr1 *b, const struct mpcc_event *event, u32 now,
                                 u64 pacing)
 {
 	u32 lasted = now - b->phase_at > b->rtt_us;
 
-	if (b->phase == 0) /* until it has filled what it asked for */
+	if (b->phase == 0) /* until in flight reaches the probe's target */
 		return lasted &&
 		       (event->lost || event->prior_in_flight >=
 		                               bbr1_inflight(b, pacing, event->mss, BBR1_UP_GAIN));
@@ -168,7 +169,7 @@ MPCC_INLINE void bbr1_probe_rtt(struct bbr1 *b, struct mpcc_subflow *sub,
 		b->state = BBR1_STARTUP;
 }
 
-/* States, and RTprop. */
+/* Advances the state machine and updates RTprop. */
 MPCC_INLINE void bbr1_advance(struct bbr1 *b, const struct mpcc_conn *conn, u32 self,
                               struct mpcc_subflow *sub, const struct mpcc_event *event, u32 begins)
 {
@@ -181,7 +182,7 @@ MPCC_INLINE void bbr1_advance(struct bbr1 *b, const struct mpcc_conn *conn, u32 
 		b->state = BBR1_DRAIN;
 	if (b->state == BBR1_DRAIN &&
 	    event->in_flight <= bbr1_inflight(b, pacing, event->mss, MPCC_GAIN_ONE))
-		/* any phase but the second, which would drain once more */
+		/* any phase but the second, which would drain again */
 		bbr1_probe_bw(b, now, 2 + mpcc_noise(conn, self, event, BBR1_CYCLE - 1));
 	if (event->rtt_us && (!b->rtt_us || event->rtt_us <= b->rtt_us || old)) {
 		b->rtt_us = mpcc_min(event->rtt_us, MPCC_RTT_MAX_US);
@@ -197,7 +198,7 @@ MPCC_INLINE void bbr1_advance(struct bbr1 *b, const struct mpcc_conn *conn, u32 
 	b->idle = 0;
 }
 
-/* What losses do to the window. */
+/* Applies losses to the window. */
 MPCC_INLINE void bbr1_repair(struct bbr1 *b, struct mpcc_subflow *sub,
                              const struct mpcc_event *event)
 {

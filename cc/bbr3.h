@@ -2,30 +2,31 @@
 /*
  * BBR, version 3: draft-ietf-ccwg-bbr; Cardwell et al., IETF 117 and 119, ccwg.
  *
- *   max rate = max sample of this and the last cycle     min RTT of 10 s, looked for every 5 s
+ *   max rate = max sample of this and the last cycle     min RTT of 10 s, probed every 5 s
  *   rate = min(max rate, short-term rate)                BDP = rate * min RTT
  *   pacing = 0.99 gain * rate       window = min(window gain * BDP + aggregation, long-term, short-term)
  *
  *   STARTUP 2.77 ──► DRAIN 0.5 ──► DOWN 0.9 ──► CRUISE 1 ──► REFILL 1 ──► UP 1.25 ──► DOWN ...
  *                                  from all: PROBE_RTT, window BDP / 2, 200 ms and a round
  *
- *   UP      until over 2 % of a round is lost, or 3 rounds bring no quarter more; the long-term window grows
- *           by 1, 2, 4 ... packets a round
+ *   UP      until over 2 % of a round is lost, or until 3 rounds raise the rate by less than a quarter;
+ *           the long-term window grows by 1, 2, 4 ... packets a round
  *   over 2 % lost:   long-term window <- max(what was in flight, 0.7 BDP)
  *   loss in a round of DOWN or CRUISE:  short-term rate, window <- max(latest, 0.7 of it);  none from REFILL
  *   CRUISE  leaves 15 % of the long-term window free, for 2 .. 3 s or as many rounds as Reno would, <= 63
  *
  * Deviations
- *   - what was in flight when a packet left, and what was lost since, are counted by rounds: delivered and
- *     lost in the round. The kernel's rate samples do not tell them.
- *   - while PROBE_RTT lasts, and for the round after it, samples count as limited by the application; random
- *     choices are a hash of the clock.
- *   - the draft ends a cycle of the max rate only with a round of DOWN. Where rounds are longer than the
- *     5 s from one PROBE_RTT to the next, none ends, and a path that has become slow keeps its old rate.
- *     Here PROBE_RTT takes the latest rate if no cycle has ended since the last one and the RTT is over
- *     twice the min RTT, which also ends STARTUP. The min RTT does not expire while PROBE_RTT lasts.
+ *   - packets in flight at a departure, and packets lost since then, are counted by round: delivered and lost
+ *     in the round. The kernel's rate samples do not carry them.
+ *   - during PROBE_RTT and for the round after it, samples count as application-limited; random choices are a
+ *     hash of the clock.
+ *   - in the draft only a round of DOWN ends a cycle of the max rate. If a round takes longer than the 5 s
+ *     between two PROBE_RTTs, no cycle ends, and a path that has become slow keeps its old rate. Here
+ *     PROBE_RTT takes the latest rate if no cycle has ended since the last PROBE_RTT and the RTT exceeds
+ *     twice the min RTT, which also ends STARTUP. The min RTT does not expire during PROBE_RTT.
  *   - aggregation is the largest excess of 5 to 10 rounds, in two bins.
- *   - losses come off the window, and the end of the repair restores it; no packet conservation. No ECN.
+ *   - losses are subtracted from the window, and the end of recovery restores it; no packet conservation. No
+ *     ECN.
  */
 #ifndef MPCC_BBR3_H
 #define MPCC_BBR3_H
@@ -72,7 +73,7 @@ MPCC_INLINE void bbr3_save_cwnd(struct bbr3 *b)
 	b->saved_cwnd = reduced ? mpcc_max(b->saved_cwnd, b->cwnd) : b->cwnd;
 }
 
-/* The least window of PROBE_RTT: half of the BDP, at least 4 packets. */
+/* Minimum window of PROBE_RTT: half of the BDP, at least 4 packets. */
 MPCC_INLINE u32 bbr3_probe_cwnd(const struct bbr3 *b)
 {
 	return mpcc_max(bbr3_inflight(b, bbr3_rate(b), bbr3_window_gain(BBR3_PROBE_RTT)),
@@ -107,8 +108,8 @@ MPCC_INLINE void bbr3_probe_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b
 }
 
 /*
- * No cycle of the max rate has ended since the last PROBE_RTT. If more than a BDP has waited all the
- * time, the path is full and no faster than it delivers now: its rate has fallen.
+ * Takes the latest rate if no cycle of the max rate has ended since the last PROBE_RTT. If the queue was
+ * longer than a BDP all the time, the path was full and delivered at its capacity: its rate has fallen.
  */
 MPCC_INLINE void bbr3_believe_queue(struct bbr3 *b, u32 rtt)
 {
@@ -118,7 +119,8 @@ MPCC_INLINE void bbr3_believe_queue(struct bbr3 *b, u32 rtt)
 	b->filled = 1;
 }
 
-/* The min RTT, and when to look for it. It holds until PROBE_RTT has found another one. */
+/* Updates the min RTT and starts PROBE_RTT when due. The old min RTT holds until PROBE_RTT has measured a new
+ * one. */
 MPCC_INLINE void bbr3_watch_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
                                 const struct mpcc_event *event, u32 begins)
 {
@@ -268,7 +270,7 @@ static const struct mpcc_ops mpcc_ops_bbr3 = {
 	.name = "bbr3",
 	.title = "BBRv3",
 	.paper = "draft-ietf-ccwg-bbr",
-	.summary = "BBR that stays below 2 % of loss and leaves room to others, uncoupled",
+	.summary = "BBR that stays below 2 % loss and leaves room for other flows, uncoupled",
 	.confidence = "L",
 	.capabilities = mpcc_capabilities_bbr3,
 	.min_cwnd = 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * bbr3_model.h - what BBRv3 knows of its path: rate, RTT, aggregation, and the two bounds on what is in
- * flight. Equations, source and deviations are in bbr3.h, which acts on it.
+ * bbr3_model.h - BBRv3's model of its path: rate, RTT, aggregation, and the two bounds on packets in flight.
+ * Equations, source and deviations are in bbr3.h, which acts on the model.
  */
 #ifndef MPCC_BBR3_MODEL_H
 #define MPCC_BBR3_MODEL_H
@@ -12,24 +12,24 @@
 	X(BBR3_LOSS, "loss", 20, 1, 500, BBR3_SCALE, "", "part of a round that may be lost") \
 	X(BBR3_BETA, "beta", 700, 100, 990, BBR3_SCALE, "", "part kept where more is lost")  \
 	X(BBR3_HEADROOM, "headroom", 150, 0, 900, BBR3_SCALE, "",                            \
-	  "part of the window left to others")
+	  "part of the window left to other flows")
 #define BBR3_SCALE 1000
 enum { BBR3_PARAMS(MPCC_PARAM_ID) BBR3_PARAM_COUNT };
 enum { BBR3_PARAMS(MPCC_PARAM_DEFAULT) };
 
 #define BBR3_NONE         0xffffffffU /* no bound */
 #define BBR3_MARGIN       1U          /* percent */
-#define BBR3_RTT_US       10000000U   /* us: how long a min RTT holds */
-#define BBR3_PROBE_US     5000000U    /* us: how often it is looked for */
+#define BBR3_RTT_US       10000000U   /* us: validity of a min RTT */
+#define BBR3_PROBE_US     5000000U    /* us: interval between its probes */
 #define BBR3_PROBE_RTT_US 200000U     /* us */
-#define BBR3_WAIT_US      2000000U    /* us: least time between two probes for rate */
-#define BBR3_WAIT_MORE_US 1000000U    /* us: random part of it */
-#define BBR3_RENO_ROUNDS  63U         /* most rounds between them */
+#define BBR3_WAIT_US      2000000U    /* us: minimum time between two rate probes */
+#define BBR3_WAIT_MORE_US 1000000U    /* us: random part of that time */
+#define BBR3_RENO_ROUNDS  63U         /* maximum of rounds between them */
 #define BBR3_FULL_ROUNDS  3U
-#define BBR3_FULL_LOSSES  6U    /* events in a round that end STARTUP */
+#define BBR3_FULL_LOSSES  6U    /* loss events in a round that end STARTUP */
 #define BBR3_MIN_CWND     4U    /* packets */
 #define BBR3_INITIAL_CWND 10U   /* packets */
-#define BBR3_FIRST_RTT_US 1000U /* us: where none is known */
+#define BBR3_FIRST_RTT_US 1000U /* us: if no RTT is known */
 #define BBR3_BIN_ROUNDS   5U
 
 enum bbr3_state {
@@ -41,7 +41,7 @@ enum bbr3_state {
 	BBR3_UP,
 	BBR3_PROBE_RTT
 };
-/* Which probe the ACKs that come now are of. */
+/* The probe that the present ACKs belong to. */
 enum bbr3_acks { BBR3_ACKS_NONE, BBR3_ACKS_STARTING, BBR3_ACKS_FEEDBACK, BBR3_ACKS_STOPPING };
 
 /* Q8: pacing and window gains by state. */
@@ -60,21 +60,20 @@ MPCC_INLINE u32 bbr3_window_gain(u32 state)
 }
 
 struct bbr3 {
-	u32 rate[2]; /* Q24 packets/us: largest of this cycle, of the last */
-	u32 short_rate, latest_rate, full_rate; /* Q24 packets/us */
-	u32 long_cwnd, short_cwnd, latest_cwnd; /* packets in flight; BBR3_NONE = no bound */
-	u32 rtt_us, rtt_at, recent_rtt_us,
-		recent_at;                          /* us: min RTT of 10 s, of 5 s, and when seen */
-	u32 phase_at, wait_us, probe_end;           /* us */
-	u32 round_until, loss_until, limited_until; /* packets delivered */
-	u32 up_every, up_acks;                      /* packets: the long-term window grows by one */
-	u32 lost, loss_events;                      /* in this round */
-	u32 saved_cwnd, cwnd;                /* packets: before a repair or PROBE_RTT; as left */
+	u32 rate[2]; /* Q24 packets/us: maximum of this cycle and of the last */
+	u32 short_rate, latest_rate, full_rate;       /* Q24 packets/us */
+	u32 long_cwnd, short_cwnd, latest_cwnd;       /* packets in flight; BBR3_NONE = no bound */
+	u32 rtt_us, rtt_at, recent_rtt_us, recent_at; /* us: min RTT of 10 s, of 5 s; their times */
+	u32 phase_at, wait_us, probe_end;             /* us */
+	u32 round_until, loss_until, limited_until;   /* packets delivered */
+	u32 up_every, up_acks;               /* packets acked: the long-term window grows by 1 */
+	u32 lost, loss_events;               /* in this round */
+	u32 saved_cwnd, cwnd;                /* packets: before recovery or PROBE_RTT; latest */
 	u32 extra_at, extra_acked, extra[2]; /* us, packets: aggregation */
 	unsigned char state, acks, up_rounds, full_rounds, rounds,
 		extra_rounds; /* rounds since the last probe */
 	unsigned char filled, full_now, repairs, lossy, samples, timed, idle,
-		limited;        /* 0 or 1; timed 2 = a round */
+		limited;        /* 0 or 1; timed 2 = and a round passed */
 	unsigned char advanced; /* 1: a cycle of the max rate has ended since the last PROBE_RTT */
 };
 MPCC_AREA(bbr3);
@@ -140,14 +139,14 @@ MPCC_INLINE void bbr3_down(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
 	b->state = BBR3_DOWN;
 }
 
-/* The long-term window grows by 1, 2, 4 ... packets in the rounds of UP. */
+/* Makes the long-term window grow by 1, 2, 4 ... packets in successive rounds of UP. */
 MPCC_INLINE void bbr3_steeper(struct bbr3 *b)
 {
 	b->up_every = mpcc_max(b->cwnd >> mpcc_min(b->up_rounds, 30), 1);
 	b->up_rounds = (unsigned char)mpcc_min(b->up_rounds + 1U, 30);
 }
 
-/* The bandwidth filter, the short-term bounds, and whether the pipe is full. */
+/* Updates the bandwidth filter and the short-term bounds, and detects a full pipe. */
 MPCC_INLINE void bbr3_learn(struct mpcc_conn *conn, struct bbr3 *b, const struct mpcc_event *event,
                             u32 begins, u32 limited)
 {
@@ -183,7 +182,7 @@ MPCC_INLINE void bbr3_learn(struct mpcc_conn *conn, struct bbr3 *b, const struct
 	}
 }
 
-/* Packets that come at once although they left evenly: their excess over the rate. */
+/* ACK aggregation: packets acknowledged in excess of the rate. */
 MPCC_INLINE void bbr3_aggregate(struct bbr3 *b, const struct mpcc_event *event, u32 now, u32 begins)
 {
 	u32 due = mpcc_pipe(bbr3_rate(b), now - b->extra_at, MPCC_GAIN_ONE), extra;
@@ -201,7 +200,7 @@ MPCC_INLINE void bbr3_aggregate(struct bbr3 *b, const struct mpcc_event *event, 
 	b->extra[0] = mpcc_max(b->extra[0], mpcc_min(extra, b->cwnd));
 }
 
-/* The long-term window, and what too many losses do to it. */
+/* Updates the long-term window; too many losses reduce it. */
 MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
                             const struct mpcc_event *event, u32 begins, u32 limited)
 {

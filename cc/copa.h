@@ -2,45 +2,45 @@
 /*
  * Copa: Arun and Balakrishnan, NSDI 2018.
  *
- *   d = standing RTT - min RTT            standing: least RTT of the last srtt / 2, min: of the last 10 s
+ *   d = standing RTT - min RTT            standing: min RTT of the last srtt / 2; min: of the last 10 s
  *
  *                        1                                              v
  *   target rate =  -----------,    rate = w / standing RTT,    w +-  -----------  per ACK
  *                   delta * d                                         delta * w
  *
  *   + while the rate is below its target, - above it       pacing: 2 w / standing RTT
- *   velocity v: 1; from the third round in one direction on doubled each round; 1 after a turn
+ *   velocity v: 1; doubles each round from the third in one direction on; 1 after a turn
  *   slow start: w + 1 per ACK until the rate is above its target
- *   competitive: d has not been below (max RTT of 4 srtt - min RTT) / 10 for 10 srtt; then 1/delta grows by 1
- *   per round, and is halved after a round with losses; otherwise delta is its default
+ *   competitive: d has not been below (max RTT of 4 srtt - min RTT) / 10 for 10 srtt. Then 1/delta grows by 1
+ *   per round, and a round with losses halves it; otherwise delta is its default
  *
  * Deviations
- *   - the queue has 10 RTTs to become short, not 5: a swing of Copa itself takes 5, so that two Copas that
- *     are not in step would take each other for others.
- *   - a loss ends slow start; a timeout begins it again, at two packets. The paper names neither.
- *   - v is held where a round would change the window by more than the window.
- *   - nothing grows while something else than the window is the limit.
+ *   - the queue has 10 RTTs to become short, not 5. Copa's own oscillation takes 5, so two Copas out of step
+ *     would each take the other for a competing flow.
+ *   - a loss ends slow start; a timeout restarts it at two packets. The paper specifies neither.
+ *   - v stays if a round would change the window by more than its size.
+ *   - the window grows only if it is the limit.
  */
 #ifndef MPCC_COPA_H
 #define MPCC_COPA_H
 
 #include "mpcc_model.h"
 
-#define COPA_PARAMS(X)                                                                        \
-	X(COPA_DELTA, "delta", 500, 10, 1000, COPA_SCALE, "", "packets to queue are 1/delta") \
-	X(COPA_COMPETE, "competitive", 1, 0, 1, 1, "off=0 on=1",                              \
-	  "answer to flows that fill the queue by a smaller delta")
+#define COPA_PARAMS(X)                                                                         \
+	X(COPA_DELTA, "delta", 500, 10, 1000, COPA_SCALE, "", "target queue: 1/delta packets") \
+	X(COPA_COMPETE, "competitive", 1, 0, 1, 1, "off=0 on=1",                               \
+	  "use a smaller delta against flows that fill the queue")
 #define COPA_SCALE 1000
 enum { COPA_PARAMS(MPCC_PARAM_ID) COPA_PARAM_COUNT };
 enum { COPA_PARAMS(MPCC_PARAM_DEFAULT) };
 
 #define COPA_MIN_CWND    2U         /* packets */
 #define COPA_INVERSE_MAX (1U << 18) /* Q8: 1/delta = 1024 */
-#define COPA_MIN_RTT_US  10000000U  /* us: how long the min RTT holds */
+#define COPA_MIN_RTT_US  10000000U  /* us: validity of the min RTT */
 #define COPA_PACING_GAIN 512U       /* Q8: 2 */
-#define COPA_CALM_RTTS   10U        /* without a short queue: others fill it */
-#define COPA_MAX_RTTS    4U         /* over which the max RTT is taken */
-#define COPA_SAME_ROUNDS 3U         /* in one direction before v doubles */
+#define COPA_CALM_RTTS   10U        /* RTTs without a short queue: others fill it */
+#define COPA_MAX_RTTS    4U         /* RTTs over which the max RTT is taken */
+#define COPA_SAME_ROUNDS 3U         /* rounds in one direction before v doubles */
 #define COPA_WINDOW_BITS 16         /* Q16 packets */
 
 enum copa_direction { COPA_NEITHER, COPA_UP, COPA_DOWN };
@@ -50,10 +50,10 @@ struct copa {
 	u64 window;                                /* Q16 packets */
 	u32 inverse;                               /* Q8: 1/delta */
 	u32 velocity;                              /* v */
-	u32 direction, same;                       /* enum copa_direction, and rounds in it */
+	u32 direction, same;                       /* enum copa_direction; rounds in it */
 	u32 round_until;                           /* packets delivered */
 	u32 round_cwnd;                            /* packets: window when the round began */
-	u32 calm_at;                               /* us: when the queue was last short */
+	u32 calm_at;                               /* us: time of the last short queue */
 	u32 slow_start, lossy, competes;           /* 0 or 1; lossy: a loss in this round */
 };
 MPCC_AREA(copa);
@@ -63,13 +63,13 @@ MPCC_INLINE u32 copa_default(const struct mpcc_conn *conn)
 	return (COPA_SCALE << MPCC_GAIN_BITS) / (u32)MPCC_PARAM(conn, COPA_DELTA);
 }
 
-/* w / standing <= 1 / (delta d), without a division */
+/* w / standing <= 1 / (delta d), without a division. */
 MPCC_INLINE u32 copa_below_target(const struct copa *c, u32 cwnd, u32 standing, u32 queueing)
 {
 	return ((u64)cwnd * queueing << MPCC_GAIN_BITS) <= (u64)standing * c->inverse;
 }
 
-/* Once per round: velocity and delta. */
+/* Once per round: updates velocity and delta. */
 MPCC_INLINE void copa_round(const struct mpcc_conn *conn, struct copa *c, u32 cwnd)
 {
 	u32 direction = cwnd > c->round_cwnd   ? COPA_UP
@@ -96,7 +96,7 @@ MPCC_INLINE void copa_round(const struct mpcc_conn *conn, struct copa *c, u32 cw
 	c->lossy = 0;
 }
 
-/* The RTTs, and whether others fill the queue. */
+/* Updates the RTTs and detects competing flows that fill the queue. */
 MPCC_INLINE void copa_observe(const struct mpcc_conn *conn, u32 self, struct copa *c, u32 rtt)
 {
 	u32 now = (u32)conn->now_us, srtt = mpcc_rtt(&conn->sub[self]), least, queueing;

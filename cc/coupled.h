@@ -13,7 +13,7 @@
  *
  * Deviations
  *   - classic and `seed` have the same fixed points; their dynamics differ by the factor w_r / W.
- *   - powers between are taken through base-2 logarithms in Q16: relative error below 0.0005.
+ *   - powers with a fractional eps use base-2 logarithms in Q16: relative error below 0.0005.
  */
 #ifndef MPCC_COUPLED_H
 #define MPCC_COUPLED_H
@@ -73,7 +73,7 @@ MPCC_FUNC u64 coupled_exp2_negative(u64 y)
 	    fraction = (up << COUPLED_LOG_BITS) - y; /* y = up - fraction */
 	u64 mantissa = COUPLED_ONE;
 
-	if (fraction >> COUPLED_LOG_BITS) /* a whole y */
+	if (fraction >> COUPLED_LOG_BITS) /* y is an integer */
 		return up - 1 < 64 ? (u64)MPCC_PACKET >> (up - 1) : 0;
 	for (u32 bit = 0; bit < COUPLED_LOG_BITS; bit++)
 		if (fraction >> (COUPLED_LOG_BITS - 1 - bit) & 1)

@@ -12,10 +12,10 @@
  *   window before the loss. Fast convergence: W_max <- w (1 + beta) / 2 if w < W_max at a loss.
  *
  * Deviations
- *   - W_est is approached over one window of ACKs, as Linux does, not set at once (section 4.3).
- *   - an ACK that is not cwnd-limited ends the epoch; the next one starts another at the present window, so
- *     that no time spent application-limited counts (section 5.8).
- *   - an epoch's time counts up to 256 s, in steps of 61 us.
+ *   - W_est approaches its target over one window of ACKs, as in Linux; section 4.3 sets it at once.
+ *   - an ACK that is not cwnd-limited ends the epoch, and the next one starts an epoch at the present window,
+ *     so application-limited time does not count (section 5.8).
+ *   - the time of an epoch saturates at 256 s, in steps of 61 us.
  */
 #ifndef MPCC_CUBIC_H
 #define MPCC_CUBIC_H
@@ -48,7 +48,7 @@ enum cubic_word {
 #define CUBIC_C_NUM 2
 #define CUBIC_C_DEN 5
 
-/* Integer cube root, 22 steps without a branch: the verifier would follow both arms of each. */
+/* Integer cube root in 22 steps without branches: the verifier would follow both sides of each branch. */
 MPCC_FUNC u64 cubic_root(u64 x)
 {
 	u64 root = 0;
@@ -71,7 +71,7 @@ MPCC_INLINE u64 cubic_ticks(u64 us)
 	return (us << CUBIC_TIME_BITS) / CUBIC_US_PER_S;
 }
 
-/* W_cubic at `t` ticks into the epoch, Q24 packets: C (t - K)^3 + W_max. */
+/* W_cubic `t` ticks after the start of the epoch, Q24 packets: C (t - K)^3 + W_max. */
 MPCC_FUNC u64 cubic_window(u64 t, u64 k, u64 w_max)
 {
 	enum { CUBE_BITS = 3 * CUBIC_TIME_BITS - CUBIC_CUBE_DROP };

@@ -6,17 +6,17 @@
  *                  cnt_i < m:  w_i <- max(w_i / theta, 2), ssthresh_i <- min(ssthresh_i, w_i), cnt_i + 1
  *                  else:       cnt_i <- 0, skipped
  *
- *   D_k: mean RTT over the period (ratios of delays are taken as ratios of RTTs).
+ *   D_k: mean RTT over the period (ratios of RTTs stand for ratios of delays).
  *   loss: w_r <- max(w_r / 2, 2)
  *
  * Deviations
- *   - pull-only: each subflow looks at its own clock when an ACK arrives (in the kernel, at one of four or
- *     more in a window), publishes its mean delay, reads the others', and acts if it is the slowest itself.
- *     Ties go to the lower index.
+ *   - pull-only: each subflow checks its own clock when an ACK arrives (in the kernel: at least four times a
+ *     window), publishes its mean delay, reads its siblings' delays, and acts if it is itself the slowest. On
+ *     a tie the lower index acts.
  *   - a period without a sample uses the smoothed RTT.
- *   - theta above theta_max is left alone as printed; `beyond = divide` divides by theta_max. cnt is reset
- *     only at the limit as printed; `reset = faster` also resets it when another path is the slowest.
- *     theta_min = 1 as printed is always true; 1.1 avoids spending cnt on reductions by nothing.
+ *   - theta above theta_max changes nothing, as printed; `beyond = divide` divides by theta_max. cnt is reset
+ *     only at m, as printed; `reset = faster` also resets it when another path is the slowest. theta_min = 1,
+ *     as printed, is always true; 1.1 avoids counting reductions by nothing.
  */
 #ifndef MPCC_CWA_H
 #define MPCC_CWA_H
@@ -29,7 +29,7 @@
 	X(CWA_THETA_MAX, "theta_max", 3000, 1000, 100000, CWA_THETA_SCALE, "",               \
 	  "ratio of delays up to which it yields")                                           \
 	X(CWA_M, "m", 3, 1, 1000, 1, "", "reductions in a row before one period is skipped") \
-	X(CWA_PERIOD, "period", 500, 10, 60000, 1000, "", "time between looks, s")           \
+	X(CWA_PERIOD, "period", 500, 10, 60000, 1000, "", "period, s")                       \
 	X(CWA_BEYOND, "beyond", 0, 1, 0, 1, "nothing=0 divide=1",                            \
 	  "above theta_max: nothing, or divide by theta_max")                                \
 	X(CWA_RESET, "reset", 0, 1, 0, 1, "limit=0 faster=1",                                \
@@ -44,7 +44,7 @@ enum cwa_word {
 	CWA_SAMPLES, /* in this period */
 	CWA_DELAY,   /* us: mean RTT of the last period, 0 = none */
 	CWA_CUTS,    /* cnt: reductions in a row */
-	CWA_LOOKED,  /* us, low 32 bits: last look */
+	CWA_LOOKED,  /* us, low 32 bits: last check */
 };
 
 #define CWA_MIN_CWND 2U /* packets */
@@ -60,7 +60,7 @@ MPCC_INLINE u32 cwa_delay(const struct mpcc_subflow *sub)
 	return sub->own.word[CWA_DELAY] ? sub->own.word[CWA_DELAY] : mpcc_rtt(sub);
 }
 
-/* w <- w * num / den, and ssthresh along. */
+/* w <- w * num / den; ssthresh follows. */
 MPCC_INLINE void cwa_cut(struct mpcc_subflow *sub, u32 num, u32 den)
 {
 	u32 w = (u32)((u64)mpcc_window(sub) * num / den);
@@ -69,7 +69,7 @@ MPCC_INLINE void cwa_cut(struct mpcc_subflow *sub, u32 num, u32 den)
 	sub->ssthresh = mpcc_min(sub->ssthresh, sub->cwnd);
 }
 
-/* Algorithm 1, seen from one subflow. */
+/* Algorithm 1, for one subflow. */
 MPCC_INLINE void cwa_look(struct mpcc_conn *conn, u32 self)
 {
 	struct mpcc_subflow *sub = &conn->sub[self];

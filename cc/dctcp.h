@@ -7,11 +7,11 @@
  *                                                              packets acked in the window
  *   mark: w <- max( w (1 - alpha / 2), 2 )      loss, timeout: w <- max(w / 2, 2)      delta = 1 / w
  *
- * Without marks it is NewReno.
+ * Without marks it equals NewReno.
  *
  * Deviations
- *   - alpha is kept in Q20, not in Linux' Q10, where (alpha >> 4) stops the decay below 16/1024.
- *   - a whole ACK counts as marked if it echoes a mark.
+ *   - alpha is in Q20. In Linux' Q10, (alpha >> 4) stops the decay below 16/1024.
+ *   - an ACK that echoes a mark counts all its packets as marked.
  */
 #ifndef MPCC_DCTCP_H
 #define MPCC_DCTCP_H
@@ -27,7 +27,7 @@ enum { DCTCP_PARAMS(MPCC_PARAM_DEFAULT) DCTCP_G_SCALE = 10000 };
 enum dctcp_word {
 	DCTCP_ALPHA,  /* Q20 */
 	DCTCP_ACKED,  /* packets in this window */
-	DCTCP_MARKED, /* packets of them marked */
+	DCTCP_MARKED, /* packets in this window that were marked */
 };
 
 #define DCTCP_ALPHA_BITS 20

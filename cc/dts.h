@@ -9,12 +9,14 @@
  *   loss: w_r <- max(w_r / 2, 2)
  *
  * Deviations
- *   - eps from a table of 33 points of the exact sigmoid, interpolated: error below 0.0024. The paper's
- *     integer polynomial misplaces a bracket; it is the shape `literal`, what was meant the shape `intended`.
- *   - base RTT starts at the first sample; started at 0, as printed, u would stay 0.
- *   - 1/tau_r^2 and u use the latest RTT as Algorithm 1 does, X the smoothed ones; `rtt = smoothed` uses
- *     those throughout. The latest RTT counts as at least an eighth of the smoothed one.
- *   - at most one packet per ACK up or down; the polynomials' eps is held within -4 .. 4 (they have poles).
+ *   - eps comes from a table of 33 points of the exact sigmoid, interpolated: error below 0.0024. The paper's
+ *     integer polynomial misplaces a bracket: shape `literal` is the printed form, shape `intended` the
+ *     corrected one.
+ *   - base RTT starts at the first sample. Printed is a start at 0, with which u would stay 0.
+ *   - 1/tau_r^2 and u use the latest RTT as Algorithm 1 does, X uses the smoothed RTTs; `rtt = smoothed` uses
+ *     smoothed RTTs everywhere. The latest RTT counts as at least an eighth of the smoothed one.
+ *   - an ACK changes the window by at most one packet; the polynomials' eps is clamped to -4 .. 4 (they have
+ *     poles).
  */
 #ifndef MPCC_DTS_H
 #define MPCC_DTS_H
@@ -57,7 +59,7 @@ MPCC_FUNC s64 dts_epsilon_table(u32 u)
 	return left + (s64)((u64)(right - left) * (u - (index << DTS_STEP_BITS)) >> DTS_STEP_BITS);
 }
 
-/* 2 N / (100 + N) in Q16, N in Q10, held within -4 .. 4. */
+/* 2 N / (100 + N) in Q16, N in Q10, clamped to -4 .. 4. */
 MPCC_INLINE s64 dts_fraction(s64 n)
 {
 	s64 den = n + (100LL << DTS_Z_BITS);
@@ -150,7 +152,7 @@ static const struct mpcc_ops mpcc_ops_dts = {
 	.name = "dts",
 	.title = "DTS",
 	.paper = "Zhao, Liu and Wang, ICDCS 2017",
-	.summary = "OLIA's balance weighed by how empty the path's queue is",
+	.summary = "OLIA's balance weighted by the emptiness of the path's queue",
 	.confidence = "V",
 	.capabilities = mpcc_capabilities_dts,
 	.min_cwnd = 1,

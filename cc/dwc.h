@@ -6,20 +6,20 @@
  *   delta =  ----------------- * -------------            loss: w_r <- max(w_r / 2, 2)
  *             min_{k in g} tau_k    n_g * W_g
  *
- *   g: the subflows that share a bottleneck with r, n_g of them, W_g their windows. Alone in its group:
- *   NewReno.
+ * g: the subflows that share a bottleneck with r; n_g: their number; W_g: the sum of their windows. A subflow
+ * alone in its group behaves as NewReno.
  *
- * Reconstruction: only the increase is known from print (fluid form). Detection: at a loss on i, j joins if
- * within max(tau_i, tau_j) before it j lost too, or if j's latest RTT exceeds tau0_j + (taumax_j - tau0_j) /
- * 2; j leaves after 3 losses of i in a row without either sign.
+ * Reconstruction: only the increase is published (in fluid form). Detection: at a loss on i, subflow j joins
+ * if j also lost within max(tau_i, tau_j) before it, or if j's latest RTT exceeds tau0_j + (taumax_j -
+ * tau0_j) / 2; j leaves after 3 consecutive losses of i without either sign.
  *
  * Deviations
- *   - pull-only: each subflow keeps its own verdicts on the others. For a pair counts the verdict of the one
- *     that lost last (both, if at the same microsecond), so that the relation is symmetric without writing to
- *     a sibling.
- *   - a loss of j shortly after the one of i is seen by j's own verdict.
- *   - groups are a subflow and its direct companions, without their companions.
- *   - a join scales no windows: W_g is the plain sum and does not change by joining.
+ *   - pull-only: each subflow keeps its own verdicts on its siblings. For a pair, the verdict of the subflow
+ *     with the later loss counts (both if the times are equal). So the relation is symmetric although no
+ *     subflow writes to a sibling.
+ *   - if j loses shortly after i, j's own verdict covers it.
+ *   - a group is a subflow and its direct companions, without the companions of those.
+ *   - joining a group scales no window: W_g is the plain sum.
  *   - at most 1 packet per ACK, for RTT ratios above n_g W_g.
  */
 #ifndef MPCC_DWC_H
@@ -29,7 +29,7 @@
 
 #define DWC_PARAMS(X)                                                  \
 	X(DWC_GROUPS, "groups", DWC_DETECT, 1, 0, 1, "detect=0 all=1", \
-	  "which subflows are coupled: those that seem to share a bottleneck, or all")
+	  "which subflows are coupled: the ones that seem to share a bottleneck, or all")
 enum dwc_groups { DWC_DETECT, DWC_ALL };
 enum { DWC_PARAMS(MPCC_PARAM_ID) DWC_PARAM_COUNT };
 enum { DWC_PARAMS(MPCC_PARAM_DEFAULT) };
@@ -37,14 +37,14 @@ enum { DWC_PARAMS(MPCC_PARAM_DEFAULT) };
 enum dwc_wide { DWC_VERDICT /* us + 1: time of the verdicts (last loss, or start), 0 = none */ };
 enum dwc_word {
 	DWC_MEMBERS, /* bit k: k shares the bottleneck; DWC_HAS_LOST */
-	DWC_MISSES,  /* DWC_MISS_BITS per sibling: losses in a row without a sign of it */
+	DWC_MISSES,  /* DWC_MISS_BITS per sibling: consecutive losses without a sign of it */
 	DWC_RTT_MAX, /* us */
 };
 
-#define DWC_HAS_LOST   (1U << 31) /* the verdict's time is a loss, not the start */
+#define DWC_HAS_LOST   (1U << 31) /* the verdict's time is a loss, not the subflow's start */
 #define DWC_MISS_BITS  2U
 #define DWC_MISS_MASK  3U
-#define DWC_MISS_LIMIT 3U /* losses without a sign until the sibling leaves */
+#define DWC_MISS_LIMIT 3U /* losses without a sign until the sibling leaves the group */
 
 MPCC_FUNC u32 dwc_grouped(const struct mpcc_conn *conn, u32 i, u32 j)
 {
@@ -57,7 +57,7 @@ MPCC_FUNC u32 dwc_grouped(const struct mpcc_conn *conn, u32 i, u32 j)
 	return a_says | b_says;
 }
 
-/* Losses in a row that the pair has seen apart, by the later verdict. */
+/* Consecutive losses of the pair without a common sign, by the later verdict. */
 MPCC_FUNC u32 dwc_misses(const struct mpcc_conn *conn, u32 i, u32 j)
 {
 	MPCC_REQUIRE(conn);
@@ -68,7 +68,7 @@ MPCC_FUNC u32 dwc_misses(const struct mpcc_conn *conn, u32 i, u32 j)
 	return b->word[DWC_MISSES] >> (DWC_MISS_BITS * i) & DWC_MISS_MASK;
 }
 
-/* Does j show congestion around a loss of i, now? */
+/* True if j shows congestion at a loss of i at this moment. */
 MPCC_FUNC u32 dwc_sign(const struct mpcc_conn *conn, u32 i, u32 j)
 {
 	MPCC_REQUIRE(conn);
@@ -83,7 +83,7 @@ MPCC_FUNC u32 dwc_sign(const struct mpcc_conn *conn, u32 i, u32 j)
 	return rtt_max > base && own->last_rtt_us > base + (rtt_max - base) / 2;
 }
 
-/* Whether k, a sibling, is in the group of self. */
+/* True if the sibling k is in self's group. */
 MPCC_FUNC u32 dwc_coupled(const struct mpcc_conn *conn, u32 self, u32 k)
 {
 	MPCC_REQUIRE(conn);
@@ -115,7 +115,7 @@ MPCC_INLINE s64 dwc_increase(const struct mpcc_conn *conn, u32 self)
 		MPCC_PACKET);
 }
 
-/* A new subflow shares with none, whatever siblings thought of the one before it in this slot. */
+/* A new subflow shares no bottleneck, whatever its siblings concluded about the slot's previous subflow. */
 MPCC_INLINE void dwc_init(struct mpcc_conn *conn, u32 self)
 {
 	conn->sub[self].own.wide[DWC_VERDICT] = conn->now_us + 1;

@@ -6,18 +6,17 @@
  *   delta = min( A * ------- , --- )       A: LIA's       loss: w_r <- max(w_r / 2, 2)
  *                      e_r     w_r
  *
- *   ratio = default:   e_r = energy per delivered bit, told by the control plane (energy_cost)
+ *   ratio = default:   e_r = energy per delivered bit, from the control plane (energy_cost)
  *   ratio = delivery:  e_r = 1 / (1 - p_r)
- *   ratio = seed002:   factor p_r / p_h instead, h = arg max x_k; may exceed 1
+ *   ratio = seed002:   factor p_r / p_h instead of e_min / e_r, h = arg max x_k; may exceed 1
  *
- * Reconstruction: the primary text was not available. Known is that an energy-dependent bound is added to
- * LIA, that the lower of the two is taken, and that DTS' authors model it by p_r / p_h; that last form
- * favours lossy paths.
+ * Reconstruction: the primary text was not available. Known: an energy-dependent bound joins LIA's, the lower
+ * one applies, and DTS' authors model it by p_r / p_h. That last form favours lossy paths.
  *
  * Deviations
  *   - recomputed as rarely as LIA, see lia.h.
- *   - unknown costs (0) leave LIA's increase as it is.
- *   - without an estimate of the control plane p = 1 / (packets between losses), within 1e-5 .. 0.5.
+ *   - an unknown cost (0) leaves LIA's increase unchanged.
+ *   - without an estimate from the control plane p = 1 / (packets between losses), within 1e-5 .. 0.5.
  */
 #ifndef MPCC_ECMTCP_H
 #define MPCC_ECMTCP_H

@@ -10,11 +10,11 @@
  *   g = inv_p (literal):  1 / p_r = l_r, packets between losses        g = inv_delivery:  1 / (1 - p_r)
  *
  * Deviations
- *   - p_r is not told in the paper: 1 / l_r, or what the control plane tells; 1e-5 <= p_r <= 0.5.
- *   - before any target share is known (all 0) it is LIA.
+ *   - the paper does not define p_r: it is 1 / l_r, or the control plane's value; 1e-5 <= p_r <= 0.5.
+ *   - while no target share is known (all 0) it equals LIA.
  *   - recomputed as rarely as LIA, see lia.h.
- *   - `cap_total` also holds the sum at 1/w_r, as goal 2 of RFC 6356 asks; literally only LIA's part is
- *     capped.
+ *   - `cap_total` also bounds the sum by 1/w_r, as goal 2 of RFC 6356 asks; as printed only LIA's part is
+ *     bounded.
  */
 #ifndef MPCC_EEMPTCP_H
 #define MPCC_EEMPTCP_H
@@ -33,7 +33,7 @@ enum { EEMPTCP_PARAMS(MPCC_PARAM_DEFAULT) };
 #define EEMPTCP_G_SHIFT    20 /* bits of headroom above tau * alpha (44 bits) */
 #define EEMPTCP_P_TO_SHIFT (MPCC_LOSS_BITS - EEMPTCP_G_SHIFT)
 
-/* volume / p, p in Q30, volume below 2^44: all bits kept where they fit. */
+/* volume / p, p in Q30, volume below 2^44. Keeps all bits if they fit. */
 MPCC_INLINE u64 eemptcp_over_loss(u64 volume, u32 p)
 {
 	if (volume >> (64 - MPCC_LOSS_BITS))

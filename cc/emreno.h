@@ -6,11 +6,11 @@
  *   delta =  ------- * ---------------          loss: w_r <- max(w_r / 2, 2)
  *              e_r          X^2
  *
- * Reconstruction: known is that the increase is inversely proportional to the path's energy cost and built on
- * "mReno"; OLIA's first term is taken for that. e_r: energy per delivered bit, told by the control plane.
+ * Reconstruction: the increase is known to be inversely proportional to the path's energy cost and to build
+ * on "mReno". OLIA's first term stands for mReno's. e_r: energy per delivered bit, from the control plane.
  *
  * Deviations
- *   - unknown costs (0) leave the increase as it is.
+ *   - an unknown cost (0) leaves the increase unchanged.
  */
 #ifndef MPCC_EMRENO_H
 #define MPCC_EMRENO_H

@@ -7,8 +7,8 @@
  *            w_r
  *
  * Deviations
- *   - a = 1/n^2 by default: n subflows with one RTT then share a bottleneck like one TCP (n sqrt(a) = 1). The
- *     usually quoted a = 1/sqrt(n) takes n^(3/4) TCPs; it is the option `1/sqrt(n)`.
+ *   - a = 1/n^2 by default: n subflows with equal RTTs then take one TCP's share of a bottleneck (n sqrt(a) =
+ *     1). The commonly quoted a = 1/sqrt(n) takes n^(3/4) TCPs' shares; it is the option `1/sqrt(n)`.
  */
 #ifndef MPCC_EWTCP_H
 #define MPCC_EWTCP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * joule - always a TCP's share; besides that what random losses leave idle, as long as no queue stands.
+ * joule - at least a TCP's share, plus the bandwidth that random losses leave idle while no queue stands.
  *
  *   w = w_f,  trusted: max(w_f, (1 +- 1/16) w_d);  paced at 2 w / srtt at the start, after idle and timeouts
  *
@@ -13,25 +13,28 @@
  *   q < Q/2:  w_d += clamp(max(2^(n-2), rounds), 1, w_d/4), the n-th epoch in a row      q < Q:  w_d += 1
  *   else:     w_d -= 1 + (w_d - w_d (tau0 + Q) / (tau0 + q)) / 2         w_d <= 5/4 rate_max tau0 + 4
  *
- * Trust: time in which m <= tau0 + h,  h = max(1 ms, tau0/16, s/2), at most a second in 20 tau0; from 1 s on
- * trusted, never over 2 s. It is lost while q > Q, a second in 20 tau0; and all of it when m < tau0 - h: the
- * base was wrong. tau0 is the least m of the last 10 to 20 s, longer if nothing was cut in them. So that a
- * mean is known within h, an epoch has at least (4 e / h)^2 rounds, if the means of two rounds differ by e,
- * and (16/3 s / h)^2 samples.
+ * Trust: the time with m <= tau0 + h,  h = max(1 ms, tau0/16, s/2), at most one second per 20 tau0; trusted
+ * from 1 s on, capped at 2 s. q > Q costs trust, one second per 20 tau0; m < tau0 - h costs all of it, as the
+ * base was wrong. tau0 is the minimum of m over the last 10 to 20 s, or longer without a cut. To measure a
+ * mean within h, an epoch has at least (4 e / h)^2 rounds, if the means of two rounds differ by e, and (16/3
+ * s / h)^2 samples.
  *
  * Losses of congestion without a standing queue (short buffers, policers), probabilities p of n packets:
  *   a burst after growth:     d = p - p_base - 0.03,     d^2 > 9 (p_base + 0.01) / n:  w_d *= max(1 - p, 1/2)
  *   losses follow the window: d = p_high - p_low - 0.01, d^2 > 4 p (1/n_high + 1/n_low): w_d *= 7/8
  *   losses come at a queue, over 5/4 of the usual: four more above tau0 + Q + 2 s:       no trust for 10 s
  *   more is lost than usual:  d = p - 5/4 p_usual - 1/128, d^2 > 4 p (1/n_usual + 1/n):  no trust
- * Two of the first two, the last, or a burst of over a fifth: no trust for 8, 16, .. 128 s. p_usual is what
- * was lost untrusted, 0.11 at most. While n > 4 n_usual does not decide: no trust for 4 s, to learn p_usual.
+ * Two of the first two, the last, or a burst of over a fifth: no trust for 8, 16, .. 128 s. p_usual is the
+ * loss probability without trust, at most 0.11. If n > 4 n_usual does not decide: no trust for 4 s, to
+ * measure p_usual.
  *
- * group=none, group=one: beside another established, or trusted, subflow of the group there is no trust.
+ * group=none, group=one: another established subflow (none) or trusted subflow (one) of the group prevents
+ * trust.
  *
- * Deviations: the design is this project's own, docs/models/joule.md. It deviates from TCP in that
+ * Deviations: this project's own design, docs/models/joule.md. It differs from TCP:
  *   - the shadow's losses are spread evenly over all losses, not drawn at random;
- *   - it is not paced otherwise: beside TCPs that are not, a paced one loses less than they, and takes more;
+ *   - otherwise unpaced: a paced sender loses less than competing unpaced TCPs, and takes more than its
+ *     share;
  *   - while trusted the window returns with the first ACK after a timeout, without slow start. */
 #ifndef MPCC_JOULE_H
 #define MPCC_JOULE_H
@@ -78,7 +81,7 @@ MPCC_INLINE void joule_steer(struct joule *j, u32 w, u32 q)
 	                    MPCC_CWND_MAX << JOULE_Q);
 }
 
-/* The round's samples join the epoch; the epoch ends as soon as its mean is precise. */
+/* Adds the round's samples to the epoch, which ends once its mean is precise. */
 MPCC_INLINE void joule_sample(struct mpcc_conn *conn, u32 self, struct joule *j, u32 now_ms)
 {
 	struct mpcc_subflow *sub = &conn->sub[self];
@@ -153,7 +156,7 @@ MPCC_INLINE void joule_start(struct mpcc_conn *conn, u32 self, struct joule *j)
 	conn->sub[self].own.word[JOULE_FACTOR] = JOULE_ONE;
 }
 
-/* Losses, marks and timeouts, before the round is counted. */
+/* Handles losses, marks and timeouts, before the round is counted. */
 MPCC_INLINE void joule_lose(struct mpcc_conn *conn, u32 self, struct joule *j,
                             const struct mpcc_event *event)
 {
@@ -170,7 +173,7 @@ MPCC_INLINE void joule_lose(struct mpcc_conn *conn, u32 self, struct joule *j,
 	}
 	if (event->marked)
 		j->low -= j->low / 8;
-	/* what was taken for lost was late */
+	/* the lost packets were only late: undo the cut */
 	if (event->flags & MPCC_IN_VAIN && j->before > joule_share(j))
 		j->shadow = (u64)mpcc_min(j->before, MPCC_CWND_MAX) << MPCC_PACKET_BITS;
 	if (!losses || (s32)(event->total_delivered - j->recover) < 0)
@@ -188,7 +191,7 @@ MPCC_INLINE void joule_lose(struct mpcc_conn *conn, u32 self, struct joule *j,
 	j->recover = event->total_delivered + event->in_flight;
 }
 
-/* Window and pacing rate. */
+/* Sets window and pacing rate. */
 MPCC_INLINE void joule_apply(struct mpcc_conn *conn, u32 self, struct joule *j,
                              const struct mpcc_event *event)
 {

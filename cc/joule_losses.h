@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * joule_losses.h - what joule.h takes as evidence of congestion without a standing queue: losses that come in
- * bursts after growth, that follow the window, that come at a queue, or that are more than usual.
+ * joule_losses.h - joule.h's evidence of congestion without a standing queue: losses that come in bursts
+ * after growth, that follow the window, that come at a queue, or that exceed the usual loss probability.
  */
 #ifndef MPCC_JOULE_LOSSES_H
 #define MPCC_JOULE_LOSSES_H
 
 #include "joule_trust.h"
 
-/* Seconds of silence for w_d after two strikes. */
+/* Shrinks w_d; two strikes block trust for seconds. */
 MPCC_INLINE void joule_strike(struct joule *j, u32 now_ms, u32 keep, u32 halves)
 {
 	j->low = (u32)((u64)j->low * keep >> 16);
@@ -23,7 +23,7 @@ MPCC_INLINE void joule_strike(struct joule *j, u32 now_ms, u32 keep, u32 halves)
 	j->blocks = mpcc_min(j->blocks + 1U, 4) & 7;
 }
 
-/* d^2 > 9 (p_base + 0.01) / n, all of them probabilities in Q16. */
+/* d^2 > 9 (p_base + 0.01) / n, all probabilities in Q16. */
 MPCC_INLINE void joule_watch_bursts(struct joule *j, u32 now_ms, u32 calm)
 {
 	u64 n = (u64)j->acked + j->lost;
@@ -51,8 +51,8 @@ MPCC_INLINE u32 joule_differs(u64 d, u64 p, u64 n0, u64 n1)
 }
 
 /*
- * A TCP has 1/sqrt(p), so that those beside keep 0.9 of what they have while p < 5/4 p_usual. Where so much
- * is not known yet, the shadow alone goes on until it is.
+ * A TCP's window is proportional to 1/sqrt(p), so competing TCPs keep 0.9 of their rate while p < 5/4
+ * p_usual. While p_usual is too uncertain to decide, the window is the shadow's.
  */
 MPCC_INLINE void joule_watch_level(const struct mpcc_conn *conn, struct joule *j, u32 now_ms)
 {
@@ -97,7 +97,7 @@ MPCC_INLINE void joule_watch_level(const struct mpcc_conn *conn, struct joule *j
 	}
 }
 
-/* Four rounds high, four low; the first of each is left out, because losses are known a round later. */
+/* Four rounds high, four low. The first round of each is skipped, because losses are known a round later. */
 MPCC_INLINE void joule_watch_dither(struct joule *j, u32 now_ms)
 {
 	u32 high = j->phase < 4, skip = !(j->phase & 3);
@@ -124,9 +124,9 @@ MPCC_INLINE void joule_watch_dither(struct joule *j, u32 now_ms)
 }
 
 /*
- * Losses that come while a queue stands are of congestion, whatever the mean RTT is. The RTT then lies above
- * tau0 + Q + 2 s, or above Q and seven eighths of the way to the largest one of late (`top`). Once
- * these outnumber the others by four there is no trust for 10 s.
+ * Losses during a standing queue count as congestion, whatever the mean RTT is. The RTT is then above tau0 +
+ * Q + 2 s, or above Q and seven eighths of the way to the recent maximum (`top`). When these losses outnumber
+ * the others by four, trust is blocked for 10 s.
  */
 MPCC_INLINE void joule_watch_queue(struct joule *j, u64 *top, const struct mpcc_event *event,
                                    u32 now_ms)
@@ -146,7 +146,7 @@ MPCC_INLINE void joule_watch_queue(struct joule *j, u64 *top, const struct mpcc_
 	if (!event->lost || j->judged)
 		return;
 	j->judged = 1;
-	/* nor are those that come as often without a queue */
+	/* losses that are as frequent without a queue do not count either */
 	if (rtt > edge &&
 	    4ULL * j->lost * j->usual[0] < 5ULL * j->usual[1] * ((u64)j->acked + j->lost))
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * joule_shadow.h - the state of joule.h, and its shadow w_f: what NewReno or CUBIC would have beside joule.
+ * joule_shadow.h - the state of joule.h, and its shadow w_f: the window of NewReno or CUBIC in joule's place.
  *
- *   w_f += a acked / w        a = min(1, w_f A),  A of LIA among the shadows of a group, else 1
- *   loss: the shadow's for the part w_f / w; when these parts make one loss: w_f <- w_f / 2 (CUBIC: 0.7 w_f)
+ *   w_f += a acked / w        a = min(1, w_f A),  A: LIA's among the shadows of a group; alone a = 1
+ *   loss: its part w_f / w is the shadow's; when these parts make one loss, w_f <- w_f / 2 (CUBIC: 0.7 w_f)
  */
 #ifndef MPCC_JOULE_SHADOW_H
 #define MPCC_JOULE_SHADOW_H
@@ -36,38 +36,38 @@ enum joule_numbers {
 	JOULE_SHARE_Q = 8,          /* Q8 packets: w_f as siblings see it */
 	JOULE_ONE = 1 << 16,        /* Q16: one loss, a probability of 1, a = 1 */
 	JOULE_TRUSTED = 1000,       /* ms of trust */
-	JOULE_MOST = 9830,          /* Q16: 0.15, more is not lost at random */
+	JOULE_MOST = 9830,          /* Q16: 0.15, random loss is at most this */
 	JOULE_BUCKET_MS = 10000,    /* ms */
-	JOULE_EPOCH_MAX = 64,       /* rounds; noisier RTTs tell nothing */
-	JOULE_SETTLED = 16,         /* rounds until the spread of RTTs is known */
-	JOULE_DITHER_LEAST = 12,    /* packets: below, a dither is less than a packet */
+	JOULE_EPOCH_MAX = 64,       /* rounds; no epoch is longer */
+	JOULE_SETTLED = 16,         /* rounds until the spread of RTTs is valid */
+	JOULE_DITHER_LEAST = 12,    /* packets: below, a dither would be under a packet */
 	JOULE_HOLD = 8,             /* epochs without fast growth after a guard has struck */
 	JOULE_BLOCK_MS = 8000,      /* ms: first block, doubled up to 16 times */
-	JOULE_PAUSE_MS = 4000,      /* ms: without trust, to learn what is usually lost */
-	JOULE_LEVEL_N = 2048,       /* packets: older ones count half */
+	JOULE_PAUSE_MS = 4000,      /* ms: without trust, to measure p_usual */
+	JOULE_LEVEL_N = 2048,       /* packets: at this count both counts are halved */
 	JOULE_START_GAIN = 512,     /* Q8: 2, tcp_pacing_ss_ratio */
 	JOULE_DRAIN_MS = 3000,      /* ms: between two drains, doubled up to 4 times */
-	JOULE_LOSSES_MAX = 1 << 12, /* losses that one event counts */
+	JOULE_LOSSES_MAX = 1 << 12, /* upper bound on losses per event */
 };
 
 struct joule {
 	u64 shadow;                      /* Q32 packets: w_f */
 	u64 rate_max;                    /* Q24 packets/us, decaying */
 	u64 epoch_sum;                   /* us: sum of the epoch's RTT samples */
-	u32 epoch_count;                 /* of them */
+	u32 epoch_count;                 /* number of those samples */
 	u32 began_us;                    /* us: start of the epoch */
 	u32 acked, lost;                 /* packets of the round */
 	u32 low;                         /* Q10 packets: w_d */
-	u32 base_us[2];                  /* us: least m of this bucket and of the one before */
+	u32 base_us[2];                  /* us: minimum m of this bucket and of the previous one */
 	u32 base_ms;                     /* ms: start of this bucket */
 	u32 mean_us;                     /* us: mean of the last round */
 	u32 step_us;                     /* us, Q3: e, from one round mean to the next */
 	u32 spread_us;                   /* us, Q6: s, of the samples around the round mean */
 	u32 trust;                       /* ms */
 	u32 blocked_ms;                  /* ms: no trust until then */
-	u32 queue_ms;                    /* ms: latest loss at a queue */
-	u32 recover;                     /* nothing is cut again until so many are delivered */
-	u32 debt;                        /* Q16 losses: part of the shadow's next one */
+	u32 queue_ms;                    /* ms: latest loss during a queue */
+	u32 recover;                     /* packets delivered: no further cut before */
+	u32 debt;                        /* Q16 losses: progress to the shadow's next one */
 	u32 before;                      /* packets: the shadow before its last cut */
 	u32 ramp;                        /* packets: window after a timeout, 0 = none */
 	u32 drain_ms;                    /* ms: next drain */
@@ -77,18 +77,18 @@ struct joule {
 		now[2]; /* packets, lost ones: untrusted, and since trusted; sliding */
 	unsigned char rounds, settled; /* of the epoch; since the start */
 	u32 started : 1, drained : 1;  /* past the first slow start; cut since the bucket began */
-	u32 limited : 1, fresh : 1;    /* held by the window; after idle */
-	u32 judged : 1, high : 1;      /* has judged a loss; was trusted in the round before */
-	u32 skip : 2;                  /* rounds whose losses left before that changed */
-	u32 growth : 5, hold : 4;      /* epochs without queue; without fast growth */
+	u32 limited : 1, fresh : 1;    /* window is the limit; restarted after idle */
+	u32 judged : 1, high : 1;      /* has judged a loss; trusted in the previous round */
+	u32 skip : 2;                  /* rounds to skip after `high` changed */
+	u32 growth : 5, hold : 4;      /* epochs without a queue; epochs without fast growth */
 	u32 phase : 3;                 /* round of the dither */
-	u32 strikes : 3, blocks : 3;   /* halves; how many blocks there were */
-	u32 queued : 4;                /* losses at a queue */
+	u32 strikes : 3, blocks : 3;   /* halves; number of blocks */
+	u32 queued : 4;                /* losses during a queue */
 	u32 drain : 3, waits : 3, full : 3, calm : 5, others : 1; /* floor=detect */
 };
 MPCC_AREA(joule)
 
-/* Private words of struct mpcc_own, which siblings see; wide[0] is the largest RTT of late, us. */
+/* Private words of struct mpcc_own that siblings read. wide[0]: recent maximum of the RTT, us. */
 enum joule_word { JOULE_SHARE, JOULE_FACTOR, JOULE_W_MAX, JOULE_K, JOULE_EPOCH };
 
 MPCC_INLINE u32 joule_without(const struct mpcc_conn *conn, enum joule_part part)
@@ -132,13 +132,13 @@ MPCC_FUNC u32 joule_factor(const struct mpcc_conn *conn, u32 self)
 	return part < JOULE_ONE ? (u32)part : JOULE_ONE;
 }
 
-/* Packets. */
+/* w_f in packets. */
 MPCC_INLINE u32 joule_share(const struct joule *j)
 {
 	return mpcc_clamp((u32)(j->shadow >> MPCC_PACKET_BITS), 2, MPCC_CWND_MAX);
 }
 
-/* a acked / w: Reno's. CUBIC's besides: (W_cubic(t + tau) - w_f) acked / w, within half of w_f a window. */
+/* Reno: w_f += a acked / w. CUBIC: also (W_cubic(t + tau) - w_f) acked / w, at most w_f / 2 per window. */
 MPCC_INLINE void joule_grow(struct mpcc_conn *conn, u32 self, struct joule *j, u32 acked)
 {
 	u32 *word = conn->sub[self].own.word;
@@ -164,7 +164,7 @@ MPCC_INLINE void joule_grow(struct mpcc_conn *conn, u32 self, struct joule *j, u
 	j->shadow = j->shadow < most - step && step < most ? j->shadow + step : most;
 }
 
-/* w_f / 2; CUBIC: 0.7 w_f, and a new epoch. */
+/* w_f / 2. CUBIC: 0.7 w_f, and starts an epoch. */
 MPCC_INLINE void joule_cut(struct mpcc_conn *conn, u32 self, struct joule *j)
 {
 	u32 *word = conn->sub[self].own.word, w = joule_share(j), less = w / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * joule_trust.h - what joule.h takes as evidence of an empty queue: the mean RTT; floor=detect asks for it.
+ * joule_trust.h - joule.h's evidence of an empty queue: the mean RTT, and drains with floor=detect.
  */
 #ifndef MPCC_JOULE_TRUST_H
 #define MPCC_JOULE_TRUST_H
@@ -36,7 +36,7 @@ MPCC_INLINE u32 joule_is_high(const struct joule *j)
 	return j->trust >= JOULE_TRUSTED && j->low >> JOULE_Q > joule_share(j);
 }
 
-/* Without losses there is nothing to find out. */
+/* True if the window alternates. Without losses there is nothing to measure. */
 MPCC_INLINE u32 joule_dithers(const struct mpcc_conn *conn, const struct joule *j)
 {
 	return joule_is_high(j) && j->low >> JOULE_Q >= JOULE_DITHER_LEAST &&
@@ -53,9 +53,9 @@ MPCC_INLINE u32 joule_excess(const struct mpcc_subflow *sub)
 }
 
 /*
- * Whether another subflow of the group keeps this one from trust, with group=none or group=one. Each
- * promises those beside it 9/10 of what they have. Two at one bottleneck break that, and neither sees it:
- * each takes the other's losses for usual.
+ * True if another subflow of the group blocks this subflow's trust (group=none, group=one). Each trusted
+ * subflow leaves competing flows 9/10 of their rate. Two at one bottleneck break that, and neither detects
+ * it: each takes the other's losses for usual ones.
  */
 MPCC_FUNC u32 joule_gives_way(const struct mpcc_conn *conn, u32 self)
 {
@@ -78,14 +78,14 @@ MPCC_FUNC u32 joule_gives_way(const struct mpcc_conn *conn, u32 self)
 
 /* ---- trust ----------------------------------------------------------------------------------- */
 
-/* Time in which the RTT hugs the base makes trust, a queue takes it. Returns q, us. */
+/* Time with the RTT near the base earns trust, a queue costs trust. Returns q, us. */
 MPCC_INLINE u32 joule_weigh(struct joule *j, u32 mean, u32 now_us, u32 now_ms, u32 history_us,
                             u32 precise, u32 gives_way)
 {
 	u32 base = joule_base(j), h = joule_tolerance(j), q;
 	u64 time = mpcc_min(now_us - j->began_us, MPCC_RTT_MAX_US * 4);
 
-	/* while nothing has drained the queue, an old base is better than none */
+	/* an old base is kept until something drains the queue */
 	if (!j->base_us[0] ||
 	    now_ms - j->base_ms > (j->drained ? JOULE_BUCKET_MS : 8U * JOULE_BUCKET_MS)) {
 		j->drained = 0;
@@ -95,7 +95,7 @@ MPCC_INLINE u32 joule_weigh(struct joule *j, u32 mean, u32 now_us, u32 now_ms, u
 	}
 	if (j->base_us[1] && mean + h < base)
 		j->trust = 0;
-	/* the first base is one round's: where RTTs spread it is replaced by the first mean that is precise */
+	/* the first base comes from one round: with spread RTTs, the first precise mean replaces it */
 	if (precise && j->settled == JOULE_SETTLED) {
 		j->base_us[0] = j->spread_us / 128 >= h ? mean : j->base_us[0];
 		j->settled++;
@@ -123,8 +123,8 @@ MPCC_INLINE u32 joule_weigh(struct joule *j, u32 mean, u32 now_us, u32 now_ms, u
 }
 
 /*
- * floor=detect: while untrusted the window drains for four epochs now and then. If the RTT falls to the base,
- * the queue was ours. Four epochs of a queue while trusted: others keep one, until 20 epochs without.
+ * floor=detect: an untrusted window drains for four epochs at intervals. If the RTT falls to the base, the
+ * queue was our own. Four epochs of a queue while trusted mean that others keep one, until 20 epochs without.
  */
 MPCC_INLINE void joule_detect(struct joule *j, u32 w, u32 mean, u32 q, u32 now_ms)
 {

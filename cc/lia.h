@@ -7,9 +7,9 @@
  *                                       (sum_k w_k / tau_k)^2
  *
  * Deviations
- *   - counted in packets: all subflows are taken to have one MSS.
- *   - A is recomputed whenever the own window changed, after a loss, and at the latest after LIA_CACHE_ACKS
- *     packets; the RFC leaves the frequency open (section 4.1), Linux' old module waits for the window to
+ *   - counts packets: all subflows are assumed to have the same MSS.
+ *   - A is recomputed after each change of the own window, after a loss, and after LIA_CACHE_ACKS packets at
+ *     the latest. The RFC leaves the frequency open (section 4.1); the Linux module waits for the window to
  *     grow.
  */
 #ifndef MPCC_LIA_H
@@ -19,9 +19,9 @@
 
 #define LIA_PARAMS(X)
 
-#define LIA_CACHE_ACKS 16 /* packets: a sibling's change is seen this late at worst */
+#define LIA_CACHE_ACKS 16 /* packets: maximum delay until a sibling's change counts */
 
-/* A in Q32 packets; self must count. */
+/* A in Q32 packets. Requires mpcc_counts(self). */
 MPCC_FUNC s64 lia_coupled_increase(const struct mpcc_conn *conn, u32 self)
 {
 	MPCC_REQUIRE(conn);

@@ -6,27 +6,26 @@
  * 128-bit integers, no signed division (the BPF target has none), no pointers in state, loops bounded by
  * MPCC_MAX_SUBFLOWS. Every function is total: any bits in the state give a defined result.
  *
- * A controller is one header that supplies a `struct mpcc_ops`. Required is `increase`: the signed window
- * change for ONE newly acknowledged packet in congestion avoidance. Everything else defaults to NewReno or to
- * nothing. mpcc_run.h keeps the books (RTT, losses, rounds, fractions of a packet); slow start, loss recovery
- * and RTO belong to whoever runs it.
+ * A controller is one header that supplies a `struct mpcc_ops`. It must have `increase`: the signed window
+ * change for ONE newly acknowledged packet in congestion avoidance. Every other hook defaults to NewReno or
+ * to nothing. mpcc_run.h does the bookkeeping (RTT, losses, rounds, fractions of a packet). The runner does
+ * slow start, loss recovery and RTO.
  *
- * A controller that owns its window (MPCC_OWNS_WINDOW) supplies `control` in place of all that: it sets cwnd,
- * ssthresh and the pacing rate in every state, as the kernel's `cong_control` does.
+ * A controller that owns its window (MPCC_OWNS_WINDOW) supplies `control` instead: it sets cwnd, ssthresh and
+ * the pacing rate in every state, like the kernel's `cong_control`.
  *
- * Pull-only: a controller reads all of `conn`, and writes nothing but conn->sub[self]. That is what the
- * kernel allows: a sibling socket can be read, never written.
+ * Pull-only: a controller reads all of `conn` and writes only conn->sub[self]. The kernel can read a sibling
+ * socket but not write it.
  *
- * Where this betters the plain sketch of the contract:
- *   - `ssthresh` is told the kind of loss: DCTCP and Veno answer a mark, a loss and a timeout differently.
- *   - an ACK is a struct (mpcc_event), not a row of booleans.
- *   - there is no timer hook: a periodic rule (CWA) looks at now_us on its own ACKs; eBPF has no timer here
- *     either.
- *   - a parameter is stored as its distance from the default, so a zeroed connection runs with the defaults.
- *   - the runner may reuse an increase for `cache_acks` packets where the algorithm's paper permits it (LIA);
- *     `increase` itself stays pure.
+ * Design:
+ *   - `ssthresh` receives the kind of loss: DCTCP and Veno answer a mark, a loss and a timeout differently.
+ *   - an ACK is a struct (mpcc_event), not a list of booleans.
+ *   - there is no timer hook, as eBPF has no timer here: a periodic rule (CWA) checks now_us on its own ACKs.
+ *   - a parameter is stored as its distance from the default, so a zeroed connection uses the defaults.
+ *   - the runner may reuse an increase for `cache_acks` packets if the algorithm's paper permits it (LIA);
+ *     `increase` itself is pure.
  *
- * mpcc_math.h has the types, and the arithmetic in fixed point: Qn is an integer that is the value times 2^n.
+ * mpcc_math.h has the types and the fixed-point arithmetic: Qn is an integer that equals the value times 2^n.
  */
 #ifndef MPCC_H
 #define MPCC_H
@@ -41,15 +40,15 @@
 #define MPCC_SSTHRESH_MIN  2U         /* packets: RFC 5681, eq. (4) */
 #define MPCC_SSTHRESH_NONE 0x7fffffffU /* packets: no threshold yet (Linux TCP_INFINITE_SSTHRESH) */
 
-#define MPCC_SLOT(index) ((index) & (MPCC_MAX_SUBFLOWS - 1)) /* within bounds, whatever it was */
+#define MPCC_SLOT(index) ((index) & (MPCC_MAX_SUBFLOWS - 1)) /* within bounds for any index */
 
-#define MPCC_COST_BITS  16 /* Q16: energy_cost, only ratios between siblings matter */
+#define MPCC_COST_BITS  16 /* Q16: energy_cost; only ratios between siblings count */
 #define MPCC_SHARE_BITS 20 /* Q20: target_share, 1.0 = all of the traffic */
 #define MPCC_PRICE_BITS 16 /* Q16: path_price, dimensionless */
 #define MPCC_LOSS_BITS  30 /* Q30: loss probability */
 
 enum mpcc_flags {
-	MPCC_ESTABLISHED = 1, /* may carry data; others are left out of every sum and maximum */
+	MPCC_ESTABLISHED = 1, /* may carry data; sums and maxima exclude other subflows */
 	MPCC_RECOVERY = 2,    /* in fast recovery: its window counts as its ssthresh */
 	MPCC_LOSS = 4,        /* recovering from a timeout */
 };
@@ -58,34 +57,33 @@ enum mpcc_loss_kind { MPCC_FAST_RETRANSMIT, MPCC_TIMEOUT, MPCC_ECN };
 
 enum mpcc_event_flags {
 	MPCC_ECE = 1,          /* this ACK echoes a congestion mark */
-	MPCC_CWND_LIMITED = 2, /* the sender was held by cwnd; otherwise no window grows */
+	MPCC_CWND_LIMITED = 2, /* cwnd limited the sender; no window grows without it */
 	MPCC_ROUND_END = 4,    /* one RTT round ends with this ACK */
-	/* The rest is told to `control` only. */
-	MPCC_APP_LIMITED =
-		8, /* the rate sample has an interval without data to send: it is a lower bound */
+	/* Only `control` receives the flags below. */
+	MPCC_APP_LIMITED = 8, /* application-limited rate sample: a lower bound */
 	MPCC_STARTS = 16, /* a subflow starts: no ACK, the area is all zero; srtt_us may be known */
 	MPCC_EPISODE = 32,   /* a loss episode starts: the first loss of a window of data */
 	MPCC_TIMED_OUT = 64, /* a retransmission timeout: no ACK; the runner has set cwnd to 1 */
 	MPCC_RESTARTS = 128, /* sending restarts after idle: no ACK */
-	MPCC_IN_VAIN = 256,  /* the last episode was none: what was taken for lost was only late */
+	MPCC_IN_VAIN = 256,  /* the last episode was spurious: the packets were only late */
 };
 
 /*
- * One ACK; for `control` also what else happens to a subflow. All counts are of packets.
+ * One ACK; `control` also receives other events of a subflow. All counts are packets.
  *
- * The rate sample is the kernel's (struct rate_sample, tcp_rate.c): from the departure of the latest packet
- * that this ACK covers, `delivered` packets arrived in interval_us, which is the longer one of the times that
- * they took to be sent and to be acknowledged.
+ * The rate sample is the kernel's (struct rate_sample, tcp_rate.c): `delivered` packets arrived in
+ * interval_us since the departure of the latest packet that this ACK covers. interval_us is the longer of
+ * their send time and their ACK time.
  */
 struct mpcc_event {
-	u32 acked;  /* packets newly acknowledged; to `control` also by SACK */
+	u32 acked;  /* newly acknowledged; for `control` also by SACK */
 	u32 rtt_us; /* us: RTT sample, 0 = none */
 	u32 flags;  /* enum mpcc_event_flags */
-	/* For `control`; 0 to all other hooks. */
+	/* Set for `control` only; 0 for all other hooks. */
 	u32 lost;            /* newly judged lost since the last call (tcp_sock.lost) */
-	u32 marked;          /* those of `acked` that carried a congestion mark (delivered_ce) */
+	u32 marked;          /* packets of `acked` with a congestion mark (delivered_ce) */
 	u32 prior_in_flight; /* in flight before this ACK */
-	u32 in_flight;       /* in flight now, before anything is sent in answer */
+	u32 in_flight;       /* in flight now, before the reply to this event */
 	u32 mss;             /* bytes of payload in a full packet */
 	u32 total_delivered; /* delivered since the subflow started, wraps (tcp_sock.delivered) */
 	u32 prior_delivered; /* sample: total_delivered when its packet left */
@@ -94,10 +92,10 @@ struct mpcc_event {
 };
 
 /*
- * Memory of a controller that owns its window; 128 bytes, zero at MPCC_STARTS. In the kernel it is storage of
- * the socket (BPF_MAP_TYPE_SK_STORAGE). Siblings do not see it: what they shall see goes into own.word.
- * A controller lays a struct of its own over it: MPCC_AREA(name) after `struct name` checks its size, and
- * gives name_area().
+ * Memory of a controller that owns its window; 128 bytes, zero at MPCC_STARTS. In the kernel it is socket
+ * storage (BPF_MAP_TYPE_SK_STORAGE). Siblings cannot see it: values for them go into own.word. A controller
+ * defines its own struct over it: MPCC_AREA(name) after `struct name` checks the size and defines
+ * name_area().
  */
 struct mpcc_area {
 	u64 word[MPCC_AREA_BYTES / 8];
@@ -110,22 +108,22 @@ struct mpcc_area {
 		return (struct type *)area;                                                  \
 	}
 
-/* What the kernel's wrapper keeps of a subflow besides, near the rest where there is room. */
+/* Further state of the kernel's wrapper, next to the rest if there is room. */
 struct mpcc_books {
-	u32 delivered;  /* tcp_sock.delivered up to where the controller was told of it */
-	u32 marked;     /* tcp_sock.delivered_ce at the last ACK or loss that was told */
+	u32 delivered;  /* tcp_sock.delivered at the controller's last call */
+	u32 marked;     /* tcp_sock.delivered_ce at the last reported ACK or loss */
 	u32 granted;    /* packets: cache_left when it was last set */
-	u32 hear_at_us; /* us: when user space is heard next, the low bits */
+	u32 hear_at_us; /* us: next read of user space's values, low bits */
 };
 
 /*
- * What a subflow keeps for itself and shows to its siblings. Fits icsk_ca_priv.
- * The runner keeps the upper part, the control plane writes those marked (cp), the controller owns wide and
- * word. icsk_ca_priv is full: three fields mean one thing where the runner computes the window, and another
- * where the controller owns it (own:), and others are the wrapper's where the controller does not read them.
+ * A subflow's own state, readable by its siblings. Fits icsk_ca_priv. The runner writes the upper part, the
+ * control plane the fields marked (cp), the controller wide and word. icsk_ca_priv is full, so some fields
+ * have two meanings: one if the runner computes the window, another if the controller owns it (own:). The
+ * wrapper uses fields that the controller does not read.
  */
 struct mpcc_own {
-	/* What most ACKs write: in Linux 6.18 it is one line of cache. */
+	/* The fields that most ACKs write: in Linux 6.18 they share a cache line. */
 	s64 acc; /* Q32 packets: fraction not yet in cwnd, within (-1, 1) */
 	union {
 		s64 cached_step; /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
@@ -143,13 +141,12 @@ struct mpcc_own {
 	u32 round_end;   /* for the runner: sequence number that ends the RTT round */
 	union {
 		u32 cached_cwnd; /* packets: window that cached_step is for */
-		u32 group; /* own (cp): subflows of one number share a bottleneck, 0 = none known */
+		u32 group; /* own (cp): subflows with equal numbers share a bottleneck, 0 = unknown */
 	};
 	union {
-		u32 cache_left;     /* packets for which cached_step may still be used */
-		u32 history_rtt_us; /* own (cp) us: least RTT known of the path, 0 = unknown */
+		u32 cache_left;     /* packets for which cached_step is still valid */
+		u32 history_rtt_us; /* own (cp) us: least known RTT of the path, 0 = unknown */
 	};
-	/* The rest. */
 	u64 wide[1];              /* private to the controller */
 	u32 last_rtt_us;          /* us: latest RTT, 0 = no sample */
 	u32 acked_since_loss;     /* packets, saturating */
@@ -158,12 +155,12 @@ struct mpcc_own {
 		u32 energy_cost; /* (cp) Q16: energy per delivered bit against the siblings', 0 = unknown */
 		u32 ce_state; /* for the runner, with READS_MARKS: whether the last packet was marked */
 	};
-	u32 target_share; /* (cp) Q20: share of the traffic this path shall carry */
+	u32 target_share; /* (cp) Q20: this path's share of the traffic */
 	union {
 		u32 path_price;    /* (cp) Q16: price of the path's queues and energy */
 		u32 prior_rcv_nxt; /* for the runner, with READS_MARKS: received up to that packet */
 	};
-	u32 loss;    /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
+	u32 loss;    /* (cp) Q30: loss probability, 0 = unknown: the acked counts give it */
 	u32 word[5]; /* private to the controller */
 };
 _Static_assert(sizeof(struct mpcc_own) <= MPCC_PRIV_BYTES, "must fit icsk_ca_priv");
@@ -171,7 +168,7 @@ _Static_assert(sizeof(struct mpcc_own) <= MPCC_PRIV_BYTES, "must fit icsk_ca_pri
 struct mpcc_subflow {
 	u32 cwnd;     /* packets */
 	u32 ssthresh; /* packets */
-	u32 srtt_us;  /* us, 0 = no sample: left out of every sum and maximum */
+	u32 srtt_us;  /* us, 0 = no sample: sums and maxima exclude it */
 	u32 flags;    /* enum mpcc_flags */
 	struct mpcc_own own;
 };
@@ -186,27 +183,25 @@ struct mpcc_conn {
 };
 
 /*
- * What a controller reads of others, and how it acts. Whoever runs a controller asks for these flags, never
- * for its name. Each header declares the sum of those that hold, as a constant that static initialisers may
- * use:
+ * The state that a controller reads, and how it acts. Code that runs a controller tests these flags, never
+ * its name. Each header declares the sum of its flags as a constant that static initialisers may use:
  *
  *   MPCC_CAPABILITIES(edts, MPCC_READS_DELAY | MPCC_READS_PATH_PRICE);
  *
- * A controller whose flag is missing is not told what it reads. crates/controllers/tests/properties.rs
- * compares the flags with what the code does.
+ * Without its flag, a controller does not receive the state. crates/controllers/tests/properties.rs compares
+ * the flags with the code's behaviour.
  *
  *   READS_ENERGY_COST    own.energy_cost, which the control plane has to write
  *   READS_PATH_PRICE     own.path_price, likewise
  *   READS_TARGET_SHARE   own.target_share, likewise
- *   READS_MARKS          every mark: the receiver echoes each one by itself (RFC 8257, section 3.2)
- *   READS_DELAY          how far RTT samples lie above the least one, or the RTTs of a round, which are not
- *                        kept for others: it answers a queue before it overflows
- *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
+ *   READS_MARKS          every mark: the receiver echoes each mark separately (RFC 8257, section 3.2)
+ *   READS_DELAY          the distance of RTT samples from the minimum, or the RTTs of a round, which are kept
+ *                        only with this flag: the controller answers a queue before it overflows
+ *   UNCOUPLED            reads nothing of its siblings, so the runner need not gather them
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
- *   ACKS_IN_SUM          `ack` adds up the packets of ACKs and looks at the clock, and does nothing else, so
- *                        that it may be told of several with the same flags at once; without `ack` there is
- *                        no need to say so
+ *   ACKS_IN_SUM          `ack` only adds up the packets of ACKs and reads the clock, so one call may report
+ *                        several ACKs with the same flags; a controller without `ack` does not need this flag
  */
 enum mpcc_capability {
 	MPCC_READS_ENERGY_COST = 1,
@@ -221,49 +216,49 @@ enum mpcc_capability {
 };
 #define MPCC_CAPABILITIES(name, flags) enum { mpcc_capabilities_##name = (flags) }
 
-/* cache_acks of an increase that depends on the own window alone. */
+/* cache_acks of an increase that depends only on the own window. */
 #define MPCC_CACHE_BY_WINDOW 0xffffffffU
 
 struct mpcc_ops {
 	const char *name;    /* file name, registry name */
-	const char *title;   /* as shown to people */
+	const char *title;   /* display name */
 	const char *paper;   /* source of the definition */
 	const char *summary; /* one sentence */
 	const char
 		*confidence; /* V verified, N recomputed, L from the literature, R reconstruction */
 	u32 min_cwnd;        /* packets: floor of a window that `increase` lowers */
 	u32 cache_acks;   /* packets for which one increase may be reused, 0 = never; or as above */
-	u32 capabilities; /* enum mpcc_capability: what it reads, and how it acts */
+	u32 capabilities; /* enum mpcc_capability: the state it reads, and how it acts */
 
 	/* Required without `control`. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
 	s64 (*increase)(const struct mpcc_conn *conn, u32 self);
 
 	/* Optional. Packets: the window after a loss; default mpcc_half(). Pure. */
 	u32 (*ssthresh)(const struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
-	/* Optional. A subflow starts: set private state (it is zeroed before). */
+	/* Optional. A subflow starts: sets private state, which is zero before. */
 	void (*init)(struct mpcc_conn *conn, u32 self);
 	/*
-	 * Optional. Each RTT sample, before `ack`; it may not be 0. In the kernel most ACKs touch nothing but this
-	 * state: what `ack` would do with every sample costs much less here.
+	 * Optional. Each RTT sample except 0, before `ack`. In the kernel most ACKs touch only this state, so
+	 * per-sample work costs much less here than in `ack`.
 	 */
 	void (*sample)(struct mpcc_own *own, u32 rtt_us);
 	/* Optional. Each ACK, after the RTT bookkeeping and before any growth. */
 	void (*ack)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
 	/*
-	 * Optional. The ACK that ends an RTT round, after `ack`; the round's RTT statistics are cleared afterwards.
+	 * Optional. The ACK that ends an RTT round, after `ack`. The round's RTT statistics are cleared afterwards.
 	 */
 	void (*round)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
-	/* Optional. A loss episode starts; after `ssthresh` was asked, cwnd is still the old one. */
+	/* Optional. A loss episode starts. `ssthresh` has been called; cwnd still has the old value. */
 	void (*loss)(struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
 	/* Optional. Sending restarts after idle. */
 	void (*restart)(struct mpcc_conn *conn, u32 self);
 	/*
-	 * With MPCC_OWNS_WINDOW in place of all hooks above. Called for each ACK in every state, also in recovery
-	 * and after a timeout, and for what else happens (enum mpcc_event_flags). It writes cwnd, ssthresh and
-	 * own.pacing_rate of conn->sub[self]; nobody else does, but for the runner at a timeout (cwnd = 1; the
-	 * kernel: in flight + 1) before this is called. There is no slow start and no rate reduction besides it.
-	 * The round's RTT statistics in own hold all samples, and are cleared after the call that ends a round.
-	 * Siblings that couple take ssthresh for the window while MPCC_RECOVERY is set: set it to the window.
+	 * With MPCC_OWNS_WINDOW instead of all hooks above. Called for each ACK in every state, including recovery
+	 * and after a timeout, and for the other events (enum mpcc_event_flags). It alone writes cwnd, ssthresh and
+	 * own.pacing_rate of conn->sub[self]; the one exception is the runner at a timeout, before this call (cwnd =
+	 * 1; the kernel: in flight + 1). There is no other slow start or rate reduction. The round's RTT statistics
+	 * in own hold all samples and are cleared after the call that ends a round. While MPCC_RECOVERY is set,
+	 * coupled siblings take ssthresh for the window: set it to the window.
 	 */
 	void (*control)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
 	                struct mpcc_area *area);
@@ -272,8 +267,8 @@ struct mpcc_ops {
 /*
  * Parameters: each header lists them once,
  *   #define EWTCP_PARAMS(X) X(EWTCP_A, "a", default, min, max, scale, "word=raw word=raw", "what it does")
- * raw = value * scale; words may stand outside [min, max]. From the list come the indices, the defaults, and
- * (in the native glue) the table that the registry shows.
+ * raw = value * scale; words may be outside [min, max]. The list yields the indices, the defaults, and (in
+ * the native glue) the table that the registry shows.
  */
 #define MPCC_PARAM_ID(id, name, def, min, max, scale, words, doc)      id,
 #define MPCC_PARAM_DEFAULT(id, name, def, min, max, scale, words, doc) id##_DEFAULT = (def),
@@ -281,18 +276,18 @@ struct mpcc_ops {
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-/* Established and with an RTT sample: part of every sum and maximum. */
+/* True if the subflow is established and has an RTT sample: sums and maxima include it. */
 MPCC_INLINE u32 mpcc_counts(const struct mpcc_subflow *sub)
 {
 	return (sub->flags & MPCC_ESTABLISHED) && sub->srtt_us;
 }
 
-/* Walks the subflows that count. */
+/* Iterates over the subflows that count. */
 #define mpcc_for_each(conn, k)                                       \
 	for (u32 k = 0; k < MPCC_MAX_SUBFLOWS && k < (conn)->n; k++) \
 		if (mpcc_counts(&(conn)->sub[k]))
 
-/* w_r, packets: in fast recovery the ssthresh, not the inflated window. */
+/* w_r, packets: in fast recovery the ssthresh, because the window is inflated. */
 MPCC_INLINE u32 mpcc_window(const struct mpcc_subflow *sub)
 {
 	u32 recovers = (sub->flags & MPCC_RECOVERY) / MPCC_RECOVERY;
@@ -317,7 +312,7 @@ MPCC_FUNC u32 mpcc_established(const struct mpcc_conn *conn)
 	return n;
 }
 
-/* Nothing to couple with: behave as NewReno. */
+/* True if there is nothing to couple with: the controller behaves as NewReno. */
 MPCC_INLINE u32 mpcc_alone(const struct mpcc_conn *conn, u32 self)
 {
 	return !mpcc_counts(&conn->sub[self]) || mpcc_established(conn) < 2;
@@ -387,7 +382,7 @@ MPCC_INLINE s64 mpcc_rate_share(u32 w, u64 aggregate)
 	return (s64)((f * f / w + (1ULL << (DROP - 1))) >> DROP);
 }
 
-/* arg max_k w_k / tau_k^2, compared exactly; self must count. */
+/* arg max_k w_k / tau_k^2, compared exactly. Requires mpcc_counts(self). */
 MPCC_FUNC u32 mpcc_find_best(const struct mpcc_conn *conn, u32 self)
 {
 	MPCC_REQUIRE(conn);
@@ -412,7 +407,7 @@ MPCC_INLINE u32 mpcc_best(const struct mpcc_conn *conn, u32 self)
 	return MPCC_SLOT(mpcc_find_best(conn, self));
 }
 
-/* arg max_k w_k / tau_k: the fastest path, of equals the first; self must count. */
+/* arg max_k w_k / tau_k: the fastest path, the first on a tie. Requires mpcc_counts(self). */
 MPCC_FUNC u32 mpcc_find_fastest(const struct mpcc_conn *conn, u32 self)
 {
 	MPCC_REQUIRE(conn);
@@ -434,7 +429,7 @@ MPCC_INLINE u32 mpcc_fastest(const struct mpcc_conn *conn, u32 self)
 	return MPCC_SLOT(mpcc_find_fastest(conn, self));
 }
 
-/* min_k e_k, Q16: least known energy cost; 0 = none is known. */
+/* min_k e_k, Q16: least known energy cost; 0 = all are unknown. */
 MPCC_FUNC u32 mpcc_cheapest(const struct mpcc_conn *conn)
 {
 	MPCC_REQUIRE(conn);
@@ -459,7 +454,7 @@ MPCC_INLINE u32 mpcc_loss_interval(const struct mpcc_own *own)
 	return mpcc_max(own->acked_since_loss, own->acked_between_losses);
 }
 
-/* p_r in Q30, 1e-5 .. 0.5: what the control plane told, else 1 / l_r. */
+/* p_r in Q30, 1e-5 .. 0.5: the control plane's value, else 1 / l_r. */
 MPCC_FUNC u32 mpcc_loss_probability(const struct mpcc_own *own)
 {
 	MPCC_REQUIRE(own);

@@ -15,10 +15,10 @@ typedef long long s64;
 #define MPCC_INLINE static inline __attribute__((always_inline))
 
 /*
- * The kernel's verifier walks every path through a program, and loops over subflows multiply them. A global
- * function it takes once, on its own, and forgets everything about what it returned: hence MPCC_FUNC for what
- * loops or branches much. Such a function starts with MPCC_REQUIRE for each pointer, and an index that it
- * returns goes through MPCC_SLOT.
+ * The kernel's verifier walks every path through a program, and loops over subflows multiply the paths. It
+ * checks a global function once, separately, and forgets everything about its return value. So functions with
+ * loops or many branches are MPCC_FUNC. Such a function starts with MPCC_REQUIRE for each pointer, and an
+ * index that it returns goes through MPCC_SLOT.
  */
 #ifdef __bpf__
 #define MPCC_FUNC __attribute__((noinline))
@@ -40,8 +40,8 @@ typedef long long s64;
 
 #ifdef __bpf__
 /*
- * Without a branch, which the verifier would follow to both sides; the empty asm keeps clang from putting it
- * back.
+ * Branch-free: the verifier would follow both sides of a branch. The empty asm stops clang from reintroducing
+ * one.
  */
 MPCC_INLINE u32 mpcc_min(u32 a, u32 b)
 {
@@ -126,13 +126,13 @@ MPCC_FUNC u32 mpcc_ratio(u64 part, u64 whole)
 	return part >= whole ? MPCC_RATIO_ONE : (u32)((part << MPCC_RATIO_BITS) / whole);
 }
 
-/* step * num / den, Q32 packets, for a step of at most one packet; den 0 leaves it as it is. */
+/* step * num / den, Q32 packets, for a step of at most one packet. den = 0 returns step. */
 MPCC_INLINE s64 mpcc_scale(s64 step, u32 num, u32 den)
 {
 	return den ? (s64)((u64)step * num / den) : step;
 }
 
-/* 1/w in Q32, rounded up so that w ACKs make one whole packet. */
+/* 1/w in Q32, rounded up so that w ACKs add up to a whole packet. */
 MPCC_INLINE s64 mpcc_reciprocal(u64 w)
 {
 	return w ? (s64)(((u64)MPCC_PACKET + w - 1) / w) : MPCC_PACKET;
@@ -144,7 +144,7 @@ MPCC_INLINE s64 mpcc_reciprocal(u64 w)
 #define MPCC_GAIN_MAX  (1U << 12)   /* Q8: 16 */
 #define MPCC_US_PER_S  1000000U     /* us */
 
-/* packets / interval in Q24 packets/us; 0 without an interval. Packets above 2^24 count as that. */
+/* packets / interval in Q24 packets/us; 0 without an interval. Packets saturate at 2^24. */
 MPCC_INLINE u64 mpcc_rate(u32 packets, u32 interval_us)
 {
 	u64 rate;
@@ -155,7 +155,7 @@ MPCC_INLINE u64 mpcc_rate(u32 packets, u32 interval_us)
 	return rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX;
 }
 
-/* What a rate in Q24 packets/us delivers in time_us, in Q16 packets: at most 2^50. */
+/* Packets that a rate in Q24 packets/us delivers in time_us, Q16: at most 2^50. */
 MPCC_INLINE u64 mpcc_delivers(u64 rate, u32 time_us)
 {
 	u64 bounded = rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX;
@@ -165,8 +165,8 @@ MPCC_INLINE u64 mpcc_delivers(u64 rate, u32 time_us)
 }
 
 /*
- * rate * gain * mss in bytes/s, as own.pacing_rate holds it: rate in Q24 packets/us, gain in Q8. In steps, so
- * that nothing exceeds 2^64: at most 2^50 bytes/us in Q24, 2^58 in Q28 with the gain, 2^44 in Q14.
+ * rate * gain * mss in bytes/s, the unit of own.pacing_rate: rate in Q24 packets/us, gain in Q8. The steps
+ * keep every intermediate below 2^64: at most 2^50 bytes/us in Q24, 2^58 in Q28 with the gain, 2^44 in Q14.
  */
 MPCC_INLINE u64 mpcc_bytes_per_s(u64 rate, u32 gain, u32 mss)
 {

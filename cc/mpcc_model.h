@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * mpcc_model.h - what controllers share that own their window and keep a model of their path: extremes over a
- * window of time, rounds by delivery, bandwidth in 32 bits, and numbers that look random.
+ * mpcc_model.h - shared code of controllers that own their window and model their path: extremes over a
+ * window of time, rounds by delivery, bandwidth in 32 bits, and pseudo-random numbers.
  *
- * Instants are the lower 32 bits of the clock in us: what is compared lies less than 71 minutes apart.
+ * Instants are the lower 32 bits of the clock in us: two compared instants are less than 71 minutes apart.
  */
 #ifndef MPCC_MODEL_H
 #define MPCC_MODEL_H
@@ -13,9 +13,9 @@
 #define MPCC_GAIN_ONE (1U << MPCC_GAIN_BITS)
 
 /*
- * The largest of the values of the last `window` ticks: Nichols' filter of three. value[0] is the largest,
- * value[1] the largest since value[0], value[2] the largest since value[1], each seen at `at`. A minimum is
- * the maximum of complements (mpcc_keep_min).
+ * The maximum over the last `window` ticks: Nichols' filter of three values. value[0] is the maximum,
+ * value[1] the maximum since value[0], value[2] the maximum since value[1], each measured at `at`. A minimum
+ * is the maximum of complements (mpcc_keep_min).
  */
 struct mpcc_extreme {
 	u32 value[3];
@@ -40,7 +40,7 @@ MPCC_INLINE void mpcc_keep_max(struct mpcc_extreme *x, u32 window, u32 now, u32 
 		mpcc_set_extreme(x, 1, now, value);
 	else if (value >= x->value[2])
 		mpcc_set_extreme(x, 2, now, value);
-	/* At most two of the three are too old: the last one is not. */
+	/* At most two of the three are expired: the last one is never. */
 	for (u32 k = 0; k < 2 && now - x->at[0] > window; k++) {
 		x->value[0] = x->value[1];
 		x->at[0] = x->at[1];
@@ -48,7 +48,7 @@ MPCC_INLINE void mpcc_keep_max(struct mpcc_extreme *x, u32 window, u32 now, u32 
 		x->at[1] = x->at[2];
 		mpcc_set_extreme(x, 2, now, value);
 	}
-	/* The later two are taken from the second quarter and the second half of the window. */
+	/* value[1] and value[2] come from the second quarter and the second half of the window. */
 	if (x->at[1] == x->at[0] && now - x->at[0] > window / 4)
 		mpcc_set_extreme(x, 1, now, value);
 	else if (x->at[2] == x->at[1] && now - x->at[1] > window / 2)
@@ -60,21 +60,21 @@ MPCC_INLINE void mpcc_keep_min(struct mpcc_extreme *x, u32 window, u32 now, u32 
 	mpcc_keep_max(x, window, now, ~value);
 }
 
-/* The least value that mpcc_keep_min() has kept; ~0 before the first. */
+/* The minimum that mpcc_keep_min() has kept; ~0 before the first value. */
 MPCC_INLINE u32 mpcc_least(const struct mpcc_extreme *x)
 {
 	return ~x->value[0];
 }
 
-/* a is after b, for counters and clocks that wrap. */
+/* True if a is after b, for wrapping counters and clocks. */
 MPCC_INLINE u32 mpcc_after(u32 a, u32 b)
 {
 	return (b - a) >> 31;
 }
 
 /*
- * Whether this ACK is the first one of a packet that left after *until packets were delivered: then a round
- * has passed, and the next one is as long as what is delivered now.
+ * True if this is the first ACK of a packet that left after *until packets were delivered. Then a round has
+ * passed, and *until becomes the present count.
  */
 MPCC_INLINE u32 mpcc_round_by_delivery(u32 *until, const struct mpcc_event *event)
 {
@@ -92,7 +92,7 @@ MPCC_INLINE u32 mpcc_sampled_rate(const struct mpcc_event *event)
 	return rate >> 32 ? 0xffffffffU : (u32)rate;
 }
 
-/* gain * rate * time, packets, rounded up: what is in flight on a path that is `gain` times full. */
+/* gain * rate * time, packets, rounded up: the window that fills a path `gain` times. */
 MPCC_INLINE u32 mpcc_pipe(u32 rate, u32 time_us, u32 gain)
 {
 	enum { BITS = MPCC_AGGREGATE_BITS + MPCC_GAIN_BITS };
@@ -103,7 +103,7 @@ MPCC_INLINE u32 mpcc_pipe(u32 rate, u32 time_us, u32 gain)
 	return packets < MPCC_CWND_MAX ? (u32)packets : MPCC_CWND_MAX;
 }
 
-/* What the kernel sends at once at a pacing rate, packets: 1, 2, or what lasts 1 ms, at most 64 KiB. */
+/* Burst of the kernel at a pacing rate, packets: 1, 2, or 1 ms worth of data up to 64 KiB. */
 MPCC_INLINE u32 mpcc_burst(u64 bytes_per_s, u32 mss)
 {
 	enum { SINGLE_BELOW = 150000, PAIR_BELOW = 3000000, MOST = 65536, PER_S = 1000 };
@@ -115,13 +115,12 @@ MPCC_INLINE u32 mpcc_burst(u64 bytes_per_s, u32 mss)
 }
 
 /*
- * A number from 0 to below n that looks random: where flows shall not act in step. The same events give the
- * same number.
+ * A pseudo-random number in [0, n), so that flows do not act in step. The same events give the same number.
  */
 MPCC_INLINE u32 mpcc_noise(const struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
                            u32 n)
 {
-	/* Two rounds of multiply and fold; the factors are odd, which is all that matters here. */
+	/* Two rounds of multiply and fold. The factors only need to be odd. */
 	u64 mixed = (conn->now_us * 8 + self + ((u64)event->total_delivered << 40)) *
 	            0x9e3779b97f4a7c15ULL;
 
@@ -129,7 +128,7 @@ MPCC_INLINE u32 mpcc_noise(const struct mpcc_conn *conn, u32 self, const struct 
 	return (u32)((mixed >> 32) * n >> 32);
 }
 
-/* Sets the pacing rate to gain * rate, less `margin` percent; 0 would mean none. */
+/* Sets the pacing rate to gain * rate, less `margin` percent, and never to 0, which would mean unpaced. */
 MPCC_INLINE void mpcc_pace(struct mpcc_subflow *sub, u32 rate, u32 gain, u32 margin, u32 mss)
 {
 	u64 less = (u64)rate * (100 - mpcc_min(margin, 99)) / 100;

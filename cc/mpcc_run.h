@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * mpcc_run.h - the books around a controller: one source for the simulator's glue and the eBPF wrappers.
+ * mpcc_run.h - the bookkeeping around a controller: one source for the simulator's glue and the eBPF wrappers
  *
  *   ACK  -> mpcc_observe()    RTT, rounds, packets since the last loss; hooks ack and round
  *        -> mpcc_slow_start() while cwnd < ssthresh, +1 per packet (the kernel has its own)
- *        -> mpcc_avoid()      congestion avoidance with what is left
- *   loss -> mpcc_loss()       the new ssthresh; setting cwnd is up to the caller
+ *        -> mpcc_avoid()      congestion avoidance for the remaining packets
+ *   loss -> mpcc_loss()       the new ssthresh; the caller sets cwnd
  *
- * For a controller that owns its window there is one function besides mpcc_init(), for all that happens:
+ * A controller that owns its window needs only mpcc_init() and one function for all events:
  *   mpcc_control()            RTT, packets since the last loss; hook control
  *
- * srtt_us, now_us and flags are written by the engine or the kernel's wrapper, before the call.
+ * The engine or the kernel's wrapper writes srtt_us, now_us and flags before the call.
  */
 #ifndef MPCC_RUN_H
 #define MPCC_RUN_H
 
 #include "mpcc.h"
 
-/* A subflow starts in slot `self`. What the control plane wrote there stays. */
+/* A subflow starts in slot `self`. The slot's control-plane values stay. */
 MPCC_INLINE void mpcc_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
 {
 	struct mpcc_own *own = &conn->sub[self].own;
@@ -37,7 +37,7 @@ MPCC_INLINE void mpcc_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u
 		ops->init(conn, self);
 }
 
-/* An RTT sample, for the least of all and for the round's statistics. */
+/* Adds an RTT sample to the minimum and to the round's statistics. */
 MPCC_INLINE void mpcc_sample_rtt(struct mpcc_own *own, u32 rtt_us, u32 in_round)
 {
 	if (!own->base_rtt_us || rtt_us < own->base_rtt_us)
@@ -51,8 +51,8 @@ MPCC_INLINE void mpcc_sample_rtt(struct mpcc_own *own, u32 rtt_us, u32 in_round)
 }
 
 /*
- * The round's statistics are kept for those who read them. RTT samples during loss recovery may belong to
- * retransmissions: they stay out, unless the controller acts in every state.
+ * Keeps the round's statistics for controllers that read them. RTT samples during loss recovery may belong to
+ * retransmissions: they are left out, unless the controller acts in every state.
  */
 MPCC_INLINE void mpcc_observe_rtt(const struct mpcc_ops *ops, struct mpcc_subflow *sub, u32 rtt_us)
 {
@@ -63,7 +63,7 @@ MPCC_INLINE void mpcc_observe_rtt(const struct mpcc_ops *ops, struct mpcc_subflo
 	mpcc_sample_rtt(&sub->own, rtt_us, in_round);
 }
 
-/* The round's statistics start anew, if there are any. */
+/* Restarts the round's statistics, if the controller reads them. */
 MPCC_INLINE void mpcc_forget_round(const struct mpcc_ops *ops, struct mpcc_own *own)
 {
 	if (!(ops->capabilities & MPCC_READS_DELAY))
@@ -104,7 +104,7 @@ MPCC_INLINE u32 mpcc_slow_start(struct mpcc_subflow *sub, u32 acked)
 	return acked - used;
 }
 
-/* The increase for one packet, reused where the controller permits. */
+/* The increase for one packet, reused if the controller permits it. */
 MPCC_INLINE s64 mpcc_step(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked)
 {
 	struct mpcc_subflow *sub = &conn->sub[self];
@@ -160,8 +160,7 @@ MPCC_INLINE void mpcc_avoid(const struct mpcc_ops *ops, struct mpcc_conn *conn, 
 }
 
 /*
- * One ACK, slow start included. No window grows in fast recovery, nor while something else than cwnd is the
- * limit.
+ * One ACK, slow start included. No window grows in fast recovery, or unless cwnd is the limit.
  */
 MPCC_INLINE void mpcc_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
                           const struct mpcc_event *event)
@@ -178,7 +177,7 @@ MPCC_INLINE void mpcc_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u3
 
 /*
  * The window after a loss, packets. Changes nothing. A controller that owns its window decides in `control`:
- * here it keeps what it has.
+ * for it this returns the present window.
  */
 MPCC_INLINE u32 mpcc_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn *conn, u32 self,
                               enum mpcc_loss_kind kind)
@@ -189,8 +188,9 @@ MPCC_INLINE u32 mpcc_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn
 }
 
 /*
- * A loss episode starts: call it once per window of data, before cwnd and flags change. Returns the new
- * ssthresh. The loss marks shift unless nothing was acked since the last one, or a timeout follows a timeout.
+ * A loss episode starts. Call it once per window of data, before cwnd and flags change. Returns the new
+ * ssthresh. The acked counts shift unless nothing was acked since the last loss, or a timeout follows a
+ * timeout.
  */
 MPCC_INLINE u32 mpcc_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
                           enum mpcc_loss_kind kind)
@@ -224,9 +224,9 @@ MPCC_INLINE void mpcc_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn
 }
 
 /*
- * Whatever happens to a subflow whose controller owns the window: an ACK in any state, a timeout, a start, a
- * restart (enum mpcc_event_flags). The runner calls it once for each, after now_us, srtt_us and flags are up
- * to date, and afterwards sends what cwnd and own.pacing_rate admit. The area is all zero at MPCC_STARTS.
+ * An event of a subflow whose controller owns the window: an ACK in any state, a timeout, a start, a restart
+ * (enum mpcc_event_flags). The runner updates now_us, srtt_us and flags, calls this once per event, then
+ * sends as cwnd and own.pacing_rate permit. The area is all zero at MPCC_STARTS.
  */
 MPCC_INLINE void mpcc_control(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
                               const struct mpcc_event *event, struct mpcc_area *area)

@@ -6,17 +6,17 @@
  *   N = w_r * ----------------,     delta = min(A, 1/w_r)  (LIA),  half of it where N >= beta
  *                   rtt
  *
- *   fast retransmit: w_r <- random_keep * w_r  where N < beta (a random loss),  else w_r / 2;  at least 2
+ *   fast retransmit: w_r <- random_keep * w_r  if N < beta (a random loss),  else w_r / 2;  at least 2
  *   mark, timeout:   w_r <- max(w_r / 2, 2)
  *
- * Reconstruction: from print is known that Veno's increase is coupled and that random losses weigh less.
- * LIA's A is taken because it stays friendly for any decrease factor that the single path has too.
+ * Reconstruction: Veno's increase is known to be coupled, and random losses to weigh less. A is LIA's,
+ * because it stays friendly for any decrease factor that the single path also uses.
  *
  * Deviations
- *   - rtt is the least of the last round (Linux tcp_veno), the smoothed one before the first round.
+ *   - rtt is the minimum of the last round (Linux tcp_veno), the smoothed RTT before the first round.
  *   - recomputed as rarely as LIA, see lia.h.
- *   - "every second ACK" is half an increase on each.
- *   - 0.8 w is rounded down to whole packets. With a single subflow it is NewReno, not Veno.
+ *   - "every second ACK" is half an increase on each ACK.
+ *   - 0.8 w is rounded down to whole packets. A single subflow runs NewReno, not Veno.
  */
 #ifndef MPCC_MVENO_H
 #define MPCC_MVENO_H

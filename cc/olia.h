@@ -12,7 +12,7 @@
  *   l_k: packets acked since the last loss or between the last two, the larger.
  *
  * Deviations
- *   - fractions are kept in Q32 and carried over; the Linux module counts in Q10 and clears at each step.
+ *   - fractions are in Q32 and carried over; the Linux module counts in Q10 and clears at each step.
  */
 #ifndef MPCC_OLIA_H
 #define MPCC_OLIA_H
@@ -29,7 +29,7 @@ MPCC_INLINE s64 olia_rate_term(const struct mpcc_conn *conn, u32 self)
 	return mpcc_rate_share(mpcc_window(sub), mpcc_aggregate(conn, mpcc_rtt(sub)));
 }
 
-/* arg max_k l_k / tau_k^2, compared exactly; self must count. */
+/* arg max_k l_k / tau_k^2, compared exactly. Requires mpcc_counts(self). */
 MPCC_FUNC u32 olia_find_best(const struct mpcc_conn *conn, u32 self)
 {
 	MPCC_REQUIRE(conn);
@@ -63,7 +63,7 @@ MPCC_FUNC u32 olia_largest_window(const struct mpcc_conn *conn)
 
 enum olia_sets { OLIA_COUNTS = 1, OLIA_LARGEST = 2, OLIA_COLLECTED = 4 };
 
-/* The sets of which k is a member: those of the largest window, and the best ones of smaller window. */
+/* The sets that contain k: subflows with the largest window, and best subflows with a smaller window. */
 MPCC_FUNC u32 olia_sets_of(const struct mpcc_conn *conn, u32 k, u32 best, u32 largest_window)
 {
 	MPCC_REQUIRE(conn);
@@ -85,7 +85,7 @@ MPCC_FUNC u32 olia_sets_of(const struct mpcc_conn *conn, u32 k, u32 best, u32 la
 	return OLIA_COUNTS;
 }
 
-/* alpha_r / w_r in Q32 packets: moves window from the largest paths to better ones. */
+/* alpha_r / w_r in Q32 packets: moves window from the paths with the largest windows to better paths. */
 MPCC_FUNC s64 olia_shift_term(const struct mpcc_conn *conn, u32 self)
 {
 	MPCC_REQUIRE(conn);

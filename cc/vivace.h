@@ -12,17 +12,17 @@
  *   gamma  =  ---------       r <- r + m gamma, at most (0.05 + 0.1 k) r
  *               2 e r
  *
- *   m(n) = n up to 3, 2n - 3 above, for the n-th step in one direction;  k: steps in a row that met the bound
- *   start: r doubles until the utility falls; then back by one step
+ *   m(n) = n up to 3, 2n - 3 above, for the n-th step in one direction;  k: consecutive steps at the bound
+ *   start: r doubles until the utility falls; then one step back
  *
- * With equal L in both intervals gamma > 0 as long as L < 0.9 r^-0.1 / c: 6 % at 10 Mbit/s.
+ * With equal L in both intervals gamma > 0 while L < 0.9 r^-0.1 / c: 6 % at 10 Mbit/s.
  *
  * Deviations ("Vivace-like")
- *   - an interval is followed by the wait for its ACKs at the rate r, also at the start.
+ *   - after each interval the sender waits for its ACKs at the rate r, also at the start.
  *   - d RTT / d T is the difference of the means of an interval's halves; below 0.01, or two standard errors,
- *     it is 0. An interval has 10 packets at least.
- *   - r^0.1 is interpolated between powers of two (0.06 %); u+ - u- uses the rates that were asked for.
- *   - losses count to the interval whose ACK tells of them; in flight are 2 r RTT and 10 packets at most; a
+ *     it is 0. An interval has at least 10 packets.
+ *   - r^0.1 is interpolated between powers of two (0.06 %); u+ - u- uses the requested rates.
+ *   - a loss counts in the interval whose ACK reports it; in flight are at most 2 r RTT + 10 packets; a
  *     timeout halves r.
  */
 #ifndef MPCC_VIVACE_H
@@ -41,10 +41,10 @@ enum { VIVACE_PARAMS(MPCC_PARAM_DEFAULT) };
 #define VIVACE_ONE          (1 << VIVACE_BITS)
 #define VIVACE_RATE_MIN     64U         /* kbit/s */
 #define VIVACE_RATE_MAX     1000000000U /* kbit/s: 1 Tbit/s */
-#define VIVACE_FIRST_RTT_US 100000U     /* us: where none is known */
-#define VIVACE_LEAST        10U         /* packets: the shortest interval */
+#define VIVACE_FIRST_RTT_US 100000U     /* us: if no RTT is known */
+#define VIVACE_LEAST        10U         /* packets: length of the shortest interval */
 #define VIVACE_SPARE        10U         /* packets in flight beyond 2 r RTT */
-#define VIVACE_STILL        655         /* Q16: 0.01, slopes below are none */
+#define VIVACE_STILL        655         /* Q16: 0.01, smaller slopes count as 0 */
 #define VIVACE_TENTH_ROOT   130762U     /* Q16: 1000^0.1: (1 kbit/s in Mbit/s)^-0.1 */
 #define VIVACE_OCTAVE       61147U      /* Q16: 2^-0.1 */
 #define VIVACE_POWER        58985       /* Q16: (1.05^0.9 - 0.95^0.9) / 0.1 */
@@ -52,23 +52,23 @@ enum { VIVACE_PARAMS(MPCC_PARAM_DEFAULT) };
 enum vivace_phase { VIVACE_FIRST, VIVACE_SECOND, VIVACE_WAIT };
 
 struct vivace {
-	s64 utility;    /* Q16: of the last step of the start */
+	s64 utility;    /* Q16: of the start's last step */
 	u64 rtt_sum[2]; /* us: of the interval's first and second half */
 	u32 rtt_count[2];
 	u32 rtt_least, rtt_most; /* us: of the interval */
 	s32 slope[2];            /* Q16: d RTT / d T of the two intervals */
 	u32 loss[2];             /* Q16: part lost */
 	u32 rate;                /* kbit/s: r */
-	u32 begun_at;            /* us: when the present interval began to be sent */
+	u32 begun_at;            /* us: when the present interval's first packet left */
 	u32 acked_at;            /* us: when its first ACK came */
-	u32 until[2];            /* packets delivered when it ended to be sent */
+	u32 until[2];            /* packets delivered when sending ended */
 	u32 from;                /* packets delivered when the first one began */
 	u32 length_us;           /* us: of an interval */
-	u32 acked, lost;         /* packets of the interval whose ACKs come */
+	u32 acked, lost;         /* packets of the interval that ACKs arrive for */
 	u32 steps, bound;        /* n and k */
-	unsigned char phase;     /* enum vivace_phase: what is sent */
-	unsigned char heard;     /* intervals whose ACKs are complete */
-	unsigned char starts;    /* 1 = r doubles; 2 = and there is a utility to compare with */
+	unsigned char phase;     /* enum vivace_phase: the interval being sent */
+	unsigned char heard;     /* intervals with complete ACKs */
+	unsigned char starts;    /* 1 = r doubles; 2 = and a utility to compare exists */
 	unsigned char down_first, fell, limited; /* order; last step; lack of data */
 };
 MPCC_AREA(vivace);
@@ -84,12 +84,12 @@ MPCC_INLINE u32 vivace_tenth(u32 kbit)
 		value = value * VIVACE_OCTAVE >> VIVACE_BITS;
 		octave = k + 1;
 	}
-	/* down to the next octave by as much as the rate lies above this one */
+	/* linear interpolation between this octave and the next */
 	return (u32)(value - (value * (VIVACE_ONE - VIVACE_OCTAVE) >> VIVACE_BITS) *
 	                             (kbit - (1U << octave)) / (1U << octave));
 }
 
-/* b * slope + c * loss, Q16: what the utility of 1 Mbit/s loses. */
+/* b * slope + c * loss, Q16: the utility that 1 Mbit/s loses. */
 MPCC_INLINE s64 vivace_cost(const struct mpcc_conn *conn, const struct vivace *v, u32 k)
 {
 	u64 loss = (u64)MPCC_PARAM(conn, VIVACE_C) * mpcc_min(v->loss[k & 1], VIVACE_ONE);
@@ -99,7 +99,7 @@ MPCC_INLINE s64 vivace_cost(const struct mpcc_conn *conn, const struct vivace *v
 	return (s64)MPCC_PARAM(conn, VIVACE_B) * slope + (s64)(loss / VIVACE_SCALE);
 }
 
-/* Another interval's ACKs come. */
+/* Clears the measurements for the next interval. */
 MPCC_INLINE void vivace_forget(struct vivace *v)
 {
 	v->rtt_sum[0] = v->rtt_sum[1] = 0;
@@ -109,7 +109,7 @@ MPCC_INLINE void vivace_forget(struct vivace *v)
 	v->acked = v->lost = 0;
 }
 
-/* The ACKs of interval k are complete. */
+/* Ends interval k: its ACKs are complete. */
 MPCC_INLINE void vivace_close(struct vivace *v, u32 k)
 {
 	u64 all = (u64)v->acked + v->lost, half = mpcc_max(v->length_us / 2, 1);
@@ -119,7 +119,7 @@ MPCC_INLINE void vivace_close(struct vivace *v, u32 k)
 	u64 least = mpcc_min(mpcc_min(v->rtt_count[0], v->rtt_count[1]), 1U << 12);
 
 	slope = (differs << VIVACE_BITS) / half;
-	/* less than what chance makes of 2 n samples in this range, about two standard errors */
+	/* ignores a difference within two standard errors of 2 n samples in this range */
 	chance = (u64)mpcc_min(v->rtt_most - v->rtt_least, MPCC_RTT_MAX_US);
 	if (2 * least * differs * differs < chance * chance || !least || slope < VIVACE_STILL)
 		slope = 0;
@@ -146,7 +146,7 @@ MPCC_INLINE void vivace_begin(struct mpcc_conn *conn, u32 self, struct vivace *v
 	v->down_first = (unsigned char)mpcc_noise(conn, self, event, 2);
 }
 
-/* The start: doubles r, or takes the last doubling back. */
+/* The start: doubles r, or undoes the last doubling. */
 MPCC_INLINE void vivace_double(const struct mpcc_conn *conn, struct vivace *v)
 {
 	s64 utility = ((s64)vivace_tenth(v->rate) - vivace_cost(conn, v, 0)) * (s64)v->rate;
@@ -196,7 +196,7 @@ MPCC_INLINE void vivace_step(const struct mpcc_conn *conn, struct vivace *v)
 	                     VIVACE_RATE_MAX);
 }
 
-/* Gives the ACK to the interval that its packet was sent in. */
+/* Attributes the ACK to the interval in which its packet left. */
 MPCC_INLINE void vivace_hear(struct mpcc_conn *conn, struct vivace *v,
                              const struct mpcc_event *event)
 {
@@ -258,7 +258,7 @@ MPCC_INLINE void vivace_control(struct mpcc_conn *conn, u32 self, const struct m
 	u64 rate;
 
 	if (event->flags & MPCC_STARTS) {
-		/* the initial window in an RTT */
+		/* the initial window per RTT */
 		rate = (u64)mpcc_min(sub->cwnd, MPCC_CWND_MAX) * mss * 8000 / srtt;
 		v->rate = mpcc_clamp(rate < VIVACE_RATE_MAX ? (u32)rate : VIVACE_RATE_MAX,
 		                     VIVACE_RATE_MIN, VIVACE_RATE_MAX);
@@ -289,7 +289,7 @@ static const struct mpcc_ops mpcc_ops_vivace = {
 	.name = "vivace",
 	.title = "Vivace",
 	.paper = "Dong et al., NSDI 2018",
-	.summary = "tries more and less, and goes where a utility of rate, delay and loss grows",
+	.summary = "probes higher and lower rates, and follows a utility of rate, delay and loss",
 	.confidence = "R",
 	.capabilities = mpcc_capabilities_vivace,
 	.min_cwnd = 1,

@@ -6,15 +6,15 @@
  *                    B <- alpha B + (1 - alpha) b            (B <- b for the first)
  *
  *   delta = 1/w                                              as NewReno
- *   fast retransmit, mark:  w <- max(B * base RTT, 2), but not more than it was
+ *   fast retransmit, mark:  w <- max(B * base RTT, 2), but never raises it
  *   timeout:         ssthresh <- max(B * base RTT, 2)
  *
- * A loss takes the queue, not half of the window: where nothing is queued, as with random losses, B * base
- * RTT is all that is in flight.
+ * A loss removes the queue, not half of the window: without a queue, as with random losses, B * base RTT is
+ * all the data in flight.
  *
  * Deviations
- *   - a fast retransmit or a mark never raises the window, as in the paper of 2001; that of 2004 leaves it
- *     open.
+ *   - a fast retransmit or a mark never raises the window, as in the paper of 2001; the paper of 2004 leaves
+ *     it open.
  *   - before the first sample B = w / smoothed RTT.
  *   - a round in which sending restarted after idle gives no sample.
  */
@@ -34,7 +34,7 @@ enum westwood_wide { WESTWOOD_RATE /* Q24 packets/us: B, 0 = no sample yet */ };
 enum westwood_word {
 	WESTWOOD_BEGIN_US, /* us, lower half of the clock: when the round began */
 	WESTWOOD_ACKED,    /* packets delivered since then */
-	WESTWOOD_BEGUN,    /* 1 = the two above hold */
+	WESTWOOD_BEGUN,    /* 1 = the two words above are valid */
 };
 
 #define WESTWOOD_RATE_BITS 24
@@ -102,7 +102,7 @@ MPCC_INLINE void westwood_round(struct mpcc_conn *conn, u32 self, const struct m
 	westwood_begin(own, now_us);
 }
 
-/* The time without traffic is no sample of bandwidth. */
+/* A round with idle time gives no bandwidth sample. */
 MPCC_INLINE void westwood_restart(struct mpcc_conn *conn, u32 self)
 {
 	conn->sub[self].own.word[WESTWOOD_BEGUN] = 0;

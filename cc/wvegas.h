@@ -9,15 +9,15 @@
  *   slow start, d > gamma:   w <- min(w, w * base / mean + 1), leave slow start
  *   d >= alpha_r:            alpha_r <- max(2, x_r / X * total_alpha)
  *   d > alpha_r: w - 1       d < alpha_r: w + 1
- *   queueing delay q = mean - base >= 2 q_min:  w <- w * base / (2 mean), forget q_min
+ *   queueing delay q = mean - base >= 2 q_min:  w <- w * base / (2 mean), reset q_min
  *   loss: w_r <- max(w_r / 2, 2)                at most 2 RTT samples in the round: one step of NewReno
  *
  * Deviations
- *   - rates of siblings are w_k / tau_k (smoothed), those of their last round in the Linux module.
- *   - q = 0 never drains (the literal rule would halve an uncongested path), and no base RTT yet is 0, not
- *     0x7fffffff.
- *   - a round not limited by cwnd does not raise the window; while a loss is repaired no round is judged.
- *   - `increase` is 0: everything happens at the end of a round.
+ *   - a sibling's rate is w_k / tau_k (smoothed); the Linux module uses its last round.
+ *   - q = 0 never drains (the literal rule would halve an uncongested path), and an unknown base RTT is 0,
+ *     not 0x7fffffff.
+ *   - a round that cwnd did not limit does not raise the window; loss recovery skips the round's step.
+ *   - `increase` is 0: the window changes at the end of a round.
  */
 #ifndef MPCC_WVEGAS_H
 #define MPCC_WVEGAS_H
@@ -32,13 +32,13 @@ enum { WVEGAS_PARAMS(MPCC_PARAM_ID) WVEGAS_PARAM_COUNT };
 enum { WVEGAS_PARAMS(MPCC_PARAM_DEFAULT) };
 
 enum wvegas_word {
-	WVEGAS_ALPHA, /* packets this subflow wants queued */
+	WVEGAS_ALPHA, /* packets that this subflow wants queued */
 	WVEGAS_Q_MIN, /* us: least queueing delay since the last drain, 0 = none */
 };
 
 #define WVEGAS_ALPHA_MIN   2U /* packets */
 #define WVEGAS_MIN_CWND    2U /* packets */
-#define WVEGAS_MIN_SAMPLES 3U /* RTT samples that make a round worth judging */
+#define WVEGAS_MIN_SAMPLES 3U /* RTT samples that a round needs to be judged */
 
 MPCC_INLINE s64 wvegas_increase(const struct mpcc_conn *conn, u32 self)
 {

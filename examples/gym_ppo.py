@@ -1,12 +1,12 @@
-"""A PPO agent that learns which paths of a connection shall carry, with NumPy alone.
+"""A PPO agent that learns which paths of a connection carry data, with NumPy alone.
 
     python examples/gym_ppo.py                         # trains, prints a curve, saves gym_ppo.npz
     python examples/gym_ppo.py --play gym_ppo.npz      # plays the held-out draws again
 
 Proximal policy optimisation with a clipped objective and generalised advantage estimation (Schulman et al.,
-2017 and 2016). Actor and critic are networks of their own with two layers of 64; the action is normal with a
-standard deviation that is learnt. Rewards are divided by a running deviation of returns, because files have
-10 kB to 200 MB. It learns on draws of `train` and is tried, without noise, on draws of `check`.
+2017 and 2016). Actor and critic are separate networks with two layers of 64; the action is normal with a
+learnt standard deviation. Rewards are divided by a running deviation of returns, because files have 10 kB
+to 200 MB. It learns on draws of `train` and is evaluated, without noise, on draws of `check`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GAMMA, LAMBDA, CLIP = 0.995, 0.95, 0.2
 LEARNING_RATE, ENTROPY, MOST_NORM = 3e-4, 5e-3, 0.5
 HIDDEN = 64
 INTERVAL = "500 ms"
-"""Opening and closing a path takes some RTTs, so that a decision for each of them would be too many."""
+"""Opening and closing a path takes several RTTs, so a decision per RTT would be too frequent."""
 
 
 class Network:
@@ -81,7 +81,7 @@ class Adam:
 
 
 class Agent:
-    """A normal policy and a value."""
+    """A normal policy and a value function."""
 
     def __init__(self, seen: int, actions: int, rng: np.random.Generator) -> None:
         self.actor = Network((seen, actions), 0.01, rng)
@@ -97,7 +97,7 @@ class Agent:
         return action, self.density(action, mean), self.value(seen)
 
     def value(self, seen: Array) -> Array:
-        """Return what is still to come."""
+        """Return the estimated rest of the return."""
         return self.critic.forward(seen)[-1][:, 0]
 
     def density(self, action: Array, mean: Array) -> Array:
@@ -106,7 +106,7 @@ class Agent:
         return np.asarray((-0.5 * z**2 - self.log_std - 0.5 * np.log(2 * np.pi)).sum(-1))
 
     def best(self, seen: Array) -> NDArray[np.float32]:
-        """Return the action without noise."""
+        """Return the noiseless action."""
         mean = self.actor.forward(seen[None])[-1][0]
         return np.asarray(np.clip(mean, -1, 1), np.float32)
 
@@ -152,7 +152,7 @@ def tried(agent: Agent, family: str, draws: int) -> list[dict[str, Any]]:
 
 
 def told(episodes: list[dict[str, Any]]) -> str:
-    """Return what episodes came to, in a line."""
+    """Return a one-line summary of episodes."""
     earned = fmean(episode["return_j"] for episode in episodes)
     energy = fmean(episode["energy_j"] for episode in episodes)
     share = fmean(episode["share_of_limit"] or 0.0 for episode in episodes)
@@ -199,7 +199,7 @@ def train(family: str, steps: int, draws: int, seed: int) -> Agent:
             advantage = error + GAMMA * LAMBDA * goes_on * advantage
             value = batch["value"][t]
             advantages.append(advantage)
-        # The step that begins an episode took no action.
+        # The step that starts an episode takes no action.
         counts = np.concatenate(batch["counts"]).astype(bool)
         flat = {key: np.concatenate(batch[key])[counts] for key in ("seen", "action", "density", "value")}
         gained = np.concatenate(advantages[::-1])[counts]

@@ -1,7 +1,7 @@
-"""What random agents and every classic policy earn in the same draws: the table of docs/gym.md.
+"""Returns of random agents and of every classic policy in the same draws: the table of docs/gym.md.
 
 python examples/gym_scores.py                      # prints it: f2-file, 16 held-out draws
-python examples/gym_scores.py --write docs/gym.md  # and puts it into the page
+python examples/gym_scores.py --write docs/gym.md  # writes it into the page
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEED = 1
 
 
 def random_agent(id: str, family: str, draws: list[int]) -> list[dict[str, Any]]:
-    """Play each draw with actions that are uniform within −1 to 1."""
+    """Play each draw with actions uniform in −1 to 1."""
     env = gymnasium.make(id, family=family, range="check", draws=max(draws))
     actions = np.random.default_rng(SEED)
     rows = []
@@ -51,7 +51,7 @@ def row(name: str, episodes: list[dict[str, Any]]) -> tuple[float, str]:
 
 
 def at_limit(episodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the same data would have come to at the limit, where it earns what it costs."""
+    """Return the episodes' result at the limit, where the return equals the energy."""
     limits = []
     for episode in episodes:
         energy = episode["bits"] / episode["limit_bits_per_joule"]
@@ -88,7 +88,7 @@ def table(family: str, count: int) -> str:
 
 
 def main() -> None:
-    """Print the table, and write it where it is asked for."""
+    """Print the table, and write it to a file on request."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""How many steps an environment does in a second of one core: the numbers of docs/gym.md.
+"""Steps of an environment per second of one core: the numbers of docs/gym.md.
 
 python examples/gym_speed.py
 """
@@ -16,11 +16,11 @@ import joulepath.gym as jg
 RTT_S = 0.04
 PACKET_BITS = 1448 * 8
 SECONDS = 1.0
-"""Time of the processor for each case: what else runs there matters less than to the time of a clock."""
+"""CPU time for each case: other processes affect it less than clock time."""
 
 
 def scenario(mbps: float) -> str:
-    """Return two paths of the same rate, an RTT of 40 ms, and data without end."""
+    """Return two paths of the same rate, an RTT of 40 ms, and endless data."""
     path = (
         '[[path]]\nname = "{}"\nrate = "{} Mbit/s"\ndelay = "20 ms"\nqueue = "100 packets"\n'
         'energy = "{}-huang2012"\n'
@@ -42,7 +42,7 @@ def action_for(kind: type[jg.Environment], mbps: float) -> float:
 
 
 def alone(kind: type[jg.Environment], mbps: float, words: dict[str, Any]) -> tuple[float, float]:
-    """Return steps a second of one environment, and packets that arrive in a step."""
+    """Return steps per second of one environment, and packets that arrive per step."""
     env = kind(**words)
     env.reset(seed=1)
     action = np.full(2, action_for(kind, mbps), np.float32)
@@ -59,7 +59,7 @@ def alone(kind: type[jg.Environment], mbps: float, words: dict[str, Any]) -> tup
 
 
 def together(mbps: float, words: dict[str, Any], count: int) -> float:
-    """Return steps a second of many environments on one thread."""
+    """Return steps per second of many environments on one thread."""
     envs = jg.make_vec("joulepath/Rates-v0", count, jobs=1, **words)
     envs.reset(seed=1)
     actions = np.full((count, 2), action_for(jg.Rates, mbps), np.float32)
@@ -72,7 +72,7 @@ def together(mbps: float, words: dict[str, Any], count: int) -> float:
 
 
 def main() -> None:
-    """Print a table: steps a second, and packets in a step."""
+    """Print a table: steps per second, and packets per step."""
     print("| rate of each path | step | Rates-v0 | Windows-v0 | Paths-v0 | 64 Rates-v0, one thread |")
     print("|---|---|---:|---:|---:|---:|")
     for mbps, interval in [(1.0, "10 ms"), (1.0, None), (10.0, "10 ms"), (10.0, None), (100.0, None)]:

@@ -1,4 +1,4 @@
-"""How fast hooks in Python are: calls per second, and how many times as long a run takes.
+"""Speed of hooks in Python: calls per second, and the slowdown of a run.
 
     scripts/python.sh run examples/own_speed.py
 
@@ -17,7 +17,7 @@ RUNS = 25
 
 
 class Nothing(jp.Controller):
-    """Sees each ACK, and does nothing: what a call costs."""
+    """Sees each ACK and does nothing: the cost of a call."""
 
     def on_ack(self, subflow: jp.Subflow, ack: jp.Ack) -> None:
         pass
@@ -33,7 +33,7 @@ class NewReno(jp.Controller):
 
 
 class Lia(jp.Controller):
-    """LIA, for each packet anew."""
+    """LIA, computed for each packet."""
 
     name = "my-lia"
 
@@ -45,14 +45,14 @@ class Lia(jp.Controller):
 
 
 class Lia16(Lia):
-    """LIA as the header does it: an increase is used again for 16 packets."""
+    """LIA as in the header: an increase is reused for 16 packets."""
 
     name = "my-lia-16"
     cache_acks = 16
 
 
 class Rounds(jp.Controller):
-    """One packet more in each round."""
+    """Adds one packet in each round."""
 
     def on_round(self, subflow: jp.Subflow, ack: jp.Ack) -> None:
         if not subflow.in_slow_start:
@@ -60,7 +60,7 @@ class Rounds(jp.Controller):
 
 
 class Rate(jp.Controller):
-    """Paces at the rate that was delivered last."""
+    """Paces at the latest delivered rate."""
 
     owns_window = True
 

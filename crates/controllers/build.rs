@@ -1,6 +1,6 @@
-//! Compiles native/native.c, which includes every header of cc/, and puts the headers' texts into the crate.
+//! Compiles native/native.c, which includes every header of cc/, and embeds the headers' texts in the crate.
 //!
-//! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
+//! `cc` in this folder is a symbolic link to the workspace's `cc/`, so a published package carries the
 //! headers. Debug builds (tests) trap on undefined behaviour such as signed overflow.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn main() {
     let headers = Path::new("cc");
     println!("cargo::rerun-if-changed=native");
     println!("cargo::rerun-if-changed={}", headers.display());
-    let folder = headers.canonicalize().expect("cc/ lies beside this crate, reached by the link `cc`");
+    let folder = headers.canonicalize().expect("the link `cc` leads to the workspace's cc/");
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = folder.read_dir().expect("cc/ can be listed");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("cc/ can be listed").path()).collect();

@@ -1,4 +1,4 @@
-//! Puts the commit into the binary.
+//! Embeds the commit in the binary.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn commit(crate_root: &Path) -> String {
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
-    // Not the repository of someone who vendors this crate. The crate `python` has this script, too.
+    // Excludes the repository of a project that vendors this crate. The crate `python` has the same script.
     let folder = crate_root.file_name().expect("a crate has a folder").to_string_lossy();
     let is_ours =
         git(&["rev-parse", "--show-prefix"]).is_some_and(|prefix| prefix == format!("crates/{folder}/"));
@@ -38,7 +38,7 @@ fn commit(crate_root: &Path) -> String {
     }
 }
 
-/// The commit that `cargo package` noted.
+/// The commit recorded by `cargo package`.
 fn packaged_commit(crate_root: &Path) -> Option<String> {
     let note = std::fs::read_to_string(crate_root.join(".cargo_vcs_info.json")).ok()?;
     let (_, rest) = note.split_once("\"sha1\":")?;

@@ -5,7 +5,7 @@
     result = jp.compare("home-wifi-lte", ["mptcp", "mptcp[cc=olia]", "single:wifi"], seeds=10)
     result                                   # the table of the command line
     result["bits_per_joule_mean"]            # a list
-    result.to_pandas()                       # or polars, pyarrow, DuckDB: Arrow without a copy
+    result.to_pandas()                       # or polars, pyarrow, DuckDB: Arrow, zero-copy
 
 docs/python.md is the guide.
 """

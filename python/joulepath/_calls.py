@@ -1,4 +1,4 @@
-"""What is run. Every function here has a command of the same name, and yields the same numbers."""
+"""Functions that run something. Each has a command of the same name, and returns the same numbers."""
 
 from __future__ import annotations
 
@@ -35,29 +35,28 @@ def compare(
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Comparison:
-    """Run policies on a scenario and set them side by side.
+    """Run policies on a scenario and compare them.
 
     Args:
         source: a :class:`Scenario`, a file, or the name of a shipped scenario.
-        policies: a list, or one text separated by commas; those of the scenario if None. The first is what
-            the others are compared with. ``"mptcp[cc=olia]"`` replaces a part. A controller, scheduler,
-            selector or allocator of your own may stand there: :class:`Controller`, :class:`Scheduler`,
-            :class:`Selector`, :class:`Allocator`.
-        seeds: how many seeds of each policy, or which: ``range(11, 21)``; as many as the scenario says if
-            None. Every policy runs with the same ones.
+        policies: a list, or one text separated by commas; the scenario's own if None. The others are compared
+            with the first. ``"mptcp[cc=olia]"`` replaces a part. It may contain your own parts:
+            :class:`Controller`, :class:`Scheduler`, :class:`Selector`, :class:`Allocator`.
+        seeds: the number of seeds of each policy, or a range: ``range(11, 21)``; the scenario's number if
+            None. Every policy runs with the same seeds.
         engine: ``"packet"`` simulates every segment, ``"fluid"`` solves the differential equations.
-        series: whether time series are recorded.
-        jobs: runs at a time; as many as there are cores if None. The results do not depend on it.
-        progress: True shows a bar (tqdm), False none; a function is called with runs done, runs in all, and
-            a sentence or None. None shows a bar where somebody looks.
+        series: whether to record time series.
+        jobs: concurrent runs; the number of cores if None. The results do not depend on it.
+        progress: True shows a bar (tqdm), False shows none; a function is called with runs done, total runs,
+            and a sentence or None. None shows a bar in a terminal or notebook.
 
     Raises:
         UsageError: if a policy, a seed or an option is wrong.
-        ScenarioError: if the scenario is.
+        ScenarioError: if the scenario is wrong.
         UnsupportedError: if the engine cannot run it.
-        RunError: if every run failed. If only some did, a :class:`JoulepathWarning` says so, and the
-            result's ``failures`` which.
-        Interrupted: after Ctrl-C; its ``result`` has the runs that had finished.
+        RunError: if every run failed. If only some failed, a :class:`JoulepathWarning` says so, and the
+            result's ``failures`` lists them.
+        Interrupted: after Ctrl-C; its ``result`` has the finished runs.
     """
     chosen = scenario(source)
     first, count = _seeds(seeds)
@@ -85,14 +84,14 @@ def run(
     engine: Engine = "packet",
     series: bool = True,
 ) -> Run:
-    """Run one policy once; with its time series unless ``series`` is False.
+    """Run one policy once, with time series unless ``series`` is False.
 
     Raises:
-        UsageError: as :func:`compare` raises it.
+        UsageError: as in :func:`compare`.
     """
     listed = _policies(policy)
     if listed is None:
-        raise UsageError("no policy is named", 'write one, such as "mptcp"')
+        raise UsageError("no policy is given", 'write one, such as "mptcp"')
     chosen = scenario(source)
     call = _call("run", chosen, policy=listed, seed=seed, engine=engine)
     comparison = _watched(
@@ -109,10 +108,10 @@ def run(
 
 
 def limits(source: Source, seeds: int | range | None = None) -> Table:
-    """Return the best that any rates could reach on a scenario, without running anything.
+    """Return the efficiency limits of a scenario, without running anything.
 
-    ``tcp-friendly`` counts on the rates that TCP would get under the paths' random loss, ``link`` on all that
-    the links carry. With random rates, means over those that runs with these seeds meet.
+    ``tcp-friendly`` assumes the rates that TCP would get under the paths' random loss, ``link`` the links'
+    full rates. With random rates: means over the rates of runs with these seeds.
     """
     first, count = _seeds(seeds)
     return Table(_joulepath.limits(scenario(source)._raw, first, count))
@@ -127,19 +126,19 @@ def advise(
     device: str | None = None,
     link_rates: bool = False,
 ) -> Advice:
-    """Say which interfaces to use for a transfer, with which split, at how many joules and seconds.
+    """Return the interfaces to use for a transfer, the split, and the cost in joules and seconds.
 
     Args:
-        paths: by name a dict with ``rate``, ``rtt``, ``energy`` and perhaps ``loss``, or texts as on the
-            command line: ``"wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012"``.
-        size: how much is downloaded: ``"10 MB"``.
-        deadline: when it must be there, if that matters: ``"5 s"``.
-        rate: at which rate it is made or played, if it is; not together with ``deadline``.
-        device: a device, or a power, that burns while any interface is active.
-        link_rates: whether to count on the rates of the links, whatever their loss would leave to TCP.
+        paths: for each name a dict with ``rate``, ``rtt``, ``energy`` and optionally ``loss``, or texts as on
+            the command line: ``"wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012"``.
+        size: size of the download: ``"10 MB"``.
+        deadline: time limit, if any: ``"5 s"``.
+        rate: rate at which the data is produced or played, if any; not together with ``deadline``.
+        device: a device, or its power while any interface is active.
+        link_rates: whether to assume the links' full rates, ignoring TCP's reduction by loss.
 
     Raises:
-        UsageError: if an argument is wrong, or nothing meets the demand; its ``help`` says what would.
+        UsageError: if an argument is wrong, or no plan meets the demand; its ``help`` says which would.
     """
     if deadline is not None and rate is not None:
         raise UsageError("a transfer has a deadline or a rate", "leave one of them out")
@@ -155,18 +154,18 @@ def advise(
 
 
 def explain(controller: str, subflows: Sequence[Mapping[str, float]], **params: object) -> Explanation:
-    """Show what a congestion controller does in a given state: the code beside the formula.
+    """Show what a congestion controller does in a given state, by code and by formula.
 
     Args:
         controller: its name (``joulepath.controllers()``).
-        subflows: a dict for each: ``cwnd`` (packets) and ``srtt_us`` are required; ``base_rtt_us``,
+        subflows: a dict for each subflow: ``cwnd`` (packets) and ``srtt_us`` are required; ``base_rtt_us``,
             ``last_rtt_us``, ``acked_since_loss``, ``acked_between_losses`` (packets), ``target_share``,
             ``loss`` (0 to 1), ``energy_cost`` and ``path_price`` are optional.
         params: parameters of the controller.
 
     Raises:
-        UsageError: if there is no such controller or parameter, or the state is out of range.
-        UnsupportedError: if the controller has no increase for each ACK.
+        UsageError: if the controller or parameter does not exist, or the state is out of range.
+        UnsupportedError: if the controller has no per-ACK increase.
     """
     state = _json({"subflows": [dict(subflow) for subflow in subflows]})
     values = [(name, str(value)) for name, value in params.items()]
@@ -186,23 +185,23 @@ def map(
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Map:
-    """Draw which policy wins where, over two keys of a scenario.
+    """Compute the winning policy at each point of a plane of two scenario keys.
 
     Args:
         source: as for :func:`compare`.
         x: key and values: ``"path.wifi.loss=0.1 %..10 %:24log"`` has 24 points of equal ratios.
         y: as ``x``.
         policies: as for :func:`compare`.
-        metric: what they are compared by.
+        metric: the compared metric.
         engine: as for :func:`compare`.
-        spot_check: so many of the points are run by the packet engine, too.
-        seeds: of each run of the packet engine.
+        spot_check: number of points that the packet engine also runs.
+        seeds: seeds of the packet engine's runs.
         jobs: as for :func:`compare`.
         progress: as for :func:`compare`.
 
     Raises:
-        UsageError: as :func:`compare` raises it, and if an axis is wrong.
-        Interrupted: after Ctrl-C; its ``result`` is a map in which values are missing.
+        UsageError: as in :func:`compare`, and if an axis is wrong.
+        Interrupted: after Ctrl-C; its ``result`` is a map with missing values.
     """
     chosen = scenario(source)
     listed = _policies(policies)
@@ -235,34 +234,36 @@ def benchmark(
 ) -> Benchmark:
     """Run policies on families of scenarios.
 
-    ``joulepath benchmark``, with the same numbers. Ranked families put policies into tiers; random families
-    have median, worst 10 % and worst scenario of each metric.
+    ``joulepath benchmark``, with the same numbers. Ranked families assign policies to tiers; random families
+    give median, worst 10 % and worst scenario of each metric.
 
     Args:
-        families: their names, all ranked (``"bulk"``) or all random (``"f1-bulk"``); if none, all ranked,
-            or all random ones with ``random``.
-        policies: as for :func:`compare`; the command's own if None. Parts of your own may be among them.
-        random: random families: scenarios of ``"train"`` (if None), to tune on, or of ``"check"``, to
-            measure a change. Sealed scenarios are run by the command line, which keeps a log of them.
-        warm: random families: policies that run once more with what a device knows of its networks from an
-            earlier visit.
-        scenarios: of each family; 12 of ranked ones and 64 of random ones if None.
+        families: their names, all ranked (``"bulk"``) or all random (``"f1-bulk"``). Default: all ranked
+            families, or all random ones with ``random``.
+        policies: as for :func:`compare`; the command's own if None. Your own parts are allowed.
+        random: random families: ``"train"`` scenarios (if None), for tuning, or ``"check"`` scenarios, for
+            measuring a change. Sealed scenarios need the command line, which logs their use.
+        warm: random families: policies that also run with a device's history of its networks from an earlier
+            visit.
+        scenarios: scenarios per family; 12 for ranked and 64 for random families if None.
         first: number of the first scenario of each family; 1 if None.
-        seed: ranked families: another one makes other scenarios.
-        quick: ranked families: one scenario of each and two of the papers', cut short, under eight policies.
-        seeds: of each policy on each scenario; 3, 2 if quick, 1 in random families if None.
-        runs: a file that keeps finished runs: they are not run again. Not with parts of your own, which the
-            file would know by name only.
+        seed: ranked families: seed of the scenarios.
+        quick: ranked families: one scenario of each and two of the papers', shortened, under eight policies.
+        seeds: seeds of each policy on each scenario. If None: 3, 2 if quick, 1 in random families.
+        runs: a file that stores finished runs, which are then not run again. Not with your own parts, which
+            the file would identify only by name.
         jobs: as for :func:`compare`.
         progress: as for :func:`compare`.
 
     Raises:
         UsageError: if a family, a policy or a set is wrong.
-        Interrupted: after Ctrl-C; its ``result`` has what had finished.
+        Interrupted: after Ctrl-C; its ``result`` has the finished runs.
     """
     own = [part for given in (policies, warm) for part in _parts(given)]
     if own and runs is not None:
-        raise UsageError("a file of runs knows your own parts by name only", "leave `runs` out, or the parts")
+        raise UsageError(
+            "a file of runs would identify your own parts only by name", "leave `runs` out, or the parts"
+        )
     listed, warmed = _policies(policies), _policies(warm)
     named = _names(families)
     told = {"random": random, "warm": warmed, "scenarios": scenarios, "first": first, "seed": seed}
@@ -298,20 +299,20 @@ def reproduce(
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Reproduction:
-    """Say which claims of the five papers hold: run their experiments, with intervals and verdicts.
+    """Check the claims of the five papers: run their experiments, with intervals and verdicts.
 
-    The second measurement, in the kernel's own stack, is the command line's alone.
+    The second measurement, in the kernel's own stack, needs the command line.
 
     Args:
-        ids: beginnings of experiments' ids (:func:`experiments`); all if none.
-        full: as the papers' rules ask; otherwise the quick part.
-        runs: a file that keeps finished runs: they are not run again.
+        ids: prefixes of experiments' ids (:func:`experiments`); all experiments if empty.
+        full: whether to follow the papers' rules completely; otherwise the quick part.
+        runs: a file that stores finished runs, which are then not run again.
         jobs: as for :func:`compare`.
         progress: as for :func:`compare`.
 
     Raises:
-        UsageError: if there is no such experiment.
-        Interrupted: after Ctrl-C; its ``result`` has what had finished.
+        UsageError: if the experiment does not exist.
+        Interrupted: after Ctrl-C; its ``result`` has the finished runs.
     """
     named = _names(ids)
     call = f"joulepath.reproduce({named!r}, full={full!r})"
@@ -322,12 +323,12 @@ def reproduce(
 
 
 def experiments(ids: Sequence[str] = ()) -> Table:
-    """Return the papers' experiments whose id begins with one of ``ids``; all if there are none."""
+    """Return the papers' experiments with an id that starts with one of ``ids``; all if it is empty."""
     return Table(_joulepath.experiments(_names(ids)))
 
 
 def _names(names: str | Sequence[str]) -> list[str]:
-    """A list of names; one text is one name."""
+    """A list of names; a single text is one name."""
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -336,7 +337,7 @@ def _watched(
     made: Callable[[_Raw], _Made],
     progress: bool | Progress | None,
 ) -> _Made:
-    """Do ``work`` with a bar; what had finished before Ctrl-C becomes a result, too."""
+    """Do ``work`` with a progress bar; Ctrl-C converts the partial result."""
     tell = _progress.chosen(progress)
     try:
         return made(work(tell))
@@ -349,7 +350,7 @@ def _watched(
 
 
 def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
-    """The first seed, and how many."""
+    """The first seed, and the number of seeds."""
     if seeds is None:
         return 1, None
     if not isinstance(seeds, range):
@@ -359,7 +360,7 @@ def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
             mend = "write how many, such as 5, or a range: range(11, 21)"
             raise TypeError(f"{seeds!r} are no seeds: {mend}") from None
         if not 0 < count < 1 << 32:
-            raise UsageError(f"{seeds} seeds", "ask for at least one")
+            raise UsageError(f"{seeds} seeds", "use at least one")
         return 1, count
     if seeds.step != 1 or len(seeds) == 0 or seeds.start < 0:
         raise UsageError(
@@ -369,13 +370,13 @@ def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
 
 
 def _policies(policies: Policies | None) -> str | None:
-    """The policies as a list of the command line."""
+    """The policies as a list for the command line."""
     texts = _texts(policies)
     return ",".join(texts) if isinstance(texts, list) else texts
 
 
 def _texts(policies: Policies | None) -> str | list[str] | None:
-    """The policies by their names; parts of one's own are known by theirs from now on."""
+    """The policies by name; this registers your own parts."""
     if policies is None or isinstance(policies, str):
         return policies
     parts = _parts(policies)
@@ -392,7 +393,7 @@ def _parts(policies: Policies | None) -> list[Part]:
 
 
 def _listed(policies: Policies | None) -> Sequence[str | Part]:
-    """Each policy by itself."""
+    """The policies one by one."""
     if policies is None or isinstance(policies, str):
         return [] if policies is None else [policies]
     listed = list(policies) if isinstance(policies, Iterable) else [policies]
@@ -405,7 +406,7 @@ def _listed(policies: Policies | None) -> Sequence[str | Part]:
 
 
 def _call(name: str, chosen: Scenario, **arguments: Any) -> str:
-    """What stands for the command line in a result."""
+    """The call that a result stores in place of a command line."""
     given = "".join(f", {key}={value!r}" for key, value in arguments.items() if value is not None)
     source = chosen.name if chosen.variant is None else f"{chosen.name}#{chosen.variant}"
     changes = f".with_({dict(chosen._raw.overrides)!r})" if chosen._raw.overrides else ""

@@ -1,4 +1,4 @@
-"""Congestion controllers of one's own: Python classes, and C headers."""
+"""Your own congestion controllers: Python classes, and C headers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Loss = Literal["fast-retransmit", "timeout", "ecn"]
 """Kinds of congestion episodes."""
 
 Reads = Literal["energy_cost", "path_price", "target_share", "marks", "delay"]
-"""What a controller may read besides windows and RTTs."""
+"""State that a controller may read besides windows and RTTs."""
 
 _HOOKS = ("increase", "ssthresh", "on_start", "on_ack", "on_round", "on_loss", "on_restart")
 
 
 class Finding(NamedTuple):
-    """A property of controllers, and what is wrong with it; None if it holds."""
+    """A property of controllers, and its violation; None if it holds."""
 
     property: str
     trouble: str | None
 
 
 class Controller(Part):
-    """A congestion controller of one's own.
+    """Your own congestion controller.
 
     A **Python class** overrides hooks; the contract is that of ``cc/mpcc.h``. Slow start, loss recovery and
     timeouts belong to the engine unless the class says ``owns_window = True``::
@@ -39,56 +39,56 @@ class Controller(Part):
 
         jp.compare("quick", ["mptcp", Half()])
 
-    Only hooks that a class has are called. ``on_round`` is called once an RTT, so it costs least.
+    Only hooks that the class defines are called. ``on_round`` is called once per RTT, so it costs least.
 
     A **C header** is compiled and loaded: ``mine = jp.Controller.from_c("mine.h")``. It is as fast as
-    Joulepath's own, and the same file runs in the kernel.
+    Joulepath's own controllers, and the same file runs in the kernel.
     """
 
     kind = "cc"
 
     owns_window: ClassVar[bool] = False
-    """Whether its hooks set window and pacing rate in every state, as BBR does: then there is no slow start
-    and no halving besides them, and ``increase`` and ``ssthresh`` are not asked."""
+    """Whether its hooks set window and pacing rate in every state, like BBR. Then there is no slow start and
+    no halving besides them, and ``increase`` and ``ssthresh`` are not called."""
 
     reads: ClassVar[tuple[Reads, ...]] = ()
-    """What it reads that somebody has to tell it: otherwise that is an error."""
+    """The state it reads that others must provide. Undeclared reads are errors."""
 
     uncoupled: ClassVar[bool] = False
     """Whether it reads nothing of the other subflows."""
 
     least_window_packets: ClassVar[int] = 1
-    """Floor of a window that ``increase`` lowers."""
+    """Minimum of a window that ``increase`` lowers."""
 
     cache_acks: ClassVar[int] = 0
-    """For so many packets an increase may be used again, while the window stays what it is. LIA has 16."""
+    """Packets for which an increase may be reused while the window does not change. LIA has 16."""
 
     def increase(self, subflow: _joulepath.Subflow) -> float:
-        """Return the window's change for one packet that is newly acknowledged in congestion avoidance.
+        """Return the window change for one newly acknowledged packet in congestion avoidance.
 
-        In packets, -2 to 2; it changes nothing. ``1 / subflow.cwnd_packets`` is NewReno. Without this hook
-        the window grows by slow start only, and ``on_round`` or ``on_ack`` sets it.
+        In packets, -2 to 2; it has no side effects. ``1 / subflow.cwnd_packets`` is NewReno. Without this
+        hook the window grows by slow start only, or ``on_round`` or ``on_ack`` sets it.
         """
         raise NotImplementedError
 
     def ssthresh(self, subflow: _joulepath.Subflow, loss: Loss) -> float:
-        """Return the window after a loss, in packets; it changes nothing. Without this hook: half of it."""
+        """Return the window after a loss, in packets, without side effects. Default: half of it."""
         raise NotImplementedError
 
     def on_start(self, subflow: _joulepath.Subflow) -> None:
-        """A subflow starts."""
+        """Handle the start of a subflow."""
 
     def on_ack(self, subflow: _joulepath.Subflow, ack: _joulepath.Ack) -> None:
-        """An ACK, before the window grows."""
+        """Handle an ACK, before the window grows."""
 
     def on_round(self, subflow: _joulepath.Subflow, ack: _joulepath.Ack) -> None:
-        """The ACK that ends an RTT round, after ``on_ack``; the round's statistics are cleared afterwards."""
+        """Handle the last ACK of a round, after ``on_ack`` and before the round's statistics are cleared."""
 
     def on_loss(self, subflow: _joulepath.Subflow, loss: Loss) -> None:
-        """A loss episode starts; the window is still the old one."""
+        """Handle the start of a loss episode; the window still has its old value."""
 
     def on_restart(self, subflow: _joulepath.Subflow) -> None:
-        """Sending restarts after it was idle."""
+        """Handle the restart of sending after idle."""
 
     def _host(self, name: str, title: str, summary: str) -> None:
         hooks = [hook for hook in _HOOKS if has_own(self, Controller, hook)]
@@ -105,18 +105,18 @@ class Controller(Part):
 
     @property
     def policy(self) -> str:
-        """The policy that is this controller on all paths, scheduled by ``minrtt``: its name."""
+        """The policy with this controller on all paths, scheduled by ``minrtt``: its name."""
         return self._enter(_joulepath.part_names()[0])
 
     @staticmethod
     def from_c(header: str | os.PathLike[str]) -> HeaderController:
-        """Compile and load a header; it needs a C compiler (``cc``, or what CC names).
+        """Compile and load a header; requires a C compiler (``cc``, or the one in CC).
 
-        It runs inside this process, as the program that it is: :meth:`HeaderController.check` one before you
-        trust it. The file may be changed and loaded again.
+        The code runs inside this process: :meth:`HeaderController.check` it before you trust it. The file may
+        be changed and loaded again.
 
         Raises:
-            FileError: if it cannot be read or compiled, with the compiler's lines, or breaks the contract.
+            FileError: if it cannot be read or compiled (with the compiler's output), or breaks the contract.
         """
         path = Path(header)
         name, title, summary, warned = _joulepath.load_controller(path)
@@ -127,11 +127,11 @@ class Controller(Part):
 
     @staticmethod
     def new(name: str, folder: str | os.PathLike[str] = ".") -> Path:
-        """Write a header to begin with, commented and with examples, and return its path.
+        """Write a commented template header with examples, and return its path.
 
         Raises:
-            UsageError: if a controller cannot have this name.
-            FileExistsError: if there is such a file.
+            UsageError: if the name is invalid for a controller.
+            FileExistsError: if the file exists.
         """
         text = _joulepath.controller_template(name)
         path = Path(folder) / f"{name}.h"
@@ -144,11 +144,11 @@ class Controller(Part):
 
 
 class HeaderController(Controller):
-    """A controller that is a C header, compiled and loaded: :meth:`Controller.from_c`.
+    """A controller from a C header, compiled and loaded by :meth:`Controller.from_c`.
 
-    From then on its name is a policy, ``jp.compare(scenario, ["mptcp", "mine"])``, and can stand in one:
-    ``"mptcp[cc=mine]"``. The package has no kernel engine; the same header runs in the kernel by ``joulepath
-    compare --cc mine.h --engine kernel`` and ``joulepath cc load ./mine.h``.
+    From then on its name is a policy, ``jp.compare(scenario, ["mptcp", "mine"])``, and a part of policies:
+    ``"mptcp[cc=mine]"``. The package has no kernel engine; ``joulepath compare --cc mine.h --engine kernel``
+    and ``joulepath cc load ./mine.h`` run the same header in the kernel.
     """
 
     def __init__(self, header: Path, name: str, title: str, summary: str) -> None:
@@ -163,7 +163,7 @@ class HeaderController(Controller):
         return self.name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process has to compile and load it, too.
+        # Another process must also compile and load it.
         return Controller.from_c, (self._header.absolute(),)
 
     def __copy__(self) -> HeaderController:
@@ -173,10 +173,10 @@ class HeaderController(Controller):
         return self
 
     def check(self) -> list[Finding]:
-        """Try the properties that Joulepath's own controllers have.
+        """Check the properties that Joulepath's own controllers have.
 
-        Defined in every state, bounded, writes to its own subflow only, says what it reads; and the examples
-        in the header's comments.
+        It is defined and bounded in every state, writes only to its own subflow, and declares the state that
+        it reads. The examples in the header's comments are checked as well.
         """
         return [Finding(*found) for found in _joulepath.check_controller(self._header)]
 

@@ -1,4 +1,4 @@
-"""A study on a Dask cluster: this process gives out batches of runs, workers write them into the dataset."""
+"""A study on a Dask cluster: this process hands out batches of runs, workers write them to the dataset."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from joulepath._progress import Progress
 from joulepath._study import _parts
 
 _LEAST_S = 0.1
-"""Below this a task would cost more than its runs."""
+"""Minimum length of a task: a shorter one would cost more than its runs."""
 _BATCH_S = (1.0, 60.0)
 _BATCH_PART = 0.02
-"""How long a batch takes: a part of the time so far, within bounds. Less is not lost by a kill than by one of
-the command line, and a long study is not thousands of files."""
+"""Length of a batch: a part of the time so far, within bounds. A kill loses no more than on the command
+line, and a long study does not have thousands of files."""
 _AHEAD = 2
-"""Batches per thread that are given out: nobody waits while the next one is made."""
+"""Batches handed out per thread: no thread waits while the next batch is prepared."""
 _LOOK_S = 1.0
-"""How often the cluster is asked for its threads."""
+"""Interval between queries of the cluster's threads."""
 
 _Texts = tuple[str, str, str, str | None, Path | None]
 
@@ -39,7 +39,7 @@ def run(
     tell: Progress | None,
     call: str,
 ) -> tuple[int, str | None]:
-    """Return how many runs failed, and why the first of them did."""
+    """Return the number of failed runs, and the first failure's reason."""
     batches = _joulepath.Batches(raw, folder, shard, tell, call)
     try:
         return _Run(raw, client, folder, shard, tell, call, batches).all()
@@ -78,7 +78,7 @@ class _Run:
 
     def all(self) -> tuple[int, str | None]:
         self._heard(0, 0, None)
-        # The first runs are done here: what one takes is known then, and that the study works.
+        # The first runs are done here, to measure the time of a run and to check the study.
         _, _, done, failed, why = self.batches.probe(_LEAST_S, None)
         if done:
             self.each_s = (time.monotonic() - self.began) / done
@@ -96,13 +96,13 @@ class _Run:
                 self._heard(runs, failed, why)
                 self._give(out, finished)
         finally:
-            # Those that a worker has begun end there, and their files are whole.
+            # Batches that a worker has started finish there, and their files are complete.
             if out:
                 self.client.cancel(list(out), asynchronous=False)
         return self.failed, self.why
 
     def _give(self, out: set[Future[Any]], finished: Any) -> None:
-        """Gives out batches until each thread of the cluster has enough."""
+        """Hands out batches until each thread of the cluster has enough."""
         now = time.monotonic()
         if now - self.looked >= _LOOK_S:
             self.looked = now
@@ -116,7 +116,7 @@ class _Run:
             finished.add(future)
 
     def _batch(self) -> int:
-        """How many runs: equal parts for all threads at the end, but never too few."""
+        """Number of runs: equal parts for all threads at the end, but never too few."""
         least, most = _BATCH_S
         target_s = min(max(_BATCH_PART * (time.monotonic() - self.began), least), most)
         fair = math.ceil(self.batches.missing() / self.threads)
@@ -126,10 +126,10 @@ class _Run:
         try:
             result: tuple[int, float, int, str | None] = future.result()
         except KilledWorker as error:
-            help = "more memory for the workers may help; the same call goes on"
-            raise JoulepathError(f"every worker that a batch was given to has died: {error}", help) from error
+            help = "more memory for the workers may help; the same call resumes"
+            raise JoulepathError(f"every worker with this batch has died: {error}", help) from error
         except CancelledError as error:
-            raise JoulepathError("the cluster has dropped a batch", "the same call goes on") from error
+            raise JoulepathError("the cluster has dropped a batch", "the same call resumes") from error
         return result
 
     def _heard(self, runs: int, failed: int, why: str | None) -> None:
@@ -148,7 +148,7 @@ def _study(texts: _Texts) -> _joulepath.Study:
 def _batch(
     texts: _Texts, folder: Path, shard: str | None, call: str, runs: str
 ) -> tuple[int, float, int, str | None]:
-    """Do a batch, in a worker: runs, seconds, how many of the runs failed, and why the first of them did."""
+    """Run a batch in a worker; return runs, seconds, failed runs, and the first failure's reason."""
     began = time.monotonic()
     count, _, _, failed, why = _study(texts).batch(folder, shard, runs, call)
     return count, time.monotonic() - began, failed, why

@@ -1,4 +1,4 @@
-"""Why something could not be done, where, and what to do next."""
+"""Errors: the reason, the place, and the next step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class JoulepathError(Exception):
-    """Something did not work. ``help`` says what to do next, where that is known."""
+    """An operation failed. ``help`` says what to do next, if known."""
 
     def __init__(self, message: str, help: str | None = None) -> None:
         super().__init__(message, help)
@@ -20,14 +20,14 @@ class JoulepathError(Exception):
 
 
 class UsageError(JoulepathError, ValueError):
-    """What was asked for is wrong: a name, an option, a value."""
+    """A request is wrong: a name, an option, a value."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a scenario.
+    """One error in a scenario.
 
-    Line and column are counted from 1. Keys that were set besides are lines after the end of the file.
+    Line and column count from 1. Overridden keys are lines after the end of the file.
     """
 
     line: int
@@ -37,7 +37,7 @@ class Problem:
 
 
 class ScenarioError(UsageError):
-    """A scenario with mistakes: ``problems`` has each with its place and its mend."""
+    """A scenario with errors: ``problems`` has each with its place and fix."""
 
     problems: tuple[Problem, ...]
 
@@ -48,7 +48,7 @@ class ScenarioError(UsageError):
 
 
 class FileError(JoulepathError, OSError):
-    """A file could not be read or written, or may not be used."""
+    """A file cannot be read or written, or must not be used."""
 
     def __init__(self, message: str, help: str | None = None) -> None:
         OSError.__init__(self, message)
@@ -56,7 +56,7 @@ class FileError(JoulepathError, OSError):
 
 
 class UnsupportedError(JoulepathError):
-    """This build, this machine or this engine cannot do it."""
+    """This build, machine or engine does not support the request."""
 
 
 class RunError(JoulepathError):
@@ -68,12 +68,10 @@ class Defect(JoulepathError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the work early. ``result`` has what had finished, or is None if nothing had begun."""
+    """Ctrl-C ended the work early. ``result`` has the finished part, or is None if nothing had started."""
 
     def __init__(self, result: Any) -> None:
-        super().__init__(
-            "stopped by Ctrl-C; what had finished is in the attribute `result` of this exception"
-        )
+        super().__init__("stopped by Ctrl-C; the exception's attribute `result` has the finished part")
         self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,4 +79,4 @@ class Interrupted(KeyboardInterrupt):
 
 
 class JoulepathWarning(UserWarning):
-    """Something to know of a result: runs that failed, or a machine in doubt."""
+    """A remark about a result: failed runs, or an unreliable machine."""

@@ -19,10 +19,10 @@ _MOST_PATHS = 4
 _MOST_UNITS = 64
 _MOST_WEIGHT = 1024.0
 _UNSEEN = {"power": 8, "left": 1, "time": 2}
-"""What no congestion controller knows, by its place: in the row of each path, or among the last three."""
+"""Features unknown to congestion controllers, by index in each path's row or among the last three inputs."""
 
 _STEERED: dict[str, tuple[str, float, float, float]] = {
-    # The unit is that of the kernel: packets, or bytes/s. First, least, most.
+    # Kernel units: packets, or bytes/s. Initial value, minimum, maximum.
     "joulepath/Windows-v0": ("WINDOWS", 10.0, 1.0, 16_384.0),
     "joulepath/Rates-v0": ("RATES", 125e3, 8e3, 125e6),
 }
@@ -38,39 +38,37 @@ def export(
     activation: Literal["tanh", "relu"] = "tanh",
     fixed: Mapping[str, float] | None = None,
 ) -> Path:
-    """Write a network with one hidden layer as a congestion controller of one's own: a C header, in integers.
+    """Write a network with one hidden layer as your own congestion controller: a C header, in integers.
 
-    ``joulepath compare --cc``, :meth:`joulepath.Controller.from_c` and ``joulepath cc load`` take it;
-    docs/gym.md says what it sees and what it cannot.
+    ``joulepath compare --cc``, :meth:`joulepath.Controller.from_c` and ``joulepath cc load`` accept it;
+    docs/gym.md describes its inputs and their limits.
 
     Args:
-        header: the file, such as ``"mine.h"``; the controller is called as it is. One that is there is
+        header: the file, such as ``"mine.h"``; its name is the controller's name. An existing file is
             replaced.
-        layers: weights and biases of the hidden layer and of the output layer, as ``torch.nn.Linear`` has
-            them: ``(units, inputs)`` and ``(paths, units)``; at most 64 units, no weight beyond ±1024.
+        layers: weights and biases of the hidden layer and of the output layer, as in ``torch.nn.Linear``:
+            ``(units, inputs)`` and ``(paths, units)``; at most 64 units, no weight beyond ±1024.
         environment: ``"joulepath/Windows-v0"`` or ``"joulepath/Rates-v0"``.
-        paths: for which it was trained, at most 4: there are ``9 · paths + 3`` inputs.
-        action: what its outputs mean, as of the environment. They are cut at ±1.
-        activation: of the hidden layer.
-        fixed: what it is told in place of ``power``, ``left`` and ``time``, 0 to 1, which no congestion
-            controller knows. One that is absent must have no weight.
+        paths: number of paths that it was trained for, at most 4: there are ``9 · paths + 3`` inputs.
+        action: meaning of its outputs, as of the environment. They are clamped to ±1.
+        activation: activation of the hidden layer.
+        fixed: values for ``power``, ``left`` and ``time``, 0 to 1, which no congestion controller knows. A
+            missing one must have no weight.
 
     Returns:
         The file.
 
     Raises:
-        UsageError: if shapes or names do not go together, or the network sees what a controller cannot.
+        UsageError: if shapes or names do not match, or the network uses a feature that no controller knows.
     """
     file = Path(header)
     name = file.stem
     _joulepath.controller_template(name)  # refuses what no controller can be called
     steered = _STEERED.get(environment)
     if steered is None:
-        raise UsageError(
-            f"policies of {environment!r} are not exported", f"of {' and '.join(_STEERED)} they are"
-        )
+        raise UsageError(f"policies of {environment!r} cannot be exported", f"use {' or '.join(_STEERED)}")
     if not 1 <= paths <= _MOST_PATHS:
-        raise UsageError(f"a policy for {paths} paths is not exported", f"for 1 to {_MOST_PATHS} it is")
+        raise UsageError(f"a policy for {paths} paths cannot be exported", f"use 1 to {_MOST_PATHS} paths")
     if action not in ("relative", "absolute") or activation not in ("tanh", "relu"):
         raise UsageError(
             f"action={action!r}, activation={activation!r}",
@@ -112,7 +110,7 @@ def export(
 
 
 def _body(name: str) -> str:
-    """What all exported policies have in common."""
+    """The common code of all exported policies."""
     body = resources.files("joulepath").joinpath("policy_template.h").read_text(encoding="utf-8")
     return body.replace("NAME", name.upper()).replace("name_", name)
 
@@ -120,7 +118,7 @@ def _body(name: str) -> str:
 def _shaped(
     layers: Sequence[tuple[ArrayLike, ArrayLike]], paths: int
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Both layers, as numbers that fit each other and the fixed point."""
+    """Both layers as numbers, with matching shapes and within the fixed-point range."""
     if len(layers) != 2:
         raise UsageError(
             f"{len(layers)} layers", "a network with one hidden layer has two: (w1, b1), (w2, b2)"
@@ -141,7 +139,7 @@ def _shaped(
 
 
 def _told(w1: NDArray[np.float64], paths: int, fixed: dict[str, float]) -> dict[str, float]:
-    """What stands in place of the features that a controller does not know."""
+    """Values for the features that a controller does not know."""
     for key, value in fixed.items():
         if key not in _UNSEEN or not 0 <= value <= 1:
             raise UsageError(f"fixed[{key!r}] = {value!r}", f"{', '.join(_UNSEEN)} are fixed, from 0 to 1")
@@ -149,21 +147,21 @@ def _told(w1: NDArray[np.float64], paths: int, fixed: dict[str, float]) -> dict[
         columns = range(place, 9 * paths, 9) if key == "power" else [9 * paths + place]
         if key not in fixed and np.any(w1[:, list(columns)]):
             raise UsageError(
-                f"the network sees {key!r}, which no congestion controller knows",
-                f"train it without, or say what it is told: fixed={{{key!r}: 0.5}}",
+                f"the network uses {key!r}, which no congestion controller knows",
+                f"train it without, or give a constant: fixed={{{key!r}: 0.5}}",
             )
     return {key: fixed.get(key, 0.0) for key in _UNSEEN}
 
 
 def _fixed(numbers: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[Any]:
-    """In Q16, with zeros up to the shape."""
+    """Q16, padded with zeros to the shape."""
     padded = np.zeros(shape)
     padded[tuple(slice(0, length) for length in numbers.shape)] = numbers * (1 << 16)
     return padded
 
 
 def _table(name: str, what: str, unit: str, kind: str, numbers: NDArray[Any]) -> str:
-    """A constant array of C."""
+    """A C array constant."""
     whole = np.rint(numbers).astype(np.int64)
     size = "".join(f"[{length}]" for length in whole.shape)
     rows = whole if whole.ndim == 2 else [whole]
@@ -180,12 +178,12 @@ def _table(name: str, what: str, unit: str, kind: str, numbers: NDArray[Any]) ->
 _HEAD = """\
 /* clang-format off */
 /*
- * {name}.h - a network that was trained in joulepath.gym, in integers.
+ * {name}.h - a network trained in joulepath.gym, in integers.
  *
  * {shown}.
  *
- * Once per round trip each subflow sees what docs/gym.md lists, of all subflows, and steers its own window or
- * rate by the network's output. Written by joulepath.gym.export(): train and export again instead of editing.
+ * Once per round trip each subflow feeds the features of all subflows (docs/gym.md) to the network, which
+ * steers its window or rate. Written by joulepath.gym.export(): train and export again instead of editing.
  */
 #ifndef MPCC_{upper}_H
 #define MPCC_{upper}_H

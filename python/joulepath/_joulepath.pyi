@@ -1,4 +1,4 @@
-"""The compiled part: conversions between Python, Arrow and the crate of studies. Private."""
+"""The compiled part: conversions between Python, Arrow and the study crate. Private."""
 
 from pathlib import Path
 from typing import Any, Self, final
@@ -67,7 +67,7 @@ class Batch:
 
 @final
 class Subflow:
-    """A subflow while a hook of a controller runs: the numbers of ``cc/mpcc.h``. 0 is no sample."""
+    """A subflow in a controller's hook: the numbers of ``cc/mpcc.h``. 0 is no sample."""
 
     @property
     def index(self) -> int: ...
@@ -122,7 +122,7 @@ class Subflow:
 
 @final
 class Ack:
-    """An ACK while a hook runs. What follows ``ends_round`` is told where the controller owns its window."""
+    """An ACK in a hook. The members after ``ends_round`` need a controller that owns its window."""
 
     @property
     def acked_packets(self) -> int: ...
@@ -155,7 +155,7 @@ class Ack:
 
 @final
 class PathView:
-    """A subflow as a scheduler sees it, while its hook runs. 0 is no sample."""
+    """A subflow in a scheduler's hook. 0 is no sample."""
 
     @property
     def index(self) -> int: ...
@@ -188,7 +188,7 @@ class PathView:
 
 @final
 class Backlog:
-    """The segment that a scheduler is asked about, and the data that waits, while its hook runs."""
+    """The segment to schedule, and the waiting data, in a scheduler's hook."""
 
     @property
     def now_us(self) -> int: ...

@@ -1,4 +1,4 @@
-"""The figures of the five papers, with what was measured here and what the papers state."""
+"""The figures of the five papers, with our measurements and the papers' statements."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def paper(result: Reproduction, experiment: str | None = None) -> Figure:
-    """Draw what an experiment of a paper shows: ours with 95 % intervals, what the paper states dashed.
+    """Draw the figure of a paper's experiment: our results with 95 % intervals, the paper's dashed.
 
         plot.paper(jp.reproduce(["002-fig9"])).savefig("fig9.pdf")
 
     Args:
         result: of :func:`joulepath.reproduce`.
-        experiment: its id or how that begins, if the result has several.
+        experiment: its id or a prefix of it, if the result has several.
 
     Raises:
-        UsageError: if the result has no such experiment, several, or one that draws nothing.
+        UsageError: if the result has no such experiment, several of them, or one without figures.
     """
     drawn: dict[str, list[dict[str, Any]]] = {
         one["id"]: one["figures"] for one in result.to_dict()["experiments"] if one["figures"]
@@ -74,15 +74,15 @@ def paper(result: Reproduction, experiment: str | None = None) -> Figure:
 
 
 _FEW = 20
-"""Fewer points of a line have a mark each."""
+"""Lines with fewer points have a mark at each point."""
 _MARKS = 8
-"""Marks of a line of more points."""
+"""Marks on a line with more points."""
 
 
 def _lines(ax: Axes, plotted: dict[str, Any]) -> None:
     colors: dict[str, str] = {}
     for index, line in enumerate(plotted["lines"]):
-        # What the paper states of something has the colour of ours: "MPTCP", "MPTCP (paper)".
+        # The paper's line has our line's colour: "MPTCP", "MPTCP (paper)".
         ours = next((color for name, color in colors.items() if line["name"].startswith(name)), None)
         color = (line["stated"] and ours) or COLORS[index % len(COLORS)]
         colors[line["name"]] = color
@@ -90,8 +90,8 @@ def _lines(ax: Axes, plotted: dict[str, Any]) -> None:
         if line["stated"]:
             ax.plot(x, y, color=color, linestyle="--", label=line["name"])
         else:
-            # Marks tell lines apart without colours. Few points have one each, for a line says nothing
-            # between them. An earlier line may lie under a later one: its marks are larger and hollow.
+            # Marks distinguish lines without colours. With few points each has a mark, because between them a
+            # line has no data. An earlier line may be below a later one: its marks are larger and hollow.
             few = len(x) < _FEW
             step = 1 if few else len(x) // _MARKS
             ax.plot(
@@ -118,7 +118,7 @@ def _lines(ax: Axes, plotted: dict[str, Any]) -> None:
 def _groups(
     ax: Axes, plotted: dict[str, Any], rows: Sequence[Any]
 ) -> Iterator[tuple[int, Any, list[float], float]]:
-    """Each row with its number, where it stands in each group, and its width; the groups' names below."""
+    """Each row with its index, its positions in the groups, and its width; sets the groups' names."""
     groups = plotted["groups"]
     width = 0.8 / len(rows)
     for index, row in enumerate(rows):
@@ -139,7 +139,7 @@ def _groups(
 
 
 _NAMES_IN_A_ROW = 48
-"""Letters that stand below a column, if all names take as much room as the longest."""
+"""Maximum total length of the groups' names in letters, each counted as the longest."""
 
 
 def _bars(ax: Axes, plotted: dict[str, Any]) -> None:

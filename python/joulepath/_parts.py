@@ -1,4 +1,4 @@
-"""Parts of policies as Python classes: schedulers, selectors, allocators; controllers stand beside."""
+"""Parts of policies as Python classes: schedulers, selectors, allocators. Controllers are next to it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from joulepath import _joulepath
 from joulepath._errors import UsageError
 
 Use = Literal["regular", "backup", "closed"]
-"""How a path is used: for data, for data while no regular one can, or not at all."""
+"""Use of a path: for data, for data while no regular path can carry it, or unused."""
 
 PathState = Literal["closed", "opening", "open", "closing"]
-"""Life of the subflow on a path."""
+"""State of the subflow on a path."""
 
 _USES: dict[str, int] = {"closed": 0, "backup": 1, "regular": 2}
 _KNOWN_USES = ", ".join(f'"{use}"' for use in _USES)
@@ -28,36 +28,37 @@ _known: dict[tuple[str, str], object] = {}
 
 
 class Part:
-    """What controllers, schedulers, selectors and allocators of one's own have in common.
+    """Base of your own controllers, schedulers, selectors and allocators.
 
-    An object is a prototype: each connection of each run works on a deep copy of it, so that no run knows of
-    another one, and the result does not depend on their order.
+    An object is a prototype: each connection of each run uses a deep copy, so runs are independent and their
+    order does not affect the result.
     """
 
     name: str = ""
-    """Its name in policies: small letters, digits, ``_`` and ``-``. That of the class, in small letters, if
-    empty. Objects that are compared with each other need names of their own: ``second.name = "second"``."""
+    """Its name in policies: lower-case letters, digits, ``_`` and ``-``; the lower-case class name if empty.
+    Objects in one comparison need different names: ``second.name = "second"``."""
 
     title: str = ""
     """Its name in tables; the name if empty."""
 
     summary: str = ""
-    """What it does, one sentence; the first line of the class's docstring if empty."""
+    """One sentence of description; the first line of the class's docstring if empty."""
 
     random: Random
-    """Random numbers of this copy, which follow from the run's seed; those of the module do not."""
+    """Random numbers of this copy, seeded by the run. The module ``random`` is not seeded."""
 
     kind: ClassVar[_Kind]
 
     def _enter(self, ours: Iterable[str]) -> str:
-        """Make it known under its name, unless it is already, and return that name."""
+        """Register it under its name, unless it is registered, and return the name."""
         name = self.name or type(self).__name__.lower().lstrip("_")
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"`{name}` is no name of a part", "a small letter, then small letters, digits, `_` and `-`"
+                f"`{name}` is not a valid name of a part",
+                "a small letter, then small letters, digits, `_` and `-`",
             )
         if name in ours:
-            raise UsageError(f"`{name}` is the name of one of Joulepath's own", "choose another name")
+            raise UsageError(f"`{name}` is a built-in name", "choose another name")
         if _known.get((self.kind, name)) is not self:
             first = (type(self).__doc__ or "").strip().split("\n")[0]
             self._host(name, self.title or name, self.summary or first or "a part in Python")
@@ -69,40 +70,40 @@ class Part:
 
     @property
     def policy(self) -> str:
-        """The policy that is MPTCP's with this part: a text that can stand wherever policies are named.
+        """MPTCP's policy with this part, as a text for every place that takes policies.
 
-        The name of a part means its object from then on: ``f"mptcp[scheduler={part.name},cc=olia]"``.
+        From then on the part's name denotes this object: ``f"mptcp[scheduler={part.name},cc=olia]"``.
         """
         raise NotImplementedError
 
 
 def has_own(part: Part, base: type, hook: str) -> bool:
-    """Whether the object's class has a hook, and not only its base."""
+    """Whether the object's class itself defines a hook."""
     return getattr(type(part), hook) is not getattr(base, hook)
 
 
 class Scheduler(Part):
-    """A packet scheduler of one's own: override :meth:`pick`.
+    """Your own packet scheduler: override :meth:`pick`.
 
-    ``jp.compare(scenario, ["mptcp", MyScheduler()])`` runs it with LIA on all paths; with another controller
-    it is ``f"mptcp[cc=olia,scheduler={mine.name}]"`` after ``mine.policy`` has made it known.
+    ``jp.compare(scenario, ["mptcp", MyScheduler()])`` runs it with LIA on all paths. With another controller
+    it is ``f"mptcp[cc=olia,scheduler={mine.name}]"``, after ``mine.policy`` has registered it.
     """
 
     kind = "scheduler"
 
     rescues: ClassVar[bool] = True
-    """Whether it has opportunistic retransmission and penalisation, as ``minrtt`` has them."""
+    """Whether it has ``minrtt``'s opportunistic retransmission and penalisation."""
 
     def pick(
         self, paths: tuple[_joulepath.PathView, ...], backlog: _joulepath.Backlog
     ) -> _joulepath.PathView | None:
-        """Say which path the next segment takes; None if it shall wait for a path that has no space now.
+        """Return the path for the next segment, or None to wait for a path without space.
 
         Args:
-            paths: those that may carry it, in the connection's order: established, not recovering from a
-                timeout, backups only where no regular path is left, and none that has carried it before. At
-                least one of them has space in its window.
-            backlog: the segment, and the data that waits.
+            paths: the paths that may carry it, in the connection's order: established, not recovering from a
+                timeout, and not previous carriers of it; backups only if no regular path is left. At least
+                one has space in its window.
+            backlog: the segment, and the waiting data.
         """
         raise NotImplementedError
 
@@ -118,7 +119,7 @@ class Scheduler(Part):
 
 @dataclass(frozen=True, slots=True)
 class PathSnapshot:
-    """A path as a selector sees it; what is unknown is None. Estimates outlive the path's subflow."""
+    """A path in a selector's call; unknown values are None. Estimates outlive the path's subflow."""
 
     name: str
     state: PathState
@@ -128,54 +129,54 @@ class PathSnapshot:
     srtt_s: float | None
     cwnd_packets: float
     rate_bps: float
-    """What it delivers, smoothed."""
+    """Delivered rate, smoothed."""
     capacity_bps: float | None
-    """What it delivered while more waited, smoothed: what it can carry."""
+    """Delivered rate while more data waited, smoothed: its capacity."""
     loss: float
-    """Loss events per packet; 0 if none was ever seen."""
+    """Loss events per packet; 0 before the first loss."""
     delivered_bytes: int
     joules_per_bit: float
-    """Modelled, at its capacity; at 10 Mbit/s while that is unknown."""
+    """Modelled energy at its capacity, or at 10 Mbit/s while that is unknown."""
     slope_joules_per_bit: float
-    """What one bit more costs. At a rate x a bit costs ``slope_joules_per_bit + sunk_w / x``."""
+    """Marginal energy. At a rate x a bit costs ``slope_joules_per_bit + sunk_w / x``."""
     sunk_w: float
-    """What its interface burns while it is used, whatever it carries."""
+    """Power of its interface while used, independent of the rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllocatorPath(PathSnapshot):
-    """A path as an allocator sees it: what a selector sees, and what the scenario promises."""
+    """A path in an allocator's call: a selector's view, and the scenario's expected rate."""
 
     expected_bps: float | None
-    """What one TCP connection gets by the scenario's random loss and RTT (Mathis et al. 1997), at most the
-    rate of the slowest link; it never changes. None in a topology."""
+    """Rate of one TCP connection by the scenario's random loss and RTT (Mathis et al. 1997), limited to the
+    slowest link's rate; constant. None in a topology."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a connection's paths are needed for."""
+    """Demand on a connection's paths."""
 
     now_s: float
     """Simulated time."""
     waiting_bytes: float | None
-    """Bytes that are written and not delivered; None if there is no end of them."""
+    """Bytes written and not yet delivered; None for endless data."""
     mss_bytes: int
     """Payload of a full segment."""
 
 
 class Selector(Part):
-    """A path selector of one's own: override :meth:`want`."""
+    """Your own path selector: override :meth:`want`."""
 
     kind = "selector"
 
     period_s: ClassVar[float] = 0.1
-    """How often it looks at the paths, in simulated time."""
+    """Interval between its calls, in simulated time."""
 
     def want(self, paths: Sequence[PathSnapshot], demand: Demand) -> Sequence[Use]:
-        """Say how each path shall be used, in their order.
+        """Return the wanted use of each path, in order.
 
-        The first call comes before the connection opens, with every path closed. What has to be done for it
-        follows: no subflow is closed before one that stays is open.
+        The first call is before the connection opens, with every path closed. Actions follow from the answer:
+        no subflow is closed before a remaining one is open.
         """
         raise NotImplementedError
 
@@ -190,24 +191,24 @@ class Selector(Part):
 
 
 class Allocator(Part):
-    """A rate allocator of one's own: override :meth:`shares`.
+    """Your own rate allocator: override :meth:`shares`.
 
-    ``jp.compare(scenario, ["eemptcp", MyAllocator()])`` runs it with the controller ``eemptcp``, which draws
-    the windows towards the shares. Any other controller with ``reads = ("target_share",)`` can have it, too:
+    ``jp.compare(scenario, ["eemptcp", MyAllocator()])`` runs it with the controller ``eemptcp``, which moves
+    the windows towards the shares. It works with any controller that has ``reads = ("target_share",)``:
     ``f"mptcp[cc={other.name},allocator={mine.name}]"``.
     """
 
     kind = "allocator"
 
     period_s: ClassVar[float] = 1.0
-    """How often it is asked, in simulated time, in tenths of a second."""
+    """Interval between its calls, in simulated time, a multiple of 0.1 s."""
 
     def shares(self, paths: Sequence[AllocatorPath], demand: Demand) -> Sequence[float] | None:
-        """Say which share of the traffic each path shall carry, in their order; None if nothing changes.
+        """Return the share of the traffic for each path, in order; None to keep the shares.
 
-        Shares are 0 to 1 and add up to 1. The first call comes before the connection begins, with every path
-        closed and nothing measured; the fluid engine asks this once only. None is then: no shares yet, and
-        ``eemptcp`` is LIA until there are.
+        Shares are 0 to 1 and add up to 1. The first call is before the connection starts, with every path
+        closed and nothing measured; the fluid engine only makes this call. None then means: no shares yet,
+        and ``eemptcp`` is LIA until there are some.
         """
         raise NotImplementedError
 
@@ -227,14 +228,14 @@ _Demand = tuple[float, float | None, int]
 
 
 def fresh(part: _AnyPart, seed: int, number: int) -> _AnyPart:
-    """Return a copy for one connection, with random numbers of its own. Called by the compiled part."""
+    """Return a copy for one connection, with its own random numbers. Called by the compiled part."""
     own = copy.deepcopy(part)
     own.random = Random(f"{seed}/{number}")
     return own
 
 
 def wanted(part: Selector, paths: list[dict[str, Any]], demand: _Demand) -> list[int]:
-    """Ask a selector, and check its answer. Called by the compiled part."""
+    """Call a selector, and check its answer. Called by the compiled part."""
     snapshots = [PathSnapshot(**path) for path in paths]
     uses = list(part.want(snapshots, Demand(*demand)))
     if len(uses) != len(paths):
@@ -250,7 +251,7 @@ def wanted(part: Selector, paths: list[dict[str, Any]], demand: _Demand) -> list
 
 
 def shared(part: Allocator, paths: list[dict[str, Any]], demand: _Demand) -> list[float] | None:
-    """Ask an allocator, and check its answer. Called by the compiled part."""
+    """Call an allocator, and check its answer. Called by the compiled part."""
     answer = part.shares([AllocatorPath(**path) for path in paths], Demand(*demand))
     if answer is None:
         return None

@@ -1,4 +1,4 @@
-"""How long it will still take."""
+"""Progress bars."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from joulepath._errors import UsageError
 
 Progress = Callable[[int, int, str | None], object]
-"""Called with runs done, runs in all, and a sentence to tell or None."""
+"""Called with runs done, total runs, and a note or None."""
 
 _PATIENCE_S = 1.0
 
 
 class Bar:
-    """A bar of tqdm: in a terminal or in a notebook."""
+    """A tqdm bar, in a terminal or in a notebook."""
 
     def __init__(self, tqdm: Any, delay_s: float) -> None:
         self._tqdm = tqdm
@@ -23,7 +23,7 @@ class Bar:
         self._bar: Any = None
 
     def __call__(self, done: int, runs: int, note: str | None) -> None:
-        """Tell what is new."""
+        """Show the progress and the note."""
         if note is not None:
             self._tqdm.write(f"note: {note}", file=sys.stderr)
         if self._bar is None or self._bar.total != runs:
@@ -38,9 +38,9 @@ class Bar:
 
 
 def chosen(progress: bool | Progress | None) -> Progress | None:
-    """Return what to call: the user's own function, a bar, or nothing.
+    """Return the function to call: the user's own, a bar, or None.
 
-    A bar that nobody asked for is shown only where somebody looks, and only once it lasts.
+    A bar by default is shown only in a terminal or notebook, and only after a while.
     """
     if callable(progress):
         return progress

@@ -1,4 +1,4 @@
-"""What comes out: tables with the texts and pages that the command line shows."""
+"""Results: tables, with the texts and pages of the command line."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _WIDER = "`.text(width=None)` shows them."
 
 
 class FailedRun(NamedTuple):
-    """A run that failed, and why."""
+    """A failed run, and the reason."""
 
     policy: str
     seed: int
     error: str
     cause: BaseException | None = None
-    """The exception in a part of yours that ended it, with its traceback."""
+    """The exception in your part that ended it, with its traceback."""
 
 
 class PythonCost(NamedTuple):
-    """What a part in Python cost: clock times of this machine, which no other output has."""
+    """Cost of a part in Python, in clock time of this machine. No other output depends on the clock."""
 
     policy: str
     runs: int
@@ -36,12 +36,12 @@ class PythonCost(NamedTuple):
 
     @property
     def calls_per_s(self) -> float:
-        """How many calls of hooks a second of Python did."""
+        """Calls of hooks per second of Python."""
         return self.calls / self.in_python_s if self.in_python_s > 0 else 0.0
 
     @property
     def slowdown(self) -> float:
-        """How many times as long the runs took as they would have with hooks that take no time."""
+        """Duration of the runs relative to hooks that take no time."""
         return self.took_s / max(self.took_s - self.in_python_s, 1e-9)
 
     def __str__(self) -> str:
@@ -57,16 +57,16 @@ class _Page(Protocol):
 
 
 class _Result(Table):
-    """What all results can do."""
+    """Common base of all results."""
 
     _page: _Page
 
     def to_json(self) -> str:
-        """Return what the command line prints with ``--json``."""
+        """Return the command line's ``--json`` output."""
         return self._page.json()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as dicts and lists."""
+        """Return the content of ``to_json`` as dicts and lists."""
         result: dict[str, Any] = json.loads(self.to_json())
         return result
 
@@ -75,12 +75,12 @@ class _Result(Table):
         return self._page.html()
 
     def save(self, file: str | os.PathLike[str]) -> Path:
-        """Write the result to a file, whose ending says how.
+        """Write the result to a file, in the format of its suffix.
 
-        ``.html`` or ``.json``; comparisons and maps ``.csv``, too.
+        ``.html`` or ``.json``; for comparisons, maps and benchmarks also ``.csv``.
 
         Raises:
-            ValueError: if the ending is another one.
+            ValueError: if the suffix is unknown.
         """
         path = Path(file)
         writers = {".html": self.to_html, ".json": self.to_json}
@@ -93,7 +93,7 @@ class _Result(Table):
         return path
 
     def text(self, width: int | None = None) -> str:
-        """Return what the command line prints, at most so many characters wide."""
+        """Return the command line's output, at most ``width`` characters wide."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -109,10 +109,10 @@ _NOTEBOOK_WIDTH = 120
 
 
 class Comparison(_Result):
-    """Policies side by side: as a table, one row for each policy.
+    """A comparison of policies: as a table, one row per policy.
 
-    An estimate takes three columns, ``_mean``, ``_lo`` and ``_hi``: the mean over the seeds with its 95 %
-    bootstrap interval. What is unknown is null.
+    An estimate has three columns, ``_mean``, ``_lo`` and ``_hi``: the mean over the seeds with its 95 %
+    bootstrap interval. Unknown values are null.
     """
 
     def __init__(self, raw: _joulepath.Comparison) -> None:
@@ -122,31 +122,31 @@ class Comparison(_Result):
 
     @property
     def runs(self) -> Table:
-        """One row for each policy and seed."""
+        """One row per policy and seed."""
         return Table(self._raw.runs())
 
     @property
     def limits(self) -> Table:
-        """The best that any rates could reach: one row for each kind of limit."""
+        """The efficiency limits: one row per kind of limit."""
         return Table(self._raw.limits())
 
     @property
     def series(self) -> Table:
-        """One row for each policy, seed, path and instant; empty unless ``series=True`` was asked for.
+        """One row per policy, seed, path and instant; empty unless ``series=True`` was given.
 
-        Of the first hundred seeds. An RTT is null before the first sample; ``receive_buffer_segments`` is of
-        the whole connection.
+        It has the first hundred seeds. An RTT is null before the first sample; ``receive_buffer_segments``
+        belongs to the whole connection.
         """
         return Table(self._raw.series())
 
     @property
     def title(self) -> str:
-        """Of the scenario."""
+        """Title of the scenario."""
         return self._raw.title
 
     @property
     def engine(self) -> str:
-        """Which engine ran."""
+        """The engine that ran."""
         return self._raw.engine
 
     @property
@@ -161,12 +161,12 @@ class Comparison(_Result):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader has to know of how the engine ran it, one sentence each."""
+        """Notes on how the engine ran it, one sentence each."""
         return self._raw.notes
 
     @property
     def failures(self) -> list[FailedRun]:
-        """Runs that failed, and why."""
+        """Failed runs, with the reasons."""
         causes = {(policy, seed): cause for policy, seed, cause in self._raw.causes()}
         return [
             FailedRun(policy, seed, error, causes.get((policy, seed)))
@@ -175,7 +175,7 @@ class Comparison(_Result):
 
     @property
     def python_costs(self) -> list[PythonCost]:
-        """What parts of yours in Python cost, for each policy that has any; empty if none has."""
+        """Cost of your Python parts, for each policy that has some."""
         costs: dict[str, PythonCost] = {}
         for policy, _, calls, in_python_s, took_s in self._raw.python_costs():
             known = costs.get(policy, PythonCost(policy, 0, 0, 0.0, 0.0))
@@ -194,20 +194,20 @@ class Comparison(_Result):
         return self._raw.partial
 
     def details(self) -> list[dict[str, Any]]:
-        """Return every run with all that the engine said of it."""
+        """Return every run with the engine's full result."""
         runs: list[dict[str, Any]] = json.loads(self._raw.runs_json())
         return runs
 
     def to_csv(self) -> str:
-        """Return what the command line prints with ``--csv``: one line for each policy."""
+        """Return the command line's ``--csv`` output: one line per policy."""
         return self._raw.csv()
 
     def runs_to_csv(self) -> str:
-        """Return what the command line writes with ``--runs-csv``: one line for each run."""
+        """Return the command line's ``--runs-csv`` output: one line per run."""
         return self._raw.runs_csv()
 
     def text(self, width: int | None = None) -> str:
-        """Return the table of the terminal, at most so many characters wide; None shows every column."""
+        """Return the terminal's table, at most ``width`` characters wide; None shows every column."""
         table = self._raw.table(_ALL_COLUMNS if width is None else width, False, _WIDER)
         costs = self.python_costs
         return table + "".join(f"{cost}\n" for cost in costs) if costs else table
@@ -220,7 +220,7 @@ class Comparison(_Result):
 
 
 class Run:
-    """One run of one policy: ``run.goodput_bps``, ``run.energy_j``; ``run.to_dict()`` has all there is."""
+    """One run of one policy: ``run.goodput_bps``, ``run.energy_j``; ``run.to_dict()`` has everything."""
 
     def __init__(self, comparison: Comparison) -> None:
         [self._run] = comparison.details()
@@ -228,12 +228,12 @@ class Run:
 
     @property
     def policy(self) -> str:
-        """As it was written."""
+        """The policy as written."""
         return str(self._run["policy"])
 
     @property
     def seed(self) -> int:
-        """Of all random numbers."""
+        """Seed of all random numbers."""
         return int(self._run["seed"])
 
     @property
@@ -253,7 +253,7 @@ class Run:
 
     @property
     def bits_per_joule(self) -> float | None:
-        """In-order data per joule, bit/J; None if nothing was burnt."""
+        """In-order data per joule, bit/J; None if no energy was used."""
         value = self._run["bits_per_joule"]
         return None if value is None else float(value)
 
@@ -265,17 +265,17 @@ class Run:
 
     @property
     def paths(self) -> list[dict[str, Any]]:
-        """What each path carried and cost."""
+        """Results of each path."""
         paths: list[dict[str, Any]] = self._run["paths"]
         return paths
 
     @property
     def series(self) -> Table:
-        """Over time: one row for each path and instant."""
+        """One row per path and instant."""
         return self._comparison.series
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that the engine said, with units in the names."""
+        """Return the engine's full result, with units in the names."""
         return dict(self._run)
 
     def __repr__(self) -> str:
@@ -296,7 +296,7 @@ class Axis(NamedTuple):
 
 
 class Map(_Result):
-    """Which policy wins where: as a table, one row for each policy at each point.
+    """The winning policy at each point of a plane: as a table, one row per policy and point.
 
     ``x`` and ``y`` are in the units of the axes; ``best`` and ``tied`` (within 1 % of the best) are flags.
     """
@@ -308,27 +308,27 @@ class Map(_Result):
 
     @property
     def x(self) -> Axis:
-        """From left to right."""
+        """The horizontal axis, from left to right."""
         return Axis(*self._raw.axes()[0])
 
     @property
     def y(self) -> Axis:
-        """From bottom to top."""
+        """The vertical axis, from bottom to top."""
         return Axis(*self._raw.axes()[1])
 
     @property
     def policies(self) -> list[str]:
-        """The policies."""
+        """Names of the policies."""
         return self._raw.policies()
 
     @property
     def title(self) -> str:
-        """Of the scenario."""
+        """Title of the scenario."""
         return self._raw.title
 
     @property
     def metric(self) -> str:
-        """What they are compared by."""
+        """The compared metric."""
         return self._raw.metric
 
     @property
@@ -337,16 +337,16 @@ class Map(_Result):
         return self._raw.partial
 
     def to_csv(self) -> str:
-        """Return what the command line prints with ``--csv``."""
+        """Return the command line's ``--csv`` output."""
         return self._raw.csv()
 
     def text(self, width: int | None = None) -> str:
-        """Return the map of the terminal."""
+        """Return the terminal's map."""
         return self._raw.table(_NOTEBOOK_WIDTH if width is None else width, False)
 
 
 class Advice(_Result):
-    """Which interfaces for a transfer: as a table, the plan of the least energy, one row for each path."""
+    """The interfaces for a transfer: as a table, the plan with the least energy, one row per path."""
 
     def __init__(self, raw: _joulepath.Advice) -> None:
         super().__init__(raw.best())
@@ -355,34 +355,34 @@ class Advice(_Result):
 
     @property
     def front(self) -> Table:
-        """The plans of the time–energy front, the fastest first: one row for each path of each plan."""
+        """The plans of the time–energy front, the fastest first: one row per plan and path."""
         return Table(self._raw.front())
 
     @property
     def reason(self) -> str:
-        """One sentence."""
+        """One sentence of explanation."""
         return self._raw.reason
 
     @property
     def energy_j(self) -> float:
-        """Of the best plan, from the first promotion to the end of the last tail, J."""
+        """Energy of the best plan, from the first promotion to the end of the last tail, J."""
         return self._raw.energy_j
 
     @property
     def seconds(self) -> float:
-        """Of the best plan, from the start to the last byte."""
+        """Duration of the best plan, from the start to the last byte, s."""
         return self._raw.seconds
 
     def text(self, width: int | None = None) -> str:
-        """Return what the command line prints."""
+        """Return the command line's output."""
         return self._raw.table(_NOTEBOOK_WIDTH if width is None else width)
 
 
 class Explanation(Table):
-    """What a controller does in a state: one row for each subflow; windows and increases in packets.
+    """A controller's action in a state: one row per subflow; windows and increases in packets.
 
-    ``increase`` and ``window_after_loss`` are by the integer code that runs in simulator and kernel, those
-    with ``formula_`` by the definition in floating point.
+    ``increase`` and ``window_after_loss`` come from the integer code that runs in simulator and kernel,
+    columns with ``formula_`` from the definition in floating point.
     """
 
     def __init__(self, raw: tuple[_joulepath.Batch, str, str]) -> None:
@@ -396,9 +396,9 @@ class Explanation(Table):
 class Benchmark(_Result):
     """Policies on families of scenarios, as a table.
 
-    Ranked families: one row for each policy, means over the families. Random families: one row for each
-    policy, family and metric, with ``median``, ``worst_10`` (what nine tenths of the scenarios reach), their
-    95 % intervals, and ``worst``. ``docs/benchmark.md`` says what the metrics are.
+    Ranked families: one row per policy, means over the families. Random families: one row per policy, family
+    and metric, with ``median``, ``worst_10`` (nine tenths of the scenarios are at least as good), their 95 %
+    intervals, and ``worst``. ``docs/benchmark.md`` defines the metrics.
     """
 
     def __init__(self, raw: _joulepath.Benchmark) -> None:
@@ -412,16 +412,16 @@ class Benchmark(_Result):
         return self._raw.partial
 
     def to_csv(self) -> str:
-        """Return what the command line writes with ``--csv``: one line for each policy on each scenario."""
+        """Return the command line's ``--csv`` output: one line per policy and scenario."""
         return self._raw.csv()
 
     def text(self, width: int | None = None) -> str:
-        """Return what the command line prints, at most so many characters wide; None shows every interval."""
+        """Return the command line's output, at most ``width`` characters wide; None shows every interval."""
         return self._raw.table(_ALL_COLUMNS if width is None else width, _WIDER)
 
 
 class Reproduction(_Result):
-    """Which claims of the papers hold: as a table, one row for each experiment."""
+    """The checked claims of the papers: as a table, one row per experiment."""
 
     def __init__(self, raw: _joulepath.Reproduction) -> None:
         super().__init__(raw.verdicts())
@@ -434,5 +434,5 @@ class Reproduction(_Result):
         return self._raw.partial
 
     def text(self, width: int | None = None) -> str:
-        """Return what the command line prints."""
+        """Return the command line's output."""
         return self._raw.table(_NOTEBOOK_WIDTH if width is None else width, False)

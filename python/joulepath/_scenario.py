@@ -20,19 +20,19 @@ _LISTS = {
     "competitors": "competitor",
     "variants": "variant",
 }
-"""Tables that a scenario has several of, under the word that reads well in Python."""
+"""Tables that a scenario may repeat, by their Python names."""
 
 
 class Scenario:
-    """A scenario that is loaded and right; it never changes.
+    """A valid, loaded scenario; it never changes.
 
-    ``Scenario("home-wifi-lte")`` opens a file or a shipped scenario; a file goes first.
-    :meth:`from_toml` takes a text, :meth:`build` takes Python's own dicts. Quantities are texts with a unit:
-    ``"40 Mbit/s"``, ``"10 ms"``, ``"0.5 %"``; docs/scenario.md has every key.
+    ``Scenario("home-wifi-lte")`` opens a file or a shipped scenario; a file has priority. :meth:`from_toml`
+    takes a text, :meth:`build` takes Python dicts. Quantities are texts with a unit: ``"40 Mbit/s"``,
+    ``"10 ms"``, ``"0.5 %"``; docs/scenario.md has every key.
 
     Raises:
-        UsageError: if there is no such scenario.
-        ScenarioError: with everything that is wrong with it.
+        UsageError: if the scenario does not exist.
+        ScenarioError: if it has errors, with all of them.
     """
 
     def __init__(self, source: str | os.PathLike[str]) -> None:
@@ -48,7 +48,7 @@ class Scenario:
     def from_toml(
         cls, text: str, *, name: str = "scenario", folder: str | os.PathLike[str] | None = None
     ) -> Scenario:
-        """Return the scenario that ``text`` says; traces that it names are looked for in ``folder``."""
+        """Return the scenario of a TOML ``text``; its traces are in ``folder``."""
         return cls._of(_joulepath.Scenario.text(text, name, None if folder is None else Path(folder)))
 
     @classmethod
@@ -59,7 +59,7 @@ class Scenario:
         folder: str | os.PathLike[str] | None = None,
         **tables: Any,
     ) -> Scenario:
-        """Return the scenario of these tables and values, which are those of the file.
+        """Return the scenario with these tables and values, named as in the file.
 
         ``paths``, ``links``, ``competitors``, ``connections``, ``channels`` and ``variants`` are dicts by
         name, or lists of dicts.
@@ -81,7 +81,7 @@ class Scenario:
 
     @staticmethod
     def problems(text: str, *, folder: str | os.PathLike[str] | None = None) -> tuple[Problem, ...]:
-        """Return what is wrong with a text in TOML: nothing if it is a scenario."""
+        """Return the errors of a TOML text: empty if it is a scenario."""
         try:
             Scenario.from_toml(text, folder=folder)
         except ScenarioError as error:
@@ -89,7 +89,7 @@ class Scenario:
         return ()
 
     def with_(self, keys: Mapping[str, Any] | None = None, /, **more: Any) -> Scenario:
-        """Return the same scenario with keys set: dotted ones in a dict, those of the top by name.
+        """Return a copy with keys set: dotted keys in a dict, top-level keys by name.
 
         ``s.with_({"path.wifi.loss": "2 %", "workload.size": "1 MB"}, duration="20 s")``
         """
@@ -97,17 +97,17 @@ class Scenario:
         return self._of(self._raw.with_set([(key, _json(value)) for key, value in both.items()]))
 
     def with_variant(self, name: str | None) -> Scenario:
-        """Return a variant of it; None is the scenario itself. Keys that were set stay set."""
+        """Return a variant of it; None is the base scenario. Keys that were set stay set."""
         return self._of(self._raw.with_variant(name))
 
     @property
     def variants(self) -> list[str]:
-        """Names of its variants."""
+        """-"""
         return self._raw.variants()
 
     @property
     def variant(self) -> str | None:
-        """Name of the variant that it is, if it is one."""
+        """Name of this variant; None for the base scenario."""
         return self._raw.variant
 
     @property
@@ -117,7 +117,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """For humans."""
+        """Title for display."""
         return self._raw.title
 
     @property
@@ -127,30 +127,30 @@ class Scenario:
 
     @property
     def paths(self) -> list[str]:
-        """Names of the paths."""
+        """-"""
         return self._raw.paths
 
     @property
     def policies(self) -> list[str]:
-        """The policies that it compares unless others are asked for."""
+        """The policies that it compares by default."""
         return self._raw.policies
 
     @property
     def seeds(self) -> int:
-        """Seeds of each policy unless another number is asked for."""
+        """Seeds of each policy by default."""
         return self._raw.seeds
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the text, and of the traces that it names."""
+        """SHA-256 of the text and of its traces."""
         return self._raw.sha256
 
     def to_toml(self) -> str:
-        """Return what was understood, with every default filled in, as TOML that loads again."""
+        """Return the scenario with every default filled in, as TOML that loads again."""
         return self._raw.show()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as ``joulepath show --json`` prints: quantities are texts with units."""
+        """Return the output of ``joulepath show --json``: quantities are texts with units."""
         understood: dict[str, Any] = json.loads(self._raw.json())
         return understood
 
@@ -185,12 +185,12 @@ def _restored(
 
 
 def scenario(source: str | os.PathLike[str] | Scenario) -> Scenario:
-    """Return a scenario as it is, or the one of that name."""
+    """Return a scenario unchanged, or open the scenario of this name."""
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
 def _listed(key: str, value: Any) -> Any:
-    """A dict by name as the list of tables that the file has."""
+    """Convert a dict by name to the file's list of tables."""
     is_list = key in _LISTS or key in _LISTS.values()
     if not is_list or not isinstance(value, Mapping):
         return value
@@ -205,12 +205,12 @@ def _json(value: Any) -> str:
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"no value of a scenario: {error}",
-            "texts, numbers, True, False, lists and dicts can stand in one",
+            "valid values are texts, numbers, True, False, lists and dicts",
         ) from None
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of NumPy, and other sequences and mappings, as Python's own."""
+    """Convert numbers of NumPy, and other sequences and mappings, to Python's own."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -226,12 +226,12 @@ def scenarios() -> list[str]:
 
 
 def policies() -> Table:
-    """Return the policies that have a name, with their parts."""
+    """Return the named policies, with their parts."""
     return Table(_joulepath.policies())
 
 
 def controllers() -> Table:
-    """Return the congestion controllers; each of their names is a policy, too."""
+    """Return the congestion controllers; each name is also a policy."""
     return Table(_joulepath.controllers())
 
 

@@ -1,4 +1,4 @@
-"""Results in other processes: what pickles call to make them again."""
+"""Unpickling of results."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from joulepath import _joulepath
 
 
 def restored(name: str, state: Any) -> Any:
-    """Return the object of the compiled class ``name`` that was pickled as ``state``."""
+    """Return the object of the compiled class ``name`` with the pickled ``state``."""
     return getattr(_joulepath, name).restore(state)

@@ -1,4 +1,4 @@
-"""Studies: many points of a scenario into a dataset, and what it says."""
+"""Studies: many points of a scenario into a dataset, and its evaluation."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Design = Literal["grid", "random", "latin-hypercube", "sobol"]
 
 @dataclass(frozen=True)
 class Range:
-    """Values of a key from ``low`` to ``high``, which have one unit: ``Range("0.1 %", "10 %", log=True)``.
+    """Values of a key from ``low`` to ``high``, in one unit: ``Range("0.1 %", "10 %", log=True)``.
 
-    ``points`` is how many a grid takes, 8 if None; other designs draw from all of it. ``log`` divides it into
-    equal ratios.
+    ``points`` is the number of values in a grid, 8 if None; other designs draw from the whole range. ``log``
+    divides it into equal ratios.
     """
 
     low: str | float
@@ -42,19 +42,19 @@ class Range:
 
 
 Vary = Mapping[Any, Any]
-"""Keys, and what they take: a list of values or a :class:`Range`. A tuple of keys takes equal values.
+"""Keys with their values: a list or a :class:`Range`. The keys of a tuple get equal values.
 
-Texts and tuples in one dict have no type of their own in common."""
+The type is loose because texts and tuples in one dict have no common type."""
 
 
 class Study:
-    """A study that is ready to run: points × engines × seeds × policies. It never changes.
+    """A study ready to run: points × engines × seeds × policies. It never changes.
 
-    ``Study("sweep.toml")`` opens a file of ``joulepath study``; :meth:`build` makes one in Python.
+    ``Study("sweep.toml")`` opens a file of ``joulepath study``; :meth:`build` creates a study in Python.
 
     Raises:
-        ScenarioError: with everything that is wrong with the file.
-        UsageError: if no point of it could run.
+        ScenarioError: if the file has errors, with all of them.
+        UsageError: if no point of it can run.
     """
 
     def __init__(self, source: str | os.PathLike[str]) -> None:
@@ -81,7 +81,7 @@ class Study:
         title: str | None = None,
         name: str = "study",
     ) -> Study:
-        """Return the study of a scenario whose keys vary.
+        """Return a study of a scenario with varying keys.
 
             jp.Study.build(
                 "quick",
@@ -91,16 +91,17 @@ class Study:
             )
 
         Args:
-            source: as for :func:`joulepath.compare`; what a :class:`Scenario` sets is the same at all points.
+            source: as for :func:`joulepath.compare`; keys set in a :class:`Scenario` are equal at all points.
             vary: a list of values or a :class:`Range` for each dotted key, or for a tuple of keys.
-            policies: as for :func:`joulepath.compare`; if None, those of the scenario that all engines run.
+            policies: as for :func:`joulepath.compare`. If None, the scenario's policies that all engines can
+                run.
             seeds: as for :func:`joulepath.compare`.
-            engines: what runs each point.
-            design: ``"grid"`` takes all values with each other, the others draw ``points``.
-            points: how many points, if they are drawn.
-            design_seed: another one draws other points.
-            title: for reports.
-            name: what errors call it, and the folder if none is named.
+            engines: the engines that run each point.
+            design: ``"grid"`` combines all values, the other designs draw ``points``.
+            points: number of drawn points.
+            design_seed: seed of the drawn points.
+            title: title for reports.
+            name: name in errors, and default name of the folder.
         """
         if not isinstance(vary, Mapping):
             help = 'write a dict: {"path.wifi.loss": ["1 %", "2 %"]}'
@@ -134,27 +135,25 @@ class Study:
         jobs: int | None = None,
         progress: bool | Progress | None = None,
     ) -> Dataset:
-        """Do all runs that the dataset does not have; the same call goes on after any kill.
+        """Run all runs that the dataset lacks; after a kill the same call resumes.
 
         Args:
-            client: of a Dask cluster, whose workers do the runs; this process if None.
-            out: the folder of the dataset; the study's name without ``.toml``, here, if None. Workers of a
-                cluster must see the same folder.
-            shard: ``(i, n)``, only the i-th of n parts, counted from 1.
+            client: client of a Dask cluster, whose workers run the runs; None uses this process.
+            out: the dataset's folder. If None: the study's name without ``.toml``, in the current folder.
+                Workers of a cluster must see the same folder.
+            shard: ``(i, n)`` runs only the i-th of n parts, counted from 1.
             jobs: as for :func:`joulepath.compare`; a cluster uses the threads of its workers.
             progress: as for :func:`joulepath.compare`.
 
         Raises:
-            FileError: if the folder holds another study or something else, or a part is being worked on.
-            Interrupted: after Ctrl-C; its ``result`` is the dataset with what had finished.
+            FileError: if the folder holds another study or other files, or a part is in use.
+            Interrupted: after Ctrl-C; its ``result`` is the dataset with the finished runs.
         """
         folder = Path(Path(self.name).stem if out is None else out)
         if shard is not None and (not isinstance(shard, tuple | list) or len(shard) != 2):
             raise UsageError(f"{shard!r} is no part of a study", "write (1, 2): the first of two parts")
         if isinstance(client, str | os.PathLike):
-            raise UsageError(
-                f"{os.fspath(client)!r} is no client of a cluster", 'a folder is named by out="…"'
-            )
+            raise UsageError(f"{os.fspath(client)!r} is not a cluster's client", 'name a folder by out="…"')
         part = None if shard is None else f"{shard[0]}/{shard[1]}"
         call = f"joulepath.Study({self.name!r}).run(out={str(folder)!r}, shard={shard!r})"
         tell = _progress.chosen(progress)
@@ -163,7 +162,7 @@ class Study:
                 *_, failed, why = self._raw.run(folder, part, jobs, tell, call)
             else:
                 if jobs is not None:
-                    raise UsageError("jobs are for runs in this process", "leave it out with a client")
+                    raise UsageError("`jobs` is only for runs in this process", "leave it out with a client")
                 try:
                     from joulepath import _dask
                 except ImportError as error:
@@ -182,10 +181,10 @@ class Study:
         return open(folder)
 
     def point(self, index: int) -> dict[str, str]:
-        """Return what each key has at a point, as texts of a scenario.
+        """Return the value of each key at a point, as texts of a scenario.
 
         Raises:
-            IndexError: if there is no such point.
+            IndexError: if the point does not exist.
         """
         levels = self._raw.point(index) if index >= 0 else None
         if levels is None:
@@ -194,27 +193,27 @@ class Study:
 
     @property
     def name(self) -> str:
-        """The file as given, or the name that it was built with."""
+        """The file as given, or the name given to :meth:`build`."""
         return self._raw.name
 
     @property
     def title(self) -> str:
-        """For humans."""
+        """Title for display."""
         return self._raw.title
 
     @property
     def points(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return self._raw.points
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return self._raw.runs
 
     @property
     def policies(self) -> list[str]:
-        """The policies."""
+        """Names of the policies."""
         return self._raw.policies
 
     @property
@@ -233,7 +232,7 @@ class Study:
         return self._raw.columns
 
     def to_toml(self) -> str:
-        """Return its file."""
+        """Return the study's file as TOML."""
         return self._raw.toml
 
     def __repr__(self) -> str:
@@ -246,7 +245,7 @@ class Study:
 
 
 def _parts(raw: _joulepath.Study) -> tuple[str, str, str, str | None, Path | None]:
-    """Return what another process makes the same study of: texts, and where the scenario's traces are."""
+    """The study's parts for another process: texts, and the folder of the scenario's traces."""
     name, text, source, content, folder = raw.parts()
     return name, text, source, content, None if folder is None else Path(folder).absolute()
 
@@ -265,12 +264,12 @@ def _axis(key: str | tuple[str, ...], values: Sequence[Any] | Range) -> dict[str
 
 
 def _known(document: dict[str, Any]) -> dict[str, Any]:
-    """Without what is None: TOML has no word for it."""
+    """Remove None values: TOML has no word for them."""
     return {key: value for key, value in document.items() if value is not None}
 
 
 class Dataset:
-    """The runs of a study that were there when it was opened, in files that are read when they are needed.
+    """The runs of a study that existed when it was opened. Files are read on demand.
 
     :meth:`summary` has means with intervals; :meth:`arrow` and :meth:`polars` are lazy tables of all runs.
     """
@@ -286,7 +285,7 @@ class Dataset:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
+        """Folder of the dataset."""
         return self._raw.folder
 
     @property
@@ -296,22 +295,22 @@ class Dataset:
 
     @property
     def title(self) -> str:
-        """Of the study."""
+        """Title of the study."""
         return self._raw.title
 
     @property
     def points(self) -> int:
-        """Points of the study."""
+        """Number of the study's points."""
         return self._raw.points
 
     @property
     def runs(self) -> int:
-        """Runs of the study, those included that are not done."""
+        """Number of the study's runs, including missing ones."""
         return self._raw.runs
 
     @property
     def done(self) -> int:
-        """Runs that are there."""
+        """Number of stored runs."""
         return self._raw.done
 
     @property
@@ -321,12 +320,12 @@ class Dataset:
 
     @property
     def varied(self) -> list[str]:
-        """Columns of the keys that vary."""
+        """Columns of the varied keys."""
         return self._raw.varied
 
     @property
     def policies(self) -> list[str]:
-        """The study's policies; ratios are to the first."""
+        """The study's policies; ratios are relative to the first."""
         return self._raw.policies
 
     @property
@@ -336,7 +335,7 @@ class Dataset:
 
     @property
     def columns(self) -> list[str]:
-        """All columns."""
+        """Names of all columns."""
         return self._raw.columns
 
     @property
@@ -346,11 +345,11 @@ class Dataset:
 
     @property
     def scenario_toml(self) -> str:
-        """Text of the scenario that its points are made of."""
+        """Text of the scenario behind the points."""
         return self._raw.texts()[2]
 
     def arrow(self) -> Any:
-        """Return a :class:`pyarrow.dataset.Dataset` of all runs: columns and rows are read as asked for."""
+        """Return a :class:`pyarrow.dataset.Dataset` of all runs; it reads columns and rows on demand."""
         import pyarrow.dataset
 
         return pyarrow.dataset.dataset(self._some_files(), format="parquet")
@@ -372,22 +371,22 @@ class Dataset:
         """Return means with 95 % intervals over groups of runs, in the order of their first runs.
 
         Args:
-            by: columns whose values a group has in common; the keys that vary, engine and policy if None.
+            by: columns that define a group; the varied keys, engine and policy if None.
             of: columns to estimate; goodput, power, energy, efficiency, completion time and retransmissions
                 if None.
 
-        Of each column there are ``_mean``, ``_lo`` and ``_hi``, as :func:`joulepath.compare` has them: the
-        percentile bootstrap over the group's runs, Student's interval from 10,000 runs on. ``n`` runs
-        succeeded, ``failed`` ones did not. Where groups are of one policy, ``ratio`` is bits per joule over
-        the first policy's at the same points and seeds.
+        Each column has ``_mean``, ``_lo`` and ``_hi``, as in :func:`joulepath.compare`: the percentile
+        bootstrap over the group's runs, Student's interval from 10,000 runs on. ``n`` runs succeeded,
+        ``failed`` ones did not. For groups of a single policy, ``ratio`` is bits per joule relative to the
+        first policy at the same points and seeds.
 
         Raises:
-            UsageError: if there is no such column, or it has no numbers.
+            UsageError: if a column does not exist or has no numbers.
         """
         return Table(self._raw.summary(_names(by), _names(of)))
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the page that ``joulepath study report`` writes.
+        """Write the page of ``joulepath study report``.
 
         Raises:
             OSError: if it cannot be written.
@@ -416,7 +415,7 @@ def open(folder: str | os.PathLike[str]) -> Dataset:
     """Open the dataset of a study, without reading its runs.
 
     Raises:
-        UsageError: if there is no study in that folder.
+        UsageError: if the folder has no study.
         FileError: if a file is broken.
     """
     return Dataset(folder)

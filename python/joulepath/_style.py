@@ -1,4 +1,4 @@
-"""How figures look: that of a two-column paper, in print and without colours."""
+"""Style of figures: for a two-column paper, in print and without colours."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ STYLE: dict[str, Any] = {
     "ps.fonttype": 42,
     "svg.fonttype": "path",
 }
-"""For ``matplotlib.rc_context``; the functions here use it themselves."""
+"""For ``matplotlib.rc_context``; the functions of :mod:`joulepath.plot` use it themselves."""
 
 
 @cache
 def _load_backend() -> None:
-    """Load what shows figures before the style begins: what loading sets would end with it.
+    """Load matplotlib's backend before the style starts: settings made by loading would end with the style.
 
-    Jupyter's is loaded by the first figure, and switches the display of figures on.
+    The first figure loads Jupyter's backend, which enables the display of figures.
     """
-    # One that cannot be loaded says so when the first figure is made.
+    # A backend that cannot be loaded reports it when the first figure is created.
     with suppress(ImportError):
         switch_backend(mpl.get_backend())
 
@@ -78,14 +78,14 @@ def _load_backend() -> None:
 def style(**changes: Any) -> Iterator[None]:
     """Use the style of a paper, with changes: ``with plot.style(**{"font.size": 9}): …``."""
     _load_backend()
-    # matplotlib's own annotation names every key.
+    # matplotlib's own annotation lists every key.
     parameters: Any = {**STYLE, **changes}
     with mpl.rc_context(parameters):
         yield
 
 
 TITLE = 56
-"""Characters of a title that fit a column."""
+"""Maximum characters of a title in a column."""
 
 
 @contextmanager
@@ -99,13 +99,13 @@ def axes(ax: Axes | None) -> Iterator[Axes]:
 
 
 _LEAST_IN = 1.3
-"""Axes below a tall legend are at least as high."""
+"""Minimum height of axes below a tall legend, in."""
 
 
 def settle(figure: Figure | None) -> None:
-    """Lay out a figure of ours, and make it higher where legends leave its axes little.
+    """Lay out one of our figures, and make it higher if legends leave too little room for its axes.
 
-    Ticks widen once the layout has given axes their size: the user's own drawing finds them as they stay.
+    Ticks widen once the layout has given axes their size, so this draws once before the user does.
     """
     if figure is None:
         return
@@ -118,13 +118,13 @@ def settle(figure: Figure | None) -> None:
 
 
 _LETTER_IN = 0.052
-"""Mean width of a letter of a legend, in."""
+"""Mean width of a legend's letter, in."""
 _KEY_IN = 0.5
-"""What stands beside the letters of an entry of a legend, in."""
+"""Width of a legend entry besides its letters, in."""
 
 
 def legend(ax: Axes, title: str | None = None) -> None:
-    """A legend above the axes, in as many columns as its longest name leaves room for."""
+    """Draw a legend above the axes, with as many columns as its longest name permits."""
     handles, names = ax.get_legend_handles_labels()
     names = [fill(name, TITLE - 8) for name in names]
     longest = max(len(line) for name in names for line in name.splitlines())
@@ -143,7 +143,7 @@ def legend(ax: Axes, title: str | None = None) -> None:
 
 
 def from_zero(ax: Axes) -> None:
-    """Lets the axis begin at 0, or below, and end above what is drawn."""
+    """Let the axis start at 0 or below, and end above the data."""
     low, high = ax.get_ylim()
     bottom = min(0.0, low)
     ax.set_ylim(bottom, high + 0.05 * (high - bottom))

@@ -1,4 +1,4 @@
-"""Tables that every data frame library reads, and that need none of them."""
+"""Tables for every data frame library; none is required."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from joulepath import _joulepath
 
 Value = str | bool | int | float | None
-"""What stands in a table; None where it is unknown."""
+"""A value of a table; None if unknown."""
 
 _SHOWN_ROWS = 20
 _DIGITS = 6
@@ -19,9 +19,9 @@ _DIGITS = 6
 class Table:
     """Columns of equal length, with units in their names.
 
-    Any library that knows the Arrow PyCapsule interface reads one without a copy: ``pyarrow.table(t)``,
-    ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Without one,
-    ``t["goodput_bps_mean"]`` is a list and ``t.rows()`` a list of dicts.
+    Any library with the Arrow PyCapsule interface reads a table without a copy: ``pyarrow.table(t)``,
+    ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Without such a
+    library, ``t["goodput_bps_mean"]`` is a list and ``t.rows()`` a list of dicts.
     """
 
     def __init__(self, batch: _joulepath.Batch) -> None:
@@ -39,7 +39,7 @@ class Table:
         """Return the values of a column.
 
         Raises:
-            KeyError: if there is no such column.
+            KeyError: if the column does not exist.
         """
         try:
             return self._batch.column(self.columns.index(column))
@@ -112,7 +112,7 @@ class Table:
 
 
 def _fitting(columns: list[list[str]], width: int) -> int:
-    """How many of the columns stand side by side in ``width`` characters; at least one."""
+    """Number of columns that fit side by side in ``width`` characters; at least one."""
     used, fit = 0, 0
     for column in columns:
         used += len(column[0]) + 2

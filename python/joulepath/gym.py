@@ -56,10 +56,10 @@ Action = Literal["relative", "absolute"]
 Range = Literal["train", "check"]
 
 PATH_FEATURES, CONNECTION_FEATURES = (dict(pairs) for pairs in _joulepath.gym_features())
-"""What an observation holds: the features of each path, path after path, then those of the connection."""
+"""The observation: the features of each path, path after path, then those of the connection."""
 
 _SCENARIO = "home-wifi-lte"
-"""Where episodes happen if nothing else is said."""
+"""Default scenario of episodes."""
 
 _OPTIONS = {"draw", "run_seed"}
 
@@ -79,7 +79,7 @@ def _spec(
     lateness: float | None = None,
     unfinished: float | None = None,
 ) -> _joulepath.GymSpec:
-    """What all episodes of an environment have in common; :class:`Environment` says what the words mean."""
+    """Settings of all episodes of an environment; :class:`Environment` documents the words."""
     if scenario is not None and family is not None:
         raise UsageError("both a scenario and a family are named", "leave one of them out")
     place = None if family is not None else _place(scenario)._raw
@@ -100,14 +100,14 @@ def _spec(
 
 
 def _place(scenario: Source | None) -> Scenario:
-    """Return the scenario that a user names, by its text, too."""
+    """Return the scenario of a user's argument, which may also be a TOML text."""
     if isinstance(scenario, str) and "\n" in scenario:
         return Scenario.from_toml(scenario)
     return _opened(_SCENARIO if scenario is None else scenario)
 
 
 def _spaces(spec: _joulepath.GymSpec) -> tuple[gymnasium.Space[Numbers], gymnasium.Space[Numbers]]:
-    """Observations and actions."""
+    """Return the spaces of observations and actions."""
     seen: Any = gymnasium.spaces.Box(0.0, 1.0, (spec.observation_len,), np.float32)
     action: Any = gymnasium.spaces.Box(-1.0, 1.0, (spec.action_len,), np.float32)
     return seen, action
@@ -118,34 +118,33 @@ def _numbers(action: ArrayLike) -> Numbers:
 
 
 class Environment(gymnasium.Env[Numbers, Numbers]):
-    """One connection that an agent steers: the base of :class:`Rates`, :class:`Windows` and :class:`Paths`.
+    """One connection steered by an agent: the base of :class:`Rates`, :class:`Windows` and :class:`Paths`.
 
     Args:
-        scenario: a :class:`joulepath.Scenario`, a file, the name of a shipped scenario, or a text in TOML;
-            ``home-wifi-lte`` if neither this nor ``family`` is given. It has one connection.
+        scenario: a :class:`joulepath.Scenario`, a file, the name of a shipped scenario, or a TOML text, with
+            one connection; ``home-wifi-lte`` if neither this nor ``family`` is given.
         family: a random family of the benchmark (docs/benchmark.md), such as ``"f2-file"``: each episode has
-            another scenario of it.
-        range: which scenarios: ``"train"`` to learn on, ``"check"`` to try what was learnt. Sealed ones are
+            a different scenario of the family.
+        range: the scenarios: ``"train"`` for training, ``"check"`` for evaluation. Sealed scenarios are
             refused.
-        draws: how many there are; 4096 if None.
-        action: ``"relative"``: a rate or a window is multiplied by 2 to the power of the action;
-            ``"absolute"``: it is chosen between the least and the most, on a logarithmic scale.
-        policy: what is not steered: its packet scheduler and, in :class:`Paths`, its congestion control.
-        interval: length of a step, such as ``"20 ms"``; the longest RTT of an open path if None, within
-            10 ms and 1 s.
-        price: what a delivered megabit is worth, J; twice what it costs at the scenario's exact limit if
-            None.
-        deadline: when the work shall be done, such as ``"12 s"``.
-        lateness: what each second after that costs, J; 1 if None.
-        unfinished: what each megabit of a file costs that is missing at the end, J; its price if None.
+        draws: number of scenarios; 4096 if None.
+        action: ``"relative"``: the action's power of 2 multiplies a rate or a window; ``"absolute"``: the
+            action chooses it between minimum and maximum, on a logarithmic scale.
+        policy: the parts that are not steered: packet scheduler and, in :class:`Paths`, congestion control.
+        interval: length of a step, such as ``"20 ms"``. If None: the longest RTT of an open path, within 10
+            ms and 1 s.
+        price: value of a delivered megabit, J. If None: twice its cost at the scenario's exact limit.
+        deadline: time limit of the work, such as ``"12 s"``.
+        lateness: cost of each second after the deadline, J; 1 if None.
+        unfinished: cost of each megabit of a file missing at the end, J; its price if None.
 
-    ``reset`` takes a seed, and the same seed and actions yield the same bytes. Its ``options`` may name an
-    episode: ``{"draw": 7, "run_seed": 3}`` is draw 7 with the seed 3 that ``joulepath.compare`` would have.
-    An episode is terminated when a file has arrived, and truncated at the end of the scenario; then
-    ``info["summary"]`` says what it came to.
+    ``reset`` takes a seed; equal seeds and actions give equal bytes. Its ``options`` may select an episode:
+    ``{"draw": 7, "run_seed": 3}`` is scenario 7 with the seed 3 of ``joulepath.compare``. An episode is
+    terminated when a file has arrived, and truncated at the end of the scenario; then ``info["summary"]`` has
+    its result.
 
     Raises:
-        UsageError: if something is wrong or does not go together.
+        UsageError: if an argument is wrong or does not match another.
         ScenarioError: if the scenario is wrong.
     """
 
@@ -190,7 +189,7 @@ class Environment(gymnasium.Env[Numbers, Numbers]):
         return {**self.__dict__, "_spec": None, "_raw": self._raw.past()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # An episode under way is simulated again with the same actions.
+        # Simulates the episode again with the same actions.
         self.__dict__.update(state)
         self._spec = _spec(self._steers, **self._words)
         self._raw = _joulepath.GymEnvironment(self._spec)
@@ -199,7 +198,7 @@ class Environment(gymnasium.Env[Numbers, Numbers]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Numbers, dict[str, Any]]:
-        """Begin an episode: what is seen, and where it is."""
+        """Start an episode; return the observation, and the episode's scenario, draw and seed."""
         super().reset(seed=seed)
         named = options or {}
         if unknown := named.keys() - _OPTIONS:
@@ -215,10 +214,10 @@ class Environment(gymnasium.Env[Numbers, Numbers]):
         return seen, {key: summary[key] for key in ("scenario", "draw", "seed")}
 
     def step(self, action: ArrayLike) -> tuple[Numbers, float, bool, bool, dict[str, Any]]:
-        """Act, and let the connection go on for one interval.
+        """Act, and advance the connection by one interval.
 
         Raises:
-            UsageError: if a number of the action is not within −1 to 1, or there is no episode to step.
+            UsageError: if a number of the action is outside −1 to 1, or there is no episode.
             JoulepathError: if the engine fails, with the simulated time and the seed.
         """
         seen = np.empty(self._len, np.float32)
@@ -227,18 +226,18 @@ class Environment(gymnasium.Env[Numbers, Numbers]):
         return seen, reward, terminated, truncated, info
 
     def summary(self) -> dict[str, Any] | None:
-        """Return what the present episode has come to, or None before the first one.
+        """Return the present episode's result so far, or None before the first one.
 
-        ``return_j`` is the sum of the rewards, ``share_of_limit`` the efficiency as a share of what the links
-        allow.
+        ``return_j`` is the sum of the rewards, ``share_of_limit`` the efficiency relative to the links'
+        limit.
         """
         return self._raw.summary()
 
     def result(self) -> dict[str, Any]:
-        """Return all that the engine says of the run, as :meth:`joulepath.Run.to_dict`.
+        """Return the engine's full result of the run, as :meth:`joulepath.Run.to_dict`.
 
-        What is left of the episode is simulated without further actions, and the episode is gone: ``reset``
-        begins the next one.
+        It simulates the rest of the episode without further actions, and ends the episode; ``reset`` starts
+        the next one.
 
         Raises:
             UsageError: if there is no episode.
@@ -260,9 +259,9 @@ class Windows(Environment):
 
 
 class Paths(Environment):
-    """``joulepath/Paths-v0``: a path carries data where its action is above 0.
+    """``joulepath/Paths-v0``: a path carries data if its action is above 0.
 
-    Where none is, the one with the greatest action does.
+    If none is above 0, the path with the greatest action carries data.
     """
 
     _steers = "paths"
@@ -276,17 +275,17 @@ _ENVIRONMENTS: dict[str, type[Environment]] = {
 
 
 class VectorEnvironment(VectorEnv[Numbers, Numbers, NDArray[Any]]):
-    """Many connections that are stepped by one call, on all cores.
+    """Many connections stepped by one call, on all cores.
 
-    ``autoreset_mode`` is ``NEXT_STEP``: the step after the end of an episode begins the next one; it takes no
-    action and earns nothing. Environment ``i`` is what :class:`Environment` is with the seed ``seed + i``.
+    ``autoreset_mode`` is ``NEXT_STEP``: the step after the end of an episode starts the next one; it takes no
+    action and has no reward. Environment ``i`` equals an :class:`Environment` with the seed ``seed + i``.
 
     Args:
         steers: ``"rates"``, ``"windows"`` or ``"paths"``.
-        num_envs: how many.
-        jobs: threads; as many as there are cores if None. The results do not depend on it.
-        scenario: as of :class:`Environment`, and so are all ``words``.
-        words: see there.
+        num_envs: number of environments.
+        jobs: threads; the number of cores if None. The results do not depend on it.
+        scenario: as for :class:`Environment`.
+        words: as for :class:`Environment`.
     """
 
     def __init__(
@@ -315,7 +314,7 @@ class VectorEnvironment(VectorEnv[Numbers, Numbers, NDArray[Any]]):
         return {**self.__dict__, "_raw": self._raw.past()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Episodes under way are simulated again with the same actions.
+        # Simulates the episodes again with the same actions.
         self.__dict__.update(state)
         self._raw = _joulepath.GymFleet(_spec(**self._words), self.num_envs, self._jobs)
         self._raw.restore(state["_raw"])
@@ -326,7 +325,7 @@ class VectorEnvironment(VectorEnv[Numbers, Numbers, NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Numbers, dict[str, Any]]:
-        """Begin episodes, of all environments or of those in ``options["reset_mask"]``."""
+        """Start episodes, of all environments or of the ones in ``options["reset_mask"]``."""
         mask = (options or {}).get("reset_mask")
         which = [True] * self.num_envs if mask is None else [bool(begins) for begins in mask]
         if seed is None and not self._is_seeded:
@@ -341,7 +340,7 @@ class VectorEnvironment(VectorEnv[Numbers, Numbers, NDArray[Any]]):
     def step(
         self, actions: ArrayLike
     ) -> tuple[Numbers, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Act in all environments, and let them go on for one interval each."""
+        """Act in all environments, and advance each by one interval."""
         rewards = np.empty(self.num_envs, np.float64)
         terminated = np.empty(self.num_envs, np.bool_)
         truncated = np.empty(self.num_envs, np.bool_)
@@ -355,13 +354,13 @@ class VectorEnvironment(VectorEnv[Numbers, Numbers, NDArray[Any]]):
 
 
 def make_vec(id: str, num_envs: int, *, jobs: int | None = None, **words: Any) -> VectorEnvironment:
-    """Return ``num_envs`` environments that are stepped by one call, on all cores.
+    """Return ``num_envs`` environments stepped by one call, on all cores.
 
     Args:
         id: ``"joulepath/Rates-v0"``, ``"joulepath/Windows-v0"`` or ``"joulepath/Paths-v0"``.
-        num_envs: how many.
-        jobs: threads; as many as there are cores if None. The results do not depend on it.
-        words: as of :class:`Environment`.
+        num_envs: number of environments.
+        jobs: threads; the number of cores if None. The results do not depend on it.
+        words: as for :class:`Environment`.
     """
     if id not in _ENVIRONMENTS:
         raise UsageError(f"there is no environment {id!r}", f"there are {', '.join(_ENVIRONMENTS)}")
@@ -380,18 +379,18 @@ def score(
     progress: bool | Progress | None = None,
     **words: Any,
 ) -> Table:
-    """Return what policies reach by the reward that agents learn from: one row for each episode.
+    """Return the results of policies in the agents' environments and rewards: one row per episode.
 
     Args:
         policies: a list, or one text separated by commas.
-        scenario: as of :class:`Environment`.
-        family: as of :class:`Environment`.
-        range: as of :class:`Environment`.
-        draws: of a family, how many from the first one on, or which.
-        seeds: of the runs in each draw.
-        jobs: episodes at a time; as many as there are cores if None. The results do not depend on it.
-        progress: as of :func:`joulepath.compare`.
-        words: terms of the reward, as of :class:`Environment`.
+        scenario: as for :class:`Environment`.
+        family: as for :class:`Environment`.
+        range: as for :class:`Environment`.
+        draws: scenarios of a family: how many from the first one on, or a list of numbers.
+        seeds: seeds of the runs in each scenario.
+        jobs: concurrent episodes; the number of cores if None. The results do not depend on it.
+        progress: as for :func:`joulepath.compare`.
+        words: terms of the reward, as for :class:`Environment`.
     """
     chosen = _joulepath.split_policies(_policies(policies) or "")
     which = _draws(draws) if family is not None else [None]
@@ -411,7 +410,7 @@ def score(
 def _draws(draws: int | Sequence[int]) -> list[int | None]:
     listed = list(draws) if not isinstance(draws, int) else [1 + i for i in range(draws)]
     if not listed or min(listed) < 1:
-        raise UsageError(f"{draws!r} draws", "they count from 1; ask for at least one")
+        raise UsageError(f"{draws!r} draws", "draws count from 1; use at least one")
     return list(listed)
 
 

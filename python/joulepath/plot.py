@@ -1,8 +1,8 @@
 """Figures for papers and notebooks, with matplotlib.
 
 Every function draws into ``ax``, or into a new figure of one column's width, and returns the axes:
-``plot.bars(result).figure.savefig("bars.pdf")``. The style is that of a two-column paper: vectors, fonts
-embedded, colours that are told apart without colour vision, and marks that are told apart without colours.
+``plot.bars(result).figure.savefig("bars.pdf")``. The style is for a two-column paper: vectors, embedded
+fonts, colours for readers without colour vision, and marks for readers without colours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from joulepath._style import (
 )
 from joulepath._table import Table
 
-# After `_style`, which says what to install where it is missing.
+# After `_style`, which reports a missing matplotlib.
 from matplotlib.colors import ListedColormap  # isort: skip
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # isort: skip
 
@@ -84,7 +84,7 @@ _NAMES = {
 
 
 def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None = None) -> Axes:
-    """Draw one bar for each policy, with its 95 % interval; for the efficiency, the limits as lines."""
+    """Draw one bar per policy, with its 95 % interval; for the efficiency, the limits as lines."""
     with axes(ax) as ax:
         means = _known(result, f"{metric}_mean")
         scale, unit = _unit(metric, means)
@@ -113,7 +113,7 @@ def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None 
 
 
 def _limits(ax: Axes, limits: Table, scale: float, shown: Sequence[float]) -> None:
-    """Limits that bars can be held against; one far above them would press them flat, and is said."""
+    """Draw limits as lines. A limit far above the bars would flatten them: it is only named."""
     names = {"tcp-friendly": "TCP-friendly limit", "link": "link-rate limit"}
     values = [limit["bits_per_joule"] for limit in limits]
     for index, (limit, value) in enumerate(zip(limits, values, strict=True)):
@@ -130,7 +130,7 @@ def _limits(ax: Axes, limits: Table, scale: float, shown: Sequence[float]) -> No
 
 
 def shares(result: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw which part of each policy's data went over which path: stacked bars."""
+    """Draw the share of each path in each policy's data: stacked bars."""
     with axes(ax) as ax:
         rows = range(len(result))
         bottom = [0.0] * len(result)
@@ -165,18 +165,18 @@ def over_time(
     smooth_s: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one run over time: a line for each path.
+    """Draw one run over time: one line per path.
 
     Args:
         result: a run, or a comparison with ``series=True``.
-        metric: what is drawn.
-        policy: of a comparison, which one; the first if None.
-        seed: of a comparison, which one; the first if None.
-        smooth_s: means over so many seconds, for goodput and power; a fiftieth of the time if None.
-        ax: where.
+        metric: the drawn metric.
+        policy: the policy of a comparison; the first if None.
+        seed: the seed of a comparison; the first if None.
+        smooth_s: averaging time in seconds, for goodput and power; a fiftieth of the run if None.
+        ax: axes to draw into.
 
     Raises:
-        UsageError: if there are no series, or none of this policy and seed.
+        UsageError: if there are no time series, or none of this policy and seed.
     """
     series = result.series.rows()
     if not series:
@@ -217,21 +217,21 @@ _BINS = 50
 def _smoothed(
     points: Sequence[tuple[float, float | None]], smooth_s: float | None
 ) -> list[tuple[float, float | None]]:
-    """Means over bins of time, each at its middle."""
+    """Means over bins of time, each at the middle of its bin."""
     width = points[-1][0] / _BINS if smooth_s is None else smooth_s
     bins: dict[int, list[float]] = {}
     for time, value in points:
         if value is not None:
-            # A sample is the mean since the one before: it belongs to the bin that ends with it.
+            # A sample is the mean since the previous one: it belongs to the bin that ends with it.
             bins.setdefault(max(0, -int(-time / width // 1) - 1) if width > 0 else 0, []).append(value)
     return [((index + 0.5) * width, sum(values) / len(values)) for index, values in sorted(bins.items())]
 
 
 def front(result: Comparison | Advice, ax: Axes | None = None) -> Axes:
-    """Draw energy against what it buys: a comparison's goodput, or the time of a transfer.
+    """Draw energy against its benefit: a comparison's goodput, or the duration of a transfer.
 
-    Of a comparison: a mark for each policy with both 95 % intervals, and the limits as crosses. Low and right
-    is good. Of an advice: the plans, from the fastest to the thriftiest; the best in time is filled.
+    For a comparison: one mark per policy with both 95 % intervals, and the limits as crosses. Low and right
+    is good. For an advice: the plans, from the fastest to the thriftiest; the best in time is filled.
     """
     with axes(ax) as ax:
         if isinstance(result, Advice):
@@ -245,7 +245,7 @@ def front(result: Comparison | Advice, ax: Axes | None = None) -> Axes:
 def _front_of_policies(ax: Axes, result: Comparison) -> None:
     rates = _known(result, "goodput_bps_mean")
     scale, unit = _unit("goodput_bps", [*rates, *result.limits["goodput_bps"]])
-    # Nanojoules per bit: the inverse of the efficiency, whose ends change places.
+    # Nanojoules per bit: the inverse of the efficiency, so the interval's ends are swapped.
     cost = {end: [1e9 / value for value in result[f"bits_per_joule_{end}"]] for end in ("mean", "lo", "hi")}
     for row, label in enumerate(result["label"]):
         x, y = rates[row], cost["mean"][row]
@@ -311,7 +311,7 @@ def cdf(
     ] = "goodput_bps",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the distribution over the seeds: a step line for each policy."""
+    """Draw the distribution over the seeds: one step line per policy."""
     values: dict[str, list[float]] = {policy: [] for policy in result["policy"]}
     runs = result.runs
     for policy, value in zip(runs["policy"], runs[metric], strict=True):
@@ -338,7 +338,7 @@ def cdf(
 
 
 def regions(drawn: Map, ax: Axes | None = None) -> Axes:
-    """Draw which policy wins where: its colour and number; pale where others are within 1 % of it."""
+    """Draw the winning policy at each point: its colour and number; pale if others are within 1 % of it."""
     x, y = drawn.x, drawn.y
     policies = drawn.policies
     columns = len(x.values)
@@ -353,7 +353,7 @@ def regions(drawn: Map, ax: Axes | None = None) -> Axes:
     with axes(ax) as ax:
         edges = [_edges(axis.values, axis.log) for axis in (x, y)]
         colors = ListedColormap([COLORS[index % len(COLORS)] for index in range(len(policies))])
-        # One for each point, which matplotlib's annotations do not know.
+        # One value per point, which matplotlib's annotations do not allow.
         pale: Any = [[0.35 if count > 1 else 0.9 for count in row] for row in tied]
         ax.pcolormesh(*edges, best, cmap=colors, vmin=-0.5, vmax=len(policies) - 0.5, alpha=pale)
         for index, named in enumerate(policies):
@@ -381,11 +381,11 @@ def regions(drawn: Map, ax: Axes | None = None) -> Axes:
 
 
 _DECADES = 300.0
-"""A wider range of values has a tick at each power of ten only."""
+"""A wider range of values has ticks only at powers of ten."""
 
 
 def _middle(points: list[tuple[int, int]]) -> tuple[int, int]:
-    """The point of a region that is nearest to its centre."""
+    """The point of a region nearest to its centre."""
     j = sum(point[0] for point in points) / len(points)
     i = sum(point[1] for point in points) / len(points)
     return min(points, key=lambda point: (point[0] - j) ** 2 + (point[1] - i) ** 2)
@@ -420,7 +420,7 @@ _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"))
 
 
 def _unit(metric: str, values: Sequence[float | None]) -> tuple[float, str]:
-    """What values are multiplied by, and the unit that they then have."""
+    """The factor for the values, and their unit after it."""
     _, unit = _NAMES[metric.replace("_mean", "")]
     if unit == "%":
         return 100.0, unit

@@ -10,15 +10,15 @@ enum {
 	NAME_PART_RATE = 246724,     /* Q22: 1 / 17 octaves */
 	NAME_PART_TIME = 322639,     /* Q22: 1 / 13 octaves */
 	NAME_PART_PACKETS = 299593,  /* Q22: 1 / 14 octaves */
-	NAME_SUM_MAX = (8 << 16) - 1 /* Q16: from there on tanh is 1 */
+	NAME_SUM_MAX = (8 << 16) - 1 /* Q16: tanh is 1 from here on */
 };
 
-/* What is seen, Q14: the features of each path, path after path, then those of the connection. */
+/* The observation, Q14: the features of each path, path after path, then those of the connection. */
 struct name__input {
 	s32 x[NAME_INPUTS];
 };
 
-/* log2(n) in Q16; a line between the 65 values that the table has of an octave. */
+/* log2(n) in Q16; linear interpolation between the table's 65 values per octave. */
 MPCC_FUNC u32 name__log2(u64 n)
 {
 	u64 top = n ? n : 1; /* n, shifted until its highest bit is bit 63 */
@@ -36,7 +36,7 @@ MPCC_FUNC u32 name__log2(u64 n)
 	       ((name__log2_table[at + 1] - name__log2_table[at]) * rest >> 16);
 }
 
-/* 2^(e - 16) in Q16, for e in Q16 from 0 to 60: the 16 that are taken off make the result whole. */
+/* 2^(e - 16) in Q16, for e in Q16 from 0 to 60: the offset of 16 makes the result an integer. */
 MPCC_FUNC u64 name__exp2(u32 e)
 {
 	u32 whole = mpcc_min(e >> 16, 60), at = (e >> 10) & 63, rest = e & 1023;
@@ -46,7 +46,7 @@ MPCC_FUNC u64 name__exp2(u32 e)
 	return whole < 30 ? value >> ((30 - whole) & 31) : value << ((whole - 30) & 31);
 }
 
-/* log2(1 + x / unit) / octaves in Q14, at most 1: of x + unit. */
+/* log2(1 + x / unit) / octaves in Q14, at most 1; the argument is x + unit. */
 MPCC_INLINE s32 name__scaled(u64 x_and_unit, u32 log2_unit, u32 part)
 {
 	u32 log2 = mpcc_max(name__log2(x_and_unit), log2_unit) - log2_unit;
@@ -54,7 +54,7 @@ MPCC_INLINE s32 name__scaled(u64 x_and_unit, u32 log2_unit, u32 part)
 	return (s32)mpcc_min((u32)((u64)log2 * part >> 24), NAME_ONE);
 }
 
-/* What a subflow shows to its siblings, in own.word. */
+/* Values that siblings read in own.word. */
 enum { NAME_RATE, NAME_LOSS, NAME_IN_FLIGHT }; /* bit/s, Q14, packets */
 
 MPCC_FUNC s32 name__see(const struct mpcc_conn *conn, struct name__input *input, u32 interval_us)
@@ -91,7 +91,7 @@ MPCC_FUNC s32 name__see(const struct mpcc_conn *conn, struct name__input *input,
 
 /* ---- the network ------------------------------------------------------------------------------- */
 
-/* A hidden unit of a sum in Q16, in Q15. */
+/* Activation of a hidden unit: sum in Q16, result in Q15. */
 #ifdef NAME_TANH
 MPCC_INLINE s32 name__activate(s64 sum)
 {
@@ -151,7 +151,7 @@ struct name__state {
 };
 MPCC_AREA(name__state)
 
-/* What a round has brought; returns its length, us. */
+/* Records the measurements of a round; returns its length, us. */
 MPCC_INLINE u32 name__note(const struct mpcc_conn *conn, struct mpcc_own *own,
                            const struct mpcc_event *event, struct name__state *state)
 {
@@ -175,7 +175,7 @@ MPCC_INLINE u32 name__note(const struct mpcc_conn *conn, struct mpcc_own *own,
 	return interval_us;
 }
 
-/* The target that an action leads to, Q16. */
+/* The target after an action, Q16. */
 MPCC_INLINE u64 name__steer(u64 target, s32 action)
 {
 #ifdef NAME_RELATIVE
@@ -192,7 +192,7 @@ MPCC_INLINE u64 name__steer(u64 target, s32 action)
 	return wanted < NAME_MOST ? wanted : NAME_MOST;
 }
 
-/* Lets the subflow have its target. */
+/* Sets the subflow's window and rate to its target. */
 MPCC_INLINE void name__apply(struct mpcc_subflow *sub, u64 target, u32 mss)
 {
 	u32 whole = (u32)((target + (1 << 15)) >> 16);
@@ -230,7 +230,7 @@ MPCC_INLINE void name__control(struct mpcc_conn *conn, u32 self, const struct mp
 		if (self < NAME_PATHS)
 			state->target = name__steer(state->target, name__act(&input, self));
 	}
-	/* Whatever the area holds. */
+	/* For any content of the area. */
 	if (state->target < NAME_LEAST)
 		state->target = NAME_LEAST;
 	if (state->target > NAME_MOST)
@@ -247,7 +247,7 @@ static const struct mpcc_ops mpcc_ops_name_ = {
 	.name = "name_",
 	.title = "name_",
 	.paper = "unpublished",
-	.summary = "a network that was trained in joulepath.gym",
+	.summary = "a network trained in joulepath.gym",
 	.confidence = "R",
 	.capabilities = mpcc_capabilities_name_,
 	.min_cwnd = 1,

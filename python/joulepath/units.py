@@ -1,6 +1,6 @@
-"""Units for scenarios that are computed: ``40 * units.Mbps`` is ``"40 Mbit/s"``.
+"""Units for computed scenarios: ``40 * units.Mbps`` is ``"40 Mbit/s"``.
 
-A quantity is a text with its unit wherever Joulepath takes one; these write it without rounding::
+Joulepath takes a quantity as a text with its unit; units write it without rounding::
 
     from joulepath import units
 
@@ -20,7 +20,7 @@ from joulepath._errors import UsageError
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit; a number times it is the text that a scenario has.
+    """A unit; a number times a unit is the text of a quantity in a scenario.
 
     Raises:
         UsageError: if the number is not finite.
@@ -32,7 +32,7 @@ class Unit:
     __array_ufunc__ = None
 
     def __rmul__(self, number: SupportsFloat) -> str:
-        """Return the number, exactly, and the unit."""
+        """Return the exact number and the unit."""
         if not math.isfinite(float(number)):
             raise UsageError(f"{number} {self.name} is no quantity", "a quantity is a finite number")
         exact = str(operator.index(number)) if isinstance(number, SupportsIndex) else repr(float(number))

@@ -1,4 +1,4 @@
-"""What the tests share: the command line, which is the measure of all numbers."""
+"""Shared fixtures: the command line, whose numbers are the reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CommandLine = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """The command line; where tests are judged, a missing one is an error."""
+    """The command line; under CI a missing one is an error."""
     program = Path(os.environ.get("JOULEPATH_PROGRAM", ROOT / "target/debug/joulepath"))
     if not program.exists():
         reason = f"{program} is not there: `scripts/cargo.sh build -p joulepath` makes it"
@@ -29,7 +29,7 @@ def program() -> Path:
 
 @pytest.fixture(scope="session")
 def command_line(program: Path) -> CommandLine:
-    """What `joulepath ARGUMENTS…` prints."""
+    """The output of `joulepath ARGUMENTS…`."""
 
     def run(*arguments: str) -> str:
         done = subprocess.run([program, *arguments], check=True, capture_output=True, text=True, cwd=ROOT)
@@ -40,7 +40,7 @@ def command_line(program: Path) -> CommandLine:
 
 @pytest.fixture
 def ctrl_c_is_heard() -> Iterator[None]:
-    """A shell lets its background jobs ignore SIGINT, and Python then leaves it ignored."""
+    """A shell lets its background jobs ignore SIGINT, and Python keeps ignoring it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

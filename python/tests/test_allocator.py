@@ -18,12 +18,12 @@ MOVED = 0.1
 
 
 def in_order(terms: Iterable[float]) -> float:
-    """A sum from left to right: the built-in one rounds otherwise since Python 3.12."""
+    """A sum from left to right: since Python 3.12 the built-in one rounds differently."""
     return reduce(add, terms, 0.0)
 
 
 def efficient(paths: Sequence[jp.AllocatorPath], capacity: Sequence[float]) -> list[float]:
-    """The split with the most bits per joule: 000, problem (4)-(7) in reading C, as ours solves it."""
+    """The split with the most bits per joule: 000, problem (4)-(7) in reading C, like the built-in solver."""
     order = sorted(range(len(paths)), key=lambda i: paths[i].slope_joules_per_bit)
     required, dearest = max(capacity), max(path.slope_joules_per_bit for path in paths)
     power, total, rates = in_order(paths[i].sunk_w for i in order), 0.0, [0.0] * len(paths)
@@ -40,7 +40,7 @@ def efficient(paths: Sequence[jp.AllocatorPath], capacity: Sequence[float]) -> l
 
 
 class Once(jp.Allocator):
-    """EEMPTCP's, solved before the transfer."""
+    """EEMPTCP's allocator, solved before the transfer."""
 
     def shares(self, paths: Sequence[jp.AllocatorPath], demand: jp.Demand) -> Sequence[float] | None:
         if demand.now_s > 0:
@@ -49,7 +49,7 @@ class Once(jp.Allocator):
 
 
 class Online(jp.Allocator):
-    """EEMPTCP's, solved again when a capacity has moved."""
+    """EEMPTCP's allocator, solved again when a capacity has changed."""
 
     def __init__(self) -> None:
         self.solved: list[float] = []
@@ -71,7 +71,7 @@ class Online(jp.Allocator):
 
 
 class Fixed(jp.Allocator):
-    """Always the same shares."""
+    """Constant shares."""
 
     def __init__(self, *fixed: float) -> None:
         self.fixed = list(fixed)
@@ -90,7 +90,7 @@ def numbers(result: jp.Comparison, policy: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("ours", "mine"), [("eemptcp[solve=once]", Once()), ("eemptcp", Online())])
-def test_eemptcps_allocator_in_python_does_what_ours_does_to_the_last_bit(
+def test_eemptcps_allocator_in_python_equals_the_built_in_one_to_the_last_bit(
     ours: str, mine: jp.Allocator
 ) -> None:
     result = jp.compare(PAPER, [ours, mine], seeds=2)
@@ -98,18 +98,18 @@ def test_eemptcps_allocator_in_python_does_what_ours_does_to_the_last_bit(
     assert len(set(numbers(result, ours))) == 2
 
 
-def test_shares_that_change_meanwhile_change_what_happens() -> None:
+def test_shares_that_change_during_a_run_change_the_result() -> None:
     once, online = Once(), Online()
     result = jp.compare(PAPER, [once, online], seeds=1)
     assert numbers(result, once.policy) != numbers(result, online.policy)
 
 
-def test_the_fluid_engine_asks_once_and_gets_what_it_gets_from_ours() -> None:
+def test_the_fluid_engine_calls_once_and_gives_the_built_in_results() -> None:
     ours, mine = "eemptcp", Once()
     result = jp.compare("papers/000-table1", [ours, mine], engine="fluid")
     assert numbers(result, ours) == numbers(result, mine.policy)
     [cost] = result.python_costs
-    # The copy of the object, and the hook.
+    # Two calls: the copy of the object, and the hook.
     assert cost.calls == 2
     even = jp.compare("papers/000-table1", Fixed(0.4, 0.3, 0.3), engine="fluid")
     assert even["goodput_bps_mean"][0] != result["goodput_bps_mean"][0]
@@ -130,7 +130,7 @@ SEEN: list[tuple[float, list[jp.AllocatorPath], jp.Demand]] = []
 
 
 class Looks(jp.Allocator):
-    """Keeps what it sees."""
+    """Records its inputs."""
 
     period_s = 0.5
 
@@ -139,7 +139,7 @@ class Looks(jp.Allocator):
         return [1 / len(paths)] * len(paths)
 
 
-def test_it_is_asked_before_anything_is_measured_and_then_once_in_its_period() -> None:
+def test_it_is_called_before_the_first_measurement_and_then_once_per_period() -> None:
     SEEN.clear()
     jp.run(jp.Scenario("quick").with_({"path.wifi.loss": "10 %"}, duration="3 s"), Looks())
     times = [round(now, 9) for now, _, _ in SEEN]
@@ -148,8 +148,8 @@ def test_it_is_asked_before_anything_is_measured_and_then_once_in_its_period() -
     assert [path.name for path in first] == ["wifi", "lte"]
     assert {(path.state, path.srtt_s, path.capacity_bps) for path in first} == {("closed", None, None)}
     assert (demand.waiting_bytes, demand.mss_bytes) == (None, 1460)
-    # WiFi by Mathis: 8 * 1460 / (0.01 s * sqrt(2 * 0.1 / 3)) = 4.52 Mbit/s. LTE loses nothing and has the
-    # rate of its link, 5 Mbit/s, less 40 bytes of headers on 1460.
+    # WiFi by Mathis: 8 * 1460 / (0.01 s * sqrt(2 * 0.1 / 3)) = 4.52 Mbit/s. LTE has no loss and the rate of
+    # its link, 5 Mbit/s, less 40 bytes of headers per 1460.
     wifi, lte = first
     assert wifi.expected_bps == pytest.approx(4.52e6, rel=1e-3)
     assert lte.expected_bps == pytest.approx(5e6 * 1460 / 1500)
@@ -164,7 +164,7 @@ def test_it_is_asked_before_anything_is_measured_and_then_once_in_its_period() -
 
 
 class Reads(jp.Controller):
-    """NewReno that keeps the share that it was told."""
+    """NewReno that records its share."""
 
     name = "reads"
     reads = ("target_share",)
@@ -177,7 +177,7 @@ class Reads(jp.Controller):
 TOLD: set[tuple[str | None, float]] = set()
 
 
-def test_a_controller_of_ones_own_is_told_the_shares_of_an_allocator_of_ones_own() -> None:
+def test_your_controller_gets_the_shares_of_your_allocator() -> None:
     TOLD.clear()
     fixed, reads = Fixed(0.25, 0.75), Reads()
     assert (fixed.policy, reads.policy) == ("eemptcp[allocator=fixed]", "reads")
@@ -186,7 +186,7 @@ def test_a_controller_of_ones_own_is_told_the_shares_of_an_allocator_of_ones_own
 
 
 class Gambler(jp.Allocator):
-    """Shares by chance."""
+    """Random shares."""
 
     period_s = 0.1
 
@@ -195,14 +195,14 @@ class Gambler(jp.Allocator):
         return [first, 1 - first]
 
 
-def test_the_same_seeds_give_the_same_bytes_whatever_runs_beside_them() -> None:
+def test_equal_seeds_give_equal_bytes_whatever_else_runs() -> None:
     lossy = jp.Scenario("quick").with_({"path.wifi.loss": "1 %", "path.lte.loss": "1 %"}, duration="3 s")
     every = jp.compare(lossy, ["mptcp", Gambler()], seeds=3)
     alone = jp.compare(lossy, ["mptcp", Gambler()], seeds=3, jobs=1)
     assert every.to_json() == alone.to_json()
 
 
-def test_an_exception_tells_time_seed_and_traceback_and_the_other_runs_go_on() -> None:
+def test_an_exception_reports_time_seed_and_traceback_and_other_runs_continue() -> None:
     class Late(jp.Allocator):
         def shares(self, paths: Sequence[jp.AllocatorPath], demand: jp.Demand) -> Sequence[float] | None:
             if demand.now_s >= 2:
@@ -228,7 +228,7 @@ def test_an_exception_tells_time_seed_and_traceback_and_the_other_runs_go_on() -
         (["much", "little"], "ValueError"),
     ],
 )
-def test_what_is_no_share_is_told(answer: Any, said: str) -> None:
+def test_invalid_shares_are_reported(answer: Any, said: str) -> None:
     allocator = Fixed()
     allocator.fixed = answer
     with pytest.raises(jp.RunError, match=said) as raised:
@@ -236,7 +236,7 @@ def test_what_is_no_share_is_told(answer: Any, said: str) -> None:
     assert "seed 1: at 0.000000 s, in shares of `fixed`" in str(raised.value)
 
 
-def test_what_cannot_be_is_refused_before_anything_runs() -> None:
+def test_invalid_definitions_are_refused_before_a_run() -> None:
     class Empty(jp.Allocator):
         pass
 
@@ -248,8 +248,8 @@ def test_what_cannot_be_is_refused_before_anything_runs() -> None:
     cases: list[tuple[Any, str]] = [
         (Empty(), "has no `shares`"),
         (Hasty(0.5, 0.5), "a period is 0.1 to 3600 s, not 0.01"),
-        (ours, "one of Joulepath's own"),
-        (taken, "one of Joulepath's own"),
+        (ours, "is a built-in name"),
+        (taken, "is a built-in name"),
         (f"mptcp[allocator={Fixed(0.5, 0.5).policy[18:-1]}]", "lia reads no target shares"),
         ("eemptcp[allocator=fixde]", "there is no allocator `fixde`"),
         ("eemptcp[allocator=fixed,solve=once]", "add `allocator=eemptcp`"),

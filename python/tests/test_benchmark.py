@@ -1,4 +1,4 @@
-"""The benchmark from Python: the command line's numbers, and parts of one's own in it."""
+"""The benchmark from Python: the command line's numbers, and your own parts in it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_random_families_have_the_numbers_of_the_command_line(command_line: Comm
     assert benchmark.to_csv().startswith("random_set,family,scenario,policy")
 
 
-def test_a_part_of_ones_own_runs_and_is_not_stored(tmp_path: Path) -> None:
+def test_your_own_part_runs_and_is_not_stored(tmp_path: Path) -> None:
     class Timid(jp.Controller):
         """Grows a tenth as fast as NewReno."""
 
@@ -49,11 +49,11 @@ def test_a_part_of_ones_own_runs_and_is_not_stored(tmp_path: Path) -> None:
     benchmark = jp.benchmark(["f1-bulk"], ["uncoupled", Timid()], scenarios=2)
     median = {row["policy"]: row["median"] for row in benchmark if row["metric"] == "goodput"}
     assert median["timid"] < median["uncoupled"]
-    with pytest.raises(jp.UsageError, match="by name only"):
+    with pytest.raises(jp.UsageError, match="only by name"):
         jp.benchmark(["f1-bulk"], Timid(), runs=tmp_path / "runs.jsonl")
 
 
-def test_what_is_not_run_is_said() -> None:
+def test_requests_that_cannot_run_are_refused() -> None:
     with pytest.raises(jp.UsageError, match="measured in different ways"):
         jp.benchmark(["bulk", "f1-bulk"])
     with pytest.raises(jp.UsageError, match="sealed scenarios") as sealed:

@@ -14,7 +14,7 @@ import joulepath as jp
 
 
 def without_command(text: str) -> Any:
-    """A result without what was asked, a call here and a command there, and without the build."""
+    """A result without the request, a call here and a command there, and without the build."""
     result = json.loads(text)
     assert result["manifest"].pop("command")
     assert result["manifest"].pop("commit")
@@ -52,7 +52,7 @@ def test_the_numbers_are_those_of_the_command_line_to_the_last_bit(
     assert without_command(result.to_json()) == without_command(printed)
     assert result.runs_to_csv() == runs.read_text()
     assert result.to_csv() == command_line("compare", *words, "--csv", "-q")
-    # The table has them, too: floats that are read from text are the same to the last bit.
+    # The table has the same numbers: floats parsed from text are equal to the last bit.
     for column, row in zip(result, json.loads(printed)["rows"], strict=True):
         for metric in ["goodput_bps", "energy_j", "bits_per_joule", "power_w"]:
             assert [column[f"{metric}_{end}"] for end in ["mean", "lo", "hi"]] == [
@@ -89,7 +89,7 @@ def test_series_have_a_row_for_each_policy_seed_path_and_instant() -> None:
     instants = len(set(series["time_s"]))
     assert len(series) == 2 * 2 * 2 * instants
     assert series["policy"] == ["mptcp"] * (4 * instants) + ["single:lte"] * (4 * instants)
-    # The mean of the goodput over all instants is the run's, but for the warm-up, of which there is none.
+    # The mean goodput over all instants is the run's, because there is no warm-up.
     wifi = [row for row in series if (row["policy"], row["seed"], row["path"]) == ("mptcp", 1, "wifi")]
     mean = sum(row["goodput_bps"] for row in wifi) / len(wifi)
     [run] = [row for row in result.runs if (row["policy"], row["seed"]) == ("mptcp", 1)]
@@ -102,7 +102,7 @@ def test_series_have_a_row_for_each_policy_seed_path_and_instant() -> None:
     assert len(jp.compare("quick", "mptcp", seeds=1).series) == 0
 
 
-def test_a_run_is_the_one_of_the_comparison() -> None:
+def test_a_run_equals_the_run_of_a_comparison() -> None:
     run = jp.run("quick", "olia", seed=5)
     [row] = jp.compare("quick", "olia", seeds=range(5, 6)).runs
     assert (run.policy, run.seed, run.goodput_bps, run.energy_j) == (
@@ -129,7 +129,7 @@ def test_results_do_not_depend_on_the_number_of_cores() -> None:
     assert one.rows() == jp.compare("quick", seeds=4, jobs=7).rows()
 
 
-def test_a_notebook_shows_a_table_and_nothing_that_runs() -> None:
+def test_a_notebook_shows_a_table_without_scripts() -> None:
     html = jp.compare(jp.Scenario("quick").with_(title="<script>alert(1)</script>"))._repr_html_()
     assert "<table>" in html
     assert "uncoupled" in html
@@ -137,7 +137,7 @@ def test_a_notebook_shows_a_table_and_nothing_that_runs() -> None:
     assert "&lt;script&gt;" in html or "&#60;script&#62;" in html
 
 
-def test_a_result_is_saved_by_the_ending_of_the_file(tmp_path: Path) -> None:
+def test_a_result_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
     result = jp.compare("quick", seeds=1)
     assert result.save(tmp_path / "a.html").read_text().startswith("<!doctype html>")
     assert json.loads(result.save(tmp_path / "a.json").read_text()) == result.to_dict()
@@ -199,9 +199,7 @@ def test_an_explanation_is_that_of_the_command_line(command_line: CommandLine, t
     assert jp.explain("ewtcp", subflows, a=0.5)["increase"] != jp.explain("ewtcp", subflows)["increase"]
 
 
-def test_claims_of_papers_are_judged_as_on_the_command_line(
-    command_line: CommandLine, tmp_path: Path
-) -> None:
+def test_papers_claims_have_the_command_lines_verdicts(command_line: CommandLine, tmp_path: Path) -> None:
     ids = jp.experiments(["000-fig4"])["id"]
     assert ids == ["000-fig4"]
     command_line("reproduce", "000-fig4", "--no-kernel", "-q", "--out", str(tmp_path))
@@ -209,14 +207,14 @@ def test_claims_of_papers_are_judged_as_on_the_command_line(
     ours = jp.reproduce(ids, runs=tmp_path / "runs.jsonl", progress=False)
     assert ours.to_dict()["experiments"] == said["experiments"]
     assert ours["verdict"][0] == said["experiments"][0]["verdict"].replace("-", " ")
-    # What has run is found again.
+    # The stored run is reused.
     assert (
         jp.reproduce(ids, runs=tmp_path / "runs.jsonl", progress=False).to_dict()["experiments"]
         == said["experiments"]
     )
 
 
-def test_names_are_known() -> None:
+def test_the_lists_of_names_are_complete() -> None:
     assert "lia" in jp.controllers()["controller"]
     assert "mptcp" in jp.policies()["policy"]
     assert (ROOT / "scenarios/quick.toml").exists() is ("quick" in jp.scenarios())

@@ -8,7 +8,7 @@ from conftest import CommandLine
 import joulepath as jp
 
 
-def test_a_new_controller_is_checked_and_runs_beside_the_others(tmp_path: Path) -> None:
+def test_a_new_controller_is_checked_and_runs_with_other_policies(tmp_path: Path) -> None:
     header = jp.Controller.new("pymine", tmp_path)
     mine = jp.Controller.from_c(header)
     assert (mine.name, mine.title) == ("pymine", "PYMINE (recon.)")
@@ -37,7 +37,7 @@ def test_a_header_that_was_changed_is_loaded_again(tmp_path: Path) -> None:
     assert jp.run("home-wifi-lte", "pyagain").goodput_bps < before
 
 
-def test_a_mistake_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_error_is_reported_with_its_line(tmp_path: Path) -> None:
     header = jp.Controller.new("pywrong", tmp_path)
     good = header.read_text()
     line = next(i for i, text in enumerate(good.splitlines(), 1) if "return mpcc_scale" in text)
@@ -56,7 +56,7 @@ def test_other_engines_say_that_they_cannot_run_it(tmp_path: Path) -> None:
         jp.compare("quick", "pyfluid", engine="fluid")
 
 
-def test_names_and_files_that_cannot_be_are_told(tmp_path: Path) -> None:
+def test_invalid_names_and_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(jp.UsageError, match="no name of a controller"):
         jp.Controller.new("My CC", tmp_path)
     with pytest.raises(jp.FileError, match="cannot read the controller"):

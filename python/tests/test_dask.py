@@ -1,4 +1,4 @@
-"""Studies on a cluster: two processes of this machine, one thread each, as workers."""
+"""Studies on a cluster: two processes of this machine, with one thread each, as workers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POINTS = 1200
 
 
 class Log(WorkerPlugin):
-    """Writes a line for each task that a worker begins or ends, with its process."""
+    """Writes a line for each task that a worker starts or ends, with its process."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -61,7 +61,7 @@ def client(tmp_path: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def study() -> jp.Study:
-    """Some seconds of work in all."""
+    """A study of several seconds of work."""
     scenario = jp.Scenario.from_toml(jp.Scenario("quick").to_toml(), name="mine").with_(duration="5 s")
     vary = {
         "path.wifi.loss": jp.Range("0.1 %", "10 %", log=True),
@@ -76,7 +76,7 @@ def rows(dataset: jp.Dataset) -> pl.DataFrame:
 
 
 def begun(log: Path) -> list[tuple[str, str]]:
-    """Batches and processes, in the order in which they began."""
+    """Batches and processes, in the order of their starts."""
     return [(key, pid) for key, what, pid in lines(log) if what == "executing"]
 
 
@@ -87,7 +87,7 @@ def lines(log: Path) -> list[tuple[str, str, str]]:
     return [(key, what, pid) for key, what, pid in words if key.startswith("_batch")]
 
 
-def test_a_worker_that_is_killed_loses_nothing_and_repeats_nothing_but_its_own_batch(
+def test_a_killed_worker_loses_nothing_and_repeats_only_its_own_batch(
     client: Any, study: jp.Study, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
@@ -111,20 +111,20 @@ def test_a_worker_that_is_killed_loses_nothing_and_repeats_nothing_but_its_own_b
     # No run is in two files.
     assert dataset.arrow().count_rows() == 2 * POINTS
     victim = str(victims[0])
-    # A batch whose answer died with the worker is given out again, too. Its file is there: none of its runs
-    # is done again.
+    # A batch whose reply died with the worker is handed out again. Its file exists, so none of its runs runs
+    # again.
     answered = {key for key, what, pid in lines(log) if (what, pid) == ("memory", victim)}
     times = Counter(key for key, _ in begun(log))
     again = {key for key, number in times.items() if number > 1}
     of_victim = [key for key, pid in begun(log) if pid == victim]
     assert again, "it was killed in the middle of something"
     assert again - answered <= set(of_victim[-1:]), "a worker of one thread does one batch at a time"
-    # The rows are those of a run in one process, to the last bit.
+    # The rows equal those of a run in one process, to the last bit.
     whole = study.run(out=tmp_path / "here")
     assert rows(dataset).equals(rows(whole))
 
 
-def test_ctrl_c_leaves_what_is_done_and_the_next_call_goes_on(
+def test_ctrl_c_keeps_finished_runs_and_the_next_call_resumes(
     client: Any, study: jp.Study, tmp_path: Path
 ) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -132,7 +132,7 @@ def test_ctrl_c_leaves_what_is_done_and_the_next_call_goes_on(
     sent: list[float] = []
 
     def press(done: int, runs: int, note: str | None) -> None:
-        # Once a worker's first batch is there.
+        # Wait for a worker's first batch.
         if done > runs / 20 and not sent:
             sent.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
@@ -147,7 +147,7 @@ def test_ctrl_c_leaves_what_is_done_and_the_next_call_goes_on(
     assert isinstance(result, jp.Dataset)
     assert result.partial
     assert result.done > 0
-    # Workers end their batches meanwhile, which are not done again.
+    # Workers finish their batches meanwhile; those do not run again.
     dataset = study.run(client, folder)
     assert dataset.done == dataset.arrow().count_rows() == 2 * POINTS
 
@@ -161,7 +161,7 @@ if __name__ == "__main__":
 """
 
 
-def test_the_death_of_the_client_loses_and_repeats_nothing(
+def test_a_killed_client_loses_and_repeats_nothing(
     client: Any, study: jp.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -169,7 +169,7 @@ def test_the_death_of_the_client_loses_and_repeats_nothing(
     arguments = [client.scheduler.address, pickle.dumps(study).hex()]
     process = subprocess.Popen([sys.executable, "client.py", *arguments])
     since = time.monotonic()
-    # The client's own first runs are one file; workers' are the others.
+    # The client's own first runs are in one file; the other files are workers'.
     while len(list(tmp_path.glob("study/part-*.parquet"))) < 2:
         assert time.monotonic() - since < PATIENCE_S
         time.sleep(0.01)
@@ -180,7 +180,7 @@ def test_the_death_of_the_client_loses_and_repeats_nothing(
     assert dataset.done == dataset.arrow().count_rows() == 2 * POINTS
 
 
-def test_a_folder_that_workers_do_not_see_is_told(tmp_path: Path, study: jp.Study) -> None:
+def test_a_folder_that_workers_cannot_see_is_reported(tmp_path: Path, study: jp.Study) -> None:
     from joulepath import _dask
     from joulepath._study import _parts
 
@@ -188,7 +188,7 @@ def test_a_folder_that_workers_do_not_see_is_told(tmp_path: Path, study: jp.Stud
         _dask._batch(_parts(study._raw), tmp_path, None, "a call", "0-9")
 
 
-def test_a_batch_that_was_done_is_not_done_again(tmp_path: Path, study: jp.Study) -> None:
+def test_a_finished_batch_does_not_run_again(tmp_path: Path, study: jp.Study) -> None:
     from joulepath import _dask, _joulepath
     from joulepath._study import _parts
 
@@ -198,11 +198,11 @@ def test_a_batch_that_was_done_is_not_done_again(tmp_path: Path, study: jp.Study
     _dask._batch(_parts(study._raw), tmp_path / "study", None, "a call", runs)
     [file] = jp.open(tmp_path / "study").files
     written = file.stat().st_mtime_ns
-    # The worker was killed after its file had its name, before it could tell.
+    # The worker was killed after it had renamed its file, before it could reply.
     assert _dask._batch(_parts(study._raw), tmp_path / "study", None, "a call", runs)[0] == 20
     [again] = jp.open(tmp_path / "study").files
     assert (again, again.stat().st_mtime_ns) == (file, written)
-    # The part is held until it is closed.
+    # The part is locked until it is closed.
     with pytest.raises(jp.FileError, match="the same part"):
         study.run(out=tmp_path / "study")
     batches.close()

@@ -1,4 +1,4 @@
-"""The examples of the guides, each guide in its order as one program."""
+"""The examples of the guides run, each guide as one program in its order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import matplotlib.pyplot as plt
 import pytest
 from conftest import ROOT
 
-# A block of code, and perhaps what it prints right after it.
+# A block of code, and optionally its output right after it.
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(
     ("page", "least"), [("python.md", 11), ("gym.md", 5), ("study.md", 5), ("own-python.md", 7)]
 )
-def test_the_guides_examples_run_and_print_what_stands_there(
+def test_the_guides_examples_run_and_print_the_shown_output(
     page: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mpl.use("agg")
@@ -42,7 +42,7 @@ def test_the_guides_examples_run_and_print_what_stands_there(
         line = text[: example.start()].count("\n") + 1
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            # The blank lines give tracebacks the guide's own line numbers.
+            # The blank lines give tracebacks the guide's line numbers.
             exec(compile("\n" * line + code, str(guide), "exec"), names)
         assert printed.getvalue().rstrip() == (expected or "").rstrip(), f"{guide}:{line}"
     if page == "python.md":
@@ -59,7 +59,7 @@ def test_the_tutorial_runs_from_its_first_cell_to_its_last(
     names: dict[str, Any] = {}
     notebook = json.loads((ROOT / "examples/tutorial.ipynb").read_text())
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    # What running it leaves in the file is not committed.
+    # The committed notebook has no outputs.
     assert all(cell["outputs"] == [] for cell in notebook["cells"] if cell["cell_type"] == "code")
     for number, cell in enumerate(cells):
         printed = io.StringIO()
@@ -73,7 +73,7 @@ def test_the_tutorial_runs_from_its_first_cell_to_its_last(
                 assert value is None or repr(value)
         names["printed"] = printed.getvalue()
     assert len(cells) >= 10
-    # The last cell asked the command line about the header.
+    # The last cell ran the command line on the header.
     assert "together.h" in names["printed"]
     assert "WRONG" not in names["printed"]
     plt.close("all")

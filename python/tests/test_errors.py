@@ -28,9 +28,7 @@ import joulepath as jp
         ({"engine": "magic"}, "there is no engine `magic`", "packet and fluid"),
     ],
 )
-def test_what_is_asked_wrongly_is_told_with_the_mend(
-    asked: dict[str, Any], what: str, help: str | None
-) -> None:
+def test_wrong_requests_are_reported_with_the_fix(asked: dict[str, Any], what: str, help: str | None) -> None:
     with pytest.raises(jp.UsageError) as caught:
         jp.compare("quick", **asked)
     error = caught.value
@@ -51,7 +49,7 @@ def test_numbers_that_do_not_fit_are_pythons_own_errors() -> None:
         jp.compare("quick", seeds="many")  # type: ignore[arg-type]
 
 
-def test_an_engine_that_cannot_do_it_says_which_can() -> None:
+def test_an_unsupported_engine_names_one_that_works() -> None:
     with pytest.raises(jp.UnsupportedError) as caught:
         jp.compare("quick", engine="kernel")  # type: ignore[arg-type]
     assert "sudo joulepath compare … --engine kernel" in str(caught.value)
@@ -76,12 +74,12 @@ def test_files_that_cannot_be_read_are_os_errors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "axis", ["", "path.wifi.loss", "x=1..2:1", "path.wifi.loss=5 %..1 %", "path.none.loss=1 %..2 %"]
 )
-def test_an_axis_that_is_none_is_told(axis: str) -> None:
+def test_an_invalid_axis_is_reported(axis: str) -> None:
     with pytest.raises(jp.UsageError):
         jp.map("quick", axis, "path.lte.delay=5 ms..50 ms:2")
 
 
-def test_maps_of_other_metrics_and_engines_are_told() -> None:
+def test_maps_of_unknown_metrics_and_engines_are_refused() -> None:
     axes = ("path.wifi.loss=0.1 %..10 %:2log", "path.lte.delay=5 ms..50 ms:2")
     with pytest.raises(jp.UsageError, match="no metric `speed`"):
         jp.map("quick", *axes, metric="speed")  # type: ignore[arg-type]
@@ -100,7 +98,7 @@ def test_maps_of_other_metrics_and_engines_are_told() -> None:
         ({"wifi": {"rate": "1 Mbit/s", "rtt": "1 ms", "energy": "wifi-huang2012"}}, "0 B"),
     ],
 )
-def test_a_question_without_an_answer_is_told(paths: Any, size: str) -> None:
+def test_a_question_without_an_answer_is_reported(paths: Any, size: str) -> None:
     with pytest.raises(jp.UsageError):
         jp.advise(paths, size)
 
@@ -118,24 +116,24 @@ def test_a_question_without_an_answer_is_told(paths: Any, size: str) -> None:
         ("ewtcp", [{"cwnd": 1, "srtt_us": 1}], {"a": "lots"}),
     ],
 )
-def test_a_state_that_cannot_be_explained_is_told(controller: str, subflows: Any, params: Any) -> None:
+def test_a_state_that_cannot_be_explained_is_refused(controller: str, subflows: Any, params: Any) -> None:
     with pytest.raises(jp.UsageError):
         jp.explain(controller, subflows, **params)
 
 
-def test_a_controller_that_owns_its_window_says_where_it_is_explained() -> None:
+def test_a_controller_that_owns_its_window_names_its_page() -> None:
     with pytest.raises(jp.UnsupportedError, match=r"docs/models/bbr3.md"):
         jp.explain("bbr3", [{"cwnd": 10, "srtt_us": 50_000}])
 
 
-def test_there_is_no_such_family_or_experiment() -> None:
+def test_unknown_families_and_experiments_are_refused() -> None:
     with pytest.raises(jp.UsageError, match="there is no family"):
         jp.benchmark(["none"])
     with pytest.raises(jp.UsageError, match="there is no experiment"):
         jp.reproduce(["999"])
 
 
-def test_a_class_in_place_of_an_object_is_told() -> None:
+def test_a_class_instead_of_an_object_is_refused() -> None:
     class Mine(jp.Controller):
         pass
 
@@ -146,13 +144,13 @@ def test_a_class_in_place_of_an_object_is_told() -> None:
         jp.compare("quick", ["mptcp", 7])  # type: ignore[list-item]
 
 
-def test_all_errors_are_of_one_family() -> None:
+def test_all_errors_have_a_common_base_class() -> None:
     for kind in [jp.UsageError, jp.ScenarioError, jp.FileError, jp.UnsupportedError, jp.RunError, jp.Defect]:
         assert issubclass(kind, jp.JoulepathError)
     assert not issubclass(jp.Interrupted, Exception)
 
 
-def test_a_name_may_stand_in_place_of_a_list_of_names() -> None:
+def test_a_single_name_works_as_a_list_of_names() -> None:
     one = jp.experiments(["000-fig4"])
     assert jp.experiments("000-fig4").rows() == one.rows()
     with pytest.raises(jp.UsageError, match="no family `bulkk`"):
@@ -164,7 +162,7 @@ def test_a_name_may_stand_in_place_of_a_list_of_names() -> None:
     assert jp.Study.build("quick", {"path.wifi.loss": ["1 %"]}, engines="fluid").engines == ["fluid"]
 
 
-def test_arguments_of_another_type_are_told_with_what_to_write() -> None:
+def test_arguments_of_a_wrong_type_are_reported_with_the_fix() -> None:
     class Half(jp.Controller):
         def increase(self, subflow: jp.Subflow) -> float:
             return 0.5 / subflow.cwnd_packets

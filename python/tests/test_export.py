@@ -1,4 +1,4 @@
-"""A network as a C header: the same numbers as numpy's, to the resolution of the integers."""
+"""An exported network as a C header gives numpy's numbers, within the integers' resolution."""
 
 import ctypes
 import os
@@ -19,7 +19,7 @@ Layers = list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
 
 
 def network(paths: int, units: int, seed: int = 1, unseen: bool = True) -> Layers:
-    """Random weights, with sums about as large as those of a trained one."""
+    """Random weights, with sums about as large as a trained network's."""
     rng = np.random.default_rng(seed)
     w1 = rng.normal(size=(units, 9 * paths + 3)) / 2
     if unseen:
@@ -28,7 +28,7 @@ def network(paths: int, units: int, seed: int = 1, unseen: bool = True) -> Layer
 
 
 def compiled(header: Path) -> ctypes.CDLL:
-    """What is inside the header, to be called."""
+    """The functions inside the header, to be called."""
     name, upper = header.stem, header.stem.upper()
     shim = header.with_suffix(".c")
     shim.write_text(
@@ -91,7 +91,7 @@ def test_header_and_network_agree_on_random_observations(
     (w1, b1), (w2, b2) = layers
     words: Any = {"paths": paths, "activation": activation}
     act = compiled(jg.export(tmp_path / "agree.h", layers, "joulepath/Windows-v0", **words)).act
-    # Inputs are rounded to 2^-14, weights to 2^-16; the tables are straight within 1/32, where tanh'' < 0.77.
+    # Inputs are rounded to 2^-14, weights to 2^-16; the tables are linear within 1/32, where tanh'' < 0.77.
     sums = np.abs(w1).sum(axis=1) * 2**-15 + (w1.shape[1] + 1) * 2**-17 + 2**-15
     hidden = sums + 2**-14 + 0.77 / 8 / 32**2
     largest = 1 if activation == "tanh" else np.abs(w1).sum(axis=1).max() + np.abs(b1).max()
@@ -111,7 +111,7 @@ def test_header_and_network_agree_on_random_observations(
     assert np.std(actions) > 0.01
 
 
-def test_header_sees_what_the_environment_shows(tmp_path: Path) -> None:
+def test_the_header_has_the_environments_observations(tmp_path: Path) -> None:
     see = compiled(jg.export(tmp_path / "sees.h", network(3, 4), "joulepath/Windows-v0", paths=3)).see
     rng = np.random.default_rng(3)
     for _ in range(200):
@@ -135,7 +135,7 @@ def test_header_sees_what_the_environment_shows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "least", "most"), [("Windows-v0", 1.0, 16384.0), ("Rates-v0", 8e3, 125e6)]
 )
-def test_actions_mean_what_they_mean_in_the_environment(
+def test_actions_have_the_same_effect_as_in_the_environment(
     tmp_path: Path, environment: str, least: float, most: float
 ) -> None:
     for action in ("relative", "absolute"):
@@ -155,7 +155,7 @@ def test_an_exported_policy_passes_every_check_and_runs(tmp_path: Path) -> None:
         name = f"pol{environment[10:14].lower()}"
         header = jg.export(tmp_path / f"{name}.h", network(2, 16), environment, paths=2)
         assert [finding for finding in jp.Controller.from_c(header).check() if finding.trouble] == []
-    # Nothing but a bias of 0: the middle between 1 and 16384 packets, 128.
+    # Only a bias of 0: the middle between 1 and 16384 packets, 128.
     layers = network(2, 4)
     layers[1] = (np.zeros((2, 4)), np.zeros(2))
     header = jg.export(tmp_path / "middle.h", layers, "joulepath/Windows-v0", paths=2, action="absolute")
@@ -164,7 +164,7 @@ def test_an_exported_policy_passes_every_check_and_runs(tmp_path: Path) -> None:
     assert windows.count(128) > len(windows) / 2
 
 
-def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+def test_networks_that_cannot_be_exported_are_refused(tmp_path: Path) -> None:
     def refused(says: str, layers: Layers, environment: str = "joulepath/Windows-v0", **words: Any) -> None:
         file = tmp_path / words.pop("file", "no.h")
         with pytest.raises(jp.UsageError, match=says):
@@ -172,8 +172,8 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
         assert not file.exists()
 
     good = network(2, 4)
-    refused("the network sees 'power'", network(2, 4, unseen=False))
-    refused("the network sees 'left'", network(2, 4, unseen=False), fixed={"power": 0})
+    refused("the network uses 'power'", network(2, 4, unseen=False))
+    refused("the network uses 'left'", network(2, 4, unseen=False), fixed={"power": 0})
     refused("are fixed, from 0 to 1", good, fixed={"power": 2})
     refused("are fixed, from 0 to 1", good, fixed={"rtt": 0.5})
     refused("w1 has the shape", network(3, 4))
@@ -187,8 +187,8 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     refused("no name of a controller", good, file="My policy.h")
 
 
-def test_the_header_that_the_kernel_is_tested_with_is_what_is_exported(tmp_path: Path) -> None:
-    """JOULEPATH_BLESS=1 writes it again."""
+def test_the_kernel_tests_header_is_the_exported_one(tmp_path: Path) -> None:
+    """JOULEPATH_BLESS=1 rewrites it."""
     inputs = np.arange(16 * 21).reshape(16, 21)
     w1 = (inputs * 7 % 33 - 16) / 16
     w2 = (np.arange(32).reshape(2, 16) * 5 % 17 - 8) / 16

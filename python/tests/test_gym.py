@@ -38,7 +38,7 @@ energy = "lte-huang2012"
 
 
 def _episode(env: Any, seed: int | None, options: dict[str, Any] | None = None) -> list[Any]:
-    """Everything that an episode yields under actions that a generator of its own draws."""
+    """All outputs of an episode under actions of a separate generator."""
     actions = np.random.default_rng(0)
     seen, info = env.reset(seed=seed, options=options)
     told: list[Any] = [seen.tobytes(), info]
@@ -52,7 +52,7 @@ def _episode(env: Any, seed: int | None, options: dict[str, Any] | None = None) 
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_gymnasiums_check_finds_nothing(id: str) -> None:
+def test_gymnasiums_check_passes(id: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(gymnasium.make(id, scenario=TWO).unwrapped)
@@ -68,7 +68,7 @@ def test_the_same_seed_and_actions_yield_the_same_bytes(id: str) -> None:
     assert first[-1][-1]["summary"]["steps"] == len(first) - 2
 
 
-def test_an_episode_that_is_named_has_the_seed_of_the_command_line() -> None:
+def test_a_selected_episode_has_the_seed_of_the_command_line() -> None:
     scenario = jp.Scenario.from_toml(TWO)
     result = jp.compare(scenario, ["mptcp"], seeds=range(3, 4))
     row = jg.score(["mptcp"], scenario, seeds=[3], price=2.0).rows()[0]
@@ -82,7 +82,7 @@ def test_an_episode_that_is_named_has_the_seed_of_the_command_line() -> None:
     assert info == {"scenario": "scenario", "draw": None, "seed": 3}
 
 
-def test_the_return_is_what_the_result_of_the_run_says() -> None:
+def test_the_return_follows_from_the_runs_result() -> None:
     env = jg.Windows(TWO, price=2.0)
     told = _episode(env, 4)
     summary, result = told[-1][-1]["summary"], env.result()
@@ -94,7 +94,7 @@ def test_the_return_is_what_the_result_of_the_run_says() -> None:
         env.result()
 
 
-def test_a_path_that_is_not_used_is_not_opened() -> None:
+def test_an_unused_path_is_not_opened() -> None:
     env = jg.Paths(TWO)
     seen, _ = env.reset(seed=1)
     names = [*jg.PATH_FEATURES]
@@ -109,7 +109,7 @@ def test_a_path_that_is_not_used_is_not_opened() -> None:
     assert len(jg.CONNECTION_FEATURES) == 3
 
 
-def test_draws_for_learning_and_for_trying_differ_and_sealed_ones_are_refused() -> None:
+def test_train_and_check_draws_differ_and_sealed_ones_are_refused() -> None:
     for range_, name in [("train", "f1-bulk-train-0007"), ("check", "f1-bulk-check-0007")]:
         env = gymnasium.make("joulepath/Rates-v0", family="f1-bulk", range=range_)
         _, info = env.reset(options={"draw": 7, "run_seed": 2})
@@ -121,7 +121,7 @@ def test_draws_for_learning_and_for_trying_differ_and_sealed_ones_are_refused() 
         jg.Rates(family="f1-bulk", range="sealed")  # type: ignore[arg-type]
 
 
-def test_many_environments_are_what_each_is_alone() -> None:
+def test_many_environments_equal_single_ones() -> None:
     env = jg.make_vec("joulepath/Windows-v0", 3, jobs=2, scenario=TWO, interval="100 ms")
     assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     seen, _ = env.reset(seed=11)
@@ -154,7 +154,7 @@ def test_many_environments_are_what_each_is_alone() -> None:
     env.close()
 
 
-def test_gymnasium_makes_them_by_their_names() -> None:
+def test_gymnasium_makes_environments_by_name() -> None:
     vector = gymnasium.make_vec(
         "joulepath/Rates-v0", num_envs=2, vectorization_mode="vector_entry_point", scenario=TWO
     )
@@ -164,7 +164,7 @@ def test_gymnasium_makes_them_by_their_names() -> None:
     vector.close()
 
 
-def test_what_is_wrong_is_told_with_its_mend() -> None:
+def test_errors_are_reported_with_the_fix() -> None:
     env = jg.Rates(TWO)
     with pytest.raises(jp.UsageError, match="reset"):
         env.step([0.0, 0.0])
@@ -189,7 +189,7 @@ def test_what_is_wrong_is_told_with_its_mend() -> None:
         jg.make_vec("joulepath/Path-v0", 2)
 
 
-def test_a_deadline_costs_what_it_says() -> None:
+def test_lateness_costs_the_given_price() -> None:
     file = TWO + '[workload]\nkind = "file"\nsize = "500 kB"\n'
     rows = jg.score("single:wifi", file, seeds=range(1, 4)).rows()
     late = jg.score("single:wifi", file, seeds=range(1, 4), deadline="200 ms", lateness=3.0).rows()
@@ -198,7 +198,7 @@ def test_a_deadline_costs_what_it_says() -> None:
         assert row["return_j"] - other["return_j"] == pytest.approx(3.0 * (row["time_s"] - 0.2))
 
 
-def test_the_scores_in_the_guide_are_those_of_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_guides_scores_are_the_examples_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     example = importlib.import_module("gym_scores")
     page = (ROOT / "docs/gym.md").read_text()

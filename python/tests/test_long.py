@@ -18,13 +18,13 @@ pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
 
 # Minutes of work on any machine.
 LONG: dict[str, Any] = {"source": "home-wifi-lte", "seeds": 20_000, "policies": ["mptcp", "olia"]}
-BOUND_S = 0.2  # of a processor, each of the two threads
-LATEST_S = 5.0  # by the clock: other processes may have both cores
+BOUND_S = 0.2  # CPU time of each of the two threads
+LATEST_S = 5.0  # clock time: other processes may use both cores
 TRIES = 8
 
 
 def interrupted(work: Callable[[], object], after_s: float) -> tuple[jp.Interrupted, float]:
-    """The exception that Ctrl-C makes after so long, and what a thread works until it comes, seconds."""
+    """The exception after Ctrl-C at this time, and a worker thread's CPU time until it arrives, seconds."""
     sent = []
 
     def press() -> None:
@@ -41,7 +41,7 @@ def interrupted(work: Callable[[], object], after_s: float) -> tuple[jp.Interrup
     return caught.value, min(lasted, worked / 2)
 
 
-def test_ctrl_c_stops_at_once_and_what_has_finished_is_kept() -> None:
+def test_ctrl_c_stops_at_once_and_keeps_finished_runs() -> None:
     took = []
     for _ in range(TRIES):
         stop, lasted = interrupted(lambda: jp.compare(**LONG, progress=False), 0.5)
@@ -70,7 +70,7 @@ def test_ctrl_c_stops_one_long_run_that_has_no_result_yet() -> None:
 
 
 def test_ctrl_c_stops_a_map() -> None:
-    # Its points are loaded first: 10,000 take seconds. Then they run.
+    # Loading 10,000 points takes seconds. Then they run.
     def draw(points: int) -> jp.Map:
         x, y = (f"path.{path}.loss=0.1 %..10 %:{points}log" for path in ("wifi", "lte"))
         return jp.map("home-wifi-lte", x, y, "mptcp", engine="packet", seeds=1000, progress=False)
@@ -86,13 +86,13 @@ def test_ctrl_c_stops_a_map() -> None:
         assert min(took) < BOUND_S, took
 
 
-def test_ctrl_c_is_a_keyboard_interrupt_for_those_who_know_only_that() -> None:
+def test_ctrl_c_raises_a_keyboard_interrupt() -> None:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         jp.compare(**LONG, progress=False)
 
 
-def test_a_handler_of_the_users_own_decides() -> None:
+def test_the_users_own_signal_handler_decides() -> None:
     heard: list[int] = []
     sent: list[int] = []
 
@@ -110,7 +110,7 @@ def test_a_handler_of_the_users_own_decides() -> None:
     assert not result.partial
 
 
-def test_other_threads_of_python_run_meanwhile() -> None:
+def test_other_python_threads_run_meanwhile() -> None:
     turns = 0
     over = threading.Event()
 
@@ -127,7 +127,7 @@ def test_other_threads_of_python_run_meanwhile() -> None:
     lasted = time.monotonic() - began
     over.set()
     thread.join()
-    # A thread that never got the interpreter would have had one turn.
+    # A thread that never got the interpreter would have a single turn.
     assert turns > 20 * lasted
 
 
@@ -142,7 +142,7 @@ def test_comparisons_run_from_several_threads() -> None:
     assert all(result.rows() == results[0].rows() for result in results)
 
 
-def test_progress_is_told_from_none_to_all() -> None:
+def test_progress_is_reported_from_zero_to_all_runs() -> None:
     told: list[tuple[int, int, str | None]] = []
     jp.compare("quick", seeds=5, progress=lambda *news: told.append(news))
     assert told[-1] == (10, 10, None)
@@ -160,7 +160,7 @@ def test_an_exception_of_the_progress_function_stops_the_work() -> None:
     assert time.monotonic() - began < 20
 
 
-def test_a_bar_is_shown_if_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     jp.compare("quick", seeds=5, progress=True)
     shown = capsys.readouterr().err
     assert "10/10" in shown
@@ -169,7 +169,7 @@ def test_a_bar_is_shown_if_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == ""
 
 
-def test_ctrl_c_stops_a_study_at_once_and_it_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_stops_a_study_at_once_and_it_can_resume(tmp_path: Path) -> None:
     points = {"path.wifi.loss": jp.Range("0.1 %", "10 %")}
     study = jp.Study.build("home-wifi-lte", points, "mptcp", seeds=1, design="sobol", points=4096)
     took, before = [], 0

@@ -1,4 +1,4 @@
-"""Cells in a real Jupyter kernel: figures appear where they belong."""
+"""Cells in a real Jupyter kernel: each figure appears in its cell."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from conftest import ROOT
 from nbclient import NotebookClient
 
 SECONDS = 600
-"""For a cell on a busy machine."""
+"""Timeout of a cell on a busy machine."""
 
 
 def _figures(cells: list[str], folder: Path) -> list[int]:
-    """How many pictures each cell shows."""
+    """Number of pictures in each cell."""
     # It has no types.
     v4: Any = nbformat.v4
     notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in cells])
@@ -33,11 +33,11 @@ def _figures(cells: list[str], folder: Path) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What pytest or a shell says of backends is not Jupyter's.
+    # Backends set by pytest or a shell are not Jupyter's.
     monkeypatch.delenv("MPLBACKEND", raising=False)
 
 
-def test_all_figures_of_the_tutorial_appear_and_the_users_own_after_them(
+def test_all_figures_of_the_tutorial_appear_followed_by_the_users_own(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JOULEPATH_PROGRAM", str(program))
@@ -53,15 +53,13 @@ def test_all_figures_of_the_tutorial_appear_and_the_users_own_after_them(
 @pytest.mark.parametrize(
     "first",
     [
-        # The first figure of the kernel is made inside the style, by us or by the user.
+        # The kernel's first figure is created inside the style, by joulepath or by the user.
         "plot.bars(result);",
         "with plot.style():\n    plt.plot([1, 2])",
         "plt.figure(); plt.plot([1, 2]); plot.bars(result);",
     ],
 )
-def test_a_first_figure_in_the_style_of_a_paper_takes_none_of_the_later_ones_away(
-    first: str, tmp_path: Path
-) -> None:
+def test_a_first_figure_in_paper_style_keeps_later_figures(first: str, tmp_path: Path) -> None:
     begin = (
         "import matplotlib.pyplot as plt\nimport joulepath as jp\nfrom joulepath import plot\n"
         'result = jp.compare("quick", ["mptcp"], seeds=2, progress=False)'

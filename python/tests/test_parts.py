@@ -16,7 +16,7 @@ import joulepath as jp
 
 
 class NewReno(jp.Controller):
-    """NewReno: 1/w for each packet."""
+    """NewReno: 1/w per packet."""
 
     name = "pynewreno"
 
@@ -41,7 +41,7 @@ class Lia(jp.Controller):
 
 
 class Fixed(jp.Controller):
-    """Ten packets, paced at a rate."""
+    """Ten packets, paced at a constant rate."""
 
     name = "fixed"
     owns_window = True
@@ -84,7 +84,7 @@ def numbers(result: jp.Comparison) -> list[list[Any]]:
     return list(of_policy.values())
 
 
-def test_newreno_in_python_is_newreno_but_for_how_it_rounds() -> None:
+def test_newreno_in_python_is_newreno_except_for_rounding() -> None:
     result = jp.compare("home-wifi-lte", ["reno", NewReno()], seeds=2)
     ours, mine = numbers(result)
     for (goodput, _), (other, _) in zip(ours, mine, strict=True):
@@ -92,7 +92,7 @@ def test_newreno_in_python_is_newreno_but_for_how_it_rounds() -> None:
     assert result["policy"] == ["reno", "pynewreno"]
 
 
-def test_lia_in_python_carries_what_lia_carries_and_less_than_newreno() -> None:
+def test_lia_in_python_carries_as_much_as_lia_and_less_than_newreno() -> None:
     lossy = jp.Scenario("quick").with_({"path.wifi.loss": "1 %", "path.lte.loss": "1 %"}, duration="20 s")
     lia, mine, reno = numbers(jp.compare(lossy, ["lia", Lia(), "reno"], seeds=3))
     mean = [sum(goodput for goodput, _ in runs) / 3 for runs in (lia, mine, reno)]
@@ -100,12 +100,12 @@ def test_lia_in_python_carries_what_lia_carries_and_less_than_newreno() -> None:
     assert mean[1] < 0.9 * mean[2]
 
 
-def test_a_scheduler_in_python_does_what_the_same_one_in_rust_does_to_the_last_bit() -> None:
+def test_a_scheduler_in_python_equals_the_rust_one_to_the_last_bit() -> None:
     result = jp.compare("quick", ["mptcp[scheduler=first-free]", FirstFree()], seeds=3)
     ours, mine = numbers(result)
     assert ours == mine
     assert result["policy"][1] == "mptcp[scheduler=firstfree]"
-    # The call that stands in a result names it, too.
+    # The call in a result names it, too.
     assert "'mptcp[scheduler=firstfree]'" in result.to_dict()["manifest"]["command"]
 
 
@@ -127,7 +127,7 @@ def test_a_controller_that_owns_its_window_sets_window_and_pacing_in_every_state
     assert result["goodput_bps_mean"][1] < 0.85e6 < result["goodput_bps_mean"][0]
 
 
-def test_parts_can_be_put_together_by_their_names() -> None:
+def test_parts_can_be_combined_by_name() -> None:
     lia, first, wifi = Lia(), FirstFree(), OnlyWifi()
     assert (lia.policy, first.policy) == ("pylia", "mptcp[scheduler=firstfree]")
     assert wifi.policy == "mptcp[selector=onlywifi]"
@@ -148,21 +148,21 @@ class Gambler(jp.Controller):
         return self.random.random() / subflow.cwnd_packets + self.calls * 1e-9
 
 
-def test_the_same_seeds_give_the_same_bytes_whatever_runs_beside_them() -> None:
+def test_equal_seeds_give_equal_bytes_whatever_else_runs() -> None:
     gambler = Gambler()
     all_cores = jp.compare("quick", ["mptcp", gambler], seeds=4)
     alone = jp.compare("quick", ["mptcp", gambler], seeds=4, jobs=1)
     assert all_cores.runs_to_csv() == alone.runs_to_csv()
     assert all_cores.to_json() == alone.to_json()
     assert len(set(all_cores.runs["goodput_bps"][4:])) > 1
-    # What was passed is a prototype: every connection has a copy.
+    # The passed object is a prototype: every connection has a copy.
     assert gambler.calls == 0
 
 
 FIRST_DRAW = Random("2/0").getrandbits(32)
 
 
-def test_an_exception_ends_its_run_only_and_tells_time_seed_subflow_and_traceback() -> None:
+def test_an_exception_ends_only_its_run_and_reports_time_seed_subflow_and_traceback() -> None:
     class Unlucky(NewReno):
         name = "unlucky"
         calls = 0
@@ -197,7 +197,7 @@ def wrong(controller: type[jp.Controller]) -> str:
     return str(raised.value)
 
 
-def test_what_breaks_the_contract_is_told() -> None:
+def test_violations_of_the_contract_are_reported() -> None:
     class Nothing(NewReno):
         def on_ack(self, subflow: jp.Subflow, ack: jp.Ack) -> None:
             subflow.cwnd_packets = 0.5
@@ -245,7 +245,7 @@ def test_what_breaks_the_contract_is_told() -> None:
     assert "a slow start threshold is 1 to 1048576 packets, not -1" in wrong(Thresh)
 
 
-def test_a_view_that_is_kept_says_that_it_is_stale() -> None:
+def test_a_view_kept_beyond_its_hook_is_refused() -> None:
     kept: list[jp.Subflow] = []
 
     class Keeps(NewReno):
@@ -258,7 +258,7 @@ def test_a_view_that_is_kept_says_that_it_is_stale() -> None:
         _ = kept[0].cwnd_packets
 
 
-def test_what_a_scheduler_and_a_selector_may_not_answer_is_told() -> None:
+def test_invalid_answers_of_schedulers_and_selectors_are_reported() -> None:
     class Full(FirstFree):
         def pick(self, paths: tuple[jp.PathView, ...], backlog: jp.Backlog) -> jp.PathView | None:
             return next((path for path in paths if not path.has_space), paths[0])
@@ -286,7 +286,7 @@ def test_what_a_scheduler_and_a_selector_may_not_answer_is_told() -> None:
             jp.run("quick", part)
 
 
-def test_names_that_cannot_be_are_refused_before_anything_runs() -> None:
+def test_invalid_names_are_refused_before_a_run() -> None:
     class Empty(jp.Controller):
         name = "empty"
 
@@ -294,8 +294,8 @@ def test_names_that_cannot_be_are_refused_before_anything_runs() -> None:
     ours.name, odd.name = "olia", "My CC"
     cases: list[tuple[list[jp.Part], str]] = [
         ([first, second], "two parts are called `pynewreno`"),
-        ([ours], "one of Joulepath's own"),
-        ([odd], "no name of a part"),
+        ([ours], "is a built-in name"),
+        ([odd], "not a valid name of a part"),
         ([Empty()], "never changes a window"),
     ]
     for policies, said in cases:
@@ -307,7 +307,7 @@ def test_names_that_cannot_be_are_refused_before_anything_runs() -> None:
         jp.compare("quick", [FirstFree()], engine="fluid")
 
 
-def test_a_class_that_was_changed_is_the_new_one_under_its_name() -> None:
+def test_a_changed_class_replaces_the_old_one_of_its_name() -> None:
     def of(step: float) -> jp.Controller:
         class Step(jp.Controller):
             name = "step"
@@ -320,7 +320,7 @@ def test_a_class_that_was_changed_is_the_new_one_under_its_name() -> None:
     assert jp.run("home-wifi-lte", of(0.01)).goodput_bps < jp.run("home-wifi-lte", of(1.0)).goodput_bps
 
 
-def test_what_python_costs_is_said_with_the_table_and_nowhere_else() -> None:
+def test_the_cost_of_python_is_shown_only_with_the_table() -> None:
     result = jp.compare("quick", ["mptcp", NewReno()], seeds=2)
     [cost] = result.python_costs
     assert (cost.policy, cost.runs) == ("pynewreno", 2)
@@ -346,7 +346,7 @@ started = threading.Event()
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")
-def test_ctrl_c_ends_a_hook_that_never_returns_and_keeps_what_had_finished() -> None:
+def test_ctrl_c_ends_a_hook_that_never_returns_and_keeps_finished_runs() -> None:
     finished = threading.Event()
 
     def tell(done: int, _runs: int, _note: str | None) -> None:
@@ -364,7 +364,7 @@ def test_ctrl_c_ends_a_hook_that_never_returns_and_keeps_what_had_finished() -> 
     assert [row["policy"] for row in stopped.value.result.runs] == ["mptcp"]
 
 
-def test_rounds_are_told_once_an_rtt_and_can_set_the_window() -> None:
+def test_on_round_runs_once_per_rtt_and_can_set_the_window() -> None:
     calls: list[tuple[float, int, bool]] = []
 
     class Rounds(jp.Controller):
@@ -377,7 +377,7 @@ def test_rounds_are_told_once_an_rtt_and_can_set_the_window() -> None:
 
     single = jp.run("quick", f"single:wifi[cc={Rounds().policy}]")
     times = [at for at, _, _ in calls]
-    # A round lasts an RTT or longer.
+    # A round lasts at least an RTT.
     assert all(
         later - earlier > 0.9 * rtt / 1e6
         for earlier, later, (_, rtt, _) in zip(times, times[1:], calls, strict=False)
@@ -387,7 +387,7 @@ def test_rounds_are_told_once_an_rtt_and_can_set_the_window() -> None:
     assert single.goodput_bps > 1e6
 
 
-def test_what_is_stored_by_name_or_steered_in_steps_refuses_parts_of_ones_own() -> None:
+def test_studies_and_environments_refuse_your_own_parts() -> None:
     import joulepath.gym as jg
 
     name = NewReno().policy
@@ -397,14 +397,14 @@ def test_what_is_stored_by_name_or_steered_in_steps_refuses_parts_of_ones_own() 
         jg.score([f"mptcp[scheduler={FirstFree().name}]", FirstFree().policy], "quick", seeds=[1])
 
 
-def test_a_hook_that_would_wait_for_its_own_run_is_told_so() -> None:
+def test_a_hook_that_would_wait_for_its_own_run_is_refused() -> None:
     class Asks(NewReno):
         def increase(self, subflow: jp.Subflow) -> float:
             return jp.run("quick", NewReno()).goodput_bps
 
-    assert "a hook runs nothing itself" in wrong(Asks)
+    assert "a hook cannot run anything" in wrong(Asks)
 
 
-def test_explain_says_that_python_has_no_formula_beside_it() -> None:
+def test_explain_refuses_python_controllers_without_a_formula() -> None:
     with pytest.raises(jp.JoulepathError):
         jp.explain(NewReno().policy, [{"cwnd": 10, "srtt_us": 20_000}])

@@ -1,4 +1,4 @@
-"""What Python holds goes to other processes and back: multiprocessing, joblib, copies."""
+"""Python objects survive pickling: multiprocessing, joblib, copies."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Breaks(jp.Controller):
 
 
 def _compared(seed: int) -> jp.Comparison:
-    """What a worker returns."""
+    """The return value of a worker."""
     return jp.compare("quick", ["mptcp", "single:wifi"], seeds=range(seed, seed + 2), progress=False)
 
 
 def _said(result: Any) -> list[Any]:
-    """Everything that a result says."""
+    """All contents of a result."""
     said: list[Any] = [result.text(100), result.to_json(), result.to_html(), result.rows(), result.columns]
     said += [result.to_csv()] if hasattr(result, "to_csv") else []
     said += [result.details(), result.runs.rows()] if isinstance(result, jp.Comparison) else []
@@ -87,7 +87,7 @@ def test_a_comparison_keeps_its_series_costs_and_failures() -> None:
     assert str(failed.cause) == "not today"
 
 
-def test_a_run_and_the_tables_keep_what_they_have() -> None:
+def test_runs_and_tables_survive_pickling() -> None:
     run = jp.run("quick", "mptcp", seed=1)
     for other in _copies(run):
         assert other.to_dict() == run.to_dict()
@@ -120,14 +120,14 @@ def test_a_run_and_the_tables_keep_what_they_have() -> None:
     ],
     ids=["map", "advice", "benchmark-random", "reproduction", "benchmark-ranked"],
 )
-def test_every_kind_of_result_says_the_same_after_a_journey(make: Any) -> None:
+def test_every_kind_of_result_survives_pickling(make: Any) -> None:
     result = make()
     for other in _copies(result):
         assert type(other) is type(result)
         assert _said(other) == _said(result)
 
 
-def test_scenarios_studies_and_datasets_are_what_they_were(tmp_path: Path) -> None:
+def test_scenarios_studies_and_datasets_survive_pickling(tmp_path: Path) -> None:
     chosen = jp.Scenario("home-wifi-lte").with_variant("1MB").with_({"path.wifi.loss": "2 %"})
     study = jp.Study.build("quick", {"path.wifi.loss": ["1 %", "2 %"]}, ["mptcp"], seeds=1)
     for other in _copies(chosen):
@@ -140,7 +140,7 @@ def test_scenarios_studies_and_datasets_are_what_they_were(tmp_path: Path) -> No
         assert other.summary().rows() == dataset.summary().rows()
 
 
-def test_a_header_is_compiled_where_it_arrives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pickled_header_is_compiled_on_arrival(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     mine = jp.Controller.from_c(jp.Controller.new("travels"))
     other = pickle.loads(pickle.dumps(mine))
@@ -148,7 +148,7 @@ def test_a_header_is_compiled_where_it_arrives(tmp_path: Path, monkeypatch: pyte
     assert copy.deepcopy(mine) is mine
 
 
-def test_errors_say_the_same_after_a_journey() -> None:
+def test_errors_survive_pickling() -> None:
     with pytest.raises(jp.ScenarioError) as wrong:
         jp.Scenario.from_toml("title = 3")
     with pytest.raises(jp.UsageError) as unknown:
@@ -168,7 +168,7 @@ def _action(env: Any, number: int) -> Any:
 
 
 def _rest(env: Any) -> list[Any]:
-    """What the present episode still yields, and the next one."""
+    """The outputs of the rest of the present episode, and of the next one."""
     told: list[Any] = []
     for _ in range(2):
         over = False
@@ -182,7 +182,7 @@ def _rest(env: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("words", [{"scenario": TWO}, {"family": "f2-file", "draws": 3}])
-def test_an_environment_goes_on_where_it_was(words: dict[str, Any]) -> None:
+def test_a_pickled_environment_resumes_its_episode(words: dict[str, Any]) -> None:
     env = jg.Rates(**words)
     fresh = pickle.loads(pickle.dumps(env))
     assert fresh.reset(seed=7)[0].tobytes() == env.reset(seed=7)[0].tobytes()
@@ -193,7 +193,7 @@ def test_an_environment_goes_on_where_it_was(words: dict[str, Any]) -> None:
     summaries = [other.summary() for other in copies]
     expected = (env.summary(), _rest(env))
     assert all((summary, _rest(other)) == expected for summary, other in zip(summaries, copies, strict=True))
-    # The episode is gone: so it is in the copy.
+    # The episode has ended, in the copy too.
     env.result()
     assert pickle.loads(pickle.dumps(env)).summary() is None
 
@@ -208,16 +208,16 @@ def _steps(env: jg.VectorEnvironment, count: int) -> list[Any]:
     return told
 
 
-def test_many_environments_go_on_where_they_were() -> None:
+def test_pickled_environments_resume_their_episodes() -> None:
     env = jg.make_vec("joulepath/Windows-v0", 3, scenario=TWO, jobs=2)
     env.reset(seed=3)
-    # Some episodes end meanwhile, and begin anew.
+    # Some episodes end meanwhile, and new ones start.
     _steps(env, 40)
     other = pickle.loads(pickle.dumps(env))
     assert _steps(other, 40) == _steps(env, 40)
 
 
-def test_environments_step_in_processes_of_their_own() -> None:
+def test_environments_step_in_separate_processes() -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         env = jg.Paths(TWO)
         env.reset(seed=1)

@@ -40,7 +40,7 @@ def heights(ax: Axes) -> list[float]:
     return [patch.get_height() for bar in bars for patch in bar.patches]
 
 
-def test_bars_are_as_high_as_the_means_and_have_their_intervals(result: jp.Comparison) -> None:
+def test_bars_have_the_means_as_heights_and_their_intervals(result: jp.Comparison) -> None:
     ax = plot.bars(result)
     # bit/J of some millions are shown as Mbit/J.
     assert ax.get_ylabel() == "efficiency (Mbit/J)"
@@ -57,11 +57,11 @@ def test_bars_are_as_high_as_the_means_and_have_their_intervals(result: jp.Compa
         plot.bars(result, "tcp_share")
 
 
-def test_shares_fill_the_whole(result: jp.Comparison) -> None:
+def test_shares_add_up_to_100_percent(result: jp.Comparison) -> None:
     ax = plot.shares(result)
     parts = heights(ax)
     assert [parts[row] + parts[3 + row] for row in range(3)] == pytest.approx([100.0] * 3)
-    # One path alone carries all.
+    # A single path carries everything.
     assert parts[0] == 100.0
 
 
@@ -84,7 +84,7 @@ def test_a_run_over_time_has_a_line_for_each_path(result: jp.Comparison) -> None
         plot.over_time(jp.compare("quick", seeds=1))
 
 
-def test_a_front_has_what_a_bit_costs_over_goodput(result: jp.Comparison) -> None:
+def test_a_front_shows_energy_per_bit_over_goodput(result: jp.Comparison) -> None:
     ax = plot.front(result)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("goodput (Mbit/s)", "energy (nJ/bit)")
     [x], [y] = xy(ax, 0)
@@ -131,7 +131,7 @@ def test_a_map_shows_the_winner_of_each_point() -> None:
     assert any("nowhere" in text.get_text() for text in legend.get_texts())
 
 
-def test_fonts_are_embedded_and_the_users_style_is_left_alone(result: jp.Comparison, tmp_path: Path) -> None:
+def test_fonts_are_embedded_and_the_users_style_stays(result: jp.Comparison, tmp_path: Path) -> None:
     before = dict(mpl.rcParams)
     figure = plot.bars(result).get_figure(root=True)
     assert figure is not None
@@ -151,7 +151,7 @@ def test_policies_look_different_without_colour() -> None:
     assert len(looks) == len(many)
 
 
-def test_a_figure_of_the_users_own_is_drawn_into(result: jp.Comparison) -> None:
+def test_a_function_draws_into_the_users_own_figure(result: jp.Comparison) -> None:
     _, axes = plt.subplots(1, 2)
     assert plot.bars(result, ax=axes[1]) is axes[1]
     assert not axes[0].has_data()
@@ -168,7 +168,7 @@ def test_a_papers_figure_has_our_lines_and_the_papers() -> None:
         assert (ax.lines[index].get_linestyle() == "--") == line["stated"]
     assert any(line["stated"] for line in lines)
     assert (ax.get_xlabel(), ax.get_ylabel()) == (drawn[0]["x"], drawn[0]["y"])
-    # The beginning of an id is enough if there is one such experiment.
+    # The prefix of an id suffices if it is unique.
     above = plot.paper(result, "001").axes[0].get_legend()
     assert above is not None
     assert above.get_title().get_text()
@@ -206,12 +206,12 @@ def test_nothing_of_a_papers_figure_overlaps_or_is_cut_off(monkeypatch: pytest.M
             assert page.y0 <= box.y0
             assert box.y1 <= page.y1
         assert ax.get_window_extent().height >= 1.29 * figure.dpi
-    # The lines end below the top of their axes, and names of groups do not touch.
+    # The lines end below the top of their axes, and names of groups do not overlap.
     assert figure.axes[1].get_ylim()[1] > 10.2
     assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {30.0}
 
 
-def test_bars_and_boxes_of_a_papers_figure_are_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_and_boxes_of_a_papers_figure_show_the_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     result = jp.reproduce(["001-fig2a"], progress=False)
     estimate = {"mean": 3.0, "lo": 2.0, "hi": 5.0}
     box = {"min": 1.0, "q1": 2.0, "median": 3.0, "q3": 4.0, "max": 6.0}

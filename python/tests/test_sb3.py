@@ -49,19 +49,19 @@ def _one_thread() -> None:
 
 @pytest.fixture(autouse=True)
 def _logs_go_with_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """stable-baselines3 leaves a folder in the machine's own temporary one otherwise."""
+    """Otherwise stable-baselines3 leaves a folder in the system's temporary folder."""
     monkeypatch.setenv("SB3_LOGDIR", str(tmp_path))
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_the_check_of_stable_baselines3_finds_nothing(id: str) -> None:
+def test_the_check_of_stable_baselines3_passes(id: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         check_env(gymnasium.make(id, scenario=TWO).unwrapped)
         check_env(gymnasium.make(id, family="f2-file").unwrapped)
 
 
-def test_the_check_of_stable_baselines3_finds_what_is_wrong() -> None:
+def test_the_check_of_stable_baselines3_finds_errors() -> None:
     class Wrong(jg.Rates):
         def step(self, action: Any) -> Any:
             seen, *others = super().step(action)
@@ -84,7 +84,7 @@ def trained(id: str) -> tuple[Any, list[float]]:
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_ppo_of_stable_baselines3_learns_a_few_hundred_steps_and_the_same_ones_again(id: str) -> None:
+def test_ppo_of_stable_baselines3_learns_a_few_hundred_steps_reproducibly(id: str) -> None:
     model, returns = trained(id)
     again, others = trained(id)
     assert len(returns) >= 10
@@ -95,7 +95,7 @@ def test_ppo_of_stable_baselines3_learns_a_few_hundred_steps_and_the_same_ones_a
     assert np.all(np.abs(actions[0]) <= 1)
 
 
-def test_a_policy_of_stable_baselines3_becomes_a_header_as_the_guide_says(tmp_path: Path) -> None:
+def test_a_policy_of_stable_baselines3_becomes_a_header_as_in_the_guide(tmp_path: Path) -> None:
     id = "joulepath/Windows-v0"
     env = gymnasium.make(id, scenario=TWO, interval="100 ms")
     shape = {"net_arch": [16]}

@@ -22,7 +22,7 @@ TWO: dict[str, Any] = {
 }
 
 
-def test_a_shipped_scenario_a_file_and_a_text_are_the_same() -> None:
+def test_a_shipped_scenario_a_file_and_a_text_are_equal() -> None:
     file = ROOT / "scenarios/quick.toml"
     shipped, opened = jp.Scenario("quick"), jp.Scenario(file)
     assert shipped == opened == jp.Scenario.from_toml(file.read_text())
@@ -31,29 +31,29 @@ def test_a_shipped_scenario_a_file_and_a_text_are_the_same() -> None:
     assert "quick" in jp.scenarios()
 
 
-def test_a_scenario_is_built_of_dicts_and_says_what_it_is() -> None:
+def test_a_scenario_is_built_from_dicts() -> None:
     built = jp.Scenario.build(**TWO)
     assert (built.title, built.duration_s, built.paths) == ("Two radios", 2.0, ["wifi", "lte"])
     assert (built.policies, built.seeds) == (["mptcp", "single:wifi"], 3)
     assert "Two radios" in repr(built)
-    # The first link is the way down of the first path.
+    # The first link is the first path's downlink.
     assert built.to_dict()["links"][0]["rate"] == {"constant": "40 Mbit/s"}
 
 
-def test_what_is_written_out_loads_again_as_the_same() -> None:
+def test_a_written_scenario_loads_as_an_equal_one() -> None:
     for name in ["quick", "home-wifi-lte", "papers/001-3g-wlan"]:
         shipped = jp.Scenario(name)
         assert jp.Scenario.from_toml(shipped.to_toml()) == shipped
 
 
-def test_to_toml_prints_what_show_prints(command_line: CommandLine) -> None:
+def test_to_toml_equals_the_output_of_show(command_line: CommandLine) -> None:
     shown = command_line("show", "home-wifi-lte", "--set", "workload.size=1 MB", "--variant", "200MB")
     assert (
         jp.Scenario("home-wifi-lte").with_variant("200MB").with_({"workload.size": "1 MB"}).to_toml() == shown
     )
 
 
-def test_keys_are_set_without_touching_the_scenario() -> None:
+def test_setting_keys_does_not_change_the_original() -> None:
     quick = jp.Scenario("quick")
     changed = quick.with_({"path.wifi.loss": "2 %", "compare.policies": ["olia"]}, duration="3 s")
     assert (changed.duration_s, changed.policies) == (3.0, ["olia"])
@@ -61,12 +61,12 @@ def test_keys_are_set_without_touching_the_scenario() -> None:
     assert changed.with_(duration="4 s").duration_s == 4.0
 
 
-def test_a_text_stays_a_text_whatever_it_looks_like() -> None:
+def test_a_text_that_looks_like_a_number_stays_a_text() -> None:
     assert jp.Scenario("quick").with_(title="5").title == "5"
     assert jp.Scenario("quick").with_(title='a "quoted" \\ line\n').title == 'a "quoted" \\ line\n'
 
 
-def test_variants_are_known_and_keys_go_over_them() -> None:
+def test_keys_have_priority_over_variants() -> None:
     home = jp.Scenario("home-wifi-lte")
     assert home.variants == ["1MB", "200MB"]
     small = home.with_({"duration": "9 s"}).with_variant("1MB")
@@ -75,7 +75,7 @@ def test_variants_are_known_and_keys_go_over_them() -> None:
         home.with_variant("2MB")
 
 
-def test_mistakes_have_their_places_and_mends() -> None:
+def test_errors_have_positions_and_fixes() -> None:
     text = (ROOT / "scenarios/quick.toml").read_text()
     wrong = text.replace('"10 Mbit/s"', '"10 fish"').replace("duration =", "duraton =")
     with pytest.raises(jp.ScenarioError) as caught:
@@ -84,7 +84,7 @@ def test_mistakes_have_their_places_and_mends() -> None:
     lines = wrong.splitlines()
     assert "duraton" in problems[lines.index('duraton = "1 s"') + 1].message
     fish = problems[lines.index('rate = "10 fish"') + 1]
-    # The value begins in the eighth column: `rate = `.
+    # The value starts in the eighth column: `rate = `.
     assert (fish.column, "fish" in fish.message) == (8, True)
     assert "did you mean `duration`" in str(caught.value)
     assert "mine.toml:" in str(caught.value)
@@ -92,7 +92,7 @@ def test_mistakes_have_their_places_and_mends() -> None:
     assert jp.Scenario.problems(text) == ()
 
 
-def test_the_message_is_that_of_the_command_line(program: Path, tmp_path: Path) -> None:
+def test_the_message_equals_the_command_lines(program: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('title = "x"\nduration = "1 fish"\n')
     said = subprocess.run([program, "show", file], capture_output=True, text=True).stderr
@@ -118,7 +118,7 @@ def test_the_message_is_that_of_the_command_line(program: Path, tmp_path: Path) 
         {"compare": {"seeds": 2**70}},
     ],
 )
-def test_wrong_tables_are_told_and_never_panic(wrong: dict[str, Any]) -> None:
+def test_wrong_tables_are_reported_and_never_panic(wrong: dict[str, Any]) -> None:
     with pytest.raises(jp.UsageError) as caught:
         jp.Scenario.build(**wrong)
     assert not isinstance(caught.value, jp.Defect)
@@ -127,12 +127,12 @@ def test_wrong_tables_are_told_and_never_panic(wrong: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "keys", [{"": 1}, {"path.none.loss": "1 %"}, {"path..loss": 1}, {"a" * 500: 1}, {"x\n=": 1}]
 )
-def test_wrong_keys_are_told_and_never_panic(keys: dict[str, object]) -> None:
+def test_wrong_keys_are_reported_and_never_panic(keys: dict[str, object]) -> None:
     with pytest.raises(jp.UsageError):
         jp.Scenario("quick").with_(keys)
 
 
-def test_there_is_no_such_scenario(tmp_path: Path) -> None:
+def test_an_unknown_scenario_is_refused(tmp_path: Path) -> None:
     with pytest.raises(jp.UsageError, match="did you mean `quick`"):
         jp.Scenario("quikc")
     with pytest.raises(jp.UsageError, match="is a folder"):
@@ -142,7 +142,7 @@ def test_there_is_no_such_scenario(tmp_path: Path) -> None:
         jp.Scenario(tmp_path / "binary.toml")
 
 
-def test_a_scenario_goes_to_another_process_and_stays_what_it_was(tmp_path: Path) -> None:
+def test_a_scenario_survives_pickling(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text((ROOT / "scenarios/quick.toml").read_text())
     changed = jp.Scenario(file).with_(duration="3 s")
@@ -159,7 +159,7 @@ def test_the_schema_knows_the_paths() -> None:
     assert "path" in jp.schema()["properties"]
 
 
-def test_control_characters_are_shown_and_kept() -> None:
+def test_control_characters_are_shown_visibly_and_stored_unchanged() -> None:
     text = jp.Scenario("quick").to_toml()
     odd = jp.Scenario.from_toml(text.replace('title = "', 'title = "\\u001b]0;owned\\u0007\\u202e', 1))
     assert odd.title.startswith("\x1b]0;owned\x07\u202e")

@@ -69,13 +69,13 @@ def rows(folder: Path) -> pl.DataFrame:
     return read
 
 
-def test_a_dataset_is_the_one_of_the_command_line_byte_for_byte(program: Path, file: Path) -> None:
+def test_a_dataset_equals_the_command_lines_byte_for_byte(program: Path, file: Path) -> None:
     subprocess.run([program, "study", file, "--out", "theirs", "--quiet", "--jobs", "1"], check=True)
     ours = jp.Study(file).run(out="ours", jobs=1)
     assert (ours.done, ours.runs, ours.partial) == (36, 36, False)
     assert header(Path("ours")) == header(Path("theirs"))
     assert rows(Path("ours")).equals(rows(Path("theirs")))
-    # Files are cut by the clock. Where both have one, they differ in the call that they name, and the build.
+    # The clock decides where files end. Where both have one file, only the command and the build differ.
     whole = [jp.open(folder).files for folder in ("ours", "theirs")]
     if [len(files) for files in whole] == [1, 1]:
         tables = [pq.read_table(files[0]).drop(["commit"]) for files in whole]
@@ -88,7 +88,7 @@ def test_a_dataset_is_the_one_of_the_command_line_byte_for_byte(program: Path, f
         assert whole[0][0].name == whole[1][0].name
 
 
-def test_a_study_that_is_built_in_python_is_the_one_of_the_file(file: Path) -> None:
+def test_a_study_built_in_python_equals_the_files(file: Path) -> None:
     ours, theirs = build(), jp.Study(file)
     assert (ours.points, ours.runs, ours.columns) == (theirs.points, theirs.runs, theirs.columns)
     assert (
@@ -101,7 +101,7 @@ def test_a_study_that_is_built_in_python_is_the_one_of_the_file(file: Path) -> N
         }
     )
     ours.run(out="one", shard=(1, 2))
-    # It goes on in the same folder: it is the same study.
+    # It resumes in the same folder: it is the same study.
     whole = theirs.run(out="one")
     assert whole.done == 36
     assert [run["run"] for run in rows(Path("one")).to_dicts()] == list(range(36))
@@ -171,7 +171,7 @@ def test_a_summary_is_by_any_columns_and_of_any_metric(file: Path) -> None:
         dataset.summary(of="engine")
 
 
-def test_runs_that_fail_are_warned_of_and_are_rows(tmp_path: Path) -> None:
+def test_failed_runs_cause_a_warning_and_have_rows(tmp_path: Path) -> None:
     study = jp.Study.build("quick", {"duration": ["50 ms", "1 fish"]}, "mptcp,olia", seeds=1)
     with pytest.warns(jp.JoulepathWarning, match=r"2 runs failed; the first: point 1 \(duration = 1 fish\)"):
         dataset = study.run(out=tmp_path / "odd")
@@ -179,7 +179,7 @@ def test_runs_that_fail_are_warned_of_and_are_rows(tmp_path: Path) -> None:
     assert dataset.polars().filter(pl.col("error").is_not_null()).collect().height == 2
 
 
-def test_what_is_wrong_with_a_study_is_told_with_its_mend(tmp_path: Path, file: Path) -> None:
+def test_errors_of_a_study_are_reported_with_the_fix(tmp_path: Path, file: Path) -> None:
     file.write_text(TOML.replace("points = 3", "pionts = 3"))
     with pytest.raises(jp.ScenarioError, match="did you mean `points`"):
         jp.Study(file)

@@ -1,4 +1,4 @@
-"""A study of 10,000 points that is killed twice, as on a cluster whose time ran out."""
+"""A study of 10,000 points is killed twice, as at the time limit of a cluster."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def written() -> dict[str, int]:
 
 
 def killed(command: list[str | Path], after_s: float) -> int:
-    """Start it, kill it so long after it has stored a file, and return how many runs are stored then."""
+    """Start it, kill it this long after it has stored a file, and return the number of stored runs."""
     before = len(written())
     since = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -62,12 +62,12 @@ def killed(command: list[str | Path], after_s: float) -> int:
     return dataset.done
 
 
-def test_a_study_of_10000_points_that_was_killed_twice_is_complete_and_has_nothing_twice(
+def test_a_study_of_10000_points_killed_twice_is_complete_without_duplicates(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sweep.toml").write_text(TOML)
-    # Files are stored once a second: it dies somewhere between two of them.
+    # A file is stored every second: the kill happens between two of them.
     moments = [Random().uniform(0, 0.5) for _ in range(2)]
     stored = [
         killed([program, "study", "sweep.toml", "--jobs", "1"], moments[0]),
@@ -77,9 +77,9 @@ def test_a_study_of_10000_points_that_was_killed_twice_is_complete_and_has_nothi
     files = written()
     dataset = jp.Study("sweep.toml").run(out="sweep", progress=False)
     assert (dataset.done, dataset.runs, dataset.partial) == (POINTS, POINTS, False)
-    # What was stored is left as it was.
+    # Stored files do not change.
     assert files.items() < written().items()
-    # Counted by a program that is not ours, in all files that are there.
+    # Counted by another program, in all files.
     count = (
         "SELECT count(*), count(DISTINCT run), count(DISTINCT point), min(run), max(run), count(error) FROM "
     )

@@ -21,21 +21,21 @@ def test_every_library_reads_a_table_with_the_same_values(result: jp.Comparison)
     assert frame["goodput_bps_mean"].tolist() == result["goodput_bps_mean"]
 
 
-def test_columns_have_types_and_what_is_unknown_is_null(result: jp.Comparison) -> None:
+def test_columns_have_types_and_unknown_values_are_null(result: jp.Comparison) -> None:
     table = result.to_arrow()
     assert table.schema.field("policy").type == pa.string()
     assert table.schema.field("n").type == pa.uint64()
     assert table.schema.field("deterministic").type == pa.bool_()
     assert table.schema.field("energy_j_mean").type == pa.float64()
-    # The first policy is compared with nothing, and there are no competitors.
+    # The first policy has no reference, and there are no competitors.
     assert result["ratio_lo"][0] is None
     assert result["ratio_lo"][1] is not None
     assert table["competitors_bps_mean"].null_count == 2
-    # The path that is not used has no RTT.
+    # The unused path has no RTT.
     assert result["lte_mean_rtt_s"][1] is None
 
 
-def test_a_schema_can_be_had_alone(result: jp.Comparison) -> None:
+def test_a_schema_can_be_exported_alone(result: jp.Comparison) -> None:
     assert pa.schema(result).names == result.columns
 
 
@@ -49,13 +49,13 @@ def test_a_table_is_read_without_a_copy_and_lives_as_long_as_its_reader() -> Non
     assert first["goodput_bps"].to_pylist() == expected
 
 
-def test_a_stream_that_nobody_reads_is_freed(result: jp.Comparison) -> None:
+def test_an_unread_stream_is_freed(result: jp.Comparison) -> None:
     for _ in range(100):
         result.__arrow_c_stream__()
         result.__arrow_c_schema__()
 
 
-def test_a_table_shows_its_head_and_says_what_is_left_out(
+def test_a_table_shows_its_head_and_counts_the_rest(
     result: jp.Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
@@ -68,7 +68,7 @@ def test_a_table_shows_its_head_and_says_what_is_left_out(
     assert "<table>" in series._repr_html_()
 
 
-def test_a_column_that_is_not_there_is_told(result: jp.Comparison) -> None:
+def test_a_missing_column_is_reported(result: jp.Comparison) -> None:
     with pytest.raises(KeyError, match="no column 'goodput'"):
         result["goodput"]
 

@@ -11,7 +11,7 @@ from joulepath.units import Unit
 
 ALL = [value for value in vars(units).values() if isinstance(value, Unit)]
 
-# A key of a scenario for each quantity, and units of it.
+# A key of a scenario for each quantity, and its units.
 KEYS = {
     "duration": [units.ns, units.us, units.ms, units.s, units.minutes, units.hours],
     "path.wifi.rate": [units.bps, units.kbps, units.Mbps, units.Gbps],
@@ -21,7 +21,7 @@ KEYS = {
     "device.shared_base": [units.W, units.mW, units.uW],
     "path.wifi.energy": [units.mW_per_Mbps, units.nJ_per_bit],
 }
-# Enough of each that a scenario takes it, where one is too little.
+# Values large enough for a scenario, where 1 is too small.
 ENOUGH = {
     "ns": 2_000_000_000,
     "us": 2_000_000,
@@ -47,7 +47,7 @@ def test_every_unit_is_one_that_scenarios_read() -> None:
     assert sorted(map(str, ALL)) == sorted(str(unit) for known in KEYS.values() for unit in known)
 
 
-def test_a_product_is_exact_whatever_number_it_is_of() -> None:
+def test_a_product_is_exact_for_every_type_of_number() -> None:
     assert 40 * units.Mbps == units.Mbps * 40 == "40 Mbit/s"
     assert 0.1 * units.percent == "0.1 %"
     assert float((1 / 3 * units.ms).split()[0]) == 1 / 3
@@ -57,7 +57,7 @@ def test_a_product_is_exact_whatever_number_it_is_of() -> None:
         _ = float("nan") * units.W
 
 
-def test_a_scenario_of_products_is_that_of_texts() -> None:
+def test_a_scenario_of_products_equals_one_of_texts() -> None:
     quick = jp.Scenario("quick")
     computed = quick.with_({"path.wifi.rate": 1.5 * units.Mbps, "path.wifi.loss": 2 * units.percent})
     written = quick.with_({"path.wifi.rate": "1500 kbit/s", "path.wifi.loss": "20 permille"})

@@ -1,7 +1,7 @@
-//! Time of one whole answer: best, front, break-even sizes, reason.
+//! Run time of one complete answer: best plan, front, break-even sizes, reason.
 //!
-//! `cargo bench -p joulepath-benches --bench advise`; for 2 to [`MOST_PATHS`] radios with a shared base, free
-//! in time and with a deadline.
+//! `cargo bench -p joulepath-benches --bench advise`; for 2 to [`MOST_PATHS`] radios with a shared base, with
+//! and without a deadline.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use joulepath_control::limit::Capacity;
 use joulepath_model::energy::profile;
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
 
-/// Rate in Mbit/s, RTT in ms and energy of the radios, in the order in which they are added.
+/// Rate in Mbit/s, RTT in ms and energy of the radios, in the order of their use.
 const RADIOS: [(u64, u64, &str); MOST_PATHS] = [
     (20, 30, "wifi-huang2012"),
     (40, 50, "lte-huang2012"),

@@ -1,6 +1,6 @@
 //! Equilibria and trajectories per second, on one core.
 //!
-//! `cargo bench -p joulepath-benches --bench fluid`; a criterion throughput of 1 element is one of them.
+//! `cargo bench -p joulepath-benches --bench fluid`; one element of criterion's throughput is one of them.
 
 use std::hint::black_box;
 
@@ -10,8 +10,8 @@ use joulepath_controllers::{Connection, Controller};
 use joulepath_fluid::{Cost, Dynamics, Link, Network, Price, Route, User, equilibria_of};
 use joulepath_model::units::JoulesPerBit;
 
-/// Two paths of fixed loss, a little different each time; the second costs twice the energy, and shall carry
-/// less.
+/// Two paths of fixed loss that varies slightly with `i`; the second costs twice the energy and has a smaller
+/// share.
 fn two_paths(law: Law, i: u32) -> Network {
     let part = f64::from(i % 1000) / 1000.0;
     let costing = |route: Route, joules_per_bit, share| {
@@ -26,7 +26,7 @@ fn two_paths(law: Law, i: u32) -> Network {
     Network::of_one(law, vec![first, second])
 }
 
-/// Two DropTail links, each with a TCP beside the multipath user.
+/// Two DropTail links; on each a TCP competes with the multipath user.
 fn two_links(law: Law) -> Network {
     let link = |capacity_pps| Link { capacity_pps, price: Price::DropTail { knee: 30.0, ramp: 50.0 } };
     Network {

@@ -1,5 +1,4 @@
-//! Time per offered packet. One iteration is one offer; the load is 1.2 × the rate, so that queues fill and
-//! drop.
+//! Time per offered packet. One iteration is one offer; the load is 1.2 × the rate, so queues fill and drop.
 
 use std::hint::black_box;
 use std::sync::Arc;

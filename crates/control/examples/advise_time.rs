@@ -1,4 +1,4 @@
-//! How long an answer of `advise` takes, for 2 to 5 paths: the median of many.
+//! Median run time of `advise` for 2 to 5 paths.
 //!
 //! `cargo run --release -p joulepath-control --example advise_time`
 

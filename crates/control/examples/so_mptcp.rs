@@ -22,7 +22,7 @@ fn poisson(random: &mut Pcg64Mcg) -> f64 {
 }
 
 fn main() {
-    // 20, 30 and 60 packets per slot for 5, 10 and 20 J each.
+    // 20, 30 and 60 packets per slot at 5, 10 and 20 J per packet.
     let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)]
         .map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity));
     println!("{:>6} {:>8} {:>14} {:>15}", "V", "shape", "energy J/slot", "queue, packets");

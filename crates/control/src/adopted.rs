@@ -1,20 +1,20 @@
-//! Parts of the program that holds this library, by name, beside the registries of ours.
+//! Parts that the host program adds by name, next to the built-in registries.
 
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 use crate::options::PartInfo;
 
-/// What a part of that program is.
+/// Definition of a part of the host program.
 pub(crate) trait Host: Sized + 'static {
-    /// What it does for one connection.
+    /// The part's state and code for one connection.
     type Hooks: ?Sized;
 
-    /// What is known of it.
+    /// Its description.
     fn info(&self) -> &PartInfo;
 }
 
-/// Parts that were added while the program ran: the latest of each name.
+/// Parts added while the program runs, the latest of each name.
 pub(crate) struct Adopted<H: 'static>(RwLock<Vec<&'static H>>);
 
 impl<H: Host> Adopted<H> {
@@ -22,7 +22,7 @@ impl<H: Host> Adopted<H> {
         Adopted(RwLock::new(Vec::new()))
     }
 
-    /// Adds a part, which is never freed; an earlier one of its name is replaced.
+    /// Adds a part, which is never freed; it replaces an earlier part of the same name.
     pub(crate) fn add(&self, part: H) {
         let part: &'static H = Box::leak(Box::new(part));
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -30,15 +30,14 @@ impl<H: Host> Adopted<H> {
         all.push(part);
     }
 
-    /// The part of this name.
     pub(crate) fn find(&self, name: &str) -> Option<&'static H> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.iter().find(|part| part.info().name == name).copied()
     }
 }
 
-/// A part with its hooks for one connection, which are made when they are first asked. A copy has none yet:
-/// it is for a connection that begins.
+/// A part with its hooks for one connection, created at their first use. A clone starts without hooks,
+/// because it serves a new connection.
 pub(crate) struct Hooked<H: Host> {
     pub(crate) host: &'static H,
     hooks: Option<Box<H::Hooks>>,
@@ -49,7 +48,7 @@ impl<H: Host> Hooked<H> {
         Hooked { host, hooks: None }
     }
 
-    /// The hooks; `open` makes them.
+    /// The hooks; `open` creates them at the first call.
     pub(crate) fn hooks(&mut self, open: impl FnOnce(&H) -> Box<H::Hooks>) -> &mut H::Hooks {
         self.hooks.get_or_insert_with(|| open(self.host))
     }

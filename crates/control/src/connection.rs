@@ -1,9 +1,7 @@
-//! What a setup means for one connection of a scenario. Every engine asks here, so that all of them fail
-//! alike.
+//! Applies a setup to one connection of a scenario. Every engine uses this, so all fail the same way.
 //!
-//! [`Setup::of`](crate::Setup::of) has checked all of this against its own scenario. Errors are left for a
-//! setup that runs on another scenario, and for a genetic allocator that finds no solution with one of the
-//! seeds.
+//! [`Setup::of`](crate::Setup::of) has checked the setup for its own scenario. An error occurs only if the
+//! setup runs on another scenario, or if a genetic allocator finds no solution with a seed.
 
 use joulepath_controllers::Controller;
 use joulepath_model::random::Stream;
@@ -20,19 +18,17 @@ use crate::policy::{PathSelection, controller};
 use crate::select::{Demand, Observer, Selector};
 use crate::setup::{Setup, SetupError};
 
-/// The shares of a connection.
+/// How a connection's traffic is divided among its paths.
 #[derive(Debug)]
 pub struct Sharing {
-    /// Share of the traffic that each path shall carry at first; they add up to 1, or are all 0 if none is
-    /// known yet.
+    /// Initial share of the traffic for each path; sum 1, or all 0 while none is known.
     pub of_paths: Vec<f64>,
-    /// Who changes them while the connection goes on; none: they stay.
+    /// Changes the shares during the connection; `None`: they stay.
     pub sharer: Option<Sharer>,
 }
 
 impl Setup {
-    /// The `paths` of a connection that the policy uses; `index` says which path of the scenario each of them
-    /// is.
+    /// The `paths` of a connection that the policy uses; `index` maps each to its path of the scenario.
     ///
     /// # Errors
     /// [`SetupError::UnusedPath`] if none is left.
@@ -56,8 +52,8 @@ impl Setup {
         Ok(paths)
     }
 
-    /// The shares that the policy's allocator gives to `paths` of a connection; none if the policy has no
-    /// allocator of shares. `random` is the genetic solver's.
+    /// The allocator's initial shares for `paths` of a connection; `None` if the policy has no allocator of
+    /// shares. `random` serves the genetic solver.
     ///
     /// # Errors
     /// [`SetupError::Allocation`] if the allocator's problem has no solution on these paths.
@@ -81,7 +77,7 @@ impl Setup {
         }
     }
 
-    /// The policy's selector for a connection whose paths have these names; none if the policy has no
+    /// The policy's selector for a connection with paths of these names; `None` if the policy has no
     /// selector.
     ///
     /// # Errors
@@ -93,7 +89,7 @@ impl Setup {
     }
 }
 
-/// The paths that a connection uses, and what the scenario says of them.
+/// The paths that a connection uses, and their scenario.
 struct OfConnection<'a> {
     scenario: &'a Scenario,
     group: &'a ConnectionGroup,
@@ -106,7 +102,6 @@ impl OfConnection<'_> {
         self.paths.iter().map(cost).collect()
     }
 
-    /// The solution of EEMPTCP's problem.
     fn solved(&self, allocator: Eemptcp, mut random: Stream) -> Result<Sharing, Infeasible> {
         let costed = self.costed(allocator.capacity);
         let of_paths = allocator.shares(&costed, &mut random)?;
@@ -115,7 +110,7 @@ impl OfConnection<'_> {
         Ok(Sharing { of_paths, sharer: allocator.online.then(sharer) })
     }
 
-    /// What a hosted allocator says before anything is known but the scenario.
+    /// The first answer of a hosted allocator, from the scenario alone.
     fn hosted(&self, host: &'static AllocatorHost) -> Sharing {
         let known = |(&path, costed): (&PathIndex, CostedPath)| KnownPath {
             name: self.scenario.paths[path].name.clone(),
@@ -141,7 +136,7 @@ impl OfConnection<'_> {
 /// The controller of a competitor.
 ///
 /// # Errors
-/// [`SetupError::Competitor`] if there is no controller of that name.
+/// [`SetupError::Competitor`] if its controller is unknown.
 pub fn competitor_controller(competitor: &Competitor) -> Result<Controller, SetupError> {
     controller(&competitor.cc)
         .map_err(|error| SetupError::Competitor { competitor: competitor.name.clone(), error })
@@ -157,7 +152,7 @@ mod tests {
     use super::*;
     use crate::allocate::AllocatorHooks;
 
-    /// Two paths whose energies differ.
+    /// Two paths with different energies.
     fn scenario(more: &str) -> Scenario {
         let path = |name: &str, energy: &str| {
             format!(
@@ -175,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_path_is_all_that_is_used() {
+    fn a_single_path_policy_uses_only_its_path() {
         let both = scenario("[[connection]]\nname = \"video\"\n");
         let group = &both.connections[0];
         assert_eq!(setup("mptcp", &both).used(group, vec![0, 1], |&path| path), Ok(vec![0, 1]));
@@ -183,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setup_for_another_scenario_leaves_a_connection_without_paths() {
+    fn a_setup_of_another_scenario_reports_a_connection_without_paths() {
         let both = scenario("[[connection]]\nname = \"video\"\n");
         let wifi = scenario("[[connection]]\nname = \"video\"\npaths = [\"wifi\"]\n");
         let error = setup("single:lte", &both).used(&wifi.connections[0], vec![0], |&path| path).unwrap_err();
@@ -196,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_and_other_policies_have_none() {
+    fn shares_add_up_to_one_and_policies_without_allocator_have_none() {
         let both = scenario("[[connection]]\nname = \"video\"\n");
         assert!(sharing("mptcp", &both).is_none() && sharing("so-mptcp", &both).is_none());
         let online = sharing("eemptcp", &both).unwrap();
@@ -206,10 +201,10 @@ mod tests {
         assert!(once.sharer.is_none());
     }
 
-    /// When an allocator was asked, and of which paths.
+    /// Time and paths of each call of the allocator.
     type Questions = Arc<Mutex<Vec<(Nanos, Vec<KnownPath>)>>>;
 
-    /// Says `[1/4, 3/4]` when it is asked for the first time, and then the other way round.
+    /// Answers `[1/4, 3/4]` at the first call, and `[3/4, 1/4]` afterwards.
     struct Turns(Questions, Vec<KnownPath>);
 
     impl AllocatorHooks for Turns {
@@ -221,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hosted_allocator_is_asked_before_the_connection_begins_and_then_once_in_its_period() {
+    fn a_hosted_allocator_is_called_before_the_start_and_then_once_per_period() {
         let asked = Questions::default();
         let told = Arc::clone(&asked);
         let open = move |paths: &[KnownPath]| -> Box<dyn AllocatorHooks> {
@@ -243,7 +238,7 @@ mod tests {
         assert_eq!(answers, [3, 6, 9]);
         let asked = asked.lock().unwrap();
         assert_eq!(asked.iter().map(|(now, _)| now.0 / 100_000_000).collect::<Vec<_>>(), [0, 3, 6, 9]);
-        // No loss: the rate of the link, less the headers of 40 bytes on 1460.
+        // No loss: the rate of the link, less headers of 40 bytes per 1460.
         let known: Vec<(&str, f64)> =
             asked[0].1.iter().map(|path| (path.name.as_str(), path.expected_bps.round())).collect();
         assert_eq!(known, [("wifi", 9_733_333.0), ("lte", 9_733_333.0)]);

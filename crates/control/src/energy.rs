@@ -1,8 +1,8 @@
-//! What the interface of a path costs, as schedulers, selectors and allocators see it.
+//! Energy cost of a path's interface, for schedulers, selectors and allocators.
 
 use joulepath_model::energy::{InterfaceModel, SunkWhile, Traffic};
 
-/// What a path's interface costs.
+/// Energy cost of a path's interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathEnergy {
     /// b, J/bit.
@@ -15,16 +15,16 @@ pub struct PathEnergy {
     pub tail_w: f64,
     /// Length of the tail, s.
     pub tail_s: f64,
-    /// Power while the interface is not used, W: θ if that burns always, the paging of an idle radio, the
-    /// idle slots of 003.
+    /// Power while the interface is unused, W: θ if it always burns, an idle radio's paging, the idle slots
+    /// of 003.
     pub idle_w: f64,
-    /// Whether the interface sleeps between packets while its subflow is open: a radio with promotion and
-    /// tail, or the slots of 003.
+    /// Whether the interface sleeps between packets of an open subflow: a radio with promotion and tail, or
+    /// the slots of 003.
     pub sleeps: bool,
 }
 
 impl PathEnergy {
-    /// From the model of an interface, for data in one direction.
+    /// Computes it from an interface's model, for data in one direction.
     pub fn of(model: &InterfaceModel, traffic: Traffic) -> Self {
         let idle_w = match model {
             InterfaceModel::Linear { sunk, sunk_while: SunkWhile::Always, .. } => sunk.0,
@@ -55,12 +55,12 @@ impl PathEnergy {
         self.tail_w * self.tail_s
     }
 
-    /// What one more use costs whatever it carries: promotion and tail, J.
+    /// Fixed cost of one more use: promotion and tail, J.
     pub fn switch_j(&self) -> f64 {
         self.wake_j + self.tail_j()
     }
 
-    /// Whether θ burns whether the interface is used or not.
+    /// True if θ burns even while the interface is unused.
     pub fn burns_always(&self) -> bool {
         self.sunk_w > 0.0 && self.idle_w >= self.sunk_w
     }

@@ -1,26 +1,25 @@
-//! Parts as their registries list them, options written `key=value`, and the nearest name to one that is
-//! misspelt.
+//! Parts in their registries, options written `key=value`, and the nearest name to a misspelt one.
 
 use joulepath_model::energy::Confidence;
 use joulepath_model::units::Nanos;
 
-/// A scheduler or a selector as its registry lists it.
+/// A scheduler or a selector in its registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartInfo {
     /// Name on the command line.
     pub name: &'static str,
-    /// One line for humans.
+    /// One line of description.
     pub summary: &'static str,
     /// Names of its options.
     pub options: &'static [&'static str],
-    /// Where it comes from.
+    /// Source of the definition.
     pub paper: &'static str,
-    /// How sure its definition is.
+    /// Reliability of its definition.
     pub confidence: Confidence,
 }
 
 impl PartInfo {
-    /// A part of the program that holds this library; its name is never freed.
+    /// A part of the host program; its name is never freed.
     pub(crate) fn hosted(name: &str, summary: &str) -> Self {
         let constant = |text: &str| -> &'static str { String::leak(text.to_owned()) };
         Self::verified(constant(name), constant(summary), &[], "your own")
@@ -36,7 +35,7 @@ impl PartInfo {
     }
 }
 
-/// The part called `name`; `kind` is what the registry lists.
+/// The part called `name`. `kind` names the registry in the error.
 pub(crate) fn find(
     kind: &'static str,
     registry: &'static [PartInfo],
@@ -48,7 +47,7 @@ pub(crate) fn find(
     })
 }
 
-/// Why an option of a scheduler, selector or allocator cannot be used. The message says what to write
+/// Reason why an option of a scheduler, selector or allocator cannot be used. The message says what to write
 /// instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
@@ -59,7 +58,7 @@ pub enum OptionError {
         kind: &'static str,
         /// As written.
         name: String,
-        /// The registered name that looks most like it.
+        /// The most similar registered name.
         nearest: String,
         /// All registered names.
         known: String,
@@ -71,17 +70,17 @@ pub enum OptionError {
         part: &'static str,
         /// As written.
         option: String,
-        /// What it accepts, in words.
+        /// Its options, in words.
         known: String,
     },
-    /// The option exists, the value does not fit.
+    /// The option exists, but the value is invalid.
     #[error("`{option}={value}`: {option} is {expected}")]
     BadValue {
         /// Name of the option.
         option: &'static str,
         /// As written.
         value: String,
-        /// What fits.
+        /// Valid values.
         expected: &'static str,
     },
     /// The value names a path that the connection does not have.
@@ -91,7 +90,7 @@ pub enum OptionError {
         option: &'static str,
         /// As written.
         value: String,
-        /// The paths that it has.
+        /// The connection's paths.
         known: String,
     },
 }
@@ -112,7 +111,7 @@ impl OptionError {
     }
 }
 
-/// The name in `known` that looks most like `name`; `known` is not empty.
+/// The name in `known` most similar to `name`; `known` is not empty.
 pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
     known
         .iter()
@@ -139,7 +138,6 @@ pub(crate) fn count(option: &'static str, value: &str) -> Result<u32, OptionErro
     })
 }
 
-/// A positive number.
 pub(crate) fn positive(option: &'static str, value: &str) -> Result<f64, OptionError> {
     value.parse::<f64>().ok().filter(|&n| n > 0.0 && n < 1e12).ok_or_else(|| OptionError::BadValue {
         option,
@@ -148,12 +146,11 @@ pub(crate) fn positive(option: &'static str, value: &str) -> Result<f64, OptionE
     })
 }
 
-/// A number that is not negative.
 pub(crate) fn at_least_zero(option: &'static str, value: &str) -> Result<f64, OptionError> {
     value.parse::<f64>().ok().filter(|&n| (0.0..1e12).contains(&n)).ok_or_else(|| OptionError::BadValue {
         option,
         value: value.to_owned(),
-        expected: "a number that is not negative",
+        expected: "a number, 0 or more",
     })
 }
 
@@ -177,17 +174,17 @@ fn with_unit(
 /// An amount of data, bytes.
 pub(crate) fn bytes(option: &'static str, value: &str) -> Result<u64, OptionError> {
     let units = [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
-    let bytes = with_unit(option, value, &units, "an amount of data, as `50 MB`")?;
+    let bytes = with_unit(option, value, &units, "an amount of data, such as `50 MB`")?;
     Ok(bytes as u64)
 }
 
 /// A power, W.
 pub(crate) fn watts(option: &'static str, value: &str) -> Result<f64, OptionError> {
-    with_unit(option, value, &[("mW", 1e-3), ("W", 1.0)], "a power, as `1 W`")
+    with_unit(option, value, &[("mW", 1e-3), ("W", 1.0)], "a power, such as `1 W`")
 }
 
-/// A time.
+/// A time with its unit.
 pub(crate) fn time(option: &'static str, value: &str) -> Result<Nanos, OptionError> {
-    let seconds = with_unit(option, value, &[("ms", 1e-3), ("s", 1.0)], "a time, as `3 s`")?;
+    let seconds = with_unit(option, value, &[("ms", 1e-3), ("s", 1.0)], "a time, such as `3 s`")?;
     Ok(Nanos::from_secs_f64(seconds.min(1e6)))
 }

@@ -1,4 +1,4 @@
-//! What a path can carry, from the scenario alone: no queueing, no dynamics.
+//! Capacity of a path, from the scenario alone: no queueing, no dynamics.
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::network::{DeliveryTrace, LinkSpec, RateSpec};
@@ -23,7 +23,7 @@ impl Window {
     }
 }
 
-/// Which links of a path carry the data, and which its ACKs, in order.
+/// The links of a path that carry the data, and the links of its ACKs, in order.
 pub fn links_of(scenario: &Scenario, direction: Direction, path: PathIndex) -> (&[LinkIndex], &[LinkIndex]) {
     let path = &scenario.paths[path];
     match direction {
@@ -32,7 +32,7 @@ pub fn links_of(scenario: &Scenario, direction: Direction, path: PathIndex) -> (
     }
 }
 
-/// Which way the data passes the device's interfaces.
+/// Direction in which data passes the device's interfaces.
 pub const fn traffic_of(direction: Direction) -> Traffic {
     match direction {
         Direction::Download => Traffic::Down,
@@ -40,7 +40,7 @@ pub const fn traffic_of(direction: Direction) -> Traffic {
     }
 }
 
-/// The link with the least mean rate over the whole run, the first of equals; none if there are no links.
+/// The link with the lowest mean rate over the whole run, the first on a tie; `None` without links.
 pub fn slowest_link(scenario: &Scenario, links: impl IntoIterator<Item = LinkIndex>) -> Option<LinkIndex> {
     let rate = |link: LinkIndex| {
         let link = &scenario.links[link];
@@ -49,7 +49,7 @@ pub fn slowest_link(scenario: &Scenario, links: impl IntoIterator<Item = LinkInd
     links.into_iter().min_by(|&a, &b| rate(a).total_cmp(&rate(b)))
 }
 
-/// The least of a rate that each of `links` has; infinite if there are no links.
+/// The minimum of a rate over `links`; infinite without links.
 pub(crate) fn least_over(links: &[LinkIndex], rate: impl Fn(LinkIndex) -> f64) -> f64 {
     links.iter().map(|&link| rate(link)).fold(f64::INFINITY, f64::min)
 }
@@ -62,32 +62,31 @@ pub fn energy_per_bit(scenario: &Scenario, direction: Direction, path: PathIndex
     model.slope(traffic_of(direction)).0 + model.sunk_power().0 / rate_bps
 }
 
-/// What the slowest link of the data's route carries in `window` with nothing but cross traffic on it, bit/s
-/// of payload.
+/// Capacity of the slowest link of the data's route in `window` with only cross traffic on it, bit/s of
+/// payload.
 pub(crate) fn slowest_bps(scenario: &Scenario, direction: Direction, path: PathIndex, window: Window) -> f64 {
     let (data, _) = links_of(scenario, direction, path);
     least_over(data, |link| available_bps(scenario, link, window)) / wire_per_payload(scenario)
 }
 
-/// Propagation there and back, s.
+/// Propagation RTT, s.
 pub(crate) fn base_rtt_s(scenario: &Scenario, path: PathIndex) -> f64 {
     let path = &scenario.paths[path];
     path.down.iter().chain(&path.up).map(|&link| scenario.links[link].delay.as_secs_f64()).sum()
 }
 
-/// Π (1 − p) over `links`: what the wires deliver.
+/// Π (1 − p) over `links`: the part that arrives.
 pub(crate) fn delivered(scenario: &Scenario, links: &[LinkIndex]) -> f64 {
     links.iter().map(|&link| 1.0 - scenario.links[link].loss.mean()).product()
 }
 
-/// Bits on the wire for one bit of payload in full segments.
+/// Bits on the wire per bit of payload in full segments.
 pub(crate) fn wire_per_payload(scenario: &Scenario) -> f64 {
     let (mss, header) = (scenario.transport.mss.0 as f64, scenario.transport.header.0 as f64);
     (mss + header) / mss
 }
 
-/// Mean rate of a link in `window` outside its outages, less the cross traffic that it carries, bit/s on the
-/// wire.
+/// Mean rate of a link in `window`, with rate 0 in outages, less its cross traffic, bit/s on the wire.
 pub(crate) fn available_bps(scenario: &Scenario, link: LinkIndex, window: Window) -> f64 {
     let cross: f64 = scenario.cross.iter().filter(|c| c.link == link).map(|c| cross_bps(c, window)).sum();
     (carried_bps(&scenario.links[link], window) - cross).max(0.0)
@@ -104,8 +103,8 @@ fn cross_bps(cross: &CrossTraffic, window: Window) -> f64 {
     while_on * window.overlap_s(cross.start, cross.stop) / window.seconds()
 }
 
-/// Mean rate of a link in `window`, its outages counting as rate 0, and no more than its policer passes in
-/// that time, burst included, bit/s.
+/// Mean rate of a link in `window`, with rate 0 in outages, limited to what its policer passes in that time
+/// including the burst, bit/s.
 pub(crate) fn carried_bps(link: &LinkSpec, window: Window) -> f64 {
     let policed_bps = link.policer.map_or(f64::INFINITY, |policer| {
         policer.rate.bps() as f64 + policer.burst.0 as f64 * 8.0 / window.seconds()
@@ -113,7 +112,7 @@ pub(crate) fn carried_bps(link: &LinkSpec, window: Window) -> f64 {
     transmitted_bps(link, window).min(policed_bps)
 }
 
-/// Mean rate of a link's transmitter in `window`, its outages counting as rate 0, bit/s.
+/// Mean rate of a link's transmitter in `window`, with rate 0 in outages, bit/s.
 fn transmitted_bps(link: &LinkSpec, window: Window) -> f64 {
     match &link.rate {
         RateSpec::Unlimited => f64::INFINITY,
@@ -134,10 +133,10 @@ fn transmitted_bps(link: &LinkSpec, window: Window) -> f64 {
     }
 }
 
-/// Traces have the rate of this long, at most: shorter bursts cost a radio no less.
+/// A trace's peak rate is over this time: shorter bursts save a radio no energy.
 const BURST: Nanos = Nanos::from_millis(100);
 
-/// Highest rate of a link in `window`, bit/s; that of a trace over 100 ms.
+/// Highest rate of a link in `window`, bit/s; for a trace over 100 ms.
 pub(crate) fn peak_bps(link: &LinkSpec, window: Window) -> f64 {
     match &link.rate {
         RateSpec::Unlimited => f64::INFINITY,
@@ -146,8 +145,7 @@ pub(crate) fn peak_bps(link: &LinkSpec, window: Window) -> f64 {
     }
 }
 
-/// Lowest rate above 0 of a link in `window`, bit/s; none if the link is a trace's: then it is a matter of
-/// bursts.
+/// Lowest rate above 0 of a link in `window`, bit/s; `None` for a trace, whose rate depends on bursts.
 pub(crate) fn trough_bps(link: &LinkSpec, window: Window) -> Option<f64> {
     let pieces = match &link.rate {
         RateSpec::Unlimited => return Some(f64::INFINITY),
@@ -163,7 +161,7 @@ fn trace_peak_bps(trace: &DeliveryTrace, window: Window) -> f64 {
     let (period, burst) = (lines[lines.len() - 1], BURST.0 / 1_000_000);
     let (from, until) = ((window.from.0 / 1_000_000).saturating_sub(burst), window.until.0 / 1_000_000);
     let until = until.min(from + period + burst);
-    // The lines of this pass and of those that a window may reach into.
+    // The lines of this pass and of the passes that a window may reach into.
     let at = |index: u64| {
         let line = (index % lines.len() as u64) as usize;
         index / lines.len() as u64 * period + lines[line]
@@ -186,7 +184,7 @@ fn is_out(link: &LinkSpec, at: Nanos) -> bool {
     link.outages.iter().any(|outage| (outage.from..outage.until).contains(&at))
 }
 
-/// `window` in pieces of constant rate, bit/s, outages counting as 0; a random rate has its mean.
+/// `window` in pieces of constant rate, bit/s, with 0 in outages; a random rate counts with its mean.
 fn pieces(link: &LinkSpec, window: Window) -> Vec<(Window, f64)> {
     let steps: Vec<(Nanos, f64)> = match &link.rate {
         RateSpec::Constant(rate) | RateSpec::LogNormal { mean: rate, .. } => {

@@ -1,14 +1,14 @@
-//! What a policy's name stands for: congestion controller, packet scheduler, path selector, rate allocator.
+//! Policies: a name stands for a congestion controller, packet scheduler, path selector and rate allocator.
 //!
 //! ```text
 //!   mptcp[cc=olia,penalise=off,ell=3]
-//!     │      │         │          └── not a key of ours: a parameter of the controller
+//!     │      │         │          └── any other key: a parameter of the controller
 //!     │      │         └── option of the scheduler
 //!     │      └── replaces a part
 //!     └── registered bundle, or the name of any controller: that controller with minrtt
 //! ```
 //!
-//! Whether a policy fits a scenario is the business of [`crate::Setup`].
+//! [`crate::Setup`] checks whether a policy fits a scenario.
 
 use std::fmt;
 
@@ -25,18 +25,18 @@ use crate::select::{SELECTORS, SelectorSpec};
 mod bundles;
 pub use bundles::{POLICIES, PolicyInfo};
 
-/// Which paths carry data.
+/// The paths that carry data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathSelection {
     /// Every path of the connection.
     All,
     /// One path, by its name.
     Single(String),
-    /// As the traffic wants it.
+    /// The selector chooses.
     Dynamic(SelectorSpec),
 }
 
-/// The parts of a policy, checked as far as that can be done without a scenario. Made by [`resolve`].
+/// The parts of a policy, checked without a scenario. Created by [`resolve`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyParts {
     /// Congestion controller of every subflow.
@@ -47,11 +47,11 @@ pub struct PolicyParts {
     pub scheduler: &'static str,
     /// The scheduler's options.
     pub scheduler_options: Vec<(String, String)>,
-    /// Which paths carry data. The names of paths are checked against a scenario by [`crate::Setup::of`].
+    /// The paths that carry data. [`crate::Setup::of`] checks path names against a scenario.
     pub paths: PathSelection,
     /// Sets the controller's target shares, or the scheduler's allotments, if the policy has an allocator.
     pub allocator: Option<Allocator>,
-    /// Subflows of each connection in a topology, if the policy says how many.
+    /// Subflows of each connection in a topology, if the policy sets their number.
     pub subflows: Option<u32>,
     /// Title without the overrides.
     title: String,
@@ -59,8 +59,8 @@ pub struct PolicyParts {
     overrides: Vec<(String, String)>,
 }
 
-/// Why a policy cannot be resolved. [`PolicyError::help`] says what to write instead, where the message does
-/// not.
+/// Reason why a policy cannot be resolved. [`PolicyError::help`] says what to write instead if the message
+/// does not.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PolicyError {
     /// Neither a bundle nor a controller.
@@ -75,10 +75,10 @@ pub enum PolicyError {
         /// As written.
         name: String,
     },
-    /// A parameter that the controller does not have, or a value that does not fit it.
+    /// A parameter that the controller does not have, or an invalid value.
     #[error(transparent)]
     Parameter {
-        /// What is wrong.
+        /// The error.
         #[from]
         error: ParamError,
     },
@@ -91,17 +91,17 @@ pub enum PolicyError {
         /// The policy's name.
         name: String,
     },
-    /// `selector=`, `allocator=` or `subflows=` with a value that does not exist.
+    /// `selector=`, `allocator=` or `subflows=` with an unknown value.
     #[error("`{key}={value}`: write {expected}")]
     Part {
         /// The key.
         key: &'static str,
         /// As written.
         value: String,
-        /// What fits.
+        /// Valid values.
         expected: &'static str,
     },
-    /// An option that belongs to a part which the policy does not have.
+    /// An option of a part that the policy does not have.
     #[error("`{key}` is an option of {owner}, which `{policy}` does not use; add `{mend}`")]
     Misplaced {
         /// The key.
@@ -110,21 +110,21 @@ pub enum PolicyError {
         owner: String,
         /// The policy as written.
         policy: String,
-        /// The override that would make it fit.
+        /// The override that makes it fit.
         mend: String,
     },
-    /// A key twice.
+    /// A key is written twice.
     #[error("`{key}` is written twice; keep one")]
     Twice {
         /// The key.
         key: String,
     },
-    /// The scheduler waits for allotments that no allocator gives, or the other way round.
+    /// The scheduler waits for allotments that no allocator provides, or the reverse.
     #[error("`{policy}`: scheduler `allotted` and allocator `so-mptcp` belong together; add `{mend}`")]
     Unmatched {
         /// The policy as written.
         policy: String,
-        /// The override that would make it fit.
+        /// The override that makes it fit.
         mend: &'static str,
     },
     /// An allocator sets target shares that the controller does not read.
@@ -146,8 +146,8 @@ pub enum PolicyError {
 }
 
 impl PolicyError {
-    /// What to write instead, where the message does not say it: the name that looks most like what was
-    /// written, or where all names are listed.
+    /// What to write instead, if the message does not say it: the most similar name, or where all names are
+    /// listed.
     pub fn help(&self) -> Option<String> {
         let controllers = || Controller::known().map(|controller| controller.name());
         match self {
@@ -162,14 +162,14 @@ impl PolicyError {
                 Some(suggest(name, &controllers().collect::<Vec<_>>()))
             }
             PolicyError::Parameter { error } => parameter_help(error),
-            _ => Some(
-                "`joulepath list policies` and `joulepath list schedulers` show what can be written".into(),
-            ),
+            _ => {
+                Some("`joulepath list policies` and `joulepath list schedulers` show the valid names".into())
+            }
         }
     }
 }
 
-/// What to do about a parameter that could not be set, where the message does not say it.
+/// What to do about a parameter that could not be set, if the message does not say it.
 pub fn parameter_help(error: &ParamError) -> Option<String> {
     let ParamError::Unknown { controller, name, .. } = error else { return None };
     let known = Controller::known().find(|known| known.name() == *controller);
@@ -202,18 +202,18 @@ impl PolicyParts {
         }
     }
 
-    /// Whether the policy changes a parameter of its controller.
+    /// True if the policy changes a parameter of its controller.
     pub fn is_tuned(&self) -> bool {
         self.parameters.parameters().iter().any(|distance| *distance != 0)
     }
 
-    /// Whether the policy itself names its scheduler or sets one of its options: one that it only inherits
-    /// from a bundle may be replaced where there is no choice.
+    /// True if the policy itself names its scheduler or sets one of its options. A scheduler inherited from a
+    /// bundle may be replaced if there is no choice.
     pub fn insists_on_scheduler(&self) -> bool {
         !self.scheduler_options.is_empty() || self.overrides.iter().any(|(key, _)| key == "scheduler")
     }
 
-    /// How sure the definition of its scheduler and selector is: that of the less sure one.
+    /// Reliability of the definitions of its scheduler and selector: the lower one.
     pub fn confidence(&self) -> Confidence {
         let scheduler = schedule::info(self.scheduler).ok().map(|info| info.confidence);
         let selector = match &self.paths {
@@ -224,7 +224,8 @@ impl PolicyParts {
         of_both.max_by_key(|&confidence| confidence as u8).unwrap_or(Confidence::Verified)
     }
 
-    /// The policy for humans: title, overrides, and `(recon.)` if one of its parts is a reconstruction.
+    /// The policy as shown to users: title, overrides, and `(recon.)` if one of its parts is a
+    /// reconstruction.
     pub fn label(&self) -> String {
         let mut label = self.title.clone();
         if !self.overrides.is_empty() {
@@ -242,12 +243,12 @@ impl PolicyParts {
 /// The congestion controller called `name`.
 ///
 /// # Errors
-/// [`PolicyError::UnknownController`] if none has this name.
+/// [`PolicyError::UnknownController`] if there is none.
 pub fn controller(name: &str) -> Result<Controller, PolicyError> {
     Controller::by_name(name).map_err(|unknown| PolicyError::UnknownController { name: unknown.name })
 }
 
-/// What `policy` is made of.
+/// The parts of `policy`.
 ///
 /// # Errors
 /// An unknown policy, part, option or parameter. [`PolicyError::help`] has the nearest name.
@@ -269,7 +270,7 @@ pub fn resolve(policy: &Policy) -> Result<PolicyParts, PolicyError> {
     Ok(parts)
 }
 
-/// The bundle or the controller that the policy's name stands for, with its argument.
+/// The bundle or the controller that the policy's name denotes, with its argument.
 fn base(policy: &Policy) -> Result<PolicyParts, PolicyError> {
     let name = policy.name.as_str();
     let mut parts = match (POLICIES.iter().find(|info| info.name == name), Controller::by_name(name)) {
@@ -315,7 +316,7 @@ fn replace(parts: &mut PolicyParts, key: &str, value: &str) -> Result<(), Policy
     Ok(())
 }
 
-/// The selector called `name`, or an error that also knows those without a registry.
+/// The selector called `name`; the error also lists the selectors outside the registry.
 fn selector_spec(name: &str) -> Result<SelectorSpec, OptionError> {
     SelectorSpec::by_name(name).map_err(|_| {
         let known: Vec<&str> =
@@ -324,7 +325,7 @@ fn selector_spec(name: &str) -> Result<SelectorSpec, OptionError> {
     })
 }
 
-/// Gives each remaining key to the part that it belongs to.
+/// Gives each remaining key to its part.
 fn distribute(
     parts: &mut PolicyParts,
     policy: &Policy,
@@ -355,7 +356,7 @@ fn distribute(
     if let PathSelection::Dynamic(selector) = &parts.paths {
         selector.check()?;
     }
-    // The segment size does not matter to whether the options are valid.
+    // The segment size does not affect whether the options are valid.
     let scheduler = Scheduler::by_name(parts.scheduler, &parts.scheduler_options, 1)?;
     let unmatched = |mend| Err(PolicyError::Unmatched { policy: policy.to_string(), mend });
     match (scheduler.features().wants_allotment, matches!(parts.allocator, Some(Allocator::SoMptcp(_)))) {
@@ -376,7 +377,7 @@ fn distribute(
     Ok(())
 }
 
-/// A part that has an option of this name.
+/// The part that has an option of this name.
 fn owner_of(key: &str) -> Option<(&'static str, &'static str)> {
     let scheduler = SCHEDULERS.iter().find(|info| info.options.contains(&key));
     let selector = SELECTORS.iter().find(|info| info.options.contains(&key));
@@ -438,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_printed_as_they_are_put_together() {
+    fn parts_are_printed_in_the_order_of_the_policy() {
         for (text, expected) in [
             ("mptcp", "lia + minrtt"),
             ("uncoupled", "reno + minrtt"),
@@ -458,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_goes_to_the_part_that_it_belongs_to() {
+    fn each_key_goes_to_its_part() {
         let found = parts("eemptcp[g=inv_delivery,reading=D,solver=ga,penalise=off]").unwrap();
         assert_eq!((parameter(&found, "g").as_str(), found.is_tuned()), ("inv_delivery", true));
         assert_eq!(found.scheduler_options, [("penalise".to_owned(), "off".to_owned())]);
@@ -476,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_what_would_be_right() {
+    fn errors_say_what_to_write_instead() {
         for (text, hint) in [
             ("mtcp", "did you mean `mptcp`"),
             ("mptcp[cc=foo]", "no congestion controller `foo`"),
@@ -494,7 +495,7 @@ mod tests {
             ("mptcp[allocator=eemptcp]", "reads no target shares, which `eemptcp` sets; add `cc=eemptcp`"),
             ("mptcp[unused=close]", "add `selector=es-mptcp`"),
             ("mptcp[V=1]", "add `allocator=so-mptcp`"),
-            ("so-mptcp[V=-1]", "a number from 0 on"),
+            ("so-mptcp[V=-1]", "a number, 0 or more"),
             ("so-mptcp[scheduler=minrtt]", "add `scheduler=allotted`"),
             ("mptcp[scheduler=allotted]", "add `allocator=so-mptcp`"),
             ("emptcp[check=yes]", "`on` or `off`"),
@@ -509,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reconstruction_says_so() {
+    fn a_reconstruction_is_labelled() {
         let label = |text: &str| parts(text).unwrap().label();
         assert_eq!(label("ecmtcp"), "ecMTCP (recon.)");
         assert_eq!(label("mptcp[cc=ecmtcp]"), "MPTCP [cc=ecmtcp] (recon.)");

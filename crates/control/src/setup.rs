@@ -1,10 +1,10 @@
-//! A policy that is ready to run on a scenario: looked up and checked once, for all engines.
+//! A policy ready to run on a scenario: looked up and checked once, for all engines.
 //!
 //! ```text
 //!   "mptcp[cc=olia]" ──Policy::from_str──► Policy ──Setup::of(scenario)──► Setup ──► every engine
 //! ```
-//! An engine refuses by an error of its own what it cannot do of a setup; that the policy exists and fits the
-//! scenario is settled here.
+//! [`Setup::of`] checks that the policy exists and fits the scenario. An engine refuses a setup that it does
+//! not support with an error of its own.
 
 use joulepath_controllers::{Connection, Controller};
 use joulepath_model::names::suggest;
@@ -18,7 +18,7 @@ use crate::policy::{self, PathSelection, PolicyError, PolicyParts};
 use crate::schedule::{MAX_SUBFLOWS, Scheduler};
 use crate::select::SelectorSpec;
 
-/// A policy with its parts looked up, checked against the scenario that it shall run on.
+/// A policy with its parts looked up, checked against its scenario.
 #[derive(Clone, Debug)]
 pub struct Setup {
     policy: String,
@@ -28,19 +28,20 @@ pub struct Setup {
     only_path: Option<PathIndex>,
 }
 
-/// Why a policy cannot run on a scenario. [`SetupError::help`] has the next step, where the message does not.
+/// Reason why a policy cannot run on a scenario. [`SetupError::help`] has the next step if the message does
+/// not.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SetupError {
     /// The policy, or one of its parts or options, does not exist.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The controller of one of the scenario's competitors does not exist. The scenario is wrong, not the
-    /// policy.
+    /// The controller of one of the scenario's competitors does not exist: an error of the scenario, not of
+    /// the policy.
     #[error("competitor `{competitor}`: {error}")]
     Competitor {
         /// Name of the competitor.
         competitor: String,
-        /// Which controller is missing.
+        /// The unknown controller.
         error: PolicyError,
     },
     /// `single:PATH` with a path that the scenario does not have.
@@ -53,7 +54,7 @@ pub enum SetupError {
         /// All paths of the scenario.
         known: Vec<String>,
     },
-    /// `single:PATH` with a path that one of the connections does not use.
+    /// `single:PATH` with a path that a connection does not use.
     #[error("`{policy}`: connection `{connection}` does not use the path `{path}`")]
     UnusedPath {
         /// The policy as written.
@@ -76,11 +77,11 @@ pub enum SetupError {
     Allocation {
         /// The policy as written.
         policy: String,
-        /// Why there is no solution, and what to change.
+        /// The reason, and what to change.
         error: Infeasible,
     },
     /// `subflows=` without a topology.
-    #[error("`{policy}`: `subflows` chooses routes in a [topology], which this scenario has not")]
+    #[error("`{policy}`: `subflows` chooses routes in a [topology], which this scenario does not have")]
     Subflows {
         /// The policy as written.
         policy: String,
@@ -88,7 +89,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// What to do next, where the message does not say it.
+    /// What to do next, if the message does not say it.
     pub fn help(&self) -> Option<String> {
         match self {
             SetupError::Policy(error) | SetupError::Competitor { error, .. } => error.help(),
@@ -103,7 +104,7 @@ impl SetupError {
         }
     }
 
-    /// Whether the scenario itself is wrong: no policy could run on it.
+    /// True if the scenario itself is wrong: no policy could run on it.
     pub fn is_of_scenario(&self) -> bool {
         matches!(self, SetupError::Competitor { .. })
     }
@@ -113,8 +114,8 @@ impl Setup {
     /// `policy`, ready to run on `scenario`.
     ///
     /// # Errors
-    /// If the policy does not exist or does not fit the scenario, or if the controller of a competitor does
-    /// not exist.
+    /// If the policy does not exist or does not fit the scenario, or if a competitor's controller does not
+    /// exist.
     pub fn of(policy: &Policy, scenario: &Scenario) -> Result<Self, SetupError> {
         check_competitors(scenario)?;
         let parts = policy::resolve(policy)?;
@@ -130,8 +131,8 @@ impl Setup {
         Ok(Setup { label: parts.label(), policy: text, parts, scheduler, only_path })
     }
 
-    /// The same with every window and rate kept as it is told ([`Controller::commanded`]), in place of the
-    /// policy's controller and allocator.
+    /// The setup with [`Controller::commanded`] instead of the policy's controller and allocator: windows and
+    /// rates follow commands.
     #[must_use]
     pub fn commanded(mut self) -> Self {
         self.policy = format!("{} (steered)", self.policy);
@@ -142,28 +143,28 @@ impl Setup {
         self
     }
 
-    /// The policy as the user wrote it; it goes into the results.
+    /// The policy as the user wrote it, as stored in results.
     pub fn policy(&self) -> &str {
         &self.policy
     }
 
-    /// The policy for humans.
+    /// Label of the policy.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// What it is made of, by names; printed, `lia + minrtt`.
+    /// Its parts by name; printed as `lia + minrtt`.
     pub fn parts(&self) -> &PolicyParts {
         &self.parts
     }
 
-    /// Whether a part of it belongs to the program that holds this library.
+    /// True if the host program implements a part of it.
     pub fn is_hosted(&self) -> bool {
         self.has_hosted_hooks() || matches!(self.parts.allocator, Some(Allocator::Hosted(_)))
     }
 
-    /// The same, of the parts that follow single packets and ACKs: all but the allocator, which equations
-    /// have, too.
+    /// True if the host program implements a part that acts on single packets and ACKs: any part except the
+    /// allocator, which the equation engines also support.
     pub fn has_hosted_hooks(&self) -> bool {
         let selects = self.selector().is_some_and(SelectorSpec::is_hosted);
         self.controller().is_hosted() || matches!(self.scheduler, Scheduler::Hosted(_)) || selects
@@ -185,12 +186,12 @@ impl Setup {
         connection
     }
 
-    /// Packet scheduler, as it is before the first packet.
+    /// Packet scheduler in its initial state.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }
 
-    /// Where the controller's target shares come from, if EEMPTCP's problem is solved for them.
+    /// Source of the controller's target shares, if EEMPTCP's problem gives them.
     pub fn allocator(&self) -> Option<Eemptcp> {
         match self.parts.allocator {
             Some(Allocator::Eemptcp(allocator)) => Some(allocator),
@@ -198,7 +199,7 @@ impl Setup {
         }
     }
 
-    /// Where the allotments of the scheduler `allotted` come from.
+    /// Source of the allotments for the scheduler `allotted`.
     pub fn slots(&self) -> Option<SoMptcpOptions> {
         match self.parts.allocator {
             Some(Allocator::SoMptcp(options)) => Some(options),
@@ -206,7 +207,8 @@ impl Setup {
         }
     }
 
-    /// What opens and closes subflows while the run goes; without it all paths are used, or the only one.
+    /// The selector that opens and closes subflows during the run. Without it the policy uses all paths, or
+    /// its only one.
     pub fn selector(&self) -> Option<&SelectorSpec> {
         match &self.parts.paths {
             PathSelection::Dynamic(selector) => Some(selector),
@@ -214,12 +216,12 @@ impl Setup {
         }
     }
 
-    /// The path of `single:PATH`: no other one is used.
+    /// The only path, for `single:PATH`.
     pub fn only_path(&self) -> Option<PathIndex> {
         self.only_path
     }
 
-    /// Subflows of each connection in a topology; none: as many as the topology says.
+    /// Subflows of each connection in a topology; `None`: the topology's number.
     pub fn subflows(&self) -> Option<u32> {
         self.parts.subflows
     }
@@ -233,15 +235,15 @@ fn check_competitors(scenario: &Scenario) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// A policy and what it is checked against.
+/// A policy and the scenario to check it against.
 struct Check<'a> {
     policy: &'a str,
     scenario: &'a Scenario,
 }
 
 impl Check<'_> {
-    /// The path of `single:PATH`, which every connection must have. Of a selector, whether every connection
-    /// has the paths that its options name.
+    /// Checks the path of `single:PATH`, which every connection must have, or the paths that a selector's
+    /// options name.
     fn paths(&self, selection: &PathSelection) -> Result<Option<PathIndex>, SetupError> {
         let path = match selection {
             PathSelection::All => return Ok(None),
@@ -273,7 +275,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Paths say how many subflows there are, or a topology does.
+    /// The paths determine the number of subflows, or a topology does.
     fn subflows(&self, parts: &PolicyParts) -> Result<(), SetupError> {
         match parts.subflows {
             Some(_) if self.scenario.topology.is_none() => {
@@ -283,7 +285,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether the allocator's problem has a solution on every connection's paths.
+    /// Checks that the allocator's problem has a solution on every connection's paths.
     fn allocation(&self, parts: &PolicyParts, only_path: Option<PathIndex>) -> Result<(), SetupError> {
         let Some(Allocator::Eemptcp(allocator)) = &parts.allocator else { return Ok(()) };
         for group in &self.scenario.connections {
@@ -291,7 +293,7 @@ impl Check<'_> {
             let costed: Vec<_> = used
                 .map(|path| costed_path(self.scenario, group.direction, path, allocator.capacity))
                 .collect();
-            // Only the genetic solver draws, and what it finds on one stream says enough about the problem.
+            // Only the genetic solver draws random numbers; one stream is representative of the problem.
             let mut random = Stream::new(0, Domain::Allocator, 0);
             allocator
                 .shares(&costed, &mut random)
@@ -369,12 +371,12 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_does_not_fit_the_scenario_is_told_what_would() {
+    fn a_policy_that_does_not_fit_the_scenario_has_an_error_with_help() {
         for (policy, message, help) in [
             ("mtpcp", "there is no policy `mtpcp`", "did you mean `mptcp`?"),
             ("single:wfi", "`single:wfi`: the scenario has no path `wfi`", "did you mean `wifi`?"),
             ("single:wifi", "connection `backup` does not use the path `wifi`", "every connection has"),
-            ("mptcp[subflows=2]", "which this scenario has not", "leave `subflows` out"),
+            ("mptcp[subflows=2]", "which this scenario does not have", "leave `subflows` out"),
             (
                 "backup[primary=umts]",
                 "`backup[primary=umts]`: `primary=umts`: the connection has no path",
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_competitor_without_a_controller_is_the_scenarios_mistake() {
+    fn an_unknown_controller_of_a_competitor_is_a_scenario_error() {
         let rival = "[[competitor]]\nname = \"tcp\"\npath = \"lte\"\ncc = \"oila\"\n";
         let scenario = scenario(&format!("{TWO_PATHS}{rival}"));
         let error = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap_err();

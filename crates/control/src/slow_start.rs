@@ -1,14 +1,14 @@
-//! What slow start lets through: at most, or as an estimate.
+//! Data that slow start admits: an upper bound, or an estimate.
 //!
-//! A subflow starts with W bits, and each round trip ρ at most doubles its window (RFC 5681, RFC 6928). When
-//! u seconds have passed since its first window begins to arrive, windows that began to arrive within j round
-//! trips are n_j = W (2^j − 1) bits at most, and afterwards nothing is faster than the path's rate x:
+//! A subflow starts with W bits, and each round trip ρ at most doubles its window (RFC 5681, RFC 6928). u
+//! seconds after its first window starts to arrive, the windows that started to arrive within j round trips
+//! are at most n_j = W (2^j − 1) bits; the path's rate x always bounds the rest:
 //!
 //! ```text
 //!   D(u) = min  n_j + x max(0, u − j ρ)        j = 0, 1, 2, …
 //! ```
 
-/// Halvings of an interval that leave nothing of it.
+/// Bisection steps, enough for full precision.
 const HALVINGS: u32 = 50;
 
 /// D(u) of a path, bits.
@@ -28,7 +28,7 @@ pub(crate) fn carried_bits(window_bits: f64, rtt_s: f64, rate_bps: f64, since_s:
         if after_s <= 0.0 {
             return least.min(windows_bits);
         }
-        // Windows that are worth more than the rate never bind again.
+        // Windows above the rate never bind again.
         if windows_bits >= least {
             return least;
         }
@@ -37,7 +37,7 @@ pub(crate) fn carried_bits(window_bits: f64, rtt_s: f64, rate_bps: f64, since_s:
     least
 }
 
-/// The time after which `carried`, which never falls, has reached `bits`, s; it has after `enough_s`.
+/// The time after which `carried`, which never falls, reaches `bits`, s; at most `enough_s`.
 pub(crate) fn time_s(bits: f64, enough_s: f64, carried: impl Fn(f64) -> f64) -> f64 {
     let (mut below, mut above) = (0.0, enough_s);
     for _ in 0..HALVINGS {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_where_enough_is_carried() {
+    fn the_time_ends_when_enough_is_carried() {
         let carried = |since_s| carried_bits(10e3, 0.1, 1e6, since_s);
         for bits in [4e3, 25e3, 750e3] {
             let seconds = time_s(bits, 10.0, carried);
@@ -80,9 +80,9 @@ mod tests {
         }
     }
 
-    /// It never falls, and twice the time is never less than twice as much until the rate binds.
+    /// It never falls, and until the rate binds twice the time is at least twice as much.
     #[test]
-    fn it_only_grows() {
+    fn carried_bits_never_fall() {
         let mut last = 0.0;
         for k in 1..2000 {
             let now = carried_bits(10e3, 0.1, 3e6, f64::from(k) * 1e-3);

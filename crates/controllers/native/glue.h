@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * glue.h - controllers for the host: those of cc/ (native.c), and those of users, which are compiled while
- * the program runs (crates/study/src/own).
+ * glue.h - controllers for the host: the ones of cc/ (native.c), and users' controllers, which are compiled
+ * while the program runs (crates/study/src/own).
  *
- * Each controller gets its own set of functions with its ops as a compile-time constant, so that the compiler
- * sees through every hook; jp_controllers[] tells src/registry.rs their parameters. jp_layout[] is compared
- * by both sides before anything is called.
+ * Each controller gets its own set of functions with its ops as a compile-time constant, so the compiler can
+ * inline every hook. jp_controllers[] gives src/registry.rs the parameters. Both sides compare jp_layout[]
+ * before any call.
  */
 #ifndef JP_GLUE_H
 #define JP_GLUE_H
@@ -14,7 +14,7 @@
 
 #include "mpcc_run.h"
 
-/* What this side exports: data, so that looking at a controller calls nothing of it. */
+/* An exported table. It is data, so inspecting a controller calls none of its code. */
 struct jp_table {
 	const void *begin;
 	u64 count;
@@ -40,7 +40,7 @@ struct jp_controller {
 	void (*restart)(struct mpcc_conn *conn, u32 self);
 	void (*control)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
 	                struct mpcc_area *area);
-	const void *hosted; /* of a controller that is no C code (src/hosted.rs) */
+	const void *hosted; /* data of a controller that is not C code (src/hosted.rs) */
 };
 
 #define JP_FUNCTIONS(name_, PREFIX)                                                              \
@@ -88,7 +88,7 @@ struct jp_controller {
 	  .max = (max_),                                            \
 	  .scale = (scale_) },
 
-/* Ends with an empty row, so that no table is empty. */
+/* Ends with an empty row, because C has no empty arrays. */
 #define JP_PARAMS(name_, PREFIX)                                                                 \
 	static const struct jp_param jp_##name_##_params[] = { PREFIX##_PARAMS(JP_PARAM){ 0 } }; \
 	_Static_assert(sizeof(jp_##name_##_params) / sizeof(struct jp_param) <=                  \
@@ -107,7 +107,7 @@ struct jp_controller {
 	  .restart = jp_##name_##_restart,                                          \
 	  .control = jp_##name_##_control },
 
-/* Everything for a list of controllers in the form of MPCC_CONTROLLERS. */
+/* Exports a list of controllers in the form of MPCC_CONTROLLERS. */
 #define JP_EXPORT(CONTROLLERS)                                                        \
 	CONTROLLERS(JP_FUNCTIONS)                                                     \
 	CONTROLLERS(JP_PARAMS)                                                        \

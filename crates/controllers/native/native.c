@@ -6,8 +6,7 @@
 JP_EXPORT(MPCC_CONTROLLERS)
 
 /*
- * The books for a controller whose ops the program makes (src/hosted.rs, src/commanded.rs), so that they are
- * known when it runs.
+ * The bookkeeping for controllers whose ops table exists only at run time (src/hosted.rs, src/commanded.rs).
  */
 void jp_books_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self);
 void jp_books_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked,

@@ -1,4 +1,4 @@
-//! Controllers of users: compiled elsewhere against `cc/mpcc.h`, added while the program runs.
+//! Users' controllers: compiled elsewhere against `cc/mpcc.h`, added while the program runs.
 
 use std::ffi::{CStr, c_char};
 use std::sync::{PoisonError, RwLock};
@@ -12,35 +12,35 @@ pub enum AdoptError {
     /// It was compiled against another version of the contract.
     #[error("it was compiled against another version of mpcc.h")]
     Layout,
-    /// There is not one controller in it.
+    /// The library does not have exactly one controller.
     #[error("it has {0} controllers instead of one")]
     Count(u64),
     /// A text of the ops table is missing or not UTF-8.
     #[error("mpcc_ops has no `.{0}`")]
     Text(&'static str),
-    /// The confidence is none of the four letters.
+    /// The confidence is not one of the four letters.
     #[error("`.confidence` is `{0}`, not V, N, L or R")]
     Confidence(String),
-    /// It says neither how its window grows nor that it owns it.
+    /// It has no `increase` hook and does not own its window.
     #[error("mpcc_ops has neither `.increase` nor `.control`")]
     NoIncrease,
-    /// A controller of this crate has the name.
+    /// A controller of this crate already has the name.
     #[error("`{0}` is the name of a controller of Joulepath")]
     Taken(String),
 }
 
-/// Those that have been added, the latest of each name.
+/// The adopted controllers, the latest of each name.
 static ADOPTED: RwLock<Vec<&'static NativeController>> = RwLock::new(vec![]);
 
-/// All of them, in the order in which their names came.
+/// All adopted controllers, in the order in which their names were added.
 pub(crate) fn adopted() -> Vec<&'static NativeController> {
     ADOPTED.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The controller of two tables.
+/// Checks the two tables and returns their controller.
 ///
 /// # Errors
-/// If it does not keep to the contract as far as its tables say.
+/// If the tables break the contract.
 ///
 /// # Safety
 /// The tables are those of native/glue.h in a library that stays loaded until the process ends.
@@ -49,7 +49,7 @@ pub(crate) unsafe fn inspect(
     its_layout: Table,
 ) -> Result<&'static NativeController, AdoptError> {
     let length = usize::try_from(its_layout.count).map_err(|_| AdoptError::Layout)?;
-    // SAFETY: the caller promises that it is a constant array of so many u64.
+    // SAFETY: the caller promises a constant array of this many u64.
     let its_layout = unsafe { std::slice::from_raw_parts(its_layout.begin.cast::<u64>(), length) };
     if its_layout != layout() {
         return Err(AdoptError::Layout);
@@ -57,16 +57,14 @@ pub(crate) unsafe fn inspect(
     if rows.count != 1 {
         return Err(AdoptError::Count(rows.count));
     }
-    // SAFETY: likewise; the layouts are the same, so that the row is a `NativeController`, which is never
-    // changed
-    // or freed.
+    // SAFETY: as above. The layouts are equal, so the row is a `NativeController`; it is never changed or
+    // freed.
     let native = unsafe { &*rows.begin.cast::<NativeController>() };
     check(native)?;
     Ok(native)
 }
 
-/// Adds a controller. One that was added under its name before is replaced for whoever asks by name from now
-/// on.
+/// Adds a controller. Later look-ups of its name find it instead of one added earlier.
 ///
 /// # Errors
 /// If a controller of this crate has its name.
@@ -85,7 +83,7 @@ pub(crate) fn adopt(native: &'static NativeController) -> Result<(), AdoptError>
 }
 
 fn name(native: &NativeController) -> &'static str {
-    // SAFETY: the texts of the ops tables are constants; `check` has looked at those of users.
+    // SAFETY: the texts of the ops tables are constants; `check` validates users' tables.
     unsafe { text(native.ops().name) }
 }
 
@@ -112,7 +110,7 @@ fn check(native: &NativeController) -> Result<(), AdoptError> {
     Ok(())
 }
 
-/// A text of a table, if there is one and it is UTF-8.
+/// A text of a table; `None` if it is missing or not UTF-8.
 fn readable(pointer: *const c_char) -> Option<&'static str> {
     // SAFETY: it is null or a string constant of the library, which stays loaded.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })?.to_str().ok()

@@ -1,8 +1,8 @@
-//! What a controller reads of others, and how it acts.
+//! The state that a controller reads, and how it acts.
 
-/// A flag of `enum mpcc_capability` in `cc/mpcc.h`: what a controller reads of others, or how it acts.
+/// A flag of `enum mpcc_capability` in `cc/mpcc.h`: state that a controller reads, or how it acts.
 ///
-/// Code that runs a controller asks for these and never for the controller's name.
+/// Code that runs a controller tests these flags, never the controller's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Capability {
@@ -12,9 +12,9 @@ pub enum Capability {
     ReadsPathPrice = 2,
     /// It reads [`target_share`](crate::Own::target_share), which the control plane has to write.
     ReadsTargetShare = 4,
-    /// It reads every mark, so that the receiver has to echo each one by itself (RFC 8257, section 3.2).
+    /// It reads every mark, so the receiver must echo each mark separately (RFC 8257, section 3.2).
     ReadsMarks = 8,
-    /// It reads how far RTT samples lie above the least one: it answers a queue before the queue overflows.
+    /// It reads how far RTT samples are above the minimum: it answers a queue before the queue overflows.
     ReadsDelay = 16,
     /// It reads nothing of the other subflows.
     Uncoupled = 32,
@@ -24,8 +24,7 @@ pub enum Capability {
     /// It sets window, ssthresh and pacing rate in every state: see
     /// [`Controller::control`](crate::Controller::control).
     OwnsWindow = 128,
-    /// Its hook for ACKs adds up their packets and looks at the clock, and does nothing else, so that it may
-    /// be told of several at once.
+    /// Its `ack` hook only adds up packets and reads the clock, so one call may report several ACKs.
     AcksInSum = 256,
 }
 

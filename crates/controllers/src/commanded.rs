@@ -1,15 +1,15 @@
-//! The controller that decides nothing: each subflow keeps the window, or the rate, that it is told.
+//! The controller that decides nothing: each subflow keeps the window or the rate of its last command.
 //!
-//! It is for who steers a connection from outside, such as a learning agent. It has no C header, no kernel
-//! build and no name in the registry, because it is no algorithm.
+//! It serves programs that steer a connection from outside, such as a learning agent. It has no C header, no
+//! kernel build and no name in the registry, because it is no algorithm.
 //!
 //! ```text
-//!   told a window:  cwnd = window                       no pacing
-//!   told a rate:    cwnd = 2 · rate · srtt / mss        paced at the rate
+//!   window commanded:  cwnd = window                   no pacing
+//!   rate commanded:    cwnd = 2 · rate · srtt / mss    paced at the rate
 //! ```
-//! The window of a rate leaves room for as much again as the path holds, so that the rate is what limits, and
-//! what a path that does not answer can take is bounded. A timeout leaves one packet until the next ACK.
-//! Before the first command a subflow keeps the window with which it was established.
+//! The window for a rate is twice the path's bandwidth-delay product: the rate is the limit, and an
+//! unresponsive path can absorb only that much. After a timeout the window is one packet until the next ACK.
+//! Before the first command a subflow keeps its initial window.
 
 use std::ffi::c_void;
 use std::ptr::null;
@@ -21,7 +21,7 @@ use crate::registry::Controller;
 use crate::state::Connection;
 use crate::{CWND_MAX, MAX_SUBFLOWS, SSTHRESH_NONE};
 
-/// What a subflow is told.
+/// A command for one subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Congestion window, packets, 1 to [`CWND_MAX`].
@@ -30,16 +30,16 @@ pub enum Command {
     Rate(u64),
 }
 
-/// A window that is paced has room for so many times what the path holds.
+/// Window for a rate, in bandwidth-delay products.
 const ROOM: u128 = 2;
-/// Least window of a rate, packets: a segment and one that answers its loss.
+/// Minimum window for a rate, packets: one segment, and one whose ACK reveals its loss.
 const LEAST_WINDOW: u128 = 2;
 
 static OPS: Ops = Ops {
     name: c"commanded".as_ptr(),
     title: c"commanded".as_ptr(),
     paper: c"Joulepath".as_ptr(),
-    summary: c"keeps the window or the rate that it is told".as_ptr(),
+    summary: c"keeps the window or rate of the last command".as_ptr(),
     confidence: c"V".as_ptr(),
     min_cwnd: 1,
     cache_acks: 0,
@@ -69,12 +69,11 @@ static COMMANDED: NativeController = NativeController {
     hosted: null(),
 };
 
-/// The controller; [`Controller::command`] tells it what to keep.
 pub(crate) fn commanded() -> &'static NativeController {
     &COMMANDED
 }
 
-/// Tells subflow `i` what to keep from its next event on.
+/// Sets the window or rate of subflow `i` from its next event on.
 pub(crate) fn command(connection: &mut Connection, i: usize, command: Command) {
     let own = &mut connection.subflows[i].own;
     match command {
@@ -89,15 +88,15 @@ pub(crate) fn command(connection: &mut Connection, i: usize, command: Command) {
     }
 }
 
-/// The window of a rate, packets.
+/// The window for a rate, packets.
 fn window_of(rate: u64, srtt_us: u32, mss: u32) -> u32 {
     let packets = ROOM * u128::from(rate) * u128::from(srtt_us) / 1_000_000 / u128::from(mss.max(1));
     packets.clamp(LEAST_WINDOW, CWND_MAX.into()) as u32
 }
 
-/// The hook `control`: sets the window that has been told, or that belongs to the rate.
+/// The hook `control`: sets the commanded window, or the window for the commanded rate.
 unsafe extern "C" fn keep(connection: *mut Connection, i: u32, event: *const Event, _: *mut Area) {
-    // SAFETY: `mpcc_control` calls it, with the connection and the event that `Controller` was given.
+    // SAFETY: `mpcc_control` calls it, with the connection and the event that `Controller` received.
     let (connection, event) = unsafe { (&mut *connection, &*event) };
     let subflow = &mut connection.subflows[i as usize % MAX_SUBFLOWS];
     if event.flags.has(AckFlags::TIMED_OUT) {
@@ -112,11 +111,11 @@ unsafe extern "C" fn keep(connection: *mut Connection, i: u32, event: *const Eve
     subflow.ssthresh = SSTHRESH_NONE;
 }
 
-/// A command that came before the subflow starts holds, so a start clears nothing.
+/// A command before the subflow's start stays valid, so a start clears nothing.
 unsafe extern "C" fn init(_: *mut Connection, _: u32) {}
 
 unsafe extern "C" fn ack(connection: *mut Connection, i: u32, acked: u32, rtt_us: u32, flags: u32) {
-    // SAFETY: only `Controller` calls it, with a connection that it may write and an index in it.
+    // SAFETY: only `Controller` calls it, with an exclusive connection and a valid index.
     unsafe { books::ack(&OPS, connection, i, acked, rtt_us, flags) }
 }
 
@@ -140,18 +139,18 @@ unsafe extern "C" fn restart(connection: *mut Connection, i: u32) {
 }
 
 unsafe extern "C" fn control(connection: *mut Connection, i: u32, event: *const Event, area: *mut Area) {
-    // SAFETY: as in `ack`, with an event and an area of the caller's.
+    // SAFETY: as in `ack`, with the caller's event and area.
     unsafe { books::control(&OPS, connection, i, event, area) }
 }
 
 impl Controller {
-    /// The controller that keeps what [`command`](Self::command) tells it. It is in no list and has no name.
+    /// The controller that executes [`command`](Self::command). It is in no list and has no name.
     pub fn commanded() -> Self {
         Self::of_native(commanded())
     }
 
-    /// Tells subflow `i` what to keep; the next [`control`](Self::control) brings it about. Returns whether
-    /// this controller can be told.
+    /// Commands subflow `i`; the next [`control`](Self::control) executes it. Returns whether this controller
+    /// accepts commands.
     pub fn command(&self, connection: &mut Connection, i: usize, what: Command) -> bool {
         let told = *self == Self::commanded();
         if told {
@@ -189,9 +188,9 @@ mod tests {
         assert_eq!(told(&mut connection, None, AckFlags::EPISODE), (33, None));
     }
 
-    /// 1.25 MB/s over 40 ms are 50 kB: 40 packets of 1250 bytes, and as much again.
+    /// 1.25 MB/s · 40 ms = 50 kB: 40 packets of 1250 bytes, doubled.
     #[test]
-    fn a_rate_is_paced_in_a_window_of_twice_what_the_path_holds() {
+    fn a_rate_is_paced_in_a_window_of_two_bandwidth_delay_products() {
         let mut connection = one(40_000);
         let rate = Some(Command::Rate(1_250_000));
         assert_eq!(told(&mut connection, rate, AckFlags::NONE), (80, Some(1_250_000)));
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_one_packet_goes_until_the_next_ack() {
+    fn after_a_timeout_the_window_is_one_packet_until_the_next_ack() {
         let mut connection = one(40_000);
         told(&mut connection, Some(Command::Window(33)), AckFlags::NONE);
         connection.subflows[0].cwnd = 1;
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn rtts_and_losses_are_noted_as_for_every_controller() {
+    fn rtts_and_losses_are_recorded_as_for_every_controller() {
         let mut connection = one(40_000);
         let mut tell = |acked, rtt_us, flags| {
             let event = Event { acked, rtt_us, flags, mss: 1_250, ..Event::default() };
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_in_no_list_and_others_are_not_told() {
+    fn it_is_in_no_list_and_other_controllers_refuse_commands() {
         assert!(Controller::known().all(|known| known != Controller::commanded()));
         let lia = Controller::by_name("lia").unwrap();
         assert!(!lia.command(&mut one(40_000), 0, Command::Window(1)));

@@ -1,15 +1,14 @@
-//! What happens to a subflow, as it is told to a controller, and the memory of controllers that own the
-//! window.
+//! Events of a subflow, as a controller receives them, and the memory of controllers that own the window.
 
 use std::ops::BitOr;
 
-/// What an ACK tells besides its numbers, and what else an [`Event`] is about. Flags are combined with `|`.
+/// Flags of an ACK, and the kind of an [`Event`]. Flags are combined with `|`.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFlags(pub(crate) u32);
 
 impl AckFlags {
-    /// Nothing.
+    /// No flag.
     pub const NONE: Self = Self(0);
     /// The ACK echoes a congestion mark (ECE).
     pub const ECE: Self = Self(1);
@@ -17,7 +16,7 @@ impl AckFlags {
     pub const CWND_LIMITED: Self = Self(2);
     /// One RTT round ends with this ACK.
     pub const ROUND_END: Self = Self(4);
-    /// The interval of the rate sample has a time without data to send: the rate is a lower bound.
+    /// The rate sample's interval includes time without data to send: the rate is a lower bound.
     pub const APP_LIMITED: Self = Self(8);
     /// A subflow starts; there is no ACK.
     pub const STARTS: Self = Self(16);
@@ -27,7 +26,7 @@ impl AckFlags {
     pub const TIMED_OUT: Self = Self(64);
     /// Sending restarts after it was idle; there is no ACK.
     pub const RESTARTS: Self = Self(128);
-    /// The last loss episode was none: what was taken for lost was late.
+    /// The last loss episode was spurious: the packets were only late.
     pub const IN_VAIN: Self = Self(256);
 
     /// Adds `flag` if `condition` holds.
@@ -58,7 +57,7 @@ impl BitOr for AckFlags {
     }
 }
 
-/// What a controller that owns its window is told (`struct mpcc_event`). Counts are of packets.
+/// An event for a controller that owns its window (`struct mpcc_event`). Counts are packets.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
@@ -66,7 +65,7 @@ pub struct Event {
     pub acked: u32,
     /// RTT sample, µs; 0 = none.
     pub rtt_us: u32,
-    /// What the event is about.
+    /// The kind of event.
     pub flags: AckFlags,
     /// Packets newly judged lost since the last event.
     pub lost: u32,
@@ -74,18 +73,18 @@ pub struct Event {
     pub marked: u32,
     /// Packets in flight before this ACK.
     pub prior_in_flight: u32,
-    /// Packets in flight now, before anything is sent in answer.
+    /// Packets in flight now, before the reply to this event.
     pub in_flight: u32,
     /// Payload of a full packet, bytes.
     pub mss: u32,
     /// Packets delivered since the subflow started; wraps.
     pub total_delivered: u32,
-    /// `total_delivered` when the latest packet that this ACK covers left.
+    /// `total_delivered` at the departure of the latest packet that this ACK covers.
     pub prior_delivered: u32,
     /// Packets delivered over `interval_us`.
     pub delivered: u32,
-    /// Interval of the rate sample, µs: the longer one of the times that `delivered` packets took to be sent
-    /// and to be acknowledged; 0 = no sample.
+    /// Interval of the rate sample, µs: the longer of the send time and the ACK time of `delivered` packets;
+    /// 0 = no sample.
     pub interval_us: u32,
 }
 
@@ -95,8 +94,8 @@ pub struct Event {
 pub struct Area(pub(crate) [u64; 16]);
 
 impl Area {
-    /// Memory with this content. The owner of a real one starts with [`Area::default`]; tests try others,
-    /// because a controller has to be defined for all.
+    /// Memory with this content, for tests: a controller must be defined for any content. The runner starts
+    /// with [`Area::default`].
     pub const fn of(words: [u64; 16]) -> Self {
         Self(words)
     }

@@ -1,4 +1,4 @@
-//! What a controller does in a given state: the integer code beside the formula.
+//! What a controller does in a given state, by the integer code and by the formula.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{
     formula::{self, Formula},
 };
 
-/// A connection in congestion avoidance, as users write it (JSON: `{"subflows": [{"cwnd": 12, "srtt_us":
+/// A connection in congestion avoidance, in the user's JSON form (`{"subflows": [{"cwnd": 12, "srtt_us":
 /// 50000}]}`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +36,7 @@ pub struct SubflowState {
     /// Packets acknowledged between the last two losses.
     #[serde(default)]
     pub acked_between_losses: u32,
-    /// Share of the traffic that the path shall carry, 0 to 1.
+    /// Share of the traffic for this path, 0 to 1.
     #[serde(default)]
     pub target_share: f64,
     /// Loss probability; 0 = unknown.
@@ -53,8 +53,8 @@ pub struct SubflowState {
 /// What a controller does in a [`State`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Change of each window, packets, by the fixed-point code: per ACK, or per RTT round if the controller
-    /// acts by the round.
+    /// Change of each window, packets, by the fixed-point code: per ACK, or per RTT round for a controller
+    /// that acts by the round.
     pub increase: Vec<f64>,
     /// Each window after a fast retransmit, whole packets, by the fixed-point code.
     pub window_after_loss: Vec<f64>,
@@ -62,31 +62,31 @@ pub struct Explanation {
     pub formula: Formula,
 }
 
-/// A state that cannot be explained.
+/// Reason why a state cannot be explained.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExplainError {
     /// The number of subflows is not from 1 to 8.
     #[error("a state has 1 to {MAX_SUBFLOWS} subflows, this one has {0}")]
     Subflows(usize),
-    /// A number out of its range.
+    /// A number is out of its range.
     #[error("subflow {subflow}: `{field}` must be {range}")]
     Range {
         /// Index of the subflow, from 0.
         subflow: usize,
         /// The field.
         field: &'static str,
-        /// Values that the field may have.
+        /// The allowed values.
         range: &'static str,
     },
-    /// A controller that owns its window.
-    #[error("`{0}` has no increase for each ACK: it sets its window by what it has measured over time")]
+    /// The controller owns its window.
+    #[error("`{0}` has no per-ACK increase: it sets its window from measurements over time")]
     OwnsWindow(&'static str),
-    /// A parameter that could not be set.
+    /// A parameter could not be set.
     #[error(transparent)]
     Param(#[from] ParamError),
 }
 
-/// Largest energy cost and path price that the fixed point holds.
+/// Largest energy cost and path price in the fixed-point format.
 const LARGEST: f64 = 65_535.0;
 
 impl SubflowState {
@@ -107,11 +107,11 @@ impl SubflowState {
 }
 
 impl State {
-    /// The connection in this state: in congestion avoidance, with what the control plane has told.
+    /// The connection in this state: in congestion avoidance, with the control plane's values.
     ///
     /// # Errors
-    /// [`ExplainError::Subflows`] if their number, [`ExplainError::Range`] if one of their values is out of
-    /// its range.
+    /// [`ExplainError::Subflows`] if the number of subflows is out of range, [`ExplainError::Range`] if a
+    /// value is.
     pub fn connection(&self, controller: Controller) -> Result<Connection, ExplainError> {
         if !(1..=MAX_SUBFLOWS).contains(&self.subflows.len()) {
             return Err(ExplainError::Subflows(self.subflows.len()));
@@ -141,7 +141,7 @@ impl State {
     }
 }
 
-/// What `controller` does in `state`, with its parameters set to `params` (name, value).
+/// Explains `controller` in `state`, with its parameters set to `params` (name, value).
 ///
 /// # Errors
 /// As [`State::connection`]; [`ExplainError::Param`] if a parameter cannot be set;
@@ -171,8 +171,7 @@ pub fn explain(
     })
 }
 
-/// Plays one RTT round of three samples at the latest RTT, which is enough for a controller that acts by the
-/// round.
+/// Plays one RTT round of three samples at the latest RTT: enough for a controller that acts by the round.
 fn change_in_a_round(controller: Controller, mut connection: Connection, i: usize) -> f64 {
     let before = connection.subflows[i].cwnd;
     let rtt_us = connection.subflows[i].own.last_rtt_us;

@@ -1,12 +1,12 @@
-//! Controllers of the program that holds this library, such as the classes of an interpreter: [`Hooks`]
-//! behind a trait, under the same books as the headers of `cc/`.
+//! Controllers that the host program implements, for example as classes of an interpreter: [`Hooks`] are a
+//! trait, and the bookkeeping is the same as for the headers of `cc/`.
 //!
 //! ```text
-//!   engine ──within(hosting)──► on_ack ──► C: mpcc_ack ──► ops.increase ──► hooks that are lent to the call
+//!   engine ──within(hosting)──► on_ack ──► C: mpcc_ack ──► ops.increase ──► hooks lent to the call
 //! ```
-//! The functions of an ops table are told the connection and nothing else. So whoever runs a hosted
-//! controller keeps its [`Hosting`] beside the connection and lends it to each call by [`within`]. A call
-//! without it changes no window.
+//! The functions of an ops table receive only the connection. So the engine keeps a hosted controller's
+//! [`Hosting`] next to the connection and lends it to each call by [`within`]. A call without it changes no
+//! window.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
@@ -20,12 +20,12 @@ use crate::native::{NativeController, Ops, books};
 use crate::registry::Controller;
 use crate::state::{Connection, LossKind, PACKET};
 
-/// What a hosted controller does for one connection. Which of them are called, its [`Host`] says. The indices
-/// are below the number of subflows.
+/// A hosted controller's state and code for one connection. Its [`Host`] lists the hooks in use. Every index
+/// is below the number of subflows.
 pub trait Hooks: Send {
     /// Subflow `i` starts.
     fn start(&mut self, connection: &mut Connection, i: usize);
-    /// The change of the window for one packet that is newly acknowledged in congestion avoidance, packets.
+    /// The window change for one newly acknowledged packet in congestion avoidance, packets.
     fn increase(&mut self, connection: &Connection, i: usize) -> f64;
     /// The window after a loss, packets.
     fn ssthresh(&mut self, connection: &Connection, i: usize, kind: LossKind) -> u32;
@@ -37,16 +37,16 @@ pub trait Hooks: Send {
     fn loss(&mut self, connection: &mut Connection, i: usize, kind: LossKind);
     /// Sending restarts after it was idle.
     fn restart(&mut self, connection: &mut Connection, i: usize);
-    /// In place of all others but `start`, if the controller owns its window.
+    /// Replaces all other hooks except `start`, if the controller owns its window.
     fn control(&mut self, connection: &mut Connection, i: usize, event: &Event);
 }
 
-/// A hook that a controller need not have; without it, it does what a header does without it.
+/// An optional hook. The default is the same as for a header without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// Without it the window grows by slow start only.
+    /// Default: the window grows by slow start only.
     Increase,
-    /// Without it a loss halves the window.
+    /// Default: a loss halves the window.
     Ssthresh,
     /// [`Hooks::ack`].
     Ack,
@@ -58,10 +58,10 @@ pub enum Hook {
     Restart,
 }
 
-/// Makes the hooks of a connection of so many subflows.
+/// Creates the hooks of a connection with this many subflows.
 pub type Open = Box<dyn Fn(usize) -> Box<dyn Hooks> + Send + Sync>;
 
-/// What a hosted controller is.
+/// Definition of a hosted controller.
 pub struct Host {
     /// Its name as a policy.
     pub name: String,
@@ -71,23 +71,23 @@ pub struct Host {
     pub summary: String,
     /// Floor of a window that `increase` lowers, packets.
     pub min_cwnd: u32,
-    /// Packets for which an increase may be reused; 0 = never.
+    /// Packets for which one increase may be reused; 0 = never.
     pub cache_acks: u32,
-    /// What it reads of others, and how it acts.
+    /// The state it reads, and how it acts.
     pub capabilities: Vec<Capability>,
-    /// What it has besides.
+    /// Its optional hooks.
     pub hooks: Vec<Hook>,
-    /// Makes the hooks of a connection.
+    /// Creates the hooks of a connection.
     pub open: Open,
 }
 
-/// What the table of a hosted controller leads to.
+/// Data behind the table of a hosted controller.
 struct Hosted {
     ops: Ops,
     open: Open,
 }
 
-/// The hooks of one connection, with the table that they are called through.
+/// The hooks of one connection, with the table that calls them.
 pub struct Hosting {
     ops: &'static Ops,
     hooks: Box<dyn Hooks>,
@@ -100,12 +100,11 @@ impl fmt::Debug for Hosting {
 }
 
 thread_local! {
-    /// What is lent to the call that goes on in this thread.
+    /// The hooks lent to this thread's current call.
     static LENT: Cell<Option<NonNull<Hosting>>> = const { Cell::new(None) };
 }
 
-/// Makes a call of a controller for the connection that `hosting` belongs to; `None` if its controller is not
-/// hosted.
+/// Calls a controller with `hosting` lent to the call; without lending if the controller is not hosted.
 #[inline(always)]
 pub fn within<R>(hosting: &mut Option<Box<Hosting>>, call: impl FnOnce() -> R) -> R {
     match hosting {
@@ -114,7 +113,7 @@ pub fn within<R>(hosting: &mut Option<Box<Hosting>>, call: impl FnOnce() -> R) -
     }
 }
 
-/// Gives the hooks back when the call is over, also after a panic.
+/// Returns the hooks after the call, also on a panic.
 struct Lent(Option<NonNull<Hosting>>);
 
 impl Drop for Lent {
@@ -129,21 +128,20 @@ fn lend<R>(hosting: &mut Hosting, call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Does something with what is lent; `otherwise` if nothing is.
+/// Calls `act` with the lent hooks; returns `otherwise` if there are none.
 fn lent<R>(otherwise: R, act: impl FnOnce(&mut Hosting) -> R) -> R {
     match LENT.take() {
         None => otherwise,
         Some(mut hosting) => {
             let _lent = Lent(Some(hosting));
-            // SAFETY: `lend` holds the only other reference and does not use it while its call lasts. Nothing
-            // is lent while this one is used, so that there is no second one.
+            // SAFETY: `lend` holds the only other reference and does not use it during its call. `LENT` is
+            // empty while this reference is used, so there is no second one.
             act(unsafe { hosting.as_mut() })
         }
     }
 }
 
-// The books of mpcc_run.h for an ops table that is known when the program runs (native.c).
-/// The table that is lent, if one is.
+/// The lent table, if any.
 fn ops() -> Option<&'static Ops> {
     lent(None, |hosting| Some(hosting.ops))
 }
@@ -154,7 +152,7 @@ mod table {
 
     pub(super) unsafe extern "C" fn init(connection: *mut Connection, i: u32) {
         if let Some(ops) = ops() {
-            // SAFETY: only `Controller` calls it, with a connection that it may write and an index in it.
+            // SAFETY: only `Controller` calls it, with an exclusive connection and a valid index.
             unsafe { books::init(ops, connection, i) }
         }
     }
@@ -201,7 +199,7 @@ mod table {
         area: *mut Area,
     ) {
         if let Some(ops) = ops() {
-            // SAFETY: as in `init`, with an event and an area of the caller's.
+            // SAFETY: as in `init`, with the caller's event and area.
             unsafe { books::control(ops, connection, i, event, area) }
         }
     }
@@ -212,7 +210,7 @@ mod hooks {
     use super::*;
 
     pub(super) unsafe extern "C" fn start(connection: *mut Connection, i: u32) {
-        // SAFETY: mpcc_run.h calls it, with the connection that `Controller` was given.
+        // SAFETY: mpcc_run.h calls it, with the connection that `Controller` received.
         lent((), |hosting| hosting.hooks.start(unsafe { &mut *connection }, i as usize));
     }
 
@@ -223,7 +221,7 @@ mod hooks {
     pub(super) unsafe extern "C" fn increase(connection: *const Connection, i: u32) -> i64 {
         // SAFETY: as in `start`.
         let packets = lent(0.0, |hosting| hosting.hooks.increase(unsafe { &*connection }, i as usize));
-        // Out of range it saturates, and NaN is 0.
+        // The conversion saturates, and NaN becomes 0.
         (packets * PACKET) as i64
     }
 
@@ -233,7 +231,7 @@ mod hooks {
     }
 
     pub(super) unsafe extern "C" fn ack(connection: *mut Connection, i: u32, event: *const Event) {
-        // SAFETY: as in `start`, with an event of the caller's.
+        // SAFETY: as in `start`, with the caller's event.
         lent((), |hosting| hosting.hooks.ack(unsafe { &mut *connection }, i as usize, unsafe { &*event }));
     }
 
@@ -264,7 +262,7 @@ mod hooks {
     }
 }
 
-/// A text for a table that is never freed. What stands after a NUL is left out.
+/// A text for a table, never freed. A NUL and the text after it are dropped.
 fn constant(text: &str) -> *const c_char {
     let until = text.find('\0').unwrap_or(text.len());
     CString::new(&text[..until]).expect("there is no NUL before it").into_raw()
@@ -300,8 +298,8 @@ impl Host {
 }
 
 impl Controller {
-    /// Makes a controller of this program known under its name. An adopted one of this name is replaced for
-    /// whoever asks by name from now on. Its table is never freed.
+    /// Registers a controller of this program under its name. Later look-ups of the name find it instead of
+    /// one adopted earlier. Its table is never freed.
     ///
     /// # Errors
     /// If a controller of this crate has its name.
@@ -326,16 +324,16 @@ impl Controller {
     }
 
     fn hosted(&self) -> Option<&'static Hosted> {
-        // SAFETY: it is null or leads to what `host` made, which is never freed.
+        // SAFETY: the pointer is null or comes from `host`, which never frees it.
         unsafe { self.native().hosted.cast::<Hosted>().as_ref() }
     }
 
-    /// Whether its hooks belong to this program: it runs [`within`] a [`Hosting`].
+    /// True if this program implements its hooks: calls need [`within`] and a [`Hosting`].
     pub fn is_hosted(&self) -> bool {
         self.hosted().is_some()
     }
 
-    /// The hooks for a connection of `n` subflows; `None` if it is not hosted.
+    /// The hooks for a connection of `n` subflows; `None` if the controller is not hosted.
     pub fn hosting(&self, n: usize) -> Option<Box<Hosting>> {
         let hosted = self.hosted()?;
         Some(Box::new(Hosting { ops: &hosted.ops, hooks: (hosted.open)(n) }))

@@ -1,18 +1,17 @@
 //! Congestion controllers of Multipath TCP.
 //!
-//! The algorithms are in `cc/`, one freestanding C header each, so that the simulator and the kernel's eBPF
-//! run the same source. This crate builds them natively and wraps them:
+//! Each algorithm is one freestanding C header in `cc/`, so the simulator and the kernel's eBPF run the same
+//! source. This crate builds the headers natively and wraps them:
 //!
 //! - [`Connection`], [`Subflow`], [`Own`]: the state, laid out as in `cc/mpcc.h`;
-//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]: what a
-//!   controller reads;
-//! - [`Controller::adopt`]: a controller that was compiled elsewhere;
-//! - [`Controller::commanded`]: the one that keeps what it is told, for agents that learn;
-//! - [`Controller::host`]: one of the program that holds this library, by [`Hooks`];
-//! - [`Event`] and [`Area`]: what a controller that owns its window is told, and where it keeps its state;
+//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]: the state
+//!   that a controller reads;
+//! - [`Controller::adopt`]: adds a controller compiled elsewhere;
+//! - [`Controller::commanded`]: keeps the window or rate of its last command, for learning agents;
+//! - [`Controller::host`]: adds a controller that the host program implements by [`Hooks`];
+//! - [`Event`] and [`Area`]: events and state of a controller that owns its window;
 //! - [`explain`]: what every controller does in a given state;
-//! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent
-//!   witness.
+//! - [`formula`]: the same increases in floating point, an independent check.
 //!
 //! ```
 //! use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
@@ -51,14 +50,14 @@ pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Confidence, Controller, UnknownController};
 pub use state::{Connection, LossKind, Own, Subflow};
 
-/// The headers of `cc/` and native/glue.h by name, for whoever compiles a controller of a user.
+/// The headers of `cc/` and native/glue.h by name, for compiling a user's controller.
 pub const HEADERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
-/// Most subflows of one connection (the kernel's limit).
+/// Maximum of subflows per connection (the kernel's limit).
 pub const MAX_SUBFLOWS: usize = 8;
-/// Most parameters of one controller.
+/// Maximum of parameters per controller.
 pub const MAX_PARAMS: usize = 8;
 /// Cap of every congestion window, packets.
 pub const CWND_MAX: u32 = 1 << 20;
-/// An ssthresh that stands for "none yet", packets.
+/// The ssthresh that means "none yet", packets.
 pub const SSTHRESH_NONE: u32 = 0x7fff_ffff;

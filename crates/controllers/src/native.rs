@@ -1,4 +1,4 @@
-//! What native/glue.h exports.
+//! The exports of native/glue.h.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -52,18 +52,18 @@ pub(crate) struct NativeController {
     pub(crate) loss: unsafe extern "C" fn(*mut Connection, u32, u32) -> u32,
     pub(crate) restart: unsafe extern "C" fn(*mut Connection, u32),
     pub(crate) control: unsafe extern "C" fn(*mut Connection, u32, *const Event, *mut Area),
-    /// Null if the controller is C.
+    /// Null for a C controller.
     pub(crate) hosted: *const c_void,
 }
 
-// SAFETY: the pointers lead to constants of native.c, or to what `Controller::host` made, which never change
-// and is never freed.
+// SAFETY: the pointers lead to constants of native.c or to data of `Controller::host`, which never change and
+// are never freed.
 unsafe impl Sync for NativeController {}
 
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Sync for Ops {}
 
-/// One of the two tables that native/glue.h exports.
+/// One of the two tables exported by native/glue.h.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
@@ -76,9 +76,9 @@ unsafe extern "C" {
     static jp_layout_table: Table;
 }
 
-/// `cc/mpcc_run.h` for controllers whose table this program makes (native/native.c).
+/// `cc/mpcc_run.h` for controllers whose ops table is built at run time (native/native.c).
 ///
-/// All of these functions are unsafe: the table and the state must be valid, and `i` below [`MAX_SUBFLOWS`].
+/// All functions are unsafe: the table and the state must be valid, and `i` below [`MAX_SUBFLOWS`].
 ///
 /// [`MAX_SUBFLOWS`]: crate::MAX_SUBFLOWS
 pub(crate) mod books {
@@ -129,7 +129,8 @@ pub(crate) fn layout() -> &'static [u64] {
 
 impl NativeController {
     pub(crate) fn ops(&self) -> &'static Ops {
-        // SAFETY: every row of the table points to a constant `struct mpcc_ops`, of which Ops is the head.
+        // SAFETY: every row of the table points to a constant `struct mpcc_ops`, which starts with the fields
+        // of Ops.
         unsafe { &*self.ops }
     }
 
@@ -151,6 +152,6 @@ fn length(count: u64) -> usize {
 /// # Safety
 /// `text` points to a NUL-terminated constant.
 pub(crate) unsafe fn text(text: *const c_char) -> &'static str {
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller guarantees it.
     unsafe { CStr::from_ptr(text) }.to_str().expect("the texts of cc/ are UTF-8")
 }

@@ -1,4 +1,4 @@
-//! Parameters of controllers: each C header declares them once, this shows and sets them.
+//! Parameters of controllers: each C header declares its own once.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for ParamValue {
     }
 }
 
-/// A parameter that could not be set.
+/// Reason why a parameter could not be set.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParamError {
     /// The controller has no parameter of this name.
@@ -30,9 +30,9 @@ pub enum ParamError {
     Unknown {
         /// The controller.
         controller: &'static str,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names that exist, or "none".
+        /// The existing names, or "none".
         known: String,
     },
     /// The value is neither a word of the parameter nor a number in its range.
@@ -42,9 +42,9 @@ pub enum ParamError {
         controller: &'static str,
         /// The parameter.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What may be written.
+        /// The allowed values.
         allowed: String,
     },
 }
@@ -61,35 +61,35 @@ impl Param {
         Self { native, index }
     }
 
-    /// Its name.
+    /// Name of the parameter.
     pub fn name(&self) -> &'static str {
         // SAFETY: the texts of the parameter table are constants.
         unsafe { text(self.native.name) }
     }
 
-    /// What it does, one sentence, with its unit.
+    /// One sentence that explains it, with its unit.
     pub fn doc(&self) -> &'static str {
         // SAFETY: the texts of the parameter table are constants.
         unsafe { text(self.native.doc) }
     }
 
-    /// The default.
+    /// Value of a new connection.
     pub fn default(&self) -> ParamValue {
         self.value(self.native.default)
     }
 
-    /// The range of numbers, both ends included; `None` if it takes words only.
+    /// The range of numbers, both ends included; `None` if it only takes words.
     pub fn range(&self) -> Option<(f64, f64)> {
         (self.native.min <= self.native.max)
             .then(|| (self.number(self.native.min), self.number(self.native.max)))
     }
 
-    /// The words it takes.
+    /// Words that the parameter accepts.
     pub fn words(&self) -> impl Iterator<Item = &'static str> {
         self.table().map(|(word, _)| word)
     }
 
-    /// What may be written, e.g. "`1/n^2`, `1/sqrt(n)` or a number from 0.001 to 1".
+    /// The allowed values as text, e.g. "`1/n^2`, `1/sqrt(n)` or a number from 0.001 to 1".
     pub fn allowed(&self) -> String {
         let mut parts: Vec<String> = self.words().map(|word| format!("`{word}`")).collect();
         if let Some((min, max)) = self.range() {
@@ -113,7 +113,7 @@ impl Param {
         (raw >= f64::from(self.native.min) && raw <= f64::from(self.native.max)).then_some(raw as i32)
     }
 
-    /// What a raw integer means; numbers first, then words.
+    /// The meaning of a raw integer: a word if one has it, otherwise a number.
     pub(crate) fn value(&self, raw: i32) -> ParamValue {
         self.table()
             .find(|(_, word_raw)| *word_raw == raw)

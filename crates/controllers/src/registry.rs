@@ -12,14 +12,14 @@ use crate::{
     state::{Connection, LossKind, PACKET},
 };
 
-/// How well a definition is known.
+/// How reliably a definition is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confidence {
     /// Checked against source code, an RFC, or the text of the paper.
     Verified,
     /// Re-derived or recomputed numerically.
     Recomputed,
-    /// Known from the literature, not checked word for word.
+    /// Taken from the literature, not checked word for word.
     Literature,
     /// A reconstruction: the primary text was not available. Shown with `(recon.)`.
     Reconstructed,
@@ -29,18 +29,17 @@ pub enum Confidence {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no congestion controller `{name}`; did you mean `{nearest}`? There are: {known}")]
 pub struct UnknownController {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// The name that is most similar.
+    /// The most similar name.
     pub nearest: &'static str,
-    /// All names.
+    /// Names of all controllers.
     pub known: String,
 }
 
 /// A congestion controller. It is cheap to copy; its state is in the [`Connection`].
 ///
-/// Functions take the index `i` of the subflow that they are for and panic if it is not below
-/// [`MAX_SUBFLOWS`].
+/// Functions take a subflow's index `i` and panic if it is not below [`MAX_SUBFLOWS`].
 #[derive(Clone, Copy)]
 pub struct Controller(&'static NativeController);
 
@@ -48,7 +47,7 @@ impl Controller {
     /// The controller of this name, for example `lia`.
     ///
     /// # Errors
-    /// If there is none. The error has the most similar name and the names of all controllers.
+    /// If there is none. The error has the most similar name and all names.
     pub fn by_name(name: &str) -> Result<Self, UnknownController> {
         Self::known().find(|controller| controller.name() == name).ok_or_else(|| UnknownController {
             name: name.to_owned(),
@@ -73,27 +72,26 @@ impl Controller {
         controllers().iter().map(Self::of_native)
     }
 
-    /// All controllers that have a name now: those of this crate, and those that were [adopted](Self::adopt).
+    /// All controllers that have a name at present: this crate's, and the [adopted](Self::adopt) ones.
     pub fn known() -> impl Iterator<Item = Self> {
         Self::all().chain(adopted().into_iter().map(Self::of_native))
     }
 
-    /// A controller that was compiled against `cc/mpcc.h` elsewhere, without making it known.
+    /// Returns a controller that was compiled elsewhere against `cc/mpcc.h`, without registering it.
     ///
     /// # Errors
-    /// If it does not keep to the contract as far as its tables say.
+    /// If its tables break the contract.
     ///
     /// # Safety
     /// `rows` and `layout` are `jp_controllers_table` and `jp_layout_table` of native/glue.h, in a library
-    /// that stays loaded until the process ends. Functions of the result are only called if they keep to
-    /// the contract.
+    /// that stays loaded until the process ends. Call functions of the result only if they keep the contract.
     pub unsafe fn inspect(rows: Table, layout: Table) -> Result<Self, AdoptError> {
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller guarantees it.
         unsafe { adopted::inspect(rows, layout) }.map(Self::of_native)
     }
 
-    /// Makes a controller known under its name, one that was [inspected](Self::inspect). An adopted one of
-    /// this name is replaced for whoever asks by name from now on.
+    /// Registers an [inspected](Self::inspect) controller under its name. Later look-ups of the name find it
+    /// instead of one adopted earlier.
     ///
     /// # Errors
     /// If a controller of this crate has its name.
@@ -101,12 +99,12 @@ impl Controller {
         adopted::adopt(self.0)
     }
 
-    /// Whether it was adopted, and not compiled with this crate.
+    /// True if it was adopted; false if it was compiled with this crate.
     pub fn is_adopted(&self) -> bool {
         Self::all().all(|built_in| built_in != *self)
     }
 
-    /// The name of the C header and of the page in docs/models, which is also the name on the command line.
+    /// The name of the C header, of its page in docs/models, and on the command line.
     pub fn name(&self) -> &'static str {
         // SAFETY: the texts of the ops table are constants.
         unsafe { text(self.0.ops().name) }
@@ -128,13 +126,13 @@ impl Controller {
         unsafe { text(self.0.ops().paper) }
     }
 
-    /// What the controller does, one sentence.
+    /// One sentence about what the controller does.
     pub fn summary(&self) -> &'static str {
         // SAFETY: the texts of the ops table are constants.
         unsafe { text(self.0.ops().summary) }
     }
 
-    /// How well the definition is known.
+    /// How reliably the definition is known.
     pub fn confidence(&self) -> Confidence {
         // SAFETY: the texts of the ops table are constants.
         match unsafe { text(self.0.ops().confidence) } {
@@ -145,24 +143,23 @@ impl Controller {
         }
     }
 
-    /// Floor of a window that the controller lowers by itself, packets. (After a timeout cwnd is 1
-    /// nevertheless.)
+    /// Floor of the window when the controller lowers it, packets. A timeout still sets cwnd to 1.
     pub fn min_cwnd(&self) -> u32 {
         self.0.ops().min_cwnd
     }
 
-    /// Whether the controller has this capability.
+    /// True if the controller has this capability.
     pub fn has(&self, capability: Capability) -> bool {
         self.0.ops().capabilities & capability as u32 != 0
     }
 
-    /// What the controller reads of others, and how it acts.
+    /// The state that the controller reads, and how it acts.
     pub fn capabilities(&self) -> impl Iterator<Item = Capability> + use<> {
         let controller = *self;
         Capability::ALL.into_iter().filter(move |&capability| controller.has(capability))
     }
 
-    /// The parameters.
+    /// The controller's parameters, in the header's order.
     pub fn params(&self) -> impl Iterator<Item = Param> {
         self.0.params().iter().enumerate().map(|(index, native)| Param::new(index, native))
     }
@@ -170,8 +167,8 @@ impl Controller {
     /// Sets a parameter of this connection to a number or one of its words.
     ///
     /// # Errors
-    /// [`ParamError::Unknown`] if there is no such parameter, [`ParamError::Value`] if the value is neither a
-    /// word of it nor in its range.
+    /// [`ParamError::Unknown`] if there is no such parameter, [`ParamError::Value`] if the value is neither
+    /// one of its words nor in its range.
     pub fn set_param(&self, connection: &mut Connection, name: &str, value: &str) -> Result<(), ParamError> {
         let param = self.param(name)?;
         let raw = param.parse(value).ok_or_else(|| ParamError::Value {
@@ -204,8 +201,8 @@ impl Controller {
         })
     }
 
-    /// Starts subflow `i`. What the control plane wrote stays; cwnd, ssthresh, srtt_us and flags are up to
-    /// the caller.
+    /// Starts subflow `i`. The control plane's values stay; the caller sets cwnd, ssthresh, srtt_us and
+    /// flags.
     pub fn init(&self, connection: &mut Connection, i: usize) {
         let i = index(i);
         // SAFETY: `i` is within `subflows`, and the state has the layout of struct mpcc_conn (tested in
@@ -213,16 +210,16 @@ impl Controller {
         unsafe { (self.0.init)(connection, i) }
     }
 
-    /// Takes an ACK on subflow `i`: `acked` packets, and an RTT sample in µs (0 = none).
+    /// Processes an ACK on subflow `i`: `acked` packets, and an RTT sample in µs (0 = none).
     ///
-    /// It updates the RTT and loss statistics and lets cwnd grow by slow start and congestion avoidance,
-    /// unless the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks
-    /// [`AckFlags::CWND_LIMITED`]. The caller sets `now_us`, `srtt_us` and `flags` before. A mark
-    /// ([`AckFlags::ECE`]) is only counted here; the caller answers it once per window of data by
-    /// [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
+    /// It updates the RTT and loss statistics and grows cwnd by slow start and congestion avoidance, unless
+    /// the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks [`AckFlags::CWND_LIMITED`].
+    /// The caller sets `now_us`, `srtt_us` and `flags` first. A mark ([`AckFlags::ECE`]) is only counted
+    /// here; the caller answers it once per window of data by [`on_loss`](Self::on_loss) with
+    /// [`LossKind::Ecn`].
     ///
-    /// A controller that [owns its window](Capability::OwnsWindow) acts on [`control`](Self::control)
-    /// instead. Here only the RTT and loss statistics are kept for it.
+    /// A controller that [owns its window](Capability::OwnsWindow) acts in [`control`](Self::control)
+    /// instead. For it, this only updates the RTT and loss statistics.
     #[inline]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
         let i = index(i);
@@ -230,11 +227,11 @@ impl Controller {
         unsafe { (self.0.ack)(connection, i, acked, rtt_us, flags.0) }
     }
 
-    /// Tells a controller that owns its window what has happened to subflow `i`: an ACK, in whatever state,
-    /// or what else the flags say. It sets cwnd and ssthresh, and the rate that
-    /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller sends what they admit.
-    /// The caller sets `now_us`, `srtt_us` and `flags` before; after a timeout also cwnd = 1. `area` is the
-    /// same one at each call, and all zero at [`AckFlags::STARTS`]. With other controllers this does nothing.
+    /// Reports an event of subflow `i` to a controller that owns its window: an ACK in any state, or another
+    /// event by its flags. The controller sets cwnd, ssthresh, and the rate that
+    /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller then sends as they
+    /// permit. The caller sets `now_us`, `srtt_us` and `flags` first, and cwnd = 1 after a timeout. `area` is
+    /// the same at each call, and all zero at [`AckFlags::STARTS`]. For other controllers this does nothing.
     #[inline]
     pub fn control(&self, connection: &mut Connection, i: usize, event: &Event, area: &mut Area) {
         let i = index(i);
@@ -242,16 +239,16 @@ impl Controller {
         unsafe { (self.0.control)(connection, i, event, area) }
     }
 
-    /// The rate at which subflow `i` sends at most, bytes of payload per second; `None` if the controller
-    /// does not pace it.
+    /// Maximum send rate of subflow `i`, bytes of payload per second; `None` if the controller does not pace
+    /// it.
     #[inline]
     pub fn pacing_rate_bytes_per_s(&self, connection: &Connection, i: usize) -> Option<u64> {
         let rate = connection.subflows[i].own.pacing_rate;
         (rate > 0 && self.has(Capability::OwnsWindow)).then_some(rate)
     }
 
-    /// Declares that subflow `i` shares a bottleneck with the others of the same `group`; 0: no bottleneck is
-    /// known. Returns false, without effect, unless the controller owns its window.
+    /// Declares that subflow `i` shares a bottleneck with the other subflows of the same `group`; 0 means no
+    /// known bottleneck. Returns false, without effect, unless the controller owns its window.
     pub fn set_group(&self, connection: &mut Connection, i: usize, group: u32) -> bool {
         let owns = self.has(Capability::OwnsWindow);
         if owns {
@@ -260,13 +257,13 @@ impl Controller {
         owns
     }
 
-    /// The group that [`set_group`](Self::set_group) set, 0 if none.
+    /// The group set by [`set_group`](Self::set_group), 0 if none.
     pub fn group(&self, connection: &Connection, i: usize) -> u32 {
         if self.has(Capability::OwnsWindow) { connection.subflows[i].own.group } else { 0 }
     }
 
-    /// Sets the least RTT that has ever been seen on the path of subflow `i`, µs; 0: unknown. Returns false,
-    /// without effect, unless the controller owns its window.
+    /// Sets the historical minimum RTT of subflow `i`'s path, µs; 0: unknown. Returns false, without effect,
+    /// unless the controller owns its window.
     pub fn set_history_rtt_us(&self, connection: &mut Connection, i: usize, rtt_us: u32) -> bool {
         let owns = self.has(Capability::OwnsWindow);
         if owns {
@@ -275,44 +272,42 @@ impl Controller {
         owns
     }
 
-    /// The RTT that [`set_history_rtt_us`](Self::set_history_rtt_us) set, µs; 0 if none.
+    /// The RTT set by [`set_history_rtt_us`](Self::set_history_rtt_us), µs; 0 if none.
     pub fn history_rtt_us(&self, connection: &Connection, i: usize) -> u32 {
         if self.has(Capability::OwnsWindow) { connection.subflows[i].own.history_rtt_us } else { 0 }
     }
 
     /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a
-    /// controller that owns its window. The state stays as it is.
+    /// controller that owns its window. The state does not change.
     pub fn increase(&self, connection: &Connection, i: usize) -> f64 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.
         unsafe { (self.0.increase)(connection, i) as f64 / PACKET }
     }
 
-    /// The window after a fast retransmit, packets. The state stays as it is.
+    /// The window after a fast retransmit, packets. The state does not change.
     pub fn ssthresh(&self, connection: &Connection, i: usize) -> u32 {
         self.ssthresh_after(connection, i, LossKind::FastRetransmit)
     }
 
-    /// The window after a loss of this kind, packets. The state stays as it is.
+    /// The window after a loss of this kind, packets. The state does not change.
     pub fn ssthresh_after(&self, connection: &Connection, i: usize, kind: LossKind) -> u32 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.
         unsafe { (self.0.ssthresh)(connection, i, kind as u32) }
     }
 
-    /// Begins a loss episode on subflow `i`; returns the new ssthresh in packets.
+    /// Starts a loss episode on subflow `i`; returns the new ssthresh in packets.
     ///
-    /// The caller calls it once per window of data, before cwnd and flags change. It does not change cwnd and
-    /// ssthresh: the caller sets cwnd = ssthresh after a fast retransmit or a mark, and cwnd = 1 after a
-    /// timeout.
+    /// Call it once per window of data, before cwnd and flags change. It leaves cwnd and ssthresh unchanged:
+    /// the caller sets cwnd = ssthresh after a fast retransmit or a mark, and cwnd = 1 after a timeout.
     pub fn on_loss(&self, connection: &mut Connection, i: usize, kind: LossKind) -> u32 {
         let i = index(i);
         // SAFETY: as in `init`.
         unsafe { (self.0.loss)(connection, i, kind as u32) }
     }
 
-    /// Tells that subflow `i` sends again after it was idle (RFC 9293's restart): state that is out of date
-    /// is forgotten.
+    /// Reports that subflow `i` sends again after idle (RFC 9293's restart): clears outdated state.
     pub fn on_restart(&self, connection: &mut Connection, i: usize) {
         let i = index(i);
         // SAFETY: as in `init`.

@@ -4,25 +4,25 @@ use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 
 /// State of a subflow that its siblings may read (`struct mpcc_own`, 104 bytes).
 ///
-/// The runner and the controller write it; the setters are for the control plane. 0 means "no sample" or
+/// The runner and the controller write it; the control plane uses the setters. 0 means "no sample" or
 /// "unknown".
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     pub(crate) acc: i64,
-    /// Bytes of payload per second, 0 = not paced. Only for a controller that owns its window, as are `group`
-    /// and `history_rtt_us`: where the runner keeps the window, C caches the increase in their places.
+    /// Bytes of payload per second, 0 = not paced. Like `group` and `history_rtt_us`, only for a controller
+    /// that owns its window: if the runner keeps the window, C caches the increase in these places.
     pub(crate) pacing_rate: u64,
     pub(crate) rtt_sum_us: u64,
     pub(crate) rtt_count: u32,
     pub(crate) rtt_min_us: u32,
-    /// Least RTT seen, µs; 0 = no sample.
+    /// Minimum RTT so far, µs; 0 = no sample.
     pub base_rtt_us: u32,
-    /// Where the present RTT round ends. The engine that runs the controller may use it as it likes.
+    /// End of the present RTT round, in a unit that the engine chooses.
     pub round_end: u32,
-    /// Subflows of one group share a bottleneck; 0 = none is known.
+    /// Subflows of one group share a bottleneck; 0 = unknown.
     pub(crate) group: u32,
-    /// Least RTT known of the path, µs; 0 = unknown.
+    /// Minimum known RTT of the path, µs; 0 = unknown.
     pub(crate) history_rtt_us: u32,
     wide: [u64; 1],
     /// Latest RTT, µs; 0 = no sample.
@@ -43,9 +43,9 @@ const COST_ONE: f64 = (1u64 << 16) as f64;
 const SHARE_ONE: f64 = (1u64 << 20) as f64;
 const PRICE_ONE: f64 = (1u64 << 16) as f64;
 const LOSS_ONE: f64 = (1u64 << 30) as f64;
-/// 1 packet in the increases and the accumulator, as they are stored.
+/// 1 packet in the stored increases and the accumulator.
 pub(crate) const PACKET_BITS: u64 = 1 << 32;
-/// The same as a number.
+/// `PACKET_BITS` as a floating-point number.
 pub(crate) const PACKET: f64 = PACKET_BITS as f64;
 impl Own {
     /// Energy per delivered bit of this path, up to 65 535, in any unit that all subflows share; 0 = unknown.
@@ -54,12 +54,12 @@ impl Own {
     }
 
     /// Sets [`energy_cost`](Self::energy_cost). The resolution is 1.5e-5, so costs should be near or above 1.
-    /// Larger values than the largest count as that.
+    /// Larger values saturate.
     pub fn set_energy_cost(&mut self, cost: f64) {
         self.energy_cost = fixed(cost, COST_ONE);
     }
 
-    /// Share of the traffic that this path shall carry (the splitting ratio α of EEMPTCP), 0 to 1.
+    /// Share of the traffic for this path (the splitting ratio α of EEMPTCP), 0 to 1.
     pub fn target_share(&self) -> f64 {
         f64::from(self.target_share) / SHARE_ONE
     }
@@ -74,13 +74,12 @@ impl Own {
         f64::from(self.path_price) / PRICE_ONE
     }
 
-    /// Sets [`path_price`](Self::path_price). Larger values than the largest count as that.
+    /// Sets [`path_price`](Self::path_price). Larger values saturate.
     pub fn set_path_price(&mut self, price: f64) {
         self.path_price = fixed(price, PRICE_ONE);
     }
 
-    /// Loss probability that the control plane tells. If it is 0, unknown, it is estimated from the
-    /// acknowledged packets.
+    /// Loss probability from the control plane. 0 means unknown: the acknowledged packets give an estimate.
     pub fn loss(&self) -> f64 {
         f64::from(self.loss) / LOSS_ONE
     }
@@ -90,7 +89,7 @@ impl Own {
         self.loss = fixed(probability.min(1.0), LOSS_ONE);
     }
 
-    /// Least RTT of the present round, µs; 0 = no sample, or the controller does not read delays.
+    /// Minimum RTT of the present round, µs; 0 = no sample, or the controller does not read delays.
     pub fn round_min_rtt_us(&self) -> u32 {
         self.rtt_min_us
     }
@@ -100,7 +99,7 @@ impl Own {
         self.rtt_sum_us.checked_div(self.rtt_count.into()).unwrap_or(0)
     }
 
-    /// Where a controller owns the window: its pacing rate, bytes of payload per second; 0 = not paced.
+    /// Pacing rate of a controller that owns the window, bytes of payload per second; 0 = not paced.
     pub fn pacing_rate_bytes_per_s(&self) -> u64 {
         self.pacing_rate
     }
@@ -111,30 +110,30 @@ impl Own {
         self.pacing_rate = rate;
     }
 
-    /// A state with this content. Real ones start with [`Own::default`]; tests try others, because a
-    /// controller has to be defined for all.
+    /// A state with this content, for tests: a controller must be defined for any content. Engines start with
+    /// [`Own::default`].
     pub fn of_words(words: [u64; 13]) -> Self {
-        // SAFETY: both have 104 bytes without padding, and any bits are integers.
+        // SAFETY: both types have 104 bytes without padding, and any bits are valid integers.
         unsafe { std::mem::transmute(words) }
     }
 
-    /// What the controller shows to the siblings; what the words mean is up to the controller.
+    /// The words that siblings can read; the controller defines their meaning.
     pub fn private_words(&self) -> [u32; 5] {
         self.word
     }
 
-    /// Growth of the window that is not in cwnd yet, packets, within (−1, 1).
+    /// Growth of the window not yet in cwnd, packets, within (−1, 1).
     pub fn fraction(&self) -> f64 {
         self.acc as f64 / PACKET
     }
 }
 
-/// `value` times `one`, rounded and saturating; NaN counts as 0.
+/// `value` times `one`, rounded and saturating; NaN becomes 0.
 fn fixed(value: f64, one: f64) -> u32 {
     (value * one).round() as u32
 }
 
-/// One subflow: window, threshold and RTT, and the state of its own.
+/// One subflow: window, threshold, RTT and its own state.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subflow {
@@ -142,7 +141,7 @@ pub struct Subflow {
     pub cwnd: u32,
     /// Slow start threshold, packets.
     pub ssthresh: u32,
-    /// Smoothed RTT, µs. Without a sample it is 0, and the subflow is left out of every sum and maximum.
+    /// Smoothed RTT, µs. 0 = no sample: sums and maxima exclude the subflow.
     pub srtt_us: u32,
     /// [`ESTABLISHED`](Self::ESTABLISHED), [`RECOVERY`](Self::RECOVERY), [`LOSS`](Self::LOSS).
     pub flags: u32,
@@ -163,13 +162,13 @@ impl Subflow {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
-    /// Number of subflows in use. More than [`MAX_SUBFLOWS`] count as that.
+    /// Number of subflows in use; saturates at [`MAX_SUBFLOWS`].
     pub n: u32,
     reserved: u32,
     /// Monotonic clock, µs. The caller sets it before each call.
     pub now_us: u64,
     pub(crate) param: [i32; MAX_PARAMS],
-    /// The subflows; those from `n` on are ignored.
+    /// The subflows; entries from `n` on are ignored.
     pub subflows: [Subflow; MAX_SUBFLOWS],
 }
 
@@ -184,7 +183,7 @@ impl Connection {
         Self { n: n as u32, subflows: [subflow; MAX_SUBFLOWS], ..Self::default() }
     }
 
-    /// The controller's parameters as C stores them: differences from the defaults, in raw units.
+    /// The controller's parameters in C's format: differences from the defaults, in raw units.
     pub fn parameters(&self) -> [i32; MAX_PARAMS] {
         self.param
     }
@@ -211,7 +210,7 @@ mod tests {
     use crate::{Area, Capability, Event};
 
     #[test]
-    fn rust_and_c_lay_the_state_out_alike_and_have_the_same_flags() {
+    fn rust_and_c_have_the_same_layout_and_flags() {
         let offsets = [
             size_of::<Own>(),
             size_of::<Subflow>(),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * bpf.c - every controller as global functions for the BPF target: tests/headers.rs compiles it and looks at
- * what was emitted. Not a loadable program; those are in crates/kernel.
+ * bpf.c - every controller as global functions for the BPF target. tests/headers.rs compiles it and checks
+ * the object file. Loadable programs are in crates/kernel.
  */
 #include "all.h"
 

@@ -1,4 +1,4 @@
-//! `advise`: which interfaces for a transfer, without simulating anything.
+//! `advise`: the interfaces for a transfer, without simulation.
 
 use joulepath_control::advise::{Advice as Answer, Plan, Question};
 use joulepath_report::{ReportError, advice as report};
@@ -16,12 +16,12 @@ use crate::watched::guarded;
 pub(crate) struct Advice {
     question: Question,
     answer: Answer,
-    /// The question in words, and the call that asked it: what makes the same advice again.
+    /// The question in words, and the call that asked it: enough to compute the same advice again.
     words: Asked,
     command: String,
 }
 
-/// Paths, size, deadline, rate, device, and whether rates are those of links.
+/// Paths, size, deadline, rate, device, and whether rates are links' rates.
 type Asked = (Vec<String>, String, Option<String>, Option<String>, Option<String>, bool);
 
 /// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
@@ -56,23 +56,23 @@ impl Advice {
         reduced(py, "Advice", (self.words.clone(), self.command.clone()))
     }
 
-    /// As it was before it was pickled: asked again.
+    /// Unpickles by asking again.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (Asked, String)) -> PyResult<Self> {
         asked(py, state.0, state.1)
     }
 
-    /// The plans of the time-energy front, the fastest first: one row for each path of each plan.
+    /// The plans of the time-energy front, the fastest first: one row per plan and path.
     fn front(&self) -> Batch {
         self.batch(&self.answer.front)
     }
 
-    /// The plan of the least energy in time.
+    /// The plan with the least energy that is in time.
     fn best(&self) -> Batch {
         self.batch(std::slice::from_ref(&self.answer.best))
     }
 
-    /// One sentence.
+    /// One sentence of explanation.
     #[getter]
     fn reason(&self) -> &str {
         &self.answer.reason
@@ -92,7 +92,7 @@ impl Advice {
         report::table(&self.question, &self.answer, width)
     }
 
-    /// The bytes that the command line writes.
+    /// The same bytes as the command line's output.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         let machine = Machine::of(&self.question, &self.answer);
         written(py, serde_json::to_string_pretty(&machine).map_err(ReportError::from)).map(|text| text + "\n")

@@ -1,7 +1,7 @@
 //! Tables over the Arrow PyCapsule interface.
 //!
-//! Of Arrow only arrays and the C data interface are needed (`arrow-array`): `pyo3-arrow` brings compute
-//! kernels and NumPy with it, for a dozen lines that are below.
+//! Only Arrow's arrays and C data interface are needed (`arrow-array`): `pyo3-arrow` would add compute
+//! kernels and NumPy to replace a dozen lines.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Columns by name; what is unknown is null.
+    /// Columns by name; unknown values are null.
     pub(crate) fn of(columns: Vec<(String, Values)>) -> Self {
         if columns.is_empty() {
             return Batch { batch: RecordBatch::new_empty(Arc::new(Schema::empty())) };
@@ -36,7 +36,7 @@ impl Batch {
         Batch { batch: batch.expect("all columns have one length") }
     }
 
-    /// One row for each record, all of which have the same names.
+    /// One row per record. All records have the same names.
     pub(crate) fn of_records(records: &[Record]) -> Self {
         let names = records.first().map_or(&[][..], |first| &first.fields);
         let column = |(index, (name, _)): (usize, &(String, Field))| {
@@ -46,7 +46,7 @@ impl Batch {
     }
 }
 
-/// A text in a record, under its name.
+/// A named text field of a record.
 pub(crate) fn text(name: &str, text: impl ToString) -> (String, Field) {
     (name.to_owned(), Field::Text(text.to_string()))
 }
@@ -60,7 +60,7 @@ pub(crate) enum Values {
 }
 
 impl Values {
-    /// All fields are of the kind of the first one.
+    /// All fields have the kind of the first one.
     fn of<'a>(fields: impl Iterator<Item = &'a Field>) -> Self {
         let mut values: Option<Values> = None;
         for field in fields {
@@ -108,7 +108,7 @@ impl Batch {
         reduced(py, "Batch", columns)
     }
 
-    /// As it was before it was pickled: name, kind and values of each column.
+    /// Unpickles from name, kind and values of each column.
     #[staticmethod]
     fn restore(state: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Self> {
         let column = |(name, kind, values): (String, String, Bound<'_, PyAny>)| {
@@ -123,7 +123,6 @@ impl Batch {
         Ok(Batch::of(state.into_iter().map(column).collect::<PyResult<_>>()?))
     }
 
-    /// Names of the columns.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
@@ -133,7 +132,7 @@ impl Batch {
         self.batch.num_rows()
     }
 
-    /// The values of a column; None where they are unknown.
+    /// The values of a column; unknown values are None.
     fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
         let column =
             self.batch.columns().get(index).ok_or_else(|| PyIndexError::new_err("no such column"))?;
@@ -146,7 +145,7 @@ impl Batch {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// A stream of one batch, which shares the memory of this table. No other schema can be had.
+    /// A stream of one batch that shares this table's memory. A requested schema is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

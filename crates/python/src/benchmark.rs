@@ -17,13 +17,13 @@ use crate::raised::stopped;
 use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::watched;
 
-/// What policies did on families of scenarios.
+/// Results of policies on families of scenarios.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Benchmark {
     benchmark: Found,
 }
 
-/// Runs policies on families of scenarios; finished runs are kept in the file `runs` if one is named.
+/// Runs policies on families of scenarios; stores finished runs in the file `runs` if given.
 #[pyfunction]
 #[pyo3(signature = (
     families, policies, warm, random, scenarios, first, scenario_seed, quick, seeds, runs, jobs, progress,
@@ -74,7 +74,7 @@ fn number(name: &str, value: Option<f64>) -> (String, Field) {
     (name.to_owned(), Field::Number(value))
 }
 
-/// What rows have in common.
+/// Common columns of rows.
 fn head(row: &Row) -> Vec<(String, Field)> {
     let flag = |name: &str, value: bool| (name.to_owned(), Field::Flag(value));
     vec![
@@ -94,7 +94,7 @@ fn overall(row: &Row) -> Record {
     Record { fields: head(row).into_iter().chain([tier]).chain(metrics).collect() }
 }
 
-/// Random families: one record for each of them and each metric.
+/// Random families: one record per family and metric.
 fn by_family(row: &Row) -> impl Iterator<Item = Record> {
     let all = row.families.iter().flat_map(|(family, of)| of.iter().map(move |found| (family, found)));
     all.filter_map(|(family, (&metric, found))| match found {
@@ -126,13 +126,13 @@ impl Benchmark {
         reduced(py, "Benchmark", packed(py, &self.benchmark)?)
     }
 
-    /// As it was before it was pickled.
+    /// Unpickles.
     #[staticmethod]
     fn restore(state: &str) -> PyResult<Self> {
         Ok(Benchmark { benchmark: unpacked(state)? })
     }
 
-    /// Ranked families: one row for each policy. Random families: for each policy, family and metric.
+    /// Ranked families: one row per policy. Random families: one row per policy, family and metric.
     fn policies(&self) -> Batch {
         let rows = self.benchmark.policies.iter();
         let records: Vec<Record> = match self.benchmark.extent.kind {

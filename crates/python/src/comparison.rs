@@ -1,4 +1,4 @@
-//! `compare`: policies on a scenario, side by side; and the limits, which need no run.
+//! `compare`: policies on a scenario side by side, and the limits, which need no run.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ pub(crate) fn open(name: &str) -> Result<Box<dyn Engine>> {
     Ok(Box::new(hosting(name)?))
 }
 
-/// The same, with a ledger of what Python took part in.
+/// As [`open`], with a ledger of the runs that execute Python code.
 fn hosting(name: &str) -> Result<Hosting> {
     Ok(Hosting::of(engine::open(engine_name(name)?, &EngineOptions::default())?))
 }
@@ -38,7 +38,7 @@ fn engine_name(name: &str) -> Result<EngineName> {
         "packet" => Ok(EngineName::Packet),
         "fluid" => Ok(EngineName::Fluid),
         "kernel" => Err(Error::Unsupported {
-            message: "the Python package has no kernel engine, because that needs root".to_owned(),
+            message: "the Python package has no kernel engine, which requires root".to_owned(),
             help: "the command line has it: `sudo joulepath compare … --engine kernel`".to_owned(),
         }),
         other => Err(Error::usage(format!("there is no engine `{other}`"))
@@ -46,9 +46,9 @@ fn engine_name(name: &str) -> Result<EngineName> {
     }
 }
 
-/// Runs at a time, if a number is given.
+/// Number of concurrent runs, if given.
 pub(crate) fn jobs(jobs: Option<usize>) -> Result<Option<NonZeroUsize>> {
-    let none = || Error::usage("jobs is 0").with_help("ask for at least one, or leave it out for all cores");
+    let none = || Error::usage("jobs is 0").with_help("use at least 1, or leave it out for all cores");
     jobs.map(|jobs| NonZeroUsize::new(jobs).ok_or_else(none)).transpose()
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn jobs(jobs: Option<usize>) -> Result<Option<NonZeroUsize>> {
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Comparison {
     compared: Compared,
-    /// Policy, seed, why.
+    /// Policy, seed, reason.
     failures: Vec<(String, u64, String)>,
     series: Vec<Recorded>,
     ledger: Ledger,
@@ -71,7 +71,7 @@ struct Recorded {
     series: Series,
 }
 
-/// Runs `policies` on a scenario with seeds from `first_seed` on; `command` is the call that asked for it.
+/// Runs `policies` on a scenario with seeds from `first_seed` on. `command` is the user's call.
 #[pyfunction]
 #[pyo3(signature = (scenario, policies, seeds, first_seed, engine, jobs, series, progress, command))]
 #[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
@@ -138,14 +138,13 @@ fn recorded(run: &RunResult) -> Option<Recorded> {
     })
 }
 
-/// What is kept of a part in Python: policy, seed, calls, time in them and time of the run (s, ns), the
-/// exception.
+/// A pickled ledger entry: policy, seed, calls, time in Python and time of the run (s, ns), the exception.
 type Kept = (String, u64, u64, (u64, u32), (u64, u32), Option<Py<PyAny>>);
 
 #[pymethods]
 impl Comparison {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        // A row leaves its runs out of JSON.
+        // The JSON of a row leaves out its runs.
         let runs: Vec<&Vec<RunResult>> = self.compared.rows.iter().map(|row| &row.runs).collect();
         let state = packed(py, &(&self.compared, runs, &self.failures, &self.series))?;
         let kept = |entry: &Entry| -> Kept {
@@ -158,7 +157,7 @@ impl Comparison {
         reduced(py, "Comparison", (state, ledger.iter().map(kept).collect::<Vec<Kept>>()))
     }
 
-    /// As it was before it was pickled.
+    /// Unpickles.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (String, Vec<Kept>)) -> PyResult<Self> {
         type State = (Compared, Vec<Vec<RunResult>>, Vec<(String, u64, String)>, Vec<Recorded>);
@@ -173,32 +172,32 @@ impl Comparison {
         Ok(Comparison { compared, failures, series, ledger })
     }
 
-    /// One row for each policy.
+    /// One row per policy.
     fn policies(&self) -> Batch {
         Batch::of_records(&report::policy_records(&self.compared))
     }
 
-    /// One row for each policy and seed.
+    /// One row per policy and seed.
     fn runs(&self) -> Batch {
         Batch::of_records(&report::run_records(&self.compared))
     }
 
-    /// One row for each limit.
+    /// One row per limit.
     fn limits(&self) -> Batch {
         Batch::of_records(&report::limit_records(&self.compared.limits))
     }
 
-    /// One row for each policy, seed, path and instant.
+    /// One row per policy, seed, path and instant.
     fn series(&self) -> Batch {
         of_series(&self.series)
     }
 
-    /// Runs that failed: policy, seed, why.
+    /// Failed runs: policy, seed, reason.
     fn failures(&self) -> Vec<(String, u64, String)> {
         self.failures.clone()
     }
 
-    /// The exceptions that ended runs: policy, seed, exception.
+    /// Exceptions that ended runs: policy, seed, exception.
     fn causes(&self, py: Python<'_>) -> Vec<(String, u64, Py<PyAny>)> {
         let cause = |entry: &Entry| {
             let error = entry.error.as_ref()?.clone_ref(py);
@@ -207,7 +206,7 @@ impl Comparison {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(cause).collect()
     }
 
-    /// What Python cost: policy, seed, calls, seconds in them, seconds of the run.
+    /// Cost of Python code: policy, seed, calls, seconds in Python, seconds of the run.
     fn python_costs(&self) -> Vec<(String, u64, u64, f64, f64)> {
         let cost = |entry: &Entry| {
             let (in_python, took) = (entry.in_python.as_secs_f64(), entry.took.as_secs_f64());
@@ -247,12 +246,12 @@ impl Comparison {
         self.compared.partial
     }
 
-    /// The table of the terminal.
+    /// The table as shown in a terminal.
     fn table(&self, width: usize, color: bool, wider: &str) -> String {
         report::table_with(&self.compared, width, color, wider)
     }
 
-    /// The bytes that the command line writes.
+    /// The same bytes as the command line's output.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         written(py, report::to_json(&self.compared))
     }
@@ -265,7 +264,7 @@ impl Comparison {
         written(py, report::runs_to_csv(&self.compared))
     }
 
-    /// Every run with all that the engine said of it.
+    /// Every run with the engine's full result.
     fn runs_json(&self, py: Python<'_>) -> PyResult<String> {
         let runs: Vec<&RunResult> = self.compared.rows.iter().flat_map(|row| &row.runs).collect();
         written(py, serde_json::to_string(&runs).map_err(ReportError::from))
@@ -282,12 +281,12 @@ impl Comparison {
     }
 }
 
-/// Results written out, or why that failed.
+/// The serialised result, or its error.
 pub(crate) fn written(py: Python<'_>, text: Result<String, ReportError>) -> PyResult<String> {
     text.map_err(|error| raised(py, &Error::from(error)))
 }
 
-/// The columns of all series. An RTT of 0 is none: there was no sample yet.
+/// The columns of all series. An RTT of 0 means that there is no sample yet.
 fn of_series(all: &[Recorded]) -> Batch {
     let mut policy = vec![];
     let mut path = vec![];
@@ -325,7 +324,7 @@ fn of_series(all: &[Recorded]) -> Batch {
     Batch::of(first.into_iter().chain(numbers).collect())
 }
 
-/// The limits of a scenario: with random rates, means over the rates that runs with these seeds meet.
+/// The limits of a scenario. With random rates: means over the rates of runs with these seeds.
 #[pyfunction]
 pub(crate) fn limits(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! `explain`: what a controller does in a given state, the code beside the formula.
+//! `explain`: what a controller does in a given state, by code and by formula.
 
 use joulepath_control::policy;
 use joulepath_controllers::Controller;
@@ -11,10 +11,10 @@ use crate::batch::{Batch, Values, text};
 use crate::raised::usage;
 use crate::watched::guarded;
 
-/// What to write.
-const EXAMPLE: &str = "write for example [{\"cwnd\": 12, \"srtt_us\": 50000}], one dict for each subflow";
+/// Example for the error message.
+const EXAMPLE: &str = "write for example [{\"cwnd\": 12, \"srtt_us\": 50000}], one dict per subflow";
 
-/// A controller in a state, which is JSON: one row for each subflow, and the formula in words.
+/// Explains a controller in a JSON state: one row per subflow, and the formula in words.
 #[pyfunction]
 pub(crate) fn explain(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Reinforcement learning: environments, alone and many at a time, and scores of policies.
+//! Reinforcement learning: single environments, fleets of environments, and scores of policies.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,7 @@ use crate::scenario::Scenario;
 use crate::stored::{packed, unpacked};
 use crate::watched::{guarded, watched};
 
-/// What all episodes of an environment have in common.
+/// Common settings of an environment's episodes.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct GymSpec {
     spec: Arc<Spec>,
@@ -30,7 +30,7 @@ pub(crate) struct GymSpec {
 
 #[pymethods]
 impl GymSpec {
-    /// Episodes in a scenario, or in draws of a family; quantities are texts with a unit.
+    /// Episodes in a scenario, or in random scenarios of a family; quantities are texts with a unit.
     #[new]
     #[pyo3(signature = (scenario, family, range, draws, steers, action, policy, interval, price, deadline,
                         lateness, unfinished))]
@@ -56,7 +56,7 @@ impl GymSpec {
                 (None, Some(family)) => {
                     World::family(family.parse::<Family>()?, range.parse::<Set>()?, draws)?
                 }
-                _ => return Err(Error::usage("name a scenario or a family, one of them")),
+                _ => return Err(Error::usage("give either a scenario or a family")),
             };
             let reward = Reward { price, deadline: time("deadline", deadline)?, lateness, unfinished };
             let policy: Policy = policy.parse()?;
@@ -65,19 +65,19 @@ impl GymSpec {
         Ok(GymSpec { spec: Arc::new(spec) })
     }
 
-    /// Numbers in an action.
+    /// Length of an action.
     #[getter]
     fn action_len(&self) -> usize {
         self.spec.action_len()
     }
 
-    /// Numbers in an observation.
+    /// Length of an observation.
     #[getter]
     fn observation_len(&self) -> usize {
         self.spec.observation_len()
     }
 
-    /// How many draws there are; None of one scenario.
+    /// Number of random scenarios; None for a fixed scenario.
     #[getter]
     fn draws(&self) -> Option<u32> {
         self.spec.world().draws()
@@ -94,7 +94,7 @@ fn time(name: &str, text: Option<&str>) -> Result<Option<Nanos>> {
     text.map(parse).transpose()
 }
 
-/// What is seen: name and meaning of each feature of a path, and of those of the connection.
+/// The observation: name and meaning of each feature of a path, and of the connection.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "two lists of pairs")]
 pub(crate) fn gym_features() -> (Vec<(&'static str, &'static str)>, Vec<(&'static str, &'static str)>) {
@@ -110,7 +110,7 @@ pub(crate) struct GymEnvironment {
 
 impl GymEnvironment {
     fn lock(&self) -> MutexGuard<'_, Environment> {
-        // An environment whose step panicked has no episode any more.
+        // An environment whose step panicked has no episode.
         self.environment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,8 +125,8 @@ impl GymEnvironment {
         }
     }
 
-    /// Begins an episode: that of a seed, the next one, or one that `draw` and `run_seed` name. Writes what
-    /// is seen into a buffer of 32-bit numbers.
+    /// Starts an episode: by seed, the next one, or by `draw` and `run_seed`. Writes the observation into a
+    /// buffer of 32-bit numbers.
     #[pyo3(signature = (seed, draw, run_seed, seen))]
     fn reset(
         &self,
@@ -156,23 +156,23 @@ impl GymEnvironment {
         Ok((reward, terminated, truncated))
     }
 
-    /// What made it what it is, as JSON.
+    /// State of the environment, as JSON.
     fn past(&self, py: Python<'_>) -> PyResult<String> {
         packed(py, &self.lock().past())
     }
 
-    /// Becomes what another environment of this kind was: its episode is simulated again.
+    /// Restores another environment's state by simulating its episode again.
     fn restore(&self, py: Python<'_>, past: &str) -> PyResult<()> {
         let past: Past = unpacked(past)?;
         guarded(py, || self.lock().restore(&past))
     }
 
-    /// What the present episode has come to, if there is one.
+    /// Summary of the present episode, if there is one.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.lock().summary().map(|summary| dict(py, summary)).transpose()
     }
 
-    /// All that the engine says of the run, as JSON; the episode is gone then.
+    /// The engine's full result of the run, as JSON; this ends the episode.
     fn result(&self, py: Python<'_>) -> PyResult<String> {
         let result = guarded(py, || self.lock().result())?;
         written(py, serde_json::to_string(&result).map_err(ReportError::from))
@@ -212,7 +212,7 @@ pub(crate) struct GymFleet {
 
 impl GymFleet {
     fn lock(&self) -> MutexGuard<'_, Fleet> {
-        // Environments whose step panicked have no episode any more.
+        // Environments whose step panicked have no episode.
         self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -226,7 +226,7 @@ impl GymFleet {
         Ok(GymFleet { fleet: Mutex::new(fleet) })
     }
 
-    /// Begins the episodes of the environments in `which`, those of seeds where `seeds` has one.
+    /// Starts the episodes of the environments in `which`, by seed if `seeds` has one.
     fn reset(
         &self,
         py: Python<'_>,
@@ -246,20 +246,20 @@ impl GymFleet {
         buffer.copy_from_slice(py, &values)
     }
 
-    /// What made each what it is, as JSON.
+    /// State of each environment, as JSON.
     fn past(&self, py: Python<'_>) -> PyResult<String> {
         let pasts = guarded(py, || self.lock().pasts())?;
         packed(py, &pasts)
     }
 
-    /// Becomes what another fleet of this kind was: the episodes are simulated again.
+    /// Restores another fleet's state by simulating the episodes again.
     fn restore(&self, py: Python<'_>, past: &str) -> PyResult<()> {
         let pasts: Vec<Past> = unpacked(past)?;
         guarded(py, || self.lock().restore(&pasts))
     }
 
-    /// One step of all: writes what is seen, rewards and ends; returns the episodes that have ended, each
-    /// with its place.
+    /// Steps all environments: writes observations, rewards and ends; returns the finished episodes with
+    /// their indices.
     fn step<'py>(
         &self,
         py: Python<'py>,
@@ -283,14 +283,13 @@ impl GymFleet {
     }
 }
 
-/// The policies of a text, which commas separate.
+/// The comma-separated policies of a text.
 #[pyfunction]
 pub(crate) fn split_policies(text: &str) -> Vec<&str> {
     split_list(text)
 }
 
-/// Plays the episodes of policies: one row for each, with the policy's name. `tasks` are policy, spec, draw
-/// and seed.
+/// Plays episodes of policies: one row each, with the policy's name. `tasks` are policy, spec, draw and seed.
 #[pyfunction]
 #[pyo3(signature = (tasks, jobs, progress))]
 pub(crate) fn gym_score(

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   class ──host_…──► registry ──► engine ──hook──► ledger::call ──► the copy's method
-//!                                                       └─ raised: the run ends, the others go on
+//!                                                     └─ raised: the run ends, other runs continue
 //! ```
 //! Each connection of each run has a deep copy of the object. A run with a part in Python holds the
-//! interpreter only within its hooks, and such runs come one after the other ([`engine`]).
+//! interpreter only within its hooks, and such runs execute one after the other ([`engine`]).
 
 mod allocator;
 mod asked;

@@ -2,21 +2,21 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `scenario` | scenarios as Python holds them |
+//! | `scenario` | scenarios for Python |
 //! | `study` | studies, their datasets, batches for a cluster |
-//! | `comparison`, `plane`, `advice`, `explanation` | what `joulepath_study` does, and results |
-//! | `benchmark`, `reproduction` | the same: policies on families of scenarios, the papers' claims |
+//! | `comparison`, `plane`, `advice`, `explanation` | functions of `joulepath_study`, and their results |
+//! | `benchmark`, `reproduction` | policies on families of scenarios, the papers' claims |
 //! | `gym` | environments for reinforcement learning |
-//! | `own` | controllers of users: C headers |
-//! | `hosted` | parts of policies that are Python classes |
+//! | `own` | users' controllers as C headers |
+//! | `hosted` | parts of policies as Python classes |
 //! | `batch` | tables over the Arrow PyCapsule interface |
-//! | `watched` | long work: the interpreter is free, Ctrl-C stops, progress is told |
-//! | `raised` | errors as Python's exceptions |
-//! | `stored` | what a pickle holds of results |
-//! | `provenance` | what results are known by |
+//! | `watched` | long work: frees the interpreter, handles Ctrl-C, reports progress |
+//! | `raised` | errors as Python exceptions |
+//! | `stored` | pickled results |
+//! | `provenance` | version, commit and command of results |
 //!
-//! Conversions only: what is computed is in `joulepath_study` and below, and what users see is the package
-//! `python/joulepath`, which is written in Python and typed.
+//! It only converts: `joulepath_study` and lower crates compute, and users see the typed Python package
+//! `python/joulepath`.
 
 mod advice;
 mod batch;
@@ -39,8 +39,8 @@ use pyo3::prelude::*;
 
 /// The private module.
 ///
-/// It needs the interpreter's lock: views of `hosted` lead into the engine's memory, and only the thread that
-/// holds the lock may follow them. Free-threaded builds of Python switch their lock on for such a module.
+/// It needs the interpreter's lock: views of `hosted` point to the engine's memory, and only the thread that
+/// holds the lock may use them. Free-threaded builds of Python enable their lock for such a module.
 #[pymodule(gil_used = true)]
 mod _joulepath {
     #[pymodule_export]
@@ -75,13 +75,13 @@ mod _joulepath {
 
     use crate::provenance::{COMMIT, VERSION};
 
-    /// A text of others, for a terminal: control characters are shown.
+    /// A foreign text for a terminal, with control characters made visible.
     #[pyfunction]
     fn visible(text: &str) -> String {
         joulepath_model::visible::visible(text, Colors::Shown).into_owned()
     }
 
-    /// What cannot be exported by its name.
+    /// Values that cannot be exported by name.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", VERSION)?;

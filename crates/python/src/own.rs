@@ -1,4 +1,4 @@
-//! Controllers of users: C headers that are compiled and loaded.
+//! Users' controllers: C headers, compiled and loaded.
 
 use std::path::PathBuf;
 
@@ -12,8 +12,7 @@ use pyo3::prelude::*;
 
 use crate::watched::guarded;
 
-/// Compiles a header and makes its controller known: its name, its title, its summary, and what the compiler
-/// warned of.
+/// Compiles a header and registers its controller; returns name, title, summary, and the compiler's warnings.
 #[pyfunction]
 pub(crate) fn load_controller(
     py: Python<'_>,
@@ -23,7 +22,7 @@ pub(crate) fn load_controller(
     Ok((own.controller.name(), own.controller.display_name(), own.controller.summary(), own.warnings))
 }
 
-/// Tries the properties that our own controllers have: each with what is wrong with it.
+/// Checks the properties that all built-in controllers have; returns each property with its violation.
 #[pyfunction]
 pub(crate) fn check_controller(
     py: Python<'_>,
@@ -39,8 +38,7 @@ pub(crate) fn controller_template(py: Python<'_>, name: &str) -> PyResult<String
     guarded(py, || own::template(name))
 }
 
-/// Names that no part of a user may have: of policies and controllers, of schedulers, of selectors, of
-/// allocators.
+/// Names that users' parts may not have: policies and controllers, schedulers, selectors, allocators.
 #[pyfunction]
 pub(crate) fn part_names() -> [Vec<&'static str>; 4] {
     let policies = POLICIES.iter().map(|info| info.name);

@@ -1,4 +1,4 @@
-//! `map`: which policy wins where in a plane of two keys.
+//! `map`: the winning policy at each point of a plane of two keys.
 
 use joulepath_report::map::{self as report, Map as Drawn, Metric};
 use joulepath_study::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::watched;
 
-/// A map with all that was found.
+/// A map with all results.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Map {
     map: Drawn,
@@ -38,7 +38,7 @@ pub(crate) fn map(
     progress: Option<&Bound<'_, PyAny>>,
     command: String,
 ) -> PyResult<Map> {
-    // Loading hundreds of points takes a while, too.
+    // Loading hundreds of points also takes time.
     let done = watched(py, progress, |watch, cancel| {
         if !matches!(engine, "fluid" | "packet") {
             return Err(Error::usage("a map has hundreds of points: they are simulated")
@@ -66,7 +66,6 @@ pub(crate) fn map(
     }
 }
 
-/// A metric by its name for programs.
 fn metric_of(name: &str) -> Result<Metric> {
     let all = [Metric::BitsPerJoule, Metric::Goodput, Metric::Energy, Metric::Completion];
     let known = all.map(Metric::name).join(", ");
@@ -82,13 +81,13 @@ impl Map {
         reduced(py, "Map", packed(py, &self.map)?)
     }
 
-    /// As it was before it was pickled.
+    /// Unpickles.
     #[staticmethod]
     fn restore(state: &str) -> PyResult<Self> {
         Ok(Map { map: unpacked(state)? })
     }
 
-    /// One row for each policy at each point: the columns of the command line's CSV.
+    /// One row per policy and point: the columns of the command line's CSV.
     fn points(&self) -> Batch {
         let Drawn { axes: [x, y], policies, values, winners, metric, .. } = &self.map;
         let count = self.map.points();
@@ -108,14 +107,13 @@ impl Map {
         Batch::of(columns.map(|(name, values)| (name.to_owned(), values)).into())
     }
 
-    /// Title, unit, values and whether the steps are ratios, of x and y.
+    /// Title, unit, values and whether the steps are ratios, for x and y.
     fn axes(&self) -> Vec<(String, String, Vec<f64>, bool)> {
         let axis =
             |axis: &report::Axis| (axis.keys.join(", "), axis.unit.clone(), axis.numbers.clone(), axis.log);
         self.map.axes.iter().map(axis).collect()
     }
 
-    /// Names of the policies.
     fn policies(&self) -> Vec<String> {
         self.map.policies.iter().map(|policy| policy.policy.clone()).collect()
     }

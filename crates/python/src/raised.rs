@@ -1,4 +1,4 @@
-//! Errors as Python's exceptions. Their classes are in `joulepath/_errors.py`, with places and mends as
+//! Errors as Python exceptions. Their classes are in `joulepath/_errors.py`, with positions and fixes as
 //! fields.
 
 use std::any::Any;
@@ -10,7 +10,7 @@ use joulepath_study::error::{Error, Kind};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// Columns of a scenario's mistakes in a traceback.
+/// Width of a scenario's error report in a traceback, columns.
 const WIDTH: usize = 80;
 
 /// A class of `joulepath._errors`.
@@ -18,7 +18,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("joulepath._errors")?.getattr(name)
 }
 
-/// An exception of the class `name`, made of a message and what to do next.
+/// An exception of the class `name` with a message and the next step.
 fn exception(py: Python<'_>, name: &str, message: &str, help: Option<&str>) -> PyErr {
     let shown = |text: &str| visible(text, Colors::Shown).into_owned();
     match class(py, name).and_then(|class| class.call1((shown(message), help.map(shown)))) {
@@ -27,7 +27,7 @@ fn exception(py: Python<'_>, name: &str, message: &str, help: Option<&str>) -> P
     }
 }
 
-/// What `error` is in Python.
+/// The Python exception for `error`.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(errors) = error.scenario() {
         return scenario(py, errors).unwrap_or_else(|error| error);
@@ -43,12 +43,12 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, name, &error.in_one_line(), error.help().as_deref())
 }
 
-/// Something that was asked for and is wrong.
+/// The exception for a wrong request.
 pub(crate) fn usage(py: Python<'_>, message: &str, help: Option<&str>) -> PyErr {
     exception(py, "UsageError", message, help)
 }
 
-/// The mistakes of a scenario: as the command line shows them, and as a list.
+/// A scenario's errors: as the command line shows them, and as a list.
 fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyResult<PyErr> {
     let class_of_problem = class(py, "Problem")?;
     let problems: Vec<Bound<'_, PyAny>> = errors
@@ -64,7 +64,7 @@ fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyResult<PyErr> {
     Ok(PyErr::from_value(class(py, "ScenarioError")?.call1((text, problems))?))
 }
 
-/// A panic, which is a defect of ours.
+/// The exception for a panic, which is a defect of Joulepath.
 pub(crate) fn defect(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");
@@ -76,8 +76,7 @@ pub(crate) fn defect(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     )
 }
 
-/// Why work stopped early, with what had finished: Ctrl-C carries the result, other exceptions stay as they
-/// are.
+/// Attaches the partial result to a KeyboardInterrupt; other exceptions do not change.
 pub(crate) fn stopped(py: Python<'_>, why: PyErr, result: impl FnOnce() -> PyResult<Py<PyAny>>) -> PyErr {
     if !why.is_instance_of::<PyKeyboardInterrupt>(py) {
         return why;

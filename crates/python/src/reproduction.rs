@@ -1,4 +1,4 @@
-//! `reproduce`: which claims of the papers hold.
+//! `reproduce`: checks the papers' claims.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct Reproduction {
     reproduction: Reproduced,
 }
 
-/// The experiments whose id begins with one of `ids`; all if there are none.
+/// The experiments with an id that starts with one of `ids`; all without `ids`.
 #[pyfunction]
 pub(crate) fn experiments(py: Python<'_>, ids: Vec<String>) -> PyResult<Batch> {
     let found = guarded(py, || describe(&ids))?;
@@ -38,8 +38,8 @@ pub(crate) fn experiments(py: Python<'_>, ids: Vec<String>) -> PyResult<Batch> {
     Ok(Batch::of_records(&found.iter().map(record).collect::<Vec<_>>()))
 }
 
-/// Runs experiments of the papers, without the second measurement in the kernel; finished runs are kept in
-/// the file `runs` if one is named.
+/// Runs experiments of the papers, without the second measurement in the kernel; stores finished runs in the
+/// file `runs` if given.
 #[pyfunction]
 #[pyo3(signature = (ids, full, runs, jobs, progress, command))]
 pub(crate) fn reproduce(
@@ -74,13 +74,13 @@ impl Reproduction {
         reduced(py, "Reproduction", packed(py, &self.reproduction)?)
     }
 
-    /// As it was before it was pickled.
+    /// Unpickles.
     #[staticmethod]
     fn restore(state: &str) -> PyResult<Self> {
         Ok(Reproduction { reproduction: unpacked(state)? })
     }
 
-    /// One row for each experiment.
+    /// One row per experiment.
     fn verdicts(&self) -> Batch {
         let record = |experiment: &joulepath_report::Report| {
             let fields = [

@@ -1,4 +1,4 @@
-//! Scenarios as Python holds them: always loaded and right.
+//! Scenarios for Python: always loaded and valid.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::batch::{Batch, text};
 use crate::raised::usage;
 use crate::watched::guarded;
 
-/// A scenario: its text, a variant, and keys that are set besides.
+/// A scenario: its text, a variant, and overridden keys.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Scenario {
     pub(crate) source: Arc<Source>,
@@ -32,20 +32,20 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// A file, or a shipped scenario; a file goes first.
+    /// Opens a file or a shipped scenario; a file has priority.
     #[staticmethod]
     fn open(py: Python<'_>, argument: &str) -> PyResult<Self> {
         let source = guarded(py, || Source::open(argument))?;
         Self::of(py, Arc::new(source), None, vec![])
     }
 
-    /// A text in TOML; traces that it names are looked for in `folder`.
+    /// Parses a TOML text; its traces are in `folder`.
     #[staticmethod]
     fn text(py: Python<'_>, text: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
         Self::of(py, Arc::new(Source::text(name, text, folder)), None, vec![])
     }
 
-    /// The tables and values of a scenario, as JSON.
+    /// Builds a scenario from its tables and values, as JSON.
     #[staticmethod]
     fn build(py: Python<'_>, json: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
         let text = toml_of(py, json)
@@ -53,7 +53,7 @@ impl Scenario {
         Self::text(py, &text, name, folder)
     }
 
-    /// The same with further keys set: dotted keys, and values as JSON.
+    /// A copy with further keys set: dotted keys, and values as JSON.
     fn with_set(&self, py: Python<'_>, set: Vec<(String, String)>) -> PyResult<Self> {
         let mut all = self.set.clone();
         for (key, json) in set {
@@ -62,12 +62,11 @@ impl Scenario {
         Self::of(py, Arc::clone(&self.source), self.variant.clone(), all)
     }
 
-    /// A variant of it, or none. What is set besides goes over the variant.
+    /// A variant of it, or the base. Overridden keys have priority over the variant.
     fn with_variant(&self, py: Python<'_>, name: Option<String>) -> PyResult<Self> {
         Self::of(py, Arc::clone(&self.source), name, self.set.clone())
     }
 
-    /// Names of its variants.
     fn variants(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let variants = guarded(py, || self.source.variants())?;
         Ok(variants.into_iter().map(|variant| variant.name).collect())
@@ -79,31 +78,31 @@ impl Scenario {
         self.source.name()
     }
 
-    /// The text, as it was read.
+    /// The original text.
     #[getter]
     fn content(&self) -> &str {
         self.source.content()
     }
 
-    /// The folder that traces are looked for in, if there is one.
+    /// The folder of its traces, if any.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         self.source.folder().map(Path::to_path_buf)
     }
 
-    /// Whether it is one of those in this package.
+    /// True if this package ships it.
     #[getter]
     fn is_shipped(&self) -> bool {
         self.source.is_shipped()
     }
 
-    /// Keys and values that are set besides, as TOML.
+    /// Overridden keys and values, as TOML.
     #[getter]
     fn overrides(&self) -> Vec<(String, String)> {
         self.set.clone()
     }
 
-    /// A scenario as it was before it was pickled.
+    /// Unpickles.
     #[staticmethod]
     fn restore(
         py: Python<'_>,
@@ -155,28 +154,27 @@ impl Scenario {
         self.source.sha256(&self.loaded)
     }
 
-    /// What was understood, with every default filled in, as TOML that loads again.
+    /// The scenario with every default filled in, as TOML that loads again.
     fn show(&self) -> String {
         scenario::show(&self.loaded)
     }
 
-    /// The same as JSON.
+    /// The scenario with every default filled in, as JSON.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         serde_json::to_string(&self.loaded).map_err(|error| usage(py, &error.to_string(), None))
     }
 }
 
-/// A value of Python, as JSON, in TOML.
+/// Converts a Python value, given as JSON, to TOML.
 pub(crate) fn toml_of(py: Python<'_>, json: &str) -> PyResult<toml::Value> {
     let wrong = |error: String| usage(py, &format!("no value of a scenario: {error}"), Some(VALUES));
     let value: serde_json::Value = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
     toml::Value::try_from(value).map_err(|error| wrong(error.to_string()))
 }
 
-/// What can stand in a scenario.
-const VALUES: &str = "texts with a unit, numbers, True and False, lists and dicts of these can stand in one";
+/// Valid values in a scenario, for error messages.
+const VALUES: &str = "valid values are texts with a unit, numbers, True, False, and lists and dicts of these";
 
-/// Names of the shipped scenarios.
 #[pyfunction]
 pub(crate) fn shipped() -> Vec<&'static str> {
     SCENARIOS.iter().map(|(name, _)| *name).collect()
@@ -188,7 +186,7 @@ pub(crate) fn schema() -> String {
     scenario::schema().to_string()
 }
 
-/// The policies that have a name.
+/// The named policies.
 #[pyfunction]
 pub(crate) fn policies() -> Batch {
     let record = |info: &joulepath_control::policy::PolicyInfo| Record {

@@ -1,4 +1,4 @@
-//! Results in other processes: what a pickle holds of them. `joulepath/_stored.py` makes them again.
+//! Pickled results. `joulepath/_stored.py` restores them.
 
 use joulepath_report::ReportError;
 use pyo3::IntoPyObjectExt;
@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 
 use crate::raised::raised;
 
-/// What `__reduce__` returns: the function that makes the object again, and its arguments.
+/// Result of `__reduce__`: the function that restores the object, and its arguments.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (&'static str, Bound<'py, PyAny>));
 
-/// An object of the class `name`, which its static method `restore` makes of `state`.
+/// Pickles an object of the class `name`, whose static method `restore` accepts `state`.
 pub(crate) fn reduced<'py>(
     py: Python<'py>,
     name: &'static str,
@@ -22,12 +22,12 @@ pub(crate) fn reduced<'py>(
     Ok((restored, (name, state.into_bound_py_any(py)?)))
 }
 
-/// All of a result, as JSON; its numbers come back to the last bit.
+/// A complete result as JSON; its numbers are restored to the last bit.
 pub(crate) fn packed(py: Python<'_>, value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| raised(py, &ReportError::from(error).into()))
 }
 
-/// What [`packed`] has made.
+/// The inverse of [`packed`].
 pub(crate) fn unpacked<T: DeserializeOwned>(state: &str) -> PyResult<T> {
     let other =
         |error| PyValueError::new_err(format!("it was pickled by another version of Joulepath: {error}"));

@@ -1,5 +1,5 @@
-//! Studies: many points of a scenario into a dataset, by this process or by the workers of a cluster, and
-//! what the dataset says.
+//! Studies: many points of a scenario into a dataset, by this process or a cluster's workers, and the
+//! dataset's evaluation.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -24,14 +24,14 @@ use crate::raised::{stopped, usage};
 use crate::scenario::{Scenario, toml_of};
 use crate::watched::{guarded, watched};
 
-/// Longest wait for batches that workers still do for a client that has ended, and how often is looked.
+/// Maximum wait for batches that workers still run for an ended client, and the poll interval.
 const WAIT: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs in all, those that were there, those done now, those of them that failed, and why the first did.
+/// Total runs, runs already present, runs done by this call, failed runs of this call, and the first
+/// failure's reason.
 type Counts = (u64, u64, u64, u64, Option<String>);
 
-/// A study that is ready to run.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Study {
     sweep: Arc<Sweep>,
@@ -39,13 +39,13 @@ pub(crate) struct Study {
 
 #[pymethods]
 impl Study {
-    /// The study of a file.
     #[staticmethod]
     fn open(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
         Ok(Study { sweep: Arc::new(guarded(py, || Sweep::open(&file))?) })
     }
 
-    /// The keys of a study, as JSON, on a scenario; its variant and what is set in it go before the study's.
+    /// Builds a study on a scenario from its keys, as JSON. The scenario's variant and overrides come before
+    /// the study's.
     #[staticmethod]
     fn build(py: Python<'_>, json: &str, name: &str, scenario: &Scenario) -> PyResult<Self> {
         let toml::Value::Table(mut study) = toml_of(py, json)? else {
@@ -73,8 +73,7 @@ impl Study {
         Self::restore(py, name, &text, source.name(), content, source.folder().map(Path::to_path_buf))
     }
 
-    /// A study as it was before it was pickled: its text, and the scenario's name and text; no text of a
-    /// shipped one.
+    /// Unpickles: the study's text, and the scenario's name and text (no text for a shipped one).
     #[staticmethod]
     fn restore(
         py: Python<'_>,
@@ -94,7 +93,7 @@ impl Study {
         Ok(Study { sweep: Arc::new(sweep) })
     }
 
-    /// What [`Study::restore`] takes.
+    /// The arguments of [`Study::restore`].
     fn parts(&self) -> (String, String, String, Option<String>, Option<PathBuf>) {
         let source = self.sweep.source();
         let content = (!source.is_shipped()).then(|| source.content().to_owned());
@@ -153,7 +152,7 @@ impl Study {
         self.sweep.columns().iter().map(|column| column.name.clone()).collect()
     }
 
-    /// What each key has at a point, as in a scenario; none if there is no such point.
+    /// The value of each key at a point, as in a scenario; `None` if the point does not exist.
     fn point(&self, point: u64) -> Option<Vec<(String, String)>> {
         if point >= self.sweep.points() {
             return None;
@@ -166,7 +165,7 @@ impl Study {
         )
     }
 
-    /// Does all runs of a part that the dataset in `folder` does not have.
+    /// Runs all runs of a part that the dataset in `folder` lacks.
     #[pyo3(signature = (folder, shard, jobs, progress, command))]
     fn run(
         &self,
@@ -185,8 +184,8 @@ impl Study {
         ended(py, done.stopped, &folder, &done.value)
     }
 
-    /// Does the runs of a batch that nobody has done, in this thread, and makes one file of them: what the
-    /// workers of a cluster do.
+    /// Runs the missing runs of a batch in this thread, and writes one file with them: the work of a
+    /// cluster's worker.
     fn batch(
         &self,
         py: Python<'_>,
@@ -205,7 +204,7 @@ impl Study {
     }
 }
 
-/// The part, or all.
+/// The part, or everything.
 fn part(shard: Option<&str>) -> Result<Shard> {
     shard.map_or(Ok(Shard::default()), str::parse)
 }
@@ -220,7 +219,7 @@ fn counts(outcome: &Outcome) -> Counts {
     (outcome.runs, outcome.before, outcome.done, outcome.failed, why)
 }
 
-/// What was done; after Ctrl-C an exception with the dataset.
+/// The counts; after Ctrl-C an exception with the dataset.
 fn ended(py: Python<'_>, why: Option<PyErr>, folder: &Path, outcome: &Outcome) -> PyResult<Counts> {
     match why {
         None => Ok(counts(outcome)),
@@ -231,24 +230,24 @@ fn ended(py: Python<'_>, why: Option<PyErr>, folder: &Path, outcome: &Outcome) -
     }
 }
 
-/// The runs of a part that are missing, given out in batches; nobody else can work on the part meanwhile.
+/// The missing runs of a part, handed out in batches; no other process can work on the part meanwhile.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Batches {
     sweep: Arc<Sweep>,
     shard: Shard,
-    /// None once it is closed.
+    /// `None` once closed.
     given: Mutex<Option<Given>>,
 }
 
 struct Given {
     writer: Writer,
-    /// The first run that was not looked at.
+    /// The next run to check.
     at: u64,
 }
 
 #[pymethods]
 impl Batches {
-    /// Begins the dataset or opens it, once workers have ended what they did for a client that is gone.
+    /// Creates or opens the dataset, once workers have finished their batches for an ended client.
     #[new]
     #[pyo3(signature = (study, folder, shard, progress, command))]
     fn new(
@@ -267,7 +266,7 @@ impl Batches {
             while are_batches_under_way(&folder, shard)? && began.elapsed() < WAIT && !cancel.is_set() {
                 if !told {
                     watch(Event::Note(
-                        "Workers still do batches of an earlier call: they are waited for.".to_owned(),
+                        "Waiting for workers that still run batches of an earlier call.".to_owned(),
                     ));
                     told = true;
                 }
@@ -283,14 +282,14 @@ impl Batches {
         Ok(Batches { sweep, shard, given: Mutex::new(Some(Given { writer, at: 0 })) })
     }
 
-    /// How many runs are missing that were not given out.
+    /// Number of missing runs not handed out so far.
     fn missing(&self) -> u64 {
         let given = self.given();
         let left = |given: &Given| Missing::of(&self.sweep, self.shard, given.at).count(given.writer.done());
         given.as_ref().map_or(0, left)
     }
 
-    /// Does the first missing runs here until so many seconds have passed.
+    /// Runs the first missing runs here for this many seconds.
     #[pyo3(signature = (least_s, progress))]
     fn probe(&self, py: Python<'_>, least_s: f64, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Counts> {
         let done = watched(py, progress, |watch, cancel| {
@@ -307,7 +306,7 @@ impl Batches {
         }
     }
 
-    /// The next missing runs, at most so many, as ranges; none at the end.
+    /// The next missing runs, at most `most`, as ranges; `None` at the end.
     fn next(&self, most: usize) -> Option<String> {
         let mut given = self.given();
         let given = given.as_mut()?;
@@ -316,7 +315,7 @@ impl Batches {
         Some(Ranges::of(runs).to_string())
     }
 
-    /// Lets others work on the part.
+    /// Lets other processes work on the part.
     fn close(&self) {
         *self.given() = None;
     }
@@ -328,7 +327,7 @@ impl Batches {
     }
 }
 
-/// A dataset that is read.
+/// A dataset opened for reading.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Dataset {
     read: Read,
@@ -391,7 +390,7 @@ impl Dataset {
         self.read.header().columns.iter().map(|column| column.name.clone()).collect()
     }
 
-    /// Text of the study, name of its scenario, and that one's text.
+    /// Text of the study, name of its scenario, and text of the scenario.
     fn texts(&self) -> (String, String, String) {
         let header = self.read.header();
         (header.study.1.clone(), header.scenario.0.clone(), header.scenario.1.clone())

@@ -1,5 +1,5 @@
-//! Long work: it runs in a thread of its own, the interpreter stays free, and the thread that called hears of
-//! signals and tells progress.
+//! Long work: it runs in a separate thread, the interpreter stays free, and the calling thread handles
+//! signals and reports progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -14,23 +14,23 @@ use pyo3::prelude::*;
 use crate::hosted::{interrupt, is_running};
 use crate::raised::{defect, raised, usage};
 
-/// How often Ctrl-C is looked for.
+/// Poll interval for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What came out, and the exception that stopped it early, if one did.
+/// The value, and the exception that ended the work early, if any.
 pub(crate) struct Watched<T> {
     pub(crate) value: T,
     pub(crate) stopped: Option<PyErr>,
 }
 
-/// What the thread says.
+/// Messages of the worker thread.
 enum News {
     Begin(usize),
     Step,
     Note(String),
 }
 
-/// Does something short, with the interpreter free. A panic becomes an exception.
+/// Does short work with the interpreter free. A panic becomes an exception.
 pub(crate) fn guarded<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Error> + Send,
@@ -41,21 +41,17 @@ pub(crate) fn guarded<T: Send>(
     }
 }
 
-/// Does `work` on another thread. `progress` is called with runs done, runs in all, and a note or None. Where
-/// a signal's handler or `progress` raises an exception, the work is cancelled and its value returned with
-/// that exception.
+/// Does `work` on another thread. `progress` is called with runs done, total runs, and a note or None. If a
+/// signal handler or `progress` raises an exception, the work is cancelled and its value returned with the
+/// exception.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(Watch<'_>, &Cancel) -> Result<T, Error> + Send,
 ) -> PyResult<Watched<T>> {
     if is_running() {
-        let help = "run it before, and keep its numbers in the object";
-        return Err(usage(
-            py,
-            "a hook runs nothing itself: the run that it belongs to waits for it",
-            Some(help),
-        ));
+        let help = "run it earlier, and store its numbers in the object";
+        return Err(usage(py, "a hook cannot run anything: its own run waits for it", Some(help)));
     }
     let cancel = Cancel::new();
     let (sender, mut receiver) = mpsc::channel();
@@ -109,7 +105,7 @@ fn news(event: Event<'_>) -> Option<News> {
     }
 }
 
-/// What the user has been told.
+/// Progress reported so far.
 struct Told<'a, 'py> {
     progress: Option<&'a Bound<'py, PyAny>>,
     done: usize,
@@ -117,7 +113,7 @@ struct Told<'a, 'py> {
 }
 
 impl Told<'_, '_> {
-    /// Tells all that is new: each note, and how many runs are done.
+    /// Reports all news: each note, and the number of finished runs.
     fn tell(&mut self, all: Vec<News>) -> PyResult<()> {
         let Some(progress) = self.progress else { return Ok(()) };
         let is_new = !all.is_empty();

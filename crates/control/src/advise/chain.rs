@@ -1,29 +1,30 @@
-//! Piecewise linear functions: the least energy of each set of paths over time or size, and the lowest of
-//! them.
+//! Piecewise linear functions: the least energy of each set of paths over time or size, and their lower
+//! envelope.
 
 use super::answer::LEAST_SHARE;
 use super::device::{Device, Point};
 
-/// Relative differences below this are rounding.
+/// Smaller relative differences are rounding errors.
 pub(super) const TOLERANCE: f64 = 1e-9;
-/// Plans that cost the same but for this part are equal: programmes are solved to a little better.
+/// Plans within this relative difference cost the same. The programmes' solutions are slightly more precise.
 const EQUAL: f64 = 1e-7;
-/// A path with a smaller share is left out if nothing is lost. Of equally cheap plans a set's chain ends at
-/// the fastest, so that a path that costs hardly more than another may have a part that no energy speaks for.
+/// A path with a smaller share is dropped if that costs nothing. Among equally cheap plans a set's chain ends
+/// at the fastest, so a path that costs hardly more than another may carry a part without an energy reason.
 const LITTLE: f64 = 1e-4;
 
-/// Energy of one set as a convex function of x: straight between its points.
+/// Energy of one set as a convex, piecewise linear function of x.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     pub(super) set: u32,
-    /// x and what is done there, x ascending.
+    /// x and the plan at x, x ascending.
     pub(super) points: Vec<(f64, Point)>,
-    /// Whether what can be had at x can be had at any larger x.
+    /// Whether a plan that is possible at x is possible at every larger x.
     pub(super) lasts: bool,
 }
 
 impl Chain {
-    /// All corners between two: `solve(slope)` finds the point that lies furthest below a line of that slope.
+    /// Finds all corners between two points: `solve(slope)` returns the point furthest below a line of that
+    /// slope.
     pub(super) fn between(
         set: u32,
         lasts: bool,
@@ -36,7 +37,7 @@ impl Chain {
         Chain { set, points, lasts }
     }
 
-    /// The two points around x, and how far it is from the first to the second.
+    /// The two points around x, and the relative position of x between them.
     fn around(&self, x: f64) -> Option<(&Point, &Point, f64)> {
         let above = self.points.partition_point(|(at, _)| *at <= x);
         let (before, after) = (above.checked_sub(1)?, above);
@@ -56,7 +57,7 @@ impl Chain {
         self.around(x).map(|(a, b, part)| a.towards(b, part, device, self.set))
     }
 
-    /// Straight parts as (x, J) of both ends; the last may be endless.
+    /// The straight parts as (x, J) of both ends; the last part may be endless.
     fn parts(&self) -> impl Iterator<Item = [(f64, f64); 2]> {
         let inner =
             self.points.windows(2).map(|pair| [(pair[0].0, pair[0].1.joules), (pair[1].0, pair[1].1.joules)]);
@@ -66,12 +67,12 @@ impl Chain {
     }
 }
 
-/// Appends the corners after the last of `points` up to `last`.
+/// Appends the corners between the last of `points` and `last`.
 fn refine(points: &mut Vec<(f64, Point)>, last: (f64, Point), solve: &dyn Fn(f64) -> Option<(f64, Point)>) {
     let (x0, y0) = points.last().map(|(x, point)| (*x, point.joules)).expect("there is a first point");
     let (x1, y1) = (last.0, last.1.joules);
     if x1 - x0 <= TOLERANCE * x1.abs() {
-        // Nothing between; of two at one place the cheaper stays.
+        // No room for a corner; of two points at one place the cheaper stays.
         if y1 < y0 {
             points.pop();
             points.push(last);
@@ -90,12 +91,12 @@ fn refine(points: &mut Vec<(f64, Point)>, last: (f64, Point), solve: &dyn Fn(f64
     points.push(last);
 }
 
-/// The front: what is done at its corners, the fastest first, and its line.
+/// The Pareto front: the plans at its corners, the fastest first, and its line.
 #[derive(Debug, Default)]
 pub(super) struct Front {
-    /// With the set of each.
+    /// Each plan with its set.
     pub(super) corners: Vec<(u32, Point)>,
-    /// Seconds and joules; it drops where a new set comes in.
+    /// [seconds, joules]; it drops where a new set joins.
     pub(super) line: Vec<[f64; 2]>,
 }
 
@@ -107,10 +108,10 @@ impl Front {
     }
 }
 
-/// The lowest of all chains.
+/// The lower envelope of all chains.
 pub(super) struct Envelope<'a> {
     chains: &'a [Chain],
-    /// Places where it may bend or change hands, ascending.
+    /// Places where it may bend or change sets, ascending.
     pub(super) places: Vec<f64>,
 }
 
@@ -124,7 +125,7 @@ impl<'a> Envelope<'a> {
             }
         }
         places.sort_by(f64::total_cmp);
-        // Of places that are one, the last: there every chain that begins at it has begun.
+        // Of coinciding places keep the last: there every chain that begins at one of them has begun.
         places.dedup_by(|next, kept| {
             let same = *next - *kept <= TOLERANCE * next.abs();
             *kept = if same { *next } else { *kept };
@@ -133,7 +134,7 @@ impl<'a> Envelope<'a> {
         Envelope { chains, places }
     }
 
-    /// The lowest chain at x; the first of equals.
+    /// The lowest chain at x; the first on a tie.
     pub(super) fn lowest(&self, x: f64) -> Option<&'a Chain> {
         let lower = |best: Option<(f64, &'a Chain)>, (joules, chain)| match best {
             Some((least, _)) if joules >= least - EQUAL * least.abs() => best,
@@ -143,7 +144,7 @@ impl<'a> Envelope<'a> {
         all.fold(None, lower).map(|(_, chain)| chain)
     }
 
-    /// Where the lowest chain changes from one set to another, with both.
+    /// Places where the lowest chain changes from one set to another, with both sets.
     pub(super) fn changes(&self) -> Vec<(f64, u32, u32)> {
         let middles = self.places.windows(2).filter_map(|pair| {
             let chain = self.lowest((pair[0] + pair[1]) / 2.0)?;
@@ -154,7 +155,7 @@ impl<'a> Envelope<'a> {
         pairs.map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
     }
 
-    /// Corners of the lowest chain at which it is lower than anywhere before.
+    /// Corners of the lowest chain that are lower than every point before.
     pub(super) fn descent(&self, device: &Device) -> Front {
         let changes: Vec<f64> = self.changes().into_iter().map(|(x, ..)| x).collect();
         let mut front = Front::default();
@@ -170,7 +171,7 @@ impl<'a> Envelope<'a> {
             if !falls || self.is_of_smaller_set(x, chain.set, &point, device) {
                 continue;
             }
-            // Up to here the set of the last corner was the lowest.
+            // Up to here the last corner's set was the lowest.
             let before = last.filter(|(set, _)| *set != chain.set).and_then(|(set, last)| {
                 let before = self.chains.iter().find(|chain| chain.set == *set)?;
                 before.joules(x).map(|joules| joules.min(last.joules))
@@ -180,8 +181,8 @@ impl<'a> Envelope<'a> {
         front
     }
 
-    /// Whether what is done at x is a smaller set's point: a chain may end where one of its paths has nothing
-    /// left to do but what rounding leaves, or so little that the others do the same for the same energy.
+    /// True if the plan at x is a smaller set's plan: one of the paths carries only a rounding error, or so
+    /// little that the others carry it for the same energy.
     fn is_of_smaller_set(&self, x: f64, set: u32, point: &Point, device: &Device) -> bool {
         let without = |share: f64| {
             let idle = device.members(set).filter(|&r| point.loads[r].bits <= share * point.bits);
@@ -194,7 +195,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Where two straight parts cross.
+/// Place where two straight parts cross.
 fn crossing(a: [(f64, f64); 2], b: [(f64, f64); 2]) -> Option<f64> {
     let slope = |[p, q]: [(f64, f64); 2]| (q.1 - p.1) / (q.0 - p.0);
     let (slope_a, slope_b) = (slope(a), slope(b));

@@ -1,15 +1,15 @@
-//! The device with its radios, and what a plan costs by definition.
+//! The device with its radios, and the cost of a plan by definition.
 
 use joulepath_model::units::Watts;
 
 use super::radio::Radio;
 
-/// What one path does in a plan.
+/// Load of one path in a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Load {
     /// Payload.
     pub(super) bits: f64,
-    /// How long data flows, s.
+    /// Time during which data flows, s.
     pub(super) busy_s: f64,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Sets of paths, the small ones first: so that of equals the smaller is taken.
+    /// Sets of paths, small sets first: on a tie the smaller set wins.
     pub(super) fn sets(&self) -> Vec<u32> {
         let mut sets: Vec<u32> = (1..1 << self.radios.len()).collect();
         sets.sort_by_key(|set| (set.count_ones(), *set));
@@ -33,11 +33,11 @@ impl Device {
         (0..self.radios.len()).filter(move |r| set >> r & 1 == 1)
     }
 
-    /// The fastest way to carry `bits` over all of `set`: each path is busy until the end.
+    /// The fastest way to carry `bits` over all of `set`: every path is busy until the end.
     pub(super) fn fastest(&self, set: u32, bits: f64) -> Point {
         let mut members: Vec<&Radio> = self.members(set).map(|r| &self.radios[r]).collect();
         members.sort_by(|a, b| a.wake_s.total_cmp(&b.wake_s));
-        // With the first k awake: Σ C (T − wake) = bits. One more helps as long as it wakes before T.
+        // With the first k radios awake: Σ C (T − wake) = bits. Another radio helps if it wakes before T.
         let (mut rate, mut asleep_bits, mut end_s) = (0.0, 0.0, f64::INFINITY);
         for radio in members {
             if radio.wake_s >= end_s {
@@ -55,8 +55,8 @@ impl Device {
         Point::of(self, set, loads)
     }
 
-    /// No plan for `bits` over `set` costs less, J: one use of each path, and all bits at the best ratio of
-    /// power to rate.
+    /// Lower bound on the energy of every plan for `bits` over `set`, J: one use of each path, and all bits
+    /// at the best ratio of power to rate.
     pub(super) fn least_joules(&self, set: u32, bits: f64) -> f64 {
         let mut members: Vec<&Radio> = self.members(set).map(|r| &self.radios[r]).collect();
         let per_bit = |radio: &Radio| {
@@ -67,7 +67,7 @@ impl Device {
         let active = members.iter().all(|radio| radio.active_when_used);
         let base_w = if always || active { self.base.0 } else { 0.0 };
         let fixed_w = self.power_until_end(set) + base_w;
-        // With the cheapest k at work; a dearer one beside them lowers the ratio as long as it is below it.
+        // With the cheapest k radios at work. The next radio lowers the ratio if its own ratio is lower.
         let (mut rate, mut power, mut ratio) = (0.0, fixed_w, f64::INFINITY);
         for radio in &members {
             rate += radio.rate_bps;
@@ -81,7 +81,7 @@ impl Device {
         uses_j + fixed_w * least(|radio| radio.wake_s) + ratio * bits + tail_j
     }
 
-    /// Until when a plan lasts, s.
+    /// End of a plan, s.
     pub(super) fn seconds(&self, set: u32, loads: &[Load]) -> f64 {
         self.members(set).map(|r| self.radios[r].wake_s + loads[r].busy_s).fold(0.0, f64::max)
     }
@@ -115,7 +115,7 @@ impl Device {
         joules + self.base.0 * active_s
     }
 
-    /// Power that burns from 0 to the end whatever the loads, W.
+    /// Power that burns from 0 to the end for any loads, W.
     pub(super) fn power_until_end(&self, set: u32) -> f64 {
         let power = |(r, radio): (usize, &Radio)| match (set >> r & 1 == 1, radio.until_end) {
             (false, _) => radio.unused_w,
@@ -126,7 +126,6 @@ impl Device {
     }
 }
 
-/// Loads of one set of paths.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
     pub(super) loads: Vec<Load>,
@@ -136,7 +135,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// From loads, all by definition.
+    /// A point computed from its loads by definition.
     pub(super) fn of(device: &Device, set: u32, loads: Vec<Load>) -> Self {
         Point {
             bits: loads.iter().map(|load| load.bits).sum(),
@@ -146,7 +145,7 @@ impl Point {
         }
     }
 
-    /// The point `part` of the way to `other`.
+    /// The point at fraction `part` of the way to `other`.
     pub(super) fn towards(&self, other: &Point, part: f64, device: &Device, set: u32) -> Point {
         let mix = |a: f64, b: f64| a + (b - a) * part;
         let loads = self.loads.iter().zip(&other.loads);

@@ -1,8 +1,8 @@
-//! What to do with a transfer, before it starts: which interfaces, what split, how many joules and seconds.
+//! Advice for a transfer before it starts: which interfaces, what split, how many joules and seconds.
 //!
-//! The exact optimum of the energy model, sunk power, promotion, tail and shared base included: all sets of
-//! interfaces, for each a linear programme. Dynamics cost nothing: no handshake, no slow start, no queues, no
-//! retransmissions. Downloads only. Model, scope and deviations: docs/advise.md.
+//! It is the exact optimum of the energy model, including sunk power, promotion, tail and shared base: a
+//! linear programme for each set of interfaces. Dynamics cost nothing: no handshake, no slow start, no
+//! queues, no retransmissions. Downloads only. Model, scope and deviations: docs/advise.md.
 
 mod answer;
 mod chain;
@@ -23,13 +23,13 @@ pub use answer::{Advice, BreakEven, Part, Plan};
 pub use question::{Impossible, MOST_PATHS, Path, Question, Within};
 pub use reason::significant;
 
-/// Break-even sizes are looked for up to this, bits.
+/// Largest size considered for break-even, bits.
 const MOST_BITS: f64 = 8e11;
 
 /// Answers `question`.
 ///
 /// # Errors
-/// If nothing meets it.
+/// If no plan meets it.
 pub fn advise(question: &Question) -> Result<Advice, Impossible> {
     let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
     let sound = (1..=MOST_PATHS).contains(&radios.len())
@@ -86,8 +86,8 @@ impl Solver<'_> {
         })
     }
 
-    /// The least energy of every set over the time that it takes, but for the sets that are beaten by a
-    /// smaller one at any time: those with a bound below it, J.
+    /// The least energy of every set over its transfer time, and, with a lower bound in J, the sets that cost
+    /// more than a smaller set at any time.
     fn all_over_time(&self) -> (Vec<Chain>, Vec<(u32, f64)>) {
         let (mut chains, mut beaten): (Vec<Chain>, _) = (vec![], vec![]);
         for set in self.device.sets() {
@@ -97,7 +97,7 @@ impl Solver<'_> {
                 chains.iter().any(beats).then_some((set, least_j))
             };
             let is_free = !matches!(self.question.within, Within::Rate(_));
-            // First the cheap bound, then the best one.
+            // The cheap bound first, then the tight one.
             let bounds = [|s: &Self, set| s.device.least_joules(set, s.bits), Self::cheapest_joules];
             let found = bounds.iter().filter(|_| is_free).find_map(|bound| beaten_at(bound(self, set)));
             match found {
@@ -108,18 +108,18 @@ impl Solver<'_> {
         (chains, beaten)
     }
 
-    /// The least energy of `set`, whenever it is done, J.
+    /// The least energy of `set` at any time, J.
     fn cheapest_joules(&self, set: u32) -> f64 {
         let cheapest = self.device.solve(set, Weights { energy: 1.0, ..Weights::default() }, self.all_bits());
         cheapest.map_or(f64::INFINITY, |point| point.joules)
     }
 
-    /// All of the data, in any time.
+    /// All of the data, without a time limit.
     fn all_bits(&self) -> Bounds {
         Bounds { bits: (self.bits, self.bits), most_s: f64::INFINITY, most_j: f64::INFINITY }
     }
 
-    /// The least energy of `set` over the time that it takes.
+    /// The least energy of `set` over its transfer time.
     fn over_time(&self, set: u32) -> Option<Chain> {
         if let Within::Rate(rate) = self.question.within {
             let point = self.at_rate(set, rate, self.bits)?;
@@ -127,14 +127,14 @@ impl Solver<'_> {
         }
         let fastest = self.device.fastest(set, self.bits);
         if set.count_ones() == 1 {
-            // There is nothing to choose.
+            // A single path has no choice.
             return Some(Chain { set, lasts: true, points: vec![(fastest.seconds, fastest)] });
         }
         let free = self.all_bits();
         let solve =
             |energy, time, bounds| self.device.solve(set, Weights { energy, time, bits: 0.0 }, bounds);
         let cheapest = solve(1.0, 0.0, free)?;
-        // Of equally cheap ones the fastest.
+        // The fastest of the equally cheap plans.
         let most_j = cheapest.joules * (1.0 + TOLERANCE);
         let cheapest = solve(0.0, 1.0, Bounds { most_j, ..free }).unwrap_or(cheapest);
         let ends = [fastest, cheapest].map(|point| (point.seconds, point));
@@ -142,7 +142,7 @@ impl Solver<'_> {
         Some(Chain::between(set, true, ends, &corner))
     }
 
-    /// The least energy of `set` over the size, up to what it can carry in time.
+    /// The least energy of `set` over the size, up to its capacity within the time limit.
     fn over_size(&self, set: u32) -> Option<Chain> {
         let most = self.most_bits(set);
         let nothing = self.device.fastest(set, 0.0);
@@ -151,7 +151,7 @@ impl Solver<'_> {
         }
         let straight = match self.question.within {
             Within::Rate(rate) => Some([0.0, most].map(|bits| self.at_rate(set, rate, bits))),
-            // There is nothing to choose.
+            // A single path has no choice.
             _ if set.count_ones() == 1 => Some([0.0, most].map(|bits| Some(self.device.fastest(set, bits)))),
             Within::Deadline(_) | Within::Whenever => None,
         };
@@ -167,7 +167,7 @@ impl Solver<'_> {
         Some(Chain::between(set, false, ends, &|slope| solve(slope, (0.0, most))))
     }
 
-    /// When all must be done, s.
+    /// Time limit, s.
     fn most_s(&self) -> f64 {
         match self.question.within {
             Within::Deadline(deadline) => deadline.as_secs_f64(),
@@ -175,14 +175,14 @@ impl Solver<'_> {
         }
     }
 
-    /// The largest size that is of interest and that `set` carries in time, bits.
+    /// The largest size of interest that `set` carries within the time limit, bits.
     fn most_bits(&self, set: u32) -> f64 {
         let radio = |r: usize| &self.device.radios[r];
         let carries = |r: usize| (self.most_s() - radio(r).wake_s).max(0.0) * radio(r).rate_bps;
         self.device.members(set).map(carries).sum::<f64>().min(MOST_BITS)
     }
 
-    /// `set` at a given total rate, the cheapest bits first; none if it carries less.
+    /// `set` at a given total rate, the cheapest bits first; `None` if its rate is lower.
     fn at_rate(&self, set: u32, rate: BitRate, bits: f64) -> Option<Point> {
         let mut members: Vec<usize> = self.device.members(set).collect();
         let slope = |r: &usize| self.device.radios[*r].slope_j_per_bit;
@@ -211,7 +211,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The cheapest plan in time that uses other paths than `best`, and what it spends on promotions and
+    /// The cheapest plan in time on another set of paths than `best`, and its energy for promotions and
     /// tails, J.
     fn rival(&self, chains: &[Chain], beaten: &[(u32, f64)], best: &Plan) -> Option<(Plan, f64)> {
         let of_best = best.set();
@@ -235,8 +235,7 @@ impl Solver<'_> {
         cheapest
     }
 
-    /// The cheapest plan in time that uses all paths of `chain`, and what it spends on promotions and tails,
-    /// J.
+    /// The cheapest plan in time on all paths of `chain`, and its energy for promotions and tails, J.
     fn in_time(&self, chain: &Chain) -> Option<(Plan, f64)> {
         let most_s = self.most_s();
         let last = &chain.points.last()?.1;
@@ -246,14 +245,14 @@ impl Solver<'_> {
         (plan.set() == chain.set).then_some((plan, uses_j))
     }
 
-    /// Whether at each size that `set` carries one of `chains` costs less than its bound.
+    /// True if at each size that `set` carries, one of `chains` costs less than the set's lower bound.
     fn is_beaten_at_any_size(&self, set: u32, chains: &[Chain]) -> bool {
         let most = self.most_bits(set);
         let below = |chain: &Chain, bits: f64| {
             chain.joules(bits).is_some_and(|joules| joules <= self.device.least_joules(set, bits))
         };
         let mut from = 0.0;
-        // The bound is straight, chains are convex: below it at two sizes is below it between them.
+        // The bound is a line and chains are convex: a chain below it at two sizes is below it between them.
         while from < most {
             let ends = chains.iter().filter(|chain| below(chain, from)).filter_map(|chain| {
                 let end = chain.points.last()?.0.min(most);
@@ -268,7 +267,7 @@ impl Solver<'_> {
         true
     }
 
-    /// Break-even sizes. A set that is beaten by a smaller one at any size takes no part.
+    /// Break-even sizes. A set that costs more than a smaller set at every size is left out.
     fn break_even(&self) -> Vec<BreakEven> {
         let mut chains: Vec<Chain> = vec![];
         for set in self.device.sets() {

@@ -4,21 +4,20 @@
 //!   min  w_E E + w_T T + w_N N
 //!   E = K + Σ (b + β/C) n  [+ θ T]  + P_unused T + Σ idle I + P₀ A     (Radio::until_end: θ T, not β n/C)
 //!   T ≥ wake + n/C            the end
-//!   A ≥ wake + n/C + tail     how long the shared base burns;  A ≥ T for what burns until the end
+//!   A ≥ wake + n/C + tail     on-time of the shared base;  A ≥ T for what burns until the end
 //!   I ≥ T − (wake + n/C + tail)                                sleep before the end
 //!   Σ n = N
 //! ```
-//! Nothing is gained by waking later than at 0, or by sending slower than at full rate: both only lengthen T
-//! and A.
+//! Waking later than at 0, or sending slower than at full rate, saves nothing: it only lengthens T and A.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, SolveOutcome, Variable};
 
 use super::device::{Device, Load, Point};
 
-/// Programmes are in Mbit, s and J.
+/// Units of the programmes: Mbit, s and J.
 const MEGA: f64 = 1e6;
 
-/// What is minimised.
+/// Weights of the objective.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weights {
     pub(super) energy: f64,
@@ -26,16 +25,16 @@ pub(super) struct Weights {
     pub(super) bits: f64,
 }
 
-/// What is allowed.
+/// Bounds of the solution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Payload, least and most.
+    /// Payload, minimum and maximum.
     pub(super) bits: (f64, f64),
     pub(super) most_s: f64,
     pub(super) most_j: f64,
 }
 
-/// Linear programme under construction: each variable with what a unit of it costs in J.
+/// Linear programme under construction: each variable has a cost in J per unit.
 struct Programme {
     lp: Lp,
     weights: Weights,
@@ -55,7 +54,7 @@ impl Programme {
 }
 
 impl Device {
-    /// The best loads of exactly the paths in `set`; none if the bounds leave none.
+    /// The best loads of exactly the paths in `set`; `None` if the bounds admit none.
     pub(super) fn solve(&self, set: u32, weights: Weights, bounds: Bounds) -> Option<Point> {
         let lp = Lp::new(OptimizationDirection::Minimize);
         let mut programme = Programme { lp, weights, energy: vec![] };
@@ -78,7 +77,7 @@ impl Device {
         }
         let solution = match programme.lp.solve() {
             Ok(SolveOutcome::Solution(solution)) => solution,
-            Ok(SolveOutcome::Interrupted(_)) => unreachable!("no limit of time was set"),
+            Ok(SolveOutcome::Interrupted(_)) => unreachable!("no time limit was set"),
             Err(_) => return None,
         };
         let mut found = vec![Load::default(); self.radios.len()];

@@ -1,70 +1,70 @@
-//! What is asked, and why there may be no answer.
+//! The question for `advise`, and the reasons for no answer.
 
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
 
 use crate::limit::Capacity;
 
-/// Most paths that are advised on: the time doubles and more with each.
+/// Maximum number of paths: each further path more than doubles the run time.
 pub const MOST_PATHS: usize = 5;
 
 /// A path of the device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// As the advice calls it.
+    /// Its name in the advice.
     pub name: String,
-    /// Of the link, headers included.
+    /// Rate of the link, headers included.
     pub rate: BitRate,
-    /// There and back.
+    /// Round-trip time.
     pub rtt: Nanos,
     /// Random loss of the link, less than 1.
     pub loss: Probability,
-    /// Of the interface.
+    /// Energy model of the interface.
     pub energy: InterfaceModel,
 }
 
-/// When the data must be there.
+/// Time limit of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
-    /// Energy alone counts.
+    /// No time limit: only energy counts.
     Whenever,
-    /// At most so long after the start.
+    /// At most this long after the start.
     Deadline(Nanos),
-    /// It is made, or played, at this rate, and so neither faster nor slower.
+    /// The data is produced or played at this rate, so it is neither faster nor slower.
     Rate(BitRate),
 }
 
-/// What is asked.
+/// A transfer, and the device that makes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// 1 to [`MOST_PATHS`].
+    /// The paths, 1 to [`MOST_PATHS`].
     pub paths: Vec<Path>,
     /// Payload.
     pub size: Bytes,
-    /// When.
+    /// Time limit.
     pub within: Within,
-    /// Burns while at least one interface is active.
+    /// Power while at least one interface is active.
     pub base: Watts,
-    /// What bounds a path's rate: the limits' two kinds.
+    /// The bound on a path's rate, as in the limits.
     pub capacity: Capacity,
 }
 
-/// Why there is no advice.
+/// Reason why there is no advice.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Impossible {
-    /// All paths together are too slow.
+    /// All paths together are too slow for the deadline.
     #[error("all paths together need {fastest_s:.3} s")]
     Deadline {
         /// Least time, s.
         fastest_s: f64,
     },
-    /// All paths together carry less.
+    /// All paths together are slower than the rate.
     #[error("all paths together carry {:.3} Mbit/s", .most_bps / 1e6)]
     Rate {
-        /// Their sum, bit/s of payload.
+        /// Total rate of all paths, bit/s of payload.
         most_bps: f64,
     },
-    /// A path carries nothing, or there are none or too many, or nothing is to be carried.
-    #[error("there must be 1 to {MOST_PATHS} paths that carry data, and data")]
+    /// A path carries nothing, there are no paths or too many, or there is no data.
+    #[error("advice needs 1 to {MOST_PATHS} paths that carry data, and data to carry")]
     Degenerate,
 }

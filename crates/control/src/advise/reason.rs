@@ -1,19 +1,19 @@
-//! Why the advice is what it is, in one sentence.
+//! Explains the advice in one sentence.
 
 use super::answer::Plan;
 use super::question::{Path, Within};
 
-/// A rival's promotions and tails are named if they are at least this part of its energy.
+/// A rival's promotions and tails are mentioned from this part of its energy on.
 const WORTH_NAMING: f64 = 0.1;
 
-/// What the sentence is made of.
+/// Input of the sentence.
 pub(super) struct Reason<'a> {
     pub(super) paths: &'a [Path],
     pub(super) best: &'a Plan,
-    /// Without a deadline.
+    /// The cheapest plan without a deadline.
     pub(super) cheapest: &'a Plan,
     pub(super) fastest: &'a Plan,
-    /// The cheapest with other paths, and its promotions and tails in J.
+    /// The cheapest plan on other paths, and its energy for promotions and tails in J.
     pub(super) rival: Option<(Plan, f64)>,
     pub(super) within: Within,
 }
@@ -67,7 +67,7 @@ impl Reason<'_> {
         }
     }
 
-    /// The same, or the shares if the best uses the same paths.
+    /// The paths' names, or the shares if the plan uses the same paths as `best`.
     fn split(&self, plan: &Plan) -> String {
         if plan.set() != self.best.set() {
             return self.names(plan);
@@ -78,7 +78,7 @@ impl Reason<'_> {
     }
 }
 
-/// Three significant digits, all digits before the point.
+/// Three significant digits, and all digits before the point.
 pub fn significant(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 99.95 => 0,

@@ -38,7 +38,7 @@ fn assert_close(actual: f64, expected: f64, relative: f64) {
     assert!((actual - expected).abs() <= relative * expected.abs(), "{actual} ≠ {expected}");
 }
 
-/// 1 W while used, `mw_per_mbps`, no headers counted: the radio's part of what follows.
+/// 1 W while used, `mw_per_mbps`, no headers: the radio's part of the numbers below.
 fn linear(mw_per_mbps: f64, mw: f64) -> InterfaceModel {
     InterfaceModel::Linear {
         down: JoulesPerBit::from_mw_per_mbps(mw_per_mbps),
@@ -49,7 +49,7 @@ fn linear(mw_per_mbps: f64, mw: f64) -> InterfaceModel {
 }
 
 #[test]
-fn one_radio_costs_what_huang_et_al_say() {
+fn one_radio_costs_the_published_energy() {
     // 10 MB over WiFi at 10 Mbit/s of payload: 10 · 1500/1460 on the wire, 8 s: promotion 79.1 ms · 124.4 mW
     // = 9.84 mJ, 8 · 132.86 mW = 1.0629 J, tail 238.1 ms · 119.3 mW = 28.4 mJ, 80 Mbit · (137.01 · 1500 +
     // 283.17 · 40)/1460 mJ = 11.882 J.
@@ -63,8 +63,8 @@ fn one_radio_costs_what_huang_et_al_say() {
 }
 
 #[test]
-fn a_deadline_buys_the_least_of_the_dear_path() {
-    // In 3 s WiFi carries 20 · 1460/1500 · (3 − 0.0791) = 56.86 of 80 Mbit; LTE the other 28.9 %.
+fn a_deadline_uses_the_expensive_path_as_little_as_possible() {
+    // In 3 s WiFi carries 20 · 1460/1500 · (3 − 0.0791) = 56.86 of 80 Mbit; LTE carries the other 28.9 %.
     let question = Question { within: Within::Deadline(Nanos::from_secs(3)), ..wifi_and_lte() };
     let advice = advise(&question).unwrap();
     assert_eq!(used(&advice.best), [0, 1]);
@@ -81,10 +81,9 @@ fn a_deadline_buys_the_least_of_the_dear_path() {
 }
 
 #[test]
-fn the_advice_changes_where_a_saved_second_is_worth_a_promotion() {
-    // θ 0.1 W and 10 mJ/Mbit at 1 Mbit/s, against a radio that wakes for 2 J and then costs nothing but 10
-    // mJ/Mbit more: N (0.1 + …) = 2 + N · …: with equal slopes s and β = 0: 0.1 N = 2, N = 20 Mbit of payload
-    // = 2.5 MB.
+fn the_advice_changes_when_a_saved_second_pays_for_a_promotion() {
+    // θ = 0.1 W and 10 mJ/Mbit at 1 Mbit/s, against a radio with a promotion of 2 J, β = 0 and equal slope s:
+    // N (0.1 + s) = 2 + N s, so 0.1 N = 2 and N = 20 Mbit of payload = 2.5 MB.
     let stage = |w: f64, ms| Stage { power: Watts(w), duration: Nanos::from_millis(ms) };
     let wake = RrcModel {
         down: JoulesPerBit::from_mw_per_mbps(10.0),
@@ -119,7 +118,7 @@ fn the_line_of_the_front_passes_its_corners_and_never_rises() {
             .any(|at| (at[0] / corner[0] - 1.0).abs() < 1e-9 && (at[1] / corner[1] - 1.0).abs() < 1e-9);
         assert!(on_it, "{corner:?} is not on {line:?}");
     }
-    // All else of it stands right above a corner: another set comes in there.
+    // Every other point is vertically above a corner: another set joins there.
     let drops = line.windows(2).filter(|pair| pair[0][0] == pair[1][0]).count();
     assert_eq!(line.len(), corners.len() + drops);
     assert!(drops > 0 && line[0] == corners[0] && line.last() == corners.last());
@@ -147,7 +146,7 @@ fn a_stream_takes_its_rate_and_no_more() {
 }
 
 #[test]
-fn loss_bounds_the_rate_unless_the_link_is_asked_for() {
+fn loss_bounds_the_rate_unless_link_rates_are_requested() {
     // Mathis: 1460 · 8 / (0.03 √(2 · 0.005 / 3)) = 6.743 Mbit/s; the link: 20 · 0.995 · 1460/1500.
     let mut question = wifi_and_lte();
     question.paths.truncate(1);
@@ -190,7 +189,7 @@ fn any_question(paths: usize) -> impl Strategy<Value = Question> {
     })
 }
 
-/// Least (J, s) of all points of a grid of splits, and of all sets, that end in time.
+/// Minimum of (J, s) over a grid of splits of all sets that end in time.
 fn brute_force(question: &Question, most_s: f64, steps: u32) -> f64 {
     let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
     let device = Device { radios, base: question.base };
@@ -219,8 +218,8 @@ fn brute_force(question: &Question, most_s: f64, steps: u32) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Nothing on a grid of splits beats the advice, and the grid comes near it: power is at most 2 · 2 + 2 +
-    /// … W, so that a step of 1/400 of the data costs at most that part of the time and of the slopes.
+    /// No split on a grid beats the advice, and the grid comes near it: power is at most 2 · 2 + 2 + … W, so
+    /// a step of 1/400 of the data costs at most that part of the time and of the slopes.
     #[test]
     fn the_advice_for_two_paths_is_the_best_of_a_fine_grid(question in any_question(2), slack in 1.0..4.0) {
         let unbound = advise(&question).unwrap();
@@ -233,7 +232,7 @@ proptest! {
         for (most_s, best) in cases {
             let grid = brute_force(&question, most_s, 400);
             prop_assert!(best <= grid * (1.0 + 2e-7), "{best} > {grid}");
-            // With a deadline near the fastest no point of the grid may be in time.
+            // With a deadline near the minimum, possibly no grid point is in time.
             let coarse = brute_force(&question, most_s, 200);
             prop_assert!(!grid.is_finite() || coarse < grid || best >= grid * 0.97, "{best} {grid}");
         }
@@ -246,7 +245,7 @@ proptest! {
         prop_assert!(best <= grid * (1.0 + 2e-7) && best >= 0.7 * grid, "{best} {grid}");
     }
 
-    /// Each point of the front costs what the grid says is the least in its time; later ones cost less.
+    /// Each point of the front costs the grid's minimum for its time; later points cost less.
     #[test]
     fn the_front_falls_and_nothing_lies_below_it(question in any_question(2)) {
         let front = advise(&question).unwrap().front;
@@ -259,7 +258,7 @@ proptest! {
         }
     }
 
-    /// The advice for a size just below and just above a break-even uses what is said there.
+    /// The advice just below and just above a break-even uses the paths that the break-even names.
     #[test]
     fn break_even_sizes_are_where_the_advice_changes(question in any_question(2)) {
         let said = advise(&question).unwrap().break_even;
@@ -278,14 +277,14 @@ proptest! {
 }
 
 #[test]
-fn five_paths_are_answered() {
+fn five_paths_have_an_answer() {
     let mut question = wifi_and_lte();
     for (k, name) in ["3g-huang2012", "5g-lowband-2021", "lte-2021"].iter().enumerate() {
         question.paths.push(path(name, 15.0 + k as f64, named(name)));
     }
     (question.base, question.size) = (Watts(0.5), Bytes(100_000_000));
     let advice = advise(&question).unwrap();
-    assert_eq!(used(&advice.front[0]).len(), 5, "the fastest uses all");
+    assert_eq!(used(&advice.front[0]).len(), 5, "the fastest plan uses all paths");
     question.paths.push(path("sixth", 1.0, linear(1.0, 1.0)));
     assert_eq!(advise(&question), Err(Impossible::Degenerate));
 }

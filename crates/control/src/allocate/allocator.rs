@@ -1,4 +1,4 @@
-//! The allocators as parts of a policy: their names and options.
+//! Allocators as parts of a policy: their names and options.
 
 use joulepath_model::units::Nanos;
 
@@ -22,13 +22,13 @@ pub enum Solver {
 /// The EEMPTCP allocator of 000, section III.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eemptcp {
-    /// Which reading of problem (4)–(7).
+    /// The reading of problem (4)–(7).
     pub reading: Reading,
     /// Exact or genetic.
     pub solver: Solver,
     /// Mathis or PFTK.
     pub capacity: CapacityModel,
-    /// Solved again when the estimates move. 000 solves once, before the transfer: `solve=once`.
+    /// Whether to solve again when the estimates change. 000 solves once, before the transfer: `solve=once`.
     pub online: bool,
 }
 
@@ -46,14 +46,14 @@ impl Default for Eemptcp {
 /// Names of the options of `eemptcp`.
 pub const EEMPTCP_OPTIONS: [&str; 4] = ["reading", "solver", "capacity", "solve"];
 
-/// The so-MPTCP allocator of 003 as a part of a policy.
+/// Options of the so-MPTCP allocator of 003.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoMptcpOptions {
     /// V, packets per joule-per-packet: see [`super::so_mptcp`].
     pub v: f64,
     /// Δt.
     pub slot: Nanos,
-    /// Linear or convex energy.
+    /// Shape of the energy.
     pub shape: EnergyShape,
 }
 
@@ -61,7 +61,7 @@ pub struct SoMptcpOptions {
 pub const SO_MPTCP_OPTIONS: [&str; 3] = ["V", "slot", "energy"];
 
 impl Default for SoMptcpOptions {
-    /// V = 100 as the paper's initialisation; it prints no slot.
+    /// V = 100 as in the paper's initialisation; the paper gives no slot length.
     fn default() -> Self {
         SoMptcpOptions { v: 100.0, slot: Nanos::from_millis(10), shape: EnergyShape::Linear }
     }
@@ -75,7 +75,7 @@ impl SoMptcpOptions {
                 let v = value.parse::<f64>().ok().filter(|v| (0.0..1e12).contains(v));
                 self.v = match v {
                     Some(v) => v,
-                    None => return bad("V", "a number from 0 on"),
+                    None => return bad("V", "a number, 0 or more"),
                 };
             }
             ("slot", _) => self.slot = options::time("slot", value)?.max(Nanos::from_millis(1)),
@@ -95,7 +95,7 @@ pub enum Allocator {
     Eemptcp(Eemptcp),
     /// Packets per slot for the scheduler `allotted`.
     SoMptcp(SoMptcpOptions),
-    /// Target shares by one of the program that holds this library.
+    /// Target shares by an allocator of the host program.
     Hosted(&'static AllocatorHost),
 }
 
@@ -106,7 +106,7 @@ impl Allocator {
     /// The allocator called `name`, with `options` in the order written.
     ///
     /// # Errors
-    /// An unknown name or option, or a value that does not fit.
+    /// An unknown name or option, or an invalid value.
     pub fn by_name(name: &str, options: &[(String, String)]) -> Result<Self, OptionError> {
         match name {
             "eemptcp" => Ok(Allocator::Eemptcp(Eemptcp::from_options(options)?)),
@@ -134,12 +134,12 @@ impl Allocator {
         }
     }
 
-    /// Whether it sets target shares, and not packets per slot.
+    /// True if it sets target shares, false if it sets packets per slot.
     pub fn shares(&self) -> bool {
         !matches!(self, Allocator::SoMptcp(_))
     }
 
-    /// Names of its options.
+    /// Option names of the allocator `name`.
     pub fn option_names(name: &str) -> &'static [&'static str] {
         match name {
             "eemptcp" => &EEMPTCP_OPTIONS,
@@ -150,10 +150,10 @@ impl Allocator {
 }
 
 impl Eemptcp {
-    /// From options in the order written.
+    /// Builds it from options in the order written.
     ///
     /// # Errors
-    /// An unknown option, or a value that does not fit.
+    /// An unknown option, or an invalid value.
     pub fn from_options(options: &[(String, String)]) -> Result<Self, OptionError> {
         let mut allocator = Self::default();
         for (key, value) in options {
@@ -184,8 +184,8 @@ impl Eemptcp {
         Ok(())
     }
 
-    /// The shares α_r (sum 1) for `paths`, with R = max_r C_r as in 000. `random` is used by the genetic
-    /// solver only.
+    /// The shares α_r (sum 1) for `paths`, with R = max_r C_r as in 000. Only the genetic solver uses
+    /// `random`.
     ///
     /// # Errors
     /// If the problem in this reading has no feasible point, or the genetic solver found none.
@@ -203,7 +203,7 @@ impl Eemptcp {
     }
 }
 
-/// Window targets ω_r / Σω of 000, eq. (9): ω_r = τ_r α_r g(p_r). `g` is 1/p as printed or 1/(1−p) (defect
+/// Window targets ω_r / Σω of 000, eq. (9): ω_r = τ_r α_r g(p_r). `g` is 1/p as printed, or 1/(1−p) (defect
 /// 000-1).
 pub fn window_shares(shares: &[f64], rtt_s: &[f64], loss: &[f64], g: impl Fn(f64) -> f64) -> Vec<f64> {
     let weights: Vec<f64> =

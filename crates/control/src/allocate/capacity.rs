@@ -1,4 +1,4 @@
-//! What a path can carry, as allocators take it: from the scenario alone, or from measured loss and RTT.
+//! A path's capacity for allocators: from the scenario alone, or from measured loss and RTT.
 
 use joulepath_model::scenario::{Direction, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
@@ -7,18 +7,18 @@ use super::eemptcp::CostedPath;
 use super::rate::{mathis_bps, pftk_pps};
 use crate::path::{Window, base_rtt_s, delivered, links_of, slowest_bps, traffic_of};
 
-/// Where the EEMPTCP allocator takes the capacities C_r from.
+/// Model of the capacities C_r in the EEMPTCP allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CapacityModel {
-    /// Mathis et al. 1997, as 000 does.
+    /// Mathis et al. 1997, as in 000.
     #[default]
     Mathis,
-    /// Padhye et al. 1998, which counts timeouts: lower on very lossy paths (defect 000-13).
+    /// Padhye et al. 1998, which includes timeouts: lower on very lossy paths (defect 000-13).
     Pftk,
 }
 
-/// b, θ and C of one path, as the EEMPTCP allocator wants them: C is the closed form of `capacity` with the
-/// path's random loss and propagation RTT, or the slowest link's payload rate where that is less.
+/// b, θ and C of one path for the EEMPTCP allocator. C is the closed form of `capacity` at the path's random
+/// loss and propagation RTT, limited to the slowest link's payload rate.
 pub fn costed_path(
     scenario: &Scenario,
     direction: Direction,

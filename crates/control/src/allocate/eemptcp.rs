@@ -5,20 +5,20 @@
 //!   max  ───────────────────    subject to
 //!         Θ_S + Σ_S b_r x_r                  Θ_S + Σ b_r x_r ≤ E_max,      Θ_S = Σ_S θ_r
 //! ```
-//! The cheapest way to carry a total rate X fills the paths in order of b; its cost is convex and piecewise
-//! linear in X, so X/cost(X) is quasi-concave, and filling while the marginal cost is below the average one,
+//! The cheapest way to carry a total rate X fills the paths in order of b. Its cost is convex and piecewise
+//! linear in X, so X/cost(X) is quasi-concave: filling while the marginal cost is below the average cost,
 //! then clipping to the feasible interval, is optimal. 000 holds that no exact method applies and uses a
 //! genetic algorithm ([`super::ga`]).
 //!
-//! Deviations: the literal threshold (reading A) is infeasible for the paper's own paths, so C is the default
+//! Deviation: the literal threshold (reading A) is infeasible for the paper's own paths, so C is the default
 //! (000-2).
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
-/// Relative slack of a feasibility test, for rounding.
+/// Relative slack of a feasibility test, for rounding errors.
 const TOLERANCE: f64 = 1e-12;
 
-/// One path with its price.
+/// One path with its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostedPath {
     /// b_r, J/bit.
@@ -29,17 +29,17 @@ pub struct CostedPath {
     pub capacity_bps: f64,
 }
 
-/// How problem (4)–(7) is read.
+/// Reading of problem (4)–(7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
     /// Literal: all θ count, E_max = max_r (θ_r + b_r R).
     A,
-    /// As A without the power limit (7).
+    /// As A, without the power limit (7).
     B,
     /// All interfaces on, E_max = Σθ + b_max R.
     #[default]
     C,
-    /// θ_r counts only if x_r > 0, as in (2) and (3); E_max as in A.
+    /// As A, but θ_r counts only if x_r > 0, as in (2) and (3).
     D,
 }
 
@@ -50,7 +50,7 @@ pub struct Problem {
     pub paths: Vec<CostedPath>,
     /// R, bit/s.
     pub required_bps: f64,
-    /// E_max, W; infinite: no limit.
+    /// E_max, W; may be infinite.
     pub max_power_w: f64,
     /// Whether θ_r counts only if x_r > 0.
     pub unused_sleep: bool,
@@ -65,7 +65,7 @@ pub struct Solution {
     pub power_w: f64,
 }
 
-/// No rates meet the required rate within the capacities and the power limit.
+/// No rates reach the required rate within the capacities and the power limit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
     "no split reaches {required_bps:.0} bit/s within {max_power_w:.4} W; \
@@ -97,7 +97,7 @@ impl Solution {
 }
 
 impl Problem {
-    /// The problem as 000 poses it for `paths`: R = max_r C_r, E_max by the reading.
+    /// The problem of 000 for `paths`: R = max_r C_r, E_max by the reading.
     pub fn of_paper(paths: &[CostedPath], reading: Reading) -> Self {
         let max = |f: &dyn Fn(&CostedPath) -> f64| paths.iter().map(f).fold(0.0, f64::max);
         let required_bps = max(&|p| p.capacity_bps);
@@ -111,7 +111,7 @@ impl Problem {
         Problem { paths: paths.to_vec(), required_bps, max_power_w, unused_sleep: reading == Reading::D }
     }
 
-    /// The optimum. Enumerates the sets of interfaces if unused ones sleep, at most 2^8.
+    /// The optimum. If unused interfaces sleep, it enumerates the sets of interfaces, at most 2^8.
     ///
     /// # Errors
     /// If there is no feasible point.
@@ -131,7 +131,7 @@ impl Problem {
         Infeasible { required_bps: self.required_bps, max_power_w: self.max_power_w }
     }
 
-    /// The optimum when exactly the interfaces in the mask `on` are on: greedy, O(n log n).
+    /// The optimum with exactly the interfaces of mask `on` switched on: greedy, O(n log n).
     pub fn solve_on(&self, on: u32) -> Option<Solution> {
         let mut order: Vec<usize> = (0..self.paths.len()).filter(|i| on & (1 << i) != 0).collect();
         order.sort_by(|&i, &j| self.paths[i].slope_j_per_bit.total_cmp(&self.paths[j].slope_j_per_bit));
@@ -152,7 +152,7 @@ impl Problem {
         (enough && within).then_some(Solution { rates_bps, power_w })
     }
 
-    /// Objective of given rates, bit/J; none if they are infeasible. θ counts as the problem says.
+    /// Objective of given rates, bit/J; `None` if they are infeasible. θ counts as `unused_sleep` says.
     pub fn evaluate(&self, rates_bps: &[f64]) -> Option<f64> {
         let total: f64 = rates_bps.iter().sum();
         let power_w = self.power_w(rates_bps);
@@ -170,7 +170,7 @@ impl Problem {
     }
 }
 
-/// Rate that `budget_w` pays for.
+/// Maximum rate for a power budget, bit/s.
 fn affordable_bps(budget_w: f64, slope_j_per_bit: f64) -> f64 {
     match budget_w.max(0.0) {
         _ if slope_j_per_bit == 0.0 => f64::INFINITY,

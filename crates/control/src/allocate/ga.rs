@@ -5,15 +5,14 @@
 //!         ▲                                  │ yes: re-seed                                            │
 //!         └──────────────────────────────────┘                    ◀── next generation ────────────────┘
 //! ```
-//! Deviations: the length of a code is ⌈log₂(C_r/unit)⌉, since ⌈log₂ x_r⌉ would need the unknown (000-7); a
-//! population that has become empty is drawn anew, which 000 does not mention; the best individual ever seen
-//! is returned.
+//! Deviations: a code has ⌈log₂(C_r/unit)⌉ bits, since ⌈log₂ x_r⌉ would need the unknown (000-7); an empty
+//! population is drawn again, which 000 does not mention; the best individual of all generations is returned.
 
 use rand_core::Rng;
 
 use super::eemptcp::{Infeasible, Problem, Solution};
 
-/// Parameters. 000 prints none of them but the operators.
+/// Parameters. 000 prints only the operators.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Genetic {
     /// M: individuals.
@@ -34,7 +33,7 @@ impl Default for Genetic {
     }
 }
 
-/// Bits of all paths' codes, one after the other.
+/// Bits of all paths' codes, concatenated.
 type Chromosome = Vec<bool>;
 
 impl Genetic {
@@ -84,7 +83,6 @@ impl Genetic {
             .collect()
     }
 
-    /// A new generation of the same size.
     fn breed(&self, parents: &[(f64, &Chromosome)], random: &mut impl Rng) -> Vec<Chromosome> {
         let total: f64 = parents.iter().map(|(fitness, _)| fitness).sum();
         let mut children = Vec::with_capacity(self.population + 1);
@@ -116,7 +114,7 @@ fn uniform(random: &mut impl Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A parent with probability proportional to its fitness.
+/// Draws a parent with probability proportional to its fitness.
 fn roulette(parents: &[(f64, &Chromosome)], total: f64, random: &mut impl Rng) -> Chromosome {
     let mut ball = uniform(random) * total;
     let landed = parents.iter().find(|(fitness, _)| {

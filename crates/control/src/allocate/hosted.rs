@@ -1,4 +1,4 @@
-//! Allocators of the program that holds this library, such as the classes of an interpreter.
+//! Allocators that the host program implements, for example as classes of an interpreter.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use crate::adopted::{Adopted, Hooked, Host};
 use crate::options::PartInfo;
 use crate::select::{Demand, PathSnapshot};
 
-/// What is known of a path before its connection begins.
+/// A path's properties before its connection starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownPath {
     /// Its name in the scenario.
     pub name: String,
-    /// What one TCP connection gets by the scenario's random loss and RTT, at most the rate of the slowest
-    /// link, bit/s: what EEMPTCP solves its problem for at first. Infinite if nothing limits it.
+    /// Rate of one TCP connection by the scenario's random loss and RTT, limited to the slowest link's rate,
+    /// bit/s: EEMPTCP's first input. May be infinite.
     pub expected_bps: f64,
 }
 
-/// A connection when its allocator is asked.
+/// State of a connection at an allocator's call.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// The present; zero before the connection begins.
+    /// Present time; zero before the connection starts.
     pub now: Nanos,
-    /// What waits.
+    /// Data that waits.
     pub demand: Demand,
     /// Payload of a full segment, bytes.
     pub mss_bytes: f64,
@@ -31,17 +31,17 @@ pub struct Seen<'a> {
     pub paths: &'a [PathSnapshot],
 }
 
-/// What a hosted allocator does for one connection.
+/// A hosted allocator's state and code for one connection.
 pub trait AllocatorHooks: Send {
-    /// The share of the traffic that each path shall carry, which add up to 1; none: they stay what they are.
-    /// The first call comes before the connection begins, with every path closed.
+    /// The share of the traffic for each path, sum 1; `None` leaves the shares unchanged. The first call is
+    /// before the connection starts, with every path closed.
     fn shares(&mut self, seen: &Seen) -> Option<Vec<f64>>;
 }
 
-/// Makes the hooks of a connection with these paths.
+/// Creates the hooks of a connection with these paths.
 pub type OpenAllocator = Box<dyn Fn(&[KnownPath]) -> Box<dyn AllocatorHooks> + Send + Sync>;
 
-/// What a hosted allocator is.
+/// Definition of a hosted allocator.
 pub struct AllocatorHost {
     info: PartInfo,
     period: Nanos,
@@ -71,19 +71,18 @@ impl fmt::Debug for AllocatorHost {
 static ADOPTED: Adopted<AllocatorHost> = Adopted::new();
 
 impl AllocatorHost {
-    /// Makes an allocator known under its name, which is asked once in `period`: one of ours keeps its name,
-    /// an earlier one of this name is replaced for whoever asks from now on. It is never freed.
+    /// Registers an allocator under its name, to be called once in `period`. A built-in allocator keeps its
+    /// name; an earlier hosted one is replaced for later look-ups. It is never freed.
     pub fn adopt(name: &str, summary: &str, period: Nanos, open: OpenAllocator) {
         ADOPTED.add(AllocatorHost { info: PartInfo::hosted(name, summary), period, open });
     }
 
-    /// Its name.
+    /// The allocator's registered name.
     pub fn name(&self) -> &'static str {
         self.info.name
     }
 }
 
-/// What is known of a hosted allocator.
 pub(super) fn find(name: &str) -> Option<&'static AllocatorHost> {
     ADOPTED.find(name)
 }
@@ -101,14 +100,14 @@ impl Hosted {
         Hosted { part: Hooked::of(host), paths, asked: Nanos::ZERO }
     }
 
-    /// New shares if there are any.
+    /// Returns new shares if there are any.
     pub(crate) fn ask(&mut self, seen: &Seen) -> Option<Vec<f64>> {
         self.asked = seen.now;
         let paths = &self.paths;
         self.part.hooks(|host| (host.open)(paths)).shares(seen)
     }
 
-    /// The same, once in a period.
+    /// As [`Self::ask`], but at most once in a period.
     pub(super) fn look(&mut self, seen: &Seen) -> Option<Vec<f64>> {
         let due = self.asked.saturating_add(self.part.host.period);
         if seen.now < due { None } else { self.ask(seen) }

@@ -1,4 +1,4 @@
-//! Rate allocators: what share of the traffic each path should carry.
+//! Rate allocators: the share of the traffic for each path.
 
 mod allocator;
 mod capacity;

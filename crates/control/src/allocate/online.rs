@@ -1,4 +1,4 @@
-//! EEMPTCP's problem, solved again when its estimates have moved.
+//! EEMPTCP's problem, solved again when its estimates change.
 
 use joulepath_model::units::Nanos;
 use rand_core::Rng;
@@ -9,14 +9,14 @@ use super::eemptcp::CostedPath;
 use super::rate::{mathis_bps, pftk_pps};
 use crate::select::PathSnapshot;
 
-/// Estimates are compared this often.
+/// Interval between comparisons of the estimates.
 const PERIOD: Nanos = Nanos::from_secs(1);
-/// A capacity that has moved by more than this part is news.
+/// Relative change of a capacity that triggers a new solution.
 const MOVED: f64 = 0.1;
-/// Least loss probability.
+/// Minimum loss probability.
 const LEAST_LOSS: f64 = 1e-5;
 
-/// Solves EEMPTCP's problem again, at most once a second, when a capacity C_r has moved by more than 10 %.
+/// Solves EEMPTCP's problem again when a capacity C_r has changed by more than 10 %, at most once a second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolver {
     allocator: Eemptcp,
@@ -25,13 +25,13 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// An allocator whose shares were last computed for capacities of `solved_bps`.
+    /// `solved_bps`: the capacities of the last solution.
     pub fn new(allocator: Eemptcp, solved_bps: Vec<f64>) -> Self {
         Resolver { allocator, solved_bps, looked: Nanos::ZERO }
     }
 
-    /// New shares α_r if there are any: C_r follows from the measured loss and RTT, as at the start from the
-    /// scenario's. A path that has lost nothing yet keeps its capacity.
+    /// New shares α_r if there are any. C_r comes from the measured loss and RTT, initially from the
+    /// scenario's. A path without a loss so far keeps its capacity.
     pub fn solve(
         &mut self,
         now: Nanos,

@@ -1,14 +1,14 @@
-//! so-MPTCP for a stack that schedules packets itself: mean rates and backup flags in place of packets per
+//! so-MPTCP for a stack that schedules packets itself: mean rates and backup flags instead of packets per
 //! slot.
 //!
 //! ```text
-//!   x_i of a slot ──mean over a second──► r_i      r_i ≥ x̄_i/Δt, nearly: regular, as its window lets it
+//!   x_i of a slot ──mean over a second──► r_i      r_i ≥ x̄_i/Δt, nearly: regular, limited by its window
 //!                                                  LEAST ≤ r_i:          regular, paced at r_i
 //!                                                  below:                a backup, not paced
 //! ```
-//! The cheapest path is always regular, and not paced. A backup is not paced, so that what its subflow holds
-//! can leave: a subflow that is muted by its rate would hold up all that comes after. For the same reason
-//! nothing is paced below LEAST: Linux gives a subflow up to 64 kB at once.
+//! The cheapest path is always regular and unpaced. A backup is unpaced, so its subflow's data can leave: a
+//! subflow throttled by its rate would block all later data. For the same reason no rate is below LEAST:
+//! Linux gives a subflow up to 64 kB at once.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -17,16 +17,16 @@ use super::allocator::SoMptcpOptions;
 use super::so_mptcp::{SlotPath, SoMptcp};
 use crate::select::{Action, Demand, Snapshot, Use, Uses, differences};
 
-/// Time between two looks: MP_PRIO takes half an RTT, and a mean over a second does not move faster.
+/// Time between two decisions: MP_PRIO takes half an RTT, and a mean over a second does not change faster.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// Time constant of the means, s.
 const MEAN_S: f64 = 1.0;
-/// Least rate of a regular path, bit/s: a burst of 64 kB takes half a second.
+/// Minimum rate of a regular path, bit/s: a burst of 64 kB takes half a second.
 const LEAST_BPS: f64 = 1e6;
-/// A path that carries such a part of what its window lets it is not paced.
+/// A path that carries at least this part of its window's rate is unpaced.
 const FULL: f64 = 0.95;
 
-/// so-MPTCP's allocator, by mean rates.
+/// so-MPTCP's allocator by mean rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paced {
     allocator: SoMptcp,
@@ -35,12 +35,12 @@ pub struct Paced {
     /// r_i and x̄_i/Δt, packets/s.
     means: [(f64, f64); MAX_SUBFLOWS],
     uses: Uses,
-    /// By path, bit/s; none: not paced.
+    /// By path, bit/s; `None`: unpaced.
     limits_bps: [Option<f64>; MAX_SUBFLOWS],
 }
 
 impl Paced {
-    /// All paths are regular before anything is known.
+    /// All paths are regular at first.
     pub fn new(options: SoMptcpOptions) -> Self {
         Paced {
             allocator: SoMptcp::new(options.v, options.shape),
@@ -52,12 +52,12 @@ impl Paced {
         }
     }
 
-    /// When it wants to look again.
+    /// Time until its next decision.
     pub fn period(&self) -> Nanos {
         LOOK
     }
 
-    /// How it wants the paths used. The demand of the snapshot is what no subflow has been given: Q.
+    /// The wanted use of the paths. The snapshot's demand is the data not yet given to a subflow: Q.
     pub fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let packet_bits = snapshot.mss_bytes * 8.0;
         let backlog = match snapshot.demand {
@@ -80,18 +80,18 @@ impl Paced {
         self.uses
     }
 
-    /// What has to be done for it.
+    /// The actions that lead to the wanted use.
     pub fn decide_on(&mut self, snapshot: &Snapshot) -> Vec<Action> {
         let uses = self.want(snapshot);
         differences(snapshot.paths, &uses)
     }
 
-    /// By path, bit/s of payload; none: as fast as the window lets it.
+    /// By path, bit/s of payload; `None`: limited by the window only.
     pub fn limits_bps(&self) -> &[Option<f64>; MAX_SUBFLOWS] {
         &self.limits_bps
     }
 
-    /// Endless data pays on every path that can carry any.
+    /// With endless data every path that can carry data pays.
     fn allot(&mut self, slots: &[SlotPath], backlog: f64) -> Option<[f64; MAX_SUBFLOWS]> {
         if backlog.is_finite() {
             return self.allocator.allot(slots, backlog);
@@ -102,7 +102,7 @@ impl Paced {
     }
 
     fn average(&mut self, slots: &[SlotPath], allotted: &[f64; MAX_SUBFLOWS], elapsed_s: f64) {
-        // The first look is all that is known.
+        // The first measurement counts fully.
         let weight = if elapsed_s > 0.0 { elapsed_s / (elapsed_s + MEAN_S) } else { 1.0 };
         for (((rate, most), slot), x) in self.means.iter_mut().zip(slots).zip(allotted) {
             *rate += weight * (x / self.slot_s - *rate);
@@ -110,7 +110,7 @@ impl Paced {
         }
     }
 
-    /// The cheapest path is never limited: what pays nowhere else waits for it, and with an empty queue
+    /// The cheapest path is never limited: data that pays nowhere else waits for it, and with an empty queue
     /// nothing is allotted at all.
     fn decide(&mut self, slots: &[SlotPath], packet_bits: f64) {
         let cheaper = |a: usize, b: usize| if slots[b].cost_j < slots[a].cost_j { b } else { a };
@@ -144,7 +144,7 @@ mod tests {
         })
     }
 
-    /// What is wanted of both paths when so many packets wait from look to look.
+    /// The wanted use of both paths when this many packets wait at each decision.
     fn wanted(shape: EnergyShape, backlogs: &[f64]) -> (Uses, [Option<f64>; 2]) {
         let mut paced = Paced::new(SoMptcpOptions { shape, ..SoMptcpOptions::default() });
         let (paths, mut uses) = (paths(), [Use::Closed; MAX_SUBFLOWS]);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dear_path_waits_for_a_queue_that_is_worth_it() {
+    fn the_expensive_path_stays_a_backup_until_the_queue_pays_for_it() {
         // V = 100: thresholds of 100 and 500 packets; the place-holder adds the 100.
         for packets in [0.0, 50.0] {
             let (uses, limits) = wanted(EnergyShape::Linear, &[packets]);
@@ -176,16 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_pays_half_of_the_time_is_paced_at_half_of_its_rate() {
+    fn a_path_that_pays_half_of_the_time_is_paced_at_half_its_rate() {
         let backlogs: Vec<f64> = (0..100).map(|i| if i % 2 == 0 { 450.0 } else { 50.0 }).collect();
         let (uses, [cheap, dear]) = wanted(EnergyShape::Linear, &backlogs);
         assert_eq!((uses[0], uses[1], cheap), (Use::Regular, Use::Regular, None));
-        // 4 Mbit/s, and the ripple of a mean over a second.
+        // 4 Mbit/s, plus or minus the ripple of a mean over a second.
         assert!(dear.is_some_and(|bps| (3.6e6..4.4e6).contains(&bps)), "{dear:?}");
     }
 
     #[test]
-    fn convex_energy_paces_what_it_does_not_fill() {
+    fn convex_energy_paces_a_partly_used_path() {
         // x = (Q + 100 − 500) x̄/(V c) = 100/500 of x̄ with Q = 500: 1.6 Mbit/s.
         let (uses, [_, dear]) = wanted(EnergyShape::Convex, &[500.0]);
         assert_eq!(uses[1], Use::Regular);

@@ -1,6 +1,6 @@
 //! Rates of a long-lived TCP connection in closed form.
 
-/// Rate in bit/s by Mathis, Semke, Mahdavi and Ott (CCR 1997), as 000 uses it: C = MSS / (τ √(2p/3)).
+/// Rate in bit/s by Mathis, Semke, Mahdavi and Ott (CCR 1997), as in 000: C = MSS / (τ √(2p/3)).
 ///
 /// This constant is √(3/2); the mean-field window of Reno in the fluid model is √2. Infinite for `loss` 0.
 pub fn mathis_bps(mss_bytes: f64, rtt_s: f64, loss: f64) -> f64 {

@@ -1,19 +1,19 @@
-//! so-MPTCP (003): how much each path carries in each slot, by drift plus penalty.
+//! so-MPTCP (003): packets of each path in each slot, by drift plus penalty.
 //!
 //! ```text
-//!   g_i = x_i − x̄_i,   x̄_i = (1 − p_i) w_i Δt/τ_i        what the path's windows carry in a slot
+//!   g_i = x_i − x̄_i,   x̄_i = (1 − p_i) w_i Δt/τ_i       capacity of the path's windows in a slot
 //!   W_i ← (W_i + g_i)⁺      Q ← (Q + a − Σ x_i)⁺
 //!
 //!   min  V E(x) + Σ W_i g_i + Q (a − Σ x_i)     over  x ∈ X: 0 ≤ x_i ≤ most_i,  Σ x_i ≤ Q + a
 //! ```
-//! With E linear, h_i = V c_i + W_i − Q is what a packet on path i adds: paths fill up in ascending order of
-//! h while it is negative. A path is used when Q > V c_i + W_i: larger V means less energy and a longer
-//! queue. The paper leaves X open: with most_i = x̄_i no W_i ever leaves 0.
+//! With E linear, h_i = V c_i + W_i − Q is the cost of another packet on path i: paths fill up in ascending
+//! order of h while it is negative. A path is used if Q > V c_i + W_i: a larger V means less energy and a
+//! longer queue. The paper leaves X open: with most_i = x̄_i, W_i stays 0.
 //!
 //! Deviations: one Q (003-1), projected (003-2); the exact minimiser instead of step 5's "E⁻¹", which does
-//! not exist for linear E (003-5): with `convex` E_i = c_i x + (c_i/x̄_i) x²/2 has one; c^e is charged to
-//! slots without traffic, as printed (003-9). Q, W and x in packets (003-13), c in joules per packet: the
-//! scale of V follows from it.
+//! not exist for linear E (003-5): with `convex`, E_i = c_i x + (c_i/x̄_i) x²/2 has one; c^e is charged in
+//! slots without traffic, as printed (003-9). Q, W and x are in packets (003-13), c in joules per packet: the
+//! scale of V follows.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -28,14 +28,13 @@ pub struct SlotPath {
     pub idle_j: f64,
     /// x̄, packets.
     pub capacity: f64,
-    /// The largest x of the set X, packets: x̄ itself, or more, where x ≤ x̄ is to hold on average only and W
-    /// keeps the account.
+    /// The largest x of the set X, packets: x̄, or more if x ≤ x̄ holds only on average, tracked by W.
     pub most: f64,
 }
 
 impl SlotPath {
-    /// A path whose window sends `per_s` packets per second, of which `loss` get lost; unusable: nothing fits
-    /// in. V weighs joules per Mbit against packets, as the paper's own numbers do.
+    /// A path whose window sends `per_s` packets per second and loses the part `loss`; capacity 0 if
+    /// unusable. V weighs joules per Mbit against packets, like the paper's own numbers.
     pub fn of(
         energy: &PathEnergy,
         is_usable: bool,
@@ -51,7 +50,7 @@ impl SlotPath {
         SlotPath::within(cost_j, (1.0 - loss) * per_s * slot_s)
     }
 
-    /// A path that costs nothing while it is idle and carries at most `capacity` packets in any slot.
+    /// A path without idle cost that carries at most `capacity` packets in any slot.
     pub fn within(cost_j: f64, capacity: f64) -> Self {
         SlotPath { cost_j, idle_j: 0.0, capacity, most: capacity }
     }
@@ -78,11 +77,11 @@ pub struct SoMptcp {
     virtual_queues: [f64; MAX_SUBFLOWS],
 }
 
-/// Halvings when the price of the data's limit is sought.
+/// Bisection steps for the multiplier λ.
 const BISECTIONS: u32 = 100;
 
 impl SoMptcp {
-    /// Empty queues.
+    /// Starts with empty queues.
     pub fn new(v: f64, shape: EnergyShape) -> Self {
         SoMptcp { v, shape, virtual_queues: [0.0; MAX_SUBFLOWS] }
     }
@@ -109,21 +108,21 @@ impl SoMptcp {
         x
     }
 
-    /// x of a sender that always has `backlog` packets, or none if no path is usable: V c of the cheapest
-    /// path is kept as a place-holder, because without it so much would never be sent.
+    /// x of a sender that always has `backlog` packets; `None` if no path is usable. V c of the cheapest path
+    /// is added as a place-holder: without it, a backlog up to that size would never be sent.
     pub fn allot(&mut self, paths: &[SlotPath], backlog: f64) -> Option<[f64; MAX_SUBFLOWS]> {
         let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
         cheapest_j.is_finite().then(|| self.allocate(paths, backlog + self.v * cheapest_j, 0.0))
     }
 
-    /// h_i with a price on the data's limit.
+    /// h_i for a given queue.
     fn marginal(&self, i: usize, path: &SlotPath, queue: f64) -> f64 {
         self.v * path.cost_j + self.virtual_queues[i] - queue
     }
 
     fn linear(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
         let h = |i: usize| self.marginal(i, &paths[i], queue);
-        // Where a packet costs less than an idle slot, one is sent although it does not pay by itself.
+        // If a packet costs less than an idle slot, one is sent although it does not pay by itself.
         let pays = |i: usize| h(i) < 0.0 || h(i) < self.v * paths[i].idle_j;
         let mut order: [usize; MAX_SUBFLOWS] = std::array::from_fn(|i| i);
         let order = &mut order[..paths.len()];
@@ -138,7 +137,7 @@ impl SoMptcp {
         x
     }
 
-    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] within 0 and most_i, 2 d_i = c_i/x̄_i; λ ≥ 0 keeps Σ x within
+    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] clamped to 0 and most_i, 2 d_i = c_i/x̄_i; λ ≥ 0 limits Σ x to
     /// the data.
     fn convex(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
         let at = |price: f64| {
@@ -160,14 +159,15 @@ impl SoMptcp {
             let middle = 0.5 * (low + high);
             if at(middle).iter().sum::<f64>() > most { low = middle } else { high = middle }
         }
-        // A path without curvature jumps at its price: the last bit between the two sides is shared out.
+        // A path without curvature jumps at its price: the rest of the data is interpolated between both
+        // sides.
         let (under, over) = (at(high), at(low));
         let (sum_under, sum_over): (f64, f64) = (under.iter().sum(), over.iter().sum());
         let part = if sum_over > sum_under { (most - sum_under) / (sum_over - sum_under) } else { 0.0 };
         std::array::from_fn(|i| under[i] + part * (over[i] - under[i]))
     }
 
-    /// V E(x) + Σ W_i g_i + Q (a − Σ x_i) for given x: what [`SoMptcp::allocate`] minimises.
+    /// V E(x) + Σ W_i g_i + Q (a − Σ x_i) for given x: the objective of [`SoMptcp::allocate`].
     pub fn objective(&self, paths: &[SlotPath], queue: f64, arrivals: f64, x: &[f64]) -> f64 {
         let path = |(i, (path, &x)): (usize, (&SlotPath, &f64))| {
             self.v * energy_j(path, self.shape, x) + self.virtual_queues[i] * (x - path.capacity)
@@ -186,9 +186,9 @@ pub fn energy_j(path: &SlotPath, shape: EnergyShape, x: f64) -> f64 {
     }
 }
 
-/// The least energy per slot that carries `rate` packets per slot in the mean, J; infinite if the paths
-/// cannot: the cheapest path fills up first. It is the optimum of the linear programme min Σ c_i x_i, Σ x_i ≥
-/// rate, 0 ≤ x_i ≤ x̄_i, hence of every stationary policy.
+/// The least energy per slot that carries `rate` packets per slot on average, J; infinite if the paths
+/// cannot. The cheapest path fills up first: the optimum of the linear programme min Σ c_i x_i, Σ x_i ≥ rate,
+/// 0 ≤ x_i ≤ x̄_i, hence of every stationary policy.
 pub fn least_energy_j(paths: &[SlotPath], rate: f64) -> f64 {
     let mut paths = paths.to_vec();
     paths.sort_by(|a, b| a.cost_j.total_cmp(&b.cost_j));
@@ -201,7 +201,7 @@ pub fn least_energy_j(paths: &[SlotPath], rate: f64) -> f64 {
     if left > 1e-9 * rate { f64::INFINITY } else { energy_j }
 }
 
-/// What a run of the slotted model comes to, per slot.
+/// Means of a run of the slotted model, per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlotMeans {
     /// Energy, J.
@@ -212,8 +212,7 @@ pub struct SlotMeans {
     pub carried: f64,
 }
 
-/// The simulation of 003: `allocator` on `paths` that stay as they are, with `arrivals` in packets, one for
-/// each slot.
+/// The simulation of 003: `allocator` on constant `paths`, with `arrivals` in packets per slot.
 pub fn simulate(
     allocator: &mut SoMptcp,
     paths: &[SlotPath],

@@ -96,7 +96,7 @@ fn options_choose_reading_solver_and_capacity() {
     assert!(set("readings", "A").unwrap_err().to_string().contains("reading, solver, capacity"));
 }
 
-/// Optimum by the Charnes–Cooper transformation: y = t x, in Mbit/s and W; none if infeasible.
+/// Optimum by the Charnes–Cooper transformation: y = t x, in Mbit/s and W; `None` if infeasible.
 fn charnes_cooper(problem: &Problem) -> Option<f64> {
     let sunk: f64 = problem.paths.iter().map(|p| p.sunk_w).sum();
     let mut lp = Lp::new(OptimizationDirection::Maximize);
@@ -132,7 +132,7 @@ fn any_path() -> impl Strategy<Value = CostedPath> {
 }
 
 prop_compose! {
-    /// R up to 1.1 of what fits, E_max from somewhat too little to more than enough.
+    /// R up to 1.1 times the capacity; E_max from slightly too low to ample.
     fn any_problem()(
         paths in prop::collection::vec(any_path(), 1..6),
         load in 0.0..1.1,
@@ -155,7 +155,7 @@ proptest! {
                 prop_assert!(close(greedy.bits_per_joule(), lp, 1e-6), "{greedy:?} {lp}");
             }
             (Err(_), None) => {}
-            (greedy, lp) => prop_assert!(false, "feasible for one only: {greedy:?} {lp:?}"),
+            (greedy, lp) => prop_assert!(false, "only one is feasible: {greedy:?} {lp:?}"),
         }
     }
 
@@ -175,8 +175,8 @@ proptest! {
     }
 }
 
-/// Mean relative gap of the GA to the exact optimum over 20 seeds; a run without a feasible individual counts
-/// as 1.
+/// Mean relative gap between the GA and the exact optimum over 20 seeds; a run without a feasible individual
+/// counts as 1.
 fn mean_gap(reading: Reading, population: usize, generations: usize) -> f64 {
     let problem = Problem::of_paper(&paper_paths(1460.0), reading);
     let exact = problem.solve().unwrap().bits_per_joule();

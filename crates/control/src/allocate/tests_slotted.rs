@@ -1,4 +1,4 @@
-//! so-MPTCP's slots and EEMPTCP on line.
+//! so-MPTCP's slots and EEMPTCP online.
 
 use proptest::prelude::*;
 use rand_core::Rng;
@@ -9,7 +9,7 @@ use super::*;
 use crate::select::{PathEnergy, PathSnapshot};
 use joulepath_model::units::Nanos;
 
-/// 20, 30 and 60 packets per slot for 5, 10 and 20 J each.
+/// 20, 30 and 60 packets per slot at 5, 10 and 20 J per packet.
 const PATHS: [(f64, f64); 3] = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)];
 
 fn paths() -> [SlotPath; 3] {
@@ -50,22 +50,22 @@ fn a_larger_v_costs_less_energy_and_a_longer_queue() {
 }
 
 #[test]
-fn the_energy_is_within_b_over_v_of_the_least_one() {
-    // The least: 20 packets at 5 J and 15 at 10 J. B = ½ (35² + Var + Σ x̄²) bounds the drift; theorem 2 in
-    // its standard form (003-7).
+fn the_energy_is_within_b_over_v_of_the_minimum() {
+    // Minimum: 20 packets at 5 J and 15 at 10 J. B = ½ (35² + Var + Σ x̄²) bounds the drift; theorem 2 in its
+    // standard form (003-7).
     let (least, b) = (20.0 * 5.0 + 15.0 * 10.0, 0.5 * (35.0 * 36.0 + 110.0 * 110.0));
     for v in [1.0, 10.0, 100.0, 1000.0] {
         let found = run(v, EnergyShape::Linear, 50_000);
         assert!(found.energy_j <= least + b / v + 3.0, "V = {v}: {found:?}");
-        // Σ x = λ leaves the queue bounded: what came was carried.
+        // Σ x = λ keeps the queue bounded: all arrivals are carried.
         assert!((found.carried - 35.0).abs() < 0.5 + 20.0 * v / 50_000.0, "V = {v}: {found:?}");
     }
 }
 
 #[test]
 fn convex_energy_spreads_the_load() {
-    // Marginal costs 5 (1 + x/20), 10 (1 + x/30): equal at 10 for x = 20 and 0; the load of 35 needs more of
-    // the others.
+    // Marginal costs 5 (1 + x/20), 10 (1 + x/30): equal at 10 for x = 20 and 0; the load of 35 needs more
+    // from the other paths.
     let found = run(20.0, EnergyShape::Convex, 50_000);
     assert!((found.carried - 35.0).abs() < 0.5, "{found:?}");
     let mut allocator = SoMptcp::new(1.0, EnergyShape::Convex);
@@ -109,7 +109,7 @@ proptest! {
         let most = queue + arrivals;
         prop_assert!(x[..n].iter().sum::<f64>() <= most + 1e-9);
         prop_assert!(x[..n].iter().zip(&paths).all(|(x, path)| (0.0..=path.capacity).contains(x)));
-        // Any other point of the set.
+        // Any other point of X.
         let y: Vec<f64> = other.iter().zip(&paths).map(|(part, path)| part * path.capacity).collect();
         let scale = (most / y.iter().sum::<f64>()).min(1.0);
         let y: Vec<f64> = y.iter().map(|y| if scale.is_finite() { y * scale } else { 0.0 }).collect();
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn energy_is_that_of_the_slots(x in 0.0..10.0f64) {
+    fn energy_is_the_sum_over_slots(x in 0.0..10.0f64) {
         let path = SlotPath { idle_j: 0.5, ..SlotPath::within(3.0, 10.0) };
         prop_assert_eq!(energy_j(&path, EnergyShape::Linear, 0.0), 0.5);
         prop_assert!(energy_j(&path, EnergyShape::Convex, x) >= energy_j(&path, EnergyShape::Linear, x));
@@ -126,13 +126,13 @@ proptest! {
 }
 
 #[test]
-fn eemptcp_is_solved_again_when_a_capacity_has_moved_by_ten_percent() {
+fn eemptcp_is_solved_again_when_a_capacity_has_changed_by_ten_percent() {
     let energy =
         |slope: f64, sunk_w| PathEnergy { slope_j_per_bit: slope * 1e-9, sunk_w, ..PathEnergy::default() };
     let path = |energy, srtt_s, loss| PathSnapshot { energy, srtt_s, loss, ..PathSnapshot::default() };
     let (wifi, lte, umts) = (energy(137.0, 0.1329), energy(52.0, 1.288), energy(122.1, 0.8179));
     let mut paths = [path(wifi, 0.14, 0.1), path(lte, 0.2, 0.02), path(umts, 0.24, 0.02)];
-    // 323.12, 505.76, 421.47 kbit/s: the paper's own.
+    // The capacities of the paper's paths, kbit/s: 323.12, 505.76, 421.47.
     let solved = vec![323.12e3, 505.76e3, 421.47e3];
     let mut resolver = Resolver::new(Eemptcp { online: true, ..Eemptcp::default() }, solved);
     let mut random = Pcg64Mcg::new(1);
@@ -140,13 +140,13 @@ fn eemptcp_is_solved_again_when_a_capacity_has_moved_by_ten_percent() {
         resolver.solve(Nanos::from_secs(seconds), paths, 1460.0, &mut random)
     };
     assert_eq!(solve(1, &paths), None);
-    // C goes with 1/√p: 21 % more loss, 9 % less capacity. 25 %: 10.6 % less.
+    // C is proportional to 1/√p: 21 % more loss is 9 % less capacity, 25 % more loss 10.6 % less.
     paths[1].loss = 0.0242;
     assert_eq!(solve(2, &paths), None);
     paths[1].loss = 0.025;
     let shares = solve(3, &paths).unwrap();
     assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 && shares[1] < 0.5896, "{shares:?}");
-    // Once a second, and only for news.
+    // At most once a second, and only after a change.
     paths[1].loss = 0.05;
     assert_eq!(solve(3, &paths), None);
     assert!(solve(4, &paths).is_some());

@@ -1,21 +1,21 @@
-//! What a path costs, per bit of payload and per second.
+//! Cost of a path, per bit of payload and per second.
 
 use joulepath_model::energy::{DeviceEnergy, HostModel, InterfaceModel, RrcModel, SunkWhile, Traffic};
 use joulepath_model::units::Nanos;
 
-/// Samples of a host's curve below which its chord is laid.
+/// Samples of a host's curve for the chord below it.
 const CHORD_SAMPLES: u32 = 512;
 
 /// Energy of one interface as the optimiser sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InterfaceCost {
-    /// Per bit of payload, headers and ACKs included, J/bit.
+    /// Energy per bit of payload, including headers and ACKs, J/bit.
     pub slope_j_per_bit: f64,
-    /// While used, W.
+    /// Power while used, W.
     pub used_w: f64,
-    /// While not used, W.
+    /// Power while unused, W.
     pub unused_w: f64,
-    /// Whether it may change between used and unused during a transfer, at once and for free.
+    /// Whether it may switch between used and unused during a transfer, instantly and for free.
     pub sleeps: bool,
     /// Whether it burns nothing once its subflow is closed.
     pub closes: bool,
@@ -27,11 +27,11 @@ pub struct InterfaceCost {
     pub tail_s: f64,
     /// Whether it counts as active in the device's sharing while used.
     pub active_when_used: bool,
-    /// Whether it does so even while not used.
+    /// Whether it counts as active while unused.
     pub active_when_unused: bool,
 }
 
-/// Bits that pass the interface for one bit of payload delivered, in each direction.
+/// Bits through the interface per bit of payload delivered, in each direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireBits {
     /// Received by the device.
@@ -40,19 +40,19 @@ pub struct WireBits {
     pub up: f64,
 }
 
-/// How fast the link that feeds an interface is done with a segment.
+/// Rate at which the link that feeds an interface delivers segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Payload per second at its highest rate, bit/s; may be infinite, and is 0 if the link is out for the
-    /// whole of the measured time.
+    /// Payload rate at the link's maximum, bit/s; may be infinite; 0 if the link is out for the whole
+    /// measured time.
     pub payload_bps: f64,
-    /// The same at its lowest.
+    /// Payload rate at the link's minimum, bit/s.
     pub slowest_bps: f64,
     /// Payload of a full segment, bits.
     pub segment_bits: f64,
 }
 
-/// The cost of an interface through which `wire` bits pass per payload bit, at most at `pace`.
+/// The cost of an interface that carries `wire` bits per payload bit, at most at `pace`.
 pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> InterfaceCost {
     let slope = model.slope(Traffic::Down).0 * wire.down + model.slope(Traffic::Up).0 * wire.up;
     let base = InterfaceCost { slope_j_per_bit: slope, active_when_used: true, ..InterfaceCost::default() };
@@ -86,12 +86,13 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
     }
 }
 
-/// Least power of a radio that is not idle, W, and what being ACTIVE while packets pass adds per bit, J/bit.
+/// Minimum power of a radio that is not idle, W, and the energy per bit that ACTIVE adds while packets pass,
+/// J/bit.
 ///
 /// A train of n packets, s apart, is ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is
-/// TAIL. That is no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. On
-/// slower links nothing is added, on links of varying rate what the highest adds. A link that is out for the
-/// whole of the measured time carries no bit that something could be added to.
+/// TAIL. That is no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. Slower
+/// links add nothing; links of varying rate add what their maximum adds. A link that is out for the whole
+/// measured time carries no bits and adds nothing.
 fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let active_w = rrc.active.0;
     let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);
@@ -108,14 +109,15 @@ fn use_joules(rrc: &RrcModel) -> f64 {
     stages.map(|stage| stage.power.0 * stage.duration.as_secs_f64()).sum()
 }
 
-/// Power of the device besides its interfaces: affine in the rate.
+/// Power of the device apart from its interfaces, affine in the rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Besides {
     pub(super) power_w: f64,
     pub(super) slope_j_per_bit: f64,
 }
 
-/// Shared base and host with `used` subflows of which the fastest has `rtt_s`, for rates up to `most_bps`.
+/// Power of the shared base and the host with `used` subflows, for rates up to `most_bps`. `rtt_s`: RTT of
+/// the fastest subflow.
 pub(super) fn besides(device: &DeviceEnergy, active: u32, used: u32, rtt_s: f64, most_bps: f64) -> Besides {
     let base_w = if active > 0 { device.shared_base.0 } else { 0.0 };
     let host = device.host.as_ref().map(|host| chord(host, used, rtt_s, most_bps));
@@ -124,7 +126,7 @@ pub(super) fn besides(device: &DeviceEnergy, active: u32, used: u32, rtt_s: f64,
 }
 
 /// The steepest line from the host's power at rate 0 that stays below its curve up to `most_bps`; exact if
-/// that is affine.
+/// the curve is affine.
 fn chord(host: &HostModel, used: u32, rtt_s: f64, most_bps: f64) -> Besides {
     let power = |rate: f64| host.power(rate, Nanos::from_secs_f64(rtt_s), used).0;
     let slope_to = |k: u32| {

@@ -1,13 +1,13 @@
 //! The physical limit: the best efficiency that any rates could reach on a scenario.
 //!
-//! Two kinds of capacity: `tcp-friendly` (what one TCP connection would get on each path, Mathis et al. 1997,
-//! and a fair share of shared links) and `link` (all that the links carry, whatever else is on them: a bound
-//! on every run). Dynamics cost nothing: no slow start, no queues, no retransmissions, and a radio sleeps and
-//! wakes at once, but for files, which pay for one promotion and one tail of each radio. Scope and
+//! Two kinds of capacity: `tcp-friendly` (the rate of one TCP connection on each path, Mathis et al. 1997,
+//! and a fair share of shared links) and `link` (all that the links carry, regardless of other traffic: a
+//! bound on every run). Dynamics cost nothing: no slow start, no queues, no retransmissions, and a radio
+//! sleeps and wakes at once, except that files pay for one promotion and one tail of each radio. Scope and
 //! deviations: docs/models/limits.md.
 //!
-//! [`limits`] are those of comparisons. [`attainable`] are those of the benchmark's random families: under
-//! [`Terms`], each of which takes something away that no fair transport can have.
+//! [`limits`] serve comparisons. [`attainable`] serve the benchmark's random families: [`Terms`] exclude
+//! advantages that no fair transport can have.
 
 mod cost;
 mod delay;
@@ -36,13 +36,13 @@ pub use most::most_bps;
 pub use problem::{Capacity, DeviceProblem, Goal, Optimum, Shared, Slot};
 pub use terms::Terms;
 
-/// Both limits of a scenario, `tcp-friendly` first. A kind is left out if rates or efficiency have no bound
-/// there, or if some connection cannot carry anything.
+/// Both limits of a scenario, `tcp-friendly` first. A kind is left out if its rates or efficiency are
+/// unbounded, or if some connection cannot carry anything.
 pub fn limits(scenario: &Scenario) -> Vec<Limit> {
     attainable(scenario, &Terms::default())
 }
 
-/// As [`limits`], under `terms`.
+/// As [`limits`], with additional `terms`.
 pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Limit> {
     if scenario.topology.is_some() {
         return vec![]; // hosts share links that no path names
@@ -51,13 +51,13 @@ pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Limit> {
     kinds.filter_map(|kind| limit(scenario, kind, terms)).collect()
 }
 
-/// Means of the limits of several realisations of one scenario: each bounds the runs with its seed, so their
-/// mean bounds the mean of those. A kind that is missing in one is left out.
+/// Means of the limits of several realisations of one scenario. Each limit bounds the runs with its seed, so
+/// the mean bounds the runs' mean. A kind that is missing in one realisation is left out.
 pub fn mean_limits(realisations: &[Scenario]) -> Vec<Limit> {
     mean_attainable(realisations, &Terms::default())
 }
 
-/// As [`mean_limits`], under `terms`.
+/// As [`mean_limits`], with additional `terms`.
 pub fn mean_attainable(realisations: &[Scenario], terms: &Terms) -> Vec<Limit> {
     let all: Vec<Vec<Limit>> = realisations.iter().map(|met| attainable(met, terms)).collect();
     let of_kind = |kind: Capacity| {
@@ -89,7 +89,7 @@ fn mean(scenario: &Scenario, limits: &[&Limit]) -> Option<Limit> {
     })
 }
 
-/// The paths that carry data, and these with their rates.
+/// The paths that carry data, and a label with their rates.
 fn label(scenario: &Scenario, rates_bps: &[f64]) -> (Vec<String>, String) {
     let used: Vec<usize> = (0..rates_bps.len()).filter(|&r| rates_bps[r] > 0.0).collect();
     let paths: Vec<String> = used.iter().map(|&r| scenario.paths[r].name.clone()).collect();
@@ -119,7 +119,6 @@ fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Limit> {
     Some(sum.into_limit(scenario, kind))
 }
 
-/// Sums over the connections under test.
 struct Totals {
     rates_bps: Vec<f64>,
     capacities_bps: Vec<f64>,
@@ -127,7 +126,7 @@ struct Totals {
     power_w: f64,
     bits: f64,
     energy_j: Option<f64>,
-    /// Of the best connection, bit/J.
+    /// Efficiency of the best connection, bit/J.
     best: f64,
 }
 
@@ -165,7 +164,7 @@ impl Totals {
     fn into_limit(self, scenario: &Scenario, kind: Capacity) -> Limit {
         let (paths, label) = label(scenario, &self.rates_bps);
         let mean = self.energy_j.map_or(self.goodput_bps / self.power_w, |energy_j| self.bits / energy_j);
-        // Groups that may take all from one another together do no better than the best of them would alone.
+        // Groups that may take everything from each other cannot together beat the best of them alone.
         let rivals = kind == Capacity::Link && scenario.connections.len() > 1;
         Limit {
             kind: kind.name().to_owned(),
@@ -181,14 +180,14 @@ impl Totals {
     }
 }
 
-/// Three significant digits at most, none superfluous before the point.
+/// At most three significant digits, without superfluous decimals.
 fn mbps(bps: f64) -> String {
     let rate = bps / 1e6;
     let decimals = [(100.0, 0), (10.0, 1), (0.095, 2)].into_iter().find(|(least, _)| rate >= *least);
     format!("{rate:.*}", decimals.map_or(4, |(_, decimals)| decimals))
 }
 
-/// What the application wants, as the optimiser sees it.
+/// The application's goal for the optimiser.
 fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
     let window = window(scenario, group);
     match group.workload {
@@ -211,7 +210,7 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
     }
 }
 
-/// What a connection of `group` writes, and its deadline; none if it has another workload.
+/// Data written by a connection of `group`, with its deadline; `None` for another workload.
 fn offered(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Option<delay::Offered> {
     let window = window(scenario, group);
     match group.workload {
@@ -237,7 +236,7 @@ fn offered(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Opt
     }
 }
 
-/// Part of `window` in which a stream is on, on average over the connections of `group`.
+/// Part of `window` during which a stream is on, averaged over the connections of `group`.
 fn on_fraction(group: &ConnectionGroup, window: Window, on: Nanos, off: Nanos) -> f64 {
     let starts =
         (0..u64::from(group.count)).map(|i| group.start + Nanos(group.spread.0 / u64::from(group.count) * i));
@@ -254,7 +253,7 @@ fn on_fraction(group: &ConnectionGroup, window: Window, on: Nanos, off: Nanos) -
     on_s / (window.seconds() * f64::from(group.count))
 }
 
-/// The part of the run that counts: transfers are measured whole, everything else after the warm-up.
+/// The measured part of the run: the whole of a transfer, otherwise everything after the warm-up.
 fn window(scenario: &Scenario, group: &ConnectionGroup) -> Window {
     let whole = matches!(group.workload, Workload::File { .. } | Workload::Requests { .. });
     Window { from: if whole { Nanos::ZERO } else { scenario.warm_up }, until: scenario.duration }
@@ -269,7 +268,7 @@ pub fn device_problem<'a>(
     problem_under(scenario, group, kind, &Terms::default())
 }
 
-/// The same under `terms`.
+/// As [`device_problem`], with additional `terms`.
 fn problem_under<'a>(
     scenario: &'a Scenario,
     group: &ConnectionGroup,
@@ -309,7 +308,7 @@ fn problem_under<'a>(
         in_order: (terms.in_order && bulk).then(|| terms::in_order(scenario, group, &flow_control)),
         shared: vec![flow_control],
         slots: match group.workload {
-            // Repeated, and as if each were at the best time.
+            // Answers repeat, and each counts as if it were at the best time.
             Workload::Requests { .. } => vec![slots::at_best(scenario, group, window, &of_links)],
             _ => slots::slots(scenario, group, window, &of_links),
         },
@@ -317,10 +316,10 @@ fn problem_under<'a>(
     }
 }
 
-/// Bits through the device's interface for one bit of payload that is delivered over `path`.
+/// Bits through the device's interface per bit of payload delivered over `path`.
 ///
-/// Data on the way down is counted where it arrives, data on the way up where it leaves, lost or not;
-/// likewise the ACKs, of which delayed ones spare every second.
+/// Downlink bits count where they arrive, uplink bits where they leave, lost or not. The same holds for ACKs;
+/// delayed ACKs halve their number.
 fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> WireBits {
     let (data_links, ack_links) = links_of(scenario, group.direction, path);
     let transport = &scenario.transport;
@@ -336,9 +335,9 @@ fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> W
     }
 }
 
-/// Among how many connections `link` is divided at any instant, and on average. Fair shares are those of all
-/// whose data crosses it, at any instant. A link that is filled by one of a group serves the others at
-/// another time, and a transfer that has an end may have it alone meanwhile.
+/// Number of connections that share `link` at any instant, and on average. `tcp-friendly`: all connections
+/// with data on the link, at any instant. `link`: a connection may fill the link alone while the others wait,
+/// and a transfer with an end may have it alone.
 fn parts(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, kind: Capacity) -> [f64; 2] {
     let crosses = |group: &&ConnectionGroup| {
         group.paths.iter().any(|&path| links_of(scenario, group.direction, path).0.contains(&link))
@@ -352,7 +351,7 @@ fn parts(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, kind: Ca
     }
 }
 
-/// What is sent and not yet acknowledged fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B.
+/// Unacknowledged data fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B.
 fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
     Shared {
         weights: group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect(),
@@ -360,7 +359,7 @@ fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
     }
 }
 
-/// How fast the path is done with a segment when nothing else is on its links.
+/// Rate at which the path delivers segments without other traffic.
 fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
     let (data, _) = links_of(scenario, group.direction, path);
     let least = |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);

@@ -1,4 +1,4 @@
-//! The most that a scenario's links and applications let through, whatever it costs.
+//! The maximum throughput of a scenario's links and applications, at any energy cost.
 
 use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::scenario::{ConnectionGroup, Scenario, Workload};
@@ -8,11 +8,11 @@ use super::cost::InterfaceCost;
 use super::problem::{Capacity, DeviceProblem, Goal};
 use super::{device_problem, goal};
 
-/// Goodput of all connections under test if everything that the links carry, and the buffers admit, were
-/// used: payload after random loss, in bit/s. Of an application that offers a mean rate no more than that.
+/// Goodput of all connections under test if they use everything that links and buffers permit: payload after
+/// random loss, bit/s. An application with a mean rate counts with at most that rate.
 ///
-/// None if that is no measure of a run: with competitors, whose share is part of the question, with transfers
-/// that end, which are over before windows have grown, and where nothing bounds the rate.
+/// `None` if that is no measure of a run: with competitors, whose share is part of the question; with
+/// transfers that end, because they end before windows have grown; and with unbounded rates.
 pub fn most_bps(scenario: &Scenario) -> Option<f64> {
     let ends =
         |group: &ConnectionGroup| matches!(group.workload, Workload::File { .. } | Workload::Requests { .. });
@@ -32,7 +32,7 @@ pub fn most_bps(scenario: &Scenario) -> Option<f64> {
     Some(sum_bps)
 }
 
-/// With one watt in all, whatever is used, the most bits per joule are the most bits per second.
+/// With a constant power of 1 W, the most bits per joule are the most bits per second.
 fn all_bps(scenario: &Scenario, group: &ConnectionGroup) -> Option<f64> {
     let device = DeviceEnergy { shared_base: Watts(1.0), ..DeviceEnergy::additive() };
     let free = InterfaceCost { active_when_used: true, active_when_unused: true, ..InterfaceCost::default() };
@@ -63,25 +63,25 @@ mod tests {
     }
 
     #[test]
-    fn links_carry_their_payload_less_what_is_lost_whatever_it_costs() {
+    fn links_carry_their_payload_less_losses_at_any_cost() {
         // 1460 of 1500 bytes are payload: 15 · 0.99 + 30 = 44.85 Mbit/s on the wire.
         is(most(""), 44.85e6 * 1460.0 / 1500.0);
     }
 
     #[test]
-    fn a_small_window_goes_to_the_path_of_the_shorter_round_trip() {
-        // 40 kB of window: the first path is full with 14.454 Mbit/s · 40 ms = 72.3 kB of it. It takes all:
-        // 8 · 40,000 / 0.04 = 8 Mbit/s.
+    fn a_small_window_goes_to_the_path_with_the_shorter_round_trip() {
+        // 40 kB of window: the first path is full with 14.454 Mbit/s · 40 ms = 72.3 kB. It takes the whole
+        // window: 8 · 40,000 / 0.04 = 8 Mbit/s.
         is(most("[receiver]\nbuffer = \"40 kB\""), 8e6);
     }
 
     #[test]
-    fn what_is_not_offered_cannot_be_carried() {
+    fn goodput_never_exceeds_the_offered_rate() {
         is(most("[workload]\nkind = \"messages\"\nmean_gap = \"10 ms\"\nsize = \"10 kB\""), 8e6);
     }
 
     #[test]
-    fn transfers_that_end_and_competitors_are_no_question_of_what_links_carry() {
+    fn transfers_with_an_end_and_competitors_have_no_maximum() {
         assert_eq!(most("[workload]\nkind = \"file\"\nsize = \"1 MB\""), None);
         assert_eq!(most("[[competitor]]\nname = \"c\"\npath = \"a\"\ncc = \"reno\""), None);
     }

@@ -1,12 +1,12 @@
-//! The best that one device can do with given capacities: sets of interfaces by enumeration, rates by linear
-//! programming. `steady` has the programmes of capacities that do not change; files, and capacities that
-//! vary, are in `varying`.
+//! The optimum of one device with given capacities: sets of interfaces by enumeration, rates by linear
+//! programming. `steady` has the programmes for constant capacities; `varying` those for files and for
+//! varying capacities.
 
 use super::problem::{DeviceProblem, Goal, Optimum};
 use super::programme::TOLERANCE;
 
 impl DeviceProblem<'_> {
-    /// The optimum; none if nothing can be carried, or if energy or rates have no bound.
+    /// The optimum; `None` if nothing can be carried, or if energy or rates are unbounded.
     pub fn solve(&self, goal: Goal) -> Option<Optimum> {
         match goal {
             Goal::Bulk if self.is_even() => self.best(|mask| self.steady(mask)),
@@ -15,7 +15,7 @@ impl DeviceProblem<'_> {
             Goal::Requests { bits, waiting_s, repeated_s } => self.best(|mask| {
                 let steady = self.steady(mask)?;
                 let seconds = bits / steady.goodput_bps;
-                // n answers take n times `seconds` and n − 1 waits.
+                // n answers take n · `seconds` plus n − 1 waits.
                 let n = ((repeated_s + waiting_s) / (seconds + waiting_s)).max(1.0);
                 Some(self.transfer(mask, steady, bits, waiting_s * (n - 1.0) / n))
             }),

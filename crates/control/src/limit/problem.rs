@@ -1,4 +1,4 @@
-//! What a device is to do and with what: the optimiser's view of one connection.
+//! A device's goal and resources: the optimiser's view of one connection.
 
 use joulepath_model::energy::DeviceEnergy;
 
@@ -6,17 +6,17 @@ use super::cost::InterfaceCost;
 use super::in_order::InOrder;
 use super::start::Start;
 
-/// What bounds the rates.
+/// Bound on the rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// What TCP would take.
+    /// TCP's rate.
     TcpFriendly,
-    /// What the links carry.
+    /// The links' rate.
     Link,
 }
 
 impl Capacity {
-    /// As in [`Limit::kind`](joulepath_model::result::Limit::kind).
+    /// Its name, as in [`Limit::kind`](joulepath_model::result::Limit::kind).
     pub const fn name(self) -> &'static str {
         match self {
             Capacity::TcpFriendly => "tcp-friendly",
@@ -30,17 +30,17 @@ impl Capacity {
 pub struct DeviceProblem<'a> {
     /// Cost of each path, at most 8.
     pub costs: Vec<InterfaceCost>,
-    /// Most payload on each path alone, bit/s; infinite: no limit of its own.
+    /// Maximum payload rate on each path alone, bit/s; infinite: no limit of its own.
     pub capacities_bps: Vec<f64>,
     /// Propagation RTT of each path, s.
     pub rtts_s: Vec<f64>,
-    /// What several paths share.
+    /// Bounds on several paths together.
     pub shared: Vec<Shared>,
-    /// What in-order delivery leaves of a full window; none if it is not asked for.
+    /// In-order throughput of a full window; `None` if it does not count.
     pub in_order: Option<InOrder>,
-    /// How subflows start; none if they carry what the links do from the first instant on.
+    /// Start of the subflows; `None` if they carry the links' rate from the first instant.
     pub start: Option<Start>,
-    /// The run in slots with capacities of their own, besides the above; at least one.
+    /// The run in slots with their own capacities, in addition to the bounds above; at least one slot.
     pub slots: Vec<Slot>,
     /// Base, sharing factor, host.
     pub device: &'a DeviceEnergy,
@@ -49,7 +49,7 @@ pub struct DeviceProblem<'a> {
 /// A linear constraint: Σ weight_r x_r ≤ most.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
-    /// One per path, not negative.
+    /// One weight per path, not negative.
     pub weights: Vec<f64>,
     /// In the unit of weight × bit/s.
     pub most: f64,
@@ -60,30 +60,29 @@ pub struct Shared {
 pub struct Slot {
     /// Length, s.
     pub seconds: f64,
-    /// Bounds at any instant of it.
+    /// Bounds at any instant of the slot.
     pub peak: Vec<Shared>,
-    /// Bounds of the mean over it, where they are lower.
+    /// Bounds on the slot's mean, if lower.
     pub mean: Vec<Shared>,
 }
 
-/// What the device is to do.
+/// The device's goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// As many bits per joule as possible.
+    /// The most bits per joule.
     Bulk,
-    /// One file with the least energy, the promotion and the tail of every radio that it uses included.
+    /// One file with the least energy, including promotion and tail of each used radio.
     File {
         /// Payload.
         bits: f64,
     },
-    /// Answers to requests, one after the other, each with the least energy of its transfer and of the wait
-    /// after it.
+    /// Answers to successive requests, each with the least energy of its transfer and of the wait after it.
     Requests {
         /// Payload of one answer.
         bits: f64,
-        /// Time without data between one answer and the next, s.
+        /// Time without data between two answers, s.
         waiting_s: f64,
-        /// Time into which as many answers go as fit, s.
+        /// Time that is filled with as many answers as fit, s.
         repeated_s: f64,
     },
     /// A mean rate, or as much of it as fits, at the least power.
@@ -93,12 +92,12 @@ pub enum Goal {
     },
 }
 
-/// The best way to reach a [`Goal`].
+/// The optimum for a [`Goal`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
-    /// Payload on each path while data flows (rate goals: on average), bit/s.
+    /// Payload rate on each path while data flows (rate goals: on average), bit/s.
     pub rates_bps: Vec<f64>,
-    /// Payload per second over the whole time, bit/s.
+    /// Payload rate over the whole time, bit/s.
     pub goodput_bps: f64,
     /// Mean power, W.
     pub power_w: f64,
@@ -107,21 +106,21 @@ pub struct Optimum {
 }
 
 impl Optimum {
-    /// bit/J.
+    /// Efficiency of the optimum, bit/J.
     pub fn bits_per_joule(&self) -> f64 {
         self.goodput_bps / self.power_w
     }
 }
 
 impl Shared {
-    /// Most that path `i` could have alone.
+    /// Maximum rate of path `i` alone.
     pub(super) fn alone(&self, i: usize) -> f64 {
         if self.weights[i] > 0.0 { self.most / self.weights[i] } else { f64::INFINITY }
     }
 }
 
 impl DeviceProblem<'_> {
-    /// Most that path `i` could carry on average with nothing on the others, bit/s.
+    /// Maximum mean rate of path `i` with nothing on the other paths, bit/s.
     pub fn alone_bps(&self, i: usize) -> f64 {
         let least = |bounds: &[Shared]| bounds.iter().map(|b| b.alone(i)).fold(f64::INFINITY, f64::min);
         let own = least(&self.shared).min(self.capacities_bps[i]);

@@ -1,4 +1,4 @@
-//! What all linear programmes of a device have in common: sets of interfaces, their power, and the bounds on
+//! Common parts of all linear programmes of a device: sets of interfaces, their power, and the bounds on
 //! rates.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, SolveOutcome, Variable};
@@ -6,24 +6,25 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, SolveOutcome, 
 use super::cost::{Besides, InterfaceCost, besides};
 use super::problem::{DeviceProblem, Optimum, Shared, Slot};
 
-/// Linear programs are in Mbit/s and W, so that all numbers are near 1.
+/// Unit of rates in the programmes: Mbit/s, with power in W, so all numbers are near 1.
 pub(super) const MEGA: f64 = 1e6;
-/// A set must be better by this much to replace one found earlier; rates below this part of the total are 0.
+/// A set must be better by this relative amount to replace an earlier one; a rate below this part of the
+/// total is 0.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
 /// Power of one set of used interfaces: P_S and b_r.
 pub(super) struct Mode {
     pub(super) power_w: f64,
     pub(super) slopes: Vec<f64>,
-    /// κ, if it applies.
+    /// κ if it applies, otherwise 1.
     pub(super) sharing: f64,
     /// Whether any interface is active.
     pub(super) active: bool,
 }
 
 impl DeviceProblem<'_> {
-    /// The most efficient of all sets; the first of equals. None if one carries data for nothing: then there
-    /// is no bound.
+    /// The most efficient set; the first on a tie. `None` if a set carries data for free: then there is no
+    /// bound.
     pub(super) fn best(&self, solve: impl Fn(u32) -> Option<Optimum>) -> Option<Optimum> {
         let better = |best: Option<Optimum>, next: Optimum| match best {
             Some(best) if next.bits_per_joule() <= best.bits_per_joule() * (1.0 + TOLERANCE) => Some(best),
@@ -40,7 +41,7 @@ impl DeviceProblem<'_> {
         (0..self.costs.len()).filter(move |r| mask & (1 << r) != 0)
     }
 
-    /// Power and slopes when exactly the interfaces in `mask` are used.
+    /// Power and slopes if exactly the interfaces in `mask` are used.
     pub(super) fn mode(&self, mask: u32) -> Mode {
         let used = |r: usize| mask & (1 << r) != 0;
         let is_active =
@@ -82,7 +83,7 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// Adds Σ y ≤ g t: what a full window delivers in order over the paths of `mask`.
+    /// Adds Σ y ≤ g t: the in-order throughput of a full window over the paths of `mask`.
     pub(super) fn constrain_in_order(&self, lp: &mut Lp, mask: u32, t: Variable, y: &[(usize, Variable)]) {
         let most = self.in_order.as_ref().map_or(f64::INFINITY, |bound| bound.most_bps(self.members(mask)));
         if most.is_finite() && !y.is_empty() {
@@ -92,7 +93,7 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// The largest total rate of any slot, bit/s; infinite if it has no bound.
+    /// The largest total rate of any slot, bit/s; may be infinite.
     pub(super) fn most_bps(&self) -> f64 {
         let of_slot = |slot: &Slot| {
             let mut lp = Lp::new(OptimizationDirection::Maximize);
@@ -105,7 +106,7 @@ impl DeviceProblem<'_> {
         self.slots.iter().map(of_slot).fold(0.0, f64::max)
     }
 
-    /// Drops rounding errors from the rates; none unless there is traffic at a finite rate.
+    /// Drops rounding errors from the rates; `None` unless there is traffic at a finite rate.
     pub(super) fn optimum(
         &self,
         mut rates_bps: Vec<f64>,
@@ -121,11 +122,11 @@ impl DeviceProblem<'_> {
     }
 }
 
-/// The optimum of `lp`; none if it is infeasible or unbounded.
+/// The optimum of `lp`; `None` if it is infeasible or unbounded.
 pub(super) fn solution(lp: &Lp) -> Option<microlp::Solution> {
     match lp.solve() {
         Ok(SolveOutcome::Solution(solution)) => Some(solution),
-        Ok(SolveOutcome::Interrupted(_)) => unreachable!("no limit of time was set"),
+        Ok(SolveOutcome::Interrupted(_)) => unreachable!("no time limit was set"),
         Err(_) => None,
     }
 }

@@ -1,13 +1,13 @@
-//! What the links carry over time: the run in slots, in which capacities do not change or are bounded as a
+//! Capacities of the links over time: the run in slots, in which capacities are constant or bounded as a
 //! whole.
 //!
-//! Everything is relaxed upwards, so that what is best under it bounds what is possible:
+//! Everything is relaxed upwards, so the optimum bounds every possible run:
 //!
-//! - a slot is seen from the device: what comes in then left the links earlier, by the least to the greatest
-//!   delay of the paths;
-//! - within a slot a mode of interfaces may use the highest rate that occurs there (traces: the most
-//!   opportunities in 100 ms), while all modes together carry no more than the link does in the slot;
-//! - what goes up may be sent long before a link is done with it: there is one slot.
+//! - a slot is in the device's time: its data left the links earlier, by the minimum to the maximum delay of
+//!   the paths;
+//! - within a slot a mode of interfaces may use the highest rate of the slot (traces: the most opportunities
+//!   in 100 ms), while all modes together carry at most what the link does in the slot;
+//! - uplink data may be sent long before a link has carried it: there is one slot.
 
 use joulepath_model::network::RateSpec;
 use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, Scenario};
@@ -16,29 +16,29 @@ use joulepath_model::units::Nanos;
 use super::problem::{Capacity, Shared, Slot};
 use crate::path::{Window, available_bps, carried_bps, delivered, links_of, peak_bps, wire_per_payload};
 
-/// Most slots of a run, and most variables of its programme: more paths have fewer slots.
+/// Maximum of slots per run, and of variables per programme: more paths have fewer slots.
 const MOST_SLOTS: usize = 100;
 const MOST_VARIABLES: usize = 3000;
 
-/// How a link is divided between a connection and all others.
+/// Division of a link between a connection and all others.
 pub(super) struct Division<'a> {
     pub(super) kind: Capacity,
-    /// Among how many connections at any instant, and on average.
+    /// Number of connections that share the link at any instant, and on average.
     pub(super) parts: &'a dyn Fn(LinkIndex) -> [f64; 2],
-    /// What competitors on a link of so many bit/s are due of it, bit/s.
+    /// Share of competitors on a link with this rate, bit/s.
     pub(super) others_bps: &'a dyn Fn(LinkIndex, f64) -> f64,
-    /// Whether cross traffic counts as what links do not carry; TCP-friendly rates are always less it.
+    /// Whether cross traffic reduces the links' capacity; it always reduces TCP-friendly rates.
     pub(super) less_cross: bool,
 }
 
-/// One link on the way of the data.
+/// One link on the data's route.
 struct Crossed {
     link: LinkIndex,
-    /// Bits on it per bit delivered, by path of the group.
+    /// Bits on the link per bit delivered, by path of the group.
     weights: Vec<f64>,
-    /// From its output to the device, least and greatest.
+    /// Delay from its output to the device, minimum and maximum.
     delays: [Nanos; 2],
-    /// Among how many it is divided at any instant, and on average.
+    /// Number of connections that share it at any instant, and on average.
     parts: [f64; 2],
 }
 
@@ -57,7 +57,7 @@ pub(super) fn slots(
     edges.windows(2).map(|edge| slot(scenario, &crossed, division, edge[0], edge[1])).collect()
 }
 
-/// One slot with the best that occurs in `window`.
+/// One slot with the best conditions in `window`.
 pub(super) fn at_best(
     scenario: &Scenario,
     group: &ConnectionGroup,
@@ -90,7 +90,7 @@ fn slot(
             }
             Capacity::TcpFriendly => available_bps(scenario, *link, seen),
         };
-        // Slots that overlap because of the delays carry a little more than there is.
+        // Because of the delays slots overlap, so they carry slightly more than the link.
         let overlap_s = delays[1].saturating_sub(delays[0]).as_secs_f64();
         let average = carried * (seconds + overlap_s) / seconds;
         let shared = division.less_cross && carried < carried_bps_of(scenario, *link, seen);
@@ -131,8 +131,7 @@ fn crossed(
     (0..scenario.links.len()).filter_map(of_link).collect()
 }
 
-/// Where slots begin and end: wherever a rate changes, or evenly if that is too often or a trace is among
-/// them.
+/// Boundaries of the slots: at each change of a rate; evenly spaced if that is too many, or with a trace.
 fn edges(scenario: &Scenario, crossed: &[Crossed], paths: usize, window: Window) -> Vec<Nanos> {
     let most = (MOST_VARIABLES / ((paths + 2) << paths)).clamp(1, MOST_SLOTS);
     let mut edges = vec![window.from, window.until];

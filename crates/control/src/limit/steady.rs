@@ -1,4 +1,4 @@
-//! The best rates where capacities do not change.
+//! The best rates for constant capacities.
 //!
 //! ```text
 //!   (a) bulk        max Σx / (P_S + Σ b x)                      Charnes–Cooper: y = t x, t > 0
@@ -6,7 +6,7 @@
 //!   (c) rate R      min Σ_M τ_M P_M + Σ b y                     Σ τ = 1, Σ y = R: modes M share the time
 //! ```
 //! One set suffices in (a) and (b): energy and bits are sums over modes, so the ratio of a mixture lies
-//! between those of its parts.
+//! between the ratios of its parts.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
 
@@ -14,12 +14,12 @@ use super::problem::{DeviceProblem, Optimum};
 use super::programme::{MEGA, solution};
 
 impl DeviceProblem<'_> {
-    /// Whether capacities are the same throughout.
+    /// True if capacities are constant.
     pub(super) fn is_even(&self) -> bool {
         self.slots.len() == 1 && self.slots[0].mean.is_empty()
     }
 
-    /// Adds y_r ≤ C_r t and all bounds of a problem of one slot; `y` has the paths' indices.
+    /// Adds y_r ≤ C_r t and all bounds of a one-slot problem; `y` has the paths' indices.
     fn constrain(&self, lp: &mut Lp, t: Variable, y: &[(usize, Variable)]) {
         let peak = self.slots.iter().flat_map(|slot| &slot.peak);
         self.constrain_by(lp, t, y, self.shared.iter().chain(peak));
@@ -31,7 +31,7 @@ impl DeviceProblem<'_> {
         let is_free =
             |&r: &usize| mode.power_w == 0.0 && mode.slopes[r] == 0.0 && self.capacities_bps[r] > 0.0;
         if let Some(free) = self.members(mask).find(is_free) {
-            // The ratio has no bound, and the programme no solution.
+            // The ratio is unbounded, and the programme has no solution.
             let mut rates_bps = vec![0.0; self.costs.len()];
             rates_bps[free] = self.capacities_bps[free].min(MEGA);
             return self.optimum(rates_bps, |_| 0.0);
@@ -53,7 +53,7 @@ impl DeviceProblem<'_> {
         self.optimum(rates_bps, |rates| mode.power_w + dot(&mode.slopes, rates))
     }
 
-    /// (b) for the set `mask`, whose most efficient rates are `steady`.
+    /// (b) for the set `mask` with its most efficient rates `steady`.
     pub(super) fn transfer(&self, mask: u32, steady: Optimum, bits: f64, waiting_s: f64) -> Optimum {
         let seconds = bits / steady.goodput_bps;
         let awake = self.members(mask).filter(|&r| !self.costs[r].sleeps).fold(0, |awake, r| awake | 1 << r);
@@ -67,11 +67,11 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// (c): `fixed` interfaces used all the time, those in `sleeping` in any mixture of modes.
+    /// (c): interfaces in `fixed` are used all the time, interfaces in `sleeping` in any mixture of modes.
     pub(super) fn at_rate(&self, fixed: u32, sleeping: u32, bps: f64) -> Option<Optimum> {
         let mut lp = Lp::new(OptimizationDirection::Minimize);
         let (mut time, mut total) = (vec![], vec![]);
-        // Where all interfaces burn while open, one of them is.
+        // If all interfaces burn while open, one of them is open.
         let rests = self.costs.iter().any(|cost| !cost.closes);
         let masks = (0..=self.all()).filter(|mask| mask & !sleeping == fixed && (rests || *mask != 0));
         for mask in masks {

@@ -1,4 +1,4 @@
-//! What the limits of the benchmark's random families do not allow, beyond what links and buffers allow.
+//! Additional restrictions on the limits of the benchmark's random families, beyond links and buffers.
 
 use joulepath_model::network::{LossSpec, RateSpec};
 use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, LinkIndex, Scenario, Workload};
@@ -9,28 +9,27 @@ use super::start::Start;
 use crate::allocate::mathis_bps;
 use crate::path::{Window, base_rtt_s, delivered, least_over, links_of, peak_bps};
 
-/// Conditions of a limit. Each makes it lower or leaves it as it is; by default none holds.
+/// Restrictions of a limit. Each lowers the limit or leaves it unchanged; by default none applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// Data without end: carry at least what the best fixed set of interfaces carries that is on all the
-    /// time.
+    /// Bulk: carry at least as much as the best fixed set of interfaces that is always on.
     pub always_on: bool,
-    /// Data without end: a full window waits for the oldest segment that is lost at random.
+    /// Bulk: a full window waits for the oldest randomly lost segment.
     pub in_order: bool,
-    /// Data without end and files: windows hold whole segments, and an RTT has the transmission of one of
-    /// them and of its ACK in it.
+    /// Bulk and files: windows hold whole segments, and an RTT includes the transmission of one segment and
+    /// its ACK.
     pub whole_segments: bool,
-    /// Files: subflows open with a handshake and start with the initial window, which doubles in each round
-    /// trip at most.
+    /// Files: subflows open with a handshake and start with the initial window, which at most doubles in each
+    /// round trip.
     pub slow_start: bool,
-    /// Links: less the mean of cross traffic, and less what competitors without end are due.
+    /// Links: reduced by the mean of cross traffic and by the share of endless competitors.
     pub others_share: bool,
-    /// Streams: what is written is carried within this time, s.
+    /// Streams: data is carried within this time, s.
     pub deadline_s: Option<f64>,
 }
 
 impl Terms {
-    /// All of them, with this deadline, s, if there is one.
+    /// All restrictions, with this deadline, s, if any.
     pub fn all(deadline_s: Option<f64>) -> Self {
         Terms {
             always_on: true,
@@ -43,20 +42,20 @@ impl Terms {
     }
 }
 
-/// Whether all segments, but for the last one, are full.
+/// True if all segments except the last are full.
 pub(super) fn is_in_full_segments(workload: Workload) -> bool {
     matches!(workload, Workload::Bulk | Workload::File { .. })
 }
 
-/// Σ x_r τ_r ≤ whole segments of the smaller buffer, where τ_r is the propagation RTT and the transmission of
-/// one full segment and of one ACK on each link at its highest rate. (Little's law: each segment is in the
-/// window for at least τ_r.)
+/// Σ x_r τ_r ≤ whole segments of the smaller buffer. τ_r is the propagation RTT plus the transmission of one
+/// full segment and one ACK on each link at its highest rate. (Little's law: each segment is in the window
+/// for at least τ_r.)
 pub(super) fn whole_segments(scenario: &Scenario, group: &ConnectionGroup, window: Window) -> Shared {
     let transport = &scenario.transport;
     let segment_bits = (transport.mss.0 + transport.header.0) as f64 * 8.0;
     let ack_bits = transport.ack_size.0 as f64 * 8.0;
     let sending_s = |links: &[LinkIndex], bits: f64| -> f64 {
-        // The highest rate of a trace is one of bursts: it has no transmission time.
+        // The highest rate of a trace is a burst's: it has no transmission time.
         let of_link = |&link: &LinkIndex| match scenario.links[link].rate {
             RateSpec::Unlimited | RateSpec::Trace(_) => 0.0,
             _ => bits / peak_bps(&scenario.links[link], window),
@@ -72,8 +71,8 @@ pub(super) fn whole_segments(scenario: &Scenario, group: &ConnectionGroup, windo
     Shared { weights: group.paths.iter().map(rtt_s).collect(), most: 8.0 * whole as f64 }
 }
 
-/// How the subflows of `group` start: the device opens them, and whoever has the data sends it when the other
-/// end has confirmed.
+/// Start of the subflows of `group`: the device opens them, and the data's sender starts once the other end
+/// has confirmed.
 pub(super) fn start(scenario: &Scenario, group: &ConnectionGroup) -> Start {
     let transport = &scenario.transport;
     let window_bits = f64::from(transport.initial_window) * transport.mss.0 as f64 * 8.0;
@@ -83,7 +82,7 @@ pub(super) fn start(scenario: &Scenario, group: &ConnectionGroup) -> Start {
     }
 }
 
-/// Window and losses of one connection of `group`, whose windows and RTTs are those of `flow_control`.
+/// Window and losses of one connection of `group`; windows and RTTs come from `flow_control`.
 pub(super) fn in_order(scenario: &Scenario, group: &ConnectionGroup, flow_control: &Shared) -> InOrder {
     let loss = |&path: &usize| {
         let (data, _) = links_of(scenario, group.direction, path);
@@ -100,9 +99,9 @@ pub(super) fn in_order(scenario: &Scenario, group: &ConnectionGroup, flow_contro
     }
 }
 
-/// What competitors without end are due of a link that has `bps` for TCPs, bit/s: an equal part for each
-/// flow, or Mathis' rate where random loss leaves them less. A competitor that is there for a part of the
-/// time counts for that part.
+/// Share of endless competitors on a link with `bps` for TCP, bit/s: an equal part for each flow, or Mathis'
+/// rate if random loss limits the flow to less. A competitor present for a part of the time counts for that
+/// part.
 pub(super) fn others_bps(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, bps: f64) -> f64 {
     let crosses = |other: &&ConnectionGroup| {
         other.paths.iter().any(|&path| links_of(scenario, group.direction, path).0.contains(&link))

@@ -15,7 +15,7 @@ fn assert_close(actual: f64, expected: f64, relative: f64) {
     assert!((actual - expected).abs() <= relative * expected.abs(), "{actual} ≠ {expected}");
 }
 
-/// A linear interface: slope in mW/Mbps, θ in mW, burning while open.
+/// A linear interface that burns θ while open: slope in mW/Mbps, θ in mW.
 fn linear(slope: f64, sunk: f64) -> InterfaceCost {
     InterfaceCost {
         slope_j_per_bit: slope * 1e-9,
@@ -25,12 +25,12 @@ fn linear(slope: f64, sunk: f64) -> InterfaceCost {
     }
 }
 
-/// The same with θ burning always.
+/// As `linear`, but θ always burns.
 fn always(slope: f64, sunk: f64) -> InterfaceCost {
     InterfaceCost { unused_w: sunk * 1e-3, active_when_unused: true, ..linear(slope, sunk) }
 }
 
-/// A radio that is idle at `idle` mW between uses.
+/// A radio that idles at `idle` mW between uses.
 fn radio(slope: f64, used: f64, idle: f64) -> InterfaceCost {
     InterfaceCost { unused_w: idle * 1e-3, sleeps: true, ..linear(slope, used) }
 }
@@ -59,7 +59,7 @@ const ADDITIVE: DeviceEnergy = DeviceEnergy::additive();
 
 #[test]
 fn additive_power_makes_one_interface_the_optimum() {
-    // WiFi: 10 / (0.1329 + 1.37) = 6.65 Mbit/J; LTE: 20 / (1.288 + 1.04) = 8.59; both lie between.
+    // WiFi: 10 / (0.1329 + 1.37) = 6.65 Mbit/J; LTE: 20 / (1.288 + 1.04) = 8.59; a mixture lies between.
     let both = problem(&ADDITIVE, vec![linear(137.0, 132.9), linear(52.0, 1288.0)], &[10.0, 20.0]);
     let best = both.solve(Goal::Bulk).unwrap();
     assert_eq!(best.rates_bps[0], 0.0);
@@ -68,8 +68,8 @@ fn additive_power_makes_one_interface_the_optimum() {
 
 #[test]
 fn a_shared_base_makes_both_interfaces_the_optimum() {
-    // With 1 W of base: WiFi 5 / (1 + 0.1329 + 0.685) = 2.75; LTE 2 / (1 + 1.288 + 0.104) = 0.836;
-    // cheap second radio: both WiFi and a second one at 100 mW: 10 / (1 + 0.2329 + 1.37).
+    // With 1 W of base: WiFi 5 / (1 + 0.1329 + 0.685) = 2.75; with a cheap second radio at 100 mW both: 10 /
+    // (1 + 0.2329 + 1.37).
     let device = DeviceEnergy { shared_base: Watts(1.0), ..ADDITIVE };
     let both = problem(&device, vec![linear(137.0, 132.9), linear(137.0, 100.0)], &[5.0, 5.0]);
     assert_close(both.solve(Goal::Bulk).unwrap().bits_per_joule(), 10e6 / 2.6029, 1e-9);
@@ -116,7 +116,7 @@ fn a_small_rate_takes_turns_between_transfer_and_sleep() {
 }
 
 #[test]
-fn a_rate_beyond_the_capacity_is_cut_to_it() {
+fn a_rate_beyond_the_capacity_is_limited_to_it() {
     let two = problem(&ADDITIVE, vec![linear(100.0, 500.0); 2], &[5.0, 3.0]);
     let best = two.solve(Goal::Rate { bps: 20e6 }).unwrap();
     assert_close(best.goodput_bps, 8e6, 1e-6);
@@ -134,15 +134,15 @@ fn eight_radios_are_solved() {
 fn the_limits_of_the_papers_first_table() {
     let table1 = scenario(include_str!("../../../../scenarios/papers/000-table1.toml"));
     let [friendly, link] = <[Limit; 2]>::try_from(limits(&table1)).unwrap();
-    // All θ burn always, so every path is used to its capacity: 536 B / (0.14 √(0.2/3)) = 118.63 kbit/s,
+    // All θ always burn, so every path is used to its capacity: 536 B / (0.14 √(0.2/3)) = 118.63 kbit/s,
     // 185.68, 154.73. Power 2.2388 W + 576/536 · (137 · 0.11863 + 52 · 0.18568 + 122.1 · 0.15473) mW =
     // 2.28695 W.
     assert_eq!(friendly.label, "wifi + lte + umts at 0.12 + 0.19 + 0.15 Mbit/s");
     assert_close(friendly.goodput_bps, 459.04e3, 1e-4);
     assert_close(friendly.power_w, 2.28695, 1e-4);
     assert_close(friendly.bits_per_joule, 200.72e3, 1e-4);
-    // 64 KiB in flight: 524.288 kbit = 0.14 x₁ + 0.20 x₂ + 0.24 x₃, so WiFi, which has the shortest RTT,
-    // first.
+    // 64 KiB in flight: 524.288 kbit = 0.14 x₁ + 0.20 x₂ + 0.24 x₃. WiFi has the shortest RTT, so it takes
+    // all.
     assert_close(link.rates_bps[0], 524_288.0 / 0.14, 1e-6);
     assert_eq!(link.paths, ["wifi"]);
     assert!(link.bits_per_joule > friendly.bits_per_joule);
@@ -202,10 +202,10 @@ start = "10 s"
 stop = "40 s"
 "#;
     let [friendly, link] = <[Limit; 2]>::try_from(limits(&scenario(&format!("{TWO_PATHS}{cross}")))).unwrap();
-    // Its delay of 30 ms is without data at the start, and the last 30 ms of the cross traffic's rest do not
+    // Its delay of 30 ms is without data at the start, and the last 30 ms of the cross traffic's pause do not
     // count.
     assert_close(friendly.capacities_bps[1], 11.68e6, 4e-4);
-    // A TCP that fills the queue leaves it nothing.
+    // A TCP that fills the queue leaves no room for cross traffic.
     assert_close(link.capacities_bps[1], 20e6 * 1460.0 / 1500.0, 1e-9);
 }
 
@@ -223,12 +223,12 @@ count = 3
     assert_close(limits[1].capacities_bps[1], 19.466_667e6, 1e-6);
 }
 
-/// 20 Mbit/s behind a policer of 5 Mbit/s are 5 Mbit/s and the bucket, spread over the time.
+/// 20 Mbit/s behind a policer of 5 Mbit/s: 5 Mbit/s plus the bucket, spread over the run.
 #[test]
 fn a_policer_bounds_what_a_link_carries() {
     let policed = "rate = \"20 Mbit/s\"\npolicer = { rate = \"5 Mbit/s\", burst = \"1 MB\" }";
     let limit = limits(&scenario(&TWO_PATHS.replace("rate = \"20 Mbit/s\"", policed))).pop().unwrap();
-    // (5 Mbit/s + 8 Mbit / 60 s) · 1460/1500; the first data comes some ten milliseconds after the start.
+    // (5 Mbit/s + 8 Mbit / 60 s) · 1460/1500; the first data arrives about ten milliseconds after the start.
     assert_close(limit.capacities_bps[1], 4.996_444e6, 1e-4);
 }
 
@@ -240,8 +240,8 @@ fn outages_and_steps_count_by_their_time() {
     assert_close(limit.capacities_bps[1], 0.75 * 19.466_667e6, 1e-6);
 }
 
-/// A radio whose link is out for as long as the run is measured carries nothing: the limits are those of the
-/// other path, and the idle radio's power comes on top.
+/// A radio whose link is out for the whole measured time carries nothing: the limits are the other path's,
+/// plus the idle radio's power.
 #[test]
 fn a_dead_path_leaves_the_limits_of_the_others() {
     let radios = |outage: &str, workload: &str| {
@@ -268,7 +268,7 @@ fn a_dead_path_leaves_the_limits_of_the_others() {
         assert_close(limit.goodput_bps, alone.goodput_bps, 1e-9);
         assert_close(limit.power_w, alone.power_w + idle_w, 1e-9);
     }
-    // Transfers are measured from their start on, so the link has to be out from there.
+    // Transfers are measured from their start, so the link must be out from then on.
     let dead = "outages = [[\"0 s\", \"60 s\"]]";
     let stream = "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"20 ms\"";
     for workload in ["kind = \"file\"\nsize = \"1 MB\"", "kind = \"requests\"\nsize = \"1 MB\"", stream] {
@@ -278,19 +278,19 @@ fn a_dead_path_leaves_the_limits_of_the_others() {
             assert!(limit.rates_bps[1] == 0.0 && limit.capacities_bps[1] == 0.0, "{limit:?}");
         }
     }
-    // A second of life brings it back.
+    // One second of service makes the path count.
     let limit = radios("outages = [[\"4 s\", \"59 s\"]]", "kind = \"bulk\"").pop().unwrap();
     assert_close(limit.capacities_bps[1], 19.466_667e6 / 55.0, 0.04);
 }
 
 #[test]
-fn uploads_pay_for_what_is_lost_on_the_way() {
+fn uploads_pay_for_lost_packets() {
     let lossy = TWO_PATHS.replace("kind = \"bulk\"", "kind = \"bulk\"\ndirection = \"upload\"");
     let lossy = lossy.replace("queue = \"50 packets\"", "queue = \"50 packets\"\nup = { loss = \"20 %\" }");
     let scenario = scenario(&lossy);
     let problem = device_problem(&scenario, &scenario.connections[0], Capacity::Link);
     // 10 Mbit/s carry 10 · 0.8 · 1460/1500; a delivered bit is sent 1.25 · 1500/1460 times at 283 nJ, and
-    // ACKs come at 137 nJ.
+    // ACKs arrive at 137 nJ.
     assert_close(problem.alone_bps(0), 7.786_667e6, 1e-6);
     let per_segment = if scenario.transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
     let acks = per_segment * scenario.transport.ack_size.0 as f64 / 1460.0;
@@ -305,9 +305,9 @@ fn a_file_and_a_stream_have_limits_of_their_own() {
     let stream =
         TWO_PATHS.replace("kind = \"bulk\"", "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"20 ms\"");
     let limit = limits(&scenario(&stream)).pop().unwrap();
-    // WiFi alone: 132.9 + 4 · (137 · 1500/1460 + ACKs) mW. Cheaper by all: LTE for 4/19.467 of the time, with
-    // 1288 + 52 · 20 mW and one ACK of 40 bytes a segment at 438 mW/Mbps, and the subflow over WiFi left open
-    // alone for the rest.
+    // WiFi alone: 132.9 + 4 · (137 · 1500/1460 + ACKs) mW. Cheaper: LTE for 4/19.467 of the time, with 1288 +
+    // 52 · 20 mW and one ACK of 40 bytes per segment at 438 mW/Mbps, and for the rest only an open subflow
+    // over WiFi.
     assert_eq!(limit.paths, ["lte"]);
     assert_close(limit.goodput_bps, 4e6, 1e-9);
     let part = 4.0 / (20.0 * 1460.0 / 1500.0);
@@ -316,7 +316,7 @@ fn a_file_and_a_stream_have_limits_of_their_own() {
 }
 
 #[test]
-fn a_stream_counts_the_periods_that_fall_into_the_run() {
+fn a_stream_counts_only_the_periods_within_the_run() {
     // On from 0 to 2, 22 to 24 and 44 to 46 s of 60 s: 4 Mbit/s · 6/60.
     let on_off = "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"40 ms\"\non = \"2 s\"\noff = \"20 s\"";
     let limit = limits(&scenario(&TWO_PATHS.replace("kind = \"bulk\"", on_off))).pop().unwrap();
@@ -324,9 +324,9 @@ fn a_stream_counts_the_periods_that_fall_into_the_run() {
 }
 
 #[test]
-fn requests_wait_once_less_than_they_are_answered() {
-    // 1 s of transfer at 1 W, 3 s at 0.1 W in between, 21 s: n = (21 + 3) / (1 + 3) = 6, so 6 · 1 W·s + 5 · 3
-    // s · 0.1 W = 7.5 J.
+fn n_answers_have_n_minus_one_waits() {
+    // 1 s of transfer at 1 W, then 3 s at 0.1 W, for 21 s: n = (21 + 3) / (1 + 3) = 6, so 6 · 1 W·s + 5 · 3 s
+    // · 0.1 W = 7.5 J.
     let one = problem(&ADDITIVE, vec![radio(0.0, 1000.0, 100.0)], &[10.0]);
     let goal = Goal::Requests { bits: 10e6, waiting_s: 3.0, repeated_s: 21.0 };
     assert_close(one.solve(goal).unwrap().bits_per_joule(), 60e6 / 7.5, 1e-9);
@@ -348,7 +348,7 @@ fn any_device() -> impl Strategy<Value = DeviceEnergy> {
     })
 }
 
-/// Power of a set by the definition, written out for the test: W for given rates in Mbit/s.
+/// Power of a set by definition, restated for the test: W for given rates in Mbit/s.
 fn power_w(device: &DeviceEnergy, costs: &[InterfaceCost], used: u32, rates_mbps: &[f64]) -> f64 {
     let is_used = |r: usize| used >> r & 1 == 1;
     let active = (0..costs.len()).filter(|&r| is_used(r) || costs[r].active_when_unused).count();
@@ -368,7 +368,7 @@ fn power_w(device: &DeviceEnergy, costs: &[InterfaceCost], used: u32, rates_mbps
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Two paths that share a link of `link` Mbit/s: grid of 60 × 60 rates and all sets.
+    /// Two paths that share a link of `link` Mbit/s: a grid of 60 × 60 rates and all sets.
     #[test]
     fn the_best_point_of_a_grid_is_the_bulk_limit(
         device in any_device(),
@@ -382,8 +382,8 @@ proptest! {
         let mut found: f64 = 0.0;
         for k in 0..61 * 61 * 6 {
             let (i, j, used, first) = (k % 61, k / 61 % 61, (k / 3721 % 3 + 1) as u32, k / 11_163);
-            // One path takes its part of the shared link first, the other what is left: so its corners are on
-            // the grid.
+            // One path takes its part of the shared link first, the other gets the rest: so the corners are
+            // on the grid.
             let (second, weights) = (1 - first, [1.0, 1.3]);
             let mut x: [f64; 2] = [c[0] * i as f64 / 60.0, c[1] * j as f64 / 60.0];
             x[first] = x[first].min(link / weights[first]);
@@ -405,7 +405,7 @@ proptest! {
         schedule in prop::array::uniform4((0.0..1.0f64, 0.0..=1.0f64, 0.0..=1.0f64)),
     ) {
         let whole: f64 = schedule.iter().map(|part| part.0).sum();
-        // An interface that cannot sleep is used all the time if it is used at all.
+        // An interface that cannot sleep is used all the time or never.
         let fixed = (0..2).filter(|&r| !costs[r].sleeps).fold(0, |mask, r| mask | 1 << r);
         let (mut rate, mut power) = (0.0, 0.0);
         for (used, (time, a, b)) in (0u32..).zip(schedule) {
@@ -419,9 +419,9 @@ proptest! {
         prop_assert!(best.power_w <= power * (1.0 + 1e-6), "{} > {power}", best.power_w);
     }
 
-    /// Without sharing and without sleep: a fine grid over the split of the rate comes within its step.
+    /// Without sharing and sleep: a fine grid over the split of the rate comes within its step of the limit.
     #[test]
-    fn the_limit_at_a_given_rate_is_reached_by_a_grid(
+    fn a_fine_grid_reaches_the_limit_at_a_given_rate(
         costs in prop::collection::vec((1.0..200.0, 10.0..1500.0).prop_map(|(b, t)| linear(b, t)), 2),
         c in prop::array::uniform2(0.5..20.0),
         load in 0.05..0.95,
@@ -440,8 +440,7 @@ proptest! {
         prop_assert!((found / best - 1.0).abs() < 1e-6, "{found} {best}");
     }
 
-    /// On disjoint paths the linear program and the greedy solution of the allocator are two ways to one
-    /// number.
+    /// On disjoint paths the linear programme and the allocator's greedy solution compute the same number.
     #[test]
     fn the_bulk_limit_equals_the_greedy_allocation(
         costs in prop::collection::vec((1.0..200.0, 10.0..1500.0), 1..6),
@@ -467,19 +466,19 @@ proptest! {
 }
 
 #[test]
-fn a_path_that_costs_nothing_leaves_no_limit() {
-    // At any goal the free path alone carries everything for 0 W: a dearer set is no bound of it.
+fn a_free_path_has_no_limit() {
+    // For any goal the free path alone carries everything for 0 W: a more expensive set does not bound it.
     let free = problem(&ADDITIVE, vec![linear(0.0, 0.0), linear(137.0, 132.9)], &[5.0, 10.0]);
     let transfer = Goal::File { bits: 1e6 };
     for goal in [Goal::Bulk, Goal::Rate { bps: 1e6 }, transfer] {
         assert_eq!(free.solve(goal), None, "{goal:?}");
     }
-    // Where it is too slow for the rate, the rest has its price.
+    // If it is too slow for the rate, the rest has a price.
     assert_close(free.solve(Goal::Rate { bps: 8e6 }).unwrap().power_w, 0.1329 + 3.0 * 0.137, 1e-6);
 }
 
-/// The question that a file over TWO_PATHS with the radios of Huang et al. is to `advise`, and that
-/// scenario's limit.
+/// A file over TWO_PATHS with the radios of Huang et al. as a question for `advise`, and the scenario's
+/// limit.
 fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::Question, Limit) {
     let energy = |text: &str, k: usize| {
         let from = [
@@ -511,8 +510,8 @@ fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::
 }
 
 #[test]
-fn the_limit_of_a_file_is_what_advise_says() {
-    // Huang's radios, alone or together, cost at least the limit; and just that where one radio is best.
+fn the_limit_of_a_file_matches_advise() {
+    // Huang's radios cost at least the limit, alone or together, and exactly the limit if one radio is best.
     for (size, base_w) in [("100 kB", 0.0), ("1 MB", 0.5), ("20 MB", 0.5), ("20 MB", 3.0), ("500 MB", 1.0)] {
         let (question, limit) = as_question(["wifi-huang2012", "lte-huang2012"], size, base_w);
         let advice = crate::advise::advise(&question).unwrap().best;
@@ -524,10 +523,10 @@ fn the_limit_of_a_file_is_what_advise_says() {
 }
 
 #[test]
-fn a_radio_that_sleeps_takes_the_better_part_of_a_varying_rate() {
-    // β = 1 W less tail power is nothing here; 10 mJ/Mbit; idle at 0.1 W. 10 Mbit/s for 20 s, then 1 Mbit/s
-    // for 40 s. The good part alone: 200 Mbit for 20 · 1 + 40 · 0.1 + 2 = 26 J; all: 240 Mbit for 60 + 2.4 J,
-    // less per joule.
+fn a_sleeping_radio_uses_the_better_part_of_a_varying_rate() {
+    // β = 1 W; tail power is 0 here; 10 mJ/Mbit; idle at 0.1 W. 10 Mbit/s for 20 s, then 1 Mbit/s for 40 s.
+    // The good part alone: 200 Mbit for 20 · 1 + 40 · 0.1 + 2 = 26 J; all: 240 Mbit for 60 + 2.4 J, fewer
+    // bits per joule.
     let mut one = problem(&ADDITIVE, vec![radio(10.0, 1000.0, 100.0)], &[f64::INFINITY]);
     let slot = |seconds: f64, mbps: f64| Slot {
         seconds,
@@ -537,13 +536,13 @@ fn a_radio_that_sleeps_takes_the_better_part_of_a_varying_rate() {
     one.slots = vec![slot(20.0, 10.0), slot(40.0, 1.0)];
     let best = one.solve(Goal::Bulk).unwrap();
     assert_close(best.bits_per_joule(), 200e6 / 26.0, 1e-9);
-    // 3 Mbit/s are 180 Mbit, all of them in the good part: 18 s at 1 W, 42 s at 0.1 W, 1.8 J.
+    // 3 Mbit/s are 180 Mbit, all in the good part: 18 s at 1 W, 42 s at 0.1 W, 1.8 J.
     let best = one.solve(Goal::Rate { bps: 3e6 }).unwrap();
     assert_close(best.power_w, (18.0 + 4.2 + 1.8) / 60.0, 1e-9);
-    // A file of 210 Mbit has to go through the bad part, too: 10 Mbit more at 1 Mbit/s, 30 s at 1 W, 2.1 J.
+    // A file of 210 Mbit also needs the bad part: 10 Mbit more at 1 Mbit/s. In total 30 s at 1 W, and 2.1 J.
     let file = Goal::File { bits: 210e6 };
     assert_close(one.solve(file).unwrap().energy_j.unwrap(), 32.1, 1e-9);
-    // One that waits for a good part idles meanwhile: 10 Mbit of it come after 20 s of next to nothing.
+    // A file that waits for a good part idles meanwhile: its 10 Mbit come after 20 s of almost nothing.
     one.slots = vec![slot(20.0, 1e-6), slot(40.0, 10.0)];
     let file = Goal::File { bits: 10e6 };
     assert_close(one.solve(file).unwrap().energy_j.unwrap(), 1.1, 1e-4);
@@ -559,7 +558,7 @@ fn a_mean_below_the_peak_bounds_the_whole_slot() {
 }
 
 #[test]
-fn a_trace_counts_in_slots_of_a_hundredth_of_the_run() {
+fn a_trace_is_averaged_over_hundredths_of_the_run() {
     // 3 opportunities at 10 ms, repeated: 3.6 Mbit/s on the wire on average, in bursts of no length.
     let text = TWO_PATHS.replace("rate = \"20 Mbit/s\"", "rate = { trace = \"t\" }");
     let trace = |_: &str| {

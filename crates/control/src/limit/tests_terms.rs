@@ -15,7 +15,7 @@ fn assert_close(actual: f64, expected: f64, relative: f64) {
     assert!((actual - expected).abs() <= relative * expected.abs(), "{actual} ≠ {expected}");
 }
 
-/// A radio that sleeps, with this power while it is used and no price per bit.
+/// A radio that sleeps, with this power while used, and this cost per bit.
 fn radio(used_w: f64, slope: f64) -> InterfaceCost {
     InterfaceCost {
         used_w,
@@ -26,7 +26,7 @@ fn radio(used_w: f64, slope: f64) -> InterfaceCost {
     }
 }
 
-/// Slots of a second in which each path has these capacities, Mbit/s.
+/// Slots of one second in which each path has these capacities, Mbit/s.
 fn varying<'a>(costs: Vec<InterfaceCost>, capacities: &[Vec<f64>]) -> DeviceProblem<'a> {
     let n = costs.len();
     let alone = |r: usize, mbps: f64| {
@@ -50,10 +50,10 @@ fn varying<'a>(costs: Vec<InterfaceCost>, capacities: &[Vec<f64>]) -> DeviceProb
     }
 }
 
-/// A radio of 1 W with 9 and then 1 Mbit/s: the limit sleeps through the second half, 9 Mbit/J. On all the
-/// time it carries 10 Mbit in 2 s: 5 Mbit/J, and nothing else carries as much.
+/// A radio of 1 W with 9 and then 1 Mbit/s: the limit sleeps through the second half, 9 Mbit/J. Always on it
+/// carries 10 Mbit in 2 s: 5 Mbit/J, and no other set carries as much.
 #[test]
-fn one_radio_that_is_always_on_does_not_sleep_through_bad_times() {
+fn an_always_on_radio_does_not_sleep_through_bad_times() {
     let problem = varying(vec![radio(1.0, 0.0)], &[vec![9.0], vec![1.0]]);
     assert_close(problem.solve(Goal::Bulk).unwrap().bits_per_joule(), 9e6, 1e-6);
     let found = problem.always_on().unwrap();
@@ -61,24 +61,23 @@ fn one_radio_that_is_always_on_does_not_sleep_through_bad_times() {
     assert_close(found.goodput_bps, 5e6, 1e-6);
 }
 
-/// Beside it a radio of 0.5 W with 1 Mbit/s: the best fixed set is still the first alone (5 Mbit/J; the
-/// second alone 2, both 4). What carries its 10 Mbit the cheapest changes over: 9 Mbit for 1 J, 1 Mbit for
-/// 0.5 J.
+/// A second radio of 0.5 W with 1 Mbit/s: the best fixed set is still the first alone (5 Mbit/J; the second
+/// alone 2, both 4). The cheapest way to carry its 10 Mbit switches radios: 9 Mbit for 1 J, 1 Mbit for 0.5 J.
 #[test]
-fn who_is_always_on_may_change_radios() {
+fn always_on_schedules_may_switch_radios() {
     let problem = varying(vec![radio(1.0, 0.0), radio(0.5, 0.0)], &[vec![9.0, 1.0], vec![1.0, 1.0]]);
     assert_close(problem.always_on().unwrap().bits_per_joule(), 10e6 / 1.5, 1e-6);
 }
 
 #[test]
-fn where_nothing_changes_always_on_is_the_limit() {
+fn with_constant_capacities_always_on_equals_the_limit() {
     let problem = varying(vec![radio(1.0, 100.0), radio(0.5, 30.0)], &[vec![9.0, 2.0]]);
     assert_eq!(problem.always_on(), problem.solve(Goal::Bulk));
 }
 
-/// Random capacities of two radios in three slots: no schedule, each slot divided at random among the modes
-/// with each path at any part of its capacity, is better unless it carries less than the best fixed set, and
-/// the limit lies between that set and the optimum with foresight.
+/// Random capacities of two radios in three slots. A random schedule, with any part of each capacity in each
+/// mode, is better only if it carries less than the best fixed set. The limit lies between that set and the
+/// optimum with foresight.
 #[test]
 fn no_schedule_that_carries_as_much_is_better_than_always_on() {
     let mut draws = Stream::new(3, Domain::Workload, 9);
@@ -110,7 +109,7 @@ fn no_schedule_that_carries_as_much_is_better_than_always_on() {
         for _ in 0..300 {
             let (mut bits, mut joules) = (0.0, 0.0);
             for capacity in &capacities {
-                // Mostly one mode at full rates, which is what good schedules are made of.
+                // Mostly one mode at full rate, like good schedules.
                 let mut left = 1.0;
                 for mode in 0..4 {
                     let first = between(0.0, 4.0) as u32;
@@ -132,7 +131,7 @@ fn no_schedule_that_carries_as_much_is_better_than_always_on() {
             }
         }
     }
-    assert!(tried > 1000 && near > 20, "{tried} schedules carry as much, {near} come near");
+    assert!(tried > 1000 && near > 20, "{tried} schedules carry enough, {near} come near the limit");
 }
 
 fn one_path(keys: &str, more: &str) -> Scenario {
@@ -158,11 +157,11 @@ fn windows_hold_whole_segments_and_segments_take_time() {
     assert_close(goodputs(&scenario, &terms)[1], 513_920.0 / 0.081_232, 1e-6);
 }
 
-/// With one endless TCP on the link half of it is due to that; where 5 % are lost it is due what Mathis'
-/// formula leaves it: 11 680 bits / 80 ms · √(1.5/0.05) = 799.7 kbit/s, and the rest of the payload rate,
-/// (10 Mbit/s − 0.8 Mbit/s) · 1460/1500 · 0.95, is ours. Files that others fetch are due nothing.
+/// An endless competing TCP takes half of the link. If 5 % are lost it takes Mathis' rate: 11 680 bits / 80
+/// ms · √(1.5/0.05) = 799.7 kbit/s, and the rest of the payload rate, (10 Mbit/s − 0.8 Mbit/s) · 1460/1500 ·
+/// 0.95, is ours. Competitors with files take nothing.
 #[test]
-fn others_are_due_an_equal_part_or_what_loss_leaves_them() {
+fn competitors_get_an_equal_share_or_their_loss_limited_rate() {
     let terms = Terms { others_share: true, ..Terms::default() };
     let tcp = "[[competitor]]\nname = \"c\"\npath = \"a\"\n";
     let payload = 1460.0 / 1500.0;
@@ -177,7 +176,7 @@ fn others_are_due_an_equal_part_or_what_loss_leaves_them() {
     assert_close(goodputs(&cross, &terms)[1], 6e6 * payload, 1e-6);
 }
 
-/// With the receive window of 000, table 1, on one path: without the term the window is full all the time.
+/// The receive window of 000, table 1, on one path: without the term the window is always full.
 #[test]
 fn a_window_that_waits_for_lost_segments_carries_less() {
     let scenario = one_path("loss = \"10 %\"", "[receiver]\nbuffer = \"64 KiB\"");
@@ -185,7 +184,7 @@ fn a_window_that_waits_for_lost_segments_carries_less() {
     let [_, full] = goodputs(&scenario, &Terms::default());
     let [_, waiting] = goodputs(&scenario, &terms);
     assert!(waiting < 0.7 * full && waiting > 0.4 * full, "{waiting} of {full}");
-    // Losses in bursts are not independent, and bound nothing.
+    // Bursty losses are not independent, and give no bound.
     let bursts = one_path(
         "loss = { enter_bad = \"1 %\", leave_bad = \"10 %\", loss_bad = \"50 %\" }",
         "[receiver]\nbuffer = \"64 KiB\"",
@@ -193,11 +192,11 @@ fn a_window_that_waits_for_lost_segments_carries_less() {
     assert_eq!(goodputs(&bursts, &terms), goodputs(&bursts, &Terms::default()));
 }
 
-/// 10 Mbit/s, 80 ms, 500 mW while a subflow is open and 100 mW per Mbit/s, of which 1500/1460 and no ACKs
-/// count. 14,600 B are ten segments: two round trips and 12 ms of the link at 500 mW, 86 mJ; 116,800 bits at
-/// 100 nJ, 12 mJ. Without the term the link's 12 ms alone burn.
+/// 10 Mbit/s, 80 ms, 500 mW while a subflow is open and 100 mW per Mbit/s, times 1500/1460 without ACKs.
+/// 14,600 B are ten segments: two round trips and 12 ms of the link at 500 mW, 86 mJ; 116,800 bits at 100 nJ,
+/// 12 mJ. Without the term only the link's 12 ms burn.
 #[test]
-fn a_short_file_takes_its_round_trips() {
+fn a_short_file_pays_for_its_round_trips() {
     let scenario = one_path("", "[workload]\nkind = \"file\"\nsize = \"14600 B\"");
     let found = |terms: &Terms| attainable(&scenario, terms)[1].energy_j.unwrap();
     let bits_j = 120_000.0 * 100e-9;
@@ -206,8 +205,8 @@ fn a_short_file_takes_its_round_trips() {
     assert_close(found(&terms), 0.5 * (0.160 + 0.012) + bits_j, 1e-6);
 }
 
-/// A stream in writes 100 ms apart, each in 200 ms, keeps an LTE radio awake, whose tail is 11.6 s: 1.06 W at
-/// least. Without the deadline it may sleep between few bursts.
+/// A stream with writes every 100 ms and a deadline of 200 ms keeps an LTE radio with a tail of 11.6 s awake:
+/// at least 1.06 W. Without the deadline it may sleep between few bursts.
 #[test]
 fn a_stream_with_a_deadline_keeps_the_radio_awake() {
     let text = "title = \"t\"\nduration = \"60 s\"\n[[path]]\nname = \"a\"\nrate = \"10 Mbit/s\"\n\
@@ -221,9 +220,9 @@ fn a_stream_with_a_deadline_keeps_the_radio_awake() {
     assert!(free.power_w < 0.3 * bound.power_w, "{} {}", free.power_w, bound.power_w);
 }
 
-/// Ten messages a second at random, each in 200 ms: nobody finds 11.6 s without one, so LTE stays awake for
-/// all of the time but at most 2/λ + d = 0.4 s. With one in 100 s it may sleep: e^{−λx} (1 + λ (x + d)) = 1,
-/// x = 6.26 s, so each gap has 6.46 s of its tail at least.
+/// Ten random messages a second, each with a deadline of 200 ms: no gap lasts 11.6 s, so LTE stays awake
+/// except for at most 2/λ + d = 0.4 s. With one message in 100 s it may sleep: e^{−λx} (1 + λ (x + d)) = 1, x
+/// = 6.26 s, so each gap has at least 6.46 s of its tail.
 #[test]
 fn random_messages_with_a_deadline_keep_the_radio_awake() {
     let text = |gap: &str| {
@@ -244,9 +243,9 @@ fn random_messages_with_a_deadline_keep_the_radio_awake() {
     assert!(asleep_w > 0.020 + 0.059 && asleep_w < 0.020 + 0.121 + 0.001, "{asleep_w}");
 }
 
-/// Any scenario: each term takes away, or leaves as it is.
+/// For any scenario, each term lowers the limit or leaves it unchanged.
 #[test]
-fn no_term_makes_a_limit_higher() {
+fn no_term_raises_a_limit() {
     let mut draws = Stream::new(11, Domain::Workload, 2);
     let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();
     let mut lower = [0; 7];

@@ -1,4 +1,4 @@
-//! The optimum over slots, by one linear programme (files: one for each set of radios that are woken).
+//! The optimum over slots, by one linear programme (files: one for each set of woken radios).
 //!
 //! ```text
 //!   τ_kM      time of slot k in which exactly the interfaces M are used;  Σ_M τ_kM = length of the slot
@@ -29,9 +29,9 @@ impl DeviceProblem<'_> {
         self.bulk_in_modes(&self.modes(self.all(), |mask| self.mode(mask)), 0.0)
     }
 
-    /// The most bits per joule of all that carry at least as much as the best fixed set of interfaces does
-    /// that is on all the time: what remains of the optimum when nobody may sleep through bad times. Where
-    /// capacities do not change it is the optimum.
+    /// The most bits per joule among schedules that carry at least as much as the best fixed set of
+    /// interfaces that is always on: the optimum without sleeping through bad times. For constant capacities
+    /// it is the optimum.
     pub(super) fn always_on(&self) -> Option<Optimum> {
         if self.is_even() {
             return self.solve(Goal::Bulk);
@@ -40,7 +40,7 @@ impl DeviceProblem<'_> {
             0 => None,
             mask => self.bulk_in_modes(&[(mask, self.mode(mask))], 0.0),
         })?;
-        // The fixed set is a schedule, too: but for rounding there is one.
+        // The fixed set is a schedule too: apart from rounding there is a solution.
         let modes = self.modes(self.all(), |mask| self.mode(mask));
         let least_bps = fixed.goodput_bps * (1.0 - TOLERANCE);
         let found = self.bulk_in_modes(&modes, least_bps);
@@ -109,12 +109,12 @@ impl DeviceProblem<'_> {
         self.optimum(rates, |_| power_w)
     }
 
-    /// A file of `bits`: the best of all sets of interfaces that are used at all.
+    /// A file of `bits`: the best set of used interfaces.
     pub(super) fn file(&self, bits: f64) -> Option<Optimum> {
         self.best(|set| if set == 0 { None } else { self.file_over(set, bits) })
     }
 
-    /// A file over `set`, each interface of which is promoted and left to its tail once.
+    /// A file over `set`; each interface of the set has one promotion and one tail.
     fn file_over(&self, set: u32, bits: f64) -> Option<Optimum> {
         let base_w = self.device.shared_base.0;
         let modes = self.modes(set, |mask| self.mode_within(mask, set));
@@ -122,8 +122,7 @@ impl DeviceProblem<'_> {
         let wake_s = least(&|r| self.costs[r].wake_s);
         let mut lp = Lp::new(OptimizationDirection::Minimize);
         let all_active = self.members(set).all(|r| self.costs[r].active_when_used);
-        // How long the shared base burns: while anything is used, and from the first promotion to the last
-        // tail.
+        // On-time of the shared base: while anything is used, and from the first promotion to the last tail.
         let awake = lp.add_var(base_w, (0.0, f64::INFINITY));
         let mut burns = vec![(awake, 1.0)];
         let price = |mode: &Mode| [mode.power_w, 0.0];
@@ -136,8 +135,8 @@ impl DeviceProblem<'_> {
             let s = lp.add_var(0.0, (0.0, length));
             self.bound(&mut lp, slot, part, (s, 1.0));
             if let Some((before, length)) = before {
-                // Before the end each slot is passed whole: so of a later one no larger part than of an
-                // earlier one.
+                // Before the end each slot is used whole, so the part of a later slot is at most the part of
+                // an earlier one.
                 lp.add_constraint([(s, length), (before, -slot.seconds)], ComparisonOp::Le, 0.0);
             }
             before = Some((s, slot.seconds));
@@ -167,7 +166,7 @@ impl DeviceProblem<'_> {
         Some(Optimum { energy_j: Some(energy_j), goodput_bps: bits / seconds, ..found })
     }
 
-    /// Adds what starting leaves: Σ y_r ≤ v_r Σ τ for the paths of `set`, and Σ s ≥ T.
+    /// Adds the restrictions of the start: Σ y_r ≤ v_r Σ τ for the paths of `set`, and Σ s ≥ T.
     fn constrain_start(
         &self,
         lp: &mut Lp,
@@ -197,16 +196,16 @@ impl DeviceProblem<'_> {
         lp.add_constraint(whole.as_slice(), ComparisonOp::Ge, start.least_s(bits, &carriers));
     }
 
-    /// The modes within `set`. A connection without any open subflow is none: where all interfaces burn while
-    /// they are open, one of them does.
+    /// The modes within `set`. A connection needs an open subflow: if all interfaces burn while open, the
+    /// empty mode is excluded.
     fn modes(&self, set: u32, mode: impl Fn(u32) -> Mode) -> Vec<(u32, Mode)> {
         let rests = self.costs.iter().any(|cost| !cost.closes);
         let masks = (0..=self.all()).filter(|mask| mask & !set == 0 && (rests || *mask != 0));
         masks.map(|mask| (mask, mode(mask))).collect()
     }
 
-    /// As [`Self::mode`], but what is within `set` and not used costs nothing (its tail is paid for), and
-    /// without base.
+    /// As [`Self::mode`], but an unused interface of `set` costs nothing (its tail is paid for), and without
+    /// the base.
     fn mode_within(&self, mask: u32, set: u32) -> Mode {
         let mut mode = self.mode(mask);
         let paid = self.members(set & !mask).filter(|&r| self.costs[r].sleeps);
@@ -218,8 +217,8 @@ impl DeviceProblem<'_> {
         mode
     }
 
-    /// Adds the variables of a slot; `price` of a mode's time, and of bits besides their slopes (maximising:
-    /// of bits alone).
+    /// Adds the variables of a slot. `price` gives the cost of a mode's time, and of bits in addition to
+    /// their slopes (when maximising: of bits alone).
     fn add(
         &self,
         lp: &mut Lp,
@@ -241,7 +240,7 @@ impl DeviceProblem<'_> {
         part
     }
 
-    /// The times of a slot's modes make `part` of `whole`, and so do its bits.
+    /// Limits the times of a slot's modes, and its bits, to the part of the slot that `whole` gives.
     fn bound(&self, lp: &mut Lp, slot: &Slot, part: &Part, (whole, of_it): (Variable, f64)) {
         let mut time: Vec<_> = part.times.iter().map(|&(_, t)| (t, 1.0)).collect();
         time.push((whole, -of_it));
@@ -253,7 +252,7 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// Sums of the bits of each path.
+    /// Total bits of each path.
     fn sums(&self, parts: &[Part], value: impl Fn(Variable) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.costs.len()];
         for &(r, y) in parts.iter().flat_map(|part| &part.bits) {
@@ -267,7 +266,7 @@ impl DeviceProblem<'_> {
         self.links_bps(r).min(self.capacities_bps[r])
     }
 
-    /// The same of its links and of the buffers alone.
+    /// As [`Self::peak_bps`], but limited by the links and the buffers only.
     fn links_bps(&self, r: usize) -> f64 {
         let own = self.shared.iter().map(|shared| shared.alone(r)).fold(f64::INFINITY, f64::min);
         let of_slot = |slot: &Slot| slot.peak.iter().map(|shared| shared.alone(r)).fold(own, f64::min);
@@ -276,7 +275,7 @@ impl DeviceProblem<'_> {
 }
 
 impl Part {
-    /// Each mode's bits with their price, J/Mbit.
+    /// Each mode's bits with their cost, J/Mbit.
     fn priced<'a>(&'a self, modes: &'a [(u32, Mode)]) -> impl Iterator<Item = (Variable, f64)> + 'a {
         let masks = modes.iter().flat_map(|(mask, mode)| {
             (0..mode.slopes.len()).filter(move |r| mask >> r & 1 == 1).map(move |r| mode.slopes[r] * MEGA)

@@ -1,11 +1,11 @@
 //! The registered bundles.
 
-/// A registered bundle.
+/// Parts of a bundle under one policy name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyInfo {
     /// Name on the command line.
     pub name: &'static str,
-    /// As shown in tables.
+    /// Title in tables.
     pub title: &'static str,
     /// Congestion controller, by its registry name.
     pub cc: &'static str,
@@ -15,9 +15,9 @@ pub struct PolicyInfo {
     pub selector: &'static str,
     /// Rate allocator, by its registry name.
     pub allocator: Option<&'static str>,
-    /// Where the bundle comes from.
+    /// Source of the bundle.
     pub paper: &'static str,
-    /// One line for humans.
+    /// One line of description.
     pub summary: &'static str,
 }
 
@@ -31,7 +31,7 @@ const fn minrtt(
     PolicyInfo { name, title, cc, scheduler: "minrtt", selector: "all", allocator: None, paper, summary }
 }
 
-/// LIA and minrtt on the paths that a selector chooses, which has the bundle's name.
+/// LIA and minrtt on the paths chosen by the selector of the bundle's name.
 const fn selected(
     name: &'static str,
     title: &'static str,
@@ -47,7 +47,7 @@ pub const POLICIES: [PolicyInfo; 21] = [
     minrtt("mptcp", "MPTCP", "lia", "RFC 6356", "standard MPTCP as the papers use it"),
     PolicyInfo {
         allocator: Some("eemptcp"),
-        ..minrtt("eemptcp", "EEMPTCP", "eemptcp", "000", "LIA drawn towards the most efficient rate split")
+        ..minrtt("eemptcp", "EEMPTCP", "eemptcp", "000", "LIA moved towards the most efficient rate split")
     },
     selected("es-mptcp", "ES-MPTCP", "001", "the paths with the best trade of throughput for energy"),
     minrtt("dts", "DTS", "dts", "002", "traffic shifts to paths with little queueing delay"),
@@ -73,10 +73,16 @@ pub const POLICIES: [PolicyInfo; 21] = [
         )
     },
     selected("emptcp", "eMPTCP", "Lim et al. 2015", "WiFi, cellular or both by forecast rates"),
-    selected("pluntke", "Pluntke", "Pluntke et al. 2011", "one path for each second, by a decision process"),
+    selected("pluntke", "Pluntke", "Pluntke et al. 2011", "one path per second, by a decision process"),
     PolicyInfo {
         scheduler: "mainline",
-        ..minrtt("linux", "Linux default", "cubic", "Linux 6", "what mainline Linux does: CUBIC, uncoupled")
+        ..minrtt(
+            "linux",
+            "Linux default",
+            "cubic",
+            "Linux 6",
+            "the default of mainline Linux: CUBIC, uncoupled",
+        )
     },
     minrtt("single", "single", "reno", "baseline", "one path only: `single:wifi`"),
     minrtt("ecmtcp", "ecMTCP", "ecmtcp", "Le et al. 2012", "LIA bounded by the path's energy cost"),
@@ -92,15 +98,15 @@ pub const POLICIES: [PolicyInfo; 21] = [
     },
     selected("single-best", "single best", "baseline", "the path with the least energy per bit, alone"),
     selected("backup", "backup", "RFC 8684", "one path, the others as backups"),
-    selected("overflow", "overflow", "Joulepath", "the cheapest path; the next only while that is full"),
+    selected("overflow", "overflow", "Joulepath", "the cheapest path; the next only while it is full"),
     selected(
         "quota",
         "quota",
         "Joulepath",
-        "the dearest path carries so many bytes, then only as last resort",
+        "the most expensive path carries a data allowance, then is the last resort",
     ),
     PolicyInfo {
         cc: "joule",
-        ..selected("joule", "joule", "Joulepath", "the paths with the fewest joules for what is wanted")
+        ..selected("joule", "joule", "Joulepath", "the paths with the fewest joules for the demand")
     },
 ];

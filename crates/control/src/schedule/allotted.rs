@@ -1,4 +1,4 @@
-//! Spends what a rate allocator allots to each path, slot by slot.
+//! Spends the packets that a rate allocator allots to each path, slot by slot.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -6,10 +6,10 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{Backlog, PathView, Placement, candidates, fastest_with_space, members};
 use crate::options::PartInfo;
 
-/// Smallest RTT among the subflows with window space and something left of their allotment.
+/// Chooses the smallest RTT among the subflows with window space and remaining allotment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Allotted {
-    /// What each path may still carry in this slot, packets.
+    /// Remaining allotment of each path in this slot, packets.
     left: [f64; MAX_SUBFLOWS],
 }
 
@@ -27,7 +27,7 @@ impl PacketScheduler for Allotted {
         Self::default()
     }
 
-    /// What is sent again does not count against the allotment.
+    /// Retransmissions do not count against the allotment.
     fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
         fastest_with_space(paths, carried)
     }
@@ -41,7 +41,7 @@ impl PacketScheduler for Allotted {
         Some(Placement { path, dsn: backlog.next })
     }
 
-    /// A fraction that was left over counts in the new slot; whole packets that were not sent do not.
+    /// An unspent fraction counts in the new slot; unspent whole packets do not.
     fn allot(&mut self, packets: &[f64]) {
         for (left, packets) in self.left.iter_mut().zip(packets) {
             *left = left.clamp(0.0, 1.0) % 1.0 + packets;

@@ -1,14 +1,14 @@
-//! BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli, IFIP Networking 2016), as the out-of-tree Linux
-//! module `blest`.
+//! BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli, IFIP Networking 2016), as in the out-of-tree
+//! Linux module `blest`.
 //!
 //! ```text
 //!   f: smallest RTT of all    s: smallest RTT with window space    T: time that the segment lingers on s
 //!
 //!   λ · (packets that f would send within T)  >  data-level window − (in flight on s + 1)   ⇒   wait for f
 //! ```
-//! λ grows when the connection was blocked all the same, and falls when it was not.
+//! λ grows if the connection was blocked nevertheless, and falls if it was not.
 //!
-//! Deviations: packets stand for bytes (all subflows have one MSS).
+//! Deviations: packets replace bytes (all subflows have one MSS).
 
 use joulepath_controllers::SSTHRESH_NONE;
 use joulepath_model::units::Nanos;
@@ -18,24 +18,24 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{Backlog, PathView, Placement, fastest, fastest_with_space};
 use crate::options::{OptionError, PartInfo};
 
-/// λ in thousandths: start, bounds, and what an RTT with or without blocking changes.
+/// λ in thousandths: start, bounds, and its change per RTT with or without blocking.
 const LAMBDA_START: u64 = 1_200;
 const LAMBDA_MIN: u64 = 1_000;
 const LAMBDA_MAX: u64 = 1_300;
 const LAMBDA_RISE: u64 = 40;
 const LAMBDA_FALL: u64 = 10;
 const LAMBDA_ONE: u64 = 1_000;
-/// Doublings of a window that are looked ahead.
+/// Maximum number of window doublings in the forecast.
 const MAX_DOUBLINGS: u64 = 16;
 
-/// Waits for the fast subflow rather than block the window with a slow segment.
+/// Waits for the fast subflow if a slow segment would block the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blest {
     /// Opportunistic retransmission and penalisation, kept from `minrtt`.
     pub rescuer: Rescuer,
     lambda: u64,
     updated: Nanos,
-    /// The rescue had to act since λ was last updated.
+    /// The rescue has acted since λ was last updated.
     blocked: bool,
 }
 
@@ -45,7 +45,7 @@ impl Default for Blest {
     }
 }
 
-/// Packets that `f` sends in the `rounds` of its RTT.
+/// Packets that `f` sends in `rounds` of its RTT.
 fn packets_within(f: &PathView, rounds: u64) -> u64 {
     let (cwnd, ssthresh) = (u64::from(f.cwnd), u64::from(f.ssthresh));
     if f.ssthresh >= SSTHRESH_NONE {
@@ -55,7 +55,8 @@ fn packets_within(f: &PathView, rounds: u64) -> u64 {
     (2 * cwnd.max(ssthresh + 1) + rounds - 1) * rounds / 2
 }
 
-/// How long a segment stays on `s`, µs: between its least and its greatest RTT, by how full its window is.
+/// Time that a segment stays on `s`, µs: interpolated between its minimum and maximum RTT by its window's
+/// fill.
 fn linger_us(s: &PathView) -> u64 {
     let span = u64::from(s.rtt.max_us.saturating_sub(s.rtt.min_us));
     let filled = span * u64::from(s.in_flight + 1) / u64::from(s.cwnd.max(1));
@@ -65,7 +66,7 @@ fn linger_us(s: &PathView) -> u64 {
 impl PacketScheduler for Blest {
     const INFO: PartInfo = PartInfo::verified(
         "blest",
-        "waits for the fastest subflow where a slow segment would block the window",
+        "waits for the fastest subflow if a slow segment would block the window",
         rescue::OPTIONS,
         "Ferlin et al. 2016",
     );
@@ -104,7 +105,7 @@ impl PacketScheduler for Blest {
 }
 
 impl Blest {
-    /// Whether sending on `s` leaves too little of the window for what `f` could send meanwhile.
+    /// True if sending on `s` leaves too little of the window for the packets that `f` could send meanwhile.
     fn would_block(&self, f: &PathView, s: &PathView, backlog: &Backlog) -> bool {
         let mean_us = (u64::from(f.rtt.min_us) + u64::from(f.rtt.max_us)) / 2;
         let rounds = linger_us(s) / mean_us.max(1) + 1;

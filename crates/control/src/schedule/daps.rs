@@ -1,14 +1,14 @@
-//! DAPS, delay-aware packet scheduling (Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, ICC 2014), as its
+//! DAPS, delay-aware packet scheduling (Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, ICC 2014), as in its
 //! port to Linux MPTCP.
 //!
 //! ```text
 //!   D_i = τ_i/2 in steps of 4 ms, at least one;   H = lcm(D_i)
 //!   plan:  t = 1 … H, paths by RTT:   t mod D_i = 0   ⇒   the next w_i segments go to path i
 //! ```
-//! The plan is executed in order; a path without space is passed over; at its end a new one is made.
+//! The plan is executed in order, skipping paths without space; a new plan follows its end.
 //!
-//! Deviations: the plan is not stored but stepped through, so its length needs no bound but that of
-//! [`LONGEST_PLAN`]; RTTs are microseconds (the port takes them for milliseconds).
+//! Deviations: the plan is stepped through and not stored, so only [`LONGEST_PLAN`] bounds its length; RTTs
+//! are in microseconds (the port interprets them as milliseconds).
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -20,24 +20,24 @@ use crate::options::PartInfo;
 
 /// Step of the forward delays, µs.
 const STEP_US: u32 = 4_000;
-/// Steps after which a plan is renewed, whatever the least common multiple is.
+/// Steps after which a plan is renewed, whatever the least common multiple.
 const LONGEST_PLAN: u64 = 1 << 20;
-/// The averaged window moves by one part in this many.
+/// Weight of the latest window in the average: one part in this many.
 const WINDOW_WEIGHT: u32 = 8;
 
-/// Sends in the order in which segments would arrive.
+/// Sends segments in the order of their arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Daps {
-    /// Paths that the plan counts with.
+    /// Paths in the plan.
     members: u8,
     /// Forward delays, steps.
     delay: [u64; MAX_SUBFLOWS],
-    /// Place of each path by RTT.
+    /// Rank of each path by RTT.
     rank: [u8; MAX_SUBFLOWS],
     /// Averaged windows, eighths of a packet; 0 before the first plan.
     window_x8: [u32; MAX_SUBFLOWS],
     horizon: u64,
-    /// Where the plan stands: step, path, and what is left of its turn.
+    /// Position in the plan: step, path, and the rest of its turn.
     step: u64,
     path: usize,
     left: u32,
@@ -46,7 +46,7 @@ pub struct Daps {
 impl PacketScheduler for Daps {
     const INFO: PartInfo = PartInfo::verified(
         "daps",
-        "a plan in which segments arrive in order: fast paths take several turns for one of a slow one",
+        "a plan in which segments arrive in order: fast paths get several turns per turn of a slow path",
         &[],
         "Kuhn et al. 2014",
     );
@@ -77,7 +77,7 @@ impl PacketScheduler for Daps {
         Some(Placement { path: self.path, dsn: backlog.next })
     }
 
-    /// The window is full: the oldest segment travels once more on the fastest free path.
+    /// The window is full: sends the oldest segment again on the fastest free path.
     fn rescue(&mut self, paths: &[PathView], _now: Nanos, carried: u8) -> Option<Rescue> {
         let free = fastest_with_space(paths, 0).filter(|free| carried & (1 << free) == 0)?;
         Some(Rescue { retransmit_on: Some(free), penalise: 0 })
@@ -104,7 +104,7 @@ impl Daps {
         self.path = members(usable).max_by_key(|&i| self.rank[i]).unwrap_or(0);
     }
 
-    /// Goes on to the next turn of a path in `free`.
+    /// Advances to the next turn of a path in `free`.
     fn next_turn(&mut self, paths: &[PathView], usable: u8, free: u8) {
         let here = (self.step, self.rank[self.path]);
         let turn = |i: usize| {

@@ -1,4 +1,4 @@
-//! ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens, CoNEXT 2017), as the out-of-tree Linux
+//! ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens, CoNEXT 2017), as in the out-of-tree Linux
 //! module `ecf`.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!   (1 + max(k, w_f)/w_f) τ_f  <  (τ_s + σ)(1 + β·waiting)     f is done sooner although it must wait, and
 //!   (max(k, w_s)/w_s) τ_s      ≥  2 τ_f + σ                    s is not done before f:     ⇒ wait for f
 //! ```
-//! Deviations: packets stand for bytes (all subflows have one MSS).
+//! Deviations: packets replace bytes (all subflows have one MSS).
 
 use joulepath_model::units::Nanos;
 
@@ -17,10 +17,10 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{Backlog, PathView, Placement, fastest, fastest_with_space};
 use crate::options::{OptionError, PartInfo};
 
-/// 1/β: the hysteresis of a decision to wait is 25 %.
+/// 1/β: a decision to wait has a hysteresis of 25 %.
 const INVERSE_BETA: u64 = 4;
 
-/// Sends on the slow subflow only what it completes sooner than the fast one.
+/// Sends a segment on the slow subflow only if it completes there sooner than on the fast one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ecf {
     /// Opportunistic retransmission and penalisation, kept from `minrtt`.
@@ -31,7 +31,7 @@ pub struct Ecf {
 impl PacketScheduler for Ecf {
     const INFO: PartInfo = PartInfo::verified(
         "ecf",
-        "waits for the fastest subflow where it completes sooner than a free slow one",
+        "waits for the fastest subflow if it completes sooner than a free slow one",
         rescue::OPTIONS,
         "Lim et al. 2017",
     );
@@ -65,7 +65,7 @@ impl PacketScheduler for Ecf {
 }
 
 impl Ecf {
-    /// Whether to wait for `f` rather than to send on `s`.
+    /// True if waiting for `f` is better than sending on `s`.
     fn waits(&mut self, f: &PathView, s: &PathView, unsent: u32) -> bool {
         if !self.fast_is_done_sooner(f, s, unsent) {
             self.waiting = false;

@@ -1,14 +1,13 @@
-//! eMTCP (Chen, Yuan, Muntean, WCNC 2013), reconstructed: traffic is offloaded to the interface that costs
-//! least.
+//! eMTCP (Chen, Yuan, Muntean, WCNC 2013), reconstructed: traffic goes to the cheapest interface.
 //!
 //! Interfaces are ranked by sunk power, then by marginal energy. A segment goes to the cheapest subflow with
-//! window space; among equal ones the smallest RTT decides, so that equal paths give `minrtt` (001 says so of
+//! window space; on a tie the smallest RTT decides, so equal paths give `minrtt` (001 says the same of
 //! eMTCP).
 //!
 //! Deviations: the text of the paper was not available. The subflow interface state detector is "has window
-//! space". The offload controller takes back what was assigned to a dearer subflow and not yet sent; here
-//! segments are assigned when they are sent, so there is nothing to take back. 000 mentions a channel-state
-//! factor that bounds what is offloaded: it is left out.
+//! space". The paper's offload controller takes back unsent data from a more expensive subflow; here segments
+//! are assigned when they are sent, so there is nothing to take back. The channel-state factor that bounds
+//! offloading in 000's description is missing.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::energy::Confidence;
@@ -21,7 +20,7 @@ use crate::options::PartInfo;
 /// Cheapest subflow first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emtcp {
-    /// How many paths are cheaper.
+    /// Number of cheaper paths.
     rank: [u8; MAX_SUBFLOWS],
 }
 

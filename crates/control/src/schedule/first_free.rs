@@ -1,10 +1,10 @@
-//! The first subflow that has window space, as the ns-2 module of 004 does (ACK clocked).
+//! The first subflow with window space, as in the ns-2 module of 004 (ACK clocked).
 
 use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{PathView, members, open};
 use crate::options::PartInfo;
 
-/// The first subflow, in the connection's order, that has space.
+/// Chooses the first subflow with space, in the connection's order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FirstFree;
 
@@ -24,7 +24,7 @@ impl PacketScheduler for FirstFree {
     }
 }
 
-/// The first usable subflow with space, of those that have not carried the segment.
+/// The first usable subflow with space that has not carried the segment.
 #[inline]
 pub(super) fn first_free(paths: &[PathView], carried: u8) -> Option<usize> {
     members(open(paths, carried)).find(|&i| paths[i].has_space())

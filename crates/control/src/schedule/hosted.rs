@@ -1,4 +1,4 @@
-//! Schedulers of the program that holds this library, such as the classes of an interpreter.
+//! Schedulers that the host program implements, for example as classes of an interpreter.
 
 use joulepath_model::units::Nanos;
 
@@ -8,32 +8,32 @@ use super::view::{Backlog, PathView, Placement, open};
 use crate::adopted::{Adopted, Hooked, Host};
 use crate::options::PartInfo;
 
-/// The segment that a scheduler is asked about.
+/// A segment to schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The present.
+    /// Present time.
     pub now: Nanos,
-    /// Its payload.
+    /// Payload of the segment.
     pub segment_bytes: u32,
-    /// A mask of the subflows that may carry it, with space in their windows or without.
+    /// Mask of the subflows that may carry it, with or without window space.
     pub open: u8,
-    /// The data that waits, of which it is the first; none if it has been sent before.
+    /// The waiting data, whose first segment this is; `None` for a retransmission.
     pub backlog: Option<Backlog>,
 }
 
-/// What a hosted scheduler does for one connection.
+/// A hosted scheduler's state and code for one connection.
 pub trait SchedulerHooks: Send + Sync {
-    /// The subflow for a segment: one of `question.open` that has space. `None` if it has to wait.
+    /// The subflow for a segment: a member of `question.open` with space. `None` makes it wait.
     fn pick(&mut self, paths: &[PathView], question: &Question) -> Option<usize>;
 }
 
-/// Makes the hooks of a connection.
+/// Creates the hooks of a connection.
 pub type OpenScheduler = Box<dyn Fn() -> Box<dyn SchedulerHooks> + Send + Sync>;
 
-/// What a hosted scheduler is.
+/// Definition of a hosted scheduler.
 pub struct SchedulerHost {
     pub(crate) info: PartInfo,
-    /// Whether it rescues as `minrtt` does.
+    /// Whether it rescues segments as `minrtt` does.
     pub(crate) rescues: bool,
     pub(crate) open: OpenScheduler,
 }
@@ -49,20 +49,19 @@ impl Host for SchedulerHost {
 static ADOPTED: Adopted<SchedulerHost> = Adopted::new();
 
 impl SchedulerHost {
-    /// Makes a scheduler known under its name: one of ours keeps its name, an earlier one of this name is
-    /// replaced for whoever asks from now on. `rescues`: whether it has opportunistic retransmission and
-    /// penalisation as `minrtt` has them. It is never freed.
+    /// Registers a scheduler under its name. A built-in scheduler keeps its name; an earlier hosted one is
+    /// replaced for later look-ups. `rescues`: whether it has `minrtt`'s opportunistic retransmission and
+    /// penalisation. It is never freed.
     pub fn adopt(name: &str, summary: &str, rescues: bool, open: OpenScheduler) {
         ADOPTED.add(SchedulerHost { info: PartInfo::hosted(name, summary), rescues, open });
     }
 }
 
-/// What is known of a hosted scheduler.
 pub(super) fn find(name: &str) -> Option<&'static SchedulerHost> {
     ADOPTED.find(name)
 }
 
-/// A hosted scheduler.
+/// A hosted scheduler in one connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hosted {
     part: Hooked<SchedulerHost>,
@@ -97,7 +96,7 @@ impl PacketScheduler for Hosted {
         Features { style: Style::Plain, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
 
     fn new(_mss_bytes: u32) -> Self {
-        unreachable!("a hosted scheduler is made by its name")
+        unreachable!("a hosted scheduler is created by name")
     }
 
     fn at(&mut self, now: Nanos) {

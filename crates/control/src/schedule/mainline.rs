@@ -9,29 +9,31 @@
 //!   averaged rate ← ───────────────────────────────────                when chosen
 //!                             queued + burst
 //! ```
-//! A burst ends when the sender has to stop: when windows or memory are full, or there is no more data. After
-//! the next ACK Linux chooses anew (`__mptcp_check_push`), in the middle of a page, too, and a burst is no
-//! longer than the receiver's window admits. A connection that its window limits thus sends each piece that
-//! an ACK admits where it is sent soonest.
+//! A burst ends when the sender must stop: windows or memory are full, or there is no more data. After the
+//! next ACK Linux chooses again (`__mptcp_check_push`), even within a page, and a burst is at most as long as
+//! the receiver's window. So a connection limited by its window sends each admitted piece on the subflow that
+//! sends it soonest.
 //!
-//! It looks at no window: data may be queued on a subflow that cannot send it yet, and stays there. That is
-//! the known weakness of this scheduler, and why its style alone is [`Style::Queues`].
+//! It ignores congestion windows: data may be queued on a subflow that cannot send it yet, and stays there.
+//! That is this scheduler's known weakness, and the reason for [`Style::Queues`], which no other scheduler
+//! has.
 //!
-//! What bounds it is memory, and memory makes the connection wait for its slowest subflow:
+//! Its bound is memory, which makes the connection wait for its slowest subflow:
 //!
 //! ```text
-//!   send buffer of a subflow     2 · (largest window so far) · memory that Linux plans for a segment
-//!   send buffer of the connection     the sum of the subflows' (`mptcp_sync_sndbuf`); unacknowledged data
+//!   send buffer of a subflow         2 · (largest window so far) · memory that Linux plans for a segment
+//!   send buffer of the connection    the sum of the subflows' (`mptcp_sync_sndbuf`); unacknowledged data
 //! ```
-//! A writer that has found the latter full is woken once it is two thirds full (`sk_stream_is_writeable`).
+//! A writer blocked by a full connection buffer wakes when it is two thirds full (`sk_stream_is_writeable`).
 //!
 //! Deviations:
 //! - all subflows have one MSS, so rates are in packets/s: the MSS cancels;
-//! - each segment lies in memory by itself, as it does on a device without segmentation offload;
-//! - send buffers are without the limit of `tcp_wmem`;
-//! - a subflow is stale after its second timeout in a row; Linux waits for `stale_loss_cnt` expiries of its
-//!   own timer. Then what it holds is reinjected on the best subflow that has not carried it; Linux sends all
-//!   again that is not DATA_ACKed. Before that the oldest page travels again on an idle subflow, as in Linux.
+//! - each segment has its own memory, as on a device without segmentation offload;
+//! - send buffers ignore the limit of `tcp_wmem`;
+//! - a subflow is stale after its second consecutive timeout; Linux waits for `stale_loss_cnt` expiries of
+//!   its own timer. Its data is then reinjected on the best subflow that has not carried it; Linux resends
+//!   everything that is not DATA_ACKed. Before that the oldest page is sent again on an idle subflow, as in
+//!   Linux.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -41,68 +43,66 @@ use crate::options::PartInfo;
 
 /// Bytes per decision (`MPTCP_SEND_BURST_SIZE`): 65536 less TCP, IPv6 and fragment headers and TCP options.
 const BURST_BYTES: u32 = 65_536 - 20 - 40 - 40 - 8;
-/// Smallest window for which the send buffer is made, packets (`TCP_INIT_CWND`).
+/// Minimum window for sizing the send buffer, packets (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: u32 = 10;
-/// The send buffer holds this many windows (`sndbuf_expand` of Reno and CUBIC).
+/// Windows per send buffer (`sndbuf_expand` of Reno and CUBIC).
 const BUFFER_WINDOWS: u64 = 2;
-/// What `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two, bytes: MAX_TCP_HEADER,
+/// Bytes that `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two: MAX_TCP_HEADER,
 /// `skb_shared_info`.
 const PLANNED_HEADERS: u64 = 192 + 320;
-/// And after it: `sk_buff`, bytes.
+/// Bytes that it adds after rounding: `sk_buff`.
 const PLANNED_RECORD: u64 = 256;
-/// What a segment occupies beside its payload, bytes (measured, Linux 6.18: 832 for payloads of 1460).
+/// Memory of a segment beyond its payload, bytes (measured, Linux 6.18: 832 for payloads of 1460).
 const SEGMENT_OVERHEAD: u64 = 832;
 /// Send buffer of a connection without subflows (`tcp_wmem[0]`), bytes.
 const LEAST_BUFFER: u64 = 4096;
-/// What a writer writes lies in pages of this size (`sk_page_frag_refill`), bytes.
+/// Size of the pages that hold written data (`sk_page_frag_refill`), bytes.
 pub const PAGE_BYTES: u32 = 32 * 1024;
-/// A writer fills pages until it sees the buffer full: on average half of one is beyond it.
+/// A writer fills pages until the buffer is full: on average it exceeds the buffer by half a page.
 const WRITTEN_BEYOND: u64 = PAGE_BYTES as u64 / 2;
 /// Pacing rate in slow start below half of ssthresh, percent (`tcp_pacing_ss_ratio`).
 const PACING_SLOW_START_PERCENT: u64 = 200;
 /// Pacing rate otherwise, percent (`tcp_pacing_ca_ratio`).
 const PACING_PERCENT: u64 = 120;
 
-/// Least linger time first.
+/// Chooses the least linger time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mainline {
     mss_bytes: u32,
     /// Memory that Linux plans for a segment, bytes.
     planned_bytes: u64,
-    /// Averaged pacing rate of each subflow, 1/100 packet/s; 0 before it was first looked at.
+    /// Averaged pacing rate of each subflow, 1/100 packet/s; 0 before its first use.
     average_rate: [u64; MAX_SUBFLOWS],
-    /// Window for which each subflow's send buffer is made, packets.
+    /// Window that sizes each subflow's send buffer, packets.
     buffered_window: [u32; MAX_SUBFLOWS],
-    /// Where the present burst goes.
+    /// Subflow of the present burst.
     current: usize,
-    /// What is left of it.
+    /// Rest of the present burst.
     burst_left_bytes: u32,
-    /// What is left of the page that is being sent: a burst ends, and memory is looked at, between pages
-    /// only.
+    /// Rest of the present page: bursts end, and memory is checked, only between pages.
     page_left_bytes: i32,
-    /// What the receiver's window still admits.
+    /// Rest of the receiver's window.
     window_left_bytes: u64,
-    /// Whether nothing has been chosen since the sender last had to stop.
+    /// Whether the sender has stopped since the last choice.
     stopped: bool,
 }
 
-/// `tcp_update_pacing_rate` in 1/100 packet/s; a subflow without RTT sample counts as one with 1 µs.
+/// `tcp_update_pacing_rate` in 1/100 packet/s; without an RTT sample the RTT counts as 1 µs.
 fn pacing_rate(path: &PathView) -> u64 {
     let percent = if path.cwnd < path.ssthresh / 2 { PACING_SLOW_START_PERCENT } else { PACING_PERCENT };
     percent * u64::from(path.cwnd.max(path.in_flight)) * 1_000_000 / u64::from(path.srtt_us.max(1))
 }
 
-/// The mean of two rates with these weights, which are not both 0.
+/// The weighted mean of two rates. The weights are not both 0.
 fn mean([(a, weight_a), (b, weight_b)]: [(u64, u32); 2]) -> u64 {
     let sum = u128::from(a) * u128::from(weight_a) + u128::from(b) * u128::from(weight_b);
     let weight = u64::from(weight_a) + u64::from(weight_b);
-    // A division of 128 bits takes many times as long, and is rarely needed.
+    // A 128-bit division is many times slower and rarely needed.
     u64::try_from(sum).map_or_else(|_| (sum / u128::from(weight)) as u64, |sum| sum / weight)
 }
 
-/// Mask of the subflows to which Linux hands data: it looks at neither Loss state nor window
-/// (`mptcp_subflow_active`). No subflow is stale while there is no other one
-/// (`mptcp_pm_subflow_chk_stale`).
+/// Mask of the subflows that Linux gives data: it checks neither Loss state nor window
+/// (`mptcp_subflow_active`). The only subflow is never stale (`mptcp_pm_subflow_chk_stale`).
 fn active(paths: &[PathView]) -> u8 {
     match candidates(paths, |path| path.established && !path.stale) {
         0 => candidates(paths, |path| path.established),
@@ -164,18 +164,18 @@ impl PacketScheduler for Mainline {
         Some(self.current)
     }
 
-    /// An ACK has been dealt with: the send buffer grows with the window, and never shrinks.
+    /// An ACK has been processed: the send buffer grows with the window, and never shrinks.
     fn acknowledged(&mut self, i: usize, path: &PathView) {
         self.buffered_window[i] = self.buffered_window[i].max(path.cwnd);
     }
 
-    /// The subflow has been closed; the next one on its path starts anew.
+    /// The subflow has been closed; the next one on its path starts fresh.
     fn forget(&mut self, i: usize) {
         self.buffered_window[i] = INITIAL_WINDOW;
         self.average_rate[i] = 0;
     }
 
-    /// Payload that the connection keeps until it is DATA_ACKed, bytes.
+    /// Payload that the connection holds until DATA_ACK, bytes.
     fn send_buffer_bytes(&self, paths: &[PathView]) -> Option<u64> {
         let established = (0..paths.len()).filter(|&i| paths[i].established);
         Some(LEAST_BUFFER + established.map(|i| self.buffer_bytes(i)).sum::<u64>() + WRITTEN_BEYOND)
@@ -183,8 +183,8 @@ impl PacketScheduler for Mainline {
 }
 
 impl Mainline {
-    /// The subflow with the least linger time, its average rate brought up to date for a burst of so many
-    /// bytes; none while its send buffer is full.
+    /// The subflow with the least linger time, after updating its average rate for a burst of `burst_bytes`;
+    /// `None` while its send buffer is full.
     fn choose(&mut self, paths: &[PathView], open: u8, burst_bytes: u32) -> Option<usize> {
         for i in members(open) {
             if self.average_rate[i] == 0 {
@@ -203,10 +203,10 @@ impl Mainline {
         BUFFER_WINDOWS * u64::from(self.buffered_window[i]) * self.planned_bytes
     }
 
-    /// `sk_stream_memory_free`: less is queued than the send buffer holds.
+    /// `sk_stream_memory_free`: the queue is smaller than the send buffer.
     fn has_memory(&self, paths: &[PathView], i: usize) -> bool {
         let mss = u64::from(self.mss_bytes);
-        // Both sides times the MSS, without a division.
+        // Both sides multiplied by the MSS, to avoid a division.
         u64::from(paths[i].queued_bytes) * (mss + SEGMENT_OVERHEAD) < self.buffer_bytes(i).saturating_mul(mss)
     }
 }

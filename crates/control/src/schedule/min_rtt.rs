@@ -7,7 +7,7 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{PathView, fastest_with_space};
 use crate::options::{OptionError, PartInfo};
 
-/// Smallest smoothed RTT first.
+/// Chooses the smallest smoothed RTT.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MinRtt {
     /// Opportunistic retransmission and penalisation.

@@ -1,14 +1,13 @@
-//! Packet schedulers: which subflow carries the next segment.
+//! Packet schedulers: they choose the subflow for the next segment.
 //!
 //! ```text
 //!  segment to send ──▶ usable subflows ──▶ not yet carriers of it ──▶ scheduler's choice ──▶ Some(i) | None
 //!  (new or reinjected) regular, else backup   all carried it: start over
 //! ```
 //!
-//! [`PacketScheduler`] is what a scheduler has to answer, [`Scheduler`] is one of those in the registry. A
-//! scheduler is asked once per segment, so `Scheduler` is an enum, and no scheduler allocates. It sees what
-//! the out-of-tree Linux MPTCP shows its schedulers: [`PathView`] is that view of a subflow, [`Backlog`] that
-//! of the data.
+//! [`PacketScheduler`] is the interface, [`Scheduler`] a registered scheduler. A scheduler is called once per
+//! segment, so `Scheduler` is an enum, and no scheduler allocates. It sees what the out-of-tree Linux MPTCP
+//! shows its schedulers: [`PathView`] is a subflow's view, [`Backlog`] the data's.
 
 mod allotted;
 mod blest;

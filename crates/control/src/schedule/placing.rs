@@ -1,5 +1,5 @@
-//! `placing`: for data-level windows that bind. Segments are placed so that they arrive in order, and no path
-//! queues what the window has no room for.
+//! `placing`, for binding data-level windows: it places segments so that they arrive in order, and no path
+//! queues more than the window has room for.
 //!
 //! ```text
 //!   paths by τ;  may send: in flight < w, and < B + Q where Σ w exceeds the window
@@ -7,14 +7,13 @@
 //!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
 //!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
 //! ```
-//! The sum is what faster paths bring before a segment of path i arrives; k counts the segments that path i
-//! has taken since `next` moved. When the window is full, the oldest segment travels again on each faster
-//! path, and on each path at all if a carrier of it recovers from a loss. While the window binds,
-//! retransmissions travel on a second path, too, where p · window > 1: every window then waits for one.
+//! The sum is the number of segments that faster paths deliver before a segment of path i arrives; k counts
+//! the segments that path i has taken since `next` moved. When the window is full, the oldest segment is sent
+//! again on each faster path, and on any path if a carrier of it recovers from a loss. While the window binds
+//! and p · window > 1, retransmissions are also sent on a second path: every window then waits for one.
 //!
 //! Not from a paper: in-order arrival is the aim of Kuhn et al. 2014 (`daps`) and of 004's Algorithm 2
-//! (`proactive`); the limit on queues is that of Vegas (Brakmo, Peterson 1995), for a window instead of a
-//! link.
+//! (`proactive`); the limit on queues is Vegas' (Brakmo, Peterson 1995), for a window instead of a link.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -26,18 +25,19 @@ use crate::options::{self, OptionError, PartInfo};
 
 /// Q: packets that may queue on a path while the window binds.
 const QUEUE: u32 = 4;
-/// B moves by one part in this many with each segment that is sent: about twice in a round trip.
+/// Weight of a new value of B: one part in this many per segment sent, about two time constants per round
+/// trip.
 const SMOOTHING: u32 = 32;
 
-/// In order, without queues, each loss on two paths.
+/// Places segments in order, without queues, and repairs losses on two paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placing {
     /// Q, packets.
     pub queue: u32,
-    /// Whether losses are repaired on two paths where they are frequent.
+    /// Whether frequent losses are repaired on two paths.
     pub copies: bool,
-    /// The first segment that had not been carried when a path last took one, and how many each path has
-    /// taken since that moved.
+    /// The first new segment when a path last took one, and the number of segments that each path has taken
+    /// since `next` moved.
     next: u32,
     taken: [u32; MAX_SUBFLOWS],
     /// B of each path, [`SMOOTHING`]ths of a packet; 0 before its first segment.
@@ -47,7 +47,7 @@ pub struct Placing {
 impl PacketScheduler for Placing {
     const INFO: PartInfo = PartInfo::verified(
         "placing",
-        "segments arrive in order; while the window binds no path queues, and losses are repaired twice",
+        "segments arrive in order; while the window binds no path queues, and two paths repair losses",
         &["queue", "copies"],
         "Joulepath",
     );
@@ -115,8 +115,8 @@ impl PacketScheduler for Placing {
 }
 
 impl Placing {
-    /// Packets with which path `f` is full: its window without its queue, but no more than it may have in
-    /// flight. A window that grew while it did not bind may be far larger than that.
+    /// Packets that fill path `f`: its window without its queue, limited to what it may have in flight. A
+    /// window that grew while it did not bind may be far larger.
     fn fill(&self, f: usize, path: &PathView) -> u32 {
         let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
         let without_queue = (u64::from(path.cwnd) * least.min(now) / now) as u32;
@@ -124,7 +124,7 @@ impl Placing {
         without_queue.min(held).saturating_add(self.queue).min(path.cwnd)
     }
 
-    /// Takes what path `i` holds without a queue, as far as its RTTs tell, into B.
+    /// Updates B: the packets that path `i` holds without a queue, by its RTTs.
     fn hold(&mut self, i: usize, path: &PathView) {
         let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
         let parts = u64::from(SMOOTHING) * (u64::from(path.in_flight) + 1) * least.min(now) / now;
@@ -132,7 +132,7 @@ impl Placing {
         self.held[i] = (held - held / u64::from(SMOOTHING) + parts / u64::from(SMOOTHING)) as u32;
     }
 
-    /// Segments that faster paths bring before the next one of `path` arrives.
+    /// Segments that faster paths deliver before the next segment of `path` arrives.
     fn ahead(&self, paths: &[PathView], usable: u8, path: usize) -> u32 {
         let rtt_us = |i: usize| u64::from(paths[i].srtt_us.max(1));
         let window = |i: usize| u64::from(paths[i].cwnd.max(1));
@@ -145,7 +145,6 @@ impl Placing {
     }
 }
 
-/// The paths in `usable` that are faster than path `i`.
 fn faster(paths: &[PathView], usable: u8, i: usize) -> impl Iterator<Item = usize> {
     let limit = (paths[i].srtt_us, i);
     members(usable).filter(move |&f| (paths[f].srtt_us, f) < limit)

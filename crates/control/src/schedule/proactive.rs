@@ -1,4 +1,4 @@
-//! The proactive scheduler of 004, Algorithm 2: a slow path carries segments that are due when they arrive.
+//! The proactive scheduler of 004, Algorithm 2: a slow path carries segments that are due at their arrival.
 //!
 //! ```text
 //!   path: the first with space.         D_i = τ_i/2,  t_i = τ_i/w_i,  fast: the least D
@@ -6,11 +6,11 @@
 //!   slow:  DSN = F + max(1, round((D_s − D_f)/t_f))          + round(j t_s/t_f)  with `spaced`
 //! ```
 //! F is the last DSN of the fast path, j the number of segments that the slow path has taken since F moved.
-//! The literal algorithm puts consecutive slow segments next to each other, although they arrive t_s apart:
-//! `spaced` mends that. A DSN that was sent already moves on by one; one beyond data or window moves back to
-//! the last unsent.
+//! The literal algorithm gives consecutive slow segments adjacent DSNs, although they arrive t_s apart:
+//! `spaced` fixes that. A DSN already sent moves up by one; a DSN beyond data or window moves down to the
+//! last unsent one.
 //!
-//! Deviations: more than two paths have one fast and several slow ones; τ/2 stands for the one-way delay.
+//! Deviations: with more than two paths, one is fast and the others are slow; τ/2 replaces the one-way delay.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -19,15 +19,15 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{Backlog, PathView, Placement, candidates, fastest, members};
 use crate::options::{self, OptionError, PartInfo};
 
-/// Segments for slow paths are taken from ahead.
+/// Sends later segments on slow paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proactive {
-    /// Consecutive slow segments are as far apart as they arrive.
+    /// Whether consecutive slow segments are spaced by their arrival times.
     pub spaced: bool,
     /// F + 1.
     after_fast: u32,
     fast: usize,
-    /// Segments that each path has taken since F moved.
+    /// Segments taken by each path since F moved.
     taken: [u32; MAX_SUBFLOWS],
 }
 

@@ -1,7 +1,7 @@
-//! Every segment on every usable subflow, as the out-of-tree Linux MPTCP module `redundant`: the least delay,
-//! the most energy.
+//! Every segment on every usable subflow, as in the out-of-tree Linux MPTCP module `redundant`: the least
+//! delay, the most energy.
 //!
-//! Each subflow walks through the data at its own pace; what has been DATA_ACKed meanwhile is passed over.
+//! Each subflow walks through the data at its own pace and skips DATA_ACKed segments.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -9,10 +9,10 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{Backlog, PathView, Placement, candidates, fastest_with_space, members};
 use crate::options::PartInfo;
 
-/// Copies for all.
+/// Sends a copy on every subflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redundant {
-    /// The first DSN that each subflow has not come to.
+    /// The next DSN of each subflow.
     reached: [u32; MAX_SUBFLOWS],
 }
 

@@ -1,4 +1,4 @@
-//! The schedulers by name. A new one is a line here and a file beside this one.
+//! The schedulers by name. A new scheduler needs a line here and a file in this folder.
 
 use joulepath_model::units::Nanos;
 
@@ -10,7 +10,7 @@ use super::{proactive, redundant, round_robin, sttf};
 use crate::energy::PathEnergy;
 use crate::options::{self, OptionError, PartInfo};
 
-/// Declares [`Scheduler`] and [`SCHEDULERS`], and hands each call to the scheduler that is meant.
+/// Declares [`Scheduler`] and [`SCHEDULERS`], and dispatches each call.
 macro_rules! schedulers {
     (listed: { $($(#[$doc:meta])* $name:ident($scheduler:ty),)* }
      unlisted: { $($(#[$its_doc:meta])* $unlisted:ident($its:ty),)* }) => {
@@ -28,15 +28,14 @@ macro_rules! schedulers {
         }
     };
     (@all $($(#[$doc:meta])* $name:ident($scheduler:ty),)*) => {
-        /// A packet scheduler with its state: one per connection. [`PacketScheduler`] says what each call
-        /// means.
+        /// A packet scheduler with its state: one per connection. [`PacketScheduler`] documents the calls.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Scheduler {
             $($(#[$doc])* $name($scheduler),)*
         }
 
         impl Scheduler {
-            /// What it is and what it reads.
+            /// Its properties and inputs.
             pub fn features(&self) -> Features {
                 match self { $(Scheduler::$name(_) => <$scheduler>::FEATURES,)* }
             }
@@ -127,17 +126,17 @@ schedulers! {
     listed: {
         /// `round-robin`: turns of equal length.
         RoundRobin(round_robin::RoundRobin),
-        /// `first-free`: the first subflow, in the connection's order, that has space.
+        /// `first-free`: the first subflow with space, in the connection's order.
         FirstFree(first_free::FirstFree),
         /// `minrtt`: the subflow with the smallest smoothed RTT among those with space.
         MinRtt(min_rtt::MinRtt),
-        /// `mainline`: the default scheduler of Linux 6, least time to drain what is queued.
+        /// `mainline`: the default scheduler of Linux 6, the least time to drain the queue.
         Mainline(mainline::Mainline),
-        /// `blest`: waits for the fast subflow rather than block the window.
+        /// `blest`: waits for the fast subflow if a slow segment would block the window.
         Blest(blest::Blest),
         /// `ecf`: earliest completion first.
         Ecf(ecf::Ecf),
-        /// `daps`: in the order of arrival.
+        /// `daps`: in order of arrival.
         Daps(daps::Daps),
         /// `sttf`: shortest transfer time first.
         Sttf(sttf::Sttf),
@@ -149,19 +148,19 @@ schedulers! {
         Emtcp(emtcp::Emtcp),
         /// `proactive`: slow paths carry later segments.
         Proactive(proactive::Proactive),
-        /// `allotted`: spends what an allocator allots.
+        /// `allotted`: spends the packets that an allocator allots.
         Allotted(allotted::Allotted),
     }
     unlisted: {
-        /// One of the program that holds this library.
+        /// A scheduler of the host program.
         Hosted(hosted::Hosted),
     }
 }
 
-/// Every scheduler.
+/// All built-in schedulers.
 pub static SCHEDULERS: &[PartInfo] = INFOS;
 
-/// What the registry says of a scheduler.
+/// The registry's description of a scheduler.
 pub(crate) fn info(name: &str) -> Result<&'static PartInfo, OptionError> {
     options::find("scheduler", SCHEDULERS, name)
         .or_else(|unknown| hosted::find(name).map(|host| &host.info).ok_or(unknown))
@@ -172,12 +171,11 @@ impl Scheduler {
     /// segment.
     ///
     /// # Errors
-    /// An unknown name or option, or a value that does not fit; the message names what would be right.
+    /// An unknown name or option, or an invalid value; the message names valid ones.
     pub fn by_name(name: &str, options: &[(String, String)], mss_bytes: u32) -> Result<Self, OptionError> {
         let info = info(name)?;
         let hosted = || hosted::find(name).map(|host| Scheduler::Hosted(hosted::Hosted::of(host)));
-        let mut scheduler =
-            Self::new(name, mss_bytes).or_else(hosted).expect("what has a row has a scheduler");
+        let mut scheduler = Self::new(name, mss_bytes).or_else(hosted).expect("every row has a scheduler");
         for (option, value) in options {
             if !info.options.contains(&option.as_str()) {
                 return Err(OptionError::unknown_option(info.name, option, info.options));

@@ -1,8 +1,8 @@
-//! Opportunistic retransmission and penalisation (Raiciu et al., NSDI 2012, section 4.2), as the schedulers
-//! of the out-of-tree Linux MPTCP have them.
+//! Opportunistic retransmission and penalisation (Raiciu et al., NSDI 2012, section 4.2), as in the
+//! schedulers of the out-of-tree Linux MPTCP.
 //!
-//! Deviations: with several carriers of the oldest segment, one that is slow enough suffices for a
-//! retransmission (the module lets the last one that it looks at decide).
+//! Deviations: if several subflows carry the oldest segment, one slow carrier suffices for a retransmission
+//! (in the module the last carrier in its list decides).
 
 use joulepath_model::units::Nanos;
 
@@ -15,33 +15,33 @@ const TINY_WINDOW: u32 = 4;
 /// A carrier whose RTT is more than this many times the free subflow's is too slow to wait for.
 const SLOW_RTT_FACTOR: u64 = 4;
 
-/// Options of the schedulers that rescue.
+/// Options of the schedulers that rescue segments.
 pub(super) const OPTIONS: &[&str] = &["opportunistic", "penalise"];
 
-/// What to do about the oldest segment that holds up the connection.
+/// Actions for the oldest segment, which holds up the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rescue {
     /// Send it again on this subflow.
     pub retransmit_on: Option<usize>,
-    /// Mask of the subflows whose window is to be cut by [`penalised`].
+    /// Mask of the subflows to penalise by [`penalised`].
     pub penalise: u8,
 }
 
-/// cwnd and ssthresh (packets) of a penalised subflow; ssthresh stays if it was in slow start.
+/// cwnd and ssthresh (packets) of a penalised subflow; in slow start ssthresh does not change.
 pub fn penalised(cwnd: u32, ssthresh: u32) -> (u32, u32) {
     let cut = if cwnd >= ssthresh { (ssthresh / 2).max(2) } else { ssthresh };
     ((cwnd / 2).max(1), cut)
 }
 
-/// Decides on a [`Rescue`] whenever the data-level window is full.
+/// Decides on a [`Rescue`] when the data-level window is full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rescuer {
-    /// Send the oldest unacknowledged segment again on a free, faster subflow when the data-level window is
-    /// full.
+    /// Whether to send the oldest unacknowledged segment again on a free, faster subflow when the data-level
+    /// window is full.
     pub opportunistic: bool,
-    /// Halve the windows of the subflows that hold it up.
+    /// Whether to halve the windows of the subflows that hold it up.
     pub penalise: bool,
-    /// When each subflow last had others penalised.
+    /// Time of the last penalty that each subflow caused.
     last_penalty: [Option<Nanos>; MAX_SUBFLOWS],
 }
 
@@ -53,7 +53,7 @@ impl Default for Rescuer {
 }
 
 impl Rescuer {
-    /// It retransmits opportunistically and penalises no subflow.
+    /// With opportunistic retransmission and without penalties.
     pub(super) fn without_penalty() -> Self {
         Rescuer { penalise: false, ..Self::default() }
     }
@@ -78,7 +78,7 @@ impl Rescuer {
         (rescue.retransmit_on.is_some() || rescue.penalise != 0).then_some(rescue)
     }
 
-    /// The slower carriers in the Open state, at most once per RTT of `free`.
+    /// The slower carriers in the Open state; at most once per RTT of `free`.
     fn slower_carriers(&mut self, paths: &[PathView], now: Nanos, free: usize, others: u8) -> u8 {
         let rtt = Nanos::from_micros(paths[free].srtt_us.into());
         if self.last_penalty[free].is_some_and(|last| now.saturating_sub(last) < rtt) {
@@ -96,7 +96,7 @@ impl Rescuer {
     }
 }
 
-/// Whether `free` has not carried the segment and some carrier is too slow to wait for.
+/// True if `free` has not carried the segment and some carrier is too slow to wait for.
 fn should_retransmit(paths: &[PathView], free: usize, carried: u8) -> bool {
     let slow = SLOW_RTT_FACTOR * u64::from(paths[free].srtt_us);
     carried & (1 << free) == 0

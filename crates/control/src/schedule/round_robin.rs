@@ -1,8 +1,7 @@
-//! Round-robin, as the out-of-tree Linux MPTCP module `roundrobin` (v0.95); 000 names it as its scheduler.
+//! Round-robin, as in the out-of-tree Linux MPTCP module `roundrobin` (v0.95); 000 names it as its scheduler.
 //!
 //! Deviations:
-//! - of several subflows whose turn has not begun, the first is taken (the module takes the last in its
-//!   list);
+//! - of several subflows before their turn, the first is chosen (the module chooses the last in its list);
 //! - a turn counts segments, not bytes divided by the MSS;
 //! - backup subflows wait until no regular one is usable (the module ignores the flag).
 
@@ -12,19 +11,19 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{PathView, members, open};
 use crate::options::{self, OptionError, PartInfo};
 
-/// Turns of `num_segments` segments.
+/// Gives each subflow turns of `num_segments` segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundRobin {
     /// Consecutive segments per turn.
     pub num_segments: u32,
-    /// Skip a subflow without window space (on); wait for it (off).
+    /// Whether to skip a subflow without window space, or else to wait for it.
     pub cwnd_limited: bool,
-    /// Segments that each subflow has had in this round.
+    /// Segments of each subflow in this round.
     quota: [u32; MAX_SUBFLOWS],
 }
 
 impl Default for RoundRobin {
-    /// The module's defaults: one segment per turn, subflows without space are skipped.
+    /// The module's defaults: one segment per turn, skipping subflows without space.
     fn default() -> Self {
         RoundRobin { num_segments: 1, cwnd_limited: true, quota: [0; MAX_SUBFLOWS] }
     }
@@ -72,7 +71,7 @@ impl PacketScheduler for RoundRobin {
 }
 
 impl RoundRobin {
-    /// The subflow in the middle of its turn, or else the first one that has not had any.
+    /// The subflow in the middle of its turn, or else the first without a turn so far.
     #[inline]
     fn turn(&self, open: u8) -> Option<usize> {
         let begun = |&i: &usize| (1..self.num_segments).contains(&self.quota[i]);

@@ -6,12 +6,12 @@
 //!       q < free window:  τ/2
 //!       otherwise:        τ per window that must go first (×2 in slow start, +1 afterwards), and τ/2
 //! ```
-//! Each unsent segment, in order, belongs to the path that brings it soonest, even if that path has no space
-//! now. A path with space therefore gets the first segment that no full path would bring sooner: earlier ones
-//! are left for the faster paths. Plans are made anew for every segment, which is the limit of re-planning
-//! whenever the assignment changes.
+//! Each unsent segment, in order, belongs to the path that delivers it soonest, even if that path has no
+//! space yet. So a path with space gets the first segment that no full path would deliver sooner: earlier
+//! segments are left for the faster paths. The plan is recomputed for every segment, the limiting case of
+//! replanning at each change of the assignment.
 //!
-//! Deviations: there are no queues below the data level, so only the plan itself waits; packets stand for
+//! Deviations: there are no queues below the data level, so data waits only in the plan; packets replace
 //! bytes.
 
 use joulepath_model::units::Nanos;
@@ -21,7 +21,7 @@ use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{Backlog, PathView, Placement, candidates, members, open};
 use crate::options::{OptionError, PartInfo};
 
-/// Shortest transfer time first.
+/// Chooses the shortest transfer time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sttf {
     /// Opportunistic retransmission, kept from `minrtt`; penalisation is off.
@@ -39,10 +39,10 @@ fn rtt_us(path: &PathView) -> u64 {
     path.rtt.last_us.into()
 }
 
-/// Segments that a full path brings sooner than `limit_x2`/2 µs from now.
+/// Segments that a full path delivers sooner than `limit_x2`/2 µs from now.
 fn brought_sooner(path: &PathView, limit_x2: u64, most: u64) -> u64 {
     let (rtt, mut window, mut sum) = (rtt_us(path).max(1), u64::from(path.cwnd), 0);
-    // The windows go at τ, 2τ, …; each takes τ/2 to arrive.
+    // The windows leave at τ, 2τ, …; each takes τ/2 to arrive.
     let mut arrival_x2 = 3 * rtt;
     while arrival_x2 < limit_x2 && sum < most {
         sum += window;
@@ -55,7 +55,7 @@ fn brought_sooner(path: &PathView, limit_x2: u64, most: u64) -> u64 {
 impl PacketScheduler for Sttf {
     const INFO: PartInfo = PartInfo::verified(
         "sttf",
-        "each segment belongs to the subflow that brings it soonest, even if that one has no space yet",
+        "each segment goes to the subflow that delivers it soonest, even if it has no space yet",
         rescue::OPTIONS,
         "Hurtig et al. 2019",
     );
@@ -89,7 +89,7 @@ impl PacketScheduler for Sttf {
     }
 }
 
-/// Of the paths in `open`, the one with space and the least latest RTT; the first of equals.
+/// The path in `open` with space and the lowest latest RTT; the first on a tie.
 fn soonest(paths: &[PathView], open: u8) -> Option<usize> {
     members(open).filter(|&i| paths[i].has_space()).min_by_key(|&i| rtt_us(&paths[i]))
 }

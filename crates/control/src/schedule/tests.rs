@@ -15,7 +15,7 @@ fn path(cwnd: u32, srtt_us: u32) -> PathView {
     PathView { established: true, cwnd, ssthresh: cwnd, srtt_us, ..PathView::default() }
 }
 
-/// Sends until the scheduler refuses or `most` segments are out; nothing is acknowledged.
+/// Sends until the scheduler refuses or `most` segments are sent; nothing is acknowledged.
 fn fill(scheduler: &mut Scheduler, paths: &mut [PathView], most: usize) -> Vec<usize> {
     let mut order = vec![];
     while order.len() < most {
@@ -72,7 +72,7 @@ fn backups_are_used_only_when_no_regular_subflow_is_usable() {
 }
 
 #[test]
-fn a_segment_goes_where_it_has_not_been_and_starts_over_when_it_has_been_everywhere() {
+fn a_retransmission_avoids_carriers_until_every_subflow_has_carried_it() {
     for name in ["minrtt", "first-free", "round-robin", "mainline"] {
         let paths = [path(5, 10_000), path(5, 90_000)];
         assert_eq!(scheduler(name, &[]).pick(&paths, 0b01, MSS), Some(1), "{name}");
@@ -84,7 +84,7 @@ fn a_segment_goes_where_it_has_not_been_and_starts_over_when_it_has_been_everywh
 }
 
 #[test]
-fn nothing_is_sent_where_nothing_can_go() {
+fn nothing_is_sent_without_a_usable_subflow() {
     let lost = PathView { in_loss: true, ..path(5, 10_000) };
     let closed = PathView { established: false, ..path(5, 10_000) };
     for name in ["minrtt", "first-free", "round-robin"] {
@@ -101,31 +101,32 @@ fn mainline_sends_bursts_and_queues_beyond_the_window() {
     let order = fill(&mut mainline, &mut paths, 90);
     assert_eq!(order[..45], [0; 45]);
     assert_eq!(order[45..], [1; 45]);
-    // Memory: 2 · 100 · (2048 + 256) bytes for segments of 1460 + 832 bytes, 201.05 of them. Looked at
+    // Memory: 2 · 100 · (2048 + 256) bytes for segments of 1460 + 832 bytes: 201.05 segments. It is checked
     // between pages of 32 KiB: four bursts of 45 on each are 360 segments, 16.04 pages; the 17th page ends
-    // with the 382nd segment, the 18th with the 404th, and 202 are beyond it.
+    // with the 382nd segment, the 18th with the 404th, which leaves 202 on each.
     assert_eq!(order.len() + fill(&mut mainline, &mut paths, 999).len(), 404);
     assert!(mainline.features().queues_ahead() && !scheduler("minrtt", &[]).features().queues_ahead());
 }
 
 #[test]
-fn mainline_chooses_anew_after_a_stop_even_within_a_page() {
+fn mainline_chooses_again_after_a_stop_even_within_a_page() {
     let (mut paths, window) = ([path(100, 50_000), path(100, 50_000)], 1 << 20);
     let mut mainline = mainline_that_has_seen(&paths);
     mainline.begin(0, window);
     assert_eq!(fill(&mut mainline, &mut paths, 5), [0; 5]);
-    // The receiver's window was full. The page goes on where less is queued, and then there.
+    // The receiver's window was full. The page continues on the subflow with the shorter queue, and then
+    // there.
     mainline.begin(5 * u64::from(MSS), window);
     assert_eq!(fill(&mut mainline, &mut paths, 17), [1; 17]);
     mainline.begin(22 * u64::from(MSS), window);
-    // 22 segments of 1460 are 32,120 bytes of the page of 32,768: its last one goes to the first subflow. So
-    // does the rest of a burst of 45, until the third page ends, with the 68th segment.
+    // 22 segments of 1460 are 32,120 bytes of the page of 32,768, so its last segment goes to the first
+    // subflow. The rest of a burst of 45 goes there too, until the third page ends with the 68th segment.
     assert_eq!(fill(&mut mainline, &mut paths, 47), [[0; 46].as_slice(), &[1]].concat());
 }
 
 #[test]
-fn a_short_burst_of_mainline_moves_its_average_rate_little() {
-    // Both begin at 100 packets per 50 ms. Then the window of the first is ten times as large.
+fn a_short_burst_of_mainline_hardly_changes_its_average_rate() {
+    // Both start at 100 packets per 50 ms. Then the first one's window is ten times as large.
     let mut paths = [path(100, 50_000), path(100, 50_000)];
     let mut grown = |burst_bytes: u64| {
         let mut mainline = mainline_that_has_seen(&[path(1000, 50_000), path(1000, 50_000)]);
@@ -135,7 +136,7 @@ fn a_short_burst_of_mainline_moves_its_average_rate_little() {
         paths[0].cwnd = 1000;
         mainline.begin(0, burst_bytes);
         assert_eq!(mainline.pick(&paths, 0, MSS), Some(0));
-        // Now the first has three times the queue of the second.
+        // The first queue is three times the second.
         paths[0].queued_bytes = 6 * 65_428;
         mainline.begin(0, u64::MAX);
         let chosen = mainline.pick(&paths, 0, MSS);
@@ -147,7 +148,7 @@ fn a_short_burst_of_mainline_moves_its_average_rate_little() {
     assert_eq!((grown(1 << 20), grown(MSS.into())), (Some(0), Some(1)));
 }
 
-/// The send buffers have grown with the windows.
+/// A scheduler whose send buffers have grown with these windows.
 fn mainline_that_has_seen(paths: &[PathView]) -> Scheduler {
     let mut mainline = scheduler("mainline", &[]);
     for (i, path) in paths.iter().enumerate() {
@@ -166,7 +167,7 @@ fn the_send_buffer_of_mainline_grows_with_the_windows_and_never_shrinks() {
     paths[0].cwnd = 1;
     mainline.acknowledged(0, &paths[0]);
     assert_eq!(mainline.send_buffer_bytes(&paths), Some(bytes));
-    // A subflow that is gone takes its buffer along; the next one on its path begins with ten packets.
+    // A closed subflow's buffer disappears; the next subflow on its path starts with ten packets.
     paths[0].established = false;
     assert_eq!(mainline.send_buffer_bytes(&paths), Some(bytes - 4608 * 100));
     mainline.forget(0);
@@ -177,8 +178,7 @@ fn the_send_buffer_of_mainline_grows_with_the_windows_and_never_shrinks() {
 
 #[test]
 fn mainline_shares_by_pacing_rate() {
-    // Rates 4:1. With least queued/rate, the queues end up near 4:1: 20 windows' worth each side, within a
-    // burst.
+    // Rates 4:1. With the least queue/rate, the queues end near 4:1: 20 windows each, within a burst.
     let mut paths = [path(1000, 50_000), path(250, 50_000)];
     let order = fill(&mut mainline_that_has_seen(&paths), &mut paths, 1125);
     let slow = order.iter().filter(|&&i| i == 1).count();
@@ -197,7 +197,7 @@ fn mainline_gives_no_data_to_a_stale_subflow_while_there_is_another() {
 
 /// A reinjection waits for no backup while a regular subflow is usable.
 #[test]
-fn usable_are_the_regular_subflows_or_else_the_backups() {
+fn backups_are_usable_only_without_regular_subflows() {
     let backup = PathView { backup: true, ..path(5, 10_000) };
     let lost = PathView { in_loss: true, ..path(5, 10_000) };
     assert_eq!(usable(&[backup, path(5, 10_000), lost]), 0b010);
@@ -209,10 +209,10 @@ fn the_oldest_segment_is_rescued_by_a_faster_subflow() {
     let blocked = PathView { in_flight: 20, ..path(20, 90_000) };
     let paths = [path(10, 20_000), blocked];
     let mut minrtt = scheduler("minrtt", &[]);
-    // 90 ms > 4 · 20 ms: send again on 0, cut 1.
+    // 90 ms > 4 · 20 ms: retransmit on 0, penalise 1.
     let first = minrtt.rescue(&paths, Nanos::from_millis(1000), 0b10).unwrap();
     assert_eq!(first, Rescue { retransmit_on: Some(0), penalise: 0b10 });
-    // Within 20 ms no second penalty.
+    // No second penalty within 20 ms.
     let second = minrtt.rescue(&paths, Nanos::from_millis(1019), 0b10).unwrap();
     assert_eq!(second, Rescue { retransmit_on: Some(0), penalise: 0 });
     let third = minrtt.rescue(&paths, Nanos::from_millis(1020), 0b10).unwrap();
@@ -220,12 +220,12 @@ fn the_oldest_segment_is_rescued_by_a_faster_subflow() {
 }
 
 #[test]
-fn nothing_is_rescued_from_a_subflow_that_is_fast_enough_or_recovering() {
-    // 80 ms is not more than 4 · 20 ms and the window is not tiny: penalise only.
+fn a_fast_or_recovering_subflow_needs_no_rescue() {
+    // 80 ms is not more than 4 · 20 ms and the window is not tiny: only penalise.
     let paths = [path(10, 20_000), PathView { in_flight: 20, ..path(20, 80_000) }];
     let rescue = scheduler("minrtt", &[]).rescue(&paths, Nanos::ZERO, 0b10).unwrap();
     assert_eq!(rescue, Rescue { retransmit_on: None, penalise: 0b10 });
-    // A subflow in recovery is not cut a second time.
+    // A subflow in recovery is not penalised.
     let paths = [paths[0], PathView { in_recovery: true, ..paths[1] }];
     assert_eq!(scheduler("minrtt", &[]).rescue(&paths, Nanos::ZERO, 0b10), None);
     // A window of 4 is too small to wait for.
@@ -237,7 +237,7 @@ fn nothing_is_rescued_from_a_subflow_that_is_fast_enough_or_recovering() {
 }
 
 #[test]
-fn a_penalty_halves_and_spares_ssthresh_in_slow_start() {
+fn a_penalty_halves_the_window_and_keeps_ssthresh_in_slow_start() {
     assert_eq!(penalised(20, 20), (10, 10));
     assert_eq!(penalised(20, 64), (10, 64));
     assert_eq!(penalised(1, 2), (1, 2));
@@ -257,7 +257,7 @@ fn a_wrong_name_or_option_is_told_the_right_one() {
     assert!(fails("round-robin", &[("num_segments", "0")]).contains("1 to 65535"));
 }
 
-/// A row of the registry that lists an option which the scheduler refuses would mislead.
+/// A registry entry must not list an option that its scheduler refuses.
 #[test]
 fn every_listed_option_is_taken_by_its_scheduler() {
     for info in SCHEDULERS {
@@ -302,7 +302,7 @@ fn any_path() -> impl Strategy<Value = PathView> {
 
 proptest! {
     #[test]
-    fn a_choice_is_always_one_that_may_be_made(
+    fn every_choice_is_allowed(
         states in prop::collection::vec((prop::collection::vec(any_path(), 4), any::<u8>(), 1..=MSS), 1..60),
         index in 0..SCHEDULERS.len(),
     ) {
@@ -320,7 +320,7 @@ proptest! {
                 let fresh = |j: usize| alike(j) && carried >> j & 1 == 0;
                 prop_assert!(
                     carried >> i & 1 == 0 || !(0..4).any(fresh),
-                    "{i} had carried it, another had not"
+                    "{i} had carried it, another subflow had not"
                 );
             }
             if let Some(rescue) = scheduler.rescue(paths, Nanos::from_millis(at as u64), *carried & 15) {
@@ -333,7 +333,7 @@ proptest! {
     }
 
     #[test]
-    fn a_usable_subflow_with_space_is_never_left_idle_by_new_data(
+    fn new_data_never_leaves_a_usable_subflow_with_space_idle(
         paths in prop::collection::vec(any_path(), 1..8),
     ) {
         let regular = paths.iter().any(|p| p.is_usable() && !p.backup);

@@ -1,5 +1,5 @@
-//! eMPTCP (Lim, Chen, Nahum, Towsley, Gibbens, Cecchet, CoNEXT 2015): WiFi, cellular or both, by the rates
-//! that are to be expected.
+//! eMPTCP (Lim, Chen, Nahum, Towsley, Gibbens, Cecchet, CoNEXT 2015): WiFi, cellular or both, by forecast
+//! rates.
 //!
 //! ```text
 //!                 low(x_c)          high(x_c)
@@ -8,11 +8,11 @@
 //!
 //!   high: x_w (θ_c − (b_w − b_c) x_c) ≥ (P₀ + θ_w) x_c      low: x_w (P₀ + θ_c − (b_w − b_c) x_c) ≤ θ_w x_c
 //! ```
-//! The cellular subflow opens only after κ bytes over WiFi, or after τ if WiFi is forecast below `high`. A
-//! path that is out of use becomes a backup (MP_PRIO) and stays open.
+//! The cellular subflow opens only after κ bytes over WiFi, or after τ if WiFi is forecast below `high`. An
+//! unused path becomes a backup (MP_PRIO) and stays open.
 //!
 //! Deviations: the energy information base is the formula, not a table; of several cellular paths the
-//! cheapest is used and the others stay closed; gains, κ and τ as in the literature (1 MB, 3 s); a path is
+//! cheapest is used and the others stay closed; gains, κ and τ follow the literature (1 MB, 3 s); a path is
 //! sampled while it has more to send.
 
 use joulepath_controllers::MAX_SUBFLOWS;
@@ -25,14 +25,14 @@ use super::uses::{Use, Uses};
 use crate::energy::PathEnergy;
 use crate::options::{self, OptionError, PartInfo};
 
-/// Time between two samples.
+/// Sampling interval.
 const SAMPLING: Nanos = Nanos::from_millis(250);
 /// Gains of level and trend.
 const LEVEL_GAIN: f64 = 0.25;
 const TREND_GAIN: f64 = 0.05;
-/// A threshold must be passed by this factor.
+/// Factor by which a threshold must be passed.
 const HYSTERESIS: f64 = 1.1;
-/// A forecast is at least this, bit/s.
+/// Minimum forecast, bit/s.
 const LEAST_BPS: f64 = 1e3;
 
 /// Holt–Winters without seasons: level and trend.
@@ -43,7 +43,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Takes in a sample.
+    /// Adds a sample.
     pub fn sample(&mut self, value: f64) {
         let Some(level) = self.level else {
             self.level = Some(value);
@@ -54,7 +54,7 @@ impl Forecast {
         self.level = Some(next);
     }
 
-    /// The next sample to be expected; none before the first.
+    /// The forecast of the next sample; `None` before the first.
     pub fn next(&self) -> Option<f64> {
         self.level.map(|level| level + self.trend)
     }
@@ -63,15 +63,15 @@ impl Forecast {
 /// WiFi rates at which the most efficient choice changes, bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Below it, cellular alone.
+    /// Below this, cellular alone.
     pub low_bps: f64,
-    /// From it on, WiFi alone.
+    /// From this on, WiFi alone.
     pub high_bps: f64,
 }
 
 impl Thresholds {
-    /// For a cellular rate, with `base_w` burning whatever is used (energy.md, section 5). Infinite where no
-    /// WiFi rate is enough.
+    /// Thresholds for a cellular rate, with a constant base power `base_w` (energy.md, section 5). Infinite
+    /// if no WiFi rate is enough.
     pub fn at(wifi: &PathEnergy, cellular: &PathEnergy, base_w: f64, cellular_bps: f64) -> Self {
         let saved_w = (wifi.slope_j_per_bit - cellular.slope_j_per_bit) * cellular_bps;
         let over = |numerator_w: f64, bracket_w: f64| {
@@ -98,14 +98,14 @@ pub struct Emptcp {
     pub open_bytes: u64,
     /// τ: time after which it opens if WiFi is slow.
     pub open_after: Nanos,
-    /// κ alone does not open it: cellular must be of use.
+    /// Whether cellular must also be useful before κ opens it.
     pub check: bool,
     wifi: Forecast,
     cellular: Forecast,
     region: Region,
     started: Option<Nanos>,
     opened: bool,
-    /// WiFi and cellular.
+    /// WiFi and the cheapest cellular path.
     pair: Option<(usize, Option<usize>)>,
 }
 
@@ -125,7 +125,7 @@ impl Default for Emptcp {
     }
 }
 
-/// The path with the least sunk power, and of the others the cheapest.
+/// The path with the least sunk power, and the cheapest of the others.
 fn pair(snapshot: &Snapshot) -> (usize, Option<usize>) {
     let sunk = |i: usize| snapshot.paths[i].energy.sunk_w;
     let wifi = (0..snapshot.paths.len()).fold(0, |a, b| if sunk(b) < sunk(a) { b } else { a });
@@ -186,7 +186,7 @@ impl PathSelector for Emptcp {
 }
 
 impl Emptcp {
-    /// Whether the cellular subflow may be opened.
+    /// True if the cellular subflow may open.
     fn may_open(&mut self, snapshot: &Snapshot, wifi: usize, thresholds: Thresholds) -> bool {
         let path = &snapshot.paths[wifi];
         if path.state == PathState::Open && self.started.is_none() {

@@ -1,4 +1,4 @@
-//! ES-MPTCP (001, section IV): the set of paths with the best trade of throughput for energy, chosen anew
+//! ES-MPTCP (001, section IV): the set of paths with the best trade of throughput for energy, chosen again
 //! every round.
 //!
 //! ```text
@@ -11,10 +11,10 @@
 //! Deviations:
 //! - 001-1: the paper subtracts joules from Mbit/s; the default is the normalised form, `literal_W` and
 //!   `literal_mW` are options;
-//! - 001-3: a path that has lost nothing is limited by what it has been seen to carry;
-//! - 001-4: O starts at −∞, so that some set is always chosen; 001-5: X̄ is of the k chosen paths;
-//! - a path without an RTT yet is left as it is; without end of the data E is joules per bit;
-//! - 001 leaves open what becomes of the other paths: they are closed (`unused=backup`: MP_PRIO).
+//! - 001-3: the rate carried so far limits a path without losses;
+//! - 001-4: O starts at −∞, so some set is always chosen; 001-5: X̄ is of the k chosen paths;
+//! - a path without an RTT sample keeps its use; for endless data E is joules per bit;
+//! - 001 does not say what happens to the other paths: they are closed (`unused=backup`: MP_PRIO).
 
 use joulepath_model::units::Nanos;
 
@@ -24,10 +24,10 @@ use super::snapshot::{Demand, PathState, Snapshot};
 use super::uses::{Use, Uses, only};
 use crate::options::{self, OptionError, PartInfo};
 
-/// Shortest time between two looks.
+/// Minimum time between two decisions.
 const SHORTEST_ROUND: Nanos = Nanos::from_millis(10);
 
-/// What is maximised.
+/// The maximised objective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// Throughput and energy relative to the best of the sets.
@@ -39,26 +39,26 @@ pub enum Objective {
     LiteralMilliwatts,
 }
 
-/// Which sets are tried.
+/// The candidate sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subsets {
-    /// The first k by cost, as the paper does.
+    /// The first k by cost, as in the paper.
     #[default]
     Prefixes,
-    /// All of them.
+    /// Every set of paths.
     All,
 }
 
 /// The selector of 001.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Es {
-    /// What is maximised.
+    /// The maximised objective.
     pub objective: Objective,
-    /// Which sets are tried.
+    /// The candidate sets.
     pub subsets: Subsets,
     /// Weight of energy in the normalised form.
     pub mu: f64,
-    /// What becomes of the paths that are not chosen.
+    /// Use of the paths that are not chosen.
     pub unused: Use,
 }
 
@@ -68,13 +68,13 @@ impl Default for Es {
     }
 }
 
-/// One set and what is expected of it.
+/// One set with its expected rate and energy.
 #[derive(Clone, Debug)]
 struct Expectation {
     set: Vec<usize>,
     /// Σ X̄, bit/s.
     rate_bps: f64,
-    /// E, J; J/bit without end of the data.
+    /// E, J; J/bit for endless data.
     energy_j: f64,
 }
 
@@ -129,7 +129,7 @@ impl PathSelector for Es {
 }
 
 impl Es {
-    /// Paths without RTT are tried; the others stay.
+    /// Tries the paths without an RTT; the others keep their use.
     fn keep(&self, snapshot: &Snapshot, untried: &[usize]) -> Uses {
         let mut uses = only(untried, self.unused);
         for (wanted, path) in uses.iter_mut().zip(snapshot.paths) {
@@ -153,7 +153,7 @@ impl Es {
         }
     }
 
-    /// The set with the largest objective; the first of equals. There is at least one set.
+    /// The set with the largest objective; the first on a tie. `sets` is not empty.
     fn best<'a>(&self, sets: &'a [Expectation]) -> &'a Expectation {
         let scores = self.objectives(sets);
         let mut best = 0;
@@ -183,7 +183,7 @@ fn expectation(snapshot: &Snapshot, set: Vec<usize>) -> Expectation {
     let packet_bits = snapshot.mss_bytes * 8.0;
     let lossy = |&i: &usize| {
         let path = &snapshot.paths[i];
-        // One that has lost nothing yet may lose its next packet.
+        // A path without losses may lose its next packet.
         let carried = path.delivered_bytes as f64 / snapshot.mss_bytes;
         let loss = if path.loss > 0.0 { path.loss } else { 1.0 / carried.max(snapshot.initial_window) };
         let capacity_bps = if path.capacity_bps > 0.0 { path.capacity_bps } else { f64::INFINITY };
@@ -207,8 +207,8 @@ fn expectation(snapshot: &Snapshot, set: Vec<usize>) -> Expectation {
     Expectation { set, rate_bps, energy_j }
 }
 
-/// r₀: windows that carry so many packets, the first one `initial`, each the double of the one before, none
-/// above `most`, whole packets.
+/// r₀: number of windows for this many packets. The first window is `initial`, each next one doubles, limited
+/// to the whole packets of `most`.
 fn rounds(packets: f64, initial: f64, most: f64) -> f64 {
     let most = most.floor().max(1.0);
     let (mut window, mut left, mut rounds) = (initial.min(most), packets, 0.0);
@@ -286,7 +286,7 @@ mod tests {
                 found.iter().zip(normalised).all(|(a, b)| (a - b).abs() < 0.01),
                 "{kilobytes}: {found:?}"
             );
-            // In milliwatts energy rules: every objective is negative (defect 001-4).
+            // In milliwatts energy dominates: every objective is negative (defect 001-4).
             assert!(objectives(Objective::LiteralMilliwatts, kilobytes * 1e3).iter().all(|&o| o < 0.0));
         }
     }

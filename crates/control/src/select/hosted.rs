@@ -1,4 +1,4 @@
-//! Selectors of the program that holds this library, such as the classes of an interpreter.
+//! Selectors that the host program implements, for example as classes of an interpreter.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -8,16 +8,16 @@ use super::uses::Uses;
 use crate::adopted::{Adopted, Hooked, Host};
 use crate::options::{OptionError, PartInfo};
 
-/// What a hosted selector does for one connection.
+/// A hosted selector's state and code for one connection.
 pub trait SelectorHooks: Send {
-    /// How it wants the paths used. The first call comes before the connection opens, with every path closed.
+    /// The wanted use of the paths. The first call is before the connection opens, with every path closed.
     fn want(&mut self, snapshot: &Snapshot) -> Uses;
 }
 
-/// Makes the hooks of a connection whose paths have these names; none while they are not known.
+/// Creates the hooks of a connection with paths of these names; without names while they are unknown.
 pub type OpenSelector = Box<dyn Fn(&[&str]) -> Box<dyn SelectorHooks> + Send + Sync>;
 
-/// What a hosted selector is.
+/// Definition of a hosted selector.
 pub struct SelectorHost {
     pub(crate) info: PartInfo,
     pub(crate) period: Nanos,
@@ -35,23 +35,22 @@ impl Host for SelectorHost {
 static ADOPTED: Adopted<SelectorHost> = Adopted::new();
 
 impl SelectorHost {
-    /// Makes a selector known under its name, which looks once in `period`: one of ours keeps its name, an
-    /// earlier one of this name is replaced for whoever asks from now on. It is never freed.
+    /// Registers a selector under its name, to be called once in `period`. A built-in selector keeps its
+    /// name; an earlier hosted one is replaced for later look-ups. It is never freed.
     pub fn adopt(name: &str, summary: &str, period: Nanos, open: OpenSelector) {
         ADOPTED.add(SelectorHost { info: PartInfo::hosted(name, summary), period, open });
     }
 }
 
-/// What is known of a hosted selector.
 pub(super) fn find(name: &str) -> Option<&'static SelectorHost> {
     ADOPTED.find(name)
 }
 
-/// A hosted selector.
+/// A hosted selector in one connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hosted {
     part: Hooked<SelectorHost>,
-    /// Of the connection's paths; none while they are not known.
+    /// Names of the connection's paths; empty while they are unknown.
     names: Vec<String>,
 }
 

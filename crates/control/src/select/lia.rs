@@ -1,10 +1,10 @@
-//! What LIA would carry on a set of paths, in closed form.
+//! LIA's rates on a set of paths, in closed form.
 
-/// Halvings of the interval in which a loss probability lies.
+/// Bisection steps for a loss probability.
 const BISECTIONS: u32 = 60;
-/// Rounds over the paths; each settles one more path that its capacity limits.
+/// Rounds over the paths; each settles one more path that is limited by its capacity.
 const SWEEPS: usize = 16;
-/// Least loss probability that is looked at: a window of 14 million packets.
+/// Minimum loss probability: a window of 14 million packets.
 const LEAST_LOSS: f64 = 1e-14;
 
 /// A path in the closed form.
@@ -14,7 +14,7 @@ pub struct LossyPath {
     pub loss: f64,
     /// RTT, s.
     pub rtt_s: f64,
-    /// What it can carry, packets/s; infinite if unknown.
+    /// Its capacity, packets/s; infinite if unknown.
     pub capacity_pps: f64,
 }
 
@@ -23,8 +23,8 @@ pub struct LossyPath {
 /// w_r = (1/p_r) max_k(√(2/p_k)/τ_k) / Σ_k 1/(τ_k p_k),  x_r = w_r/τ_r (RFC 6356 in the mean field, cap
 /// inactive).
 ///
-/// Where x_r exceeds the path's capacity, drop-tail losses raise p_r until they are equal (defect 001-3): 001
-/// would divide by zero on its own 3G path, which loses nothing.
+/// If x_r exceeds the path's capacity, drop-tail losses raise p_r until they are equal (defect 001-3): 001
+/// would divide by zero on its own lossless 3G path.
 pub fn lia_rates_pps(paths: &[LossyPath]) -> Vec<f64> {
     let mut loss: Vec<f64> = paths.iter().map(|path| path.loss.clamp(LEAST_LOSS, 1.0)).collect();
     for _ in 0..SWEEPS {
@@ -41,7 +41,7 @@ pub fn lia_rates_pps(paths: &[LossyPath]) -> Vec<f64> {
     fixed_point(paths, &loss)
 }
 
-/// The least loss of path `i`, not below its own, at which it carries no more than its capacity.
+/// The lowest loss of path `i`, at least its own, at which its rate is within its capacity.
 fn limited_loss(paths: &[LossyPath], loss: &mut [f64], i: usize) -> f64 {
     let (mut low, mut high) = (paths[i].loss.clamp(LEAST_LOSS, 1.0), 1.0);
     let mut exceeds = |p: f64| {

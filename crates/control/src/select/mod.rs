@@ -1,11 +1,11 @@
-//! Path selectors: which paths have a subflow, and which of those are backups.
+//! Path selectors: they decide which paths have a subflow, and which subflows are backups.
 //!
 //! ```text
 //!   counters (TCP_INFO) ──Observer──► Snapshot ──Selector──► use of each path ──differences──► Open │ Close
 //!                                                                                                  SetBackup
 //! ```
-//! A selector says how it wants each path used. What has to be done for it follows from how the paths are: an
-//! act that got lost is repeated at the next look, and no subflow is closed before one that replaces it is
+//! A selector states the wanted use of each path; the actions follow from the difference to the actual use.
+//! So a lost action is repeated at the next decision, and no subflow is closed before its replacement is
 //! open. Nothing here has a clock or does I/O. The packet engine feeds it from simulated subflows, a daemon
 //! from `TCP_INFO` and the kernel's path manager.
 

@@ -1,4 +1,4 @@
-//! From counters to estimates.
+//! Estimates from counters.
 
 use joulepath_model::history::PathHistory;
 use joulepath_model::units::Nanos;
@@ -8,56 +8,57 @@ use crate::energy::PathEnergy;
 
 /// Time constant of the smoothed rates, s.
 const RATE_TIME_S: f64 = 0.5;
-/// Weight of the latest interval between two losses.
+/// Weight of the latest loss interval.
 const INTERVAL_WEIGHT: f64 = 0.25;
-/// A path that has stalled is left alone for so long.
+/// Time for which a stalled path is not used.
 const SHUNNED: Nanos = Nanos::from_secs(10);
 
-/// What a stack counts for the subflow on a path: `TCP_INFO` has all of it.
+/// Counters of a stack for the subflow on a path: `TCP_INFO` has all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Life of the subflow.
+    /// State of the subflow.
     pub state: PathState,
-    /// It is a backup.
+    /// Whether the subflow is a backup.
     pub backup: bool,
-    /// It repeats without an answer: its retransmission timer has expired twice in a row, or its SYN has.
+    /// It retransmits without a reply: its retransmission timer has expired twice in a row, or its SYN's
+    /// timer once.
     pub stalled: bool,
     /// Smoothed RTT (`tcpi_rtt`); zero before the first sample.
     pub srtt: Nanos,
     /// Congestion window, packets (`tcpi_snd_cwnd`).
     pub cwnd: u32,
-    /// Payload delivered, bytes (`tcpi_bytes_acked`), over all subflows that the path has had.
+    /// Payload delivered, bytes (`tcpi_bytes_acked`), over all subflows of the path so far.
     pub delivered_bytes: u64,
-    /// Reductions of the window for a loss, over all subflows that the path has had.
+    /// Window reductions for a loss, over all subflows of the path so far.
     pub loss_events: u64,
 }
 
-/// One path as it was.
+/// Previous state of a path.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Track {
     delivered_bytes: u64,
     loss_events: u64,
-    /// Delivered when the last loss was seen, bytes.
+    /// Delivered bytes at the last loss.
     at_loss_bytes: u64,
-    /// Mean distance of losses, packets; 0 before the first.
+    /// Mean packets between losses; 0 before the first.
     interval: f64,
     shunned_until: Nanos,
 }
 
-/// Keeps the estimates of all paths of a connection.
+/// Estimates of all paths of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observer {
     mss_bytes: f64,
     seen: Nanos,
-    /// Whether something waited at the last look.
+    /// Whether data waited at the last observation.
     waited: bool,
     tracks: Vec<Track>,
     paths: Vec<PathSnapshot>,
 }
 
 impl Observer {
-    /// Paths that cost `energies`, in the order of the connection, all closed; `mss_bytes` of payload in a
-    /// full segment.
+    /// Starts with paths of these `energies`, in the connection's order, all closed. `mss_bytes`: payload of
+    /// a full segment.
     pub fn new(energies: &[PathEnergy], mss_bytes: f64) -> Self {
         let path = |&energy: &PathEnergy| PathSnapshot { energy, usable: true, ..PathSnapshot::default() };
         Observer {
@@ -69,7 +70,7 @@ impl Observer {
         }
     }
 
-    /// With what is remembered of each path's network.
+    /// Adds the history of each path's network.
     #[must_use]
     pub fn remembering(mut self, histories: impl IntoIterator<Item = PathHistory>) -> Self {
         for (path, history) in self.paths.iter_mut().zip(histories) {
@@ -78,12 +79,12 @@ impl Observer {
         self
     }
 
-    /// The paths as last observed.
+    /// The paths at the last observation.
     pub fn paths(&self) -> &[PathSnapshot] {
         &self.paths
     }
 
-    /// Takes in the counters of all paths.
+    /// Updates the estimates with the counters of all paths.
     pub fn observe(&mut self, now: Nanos, counters: &[Counters], demand: Demand) {
         let seconds = now.saturating_sub(self.seen).as_secs_f64();
         self.seen = now;
@@ -112,7 +113,7 @@ impl Observer {
 }
 
 impl Track {
-    /// p = 1/ℓ: ℓ is the mean distance of losses, or the present one if that is longer.
+    /// p = 1/ℓ: ℓ is the mean loss interval, or the present one if that is longer.
     fn losses(&mut self, path: &mut PathSnapshot, counters: &Counters, mss_bytes: f64) {
         let events = counters.loss_events.saturating_sub(self.loss_events) as f64;
         let since = counters.delivered_bytes.saturating_sub(self.at_loss_bytes) as f64 / mss_bytes;

@@ -1,4 +1,4 @@
-//! `overflow`: the cheapest path alone; the next one only when it is full; back when the load fits again.
+//! `overflow`: the cheapest path alone; the next one only while it is full; back when the load fits again.
 //!
 //! ```text
 //!                  data waits longer than PATIENCE, for `full_after`
@@ -7,9 +7,8 @@
 //!         │ TRIAL has passed                  nothing waits, `close_after`│     │ data waits: the next trial
 //!         └──────────────────────  trial: the last is a backup  ◄────────┘─────┘ comes twice as late
 //! ```
-//! A trial, because what the others could carry is not known while they do not have to: their estimates date
-//! from when they were full. Not from a paper: what users of multi-homed devices ask for, and no stock system
-//! gives them.
+//! The return is a trial, because the present rates of paths that are not full are unknown. Not from a paper:
+//! users of multi-homed devices ask for it, and no stock system offers it.
 
 use joulepath_model::units::Nanos;
 
@@ -18,29 +17,29 @@ use super::snapshot::{Demand, Snapshot};
 use super::uses::{Use, Uses, only};
 use crate::options::{self, OptionError, PartInfo};
 
-/// Data that would take longer than this to drain is too much for the paths, s.
+/// Data that takes longer than this to drain is too much for the paths, s.
 const PATIENCE_S: f64 = 0.5;
-/// How long the last path is a backup before it closes.
+/// Time for which the last path is a backup before it closes.
 const TRIAL: Nanos = Nanos::from_secs(2);
-/// Longest time between two trials.
+/// Maximum time between two trials.
 const RAREST_TRIAL: Nanos = Nanos::from_secs(60);
 
 /// Fills the cheapest paths first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overflow {
-    /// The next path opens after the others were full for so long.
+    /// The next path opens after the others have been full for this long.
     pub full_after: Nanos,
-    /// The last path is tried as a backup after nothing has waited for so long.
+    /// The last path becomes a backup on trial after no data has waited for this long.
     pub close_after: Nanos,
-    /// Paths in use, the cheapest ones.
+    /// Number of paths in use, the cheapest first.
     used: usize,
-    /// The order in which they are used: the cheapest first, as far as was known at the start.
+    /// Order of use: the cheapest first, by the costs at the start.
     order: Vec<usize>,
     full_since: Option<Nanos>,
     idle_since: Option<Nanos>,
-    /// Since when the last path is a backup.
+    /// Start of the trial in which the last path is a backup.
     trial: Option<Nanos>,
-    /// Time without waiting data before the next trial, if it differs from `close_after`.
+    /// Time without waiting data before the next trial, if not `close_after`.
     retry: Option<Nanos>,
 }
 
@@ -59,7 +58,7 @@ impl Default for Overflow {
     }
 }
 
-/// Whether `holds` has held since an instant that is at least `time` ago; `since` remembers it.
+/// True if `holds` has been true for at least `time`; `since` stores the start.
 fn lasted(since: &mut Option<Nanos>, holds: bool, now: Nanos, time: Nanos) -> bool {
     if !holds {
         *since = None;
@@ -129,7 +128,7 @@ impl Overflow {
     }
 }
 
-/// Whether what waits takes the paths in use too long.
+/// True if the waiting data takes the paths in use too long.
 fn is_full(snapshot: &Snapshot, used: &[usize]) -> bool {
     let Demand::Bytes(bytes) = snapshot.demand else { return true };
     let rate_bps: f64 = used.iter().map(|&i| snapshot.paths[i].rate_bps).sum();

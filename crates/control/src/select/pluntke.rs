@@ -1,18 +1,17 @@
 //! The scheduler of Pluntke, Eggert and Kiukkonen (MobiArch 2011), reconstructed: a Markov decision process
-//! over the radios' states, what the channels give and what the application wants, solved for the least
-//! long-run cost.
+//! over the radios' states, the channels' rates and the application's demand, solved for the least long-run
+//! cost.
 //!
 //! ```text
 //!   state:   radio of WiFi and of cellular (idle, active, tail) × channel class of each × application class
 //!   action:  WiFi, cellular (or both, `both=on`) for the next slot of 1 s
 //!   cost:    energy of the slot, with promotion and tail  +  μ · bits that were not carried
 //! ```
-//! Transitions of channels and application are counted, each starting from one. The average-cost optimum is
-//! found by relative value iteration and renewed every ten slots. The path that is not chosen becomes a
-//! backup.
+//! Transitions of channels and application are counted, each count starting at one. Relative value iteration
+//! finds the average-cost optimum, again every ten slots. The path that is not chosen becomes a backup.
 //!
-//! Deviations: only the abstract was at hand; the formulation, its classes and μ are ours. The paper solves
-//! once, off line, from a user's history; here the history is the connection's own.
+//! Deviations: only the abstract was available; the formulation, its classes and μ are this project's. The
+//! paper solves once, offline, from a user's history; here the history is the connection's own.
 
 use joulepath_model::energy::Confidence;
 use joulepath_model::units::Nanos;
@@ -27,16 +26,16 @@ use crate::options::{self, OptionError, PartInfo};
 const SLOT: Nanos = Nanos::from_secs(1);
 /// Slots between two solutions.
 const RENEWAL: u32 = 10;
-/// Relative value iteration stops when no difference moves by more than this, J.
+/// Relative value iteration stops when no difference changes by more than this, J.
 const TOLERANCE: f64 = 1e-6;
-/// …or after so many steps.
+/// Maximum of steps of relative value iteration.
 const MAX_STEPS: usize = 2_000;
 /// Classes of channels and of the application.
 const CLASSES: usize = 3;
-/// What a channel of each class gives, and where the next class begins, bit/s.
+/// Rate of each channel class, and the edges between classes, bit/s.
 const CHANNEL_BPS: [f64; CLASSES] = [0.3e6, 2.5e6, 10e6];
 const CHANNEL_EDGES_BPS: [f64; CLASSES - 1] = [1e6, 5e6];
-/// What an application of each class wants, and where the next class begins, bit/s.
+/// Demand of each application class, and the edges between classes, bit/s.
 const DEMAND_BPS: [f64; CLASSES] = [0.0, 0.5e6, 10e6];
 const DEMAND_EDGES_BPS: [f64; CLASSES - 1] = [1e3, 1e6];
 
@@ -50,7 +49,7 @@ enum Radio {
 const RADIOS: [Radio; 3] = [Radio::Idle, Radio::Active, Radio::Tail];
 const STATES: usize = 3 * 3 * CLASSES * CLASSES * CLASSES;
 
-/// Transitions of a class, counted.
+/// Transition counts of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct History([[f64; CLASSES]; CLASSES]);
 
@@ -62,7 +61,7 @@ impl History {
     }
 }
 
-/// A state, taken apart.
+/// The components of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     radio: [Radio; 2],
@@ -89,7 +88,7 @@ impl State {
 pub struct Pluntke {
     /// μ: cost of a bit that was not carried, J.
     pub unserved_j_per_bit: f64,
-    /// Both interfaces at once is an action, too.
+    /// Whether both interfaces at once is an action.
     pub both: bool,
     history: [History; 3],
     state: State,
@@ -173,7 +172,7 @@ impl PathSelector for Pluntke {
 }
 
 impl Pluntke {
-    /// The classes as they are now, and one more transition of each.
+    /// Updates the classes, and counts one transition of each.
     fn observe(&mut self, snapshot: &Snapshot, pair: [usize; 2]) {
         let before = self.state;
         for (side, &i) in pair.iter().enumerate() {
@@ -215,8 +214,7 @@ impl Pluntke {
         table
     }
 
-    /// For each pair of radio states and present classes, the mean of `value` over the classes of the next
-    /// slot.
+    /// For each pair of radio states and present classes, the mean of `value` over the next slot's classes.
     fn expected_over_classes(&self, value: &[f64]) -> Vec<f64> {
         let mean = |index: usize| {
             let from = State::at(index);
@@ -232,12 +230,12 @@ impl Pluntke {
         (0..STATES).map(mean).collect()
     }
 
-    /// Cost of a slot and of all that follows, J.
+    /// Cost of a slot and all following ones, J.
     fn cost(&self, index: usize, action: u8, energies: &[PathEnergy; 2], expected: &[f64]) -> f64 {
         let state = State::at(index);
         let mut left_bps = DEMAND_BPS[state.demand];
         let mut cost_j = 0.0;
-        // Next state of each radio, and the probability that it has fallen idle instead.
+        // Next state of each radio, and the probability that it falls idle instead.
         let mut radio = state.radio;
         let mut falls_idle = [0.0; 2];
         for side in 0..2 {
@@ -273,7 +271,7 @@ impl Pluntke {
     }
 }
 
-/// The two cheapest paths, the cheaper one first; none if there is only one.
+/// The two cheapest paths, the cheaper one first; `None` if there is only one.
 fn cheapest_two(snapshot: &Snapshot) -> Option<[usize; 2]> {
     match snapshot.by_cost()[..] {
         [first, second, ..] => Some([first, second]),

@@ -1,4 +1,4 @@
-//! The selectors by name. A new one is a line here and a file beside this one.
+//! The selectors by name. A new selector needs a line here and a file in this folder.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -9,7 +9,7 @@ use super::uses::{Action, Uses, differences};
 use super::{emptcp, es, hosted, joule, overflow, pluntke, simple};
 use crate::options::{self, OptionError, PartInfo};
 
-/// Declares [`Selector`] and [`SELECTORS`], and hands each call to the selector that is meant.
+/// Declares [`Selector`] and [`SELECTORS`], and dispatches each call.
 macro_rules! selectors {
     (listed: { $($(#[$doc:meta])* $name:ident($selector:ty),)* }
      unlisted: { $($(#[$its_doc:meta])* $unlisted:ident($its:ty),)* }) => {
@@ -27,7 +27,7 @@ macro_rules! selectors {
         }
     };
     (@all $($(#[$doc:meta])* $name:ident($selector:ty),)*) => {
-        /// A path selector with its state: one per connection. [`PathSelector`] says what each call means.
+        /// A path selector with its state: one per connection. [`PathSelector`] documents the calls.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Selector {
             $($(#[$doc])* $name(Box<$selector>),)*
@@ -70,13 +70,13 @@ selectors! {
         Pluntke(pluntke::Pluntke),
         /// `overflow`: the next path when the cheaper ones are full.
         Overflow(overflow::Overflow),
-        /// `quota`: a path that may carry so many bytes.
+        /// `quota`: a path with a data allowance.
         Quota(simple::Quota),
         /// `joule`: the set of paths with the fewest joules.
         Joule(joule::Joule),
     }
     unlisted: {
-        /// One of the program that holds this library.
+        /// A selector of the host program.
         Hosted(hosted::Hosted),
     }
 }
@@ -84,14 +84,13 @@ selectors! {
 /// Every selector that follows the traffic. `all` and `single:PATH` need no registry.
 pub static SELECTORS: &[PartInfo] = INFOS;
 
-/// What is known of a selector.
 fn info(name: &str) -> Result<&'static PartInfo, OptionError> {
     options::find("selector", SELECTORS, name)
         .or_else(|unknown| hosted::find(name).map(|host| &host.info).ok_or(unknown))
 }
 
 impl Selector {
-    /// What has to be done for it, cheapest acts last: paths open before others close.
+    /// The actions for the wanted use. Paths open before others close.
     pub fn decide(&mut self, snapshot: &Snapshot) -> Vec<Action> {
         let uses = self.want(snapshot);
         differences(snapshot.paths, &uses)
@@ -103,7 +102,7 @@ impl Selector {
 pub struct SelectorSpec {
     /// Registered name.
     pub name: &'static str,
-    /// In the order written.
+    /// Options in the order written.
     pub options: Vec<(String, String)>,
 }
 
@@ -111,33 +110,33 @@ impl SelectorSpec {
     /// The selector called `name`, without options.
     ///
     /// # Errors
-    /// An unknown name; the message says which one is near.
+    /// An unknown name; the message names the nearest one.
     pub fn by_name(name: &str) -> Result<Self, OptionError> {
         Ok(SelectorSpec { name: info(name)?.name, options: vec![] })
     }
 
-    /// What the registry says of it.
+    /// The registry's description.
     pub fn info(&self) -> &'static PartInfo {
         info(self.name).expect("made by name")
     }
 
-    /// Whether it belongs to the program that holds this library.
+    /// True if the host program implements it.
     pub fn is_hosted(&self) -> bool {
         SELECTORS.iter().all(|info| info.name != self.name)
     }
 
-    /// Whether the options fit. Names of paths are taken as they are.
+    /// Checks the options, without the names of paths.
     ///
     /// # Errors
-    /// An unknown option, or a value that does not fit.
+    /// An unknown option, or an invalid value.
     pub fn check(&self) -> Result<(), OptionError> {
         self.build(None).map(|_| ())
     }
 
-    /// For a connection with paths of these names.
+    /// Builds the selector for a connection with paths of these names.
     ///
     /// # Errors
-    /// An unknown option, a value that does not fit, or a path that the connection does not have.
+    /// An unknown option, an invalid value, or a path that the connection does not have.
     pub fn bind(&self, paths: &[&str]) -> Result<Selector, OptionError> {
         self.build(Some(paths))
     }

@@ -1,4 +1,4 @@
-//! What every selector has to answer.
+//! The interface of selectors.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -7,38 +7,37 @@ use super::snapshot::Snapshot;
 use super::uses::Uses;
 use crate::options::{OptionError, PartInfo};
 
-/// Time between two looks of selectors that have none of their own.
+/// Default time between two decisions.
 pub(super) const LOOK: Nanos = Nanos::from_millis(100);
 
-/// A path selector with its state: one per connection. `default()` has the defaults of its options.
+/// A path selector with its state: one per connection. `default()` has the default options.
 pub trait PathSelector: Default {
-    /// Its row in the registry: name, summary, options, source.
+    /// Its registry entry: name, summary, options, source.
     const INFO: PartInfo;
 
-    /// How it wants the paths used. The first call comes before the connection opens, with every path closed.
+    /// The wanted use of the paths. The first call is before the connection opens, with every path closed.
     fn want(&mut self, snapshot: &Snapshot) -> Uses;
 
-    /// When it wants to look again.
+    /// Time until its next decision.
     fn period(&self, snapshot: &Snapshot) -> Nanos;
 
-    /// Paths that are suspected to share a bottleneck: those with one number other than 0 do. Controllers may
-    /// couple their windows.
+    /// Groups of paths that may share a bottleneck: equal numbers other than 0. Controllers may couple their
+    /// windows.
     fn groups(&self) -> [u8; MAX_SUBFLOWS] {
         [0; MAX_SUBFLOWS]
     }
 
-    /// Sets one of the options that [`Self::INFO`] lists. `paths` are the names of the connection's paths, or
-    /// `None` if they are not known yet: then names of paths are taken as they are.
+    /// Sets one of the options in [`Self::INFO`]. `paths` are the names of the connection's paths, or `None`
+    /// while they are unknown: then names of paths are accepted unchecked.
     ///
     /// # Errors
-    /// A value that does not fit, or a path that the connection does not have; the message says what would
-    /// fit.
+    /// An invalid value, or a path that the connection does not have; the message names valid ones.
     fn set(&mut self, option: &str, _value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
         Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options))
     }
 }
 
-/// The index of the path called `value`; none where the paths are not known yet.
+/// The index of the path called `value`; `None` while the paths are unknown.
 pub(super) fn path(
     option: &'static str,
     value: &str,

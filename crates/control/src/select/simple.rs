@@ -1,4 +1,4 @@
-//! Selectors that need no model: one path, one path with backups, a quota.
+//! Selectors without a model: one path, one path with backups, a quota.
 
 use joulepath_model::units::Nanos;
 
@@ -7,15 +7,15 @@ use super::snapshot::Snapshot;
 use super::uses::{Use, Uses, only};
 use crate::options::{self, OptionError, PartInfo};
 
-/// Another path must be so much cheaper to replace the present one.
+/// Factor by which another path must be cheaper to replace the present one.
 const BETTER: f64 = 1.1;
-/// The present path is kept at least so long, unless it fails.
+/// Minimum time for which a path is kept, unless it fails.
 const HOLD: Nanos = Nanos::from_secs(5);
 
 /// `single-best`: the path with the least energy per bit, alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SingleBest {
-    /// The path and since when it is used.
+    /// The path and the start of its use.
     current: Option<(usize, Nanos)>,
 }
 
@@ -45,10 +45,10 @@ impl SingleBest {
     }
 }
 
-/// `backup`: one regular path, the others as backups that carry data only while it does not answer.
+/// `backup`: one regular path; the others are backups that carry data only while it does not answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Backup {
-    /// The regular one; the cheapest if none.
+    /// The regular path; `None` means the cheapest.
     pub primary: Option<usize>,
 }
 
@@ -78,12 +78,12 @@ impl PathSelector for Backup {
     }
 }
 
-/// `quota`: all paths, but one of them carries no more than so many bytes before it becomes the last resort.
+/// `quota`: all paths, but one of them becomes the last resort after a given number of bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quota {
-    /// The metered path; the dearest if none.
+    /// The metered path; `None` means the most expensive.
     pub on: Option<usize>,
-    /// What it may carry.
+    /// Its allowance, bytes.
     pub bytes: u64,
 }
 

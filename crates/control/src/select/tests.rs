@@ -68,7 +68,7 @@ fn a_path_opens_before_another_closes() {
     assert_eq!(differences(&paths, &wanted), []);
     paths[1].state = PathState::Open;
     assert_eq!(differences(&paths, &wanted), [Action::Close(0)]);
-    // …and not while the one that shall stay does not answer, or is only a backup.
+    // It must stay open while the remaining path does not answer or is only a backup.
     paths[1].usable = false;
     assert_eq!(differences(&paths, &wanted), []);
     paths[1] = PathSnapshot { usable: true, backup: true, ..paths[1] };
@@ -94,7 +94,7 @@ fn the_single_best_path_is_kept_until_another_is_clearly_cheaper_or_it_fails() {
     let slow = [open("wifi-huang2012", 1.5), closed("lte-huang2012")];
     assert_eq!(want(&mut best, &at(4.9, Demand::Endless, &slow)), WIFI_ONLY);
     assert_eq!(want(&mut best, &at(5.0, Demand::Endless, &slow)), [Use::Closed, Use::Regular]);
-    // A path that does not answer is left at once.
+    // A path that does not answer is dropped at once.
     let mut best = selector("single-best", &[]);
     want(&mut best, &at(0.0, Demand::Endless, &cold));
     let dead = [PathSnapshot { usable: false, ..open("wifi-huang2012", 10.0) }, closed("lte-huang2012")];
@@ -107,7 +107,7 @@ fn backup_and_quota_take_the_paths_that_they_are_told() {
     let endless = at(0.0, Demand::Endless, &paths);
     assert_eq!(want(&mut selector("backup", &[]), &endless), LTE_BACKUP);
     assert_eq!(want(&mut selector("backup", &[("primary", "lte")]), &endless), WIFI_BACKUP);
-    // Each has carried 1 MB. The dearest is LTE.
+    // Each has carried 1 MB. LTE is the most expensive.
     assert_eq!(want(&mut selector("quota", &[]), &endless), BOTH);
     assert_eq!(want(&mut selector("quota", &[("bytes", "1 MB")]), &endless), LTE_BACKUP);
     assert_eq!(want(&mut selector("quota", &[("bytes", "1001 kB")]), &endless), BOTH);
@@ -125,14 +125,14 @@ fn overflow_opens_the_next_path_when_the_first_is_full_and_closes_it_when_the_lo
     assert_eq!(want(&mut overflow, &at(1.0, much, &one)), WIFI_ONLY);
     assert_eq!(want(&mut overflow, &at(1.9, much, &one)), WIFI_ONLY);
     assert_eq!(want(&mut overflow, &at(2.0, much, &one)), BOTH);
-    // Nothing waits for five seconds: LTE becomes a backup on trial.
+    // No data waits for five seconds: LTE becomes a backup on trial.
     let two = [wifi, open("lte-huang2012", 2.0)];
     let more = Demand::Bytes(626e3);
     for (seconds, demand, expected) in [
         (3.0, little, BOTH),
         (7.9, little, BOTH),
         (8.0, little, LTE_BACKUP),
-        // WiFi alone is full for a second: back, and the next trial comes after ten.
+        // WiFi alone is full for a second: LTE returns, and the next trial comes after ten seconds.
         (9.0, more, LTE_BACKUP),
         (9.9, more, LTE_BACKUP),
         (10.0, more, BOTH),
@@ -150,7 +150,7 @@ fn overflow_opens_the_next_path_when_the_first_is_full_and_closes_it_when_the_lo
 #[test]
 fn emptcp_opens_the_cellular_subflow_late_and_makes_it_a_backup_when_wifi_is_enough() {
     let bytes = |wifi: PathSnapshot, delivered_bytes| PathSnapshot { delivered_bytes, ..wifi };
-    // P0 = 0: with LTE at 10 Mbit/s WiFi alone pays above 3.03 Mbit/s, by 10 %.
+    // P0 = 0: with LTE at 10 Mbit/s WiFi alone pays above 3.03 Mbit/s, plus 10 %.
     let (good, bad) = (open("wifi-huang2012", 20.0), open("wifi-huang2012", 2.0));
     let lte = closed("lte-huang2012");
     let look =
@@ -159,7 +159,7 @@ fn emptcp_opens_the_cellular_subflow_late_and_makes_it_a_backup_when_wifi_is_eno
     assert_eq!(look(&mut emptcp, 0.0, closed("wifi-huang2012")), WIFI_ONLY);
     assert_eq!(look(&mut emptcp, 0.3, bytes(good, MB - 1)), WIFI_ONLY);
     assert_eq!(look(&mut emptcp, 0.6, bytes(good, MB)), LTE_BACKUP);
-    // With `check`, κ alone is no reason.
+    // With `check`, κ alone is not enough.
     let mut checked = selector("emptcp", &[("check", "on")]);
     assert_eq!(look(&mut checked, 0.3, bytes(good, MB)), WIFI_ONLY);
     // τ opens it when WiFi is slow.
@@ -172,7 +172,7 @@ fn emptcp_opens_the_cellular_subflow_late_and_makes_it_a_backup_when_wifi_is_eno
 
 #[test]
 fn pluntke_stays_on_wifi_with_the_constants_of_huang() {
-    // 002 reports of it that it picks WiFi only.
+    // 002 reports that it picks WiFi only.
     let mut pluntke = selector("pluntke", &[]);
     let cold = [closed("wifi-huang2012"), closed("lte-huang2012")];
     assert_eq!(want(&mut pluntke, &at(0.0, Demand::Endless, &cold)), LTE_BACKUP);
@@ -181,7 +181,7 @@ fn pluntke_stays_on_wifi_with_the_constants_of_huang() {
     for second in 1..40 {
         assert_eq!(want(&mut pluntke, &at(f64::from(second), Demand::Endless, &paths)), LTE_BACKUP);
     }
-    // Unless WiFi carries next to nothing, and bits that are not carried cost more than the other radio.
+    // Unless WiFi carries almost nothing, and unserved bits cost more than the other radio.
     let mut strict = selector("pluntke", &[("unserved", "100")]);
     let slow = [open("wifi-huang2012", 0.2), paths[1]];
     let last = (0..40).map(|second| want(&mut strict, &at(f64::from(second), Demand::Endless, &slow))).last();
@@ -217,11 +217,11 @@ fn an_observer_estimates_rate_loss_and_capacity() {
     let first = look(1000, 100_000, 0, Demand::Endless);
     assert_eq!((first.rate_bps, first.busy_bps, first.capacity_bps), (0.8e6, Some(1.6e6), 1.6e6));
     assert_eq!(first.loss, 0.0);
-    // Two losses in 100 packets: one in 50. Then none for 150: the present interval is longer.
+    // Two losses in 100 packets: one in 50. Then no loss in 150: the present interval is longer.
     assert_eq!(look(1500, 200_000, 2, Demand::Endless).loss, 1.0 / 100.0);
     assert_eq!(look(2000, 300_000, 2, Demand::Endless).loss, 1.0 / 100.0);
     assert_eq!(look(2500, 350_000, 2, Demand::Bytes(0.0)).loss, 1.0 / 150.0);
-    // Nothing waited: the rate says nothing of what the path can carry.
+    // No data waited, so the rate does not measure the path's capacity.
     let idle = look(3000, 350_001, 2, Demand::Bytes(0.0));
     assert_eq!(idle.busy_bps, None);
 }
@@ -238,7 +238,7 @@ fn a_path_that_stalls_is_left_alone_for_a_while() {
         [usable(1, false, 0), usable(2, true, 0), usable(11, false, 0), usable(12, false, 0)],
         [true, false, false, true]
     );
-    // It answers: no reason to wait.
+    // Once it answers it is usable again.
     assert_eq!([usable(13, true, 0), usable(14, true, 1000), usable(15, false, 2000)], [false, false, true]);
 }
 
@@ -267,7 +267,7 @@ fn a_wrong_option_is_told_the_right_one() {
     assert!(fails("backup", "on", "wifi").contains("accepts primary"));
 }
 
-/// A row of the registry that lists an option which the selector refuses would mislead.
+/// A registry entry must not list an option that its selector refuses.
 #[test]
 fn every_listed_option_is_taken_by_its_selector() {
     let values = [

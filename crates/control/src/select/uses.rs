@@ -1,13 +1,13 @@
-//! How paths shall be used, and the acts that bring it about.
+//! The wanted use of paths, and the actions that lead to it.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
 use super::snapshot::{PathSnapshot, PathState};
 
-/// How a path shall be used.
+/// Use of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Not at all: no subflow.
+    /// No subflow.
     Closed,
     /// A subflow that carries data only while no regular one can.
     Backup,
@@ -15,7 +15,7 @@ pub enum Use {
     Regular,
 }
 
-/// How each path shall be used, by index.
+/// Wanted use of each path, by index.
 pub type Uses = [Use; MAX_SUBFLOWS];
 
 /// `chosen` regular, the others as `rest`.
@@ -25,20 +25,20 @@ pub(super) fn only(chosen: &[usize], rest: Use) -> Uses {
     uses
 }
 
-/// What has to be done.
+/// A change to a connection's subflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Open a subflow (MP_JOIN) on this path.
     Open(usize),
     /// Close the subflow on this path.
     Close(usize),
-    /// Make the subflow on this path a backup or a regular one (MP_PRIO), or let it be one when it opens.
+    /// Make the subflow on this path a backup or regular (MP_PRIO), now or when it opens.
     SetBackup(usize, bool),
 }
 
-/// The acts that lead from how the paths are to how they shall be.
+/// The actions that lead from the paths' state to the wanted use.
 ///
-/// A subflow is closed only while another one that shall stay is open, usable and regular.
+/// A subflow is closed only while a remaining one is open, usable and regular.
 pub fn differences(paths: &[PathSnapshot], uses: &Uses) -> Vec<Action> {
     let mut actions = vec![];
     for (i, (path, &wanted)) in paths.iter().zip(uses).enumerate() {

@@ -1,7 +1,7 @@
-//! The definitions: the increase per ACK, the decrease per loss, and the drain that some of them have.
+//! The definitions: the increase per ACK, the decrease per loss, and the drain of some controllers.
 //!
-//! In the fluid model of 002, eq. (3), dx_r/dt = ψ_r x_r²/(τ_r² X²) − β_r λ_r x_r² − φ_r, these are ψ, β and
-//! φ:
+//! They give ψ, β and φ in the fluid model of 002, eq. (3): dx_r/dt = ψ_r x_r²/(τ_r² X²) − β_r λ_r x_r² −
+//! φ_r.
 //!
 //! ```text
 //!   ψ_r = δ_r τ_r² X² / w_r      β_r = part of the window lost at a loss    φ_r = drain per ACK · x_r/τ_r
@@ -10,10 +10,9 @@
 use super::Path;
 use crate::{Capability, Connection, Controller, ParamValue};
 
-/// Relative difference below which the two sides of a comparison count as equal, because the integer code
-/// compares exactly.
+/// Values with a smaller relative difference count as equal, because the integer code compares exactly.
 const EQUAL: f64 = 1e-9;
-/// Backlog with which wVegas begins, packets.
+/// Initial backlog of wVegas, packets.
 const WVEGAS_LEAST_ALPHA: f64 = 2.0;
 
 /// One controller's definition with its parameters.
@@ -25,7 +24,7 @@ pub enum Law {
     Dctcp,
     /// RFC 9438 at the start of an epoch.
     Cubic,
-    /// Grieco and Mascolo 2004, with the bandwidth that is in use, w/τ, for the estimate.
+    /// Grieco and Mascolo 2004, with the used bandwidth w/τ as the estimate.
     Westwood,
     /// Honda et al. 2009; Wischik et al., NSDI 2011.
     Ewtcp {
@@ -50,7 +49,7 @@ pub enum Law {
         /// Whether α_r is an integer quotient after a loss.
         kernel_quirk: bool,
     },
-    /// Hassayoun et al., ICNP 2011, in the form of 002; its groups are those of [`Path::group`].
+    /// Hassayoun et al., ICNP 2011, in the form of 002; the groups come from [`Path::group`].
     Dwc {
         /// Whether all subflows are one group, whatever is detected.
         all_in_one: bool,
@@ -62,14 +61,14 @@ pub enum Law {
     },
     /// Dong et al. 2016 (recon.).
     Mveno {
-        /// A path counts as congested from this backlog on, packets.
+        /// Backlog from which a path counts as congested, packets.
         beta: f64,
-        /// Part of the window that is left after a random loss.
+        /// Part of the window kept after a random loss.
         random_keep: f64,
     },
     /// Le et al. 2012 (recon.).
     Ecmtcp {
-        /// What bounds the increase.
+        /// The factor of the increase.
         ratio: EnergyRatio,
     },
     /// Pham et al. 2017 (recon.).
@@ -78,7 +77,7 @@ pub enum Law {
     Eemptcp {
         /// Whether g(p) = 1/p; otherwise it is 1/(1 − p).
         inverse_loss: bool,
-        /// Whether the sum is bounded by 1/w_r after the addition.
+        /// Whether 1/w_r also bounds the sum.
         cap_total: bool,
     },
     /// 002, eq. (5); extended DTS, section V-C, if κ is not 0.
@@ -94,15 +93,16 @@ pub enum Law {
     },
     /// 004, Algorithm 1: LIA between its periods.
     Cwa {
-        /// Ratio of delays from which on the slowest path yields.
+        /// Ratio of delays from which the slowest path yields.
         theta_min: f64,
         /// Ratio of delays up to which it yields.
         theta_max: f64,
-        /// Whether it divides by `theta_max` if the ratio is above that; otherwise it does nothing then.
+        /// Whether the slowest path divides by `theta_max` if the ratio is above that; otherwise it does
+        /// nothing.
         beyond: bool,
         /// Number of reductions in a row after which one period is skipped.
         m: f64,
-        /// Time between two looks, s.
+        /// Period, s.
         period: f64,
     },
 }
@@ -114,7 +114,7 @@ pub enum EnergyRatio {
     Energy,
     /// (1 − p_r)/max_k (1 − p_k).
     Delivery,
-    /// p_r/p_h of the fastest path h, as 002 has it.
+    /// p_r/p_h of the fastest path h, as in 002.
     Seed002,
 }
 
@@ -123,18 +123,18 @@ pub enum EnergyRatio {
 pub enum Shape {
     /// 002, eq. (5).
     Sigmoid,
-    /// The cubic that the paper means.
+    /// The corrected cubic.
     Intended,
     /// The polynomial as printed.
     Literal,
 }
 
-/// Least window after a loss, packets.
+/// Minimum window after a loss, packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowFloor {
     /// RFC 5681.
     Two,
-    /// One packet, for coupled algorithms that let a bad path fall that far.
+    /// One packet, for coupled algorithms that almost abandon a bad path.
     One,
 }
 
@@ -149,8 +149,8 @@ impl WindowFloor {
 }
 
 impl Law {
-    /// The definition of `controller` with the parameters that are set in `connection`. `None` for one that
-    /// owns its window: it follows measurements and has no increase per ACK.
+    /// The definition of `controller` with the parameters of `connection`. `None` for a controller that owns
+    /// its window: it follows measurements and has no increase per ACK.
     pub fn of(controller: Controller, connection: &Connection) -> Option<Self> {
         let value = |name: &str| {
             controller.param_value(connection, name).expect("a law names parameters of its controller")
@@ -220,7 +220,7 @@ impl Law {
         })
     }
 
-    /// The formula as text, for users.
+    /// The formula as text for users.
     pub fn text(&self) -> &'static str {
         match self {
             Law::Reno => "1/w_r per ACK",
@@ -248,7 +248,7 @@ impl Law {
         }
     }
 
-    /// NewReno if there are no siblings to couple with, otherwise this definition.
+    /// NewReno if there are no siblings to couple with, otherwise `self`.
     fn alone(&self, paths: &[Path]) -> Self {
         match self {
             Law::Cubic | Law::Westwood | Law::Wvegas { .. } => *self,
@@ -257,8 +257,8 @@ impl Law {
         }
     }
 
-    /// `δ_r` minus the drain: change of the window for one packet acknowledged in congestion avoidance,
-    /// packets. For wVegas it is the change for one round.
+    /// `δ_r` plus the drain: the window's growth per packet acknowledged in congestion avoidance, packets.
+    /// For wVegas: per round.
     pub fn growth(&self, paths: &[Path], r: usize) -> f64 {
         match self.alone(paths) {
             Law::Reno | Law::Dctcp | Law::Westwood => 1.0 / paths[r].w,
@@ -291,7 +291,7 @@ impl Law {
         }
     }
 
-    /// What the price of extended DTS takes off the window for one packet acknowledged, packets.
+    /// The price term of extended DTS: reduction of the window per packet acknowledged, packets.
     pub fn drain(&self, paths: &[Path], r: usize) -> f64 {
         match self.alone(paths) {
             Law::Dts { kappa, .. } => kappa * paths[r].w * paths[r].u,
@@ -299,13 +299,13 @@ impl Law {
         }
     }
 
-    /// `δ_r`: change of the window for one packet acknowledged in congestion avoidance, packets. For wVegas
-    /// it is the change for one round.
+    /// `δ_r`: change of the window per packet acknowledged in congestion avoidance, packets. For wVegas: per
+    /// round.
     pub fn increase(&self, paths: &[Path], r: usize) -> f64 {
         self.growth(paths, r) - self.drain(paths, r)
     }
 
-    /// `β_r`: part of the window that a loss takes.
+    /// `β_r`: part of the window lost at a loss.
     pub fn decrease(&self, paths: &[Path], r: usize) -> f64 {
         match self.alone(paths) {
             Law::Cubic => 0.3,
@@ -321,7 +321,7 @@ impl Law {
         }
     }
 
-    /// Least window after a loss.
+    /// Minimum window after a loss.
     pub fn floor(&self, paths: &[Path]) -> WindowFloor {
         match self.alone(paths) {
             Law::Olia | Law::Balia { .. } | Law::Coupled { takes_total: true, .. } => WindowFloor::One,
@@ -419,7 +419,7 @@ fn dwc(paths: &[Path], r: usize, all_in_one: bool) -> f64 {
     paths[r].tau / minimum(group().map(|path| path.tau)) / (n * total)
 }
 
-/// Packets that are queued on the path, according to its RTT.
+/// Packets queued on the path, by its RTT.
 fn backlog(path: &Path, rtt: f64) -> f64 {
     path.w * (rtt - path.tau_base).max(0.0) / rtt
 }

@@ -1,10 +1,10 @@
-//! Every controller's increase in floating point, straight from its definition and in the paper's symbols.
+//! Every controller's increase in floating point, from its definition and in the paper's symbols.
 //!
-//! It is an independent witness for the fixed-point code of `cc/` and shares nothing with it. Windows are in
-//! packets, times in seconds. With fewer than two established subflows every coupled controller is NewReno.
+//! It checks the fixed-point code of `cc/` independently and shares nothing with it. Windows are in packets,
+//! times in seconds. With fewer than two established subflows every coupled controller is NewReno.
 //!
-//! [`Law`] is the definition alone, for [`Path`]s of real numbers; the fluid engine integrates it.
-//! [`evaluate`] applies it to the state that the integer code sees.
+//! [`Law`] is the definition for [`Path`]s of real numbers; the fluid engine integrates it. [`evaluate`]
+//! applies it to the integer code's state.
 
 mod law;
 
@@ -29,11 +29,11 @@ pub struct Path {
     pub p: f64,
     /// `e_r`: energy per delivered bit, any common unit; 0 = unknown.
     pub e: f64,
-    /// `α_r`: share of the traffic that the path shall carry.
+    /// `α_r`: target share of the traffic.
     pub alpha: f64,
     /// `U_r`: price of the path.
     pub u: f64,
-    /// Subflows of the same number share a bottleneck (DWC).
+    /// Subflows with equal numbers share a bottleneck (DWC).
     pub group: usize,
 }
 
@@ -68,10 +68,10 @@ fn seconds(us: u32) -> f64 {
     f64::from(us) * 1e-6
 }
 
-/// What a controller's definition says about a state.
+/// A controller's definition, evaluated in a state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
-    /// What the numbers of `increase` are: the formula, and whether they are per ACK or per round.
+    /// The formula of `increase`, and whether it is per ACK or per round.
     pub text: &'static str,
     /// Change of each established subflow's window, packets.
     pub increase: Vec<f64>,
@@ -79,8 +79,8 @@ pub struct Formula {
     pub window_after_loss: Vec<f64>,
 }
 
-/// Evaluates the definition of `controller` for the established subflows of `connection`, in their order.
-/// `None` for a controller without a [`Law`].
+/// Evaluates the definition of `controller` for the established subflows of `connection`, in order. `None`
+/// for a controller without a [`Law`].
 pub fn evaluate(controller: Controller, connection: &Connection) -> Option<Formula> {
     let in_use = (connection.n as usize).min(MAX_SUBFLOWS);
     let mut paths: Vec<Path> = connection.subflows[..in_use]
@@ -90,7 +90,7 @@ pub fn evaluate(controller: Controller, connection: &Connection) -> Option<Formu
         .collect();
     let law = Law::of(controller, connection)?;
     if let Law::Dwc { all_in_one: false } = law {
-        // Nothing has been detected yet: each subflow is a group of its own.
+        // No detection has happened yet: each subflow is a group of its own.
         paths.iter_mut().enumerate().for_each(|(own, path)| path.group = own);
     }
     Some(Formula {

@@ -1,4 +1,4 @@
-//! What single controllers do over time, each test a sentence.
+//! The behaviour of single controllers over time.
 
 use joulepath_controllers::{AckFlags, Capability, Connection, Controller, LossKind, ParamValue, Subflow};
 
@@ -34,17 +34,18 @@ fn reno_grows_by_one_after_a_window_of_acks() {
 }
 
 #[test]
-fn slow_start_hands_what_is_left_of_an_ack_to_congestion_avoidance() {
+fn slow_start_passes_the_rest_of_an_ack_to_congestion_avoidance() {
     let reno = controller("reno");
     let mut connection = established(reno, &[(8, 50_000)]);
     connection.subflows[0].ssthresh = 10;
-    reno.on_ack(&mut connection, 0, 7, 50_000, LIMITED); // 2 to ssthresh, 5 of 10 towards the next
+    // 2 up to ssthresh, 5 of the 10 for the next increase
+    reno.on_ack(&mut connection, 0, 7, 50_000, LIMITED);
     assert_eq!(connection.subflows[0].cwnd, 10);
     assert!((connection.subflows[0].own.fraction() - 0.5).abs() < 1e-8);
 }
 
 #[test]
-fn no_window_grows_in_recovery_or_without_need() {
+fn no_window_grows_in_recovery_or_without_being_the_limit() {
     for controller in Controller::all() {
         let mut connection = established(controller, &[(10, 50_000), (10, 50_000)]);
         let flags = AckFlags::ROUND_END;
@@ -52,7 +53,7 @@ fn no_window_grows_in_recovery_or_without_need() {
             connection.now_us += 10_000;
             controller.on_ack(&mut connection, 0, 1, 50_000, flags);
         }
-        assert!(connection.subflows[0].cwnd <= 10, "{controller} grew without need");
+        assert!(connection.subflows[0].cwnd <= 10, "{controller} grew although cwnd was not the limit");
         connection.subflows[0].flags |= Subflow::RECOVERY;
         for _ in 0..100 {
             connection.now_us += 10_000;
@@ -74,7 +75,7 @@ fn loss_marks_shift_once_per_loss_and_not_on_repeated_timeouts() {
     olia.on_loss(&mut connection, 0, LossKind::FastRetransmit);
     assert_eq!(marks(&connection), (30, 0));
     olia.on_loss(&mut connection, 0, LossKind::FastRetransmit);
-    assert_eq!(marks(&connection), (30, 0), "nothing was acked in between");
+    assert_eq!(marks(&connection), (30, 0), "no ACK between the losses");
     olia.on_ack(&mut connection, 0, 5, 50_000, LIMITED);
     connection.subflows[0].flags |= Subflow::LOSS;
     olia.on_loss(&mut connection, 0, LossKind::Timeout);
@@ -125,7 +126,8 @@ fn cubic_returns_to_its_maximum_after_k_seconds() {
 
 #[test]
 fn cubic_is_no_slower_than_reno_on_short_paths() {
-    // 1 ms RTT, loss at 20: the cubic needs seconds, the Reno-friendly estimate 9/17 packet per RTT until 20
+    // 1 ms RTT, loss at 20: the cubic takes seconds; the Reno-friendly estimate adds 9/17 packet per RTT
+    // until 20
     let cubic = controller("cubic");
     let mut connection = established(cubic, &[(20, 1000)]);
     let ssthresh = cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit);
@@ -149,7 +151,7 @@ fn cubic_gives_way_after_a_loss_below_its_maximum() {
         cubic.set_param(&mut connection, "fast_convergence", fast_convergence).unwrap();
         cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit);
         connection.subflows[0].cwnd = 80;
-        cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit); // W_max 80, or 0.85 · 80 = 68
+        cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit); // W_max = 80, or 0.85 · 80 = 68
         connection.subflows[0].cwnd = 56;
         connection.subflows[0].ssthresh = 56;
         for _ in 0..300 {
@@ -162,7 +164,7 @@ fn cubic_gives_way_after_a_loss_below_its_maximum() {
 }
 
 #[test]
-fn dctcp_gives_back_the_share_of_marks() {
+fn dctcp_reduces_the_window_by_the_share_of_marks() {
     let dctcp = controller("dctcp");
     let mut connection = established(dctcp, &[(100, 1000)]);
     assert_eq!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn), 50, "alpha starts at 1");
@@ -197,8 +199,8 @@ fn westwood_round(connection: &mut Connection, packets: u32, took_us: u64) {
 }
 
 #[test]
-fn westwood_takes_the_queue_and_no_more() {
-    // 100 packets in flight, of which 50 are queued: 1000 packets/s over 100 ms, base RTT 50 ms
+fn westwood_removes_the_queue_and_no_more() {
+    // 100 packets in flight, 50 of them queued: 1000 packets/s over 100 ms, base RTT 50 ms
     let westwood = controller("westwood");
     let mut connection = established(westwood, &[(100, 100_000)]);
     connection.subflows[0].own.base_rtt_us = 50_000;
@@ -214,20 +216,17 @@ fn westwood_takes_the_queue_and_no_more() {
     assert_eq!(
         westwood.ssthresh_after(&connection, 0, LossKind::FastRetransmit),
         20,
-        "a loss raises nothing"
+        "a loss never raises the window"
     );
     let timeout = westwood.ssthresh_after(&connection, 0, LossKind::Timeout);
-    assert!(
-        (49..=50).contains(&timeout),
-        "{timeout}: after a timeout slow start goes as far as the estimate"
-    );
+    assert!((49..=50).contains(&timeout), "{timeout}: after a timeout ssthresh is the estimate");
 }
 
 #[test]
 fn westwood_weighs_a_new_round_by_a_tenth() {
     let westwood = controller("westwood");
     let mut connection = established(westwood, &[(1000, 100_000)]);
-    westwood_round(&mut connection, 100, 100_000); // begins the books
+    westwood_round(&mut connection, 100, 100_000); // starts the measurement
     westwood_round(&mut connection, 100, 100_000); // B = 1000 packets/s
     westwood_round(&mut connection, 200, 100_000); // 0.9 · 1000 + 0.1 · 2000 = 1100
     let left = westwood.ssthresh(&connection, 0);
@@ -235,7 +234,7 @@ fn westwood_weighs_a_new_round_by_a_tenth() {
     westwood.on_restart(&mut connection, 0);
     connection.now_us += 60_000_000;
     westwood_round(&mut connection, 1, 100_000);
-    assert_eq!(westwood.ssthresh(&connection, 0), left, "a minute of silence is no sample");
+    assert_eq!(westwood.ssthresh(&connection, 0), left, "an idle minute gives no sample");
     westwood.set_param(&mut connection, "alpha", "0").unwrap();
     westwood_round(&mut connection, 50, 100_000);
     let left = westwood.ssthresh(&connection, 0);
@@ -243,7 +242,7 @@ fn westwood_weighs_a_new_round_by_a_tenth() {
 }
 
 #[test]
-fn dwc_groups_subflows_that_lose_together_and_parts_them_again() {
+fn dwc_groups_subflows_that_lose_together_and_separates_them_again() {
     let dwc = controller("dwc");
     let mut connection = established(dwc, &[(20, 50_000), (20, 50_000)]);
     connection.now_us = 10_000_000;
@@ -252,7 +251,7 @@ fn dwc_groups_subflows_that_lose_together_and_parts_them_again() {
     let close = |got: f64, want: f64| (got - want).abs() < 1e-6;
     assert!(close(dwc.increase(&connection, 0), alone));
     dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
-    assert!(close(dwc.increase(&connection, 0), alone), "one loss says nothing");
+    assert!(close(dwc.increase(&connection, 0), alone), "a single loss groups no subflows");
     connection.now_us += 40_000;
     dwc.on_loss(&mut connection, 1, LossKind::FastRetransmit);
     for i in 0..2 {
@@ -264,7 +263,7 @@ fn dwc_groups_subflows_that_lose_together_and_parts_them_again() {
         dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
     }
     for i in 0..2 {
-        assert!(close(dwc.increase(&connection, i), alone), "three losses of one alone part them");
+        assert!(close(dwc.increase(&connection, i), alone), "three losses of a single subflow separate them");
     }
 }
 
@@ -273,7 +272,7 @@ fn dwc_joins_a_subflow_whose_delay_is_high() {
     let dwc = controller("dwc");
     let mut connection = established(dwc, &[(20, 50_000), (20, 50_000)]);
     connection.now_us = 10_000_000;
-    dwc.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE); // the maximum
+    dwc.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE); // the maximum RTT
     dwc.on_ack(&mut connection, 1, 1, 80_000, AckFlags::NONE); // above 50 + 25 ms
     dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
     assert!(dwc.increase(&connection, 1) < 1.0 / 40.0);
@@ -322,13 +321,17 @@ fn wvegas_never_drains_without_a_queue() {
 }
 
 #[test]
-fn mveno_takes_a_loss_with_a_full_queue_for_congestion() {
+fn mveno_treats_a_loss_with_a_full_queue_as_congestion() {
     let mveno = controller("mveno");
     let mut connection = established(mveno, &[(50, 50_000), (50, 50_000)]);
-    assert_eq!(mveno.ssthresh(&connection, 0), 40, "no backlog: random");
+    assert_eq!(mveno.ssthresh(&connection, 0), 40, "a loss without backlog is random");
     round(mveno, &mut connection, 0, 60_000);
     assert_eq!(mveno.ssthresh(&connection, 0), 25, "backlog 50 · 10/60 = 8.3");
-    assert_eq!(mveno.ssthresh_after(&connection, 1, LossKind::Timeout), 25, "a timeout is no random loss");
+    assert_eq!(
+        mveno.ssthresh_after(&connection, 1, LossKind::Timeout),
+        25,
+        "a timeout is never a random loss"
+    );
 }
 
 #[test]
@@ -348,7 +351,7 @@ fn cwa_shrinks_the_slowest_path_three_periods_out_of_four() {
 }
 
 #[test]
-fn cwa_leaves_extreme_ratios_alone_unless_told_otherwise() {
+fn cwa_ignores_extreme_ratios_by_default() {
     let window_after = |beyond: &str| {
         let cwa = controller("cwa");
         let mut connection = established(cwa, &[(100, 20_000), (90, 100_000)]);
@@ -362,7 +365,7 @@ fn cwa_leaves_extreme_ratios_alone_unless_told_otherwise() {
 }
 
 #[test]
-fn cwa_can_forget_its_count_when_another_path_is_slower() {
+fn cwa_can_reset_its_count_when_another_path_is_slower() {
     let window_after = |reset: &str| {
         let cwa = controller("cwa");
         let mut connection = established(cwa, &[(800, 50_000), (800, 100_000)]);
@@ -373,7 +376,7 @@ fn cwa_can_forget_its_count_when_another_path_is_slower() {
         };
         look(100_000); // 400
         look(100_000); // 200
-        look(25_000); // the other is slower
+        look(25_000); // the other path is slower
         look(100_000); // 100
         look(100_000); // skipped, or 50
         connection.subflows[1].cwnd
@@ -404,7 +407,7 @@ fn eemptcp_without_targets_is_lia() {
 }
 
 #[test]
-fn the_control_plane_s_numbers_survive_a_new_subflow() {
+fn control_plane_values_survive_a_new_subflow() {
     let eemptcp = controller("eemptcp");
     let mut connection = Connection::new(1);
     connection.subflows[0].own.set_target_share(0.25);
@@ -413,7 +416,7 @@ fn the_control_plane_s_numbers_survive_a_new_subflow() {
 }
 
 #[test]
-fn an_unknown_name_gets_the_nearest_one() {
+fn an_unknown_name_suggests_the_nearest_one() {
     let message = Controller::by_name("Lya").unwrap_err().to_string();
     assert!(
         message.starts_with("no congestion controller `Lya`; did you mean `lia`? There are: reno, cubic"),
@@ -422,7 +425,7 @@ fn an_unknown_name_gets_the_nearest_one() {
 }
 
 #[test]
-fn parameters_take_words_and_numbers_and_refuse_the_rest() {
+fn parameters_accept_words_and_numbers_and_refuse_other_values() {
     let ewtcp = controller("ewtcp");
     let mut connection = Connection::new(1);
     let value = |connection: &Connection| ewtcp.param_value(connection, "a").unwrap();
@@ -442,7 +445,7 @@ fn parameters_take_words_and_numbers_and_refuse_the_rest() {
 }
 
 #[test]
-fn the_default_of_every_parameter_is_what_a_new_connection_has() {
+fn a_new_connection_has_the_default_of_every_parameter() {
     for controller in Controller::all() {
         for param in controller.params() {
             let mut connection = Connection::new(1);
@@ -458,8 +461,8 @@ fn the_default_of_every_parameter_is_what_a_new_connection_has() {
     }
 }
 
-/// Rounds of unlike rates with a queue, marks and two paths of unlike delay: a trace on which every parameter
-/// has something to do.
+/// A trace in which every parameter has an effect: rounds of different rates with a queue, marks and two
+/// paths of different delay.
 fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
     if controller.has(Capability::OwnsWindow) {
         return rounds::windows(controller, params);
@@ -528,16 +531,16 @@ fn no_parameter_is_ignored() {
         ("joule", "floor", &[("floor", "detect")]),
     ];
     for &(name, param, changed) in settings {
-        // the same trace with every other setting alike
+        // the same trace with all other settings equal
         let reference: Vec<(&str, &str)> =
             changed.iter().filter(|(name, _)| *name != param).copied().collect();
         let controller = controller(name);
         assert!(trace(controller, changed) != trace(controller, &reference), "{name} ignores {param}");
     }
-    // those that own their window have a test of their own
+    // controllers that own their window have their own test
     for controller in Controller::all().filter(|controller| !controller.has(Capability::OwnsWindow)) {
         for param in controller.params() {
-            // `reset` of CWA needs a path that stops being the slowest: a test of its own above
+            // `reset` of CWA needs a path that stops being the slowest: a test above covers it
             let told =
                 settings.iter().any(|(name, known, _)| *name == controller.name() && *known == param.name());
             assert!(told || param.name() == "reset", "{controller}: {} is untested", param.name());

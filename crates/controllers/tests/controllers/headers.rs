@@ -1,5 +1,4 @@
-//! The headers of cc/ as the kernel gets them: compiled for the BPF target without calls to a library, clean
-//! under every warning, short.
+//! The headers of cc/ compile for the BPF target without library calls, pass every warning, and stay short.
 
 use std::{
     env, fs,
@@ -14,7 +13,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("cc")
 }
 
-/// Runs a compiler; `None`, said aloud, where it is not installed. Under CI that is a failure.
+/// Runs a compiler; prints a line and returns `None` if it is not installed. Under CI that is a failure.
 fn run(compiler: &str, args: &[&str]) -> Option<Output> {
     match Command::new(compiler).arg("-I").arg(folder()).args(args).output() {
         Ok(output) => Some(output),
@@ -75,7 +74,7 @@ fn all_controllers_compile_for_bpf_without_library_calls() {
     }
 }
 
-/// What a freestanding source must pass without a word.
+/// Flags under which a freestanding source must compile without a warning.
 const STRICT: [&str; 8] =
     ["-std=c11", "-ffreestanding", "-O2", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror"];
 
@@ -107,7 +106,7 @@ fn the_native_glue_is_clean_under_every_warning() {
 
 #[test]
 fn a_controller_fits_in_one_header_of_its_name_and_two_hundred_lines() {
-    // One that owns its window does itself what the runner does for the others.
+    // A controller that owns its window does the runner's work itself.
     let most = |controller: Controller| if controller.has(Capability::OwnsWindow) { 300 } else { 200 };
     for controller in Controller::all() {
         let text = fs::read_to_string(folder().join(format!("{}.h", controller.name()))).unwrap();
@@ -116,7 +115,7 @@ fn a_controller_fits_in_one_header_of_its_name_and_two_hundred_lines() {
         assert!(text.contains("Deviations"), "{}.h lists no deviations", controller.name());
         assert!(text.starts_with("/* SPDX-License-Identifier: MIT OR GPL-2.0 */\n"));
     }
-    // A part of a controller that is too long for one header: `joule_trust.h`.
+    // A controller too long for one header has parts such as `joule_trust.h`.
     let is_part = |header: &String| {
         let (owner, _) = header.split_once('_').unwrap_or_default();
         Controller::by_name(owner).is_ok_and(|owner| {
@@ -128,7 +127,7 @@ fn a_controller_fits_in_one_header_of_its_name_and_two_hundred_lines() {
         Controller::all().count() + ["all.h", "mpcc.h", "mpcc_math.h", "mpcc_model.h", "mpcc_run.h"].len();
     let headers = headers();
     let parts = headers.iter().filter(|header| is_part(header)).count();
-    assert_eq!(headers.len(), known + parts, "a header that is not in all.h");
+    assert_eq!(headers.len(), known + parts, "a header is missing in all.h");
 }
 
 #[test]
@@ -143,13 +142,13 @@ fn every_controller_has_its_page() {
             .unwrap_or_else(|error| panic!("docs/models/{}.md: {error}", controller.name()));
         assert!(
             page.starts_with(&format!("# {}\n", controller.display_name())),
-            "{} is titled otherwise",
+            "the page of {} has another title",
             controller.name()
         );
         for param in controller.params() {
             assert!(
                 page.contains(&format!("`{}`", param.name())),
-                "{}.md leaves out {}",
+                "{}.md does not mention {}",
                 controller.name(),
                 param.name()
             );

@@ -1,11 +1,11 @@
-//! Controllers of the program itself: the books around them are those of C.
+//! Hosted controllers run under the bookkeeping of the C code.
 
 use joulepath_controllers::{
     AckFlags, AdoptError, Area, Capability, Connection, Controller, Event, Hook, Hooks, Host, LossKind,
     Subflow, within,
 };
 
-/// Hands everything to a controller of `cc/`, and counts the calls of each hook.
+/// Forwards every call to a controller of `cc/`, and counts the calls of each hook.
 struct Through {
     inner: Controller,
     area: [Area; 8],
@@ -83,9 +83,9 @@ fn live(controller: Controller) -> Vec<Connection> {
     lives
 }
 
-/// LIA reuses its increase for 16 packets, so that the store of increases is compared, too.
+/// LIA reuses its increase for 16 packets, so this also compares the cached increases.
 #[test]
-fn around_hooks_that_compute_what_lia_does_the_books_are_those_of_lia() {
+fn hooks_that_compute_lia_run_exactly_like_lia() {
     let hosted = host("hostedlia", "lia", vec![]).unwrap();
     assert_eq!(Controller::by_name("hostedlia").unwrap(), hosted);
     assert!(hosted.is_hosted() && hosted.is_adopted() && !hosted.has(Capability::OwnsWindow));
@@ -95,21 +95,21 @@ fn around_hooks_that_compute_what_lia_does_the_books_are_those_of_lia() {
 }
 
 #[test]
-fn one_that_owns_its_window_is_told_everything_and_paced() {
+fn a_hosted_controller_that_owns_its_window_gets_every_event_and_paces() {
     let hosted = host("hostedowner", "lia", vec![Capability::OwnsWindow]).unwrap();
     let (mut hosting, mut connection) = (hosted.hosting(2), start(hosted));
     let event = Event { acked: 7, mss: 1_250, ..Event::default() };
     within(&mut hosting, || hosted.control(&mut connection, 1, &event, &mut Area::default()));
     assert_eq!(connection.subflows[1].cwnd, 21);
     assert_eq!(hosted.pacing_rate_bytes_per_s(&connection, 1), Some(1_250));
-    // A window of 0 would stop the connection: the books keep one packet.
+    // A window of 0 would stop the connection, so the bookkeeping keeps one packet.
     let nothing = Event::default();
     within(&mut hosting, || hosted.control(&mut connection, 1, &nothing, &mut Area::default()));
     assert_eq!(connection.subflows[1].cwnd, 1);
 }
 
 #[test]
-fn without_what_it_is_lent_a_call_changes_no_window() {
+fn without_lent_hooks_a_call_changes_no_window() {
     let hosted = host("hostedalone", "lia", vec![]).unwrap();
     let mut connection = start(hosted);
     let before = connection;
@@ -119,7 +119,7 @@ fn without_what_it_is_lent_a_call_changes_no_window() {
 }
 
 #[test]
-fn the_names_of_ours_are_taken() {
+fn built_in_names_are_refused() {
     assert_eq!(host("olia", "lia", vec![]).unwrap_err(), AdoptError::Taken("olia".to_owned()));
     assert!(Controller::all().all(|ours| !ours.is_hosted() && ours.hosting(2).is_none()));
 }

@@ -1,4 +1,4 @@
-//! `joule`: worked numbers, what it promises, and its equilibrium on a path in closed form.
+//! `joule`: worked numbers, its guarantees, and its equilibrium on a path in closed form.
 
 use joulepath_controllers::formula::{Law, Path};
 use joulepath_controllers::{AckFlags, Area, Connection, Controller, Event, Subflow};
@@ -12,12 +12,12 @@ fn joule() -> Controller {
 
 fn nothing(_: Controller, _: &mut Connection) {}
 
-/// A path whose least RTT is known to be 1 µs: none that follows looks empty, and trust is never earned.
+/// A path with a known minimum RTT of 1 µs: every RTT looks queued, so trust is never earned.
 fn without_trust(controller: Controller, connection: &mut Connection) {
     assert!(controller.set_history_rtt_us(connection, 0, 1));
 }
 
-/// w_f as siblings see it, packets.
+/// w_f as siblings read it, packets.
 fn shadow(connection: &Connection, i: usize) -> f64 {
     f64::from(connection.subflows[i].own.private_words()[0]) / 256.0
 }
@@ -45,24 +45,24 @@ fn ack(acked: u32, total_delivered: u32, w: u32, rtt_us: u32) -> Event {
     Event { acked, rtt_us, flags, total_delivered, prior_in_flight: w, mss: 1_400, ..Event::default() }
 }
 
-/// In slow start each packet adds one; then 1/w, in whole 256ths of a packet: 20 + 1/20 = 20.05 is
+/// In slow start each packet adds one; afterwards 1/w, in whole 256ths of a packet: 20 + 1/20 = 20.05 is
 /// 5132.8/256.
 #[test]
 fn a_shadow_without_siblings_grows_like_newreno() {
     let (mut connection, mut areas) = subflows(&[(20, 50_000)]);
     joule().control(&mut connection, 0, &ack(1, 1, 20, 50_000), &mut areas[0]);
     assert_eq!(connection.subflows[0].own.private_words()[0], 5132);
-    // a whole window: 20 + 20/20 = 21, but for the first ACK's 1/20 and the last one's rounding
+    // a whole window: 20 + 20/20 = 21, less the first ACK's 1/20 and the last one's rounding
     for n in 2..=20 {
         joule().control(&mut connection, 0, &ack(1, n, 20, 50_000), &mut areas[0]);
     }
     assert!((shadow(&connection, 0) - 21.0).abs() < 0.01, "{}", shadow(&connection, 0));
 }
 
-/// Of a loss while w = w_f all is the shadow's: 20 becomes 10, once until what was in flight (15 packets) has
-/// been delivered. CUBIC keeps 0.7: 14.
+/// At w = w_f every loss is the shadow's: 20 becomes 10, once until the 15 packets in flight have been
+/// delivered. CUBIC keeps 0.7: 14.
 #[test]
-fn a_loss_halves_the_shadow_once_for_a_window() {
+fn a_loss_halves_the_shadow_once_per_window() {
     for (word, after) in [("reno", 10), ("cubic", 14)] {
         let (mut connection, mut areas) = subflows(&[(20, 50_000)]);
         joule().set_param(&mut connection, "shadow", word).unwrap();
@@ -70,15 +70,15 @@ fn a_loss_halves_the_shadow_once_for_a_window() {
         joule().control(&mut connection, 0, &lost(100), &mut areas[0]);
         assert_eq!(connection.subflows[0].cwnd, after, "{word}");
         joule().control(&mut connection, 0, &lost(114), &mut areas[0]);
-        assert_eq!(connection.subflows[0].cwnd, after, "{word}: the same window of data");
+        assert_eq!(connection.subflows[0].cwnd, after, "{word}: a second loss in the same window");
         joule().control(&mut connection, 0, &lost(115), &mut areas[0]);
-        assert!(connection.subflows[0].cwnd < after, "{word}: the next one");
+        assert!(connection.subflows[0].cwnd < after, "{word}: a loss in the next window");
     }
 }
 
-/// A mark counts as a loss, and what was late and not lost gives back what it took.
+/// A mark counts as a loss. If a packet was late and not lost, the shadow's cut is undone.
 #[test]
-fn a_mark_counts_and_a_late_packet_does_not() {
+fn a_mark_counts_as_a_loss_and_a_late_packet_does_not() {
     let (mut connection, mut areas) = subflows(&[(20, 50_000)]);
     joule().control(&mut connection, 0, &Event { marked: 1, ..ack(1, 9, 20, 50_000) }, &mut areas[0]);
     assert_eq!(connection.subflows[0].cwnd, 10);
@@ -104,7 +104,7 @@ fn after_a_timeout_an_untrusted_window_starts_slowly() {
     assert_eq!(windows, [2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10]);
 }
 
-/// 2 · 10 packets/50 ms · 1400 bytes = 560,000 bytes/s at the start; once started and not trusted, no pacing.
+/// 2 · 10 packets/50 ms · 1400 bytes = 560,000 bytes/s at the start; later, without trust, no pacing.
 #[test]
 fn the_start_is_paced_at_twice_the_window_per_rtt() {
     let mut connection = Connection::new(1);
@@ -122,10 +122,10 @@ fn the_start_is_paced_at_twice_the_window_per_rtt() {
 }
 
 /// Two subflows of a group, (10, 50 ms) and (20, 100 ms): the first has the larger w/τ², S = 10 + 20 · 50/100
-/// = 20 packets in its RTT. In a round they grow by 10 · 10/S² = 0.25 and 20 · 10/S² = 0.5 packets; not in
-/// one group, by 1 each.
+/// = 20 packets in its RTT. In a round they grow by 10 · 10/S² = 0.25 and 20 · 10/S² = 0.5 packets; in
+/// different groups by 1 each.
 #[test]
-fn subflows_behind_one_bottleneck_grow_together_as_one() {
+fn subflows_of_one_bottleneck_grow_together_as_one() {
     for (groups, grown) in [([7, 7], [0.25, 0.5]), ([7, 8], [1.0, 1.0]), ([0, 0], [1.0, 1.0])] {
         let windows = [(10, 50_000), (20, 100_000)];
         let (mut connection, mut areas) = subflows(&windows);
@@ -143,13 +143,13 @@ fn subflows_behind_one_bottleneck_grow_together_as_one() {
     }
 }
 
-/// The paths of the measurements in docs/models/joule.md: 20 Mbit/s and 40 ms are 67 packets.
+/// The path of the measurements in docs/models/joule.md: 20 Mbit/s and 40 ms are 67 packets.
 const PATH: Pipe = Pipe { packets_per_s: 1_667, base_us: 40_000, queue_packets: 66, lost_one_of: 0 };
 
-/// At a loss of 1 in 20 NewReno has a window of √(2 · 20) = 6.3 packets, a tenth of the path. The losses
-/// follow nothing that joule does, so that it fills the path all the same, up to what is lost.
+/// At a loss of 1 in 20 NewReno has a window of √(2 · 20) = 6.3 packets, a tenth of the path. The losses do
+/// not depend on joule's window, so it still fills the path, except for the lost packets.
 #[test]
-fn losses_without_a_queue_do_not_take_the_path_away() {
+fn losses_without_a_queue_leave_the_path_in_use() {
     let path = Pipe { lost_one_of: 20, ..PATH };
     let mut flow = path.flow(joule(), &[], nothing);
     flow.run(10);
@@ -159,15 +159,15 @@ fn losses_without_a_queue_do_not_take_the_path_away() {
     assert!(reno < 0.15 * path.packets_per_s as f64, "{reno} packets/s by NewReno");
 }
 
-/// What was lost before trust, 1 in 50, may go on with it. When it becomes 1 in 15, 6.7 % against 5/4 · 2 % +
-/// 0.8 %, the losses are taken for its own, and within a second the shadow's window is all that is left.
+/// A loss of 1 in 50 before trust may continue. When it becomes 1 in 15, 6.7 % against 5/4 · 2 % + 0.8 %,
+/// joule attributes the losses to itself, and within a second its window is the shadow's.
 #[test]
-fn more_losses_than_before_trust_take_the_path_away() {
+fn more_losses_than_before_trust_end_trust() {
     let path = Pipe { lost_one_of: 50, ..PATH };
     let mut flow = path.flow(joule(), &[], nothing);
     flow.run(30);
     let above = |flow: &Flow| flow.cwnd() as f64 > shadow(&flow.connection, 0) + 1.0;
-    assert!(above(&flow), "{} packets are the shadow's", flow.cwnd());
+    assert!(above(&flow), "{} packets are only the shadow's window", flow.cwnd());
     flow.pipe.lost_one_of = 15;
     let rounds = (0..1_000).take_while(|_| above(&flow) && flow.round() > 0).count();
     assert!(rounds < 25, "{rounds} rounds of 40 ms");
@@ -179,8 +179,8 @@ fn more_losses_than_before_trust_take_the_path_away() {
     );
 }
 
-/// While trusted it keeps a queue below Q = max(τ₀/16, 3 ms, 3 packets) = 3 ms, and at most a dither of 1/16
-/// above: (1 + 1/16) (1 + 3/40) = 1.142 times the path.
+/// While trusted it keeps the queue below Q = max(τ₀/16, 3 ms, 3 packets) = 3 ms, plus a dither of at most
+/// 1/16: (1 + 1/16) (1 + 3/40) = 1.142 times the path.
 #[test]
 fn a_trusted_window_keeps_the_queue_short() {
     let path = Pipe { lost_one_of: 50, queue_packets: 400, ..PATH };
@@ -191,7 +191,7 @@ fn a_trusted_window_keeps_the_queue_short() {
     assert!((0.85..1.142).contains(&mean), "{mean} of the path");
 }
 
-/// RTTs that vary by some ms are no queue: 10 packets become 10 · 2⁶ in six rounds without a loss.
+/// RTTs that vary by a few ms are no queue: 10 packets become 10 · 2⁶ in six rounds without a loss.
 #[test]
 fn rtts_that_vary_do_not_end_the_start() {
     let path = Pipe { packets_per_s: 100_000, base_us: 40_000, queue_packets: 10_000, lost_one_of: 0 };
@@ -203,8 +203,8 @@ fn rtts_that_vary_do_not_end_the_start() {
     assert_eq!(flow.cwnd(), 640);
 }
 
-/// With trust out of reach it is NewReno: its goodput on paths with and without losses, within 8 %. (NewReno
-/// may send 1 packet in 5 during the round of a loss that joule's shadow does not, or the other way round.)
+/// Without trust it is NewReno: equal goodput within 8 % on paths with and without losses. (In the round of a
+/// loss either may send 1 packet in 5 that the other does not.)
 #[test]
 fn without_trust_it_is_newreno() {
     for lost_one_of in [0, 1_000, 100, 30] {
@@ -215,9 +215,10 @@ fn without_trust_it_is_newreno() {
     }
 }
 
-/// A queue of others that never empties: the RTT is 70 ms where the history knows 40. No trust, so NewReno.
+/// The queue of other flows never empties: the RTT is 70 ms, and the history knows 40 ms. No trust, so
+/// NewReno.
 #[test]
-fn a_path_that_was_faster_once_is_not_trusted() {
+fn a_path_slower_than_its_history_is_not_trusted() {
     let path = Pipe { lost_one_of: 20, base_us: 70_000, ..PATH };
     let known = |controller: Controller, connection: &mut Connection| {
         assert!(controller.set_history_rtt_us(connection, 0, 40_000));
@@ -228,8 +229,8 @@ fn a_path_that_was_faster_once_is_not_trusted() {
     assert!(rate > 0.6, "{rate} of the path without a history");
 }
 
-/// What it has of a path that loses 1 in 20, beside a subflow of its group with this window, whose shadow has
-/// nothing.
+/// Goodput on a path that loses 1 in 20, as a part of the path, beside a sibling of its group with this
+/// window and an empty shadow.
 fn beside_a_sibling(group: &str, sibling: u32) -> f64 {
     let path = Pipe { lost_one_of: 20, ..PATH };
     let mut flow = path.flow(joule(), &[], nothing);
@@ -244,10 +245,10 @@ fn beside_a_sibling(group: &str, sibling: u32) -> f64 {
     flow.run(20) / path.packets_per_s as f64
 }
 
-/// A tenth of the path is NewReno's. `none`: no more beside anybody. `one`: no more beside a window of 10
-/// above its shadow, but beside one of 1, which is not above it.
+/// NewReno gets a tenth of the path. `none`: no more beside any sibling. `one`: no more beside a window 10
+/// packets above its shadow, but more beside a window of 1, which is not above it.
 #[test]
-fn in_a_group_as_many_are_trusted_as_its_parameter_says() {
+fn the_group_parameter_limits_the_trusted_subflows() {
     for (group, sibling, is_trusted) in
         [("each", 10, true), ("none", 10, false), ("none", 1, false), ("one", 10, false), ("one", 1, true)]
     {
@@ -260,7 +261,7 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// What may happen to a subflow, with RTTs of 50 to 100 ms.
+/// A random event of a subflow, with RTTs of 50 to 100 ms.
 fn event() -> impl Strategy<Value = Event> {
     let counts = (0u32..60, 0u32..4, any::<[bool; 5]>(), 50_000u32..100_000, 0u32..200);
     counts.prop_map(|(acked, lost, [limited, ends, episode, idle, samples], rtt_us, in_flight)| {
@@ -278,9 +279,9 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     #![proptest_config(config(256))]
 
-    /// Never below the shadow; and never above it where trust is out of reach.
+    /// Never below the shadow, and never above it without trust.
     #[test]
-    fn the_window_is_the_shadow_or_more_and_without_trust_no_more(
+    fn the_window_is_at_least_the_shadow_and_equal_without_trust(
         events in proptest::collection::vec((event(), 0u64..200_000), 1..300),
         cubic in any::<bool>(), trusts in any::<bool>(),
     ) {
@@ -299,8 +300,8 @@ proptest! {
         }
     }
 
-    /// Alone on a path that loses nothing but what its queue has no room for it delivers what NewReno does,
-    /// or more, in the four minutes after the first; 3 % are left for where these happen to end.
+    /// Alone on a path whose only losses are queue overflows it delivers at least NewReno's goodput in the
+    /// four minutes after the first; 3 % tolerance for the phase at the end.
     #[test]
     fn alone_on_a_lossless_path_it_is_newreno_or_better(
         packets_per_s in 200u64..5_000, base_us in 10_000u64..200_000, queue in 0.25..2.0f64,
@@ -317,7 +318,7 @@ proptest! {
         prop_assert!(ours >= 0.97 * reno, "{ours} against {reno} on {path:?}");
     }
 
-    /// Any bits in the private area, and any event: a window within bounds, and no undefined behaviour, on
+    /// Any bits in the private area and any event give a window within bounds and no undefined behaviour,
     /// which a debug build traps.
     #[test]
     fn any_memory_gives_a_window_within_bounds(
@@ -347,9 +348,9 @@ proptest! {
         }
     }
 
-    /// The growth of a shadow in its group, against LIA's definition in floating point.
+    /// A shadow's growth in its group, compared with LIA's definition in floating point.
     #[test]
-    fn the_growth_in_a_group_is_lia_s(
+    fn the_growth_in_a_group_is_that_of_lia(
         windows in proptest::collection::vec((2u32..2_000, 5_000u32..500_000), 2..=8),
     ) {
         let (mut connection, mut areas) = subflows(&windows);
@@ -368,7 +369,7 @@ proptest! {
         joule().control(&mut connection, 0, &ack(w, w, w, rtt_us), &mut areas[0]);
         let want = Law::Lia.increase(&paths, 0) * f64::from(w);
         let got = shadow(&connection, 0) - before;
-        // 1/256 of a packet is the resolution of what is shown; Σ is cut to 1/256 for each sibling
+        // the resolution of private_words is 1/256 of a packet; Σ is rounded down to 1/256 per sibling
         prop_assert!((got - want).abs() <= 0.012 + 0.01 * want, "{got}, LIA {want}");
     }
 }

@@ -1,4 +1,4 @@
-//! The controllers in C: what they compute, what they never do, whether they compile everywhere.
+//! Tests of the C controllers: results, invariants, and compilation on every target.
 
 mod behaviour;
 mod headers;

@@ -1,4 +1,5 @@
-//! Controllers that own their window: numbers worked by hand, what they do on a path over time, and any bits.
+//! Controllers that own their window: numbers worked by hand, behaviour on a path over time, and random
+//! memory.
 
 use joulepath_controllers::{AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event, Subflow};
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ const SECOND_US: u64 = 1_000_000;
 const RATE: u64 = 1_000;
 const RTT_US: u64 = 50_000;
 
-/// That path with a queue of two BDP.
+/// The same path with a queue of two BDP.
 fn pipe(name: &str) -> Pipe {
     Pipe::new(controller(name), RATE, RTT_US, 100)
 }
@@ -36,7 +37,7 @@ fn assert_between(what: &str, value: f64, low: f64, high: f64) {
 /// A rate of 200 packets/s is 3355 in Q24 packets/µs.
 const RESOLUTION: f64 = 1.0 / 3355.0;
 
-/// One ACK of a packet with RTT 50 ms, before which 50 packets of 1000 packets/s were delivered.
+/// One ACK of a packet with RTT 50 ms: since its departure 50 packets arrived at 1000 packets/s.
 fn sample(total_delivered: u32, prior_delivered: u32) -> Event {
     Event {
         acked: 1,
@@ -53,7 +54,7 @@ fn sample(total_delivered: u32, prior_delivered: u32) -> Event {
     }
 }
 
-/// A subflow with a window of 10 packets and an RTT of 50 ms that has started.
+/// A started subflow with a window of 10 packets and an RTT of 50 ms.
 fn started(controller: Controller) -> (Connection, Area) {
     let mut connection = Connection::new(1);
     let flags = Subflow::ESTABLISHED;
@@ -102,15 +103,15 @@ fn assert_worked(name: &str, acks: &[Event], want: &[(u32, f64)]) {
 fn bbr1_computes_the_worked_numbers() {
     let ack = sample(51, 1);
     assert_worked("bbr1", &[ack, ack], &[(10, 571_570.3), (11, 2_857_851.6), (12, 2_857_851.6)]);
-    // a rate that does not grow for 3 rounds after the first: full, and 1000 · 50 ms = 50 are in flight, so
-    // that DRAIN is over at once; the window has 2 · 50 packets and 3 bursts for its target
+    // a rate that does not grow for 3 rounds after the first: full. 1000 · 50 ms = 50 packets are in flight,
+    // so DRAIN ends at once; the target window is 2 · 50 packets and 3 bursts
     let rounds: Vec<Event> = (1..=4).map(|round| sample(51 * round, 51 * (round - 1))).collect();
     let (cwnd, pacing) = *worked("bbr1", &rounds).last().unwrap();
     assert_eq!(cwnd, 14, "one packet per ACK");
     let cycle = [1.25, 0.75, 1.0].map(|gain| gain * 990_000.0);
     assert!(
         cycle.iter().any(|rate| (pacing / rate - 1.0).abs() < RESOLUTION),
-        "{pacing} is none of {cycle:?}"
+        "{pacing} is not one of {cycle:?}"
     );
 }
 
@@ -121,20 +122,20 @@ fn bbr3_computes_the_worked_numbers() {
     assert_worked("bbr3", &[ack, ack], &[(10, 548_367.2), (11, 2_741_835.9), (12, 2_741_835.9)]);
     let rounds: Vec<Event> = (1..=4).map(|round| sample(51 * round, 51 * (round - 1))).collect();
     let (_, pacing) = *worked("bbr3", &rounds).last().unwrap();
-    // full, drained, and so in DOWN: 230/256 of the rate; then in CRUISE at once, as 50 are in flight
+    // full and drained, so in DOWN: 230/256 of the rate; then in CRUISE at once, as 50 are in flight
     let wanted = [230.0 / 256.0, 1.0].map(|gain| gain * 990_000.0);
     assert!(
         wanted.iter().any(|rate| (pacing / rate - 1.0).abs() < RESOLUTION),
-        "{pacing} is none of {wanted:?}"
+        "{pacing} is not one of {wanted:?}"
     );
 }
 
-/// No queue: the target rate is without bound, and slow start adds one packet per ACK. The pacing rate is
-/// 2 w/RTT: 2 · 11 · 1000 bytes / 50 ms = 440 000 bytes/s.
+/// No queue: the target rate is unbounded, and slow start adds one packet per ACK. The pacing rate is 2
+/// w/RTT: 2 · 11 · 1000 bytes / 50 ms = 440 000 bytes/s.
 ///
-/// With an RTT of 100 ms after the standing RTT of 50 ms has been forgotten (25 ms are half of the smoothed
-/// RTT), d = 50 ms: the rate is above 1/(δ d) = 40 packets/s as soon as w > 4. Slow start is over, and an ACK
-/// takes v/(δ w) = 2/12 packet off.
+/// With an RTT of 100 ms after the standing RTT of 50 ms has expired (25 ms are half of the smoothed RTT), d
+/// = 50 ms: the rate exceeds 1/(δ d) = 40 packets/s once w > 4. Slow start ends, and an ACK removes v/(δ w) =
+/// 2/12 packet.
 #[test]
 fn copa_computes_the_worked_numbers() {
     let ack = sample(51, 1);
@@ -150,21 +151,22 @@ fn copa_computes_the_worked_numbers() {
         copa.control(&mut connection, 0, &Event { rtt_us: 100_000, ..sample(51, 1) }, &mut area);
         window -= 2.0 / f64::floor(window);
     }
-    // 12 − 2/12 − 8 · 2/11 = 10.4: v is 1 for three rounds, and the ACKs above are of one round each
+    // 12 − 2/12 − 8 · 2/11 = 10.4: v is 1 for three rounds, and each ACK above is a round of its own
     assert_between("window", f64::from(connection.subflows[0].cwnd), 8.0, f64::floor(window));
 }
 
-/// 10 packets of 1000 bytes in 50 ms: 1600 kbit/s, 200 000 bytes/s; 2 · 200 000 bytes/s · 50 ms = 20 packets,
-/// and 10 to spare.
+/// 10 packets of 1000 bytes in 50 ms: 1600 kbit/s, 200 000 bytes/s; window: 2 · 200 000 bytes/s · 50 ms = 20
+/// packets, plus 10 spare ones.
 #[test]
 fn vivace_computes_the_worked_numbers() {
     assert_worked("vivace", &[sample(51, 1)], &[(30, 200_000.0), (30, 200_000.0)]);
 }
 
 #[test]
-fn each_fills_a_path_alone_and_keeps_the_queue_short() {
-    // 1000 packets/s; least RTT 50 ms and the packet's own 1 ms. BBRv1 and v3: 1 BDP at most;
-    // Copa: 2.5/δ = 5 packets at the top of its swing (section 3 of the paper); Vivace: slopes end at once.
+fn each_owner_alone_fills_a_path_and_keeps_the_queue_short() {
+    // 1000 packets/s; min RTT 50 ms plus the packet's own 1 ms. BBRv1 and v3: at most 1 BDP queued; Copa:
+    // 2.5/δ = 5 packets at the top of its oscillation (section 3 of the paper); Vivace: an RTT slope stops
+    // it.
     for (name, least, longest_us) in [
         ("bbr1", 0.97, 76_000.0),
         ("bbr3", 0.95, 76_000.0),
@@ -185,7 +187,7 @@ fn bbr1_has_eight_phases() {
     pipe.run(4 * SECOND_US, |_| {});
     pipe.run(8 * SECOND_US, |pipe| {
         let pace = pipe.pacing_bytes_per_s();
-        // the measured rate itself moves by a packet or two of 51
+        // the measured rate itself varies by a packet or two of 51
         if phases.last().is_none_or(|&(_, last)| pace.abs_diff(last) > 100_000) {
             phases.push((pipe.connection.now_us, pace));
         }
@@ -200,7 +202,7 @@ fn bbr1_has_eight_phases() {
 
 /// A window of 4 packets for 200 ms and a round, every 10 s (draft, section 4.3.5).
 #[test]
-fn bbr1_looks_for_the_least_rtt_every_ten_seconds() {
+fn bbr1_probes_the_min_rtt_every_ten_seconds() {
     let mut starts: Vec<u64> = Vec::new();
     let mut least = u32::MAX;
     let mut pipe = pipe("bbr1");
@@ -215,11 +217,11 @@ fn bbr1_looks_for_the_least_rtt_every_ten_seconds() {
     assert_eq!(least, 4);
     assert_between("probes in a minute", starts.len() as f64, 4.0, 6.0);
     for pair in starts.windows(2) {
-        assert_between("seconds between", (pair[1] - pair[0]) as f64 / 1e6, 9.9, 12.5);
+        assert_between("seconds between probes", (pair[1] - pair[0]) as f64 / 1e6, 9.9, 12.5);
     }
 }
 
-/// Of 20 packets one is lost: far more than 2 %. BBRv3's window comes down, BBRv1's does not.
+/// One packet in 20 is lost, far more than 2 %: BBRv3 reduces its window, BBRv1 does not.
 #[test]
 fn bbr3_yields_to_losses_above_two_percent_and_bbr1_does_not() {
     let of = |name: &str, every: u64| steady(&mut pipe(name).losing(every), 5, 30).0 / RATE as f64;
@@ -228,7 +230,7 @@ fn bbr3_yields_to_losses_above_two_percent_and_bbr1_does_not() {
     assert_between("BBRv1 at 1 in 200", of("bbr1", 200), 0.9, 1.0);
 }
 
-/// With a smaller δ Copa queues more: 2.5/δ packets at most (paper, section 3), so about 12 in place of 5.
+/// A smaller δ makes Copa queue more: at most 2.5/δ packets (paper, section 3), so about 12 instead of 5.
 #[test]
 fn copa_queues_by_its_delta() {
     let queue = |delta: &str| {
@@ -241,9 +243,9 @@ fn copa_queues_by_its_delta() {
 }
 
 /// γ > 0 while L < 0.9 r^−0.1/c. At 160 Mbit/s, r^−0.1 = 0.6: 72 % with c = 0.75, 0.5 % with c = 100. An
-/// interval has 1000 packets, so that 5 % are 5 ± 0.7 %; on a slow path chance would decide.
+/// interval has 1000 packets, so a loss of 5 % measures 5 ± 0.7 %; a slow path would measure noise.
 #[test]
-fn vivace_bears_the_losses_that_its_parameter_allows() {
+fn vivace_tolerates_the_losses_that_its_parameter_allows() {
     let of = |c: &str| {
         let fast = Pipe::new(controller("vivace"), 20 * RATE, RTT_US, 2_000);
         steady(&mut fast.losing(20).set("c", c), 20, 40).0 / (20 * RATE) as f64
@@ -272,7 +274,7 @@ fn no_parameter_of_an_owner_is_ignored() {
         windows
     };
     for (name, param, value) in settings {
-        // a short queue, a loss in 150, and others that keep 20 ms of queue from 3 s on
+        // a short queue, a loss in 150, and other flows that keep 20 ms of queue from 3 s on
         let short = || Pipe::new(controller(name), RATE, RTT_US, 30).losing(150);
         let pipe = || short().with_others(3 * SECOND_US, 20_000);
         assert!(trace(pipe()) != trace(pipe().set(param, value)), "{name} ignores {param}");
@@ -319,8 +321,8 @@ fn any_event() -> impl Strategy<Value = Event> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever its memory holds and whatever it is told, a controller returns, and its window is in bounds.
-    /// The C code traps on undefined behaviour.
+    /// For any memory and any event a controller returns, and its window is in bounds. The C code traps on
+    /// undefined behaviour.
     #[test]
     fn any_memory_and_any_event_give_a_window_in_bounds(
         words in any::<[u64; 16]>(),

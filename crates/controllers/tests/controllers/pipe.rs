@@ -1,5 +1,5 @@
-//! One path with a rate, a delay and a queue, for controllers that own their window: what they are told of it
-//! is what a kernel would tell, without retransmissions.
+//! A path with a rate, a delay and a queue, for controllers that own their window. It reports the events that
+//! a kernel would report, without retransmissions.
 
 use std::collections::VecDeque;
 
@@ -13,17 +13,17 @@ pub(crate) struct Pipe {
     controller: Controller,
     pub(crate) connection: Connection,
     area: Area,
-    /// Time that the link takes for a packet, µs.
+    /// Transmission time of a packet, µs.
     packet_us: u64,
-    /// Delay of the path without a queue, µs.
+    /// RTT without a queue, µs.
     rtt_us: u64,
-    /// Packets that wait at most.
+    /// Capacity of the queue, packets.
     queue: u64,
-    /// One packet in so many is lost at random; 0: none.
+    /// One packet in this many is lost at random; 0: none.
     lose_every: u64,
-    /// From this instant on others keep a queue of so many µs.
+    /// (from, queue): from this instant on, other flows keep a queue of this length, both µs.
     others: (u64, u64),
-    /// State of the random numbers.
+    /// State of the random number generator.
     seed: u64,
     sent: u64,
     release_us: u64,
@@ -32,9 +32,8 @@ pub(crate) struct Pipe {
     lost: u32,
     delivered: u32,
     delivered_us: u64,
-    /// Packets delivered so far, and the sum of their RTTs, µs.
+    /// Sum of the RTTs of the packets delivered so far, µs.
     pub(crate) rtt_sum_us: u64,
-    /// Packets that were lost.
     pub(crate) lost_total: u32,
     recover: u64,
 }
@@ -48,7 +47,7 @@ struct Packet {
 }
 
 impl Pipe {
-    /// A path of `rate` packets/s, with a window of 10 packets at the start.
+    /// A path of `rate` packets/s with an initial window of 10 packets.
     pub(crate) fn new(controller: Controller, rate: u64, rtt_us: u64, queue: u64) -> Self {
         let mut connection = Connection::new(1);
         let flags = Subflow::ESTABLISHED;
@@ -100,7 +99,7 @@ impl Pipe {
         self.controller.pacing_rate_bytes_per_s(&self.connection, 0).unwrap_or(0)
     }
 
-    /// What waits at the link, packets.
+    /// Packets waiting at the link.
     pub(crate) fn waiting(&self) -> u64 {
         self.free_us.saturating_sub(self.connection.now_us) / self.packet_us
     }

@@ -1,5 +1,5 @@
-//! Random states and random sequences of events. Debug builds of the C code trap on undefined behaviour, so
-//! that a signed overflow or an oversized shift ends the test here.
+//! Random states and random sequences of events. Debug builds of the C code trap on undefined behaviour, so a
+//! signed overflow or an oversized shift fails the test.
 
 use joulepath_controllers::{
     AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event as Told, LossKind, MAX_SUBFLOWS,
@@ -9,7 +9,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use proptest::{prelude::*, sample::Index};
 
-/// One thing that happens to a subflow. Times in µs.
+/// An event of a subflow. Times in µs.
 #[derive(Clone, Debug)]
 enum Event {
     Ack {
@@ -21,9 +21,9 @@ enum Event {
         after_us: u64,
     },
     Loss(LossKind),
-    /// Recovery is over: cwnd = ssthresh.
+    /// Recovery ends: cwnd = ssthresh.
     Recovered,
-    /// What the sibling or the path does by itself.
+    /// Changes by the sibling or the path.
     Window {
         cwnd: u32,
     },
@@ -41,12 +41,12 @@ enum Event {
     Reopened,
 }
 
-/// 1 to 2^20, all sizes alike.
+/// 1 to 2^20, uniform in the logarithm.
 fn window() -> impl Strategy<Value = u32> {
     (0.0..=20.0f64).prop_map(|log| log.exp2() as u32)
 }
 
-/// 20 µs to 10 s, all sizes alike.
+/// 20 µs to 10 s, uniform in the logarithm.
 fn rtt() -> impl Strategy<Value = u32> {
     (20f64.ln()..=1e7f64.ln()).prop_map(|log| log.exp() as u32)
 }
@@ -80,7 +80,7 @@ fn kind() -> impl Strategy<Value = LossKind> {
     prop_oneof![Just(LossKind::FastRetransmit), Just(LossKind::Timeout), Just(LossKind::Ecn)]
 }
 
-/// A connection with what an engine keeps for it.
+/// A connection with the state that an engine keeps for it.
 #[derive(Clone, Copy)]
 struct Kept {
     connection: Connection,
@@ -94,7 +94,7 @@ impl Kept {
         Kept { connection, areas: [Area::default(); MAX_SUBFLOWS], delivered: [0; MAX_SUBFLOWS] }
     }
 
-    /// A subflow starts.
+    /// Starts a subflow.
     fn open(&mut self, controller: Controller, i: usize) {
         controller.init(&mut self.connection, i);
         self.areas[i] = Area::default();
@@ -106,7 +106,7 @@ impl Kept {
         controller.control(&mut self.connection, i, event, &mut self.areas[i]);
     }
 
-    /// An ACK, with the smoothed RTT as it stands.
+    /// An ACK; the smoothed RTT stays.
     fn acknowledge(&mut self, controller: Controller, i: usize, event: &Event) {
         let Event::Ack { acked, rtt_us, ece, limited, round_end, after_us } = *event else { return };
         self.connection.now_us += after_us;
@@ -128,12 +128,11 @@ impl Kept {
     }
 }
 
-/// An event without numbers.
 fn told(flags: AckFlags) -> Told {
     Told { flags, mss: 1_400, ..Told::default() }
 }
 
-/// Lets it happen, as an engine would.
+/// Applies the event as an engine would.
 fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
     let owns = controller.has(Capability::OwnsWindow);
     match *event {
@@ -201,7 +200,7 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Some value of each parameter: a word, an end of the range, or the default.
+/// Sets each parameter to one of its words, an end of its range, or its default.
 fn set_params(controller: Controller, connection: &mut Connection, picks: &[Index]) {
     for (param, pick) in controller.params().collect::<Vec<Param>>().iter().zip(picks) {
         let mut values: Vec<String> = param.words().map(str::to_owned).collect();
@@ -256,7 +255,7 @@ proptest! {
                 );
                 prop_assert!(
                     controller.increase(&connection, i).abs() <= 2.0,
-                    "{controller}: more than slow start"
+                    "{controller} grew faster than slow start"
                 );
                 for kind in [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Ecn] {
                     let ssthresh = controller.ssthresh_after(&connection, i, kind);
@@ -274,7 +273,7 @@ proptest! {
         }
     }
 
-    /// Alone, every controller but CUBIC, Westwood+ and wVegas is NewReno; DCTCP while nothing is marked.
+    /// Alone, every controller except CUBIC, Westwood+ and wVegas is NewReno; DCTCP only without marks.
     #[test]
     fn a_coupled_controller_with_one_subflow_is_newreno(
         cwnd in window(), ssthresh in window(), srtt_us in rtt(), idle_sibling in any::<bool>(),
@@ -290,7 +289,7 @@ proptest! {
                 let mut connection = Connection::new(if idle_sibling { 2 } else { 1 });
                 connection.subflows[0] =
                     Subflow { cwnd, ssthresh, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
-                // established, but without an RTT sample: left out
+                // established, but without an RTT sample: sums exclude it
                 connection.subflows[1] =
                     Subflow { cwnd: 50, flags: Subflow::ESTABLISHED, ..Subflow::default() };
                 Kept::of(connection)
@@ -318,7 +317,7 @@ proptest! {
     }
 }
 
-/// A random subflow in congestion avoidance; what matters to no formula is left at zero.
+/// A random subflow in congestion avoidance; fields that no formula reads are zero.
 fn subflow() -> impl Strategy<Value = Subflow> {
     let path = (window(), rtt(), 0.25..4.0f64, 0.01..=1.0f64);
     let told = (0.0..=1.0f64, 0.0..12.0f64, 0.0..1e-3f64, any::<[bool; 2]>(), 1e-5..0.5f64);
@@ -344,17 +343,17 @@ fn subflow() -> impl Strategy<Value = Subflow> {
     )
 }
 
-/// Loss probability as the controllers estimate it.
+/// Loss probability by the controllers' estimate.
 fn loss(subflow: &Subflow) -> f64 {
     let own = &subflow.own;
     let acked = f64::from(own.acked_since_loss.max(own.acked_between_losses).max(1));
     if own.loss() > 0.0 { own.loss() } else { 1.0 / acked }.clamp(1e-5, 0.5)
 }
 
-/// Fixed point against the formula: relative to the largest term, plus the resolution of Q32.
+/// Tolerance of fixed point against the formula: relative to the largest term, plus the resolution of Q32.
 const RELATIVE: f64 = 4e-4;
 const RESOLUTION: f64 = 2e-9;
-/// The interpolated ε of DTS.
+/// Interpolation error of ε of DTS.
 const EPSILON_ERROR: f64 = 0.0026;
 
 proptest! {
@@ -365,7 +364,7 @@ proptest! {
         subflows in proptest::collection::vec(subflow(), 2..=8),
         picks in proptest::collection::vec(any::<Index>(), 8),
     ) {
-        // CUBIC and wVegas: see vectors.rs and their own tests
+        // vectors.rs and their own tests cover CUBIC and wVegas
         let applies = |controller: &Controller| {
             !matches!(controller.name(), "cubic" | "wvegas") && !controller.has(Capability::OwnsWindow)
         };
@@ -397,9 +396,9 @@ proptest! {
                     0.0
                 };
                 if want.abs() >= 1.0 || largest_term >= 1.0 {
-                    continue; // held at one packet per ACK
+                    continue; // limited to one packet per ACK
                 }
-                // `seed002` multiplies A by a ratio of losses, and its resolution with it
+                // `seed002` multiplies A and its resolution by a ratio of losses
                 let gain = if controller.name() == "ecmtcp" { loss(&subflows[i]) / least_loss } else { 1.0 };
                 let allowed = RELATIVE * want.abs().max(largest_term) + RESOLUTION * gain + sigmoid;
                 prop_assert!((got - want).abs() <= allowed, "{controller}: {got}, formula {want}, path {i}");
@@ -433,13 +432,13 @@ proptest! {
     }
 }
 
-/// Sequences in which a capability is looked for: enough for each controller to meet what it reads.
+/// Number of random sequences per capability: enough for each controller to use everything that it reads.
 const TWINS: usize = 400;
 
-/// The least RTT of every subflow, µs: no twin moves it.
+/// Minimum RTT of every subflow, µs: no twin changes it.
 const BASE_RTT_US: u32 = 20;
 
-/// Random starts, windows and RTTs of three subflows, and what happens to them.
+/// Random starts, windows and RTTs of three subflows, and their events.
 type Sequence = (Vec<(u32, u32)>, Vec<(usize, Event)>);
 
 fn sequences() -> Vec<Sequence> {
@@ -449,7 +448,7 @@ fn sequences() -> Vec<Sequence> {
     (0..TWINS).map(|_| sequence.new_tree(&mut runner).expect("nothing is filtered").current()).collect()
 }
 
-/// Window, ssthresh and increase of the first subflow after each event. ACKs leave the smoothed RTT alone.
+/// Window, ssthresh and increase of the first subflow after each event. ACKs do not change the smoothed RTT.
 fn windows(controller: Controller, (start, events): &Sequence) -> Vec<(u32, u32, f64)> {
     let mut kept = Kept::of(Connection::new(start.len()));
     let open = |kept: &mut Kept, i: usize| {
@@ -481,7 +480,7 @@ fn windows(controller: Controller, (start, events): &Sequence) -> Vec<(u32, u32,
     events.iter().map(after).collect()
 }
 
-/// The same sequence but for what `capability` is about.
+/// The same sequence, with different values of the state that `capability` names.
 fn twin((start, events): &Sequence, capability: Capability) -> Sequence {
     let mut start = start.clone();
     let change = |(i, event): &(usize, Event)| {
@@ -507,8 +506,8 @@ fn twin((start, events): &Sequence, capability: Capability) -> Sequence {
     (start, events)
 }
 
-/// A controller reads what its flags say and nothing else. Two runs that differ in that alone have the same
-/// windows unless the controller reads it.
+/// A controller reads exactly the state that its flags name. Two runs that differ only in that state have the
+/// same windows unless the controller reads it.
 #[test]
 fn the_capabilities_of_a_controller_are_what_its_code_reads() {
     let sequences = sequences();
@@ -535,17 +534,17 @@ fn the_capabilities_of_a_controller_are_what_its_code_reads() {
     }
 }
 
-/// A few ACKs, of an eighth of a window of a hundred packets at most: packets of each, whether they are
-/// marked, whether they end a round, and what is lost after them.
+/// A few ACKs, together at most an eighth of a window of a hundred packets: packets of each, whether they are
+/// marked, whether they end a round, and the loss after them.
 fn acks() -> impl Strategy<Value = (Vec<u32>, bool, bool, Option<LossKind>)> {
     let loss = proptest::option::weighted(0.2, kind());
     (proptest::collection::vec(1u32..=3, 1..=4), any::<bool>(), any::<bool>(), loss)
 }
 
 proptest! {
-    /// [`Capability::AcksInSum`]: told of several ACKs as of one, it decides the same but for rounding.
+    /// [`Capability::AcksInSum`]: one report of several ACKs gives the same decision except for rounding.
     #[test]
-    fn acks_in_sum_decide_what_each_by_itself_does(
+    fn summed_acks_have_the_effect_of_single_acks(
         (cwnd, srtt_us) in (100u32..1000, 1_000u32..500_000),
         acks in proptest::collection::vec(acks(), 1..40),
     ) {
@@ -569,7 +568,7 @@ proptest! {
                 controller.on_ack(&mut together, 0, parts.iter().sum(), srtt_us, last);
                 prop_assert!(apart.subflows[0].cwnd.abs_diff(together.subflows[0].cwnd) <= 1, "{controller}");
                 let steps = [&apart, &together].map(|connection| controller.increase(connection, 0));
-                // Growth by the sum differs a little from growth by its parts.
+                // Growth by the sum differs slightly from growth by its parts.
                 let window = f64::from(apart.subflows[0].cwnd);
                 let sum = f64::from(parts.iter().sum::<u32>()) / window;
                 let tolerance = 0.05 * steps[0] + (sum.powi(2) + 1.0 / window) / window;

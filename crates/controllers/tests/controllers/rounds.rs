@@ -1,31 +1,28 @@
-//! A path without chance, for controllers that own their window: one bottleneck of a fixed rate, a queue, and
-//! a loss of every n-th packet.
+//! A deterministic path for controllers that own their window: one bottleneck of a fixed rate, a queue, and a
+//! loss of every n-th packet.
 //!
-//! Time goes in rounds. A window of w packets takes max(τ₀, w/rate): what exceeds the bandwidth-delay product
-//! waits in the queue, and what exceeds the queue besides is lost.
+//! Time advances in rounds. A window of w packets takes max(τ₀, w/rate): packets above the bandwidth-delay
+//! product wait in the queue, and packets above the queue's capacity are lost.
 
 use joulepath_controllers::{AckFlags, Area, Capability, Connection, Controller, Event, LossKind, Subflow};
 
-/// The path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
     pub(crate) packets_per_s: u64,
     pub(crate) base_us: u64,
     pub(crate) queue_packets: u64,
-    /// One packet of so many is lost; 0: none.
+    /// One packet in this many is lost; 0: none.
     pub(crate) lost_one_of: u64,
 }
 
-/// A sender on a pipe.
 pub(crate) struct Flow {
     pub(crate) controller: Controller,
     pub(crate) connection: Connection,
     pub(crate) area: Area,
     pub(crate) pipe: Pipe,
     sent: u64,
-    /// Packets that have arrived.
     pub(crate) delivered: u64,
-    /// Losses of packets that left before this number begin no new episode.
+    /// Losses of packets that left before this number start no new episode.
     recover: u64,
 }
 
@@ -34,12 +31,12 @@ impl Pipe {
         self.packets_per_s * self.base_us / 1_000_000
     }
 
-    /// Smallest RTT of a window, µs.
+    /// Minimum RTT with this window, µs.
     fn rtt_us(&self, window: u64) -> u64 {
         self.base_us.max(window * 1_000_000 / self.packets_per_s)
     }
 
-    /// A flow of `controller` that starts with ten packets and has been told `told` before.
+    /// A flow of `controller` that starts with ten packets; `told` runs before the start.
     pub(crate) fn flow(
         self,
         controller: Controller,
@@ -94,7 +91,7 @@ impl Flow {
         rtt_us
     }
 
-    /// An ACK in a round of `window` packets, the last of which is number `end`, after `lost` losses.
+    /// An ACK after `lost` losses, in a round of `window` packets whose last packet is number `end`.
     fn acknowledge(&mut self, rtt_us: u64, (window, end): (u64, u64), lost: u64, last: bool) {
         self.delivered += 1;
         self.connection.subflows[0].srtt_us = rtt_us as u32;
@@ -108,7 +105,7 @@ impl Flow {
                 let subflow = &mut self.connection.subflows[0];
                 (subflow.cwnd, subflow.ssthresh) = (ssthresh, ssthresh);
             }
-            // no growth until what was in flight has been acknowledged
+            // no growth until the packets in flight are acknowledged
             let recovers = self.recover > 0 && self.sent <= self.recover;
             let state = if recovers { Subflow::RECOVERY } else { 0 };
             self.connection.subflows[0].flags = Subflow::ESTABLISHED | state;
@@ -135,7 +132,7 @@ impl Flow {
         self.control(&event);
     }
 
-    /// Runs for so long; returns the packets delivered per second.
+    /// Runs for this time; returns the packets delivered per second.
     pub(crate) fn run(&mut self, seconds: u64) -> f64 {
         let (before, until_us) = (self.delivered, self.connection.now_us + seconds * 1_000_000);
         while self.connection.now_us < until_us {
@@ -145,8 +142,8 @@ impl Flow {
     }
 }
 
-/// The windows of a minute on a path with room for a queue: on it every parameter of a controller that owns
-/// its window has something to do.
+/// The windows of a minute on a path with a queue, where every parameter of a controller that owns its window
+/// has an effect.
 pub(crate) fn windows(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
     let pipe = Pipe { packets_per_s: 1_000, base_us: 40_000, queue_packets: 80, lost_one_of: 0 };
     let mut flow = pipe.flow(controller, params, |_, _| {});

@@ -1,17 +1,18 @@
-//! Worked arithmetic: one state, every controller, against numbers computed by hand from the definitions.
+//! Worked arithmetic: one state, every controller, compared with numbers computed by hand from the
+//! definitions.
 //!
 //! w = (12, 30, 40) packets, τ = (50, 80, 250) ms, τ⁰ = (45, 60, 150) ms, p = (0.01, 0.002, 0.005), ℓ = 1/p,
-//! e = (150, 300, 200), α = (0.2, 0.5, 0.3). Then x = (240, 375, 160) and X = 775 packets/s, W = 82,
-//! A = max_k(w_k/τ_k²)/X² = (12/0.05²)/775² = 0.00799168.
+//! e = (150, 300, 200), α = (0.2, 0.5, 0.3). Then x = (240, 375, 160) and X = 775 packets/s, W = 82, A =
+//! max_k(w_k/τ_k²)/X² = (12/0.05²)/775² = 0.00799168.
 
 use joulepath_controllers::{
     Capability, Controller,
     explain::{State, SubflowState, explain},
 };
 
-/// Fixed point against the printed numbers. DTS: the table of ε is within 0.0024 absolute.
+/// Tolerance of fixed point against the printed numbers. DTS: the table of ε is within 0.0024 absolute.
 const TOLERANCE: f64 = 0.002;
-/// The formulas in floating point against the printed numbers, which have six digits.
+/// Tolerance of the floating-point formulas against the printed numbers, which have six digits.
 const PRINTED: f64 = 2e-5;
 
 fn state() -> State {
@@ -87,7 +88,7 @@ const ROWS: &[Row] = &[
     row("ecmtcp", &[("ratio", "delivery")], [0.00792762, 0.00799168, 0.00796766], HALVES),
     row("ecmtcp", &[("ratio", "seed002")], [0.0399584, 0.00799168, 0.0199792], HALVES),
     row("dwc", &[("groups", "all")], [0.00406504, 0.00650407, 0.0203252], HALVES),
-    // nothing grouped yet: NewReno
+    // no group detected yet: NewReno
     row("dwc", &[], RENO, HALVES),
     // d = 1.2, 7.5, 16; α = 2, 4, 2
     row("wvegas", &[], [1.0, -1.0, -1.0], HALVES),
@@ -95,12 +96,12 @@ const ROWS: &[Row] = &[
     row("mveno", &[], [0.00799168, 0.00399584, 0.00399584], [9.6, 15.0, 20.0]),
     row("emreno", &[], [0.00799168, 0.00390219, 0.000799168], HALVES),
     row("eemptcp", &[], [-0.00188863, 0.0143151, 0.00621322], HALVES),
-    // path 2 above 1/30 never, path 1 and 3 below: the cap leaves all as it is
+    // path 2 is never above 1/30, paths 1 and 3 are below: the cap changes nothing
     row("eemptcp", &[("cap_total", "on")], [-0.00188863, 0.0143151, 0.00621322], HALVES),
     row("eemptcp", &[("g", "inv_delivery")], [0.00250063, 0.00643709, 0.0108049], HALVES),
     row("dts", &[], [0.0156959, 0.0144247, 0.00155797], HALVES),
     row("dts", &[("rtt", "smoothed"), ("c", "0.5")], [0.00784795, 0.00721235, 0.000778985], HALVES),
-    // ε = 1.9196, 1.8055, 1.4550 from the table of the cubic that was meant
+    // ε = 1.9196, 1.8055, 1.4550 from the table of the corrected cubic
     row("dts", &[("shape", "intended")], [0.0153408, 0.0140908, 0.00155040], HALVES),
     row("edts", &[], [0.0156959, 0.0114247, -0.010442], HALVES),
     // C τ³/w = 0.4 · 0.000125/12, 0.4 · 0.000512/30, 0.4 · 0.015625/40
@@ -119,7 +120,7 @@ fn every_controller_computes_the_worked_numbers() {
         let explanation = explain(controller, &state, row.params).unwrap();
         for r in 0..3 {
             let what = format!("{} {:?} δ of path {}", row.name, row.params, r + 1);
-            // the time steps of 61 µs make CUBIC's first increase coarse
+            // CUBIC's first increase is coarse, because its time steps are 61 µs
             let tolerance = if row.name == "cubic" { 0.02 } else { TOLERANCE };
             assert_close(&what, explanation.increase[r], row.increase[r], tolerance);
             let after = format!("{} {:?} path {} after a loss", row.name, row.params, r + 1);
@@ -137,7 +138,7 @@ fn every_formula_computes_the_worked_numbers() {
         for r in 0..3 {
             let what = format!("{} {:?} path {}", row.name, row.params, r + 1);
             let intended = row.params.contains(&("shape", "intended"));
-            // the worked ε of that row has four digits
+            // the worked ε of this row has four digits
             assert_close(&what, formula.increase[r], row.increase[r], if intended { 1e-4 } else { PRINTED });
             assert_close(&what, formula.window_after_loss[r], row.window_after_loss[r], 1e-9);
         }
@@ -146,7 +147,7 @@ fn every_formula_computes_the_worked_numbers() {
 
 #[test]
 fn the_worked_rows_cover_every_controller() {
-    // What those that own their window do depends on what happened before: they have files of their own.
+    // Controllers that own their window depend on the past: their worked numbers are in their own files.
     let owners = concat!(include_str!("owners.rs"), include_str!("joule.rs"));
     for controller in Controller::all() {
         if controller.has(Capability::OwnsWindow) {
@@ -165,7 +166,7 @@ fn the_worked_rows_cover_every_controller() {
     }
 }
 
-/// ε(u) of DTS: u, exact, literal; 2 − ε(1 − u) below one half for the cubic that was meant.
+/// ε(u) of DTS: u, exact, literal; 2 − ε(1 − u) below one half for the corrected cubic.
 const EPSILON: &[(f64, f64, f64, f64)] = &[
     (1.00, 1.9866, 1.9994, 1.9509),
     (0.90, 1.9640, 1.9989, 1.9196),
@@ -193,7 +194,7 @@ fn dts_epsilon_has_the_three_shapes() {
         let state = State { subflows: vec![subflow; 2] };
         for (shape, want) in [("table", exact), ("literal", literal), ("intended", intended)] {
             let got = explain(dts, &state, &[("shape", shape)]).unwrap().increase[0] / olia_term;
-            // table: 0.0024 by interpolation; the polynomials: z in steps of 1/1024
+            // tolerance: 0.0024 by interpolation for the table; z in steps of 1/1024 for the polynomials
             assert!((got - want).abs() < 0.006, "{shape} ε({u}) = {got}, not {want}");
         }
     }

@@ -8,10 +8,10 @@ use pyo3::types::PyDict;
 use super::asked::{Asked, period, row};
 use super::ledger::{Place, call};
 
-/// The engine looks ten times a second.
+/// The engine calls allocators ten times a second.
 const LEAST_PERIOD_S: f64 = 0.1;
 
-/// Makes a Python object known as a rate allocator, which is asked once in a period.
+/// Registers a Python object as a rate allocator, to be called once per period.
 #[pyfunction]
 pub(crate) fn host_allocator(
     py: Python<'_>,
@@ -29,7 +29,7 @@ pub(crate) fn host_allocator(
     Ok(())
 }
 
-/// The hooks of one connection; nobody is asked if the copy of the object could not be made.
+/// The hooks of one connection; without calls if copying the object failed.
 struct PyHooks {
     name: String,
     asked: Option<Asked>,

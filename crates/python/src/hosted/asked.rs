@@ -1,5 +1,5 @@
-//! What selectors and allocators that are Python classes have in common: they are asked once in a period, by
-//! a function of `joulepath._parts` that checks the answer, and see paths as rows.
+//! Common code of selectors and allocators that are Python classes: they are called once per period, by a
+//! function of `joulepath._parts` that checks the answer, and see paths as rows.
 
 use joulepath_control::select::{Demand, PathSnapshot, PathState};
 use joulepath_model::units::Nanos;
@@ -10,10 +10,10 @@ use pyo3::types::{PyDict, PyTuple};
 use super::ledger;
 use crate::raised::usage;
 
-/// Longest period, s.
+/// Maximum period, s.
 const LONGEST_S: f64 = 3600.0;
 
-/// A period that a class names, which is at least `least_s`.
+/// A class's period, at least `least_s`.
 pub(super) fn period(py: Python<'_>, period_s: f64, least_s: f64) -> PyResult<Nanos> {
     if (least_s..=LONGEST_S).contains(&period_s) {
         return Ok(Nanos((period_s * 1e9) as u64));
@@ -21,7 +21,7 @@ pub(super) fn period(py: Python<'_>, period_s: f64, least_s: f64) -> PyResult<Na
     Err(usage(py, &format!("a period is {least_s} to {LONGEST_S} s, not {period_s}"), None))
 }
 
-/// A copy of an object, and who asks it.
+/// A copy of an object, and the function that calls it.
 pub(super) struct Asked {
     /// A function of `joulepath._parts`.
     asks: Py<PyAny>,
@@ -29,7 +29,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// `None` if the copy could not be made.
+    /// `None` if copying failed.
     pub(super) fn open(part: &Py<PyAny>, name: &str, asks: &str) -> Option<Self> {
         ledger::copy_of(part, name, |py, copy| {
             let asks = py.import("joulepath._parts")?.getattr(asks)?.unbind();
@@ -37,7 +37,7 @@ impl Asked {
         })
     }
 
-    /// What the object says of these paths.
+    /// The object's answer for these paths.
     pub(super) fn ask<'py>(
         &self,
         py: Python<'py>,

@@ -12,14 +12,14 @@ use super::ledger::{self, Place, call};
 use super::subflow::{Ack, Scene, State, Subflow, packets};
 use crate::raised::usage;
 
-/// Most that one packet changes a window by, packets: that of `cc check`.
+/// Maximum change of a window per packet, packets, as in `cc check`.
 const MOST_INCREASE: f64 = 2.0;
 
-/// The hooks that a class may have; `on_start` is the first, the others in the order of [`HOOKS`].
+/// The hooks of a class: `on_start` first, then the order of [`HOOKS`].
 const NAMES: [&str; 7] = ["on_start", "increase", "ssthresh", "on_ack", "on_round", "on_loss", "on_restart"];
 const HOOKS: [Hook; 6] = [Hook::Increase, Hook::Ssthresh, Hook::Ack, Hook::Round, Hook::Loss, Hook::Restart];
 
-/// Capabilities by the words of the class.
+/// Capabilities by the names in the class.
 fn capability(word: &str) -> Option<Capability> {
     Some(match word {
         "energy_cost" => Capability::ReadsEnergyCost,
@@ -34,8 +34,8 @@ fn capability(word: &str) -> Option<Capability> {
     })
 }
 
-/// Makes a Python object known as a controller. `hooks` are the methods that its class has; `flags` what it
-/// reads and how it acts.
+/// Registers a Python object as a controller. `hooks` are the methods that its class has; `flags` are its
+/// capabilities.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are the fields of a class in Python")]
 pub(crate) fn host_controller(
@@ -60,7 +60,7 @@ pub(crate) fn host_controller(
     let open = move |n: usize| -> Box<dyn Hooks> {
         Box::new(PyHooks { inner: Inner::open(&part, &known_as, &hooks, &told, n), name: known_as.clone() })
     };
-    // Subflows tell the RTTs of a round whether the class has said that it reads them or not.
+    // Subflows provide a round's RTTs even if the class does not declare that it reads them.
     capabilities.push(Capability::ReadsDelay);
     let host = Host {
         name,
@@ -77,13 +77,13 @@ pub(crate) fn host_controller(
         .map_err(|error| usage(py, &error.to_string(), Some("choose another name")))
 }
 
-/// The hooks of one connection; none if the copy of the object could not be made.
+/// The hooks of one connection; `None` if copying the object failed.
 struct PyHooks {
     name: String,
     inner: Option<Inner>,
 }
 
-/// A copy of the object, and what its hooks are called with: nothing is made for a call.
+/// A copy of the object, and the preallocated arguments of its hooks.
 struct Inner {
     /// The bound methods, in the order of [`NAMES`].
     methods: [Option<Py<PyAny>>; 7],
@@ -133,7 +133,7 @@ impl Drop for Inner {
     }
 }
 
-/// Which arguments a hook has besides the subflow.
+/// Arguments of a hook after the subflow.
 enum Besides {
     Nothing,
     Ack,
@@ -141,7 +141,7 @@ enum Besides {
 }
 
 impl PyHooks {
-    /// Calls method `k` of [`NAMES`] if there is one, and makes something of what it returns.
+    /// Calls method `k` of [`NAMES`] if it exists, and converts its return value.
     fn call<R>(
         &self,
         k: usize,
@@ -194,7 +194,7 @@ impl Hooks for PyHooks {
                 false => Err(usage(
                     py,
                     &format!("an increase is -2 to 2 packets for each packet acknowledged, not {packets}"),
-                    Some("increase is asked for one packet, not for a round: 1 / cwnd_packets is NewReno"),
+                    Some("increase is per packet, not per round: 1 / cwnd_packets is NewReno"),
                 )),
             }
         };

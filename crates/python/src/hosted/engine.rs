@@ -1,5 +1,5 @@
-//! An engine that also runs policies with parts in Python: one such run at a time, on one core. Others run
-//! meanwhile on the other cores.
+//! An engine that also runs policies with parts in Python, one such run at a time on one core. Other runs use
+//! the other cores meanwhile.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,24 +19,23 @@ use pyo3::prelude::*;
 
 use super::ledger::{self, Outcome};
 
-/// Only one thread executes Python at a time: runs that share the interpreter would wait for each other at
-/// every call.
+/// Only one thread executes Python at a time: concurrent runs would wait for each other at every call.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The thread whose run may be in a hook; 0 if there is none.
 static RUNNING: AtomicU64 = AtomicU64::new(0);
 
-/// Raises KeyboardInterrupt in the hook that runs, if one does: it may never return.
+/// Raises KeyboardInterrupt in the running hook, if any: the hook might never return.
 pub(crate) fn interrupt(py: Python<'_>) {
     let thread = RUNNING.load(Ordering::SeqCst);
     if thread != 0 {
         let exception = py.get_type::<PyKeyboardInterrupt>();
-        // SAFETY: this thread holds the interpreter; a thread that is not found is left alone.
+        // SAFETY: this thread holds the interpreter; an unknown thread id has no effect.
         unsafe { ffi::PyThreadState_SetAsyncExc(thread as _, exception.as_ptr()) };
     }
 }
 
-/// Says to the others which thread runs while it does.
+/// Records this thread as the running one during `run`.
 fn announced<R>(py: Python<'_>, run: impl FnOnce() -> R + Send) -> R
 where
     R: Send,
@@ -48,7 +47,7 @@ where
     result
 }
 
-/// What a run with parts in Python cost, and how it ended.
+/// Cost of a run with parts in Python, and its end.
 pub(crate) struct Entry {
     pub(crate) policy: String,
     pub(crate) seed: u64,
@@ -59,7 +58,7 @@ pub(crate) struct Entry {
     pub(crate) error: Option<PyErr>,
 }
 
-/// The entries of all runs, in the order in which they ended.
+/// The entries of all runs, in the order of their ends.
 pub(crate) type Ledger = Arc<Mutex<Vec<Entry>>>;
 
 /// An engine that keeps a ledger.
@@ -86,13 +85,13 @@ impl Hosting {
     }
 }
 
-/// Whether Python has a part in a run.
+/// True if a run executes Python code.
 fn is_hosted(scenario: &Scenario, setup: &Setup) -> bool {
     let mut others = scenario.competitors.iter().filter_map(|other| Controller::by_name(&other.cc).ok());
     setup.is_hosted() || others.any(|controller| controller.is_hosted())
 }
 
-/// Names of the subflows' paths; none where connections differ or a topology has no paths.
+/// Names of the subflows' paths; empty if connections differ or a topology has no paths.
 fn paths(scenario: &Scenario, setup: &Setup) -> Vec<String> {
     let [group] = &scenario.connections[..] else { return vec![] };
     let used = group.paths.iter().filter(|&&path| setup.only_path().is_none_or(|only| only == path));
@@ -152,7 +151,7 @@ impl Engine for Hosting {
         ledger::begin(task.seed, paths(scenario, setup), own.clone());
         let since = Instant::now();
         let alone = || self.inner.run(scenario, setup, task, NonZeroUsize::MIN, &own);
-        // Attached once, so that the calls find the state of this thread.
+        // Attach once, so that all calls find this thread's state.
         let run = Python::attach(|py| announced(py, alone));
         let why = ledger::end().and_then(|outcome| self.note(setup, task.seed, since.elapsed(), outcome));
         match why {

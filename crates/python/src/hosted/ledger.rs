@@ -1,5 +1,5 @@
-//! The run that goes on in a thread, as far as Python has a part in it: every call goes through [`call`],
-//! which counts and times it, and ends the run if it raises.
+//! The present run of a thread, if it executes Python code: every call goes through [`call`], which counts
+//! and times it, and ends the run on an exception.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 /// A run with parts in Python.
 pub(crate) struct Run {
     seed: u64,
-    /// Names of the subflows' paths, where all connections have the same.
+    /// Names of the subflows' paths, if equal in all connections.
     paths: Vec<String>,
     cancel: Cancel,
     copies: u64,
@@ -20,11 +20,11 @@ pub(crate) struct Run {
     error: Option<(String, PyErr)>,
 }
 
-/// What a run came to.
+/// Result of a run's Python code.
 pub(crate) struct Outcome {
     pub(crate) calls: u64,
     pub(crate) in_python: Duration,
-    /// Where an exception ended it, and the exception.
+    /// The exception that ended the run, and its place.
     pub(crate) error: Option<(String, PyErr)>,
 }
 
@@ -32,7 +32,7 @@ thread_local! {
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
 }
 
-/// Where a call comes from.
+/// Origin of a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// Name of the part.
@@ -43,13 +43,13 @@ pub(crate) struct Place<'a> {
     pub(crate) subflow: Option<usize>,
 }
 
-/// Begins a run in this thread; `cancel` ends it.
+/// Starts a run in this thread; `cancel` ends it.
 pub(crate) fn begin(seed: u64, paths: Vec<String>, cancel: Cancel) {
     let run = Run { seed, paths, cancel, copies: 0, calls: 0, in_python: Duration::ZERO, error: None };
     RUN.set(Some(run));
 }
 
-/// Whether this thread is within a run, and so within a hook of it if Python asks.
+/// True if this thread is within a run, and so, when called from Python, within a hook.
 pub(crate) fn is_running() -> bool {
     RUN.with_borrow(Option::is_some)
 }
@@ -60,8 +60,7 @@ pub(crate) fn end() -> Option<Outcome> {
     Some(Outcome { calls: run.calls, in_python: run.in_python, error: run.error })
 }
 
-/// A copy of a part for one connection, and what `make` makes of it. `None` if that raised, or where there is
-/// no run that can be ended.
+/// A copy of a part for one connection, passed through `make`. `None` on an exception, or outside a run.
 pub(super) fn copy_of<R>(
     part: &Py<PyAny>,
     name: &str,
@@ -79,12 +78,12 @@ pub(super) fn copy_of<R>(
     })
 }
 
-/// The name of the path of subflow `i`, if it is known.
 pub(crate) fn path_name(i: usize) -> Option<String> {
     RUN.with_borrow(|run| run.as_ref()?.paths.get(i).cloned())
 }
 
-/// Calls Python for the run of this thread. `None` if it raised, now or before: then the run is about to end.
+/// Calls Python for the run of this thread. `None` after an exception, in this or an earlier call: then the
+/// run is ending.
 pub(crate) fn call<R>(place: Place<'_>, hook: impl FnOnce(Python<'_>) -> PyResult<R>) -> Option<R> {
     let may = RUN.with_borrow(|run| run.as_ref().is_some_and(|run| run.error.is_none()));
     if !may {
@@ -111,7 +110,6 @@ pub(crate) fn call<R>(place: Place<'_>, hook: impl FnOnce(Python<'_>) -> PyResul
     })
 }
 
-/// Class and message of an exception.
 fn words(py: Python<'_>, error: &PyErr) -> String {
     let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     match error.value(py).str() {

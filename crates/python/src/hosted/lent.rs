@@ -1,4 +1,4 @@
-//! The engine's memory, lent to the views of a hook while it runs.
+//! The engine's memory, lent to views while a hook runs.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// A pointer that is null but while a hook runs. Then only the thread that holds the interpreter uses it, and
-/// the engine waits for it.
+/// A pointer that is null except during a hook. Then only the thread that holds the interpreter uses it, and
+/// the engine waits.
 pub(super) struct Lent<T>(AtomicPtr<T>);
 
 impl<T> Default for Lent<T> {
@@ -16,7 +16,7 @@ impl<T> Default for Lent<T> {
     }
 }
 
-/// Takes back what was lent, also after a panic.
+/// Clears the pointer after the hook, also on a panic.
 struct Back<'a, T>(&'a Lent<T>);
 
 impl<T> Drop for Back<'_, T> {
@@ -26,7 +26,7 @@ impl<T> Drop for Back<'_, T> {
 }
 
 impl<T> Lent<T> {
-    /// Lends it to `hook`; null: nothing.
+    /// Lends `memory` to `hook`; null lends nothing.
     #[inline]
     pub(super) fn during<R>(&self, memory: *const T, hook: impl FnOnce() -> R) -> R {
         self.0.store(memory.cast_mut(), Relaxed);
@@ -34,10 +34,10 @@ impl<T> Lent<T> {
         hook()
     }
 
-    /// What is lent; it may be written if the engine lent it for that.
+    /// The lent memory; writable only if the engine lent it so.
     ///
     /// # Errors
-    /// If nothing is: a view was kept beyond its hook.
+    /// If nothing is lent: a view was kept beyond its hook.
     #[inline]
     pub(super) fn pointer(&self) -> PyResult<*mut T> {
         let pointer = self.0.load(Relaxed);
@@ -45,7 +45,7 @@ impl<T> Lent<T> {
     }
 }
 
-/// A view was kept beyond its hook.
+/// The error for a view that was kept beyond its hook.
 pub(super) fn stale() -> PyErr {
     PyRuntimeError::new_err("a view can be read within its hook only; keep the numbers, not the view")
 }

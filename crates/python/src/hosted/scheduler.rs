@@ -11,7 +11,7 @@ use super::ledger::{self, Place, call};
 use super::lent::Lent;
 use crate::raised::usage;
 
-/// Makes a Python object known as a packet scheduler.
+/// Registers a Python object as a packet scheduler.
 #[pyfunction]
 pub(crate) fn host_scheduler(part: Py<PyAny>, name: &str, summary: &str, rescues: bool) {
     let known_as = name.to_owned();
@@ -21,15 +21,15 @@ pub(crate) fn host_scheduler(part: Py<PyAny>, name: &str, summary: &str, rescues
     SchedulerHost::adopt(name, summary, rescues, Box::new(open));
 }
 
-/// What the views of one connection share.
+/// State shared by the views of one connection.
 #[derive(Default)]
 struct State {
-    /// The first of the engine's views, which are as many as a connection has subflows.
+    /// The first of the engine's views, one per subflow of the connection.
     paths: Lent<View>,
     question: Lent<Question>,
 }
 
-/// A subflow as a scheduler sees it, while a hook runs.
+/// A subflow in a scheduler's hook.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct PathView {
     state: Arc<State>,
@@ -41,7 +41,7 @@ impl PathView {
     #[inline]
     fn view(&self) -> PyResult<&View> {
         let paths = self.state.paths.pointer()?;
-        // SAFETY: it leads to the engine's views, which are more than `i`; the engine waits for the hook.
+        // SAFETY: the engine lends an array of more than `i` views, and waits for the hook.
         Ok(unsafe { &*paths.add(self.i) })
     }
 }
@@ -53,13 +53,13 @@ impl PathView {
         self.i
     }
 
-    /// Name of its path; None where the scenario's connections differ, or it has a topology.
+    /// Name of its path; None if the scenario's connections differ, or with a topology.
     #[getter]
     fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// Whether its window admits one more packet.
+    /// True if its window admits one more packet.
     #[getter]
     fn has_space(&self) -> PyResult<bool> {
         Ok(self.view()?.has_space())
@@ -129,7 +129,7 @@ impl PathView {
     }
 }
 
-/// The segment that a scheduler is asked about, and the data that waits, while a hook runs.
+/// The segment to schedule and the waiting data, in a scheduler's hook.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Backlog {
     state: Arc<State>,
@@ -138,14 +138,13 @@ pub(crate) struct Backlog {
 impl Backlog {
     #[inline]
     fn question(&self) -> PyResult<&Question> {
-        // SAFETY: it leads to the engine's question, and the engine waits for the hook.
+        // SAFETY: the engine lends its question, and waits for the hook.
         Ok(unsafe { &*self.state.question.pointer()? })
     }
 }
 
 #[pymethods]
 impl Backlog {
-    /// Simulated time.
     #[getter]
     fn now_us(&self) -> PyResult<u64> {
         Ok(self.question()?.now.0 / 1_000)
@@ -157,44 +156,44 @@ impl Backlog {
         Ok(self.question()?.segment_bytes)
     }
 
-    /// Whether another subflow has sent the segment before, in vain.
+    /// True if another subflow has sent the segment and it was lost.
     #[getter]
     fn is_again(&self) -> PyResult<bool> {
         Ok(self.question()?.backlog.is_none())
     }
 
-    /// Segments that wait and that the receiver's window admits; 0 if the segment is sent again.
+    /// Waiting segments within the receiver's window; 0 for a retransmission.
     #[getter]
     fn waiting_segments(&self) -> PyResult<u32> {
         Ok(self.question()?.backlog.map_or(0, |backlog| backlog.unsent))
     }
 
-    /// Segments that are sent and not acknowledged at the level of data; 0 if the segment is sent again.
+    /// Segments sent without DATA_ACK; 0 for a retransmission.
     #[getter]
     fn unacknowledged_segments(&self) -> PyResult<u32> {
         Ok(self.question()?.backlog.map_or(0, |backlog| backlog.next.saturating_sub(backlog.una)))
     }
 
-    /// The whole data-level window; 0 if the segment is sent again.
+    /// The data-level window; 0 for a retransmission.
     #[getter]
     fn window_segments(&self) -> PyResult<u32> {
         Ok(self.question()?.backlog.map_or(0, |backlog| backlog.window))
     }
 }
 
-/// The hooks of one connection; none if the copy of the object could not be made.
+/// The hooks of one connection; `None` if copying the object failed.
 struct PyHooks {
     name: String,
     inner: Option<Inner>,
 }
 
-/// A copy of the object, and what it is called with: nothing is made for a call.
+/// A copy of the object, and the preallocated arguments of its calls.
 struct Inner {
     pick: Py<PyAny>,
     state: Arc<State>,
     views: Vec<Py<PathView>>,
     backlog: Py<Backlog>,
-    /// The arguments for each set of paths that has been asked about.
+    /// Arguments for each set of paths, created at first use.
     arguments: Vec<Option<Py<PyTuple>>>,
 }
 
@@ -213,8 +212,7 @@ impl Inner {
         })
     }
 
-    /// ((path, …), backlog) for the paths in a mask, the regular ones before the backups as the mask has
-    /// them.
+    /// Creates ((path, …), backlog) for the paths in a mask.
     fn prepare(&mut self, py: Python<'_>, open: u8) -> PyResult<()> {
         let prepared = &mut self.arguments[usize::from(open)];
         if prepared.is_none() {
@@ -236,13 +234,13 @@ impl Inner {
         if chosen.is_none() {
             return Ok(None);
         }
-        let help = "return one of the paths that `has_space`, or None if the segment shall wait";
+        let help = "return one of the paths that `has_space`, or None to let the segment wait";
         let Ok(view) = chosen.cast::<PathView>() else {
             return Err(usage(py, &format!("pick returned {}", chosen.repr()?), Some(help)));
         };
         let i = view.get().i;
         if !Arc::ptr_eq(&view.get().state, &self.state) || question.open & (1 << i) == 0 {
-            return Err(usage(py, "pick returned a path that it was not shown", Some(help)));
+            return Err(usage(py, "pick returned a path that is not in its argument", Some(help)));
         }
         if !paths[i].has_space() {
             return Err(usage(py, &format!("path {i} has no space in its window"), Some(help)));

@@ -9,7 +9,7 @@ use super::ledger::{Place, call};
 
 const LEAST_PERIOD_S: f64 = 0.001;
 
-/// Makes a Python object known as a path selector, which looks at the paths once in a period.
+/// Registers a Python object as a path selector, to be called once per period.
 #[pyfunction]
 pub(crate) fn host_selector(
     py: Python<'_>,
@@ -27,7 +27,7 @@ pub(crate) fn host_selector(
     Ok(())
 }
 
-/// The hooks of one connection; nobody is asked if the copy of the object could not be made.
+/// The hooks of one connection; without calls if copying the object failed.
 struct PyHooks {
     name: String,
     asked: Option<Asked>,
@@ -54,7 +54,7 @@ impl PyHooks {
 
 impl SelectorHooks for PyHooks {
     fn want(&mut self, snapshot: &Snapshot) -> Uses {
-        // A run that is about to end keeps its paths.
+        // A run that is ending keeps its paths.
         let otherwise = [Use::Regular; MAX_SUBFLOWS];
         let Some(asked) = &self.asked else { return otherwise };
         let place = Place { part: &self.name, hook: "want", now_us: snapshot.now.0 / 1_000, subflow: None };

@@ -1,5 +1,5 @@
-//! What hooks of a controller see: a subflow and an ACK. The objects are made once for each connection and
-//! lead to the engine's own memory while a hook runs.
+//! Views in a controller's hooks: a subflow and an ACK. They are created once per connection and point to the
+//! engine's memory while a hook runs.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,21 +13,21 @@ use pyo3::types::PyTuple;
 use super::lent::{Lent, stale};
 use crate::raised::usage;
 
-/// What the views of one connection share.
+/// State shared by the views of one connection.
 pub(super) struct State {
     connection: Lent<Connection>,
     event: Lent<Event>,
-    /// The subflow that the hook is for.
+    /// The subflow of the present hook.
     current: AtomicUsize,
     may_write: AtomicBool,
-    /// Subflows of the connection.
+    /// Number of subflows of the connection.
     n: usize,
     reads: Vec<Capability>,
     owns_window: bool,
     all: Mutex<Option<Py<PyTuple>>>,
 }
 
-/// What a hook may do, and what it is told.
+/// A hook's permissions and inputs.
 pub(super) struct Scene {
     pub(super) connection: *mut Connection,
     pub(super) event: *const Event,
@@ -49,20 +49,20 @@ impl State {
         })
     }
 
-    /// Lets the views lead to a scene while `hook` runs.
+    /// Points the views to `scene` while `hook` runs.
     pub(super) fn within<R>(&self, scene: &Scene, hook: impl FnOnce() -> R) -> R {
         self.current.store(scene.subflow, Relaxed);
         self.may_write.store(scene.may_write, Relaxed);
         self.event.during(scene.event, || self.connection.during(scene.connection, hook))
     }
 
-    /// Sets what [`Subflow::subflows`] gives; none breaks the circle of references.
+    /// Sets the result of [`Subflow::subflows`]; `None` breaks the reference cycle.
     pub(super) fn set_all(&self, all: Option<Py<PyTuple>>) {
         *self.all.lock().unwrap_or_else(PoisonError::into_inner) = all;
     }
 }
 
-/// A subflow while a hook runs.
+/// A subflow in a controller's hook.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Subflow {
     state: Arc<State>,
@@ -86,7 +86,7 @@ impl Subflow {
         Ok(&self.connection()?.subflows[self.i])
     }
 
-    /// Changes the subflow, which must be the one that the hook is for.
+    /// Changes the subflow, which must be the hook's own.
     fn change(&self, py: Python<'_>, change: impl FnOnce(&mut Window)) -> PyResult<()> {
         self.window()?;
         if !self.state.may_write.load(Relaxed) {
@@ -103,7 +103,7 @@ impl Subflow {
                 Some("let each subflow set its own window when its own hook is called"),
             ));
         }
-        // SAFETY: see `Lent`; no reference to it lives here.
+        // SAFETY: see `Lent`; no other reference to it is alive.
         change(unsafe { &mut (*self.state.connection.pointer()?).subflows[self.i] });
         Ok(())
     }
@@ -113,11 +113,11 @@ impl Subflow {
             return self.window();
         }
         let help = format!("write `reads = (\"{name}\",)` in the class");
-        Err(usage(py, &format!("`{name}` is told to controllers only that say they read it"), Some(&help)))
+        Err(usage(py, &format!("`{name}` needs a controller that declares to read it"), Some(&help)))
     }
 }
 
-/// A window that a hook sets, in whole packets.
+/// Converts a hook's window to whole packets.
 pub(super) fn packets(py: Python<'_>, what: &str, value: f64) -> PyResult<u32> {
     if value >= 1.0 && value <= f64::from(CWND_MAX) {
         return Ok(value as u32);
@@ -127,26 +127,25 @@ pub(super) fn packets(py: Python<'_>, what: &str, value: f64) -> PyResult<u32> {
 
 #[pymethods]
 impl Subflow {
-    /// Its place in the connection, from 0.
+    /// Its index in the connection, from 0.
     #[getter]
     fn index(&self) -> usize {
         self.i
     }
 
-    /// Name of its path; None where the scenario's connections differ, or it has a topology.
+    /// Name of its path; None if the scenario's connections differ, or with a topology.
     #[getter]
     fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// All subflows of the connection, itself among them.
+    /// All subflows of the connection, including itself.
     #[getter]
     fn subflows(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
         let all = self.state.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.as_ref().map(|all| all.clone_ref(py)).ok_or_else(stale)
     }
 
-    /// Simulated time.
     #[getter]
     fn now_us(&self) -> PyResult<u64> {
         Ok(self.connection()?.now_us)
@@ -195,7 +194,7 @@ impl Subflow {
         self.change(py, |window| window.own.set_pacing_rate_bytes_per_s(value as u64))
     }
 
-    /// What it sends in an RTT: in fast recovery the threshold, otherwise the window.
+    /// Its window; in fast recovery the threshold instead.
     #[getter]
     fn window_packets(&self) -> PyResult<u32> {
         let window = self.window()?;
@@ -214,7 +213,7 @@ impl Subflow {
         Ok(self.window()?.own.last_rtt_us)
     }
 
-    /// Least RTT ever.
+    /// Minimum RTT so far.
     #[getter]
     fn base_rtt_us(&self) -> PyResult<u32> {
         Ok(self.window()?.own.base_rtt_us)
@@ -256,7 +255,7 @@ impl Subflow {
         Ok(self.window()?.flags & Window::LOSS != 0)
     }
 
-    /// Established and with an RTT: part of every sum.
+    /// True if it is established and has an RTT sample: sums include it.
     #[getter]
     fn counts(&self) -> PyResult<bool> {
         let window = self.window()?;
@@ -286,7 +285,7 @@ impl Subflow {
     }
 }
 
-/// An ACK while a hook runs.
+/// An ACK in a controller's hook.
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Ack {
     state: Arc<State>,
@@ -322,13 +321,13 @@ impl Ack {
         Ok(self.event()?.rtt_us)
     }
 
-    /// Whether it echoes a congestion mark.
+    /// True if it echoes a congestion mark.
     #[getter]
     fn is_marked(&self) -> PyResult<bool> {
         self.has(AckFlags::ECE)
     }
 
-    /// Whether the window was what held the sender.
+    /// True if the window limited the sender.
     #[getter]
     fn is_cwnd_limited(&self) -> PyResult<bool> {
         self.has(AckFlags::CWND_LIMITED)

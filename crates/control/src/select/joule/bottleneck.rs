@@ -1,4 +1,4 @@
-//! Which paths share a bottleneck: by how their RTTs change together, and by an active witness.
+//! Detects paths that share a bottleneck: by correlated changes of their RTTs, and by an active test.
 //!
 //! ```text
 //!   unknown, until both RTTs have changed and gone apart, or for four windows
@@ -8,49 +8,49 @@
 //!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
 //!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then 2, 4, …
 //! ```
-//! Fast r: correlation of the changes of srtt from look to look over a window; slow r: of changes over five
-//! looks. Two paths go apart if both are small: fast changes are mostly each path's own noise, also behind
-//! one queue, and slow changes are queues. Levels would mislead: any two paths
-//! that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with
-//! auto-correlation for the same reason). Even so two paths of one kind can move alike for a while. So one
-//! member is drained: it becomes a backup (MP_PRIO) for some round trips, and if both stand in one queue the
-//! other's RTT falls. On suspicion nothing is closed.
+//! Fast r: correlation of the changes of srtt between successive decisions over a window; slow r: of the
+//! changes over five decisions. Two paths are apart if both are small: fast changes are mostly each path's
+//! own noise, even behind one queue, and slow changes are queues. Levels would mislead: any two paths that
+//! start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with auto-correlation
+//! for the same reason). Even so, two paths of one kind can correlate for a while. So one member is drained:
+//! it becomes a backup (MP_PRIO) for some round trips, and if both share a queue the other's RTT falls. A
+//! suspicion alone closes no path.
 //!
-//! Controllers couple the windows of all pairs that are not distinct or acquitted, so from the start: a
-//! bottleneck without a queue never shows in RTTs, and two windows that are not coupled take two shares.
+//! Controllers couple the windows of all pairs that are not distinct or acquitted, from the start on: a
+//! bottleneck without a queue never shows in RTTs, and two uncoupled windows take two shares.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
 
 use super::super::snapshot::{PathSnapshot, PathState, Snapshot};
 
-/// R: correlation above which changes go together.
+/// R: correlation above which changes count as common.
 const TOGETHER: f64 = 0.7;
-/// Correlation, of fast and of slow changes, up to which paths go apart. What lies between says nothing.
+/// Correlation, of fast and of slow changes, up to which paths count as apart. Values between decide nothing.
 const APART: f64 = 0.2;
-/// Looks over which a change is slow.
+/// Decisions over which a change is slow.
 const SLOW: usize = 5;
-/// Windows that are looked at as one for a pair of which nothing is known.
+/// Windows that an unknown pair may combine into one.
 const MOST_WINDOWS: u32 = 4;
-/// Samples of a window.
+/// Samples per window.
 const WINDOW: u32 = 80;
-/// Below this deviation the changes are noise of hosts and timers, s.
+/// Changes with a smaller deviation are noise of hosts and timers, s.
 const LEAST_DEVIATION_S: f64 = 5e-4;
-/// A path below this rate has too few packets for its srtt to say anything, bit/s.
+/// Below this rate a path has too few packets for a meaningful srtt, bit/s.
 const LEAST_BPS: f64 = 1e5;
-/// A drain lasts so many round trips, and at least so long.
+/// Length of a drain: at least this many round trips, and at least this time.
 const DRAIN_ROUNDS: f64 = 3.0;
 const SHORTEST_DRAIN: Nanos = Nanos::from_millis(400);
 /// Time between two drains of a pair.
 const BETWEEN_DRAINS: Nanos = Nanos::from_secs(2);
-/// Drains that must show it.
+/// Drains that must confirm the suspicion.
 const WITNESSES: u32 = 2;
-/// The RTT has fallen if it did by this part of what it was above its least, and by this time, s.
+/// A fall counts if the RTT falls by this part of its excess over the minimum, and by this time, s.
 const FALL: f64 = 0.25;
 const LEAST_FALL_S: f64 = 1e-3;
 /// Weight of the latest srtt in the level before a drain.
 const LEVEL_WEIGHT: f64 = 0.1;
-/// What was found is forgotten after this time, and after twice as long each time that it is found again.
+/// A finding expires after this time, which doubles each time the same is found again.
 const MEMORY: Nanos = Nanos::from_secs(60);
 const LONGEST_MEMORY: Nanos = Nanos::from_secs(3600);
 
@@ -84,14 +84,14 @@ impl Moments {
         [(self.aa, self.a), (self.bb, self.b)].map(|(xx, x)| self.covariance(xx, x, x).max(0.0))
     }
 
-    /// Zero if one does not change.
+    /// Zero if one srtt does not change.
     fn correlation(&self) -> f64 {
         let scale = self.variances().into_iter().product::<f64>().sqrt();
         if scale > 0.0 { self.covariance(self.ab, self.a, self.b) / scale } else { 0.0 }
     }
 }
 
-/// A change of srtt from look to look, and over [`SLOW`] looks, s; 0 where that is not known.
+/// A change of srtt since the last decision, and over [`SLOW`] decisions, s; 0 if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Change {
     fast_s: f64,
@@ -111,8 +111,8 @@ impl Window {
         self.slow.add(a.slow_s, b.slow_s);
     }
 
-    /// Whether the srtts changed together; unknown if one hardly changed, or if they went neither together
-    /// nor apart.
+    /// True if the srtts changed together; `None` if one hardly changed, or if they were neither together nor
+    /// apart.
     fn together(&self) -> Option<bool> {
         let [a, b] = self.fast.variances();
         let (fast, slow) = (self.fast.correlation(), self.slow.correlation());
@@ -128,21 +128,21 @@ impl Window {
     }
 }
 
-/// What is known of two paths.
+/// Knowledge about two paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Verdict {
-    /// Nothing is known yet: until then the windows are coupled, which does no harm where it is wrong.
+    /// Nothing is known yet: the windows are coupled, which is harmless if wrong.
     #[default]
     Unknown,
-    /// Their RTTs went apart.
+    /// Their RTTs changed apart.
     Distinct,
-    /// A window went together.
+    /// Their RTTs changed together in one window.
     Suspected,
-    /// So many drains have shown it; the next one may begin at the instant.
+    /// Number of drains that confirmed it, and the earliest start of the next one.
     Testing(u32, Nanos),
-    /// Until the instant.
+    /// Shared until this instant.
     Shared(Nanos),
-    /// Its drains did not show it: not suspected again before the instant.
+    /// The drains did not confirm it: no suspicion before this instant.
     Acquitted(Nanos),
 }
 
@@ -155,10 +155,9 @@ struct Pair {
     found: u32,
 }
 
-/// One path's srtt.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Trace {
-    /// At the last looks, the latest first, s; 0 where it was not to be seen.
+    /// At the last decisions, the latest first, s; 0 if it was not visible.
     recent_s: [f64; SLOW],
     /// Smoothed, s.
     level_s: f64,
@@ -169,15 +168,15 @@ struct Trace {
 /// A drain under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Drain {
-    /// The path without new data, and the one that is watched.
+    /// The path without new data, and the watched path.
     drained: usize,
     watched: usize,
     until: Nanos,
-    /// srtt of the watched path before, s.
+    /// srtt of the watched path before the drain, s.
     before_s: f64,
 }
 
-/// What is known of all pairs.
+/// Knowledge about all pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bottlenecks {
     traces: [Trace; MAX_SUBFLOWS],
@@ -185,7 +184,7 @@ pub(super) struct Bottlenecks {
     drain: Option<Drain>,
 }
 
-/// A number for each path; those with the same one, other than 0, belong together.
+/// A number for each path; equal numbers other than 0 form a group.
 pub(super) type Groups = [u8; MAX_SUBFLOWS];
 
 fn is_seen(path: &PathSnapshot) -> bool {
@@ -193,7 +192,7 @@ fn is_seen(path: &PathSnapshot) -> bool {
 }
 
 impl Bottlenecks {
-    /// Takes in a look.
+    /// Updates with a snapshot.
     pub(super) fn observe(&mut self, snapshot: &Snapshot) {
         let mut changes = [None; MAX_SUBFLOWS];
         for ((trace, change), path) in self.traces.iter_mut().zip(&mut changes).zip(snapshot.paths) {
@@ -201,7 +200,7 @@ impl Bottlenecks {
         }
         self.expire(snapshot.now);
         if let Some(drain) = self.drain {
-            // What the drain itself does to the RTTs says nothing of the traffic.
+            // RTT changes caused by the drain are not evidence about the traffic.
             return self.watch(drain, snapshot);
         }
         for j in 0..snapshot.paths.len() {
@@ -214,17 +213,17 @@ impl Bottlenecks {
         self.drain = self.next_drain(snapshot);
     }
 
-    /// The path that is to be given no new data now.
+    /// The path that gets no new data at present.
     pub(super) fn drained(&self) -> Option<usize> {
         self.drain.map(|drain| drain.drained)
     }
 
-    /// Paths that are known to share a bottleneck.
+    /// Groups of paths known to share a bottleneck.
     pub(super) fn shared(&self) -> Groups {
         self.groups(|i, j| matches!(self.pairs[i][j].verdict, Verdict::Shared(_)))
     }
 
-    /// Those, and paths of which it has not been ruled out.
+    /// Groups of paths that share a bottleneck, or may share one.
     pub(super) fn suspected(&self) -> Groups {
         let are_open =
             |i: usize, j: usize| self.traces[i].recent_s[0] > 0.0 && self.traces[j].recent_s[0] > 0.0;
@@ -235,7 +234,7 @@ impl Bottlenecks {
         })
     }
 
-    /// The classes of paths that `joins` joins, directly or through others.
+    /// The classes of paths that `joins` connects, directly or transitively.
     fn groups(&self, joins: impl Fn(usize, usize) -> bool) -> Groups {
         let mut groups: Groups = [0; MAX_SUBFLOWS];
         for j in 0..MAX_SUBFLOWS {
@@ -263,7 +262,7 @@ impl Bottlenecks {
         }
     }
 
-    /// The drain of a pair that is to be tested: of its two paths the slower one gives way.
+    /// The drain of the next pair to test: the slower of its two paths is drained.
     fn next_drain(&self, snapshot: &Snapshot) -> Option<Drain> {
         for j in 0..snapshot.paths.len() {
             for i in 0..j {
@@ -308,7 +307,8 @@ impl Bottlenecks {
 }
 
 impl Trace {
-    /// Takes in a look. Returns the change of srtt, if the path was seen at the last look and carries enough.
+    /// Updates with a snapshot. Returns the change of srtt if the path was visible last time and carries
+    /// enough.
     fn observe(&mut self, path: &PathSnapshot) -> Option<Change> {
         if !is_seen(path) {
             self.recent_s = [0.0; SLOW];
@@ -336,7 +336,7 @@ impl Pair {
             return;
         }
         let together = self.window.together();
-        // A longer window may tell.
+        // A longer window may decide.
         if self.verdict != Verdict::Unknown || together.is_some() || n >= MOST_WINDOWS * WINDOW {
             self.window = Window::default();
         }
@@ -357,8 +357,8 @@ mod tests {
     use super::super::super::snapshot::Demand;
     use super::*;
 
-    /// Looks every 100 ms at two paths whose srtts, s, `rtts` tells for an instant and a drained path.
-    /// Returns what was known after `seconds`, and when each drain began.
+    /// Decides every 100 ms on two paths with srtts `rtts`(instant, drained path), s. Returns the knowledge
+    /// after `seconds`, and the start of each drain.
     fn after(
         seconds: u64,
         rtts: impl Fn(u64, Option<usize>) -> [f64; 2],
@@ -397,17 +397,18 @@ mod tests {
 
     #[test]
     fn one_queue_is_found_by_two_windows_and_two_drains() {
-        // Half of the queue is the drained path's.
+        // Half of the queue belongs to the drained path.
         let together = |look: u64, drained: Option<usize>| {
             let queue = if drained.is_some() { 0.1 * saw(look) } else { saw(look) };
             [0.040 + queue, 0.055 + queue]
         };
         let (known, drains) = after(25, together);
-        // 80 changes in a window: the second one ends at look 160. The slower path is drained.
+        // 80 changes per window: the second one ends at decision 160. The slower path is drained.
         assert_eq!(drains[0], (160, 1));
         assert!(drains.len() == 2 && drains[1].0 >= 160 + 4 + 20, "{drains:?}");
         assert_eq!((&known.shared()[..3], known.drained()), (&[1, 1, 0][..], None));
-        // On suspicion, after the first window, the controllers may couple the windows; nothing is known yet.
+        // After the first window there is a suspicion: controllers may couple the windows, but nothing is
+        // known yet.
         let (known, _) = after(10, together);
         assert_eq!((known.shared()[..2].to_vec(), known.suspected()[..2].to_vec()), (vec![0, 0], vec![1, 1]));
     }
@@ -425,7 +426,8 @@ mod tests {
 
     #[test]
     fn twins_that_move_alike_are_acquitted_by_the_drain() {
-        // Two queues of their own that happen to fill at the same time: the drain of one leaves the other.
+        // Two separate queues that happen to fill at the same time: draining one path leaves the other's
+        // queue.
         let (known, drains) = after(30, |look, _| [0.040 + saw(look), 0.055 + saw(look)]);
         assert!(!drains.is_empty());
         let fell = known.shared()[0] != 0;
@@ -435,7 +437,7 @@ mod tests {
 
     #[test]
     fn levels_that_rise_together_are_no_sign() {
-        // Both start at once and rise for 30 s, each with its own ups and downs.
+        // Both start together and rise for 30 s, each with its own variation.
         let own = |look: u64, period: u64| (look % period) as f64 * 0.003;
         let (known, drains) = after(30, |look, _| {
             [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]
@@ -449,12 +451,12 @@ mod tests {
         let apart = |look: u64, _| [0.04 + own(look, 7), 0.05 + own(look, 11)];
         let coupled = |seconds| after(seconds, apart).0.suspected()[..3].to_vec();
         assert_eq!((coupled(7), coupled(9)), (vec![1, 1, 0], vec![0, 0, 0]));
-        // A queue that never shows says nothing.
+        // A queue that never varies gives no evidence.
         let (still, _) = after(30, |_, _| [0.04, 0.05]);
         assert_eq!((&still.suspected()[..3], &still.shared()[..3]), (&[1, 1, 0][..], &[0, 0, 0][..]));
     }
 
-    /// One queue that swings in 4 s, under noise of each path's own: RTTs of single packets.
+    /// One queue that oscillates with a period of 4 s, under each path's own noise of single-packet RTTs.
     #[test]
     fn noise_does_not_acquit_paths_that_swing_together() {
         let noise = |look: u64, seed: u64| {

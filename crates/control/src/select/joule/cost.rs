@@ -1,13 +1,13 @@
-//! What a set of paths costs: per bit, for what is left of a file, per second at an offered rate.
+//! Cost of a set of paths: per bit, for the rest of a file, per second at an offered load.
 //!
 //! ```text
 //!   P(S, x) = κ (Σ_S (θ + b x) + Σ_rest idle) + P₀ + host(Σx, RTT, |S|)     κ while two or more are active
 //!   bulk    P(S, x)/Σx                                                                         J/bit
 //!   file    P(S, x) N/Σx + P(S, 0) (T − N/Σx) + Σ_S (tail + promotion if closed) + Σ_open∉S tail   J
-//!           T: until N bits have come, with handshakes and slow start of those that are closed
+//!           T: time until N bits have arrived, with handshakes and slow start of closed paths
 //!   load    P at the offered rate, radios and P₀ asleep between messages, + π λ D(S)           W
 //! ```
-//! Set by set, so the best is exact. `tests` hold the enumeration against a search of its own.
+//! All sets are enumerated, so the optimum is exact. `tests` compare the enumeration with a search.
 
 use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::units::Nanos;
@@ -19,33 +19,33 @@ use crate::slow_start;
 /// A set of paths: bit `i` is path `i`.
 pub(super) type Set = u8;
 
-/// Slow start of paths that nothing is known of, round trips.
+/// Slow start of unknown paths, round trips.
 const START_RTTS: f64 = 4.0;
 /// Round trips from a subflow's first packet until its first window arrives.
 const OPENING_RTTS: f64 = 2.0;
-/// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its
-/// own.
+/// Cost of a bit that a set cannot carry, J: more than on a slow radio. The wait that follows has its own
+/// price.
 const UNSERVED_J_PER_BIT: f64 = 1e-6;
-/// Price of a second beyond the deadline, J: dearer than any radio.
+/// Cost of a second beyond the deadline, J: more than any radio.
 const LATE_J_PER_S: f64 = 1e4;
-/// Sets that differ by less than this part cost the same; the faster one is better.
+/// Costs within this relative difference are equal; the faster set is better.
 const EQUAL: f64 = 1e-9;
-/// A message takes at most this many times what it would take alone: estimates of the load are not exact.
+/// Upper bound on a message's time in multiples of its time alone: estimates of the load are inexact.
 const MOST_QUEUEING: f64 = 20.0;
 
-/// One path as costs see it.
+/// One path for the cost computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Radio {
     pub(super) energy: PathEnergy,
-    /// What it carries, bit/s; above 0.
+    /// Its capacity, bit/s; above 0.
     pub(super) rate_bps: f64,
     /// Round-trip time, s.
     pub(super) rtt_s: f64,
-    /// Its rate was measured, or is remembered.
+    /// Whether its rate was measured or is remembered.
     pub(super) is_known: bool,
-    /// Its subflow is open or opening, so that its tail is to be paid already.
+    /// Whether its subflow is open or opening, so its tail is due in any case.
     pub(super) is_open: bool,
-    /// Paths with one number other than 0 share a bottleneck: together they carry what the best one carries.
+    /// Paths with equal numbers other than 0 share a bottleneck: together they carry the best one's rate.
     pub(super) group: u8,
 }
 
@@ -56,11 +56,11 @@ pub(super) struct Load {
     pub(super) per_s: f64,
     /// Mean size, bits.
     pub(super) bits: f64,
-    /// Variance of what comes in a while over its mean, bits: the mean size of messages that come at random.
+    /// Variance of the arriving data over its mean, bits: the mean message size for random arrivals.
     pub(super) burst_bits: f64,
-    /// π, what a second costs in which a message waits, W.
+    /// π, price of a second in which a message waits, W.
     pub(super) price_w: f64,
-    /// Time in which a message shall arrive, s.
+    /// Deadline of a message, s.
     pub(super) deadline_s: Option<f64>,
 }
 
@@ -69,14 +69,14 @@ pub(super) struct Load {
 pub(super) struct Costs<'a> {
     pub(super) device: &'a DeviceEnergy,
     pub(super) radios: &'a [Radio],
-    /// What a subflow starts with, bits.
+    /// Initial window of a subflow, bits.
     pub(super) window_bits: f64,
     /// Receive buffer that the paths share, bits.
     pub(super) buffer_bits: f64,
 }
 
 impl Costs<'_> {
-    /// Whether the rates of all its paths were measured, or are remembered.
+    /// True if the rates of all its paths were measured or are remembered.
     pub(super) fn knows(&self, set: Set) -> bool {
         members(set).all(|i| self.radios[i].is_known)
     }
@@ -117,7 +117,7 @@ impl Costs<'_> {
         members(set).map(|i| self.radios[i].rtt_s).fold(f64::INFINITY, f64::min)
     }
 
-    /// Power of the device with interfaces that burn `watts(i)`, where those in `set` are used and carry
+    /// Power of the device if interface `i` burns `watts(i)`, and the paths in `set` are used and carry
     /// `rate_bps` together.
     fn device_w(&self, set: Set, rate_bps: f64, watts: impl Fn(usize) -> f64) -> f64 {
         let is_active = |i: usize| {
@@ -143,12 +143,12 @@ impl Costs<'_> {
         })
     }
 
-    /// Of data without end, J/bit.
+    /// Cost of endless data, J/bit.
     pub(super) fn bulk(&self, set: Set) -> f64 {
         self.full_w(set) / self.rate_bps(set)
     }
 
-    /// Of what is left of a file, J. `price_w` is what a second until its end is worth.
+    /// Cost of the rest of a file, J. `price_w` is the price of each second until its end.
     pub(super) fn file(&self, set: Set, bits: f64, price_w: f64, deadline_s: Option<f64>) -> f64 {
         let carrying_s = bits / self.rate_bps(set);
         let whole_s = self.until_carried_s(set, bits);
@@ -173,15 +173,15 @@ impl Costs<'_> {
             + LATE_J_PER_S * late_s
     }
 
-    /// Until the set has carried so much, s: handshakes and slow start of the paths that are closed count. If
-    /// all are, the one with the least RTT is opened first, and the others when it has been answered.
+    /// Time until the set has carried `bits`, s, including handshakes and slow start of closed paths. If all
+    /// are closed, the path with the least RTT opens first, and the others after its reply.
     fn until_carried_s(&self, set: Set, bits: f64) -> f64 {
         let full_s = bits / self.rate_bps(set);
         if members(set).all(|i| self.radios[i].is_open) {
             return full_s;
         }
-        // When the second of two unknown paths starts does not matter as much as that one of them may be
-        // slow: two are a hedge.
+        // The start of the second of two unknown paths matters less than the risk that one of them is slow:
+        // two paths are a hedge.
         if !self.knows(set) {
             return full_s + START_RTTS * self.rtt_s(set);
         }
@@ -203,7 +203,7 @@ impl Costs<'_> {
         enough_s.map_or(full_s, |enough_s| slow_start::time_s(bits, enough_s, carried))
     }
 
-    /// At an offered load, W.
+    /// Cost at an offered load, W.
     pub(super) fn load(&self, set: Set, load: &Load) -> f64 {
         let (capacity_bps, offered_bps) = (self.rate_bps(set), load.per_s * load.bits);
         let carried_bps = offered_bps.min(capacity_bps);
@@ -225,7 +225,7 @@ impl Costs<'_> {
             + UNSERVED_J_PER_BIT * (offered_bps - carried_bps)
     }
 
-    /// What each path carries of `bps`: the one with the least RTT first, as the kernel's scheduler does.
+    /// Rate of each path at a total of `bps`: the least RTT fills first, as in the kernel's scheduler.
     fn divided(&self, set: Set, bps: f64) -> [f64; Set::BITS as usize] {
         let mut order = [0; Set::BITS as usize];
         let n = members(set).fold(0, |n, i| {
@@ -241,8 +241,8 @@ impl Costs<'_> {
         loads
     }
 
-    /// Part of the time in which every radio sleeps, and with them the device's shared base: what the one
-    /// that is awake longest leaves, because all of them wake for the same messages.
+    /// Part of the time in which every radio sleeps, and with them the shared base: the complement of the
+    /// longest awake radio, because all wake for the same messages.
     fn asleep(&self, set: Set, loads: &[f64; Set::BITS as usize], load: &Load) -> f64 {
         if self.radios.iter().any(|radio| radio.energy.burns_always()) {
             return 0.0;
@@ -270,7 +270,7 @@ impl Costs<'_> {
         self.rtt_s(set) + alone_s + busy.min(1.0) * load.burst_bits / rate_bps / (2.0 * idle)
     }
 
-    /// What it takes to open what `to` has and `from` has not, J. Closing is free: a tail is paid for when
+    /// Energy to open the paths of `to` that are not in `from`, J. Closing is free: a tail is paid for when
     /// its radio opens.
     pub(super) fn opening_j(&self, from: Set, to: Set) -> f64 {
         members(to & !from).map(|i| self.radios[i].energy.switch_j()).sum()
@@ -282,8 +282,8 @@ impl Costs<'_> {
         self.cheapest_of(sets, cost).unwrap_or(allowed)
     }
 
-    /// The cheapest set of those within `allowed` by `cost`; of equal ones the fastest, then the first.
-    /// `allowed` is not empty.
+    /// The cheapest set within `allowed` by `cost`; on a tie the fastest, then the first. `allowed` is not
+    /// empty.
     pub(super) fn cheapest(&self, allowed: Set, cost: impl Fn(Set) -> f64) -> Set {
         let sets = (1..=allowed).filter(|set| set & !allowed == 0);
         self.cheapest_of(sets, cost).unwrap_or(allowed)
@@ -305,8 +305,9 @@ impl Costs<'_> {
     }
 }
 
-/// Mean power of an interface besides its bits, while its subflow is open and a part `busy` of the time
-/// carries messages, W: awake, in its tail, and promoted again if that has ended before the next message.
+/// Mean power of an interface apart from its bits, while its subflow is open and carries messages for the
+/// part `busy` of the time, W: awake, in its tail, and promoted again if the tail ended before the next
+/// message.
 fn between_messages(energy: &PathEnergy, busy: f64, load: &Load) -> f64 {
     if !energy.sleeps {
         return energy.sunk_w;

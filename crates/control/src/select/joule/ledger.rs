@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   regret(S′) ← max(0, regret(S′) + (power(S) − power(S′)) dt)
-//!   S → S′ when regret(S′) ≥ what opening S′ takes                                     (ski rental)
+//!   S → S′ when regret(S′) ≥ cost of opening S′                       (ski rental)
 //! ```
-//! With constant powers a and b < a and a price B the online cost is at most twice that of the better choice
-//! in hindsight, min(a T, B + b T), plus one look: a t* with (a − b) t* = B is paid before, B + b (T − t*)
-//! after, and a t* + B + b (T − t*) = 2 B + b T. No deterministic rule does better (Karlin, Manasse, Rudolph,
-//! Sleator, Algorithmica 1988).
+//! With constant powers a and b < a and a price B the online cost is at most twice the better choice in
+//! hindsight, min(a T, B + b T), plus one decision interval: a t* with (a − b) t* = B is paid before, B + b
+//! (T − t*) after, and a t* + B + b (T − t*) = 2 B + b T. No deterministic rule does better (Karlin, Manasse,
+//! Rudolph, Sleator, Algorithmica 1988).
 
 use super::cost::Set;
 
@@ -24,18 +24,18 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// For `seconds` the set in use burnt `excess_w` more than `set` would have.
+    /// For `seconds` the set in use has burnt `excess_w` more than `set` would have.
     pub(super) fn charge(&mut self, set: Set, excess_w: f64, seconds: f64) {
         let joules = &mut self.joules[usize::from(set)];
         *joules = (*joules + excess_w * seconds).max(0.0);
     }
 
-    /// What `set` would have saved since the last change, J.
+    /// Savings of `set` since the last change, J.
     pub(super) fn regret_j(&self, set: Set) -> f64 {
         self.joules[usize::from(set)]
     }
 
-    /// The set in use has changed.
+    /// Resets the regrets after a change of the set in use.
     pub(super) fn clear(&mut self) {
         self.joules.fill(0.0);
     }
@@ -48,7 +48,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Constant powers: the rule's cost is at most twice the better choice's in hindsight, and one look.
+        /// Constant powers: the rule costs at most twice the better choice in hindsight, plus one decision
+        /// interval.
         #[test]
         fn renting_until_it_bought_costs_at_most_twice(
             a in 0.0..5.0f64,
@@ -63,7 +64,7 @@ mod tests {
                 if !bought {
                     let before = ledger.regret_j(2);
                     ledger.charge(2, a - b, dt);
-                    // Against constant powers it never falls below what it was, or stays at nothing.
+                    // With constant powers the regret never falls, or stays 0.
                     prop_assert!(ledger.regret_j(2) >= before || a <= b);
                     if a > b && ledger.regret_j(2) >= price {
                         bought = true;
@@ -77,7 +78,7 @@ mod tests {
             prop_assert!(paid <= 2.0 * hindsight + a * dt + 1e-9, "{paid} > 2 · {hindsight}");
         }
 
-        /// Whatever the powers are: a set that was never cheaper is never regretted.
+        /// For any powers: a set that was never cheaper has no regret.
         #[test]
         fn what_is_never_cheaper_is_never_regretted(excess in prop::collection::vec(-3.0..0.0f64, 1..50)) {
             let mut ledger = Ledger::default();

@@ -1,4 +1,4 @@
-//! `joule`: the set of paths that spends the fewest joules on what the application wants.
+//! `joule`: the set of paths that uses the fewest joules for the application's demand.
 //!
 //! ```text
 //!   snapshot ──► what each path carries (`capacity`) ──► cost of every set (`cost`) ──► the cheapest
@@ -8,15 +8,15 @@
 //! ```
 //! | wanted | cost | change |
 //! |---|---|---|
-//! | data without end | joules per bit | by regret |
-//! | a file of known size | joules for what is left, promotions and tails included | when a tenth is saved |
-//! | a file of unknown size | joules per bit, begun where a use is cheapest | by regret: ski rental on age |
+//! | endless data | joules per bit | by regret |
+//! | a file of known size | joules for the rest, including promotions and tails | if it saves a tenth |
+//! | a file of unknown size | joules per bit, first on the cheapest use | by regret: ski rental on age |
 //! | messages, streams, answers | power at the offered load, and a price of waiting | by regret |
 //!
-//! A path that was never used is taken for what its network is remembered for, or for a hope: its trial is a
-//! change like any other, so it is paid for by regret, and never tried where even the hope would not help.
-//! The paths in use stay until a new one has been measured. Not from a paper; ski rental: Karlin et al.
-//! 1988. docs/models/select-joule.md has the whole of it.
+//! A path without history counts with a hoped rate, otherwise with its network's history. Its trial is a
+//! change like any other: regret pays for it, and it never happens where even the hoped rate would not help.
+//! The paths in use stay until a new one has been measured. Not from a paper; ski rental: Karlin et al. 1988.
+//! docs/models/select-joule.md has the full description.
 
 mod bottleneck;
 mod capacity;

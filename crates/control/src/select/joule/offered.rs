@@ -1,18 +1,18 @@
-//! How much the application offers: messages per second, and their mean size.
+//! Estimates the application's offered load: messages per second, and their mean size.
 
 use joulepath_model::units::Nanos;
 
 use super::super::snapshot::{Demand, Snapshot};
 
-/// Time constant of both, s.
+/// Time constant of both estimates, s.
 const TIME_S: f64 = 5.0;
-/// A look that is longer ago says nothing of the present, s.
+/// An interval longer than this is not evidence of the present load, s.
 const LONGEST_LOOK_S: f64 = 1.0;
 
-/// What is offered, as far as it was seen.
+/// Offered load so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Offered {
-    /// All that was written by the last look, bytes.
+    /// Bytes written by the last decision.
     written: f64,
     /// Bytes and messages per second, smoothed.
     bytes_per_s: f64,
@@ -23,12 +23,12 @@ pub(super) struct Offered {
     waiting: f64,
     /// Length of a look, s.
     look_s: f64,
-    /// Time seen so far, at most the time constant, s.
+    /// Observed time, saturating at the time constant, s.
     seen_s: f64,
 }
 
 impl Offered {
-    /// Takes in a look; `seconds` have passed since the last one. What was written in between counts as one
+    /// Updates with a snapshot, `seconds` after the last one. All data written in between counts as one
     /// message.
     pub(super) fn observe(&mut self, snapshot: &Snapshot, seconds: f64) {
         let Demand::Bytes(waiting) = snapshot.demand else { return };
@@ -51,8 +51,8 @@ impl Offered {
         self.look_s = seconds;
     }
 
-    /// Index of dispersion of what is written in a look, bits: its variance over its mean. The size of a
-    /// message if they come at random, 0 if the same comes in every look.
+    /// Index of dispersion of the data written per interval, bits: variance over mean. It is the message size
+    /// for random arrivals, 0 for a constant rate.
     pub(super) fn burst_bits(&self) -> f64 {
         let mean = self.bytes_per_s;
         if mean <= 0.0 {
@@ -99,7 +99,7 @@ mod tests {
             };
             offered.observe(&snapshot, 0.1);
         }
-        // Within the time constant all looks weigh the same: 25 messages in 5 s.
+        // Within the time constant all intervals have equal weight: 25 messages in 5 s.
         let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
         assert!(near(offered.messages_per_s(), 5.0), "{offered:?}");
         assert!(near(offered.message_bits(), 8000.0), "{offered:?}");

@@ -1,4 +1,4 @@
-//! The selector itself: what is wanted, the cheapest set for it, and when to change to that.
+//! The selector: it finds the demand's goal, the cheapest set for it, and the time to change to that set.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -15,30 +15,30 @@ use super::offered::Offered;
 use crate::options::{self, OptionError, PartInfo};
 use crate::schedule::members;
 
-/// A change must save this part of the cost.
+/// A change must reduce the cost to at most this part.
 const BETTER: f64 = 0.95;
-/// … or this part, if it only closes paths.
+/// A change that only closes paths must reduce the cost to at most this part.
 const BETTER_LESS: f64 = 0.99;
-/// A change of a file's set must save this part of what is left, because nothing pays it back later.
+/// A change of a file's set must reduce the rest's cost to at most this part: nothing repays it later.
 const BETTER_FILE: f64 = 0.9;
-/// Less than this of a file is not worth a change, bits.
+/// A smaller rest of a file is not worth a change, bits.
 const LEAST_FILE_BITS: f64 = 8.0 * 64e3;
-/// A set is kept for so long, unless it fails.
+/// Minimum time for which a set is kept, unless it fails.
 const HOLD: Nanos = Nanos::from_secs(2);
 /// A backlog that takes longer than this to drain is late, s.
 const LATE_S: f64 = 1.0;
-/// What was offered, with room for what varies.
+/// Factor on the offered load, for its variation.
 const HEADROOM: f64 = 1.05;
-/// Share of a hold in which nothing was written that makes data of unknown size a matter of messages.
+/// Data of unknown size counts as messages after this time without a write.
 const QUIET: Nanos = Nanos::from_millis(500);
 
-/// What the application wants, as far as it has shown.
+/// The application's goal, as observed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Goal {
     Endless,
-    /// One file, whose rest is known.
+    /// One file of known size.
     File,
-    /// Data whose end is not known.
+    /// Data with an unknown end.
     Unknown,
     Messages,
 }
@@ -48,27 +48,27 @@ enum Goal {
 pub struct Joule {
     /// Whether the size of a file is known.
     pub knows_size: bool,
-    /// Whether what is remembered of the networks is used.
+    /// Whether the networks' history is used.
     pub remembers: bool,
-    /// Whether shared bottlenecks are looked for.
+    /// Whether to detect shared bottlenecks.
     pub seeks_bottlenecks: bool,
-    /// Part of what opening a set takes that must have been regretted before: with 1 a change costs at most
-    /// twice the better choice in hindsight, with 0 it is made at once.
+    /// Part of the cost of opening a set that must be regretted first: with 1 a change costs at most twice
+    /// the better choice in hindsight, with 0 it happens at once.
     pub patience: f64,
-    /// π: what a second costs in which a file or a message waits, W.
+    /// π: price of a second in which a file or a message waits, W.
     pub delay_price_w: f64,
-    /// Time in which a file or a message shall arrive.
+    /// Deadline of a file or a message.
     pub deadline: Option<Nanos>,
     goal: Option<Goal>,
-    /// The paths in use; none before the first look.
+    /// The paths in use; empty before the first decision.
     set: Set,
     changed_at: Nanos,
     looked_at: Nanos,
     started_at: Option<Nanos>,
     quiet_since: Option<Nanos>,
-    /// Paths in use that others wait for to be measured.
+    /// New paths that must be measured before others close.
     trial: Set,
-    /// What the paths had delivered, and what waited, at the last look, bytes.
+    /// Bytes that the paths had delivered, and that waited, at the last decision.
     delivered_bytes: u64,
     waiting_bytes: f64,
     capacities: [Capacity; MAX_SUBFLOWS],
@@ -151,7 +151,7 @@ impl PathSelector for Joule {
 
     fn groups(&self) -> [u8; MAX_SUBFLOWS] {
         if !self.seeks_bottlenecks {
-            // Nothing is ruled out.
+            // No pair is ruled out.
             return [1; MAX_SUBFLOWS];
         }
         self.bottlenecks.suspected()
@@ -181,7 +181,7 @@ impl PathSelector for Joule {
 }
 
 impl Joule {
-    /// Takes in what the snapshot shows.
+    /// Updates the estimates with the snapshot.
     fn learn(&mut self, snapshot: &Snapshot) {
         let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64();
         let is_open = |path: &&PathSnapshot| path.state == PathState::Open;
@@ -203,7 +203,7 @@ impl Joule {
             Demand::Bytes(bytes) if bytes > 0.0 => Goal::Unknown,
             Demand::Bytes(_) => Goal::Messages,
         });
-        // Data of unknown size that pauses and goes on was a message.
+        // Data of unknown size that pauses and resumes was a message.
         let is_quiet = matches!(snapshot.demand, Demand::Bytes(bytes) if bytes < snapshot.mss_bytes);
         if goal == Goal::Unknown {
             let since = self.quiet_since.filter(|_| !is_quiet);
@@ -214,8 +214,8 @@ impl Joule {
         self.quiet_since = is_quiet.then(|| self.quiet_since.unwrap_or(snapshot.now));
     }
 
-    /// Whether more has waited since the last look than windows of `window_bytes` admit: what waited then,
-    /// less what was carried since. What waits now may have come a moment ago.
+    /// True if more data has waited since the last decision than windows of `window_bytes` admit: the data
+    /// waiting then, less the data carried since. Data that waits now may have come a moment ago.
     fn waits_for(&mut self, snapshot: &Snapshot, window_bytes: f64) -> bool {
         let Demand::Bytes(waiting) = snapshot.demand else { return true };
         let delivered: u64 = snapshot.paths.iter().map(|path| path.delivered_bytes).sum();
@@ -224,8 +224,7 @@ impl Joule {
         waited - carried as f64 > window_bytes
     }
 
-    /// The paths that may be used: those that answer, and of those not the ones that carry nothing; all of
-    /// them if no path is left.
+    /// The paths that may be used: usable and not silent; all usable paths if none is left.
     fn allowed(&self, snapshot: &Snapshot) -> Set {
         let mask = |paths: &mut dyn Iterator<Item = usize>| paths.fold(0, |mask: Set, i| mask | 1 << i);
         let usable = mask(&mut snapshot.usable().into_iter());
@@ -253,13 +252,13 @@ impl Joule {
         (0..snapshot.paths.len()).map(radio).collect()
     }
 
-    /// The members of `set` that were never measured.
+    /// The members of `set` that have not been measured.
     fn unproven(&self, set: Set, snapshot: &Snapshot) -> Set {
         let is_tried = |i: usize| self.capacities[i].is_tried(snapshot.paths[i].srtt_s);
         members(set).filter(|&i| !is_tried(i)).fold(0, |mask, i| mask | 1 << i)
     }
 
-    /// Time that is left until the deadline, s.
+    /// Time left until the deadline, s.
     fn left_s(&self, snapshot: &Snapshot) -> Option<f64> {
         let since = self.started_at.unwrap_or(snapshot.now);
         let passed_s = snapshot.now.saturating_sub(since).as_secs_f64();
@@ -276,7 +275,7 @@ impl Joule {
         }
     }
 
-    /// The set to begin with, or to go on with when all paths in use have failed.
+    /// The initial set, or the next set after all paths in use have failed.
     fn first(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set) -> Set {
         let left_s = self.left_s(snapshot);
         match (self.goal, snapshot.demand) {
@@ -284,7 +283,7 @@ impl Joule {
             (Some(Goal::File), Demand::Bytes(left)) => {
                 let cost = |set: Set| costs.file(set, 8.0 * left, self.delay_price_w, left_s);
                 let best = costs.cheapest(allowed, cost);
-                // Further paths must be worth something; but two unknown ones are a hedge.
+                // Further paths must pay off; but two unknown paths are a hedge.
                 match costs.cheapest_alone(allowed, cost) {
                     alone if costs.knows(best) && cost(best) > BETTER_FILE * cost(alone) => alone,
                     _ => best,
@@ -298,9 +297,9 @@ impl Joule {
         }
     }
 
-    /// The set to go on with.
+    /// The next set.
     fn next(&mut self, snapshot: &Snapshot, costs: &Costs, allowed: Set) -> Set {
-        // While a new path is measured, it and those that it may replace stay.
+        // While a new path is measured, it and the paths that it may replace stay.
         self.trial = self.unproven(self.trial, snapshot);
         match (self.goal, snapshot.demand) {
             (Some(Goal::File), Demand::Bytes(left)) => self.for_file(snapshot, costs, allowed, 8.0 * left),
@@ -314,8 +313,8 @@ impl Joule {
         }
     }
 
-    /// Changes when the regret against the best set has reached what opening it takes. `scale` makes watts of
-    /// the cost.
+    /// Changes to the best set when the regret reaches the cost of opening it. `scale` converts the cost to
+    /// watts.
     fn by_regret(
         &mut self,
         snapshot: &Snapshot,
@@ -338,7 +337,7 @@ impl Joule {
         if is_better && is_paid && !is_held { self.towards(best, snapshot) } else { self.set }
     }
 
-    /// `best`, and with it what is in use as long as one of its paths has not been measured.
+    /// `best`, plus the set in use while a path of `best` has not been measured.
     fn towards(&self, best: Set, snapshot: &Snapshot) -> Set {
         match self.unproven(best & !self.set, snapshot) | self.trial {
             0 => best,
@@ -352,8 +351,8 @@ impl Joule {
         let best = costs.cheapest(allowed, cost);
         let is_worth_it = cost(best) < BETTER_FILE * cost(self.set)
             || (cost(self.set) <= 0.0 && costs.rate_bps(self.set) < BETTER_FILE * costs.rate_bps(best));
-        // What a path carries is not known while its rate grows: others would be opened for what it is about
-        // to have.
+        // While a path's rate grows its capacity is unknown: another path would open for a rate that this one
+        // is about to reach.
         let is_early = best & !self.set != 0 && self.unproven(self.set, snapshot) != 0;
         if is_worth_it && !is_early && bits >= LEAST_FILE_BITS {
             self.towards(best, snapshot)
@@ -384,9 +383,9 @@ impl Joule {
         self.by_regret(snapshot, costs, allowed, cost, 1.0)
     }
 
-    /// What is late is costed as a file, each of whose messages waits for half of the time on average. If
-    /// more is offered than the paths in use carry, it only grows: then others have to be opened in any case,
-    /// and waiting for regret would be for nothing.
+    /// Late data counts as a file whose messages each wait half of the time on average. If the offered load
+    /// exceeds the set's capacity the backlog only grows: further paths must open anyway, and waiting for
+    /// regret is pointless.
     fn against_backlog(&self, costs: &Costs, allowed: Set, waiting_bits: f64, load: &Load) -> Set {
         let rate_bps = costs.rate_bps(self.set);
         if load.per_s * load.bits > rate_bps {

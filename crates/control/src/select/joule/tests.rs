@@ -57,14 +57,14 @@ fn a_file_pays_for_promotion_and_tail() {
         buffer_bits: f64::INFINITY,
     };
     // energy.md, section 1.3: 10 MB over LTE at 10 Mbit/s, 0.315 + 14.462 + 12.271 J; WiFi 0.010 + 12.024 +
-    // 0.028. Besides: two round trips, and three that carry 81.76 kbit in place of 150, 0.16824 s at 1288.04
-    // and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
+    // 0.028. In addition: two round trips, and three that carry 81.76 kbit instead of 150, 0.16824 s at
+    // 1288.04 and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
     assert_close(costs.file(0b10, 8e7, 0.0, None), 0.3149 + 14.4620 + 12.2706 + 0.2167 + 8.16824 * 1.904e-3);
     assert_close(costs.file(0b01, 8e7, 0.0, None), 0.0098 + 12.0238 + 0.0284 + 0.0224 + 8.16824 * 20.054e-3);
-    // A second is worth 2 W; 1 s too late.
+    // A second has a price of 2 W, and the file is 1 s late.
     let dear = costs.file(0b01, 8e7, 2.0, Some(7.16824));
     assert_close(dear, costs.file(0b01, 8e7, 0.0, None) + 2.0 * 8.16824 + 1e4);
-    // A radio that is open has paid its promotion and has started; its tail comes in any case.
+    // An open radio has already paid its promotion and start; its tail comes in any case.
     let open = [radios[0], Radio { is_open: true, ..radios[1] }];
     let open = Costs { radios: &open, ..costs };
     let started = 0.16824 * (1.28804 + 1.904e-3);
@@ -90,7 +90,7 @@ fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     // One in 100 s: 0.1 s awake, 11.576 s tail, the rest idle, one promotion.
     let expected = 0.12880 + 11.576 * 1.06 + (99.9 - 11.576) * 0.020054 + 0.31490 + 0.05197;
     assert_close(costs.load(1, &load(0.01, 1e6)), expected / 100.0);
-    // Waiting costs: λ (τ + 0.1 + 0.1 · 0.1/(2 · 0.9)) · 2 W, as M/D/1; what comes evenly waits for nothing.
+    // Waiting costs λ (τ + 0.1 + 0.1 · 0.1/(2 · 0.9)) · 2 W, as in M/D/1; evenly spaced messages do not wait.
     let dear = Load { price_w: 2.0, ..load(1.0, 1e6) };
     let waiting = 2.0 * (0.05 + 0.1 + 0.01 / 1.8);
     assert_close(costs.load(1, &dear) - costs.load(1, &load(1.0, 1e6)), waiting);
@@ -98,7 +98,8 @@ fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     assert_close(costs.load(1, &even) - costs.load(1, &load(1.0, 1e6)), 2.0 * 0.15);
 }
 
-/// P₀ = 2 W sleeps with the radios: of 1 s WiFi is awake for 0.1 s and its tail of 0.2382 s, LTE always.
+/// P₀ = 2 W sleeps with the radios: WiFi is awake for 0.1 s of each second, plus its tail of 0.2382 s; LTE
+/// always.
 #[test]
 fn the_shared_base_sleeps_with_the_last_radio() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
@@ -119,7 +120,7 @@ fn the_shared_base_sleeps_with_the_last_radio() {
     assert_close(base(0b11), 2.0);
 }
 
-/// Two paths carry 8 Mbit/s of 10 and 10: the one with the lesser RTT all of it, whatever its bits cost.
+/// Two paths of 10 Mbit/s carry 8 Mbit/s: all on the path with the lower RTT, whatever its bits cost.
 #[test]
 fn a_load_travels_as_the_scheduler_sends_it() {
     let near = Radio { rtt_s: 0.02, ..radio("lte-huang2012", 10.0) };
@@ -131,8 +132,7 @@ fn a_load_travels_as_the_scheduler_sends_it() {
         buffer_bits: f64::INFINITY,
     };
     let load = |bits| Load { per_s: 10.0, bits, burst_bits: 0.0, price_w: 0.0, deadline_s: None };
-    // LTE takes 51.97 mJ/Mbit and is awake for 0.8 − 0.4 of the time more than at half of it, in place of its
-    // tail.
+    // LTE takes 51.97 mJ/Mbit, and at 8 Mbit/s it is awake instead of in its tail for 0.8 − 0.4 of the time.
     let more = costs.load(0b11, &load(8e5)) - costs.load(0b11, &load(4e5));
     assert_close(more, 4.0 * 0.05197 + 0.4 * (1.28804 - 1.06));
 }
@@ -195,7 +195,7 @@ fn a_small_file_starts_on_the_default_path() {
 /// A host whose power grows with the second subflow makes one path the better choice.
 #[test]
 fn the_host_has_its_part_in_the_choice() {
-    // θ burns always on both, so that two paths halve it per bit; without a host both are best.
+    // θ always burns on both, so two paths halve it per bit; without a host both are best.
     let radios = [radio("wifi-seed000", 10.0), radio("wifi-seed000", 1.0)];
     let alone = Costs {
         device: &DeviceEnergy::ADDITIVE,
@@ -219,7 +219,7 @@ fn any_radio() -> impl Strategy<Value = Radio> {
         .prop_map(|(name, mbps, rtt_s, is_open, group)| Radio { rtt_s, is_open, group, ..radio(name, mbps) })
 }
 
-/// Whether `set` is best, by a search that goes through the paths one by one instead of counting masks.
+/// The least cost by a search that adds paths one by one instead of counting masks.
 fn search(n: usize, allowed: Set, cost: &dyn Fn(Set) -> f64) -> f64 {
     fn rest(i: usize, n: usize, chosen: Set, allowed: Set, cost: &dyn Fn(Set) -> f64) -> f64 {
         if i == n {
@@ -232,8 +232,8 @@ fn search(n: usize, allowed: Set, cost: &dyn Fn(Set) -> f64) -> f64 {
     rest(0, n, 0, allowed, cost)
 }
 
-/// 29.2 kB are two windows: over one path of 100 Mbit/s three round trips of 50 ms and 2.3 ms for the second
-/// window. A second path starts when the first has been answered, 50 ms later, and spares the second window's
+/// 29.2 kB are two windows: over one path of 100 Mbit/s three round trips of 50 ms, and 2.3 ms for the second
+/// window. A second path starts after the first one's reply, 50 ms later: it saves the second window's
 /// transmission, but no round trip of a file of three windows.
 #[test]
 fn a_second_path_comes_too_late_for_a_short_file() {
@@ -272,7 +272,7 @@ proptest! {
         }
     }
 
-    /// More of a file never costs less, and no set of a file is below its bits' own price.
+    /// A longer file never costs less, and no set costs less than its bits' own price.
     #[test]
     fn a_longer_file_costs_more(
         radios in prop::collection::vec(any_radio(), 1..5),
@@ -293,8 +293,8 @@ fn selector(options: &[(&str, &str)]) -> Selector {
     spec.bind(&["wifi", "lte"]).unwrap()
 }
 
-/// A world of two paths that carry what they can as soon as they are open and regular. Returns how each was
-/// used, look by look of 100 ms.
+/// Two simulated paths that carry their full rate as soon as they are open and regular. Decisions are 100 ms
+/// apart.
 struct World {
     selector: Selector,
     paths: [PathSnapshot; 2],
@@ -308,7 +308,7 @@ impl World {
         World { selector: selector(options), paths: names.map(path), mbps, now: Nanos::ZERO }
     }
 
-    /// What is remembered: the true rates, within a factor of 1.3.
+    /// Adds a history: the true rates, within a factor of 1.3.
     fn remembering(mut self) -> Self {
         for (path, mbps) in self.paths.iter_mut().zip(self.mbps) {
             let rate_bps = Some(Estimate { median: mbps * 1e6, spread: 1.3 });
@@ -317,7 +317,7 @@ impl World {
         self
     }
 
-    /// One look; bytes per path since the last one.
+    /// One decision; returns the uses and the bytes carried since the last one.
     fn look(&mut self, demand: Demand) -> ([Use; 2], f64) {
         let device = DeviceEnergy::ADDITIVE;
         let snapshot = Snapshot {
@@ -349,7 +349,7 @@ impl World {
         (0..10 * seconds).map(|_| self.look(Demand::Endless).0).collect()
     }
 
-    /// A file of so many bytes; how it was used until its end.
+    /// A file of this many bytes; returns the uses until its end.
     fn file(&mut self, bytes: f64) -> Vec<[Use; 2]> {
         let (mut left, mut all) = (bytes, vec![]);
         while left > 0.0 {
@@ -376,7 +376,7 @@ fn what_is_remembered_is_used_from_the_first_look() {
 
 #[test]
 fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not_help() {
-    // Hoped: 52 + 1288/20 = 116 mJ/Mbit against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging: 0.19 W of
+    // Hoped: 52 + 1288/20 = 116 mJ/Mbit, against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging: 0.19 W of
     // regret; promotion and tail of LTE take 12.6 J: 65 s.
     let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
     let uses = world.endless(200);
@@ -385,7 +385,8 @@ fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not
     // Measured at 1 Mbit/s it costs 1340 mJ/Mbit: closed after the hold, and not tried again.
     let last = uses.iter().rposition(|uses| uses[1] == Use::Regular).unwrap();
     assert!((19..25).contains(&(last - opened)), "{opened} {last}");
-    // A fast WiFi is never left: 137 + 13 is above 116, but 0.3 W · 60 s ‹ 12.6 J only for slow ones.
+    // A fast WiFi is never left: 137 + 13 exceeds 116, but only a slow WiFi has enough regret: 0.3 W · 60 s >
+    // 12.6 J.
     let mut world = World::new(&[], ["wifi-huang2012", "3g-huang2012"], [10.0, 1.0]);
     assert!(world.endless(300).iter().all(|uses| *uses == WIFI));
 }
@@ -402,7 +403,7 @@ fn the_old_path_stays_until_the_new_one_has_been_measured() {
 
 #[test]
 fn a_file_wakes_a_radio_only_if_enough_is_left() {
-    // 12.6 J for LTE against what is saved, (203 − 181) mJ/Mbit of WiFi at 2: never for 1 MB.
+    // 12.6 J for LTE against savings of (203 − 181) mJ/Mbit with WiFi at 2 Mbit/s: never for 1 MB.
     let mut small = World::new(&[], RADIOS, [2.0, 10.0]).remembering();
     assert!(small.file(1e6).iter().all(|uses| *uses == WIFI));
     // WiFi at 0.3: 137 + 443 = 580 mJ/Mbit. 100 Mbit: 58 J against 18 + 12.6.
@@ -414,7 +415,7 @@ fn a_file_wakes_a_radio_only_if_enough_is_left() {
 fn a_file_of_unknown_size_begins_where_a_use_is_cheap_and_changes_by_age() {
     let slow = || World::new(&[("size", "unknown")], RADIOS, [0.3, 10.0]).remembering();
     assert_eq!(slow().file(1e5)[0], WIFI);
-    // WiFi: 580 mJ/Mbit, and LTE's 20 mW of paging, 67. Regret: 0.3 Mbit/s · (647 − 181) = 0.14 W; 12.6 J
+    // WiFi: 580 mJ/Mbit, plus 67 for LTE's 20 mW of paging. Regret: 0.3 Mbit/s · (647 − 181) = 0.14 W; 12.6 J
     // after 90 s.
     let uses = slow().file(10e6);
     let changed = uses.iter().position(|uses| *uses == LTE).expect("it changes");
@@ -423,7 +424,7 @@ fn a_file_of_unknown_size_begins_where_a_use_is_cheap_and_changes_by_age() {
 
 #[test]
 fn a_deadline_opens_what_would_be_too_dear() {
-    // 10 MB at 2 + 10 Mbit/s.
+    // 10 MB at 8 and 10 Mbit/s.
     let mut patient = World::new(&[], RADIOS, [8.0, 10.0]).remembering();
     assert_eq!(patient.file(10e6)[0], WIFI);
     let mut urgent = World::new(&[("deadline", "6 s")], RADIOS, [8.0, 10.0]).remembering();
@@ -438,7 +439,7 @@ fn a_dead_path_is_left_at_once() {
     assert_eq!(world.look(Demand::Endless).0, LTE);
 }
 
-/// Constant rates, whatever they are: after the trial the best set is used, and it stays.
+/// Constant rates, any values: after the trial the best set is used, and it stays.
 #[test]
 fn data_without_end_ends_with_the_cheapest_set() {
     for mbps in [[1.0, 30.0], [0.5, 5.0], [20.0, 3.0], [6.0, 6.0]] {

@@ -1,11 +1,11 @@
 /* clang-format off */
 /*
- * exported.h - a network that was trained in joulepath.gym, in integers.
+ * exported.h - a network trained in joulepath.gym, in integers.
  *
  * joulepath/Rates-v0, 2 paths, relative, 16 units of tanh.
  *
- * Once per round trip each subflow sees what docs/gym.md lists, of all subflows, and steers its own window or
- * rate by the network's output. Written by joulepath.gym.export(): train and export again instead of editing.
+ * Once per round trip each subflow feeds the features of all subflows (docs/gym.md) to the network, which
+ * steers its window or rate. Written by joulepath.gym.export(): train and export again instead of editing.
  */
 #ifndef MPCC_EXPORTED_H
 #define MPCC_EXPORTED_H
