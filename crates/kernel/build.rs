@@ -1,9 +1,9 @@
-//! Compiles bpf/controller.bpf.c once per controller of cc/, or bpf/owner.bpf.c for those that own their
-//! window, bpf/move.bpf.c and bpf/yardstick.bpf.c, for the BPF target, if the feature `bpf` is on. The texts
-//! of the wrappers, and those headers of libbpf that they include, go into the crate: with them it compiles
-//! controllers of users.
+//! Compiles the eBPF programs in bpf/ if the feature `bpf` is on: controller.bpf.c once per controller of
+//! cc/, or owner.bpf.c for controllers that own their window; move.bpf.c and yardstick.bpf.c. The crate also
+//! embeds the source of the wrappers and the libbpf headers that they include, to compile users' controllers
+//! at run time.
 //!
-//! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
+//! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package contains the
 //! headers.
 
 fn main() {
@@ -25,15 +25,15 @@ mod bpf {
 
     use libbpf_rs::Linker;
 
-    /// The oldest instruction set that every kernel with struct_ops has.
+    /// The oldest instruction set that all kernels with struct_ops support.
     const INSTRUCTIONS: &str = "-mcpu=v3";
     const FLAGS: [&str; 8] = ["-target", "bpf", INSTRUCTIONS, "-O2", "-g", "-std=gnu11", "-Wall", "-Werror"];
 
-    /// The headers of libbpf that bpf/kernel.h includes, and those that they include themselves.
+    /// The libbpf headers that bpf/kernel.h includes, directly or indirectly.
     const LIBBPF: [&str; 5] =
         ["bpf_core_read.h", "bpf_endian.h", "bpf_helper_defs.h", "bpf_helpers.h", "bpf_tracing.h"];
 
-    /// The programs that are no controllers of cc/.
+    /// Programs that are no controllers of cc/.
     const OTHERS: [&str; 2] = ["move", "yardstick"];
 
     pub(super) fn compile() {
@@ -80,8 +80,8 @@ mod bpf {
         fs::write(out.join("wrappers.rs"), wrappers(&include)).expect("OUT_DIR can be written");
     }
 
-    /// Where a file is to lie for a compiler, and its text, for src/cc/source.rs: what is in bpf/ but the
-    /// programs that are no controllers of cc/, and libbpf's headers.
+    /// Paths and contents for src/cc/source.rs: the wrappers in bpf/ (without the programs in `OTHERS`), and
+    /// libbpf's headers.
     fn wrappers(include: &Path) -> String {
         let folder = Path::new("bpf").canonicalize().expect("bpf/ lies beside this file");
         let entries = folder.read_dir().expect("a folder of sources");
@@ -119,7 +119,7 @@ mod bpf {
         PathBuf::from(env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are"))
     }
 
-    /// What becomes an object of its own.
+    /// A program that is compiled to an object of its own.
     struct Program {
         name: String,
         source: String,
@@ -136,7 +136,7 @@ mod bpf {
             Program { name: name.into(), source: format!("bpf/{name}.bpf.c"), defines: Vec::new() }
         }
 
-        /// What clang makes of it.
+        /// Path of clang's output.
         fn full(&self, out: &Path) -> PathBuf {
             out.join(format!("{}.full.o", self.name))
         }
@@ -161,7 +161,7 @@ mod bpf {
             }
         }
 
-        /// libbpf's linker drops the debugging sections that only a debugger reads.
+        /// libbpf's linker drops sections that only a debugger reads.
         fn link(&self, out: &Path) -> PathBuf {
             let object = out.join(format!("{}.bpf.o", self.name));
             let mut linker = Linker::new(&object).expect("OUT_DIR can be written");
@@ -171,7 +171,7 @@ mod bpf {
         }
     }
 
-    /// Runs as many compilers at once as cargo allows: everything that needs this crate waits for them.
+    /// Runs as many compilers in parallel as cargo allows: everything that needs this crate waits for them.
     fn compile_all(programs: &[Program], include: &Path, out: &Path) {
         let compilers = env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
         let next = AtomicUsize::new(0);
@@ -186,7 +186,7 @@ mod bpf {
         });
     }
 
-    /// As libbpf's bpf_tracing.h names architectures.
+    /// The name of the architecture in libbpf's bpf_tracing.h.
     fn target_architecture() -> &'static str {
         match env::var("CARGO_CFG_TARGET_ARCH").expect("set by cargo").as_str() {
             "x86_64" => "x86",

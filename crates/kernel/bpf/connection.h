@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * connection.h - the connection as one of its sockets sees it. Included once per object, after JP_NAME and
- * JP_HEADER were defined, and JP_OF_USER if the header is a user's.
+ * connection.h - the connection as one of its sockets sees it. Each object includes it once, after
+ * it defines JP_NAME and JP_HEADER, and JP_OF_USER if the header is a user's.
  *
  * A socket without siblings (plain TCP, MPTCP after a fallback) is a connection of one subflow.
  */
@@ -11,8 +11,8 @@
 #include "maps.h"
 #include "mpcc_run.h"
 /*
- * Constant tables of 4, 8, 16 or 32 bytes would lie in sections of their own, while their types (BTF) say
- * .rodata: the kernel refuses that.
+ * clang would put constant tables of 4, 8, 16 or 32 bytes into sections of their own, while BTF
+ * says that they are in .rodata. The kernel refuses such an object.
  */
 #pragma clang section rodata = ".rodata"
 #include JP_HEADER
@@ -24,22 +24,22 @@
 #define JP_QUOTE(a)     JP_QUOTE_(a)
 #define JP_OPS          JP_PASTE(mpcc_ops_, JP_NAME)
 #define JP_HAS(flag)    (JP_PASTE(mpcc_capabilities_, JP_NAME) & (flag))
-/* The own slot. A constant where there are no siblings to see. */
+/* This socket's slot. A constant if the controller sees no siblings. */
 #define JP_SELF(s) (JP_HAS(MPCC_UNCOUPLED) ? 0 : MPCC_SLOT((s)->self))
-/* Whether most ACKs need nothing but icsk_ca_priv, see jp_short_ack(). */
+/* True if most ACKs need only icsk_ca_priv, see jp_short_ack(). */
 #define JP_SHORT_ACKS (!JP_HAS(MPCC_OWNS_WINDOW) && (!JP_OPS.ack || JP_HAS(MPCC_ACKS_IN_SUM)))
 
 /*
- * Whether the RTTs of a round are of any use to the controller. If not, short ACKs know of no rounds, and our
- * own books have their place in icsk_ca_priv.
+ * True if the controller reads the RTTs of a round. If not, short ACKs ignore rounds, and
+ * icsk_ca_priv holds our books.
  */
 #define JP_KEEPS_RTTS (JP_HAS(MPCC_READS_DELAY) != 0)
 #define JP_BOOKS_NEAR (JP_SHORT_ACKS && !JP_KEEPS_RTTS)
 
 /*
- * Whether icsk_ca_priv and the kernel's own numbers of the socket are all that an ACK needs. The header of a
- * user may have functions that the verifier takes once (MPCC_FUNC) and that are given the whole connection,
- * for which the stack has no room.
+ * True if an ACK needs only icsk_ca_priv and the kernel's fields of the socket. A user's header
+ * may have functions (MPCC_FUNC) that the verifier checks once and that take the whole connection.
+ * The stack has no room for that.
  */
 #ifdef JP_OF_USER
 #define JP_ALONE 0
@@ -47,62 +47,66 @@
 #define JP_ALONE (JP_BOOKS_NEAR && JP_HAS(MPCC_UNCOUPLED))
 #endif
 
-/* A connection of one subflow. */
+/* Size of a connection of one subflow. */
 #define JP_ALONE_BYTES (__builtin_offsetof(struct mpcc_conn, sub) + sizeof(struct mpcc_subflow))
 
 /*
- * Whether what the receiver keeps where every mark counts lies in icsk_ca_priv, in the place of numbers that
- * the controller does not read.
+ * True if the receiver's state for DCTCP marks lies in icsk_ca_priv, in place of fields that the
+ * controller does not read.
  */
 #define JP_MARKS_NEAR                                      \
 	(JP_SHORT_ACKS && JP_HAS(MPCC_READS_MARKS) != 0 && \
 	 !JP_HAS(MPCC_READS_ENERGY_COST | MPCC_READS_PATH_PRICE))
 
-#define DEAD_AFTER    4   /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
+#define DEAD_AFTER    4   /* timeouts in a row: the default of net.mptcp.stale_loss_cnt */
 #define SRTT_BITS     3   /* tcp_sock.srtt_us is 8 times the smoothed RTT */
-#define LOOK_EVERY_US 125 /* least time between two looks at siblings */
+#define LOOK_EVERY_US 125 /* least time between two reads of the siblings */
 #define LOOKS_PER_RTT \
-	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
+	8 /* a walk over the siblings is expensive, and windows change little in between */
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* ---- tunables, maps, state --------------------------------------------------------------------------- */
 
-/* Parameters as distances from their defaults; the loader writes them before the program is verified. */
+/*
+ * Parameters as offsets from their defaults. The loader writes them before the kernel verifies the
+ * program.
+ */
 const volatile s32 jp_params[MPCC_MAX_PARAMS] SEC(".rodata.params");
 
 /*
- * A socket's own copy of its connection. In the socket's storage, because it exceeds the stack and because a
- * map by CPU would be torn: an ACK handled in process context can be interrupted by one of another socket.
+ * A socket's own copy of its connection. It lies in the socket's storage because the stack is too
+ * small, and because a per-CPU map is unsafe: an ACK of another socket can interrupt an ACK that
+ * is handled in process context.
  *
- * With short ACKs the controller's state of the own subflow lives in icsk_ca_priv, and conn.sub[self].own is
- * a copy for the time of one call. Otherwise it lives in conn.sub[self].own, and icsk_ca_priv holds a copy
- * for the siblings. See jp_load() and jp_publish().
+ * With short ACKs the controller's state of this subflow lives in icsk_ca_priv, and
+ * conn.sub[self].own is a copy for one call. Otherwise the state lives in conn.sub[self].own, and
+ * icsk_ca_priv holds a copy for the siblings. See jp_load() and jp_publish().
  */
 struct jp_scratch {
-	u64 hear_us;    /* us: when user space is heard and shown something again */
-	u64 heard_us;   /* us: when all numbers were looked for */
-	u64 said_ns;    /* ns: when the last of them was said, as far as was known then */
-	u64 ends_ns;    /* ns: boot clock: when the first lease of those that were found ends */
-	u64 own_limit;  /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
-	u64 limit;      /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
-	u32 paced;      /* whether SO_MAX_PACING_RATE was set here */
+	u64 hear_us;    /* us: next exchange with user space */
+	u64 heard_us;   /* us: last lookup of all control values */
+	u64 said_ns;    /* ns: last change of jp_controls known at that lookup */
+	u64 ends_ns;    /* ns: boot clock: earliest end of a lease found */
+	u64 own_limit;  /* bytes/s: the application's SO_MAX_PACING_RATE, while paced */
+	u64 limit;      /* bytes/s: the SO_MAX_PACING_RATE that we set, while paced */
+	u32 paced;      /* true if we set SO_MAX_PACING_RATE */
 	u32 own_status; /* sk_pacing_status before that */
 	u32 losses;     /* loss episodes */
-	/* The receiver's, unless JP_MARKS_NEAR. */
+	/* The receiver's state, unless JP_MARKS_NEAR. */
 	u32 ce_state, prior_rcv_nxt;
-	/* Kernel addresses while the siblings are read, see jp_read_subflow(). */
+	/* Kernel addresses for jp_read_subflow(). */
 	u64 sk;   /* this socket */
 	u64 ops;  /* its controller */
 	u64 head; /* the list of subflows */
-	u64 node; /* the next one */
+	u64 node; /* the next subflow */
 #ifdef JP_OWNER_STATE
 	JP_OWNER_STATE; /* of owner.bpf.c */
 #endif
-	/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
+	/* Every ACK reads these. They fill four cache lines up to the first subflow of conn. */
 	struct mpcc_books books; /* see jp_books() */
 	u32 self;                /* slot of this socket in conn.sub[], see JP_SELF */
-	u64 look_us;             /* us: when the siblings are read again; not with short ACKs */
+	u64 look_us;             /* us: next read of the siblings; unused with short ACKs */
 	struct mpcc_conn conn;
 };
 
@@ -160,14 +164,14 @@ MPCC_INLINE void jp_read_window(struct mpcc_subflow *sub, struct tcp_sock *tp)
 	sub->srtt_us = tp->srtt_us >> SRTT_BITS;
 }
 
-/* What the kernel keeps of a subflow. */
+/* Reads the kernel's fields of a subflow. */
 MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
 {
 	jp_read_window(sub, tp);
 	sub->flags = jp_flags(tp);
 }
 
-/* The controller's state, where it does not live in the scratch. */
+/* Copies the controller's state into the scratch, if it lives in icsk_ca_priv. */
 MPCC_INLINE void jp_load(struct jp_scratch *s, struct tcp_sock *tp)
 {
 	if (JP_SHORT_ACKS)
@@ -175,8 +179,9 @@ MPCC_INLINE void jp_load(struct jp_scratch *s, struct tcp_sock *tp)
 }
 
 /*
- * Shows the controller's state to the siblings: whenever this socket looks at theirs, at a loss and at a
- * restart. Nobody looks at that of an uncoupled one. With short ACKs it is kept so.
+ * Copies the controller's state to icsk_ca_priv, where the siblings read it: when this socket
+ * reads the siblings, at a loss and at a restart. Uncoupled controllers need that only with short
+ * ACKs, which keep the state there.
  */
 MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
 {
@@ -187,9 +192,10 @@ MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
 }
 
 /*
- * Carries data: neither waiting as a backup nor given up by the scheduler, nor dead. The scheduler gives a
- * subflow up when the connection had to send again what was on it, a few times; one whose data another
- * subflow has brought at once can time out for ever without that.
+ * True if the subflow carries data: it is no backup, the scheduler has not marked it stale, and it
+ * is not dead. The scheduler marks a subflow stale only after it has retransmitted the subflow's
+ * data a few times. If another subflow delivers the data at once, this subflow can time out
+ * forever without being stale. So this function also counts the timeouts.
  */
 MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow, struct tcp_sock *tp)
 {
@@ -203,12 +209,13 @@ MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow, struct tcp_soc
 #define jp_cast(type, object) ((type *)bpf_rdonly_cast((object), bpf_core_type_id_kernel(type)))
 
 /*
- * Reads the subflow at s->node, and goes on to the next one. Returns 0 at the end of the list. Nothing is
- * locked: a sibling may change meanwhile, so every value is one that it had at some instant, and reads of
- * what is gone give zero.
+ * Reads the subflow at s->node and advances s->node. Returns 0 at the end of the list. No lock is
+ * held: a sibling may change meanwhile, so its values may be of different instants. Reads of freed
+ * memory return zero.
  *
- * A function that the verifier takes once, and whose code is in the cache for the second subflow. It finds
- * kernel addresses in the scratch as numbers: such a function may not be given pointers to kernel objects.
+ * A __noinline function: the verifier checks it once, and the second call finds its code in the
+ * cache. Such a function may not take pointers to kernel objects, so the scratch holds them as
+ * numbers.
  */
 __noinline int jp_read_subflow(struct jp_scratch *s, u32 slot)
 {
@@ -253,14 +260,14 @@ MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 	}
 }
 
-/* The own part only; the siblings stay as they were last seen. */
+/* Refreshes only this subflow; the siblings stay as last read. */
 MPCC_INLINE void jp_refresh(struct jp_scratch *s, struct tcp_sock *tp)
 {
 	s->conn.now_us = tp->tcp_mstamp;
 	jp_read(jp_own_subflow(s), tp);
 }
 
-/* The connection as this socket sees it now. */
+/* Reads the connection as this socket sees it now. */
 MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
 	if (!JP_SHORT_ACKS) {
@@ -273,13 +280,13 @@ MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_soc
 		jp_refresh(s, tp);
 		return;
 	}
-	/* The walk may find this socket in another slot, and takes its state from there. */
+	/* The walk may find this socket in another slot and reads its state from icsk_ca_priv. */
 	jp_publish(tp, s);
 	s->conn.now_us = tp->tcp_mstamp;
 	s->self = MPCC_MAX_SUBFLOWS;
 	if (tp->is_mptcp)
 		jp_walk(s, sk, tp);
-	/* plain TCP, or the list does not hold this socket (any more): alone */
+	/* Plain TCP, or the list does not contain this socket: a connection of one subflow. */
 	if (s->self >= MPCC_MAX_SUBFLOWS) {
 		s->conn.n = 1;
 		s->self = 0;

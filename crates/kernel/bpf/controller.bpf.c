@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * controller.bpf.c - one controller of cc/ as the kernel's tcp_congestion_ops. Compiled once per controller:
- * JP_NAME is its name, JP_HEADER its header. Those that own their window have owner.bpf.c.
+ * controller.bpf.c - a controller of cc/ as the kernel's tcp_congestion_ops. It is compiled once
+ * per controller: JP_NAME is the controller's name, JP_HEADER its header. Controllers with
+ * MPCC_OWNS_WINDOW use owner.bpf.c.
  *
- * Slow start, loss recovery and RTO stay the kernel's. What is done here:
- *   gather    the connection from the sockets of its subflows into this socket's scratch
- *   arithmetic in global functions, which the verifier takes one by one
- *   write     the own window back, and the own 104 bytes for the siblings
- * Most ACKs need none of it while the last step holds, see jp_short_ack(), and those of a controller without
- * siblings do it on the stack, see jp_ack_alone().
+ * The kernel keeps slow start, loss recovery and RTO. An ACK takes three steps here:
+ *   gather    reads the sockets of the connection's subflows into this socket's scratch
+ *   compute   in global functions, which the verifier checks one by one
+ *   write     sets this socket's window, and publishes 104 bytes for the siblings
+ * While the last step is valid, most ACKs skip all three, see jp_short_ack(). Controllers without
+ * siblings work on the stack, see jp_ack_alone().
  *
- * On a plain TCP socket a controller that couples is NewReno.
+ * On a plain TCP socket a coupled controller behaves like NewReno.
  */
 #include "socket.h"
 
-/* Whether a step is 1/w, so that a short ACK may compute it. */
+/* True if a step is 1/w, which a short ACK can compute. */
 #define JP_STEP_IS_RENO (JP_OPS.increase == mpcc_reno)
-/* Whether a step is good as long as the own window does not change. */
+/* True if a step stays valid until this subflow's window changes. */
 #define JP_STEP_BY_WINDOW (JP_OPS.cache_acks == MPCC_CACHE_BY_WINDOW)
 
 /* ---- arithmetic -------------------------------------------------------------------------------------- */
 
-/* Among the flags of an ACK: the last step may not serve again. */
+/* Flag of an ACK: do not reuse the last step. */
 #define JP_ANEW (1U << 31)
 
-/* A step for the window as it is. */
+/* Computes the step for the current window. */
 MPCC_INLINE void jp_renew(struct mpcc_conn *conn, u32 self)
 {
 	struct mpcc_subflow *sub = &conn->sub[self];
@@ -35,7 +36,7 @@ MPCC_INLINE void jp_renew(struct mpcc_conn *conn, u32 self)
 	sub->own.cached_cwnd = sub->cwnd;
 }
 
-/* Books for the packets of an ACK. */
+/* Updates the books for the packets of an ACK. */
 MPCC_INLINE void jp_note(struct mpcc_conn *conn, u32 self, u32 acked, u32 rtt_us, u32 flags)
 {
 	struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags & ~JP_ANEW };
@@ -54,9 +55,9 @@ __noinline int jp_renew_in(struct jp_scratch *s)
 }
 
 /*
- * Books for `acked` packets, and growth for `grow`, in the scratch. A step is as good as new until the
- * siblings are read again, or the own window has changed; one that depends on the own window alone stays
- * good.
+ * Updates the books for `acked` packets and grows the window for `grow` packets, in the scratch. A
+ * step is valid until the siblings are read again or this subflow's window changes. A step that
+ * depends only on the window stays valid when the siblings are read.
  */
 __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u32 grow)
 {
@@ -70,7 +71,7 @@ __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u3
 	jp_renew_in(s);
 	sub = jp_own_subflow(s);
 	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
-	/* Otherwise the next ACK would have to. */
+	/* Computes the step here, so that the next ACK can be a short one. */
 	jp_renew_in(s);
 	return 0;
 }
@@ -90,12 +91,12 @@ __noinline int jp_restart(struct jp_scratch *s)
 	return 0;
 }
 
-/* Code that is rarely run lies elsewhere: what most ACKs need is not in the nearest caches. */
+/* Moves rare code away from the code that most ACKs run. */
 #define jp_unlikely(condition) __builtin_expect(condition, 0)
 
 /* ---- short ACKs -------------------------------------------------------------------------------------- */
 
-/* tcp_is_cwnd_limited(): in slow start the window may grow to twice what was in flight. */
+/* As tcp_is_cwnd_limited(): in slow start the window may grow to twice the packets in flight. */
 MPCC_INLINE bool jp_cwnd_limited(struct tcp_sock *tp)
 {
 	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
@@ -103,15 +104,15 @@ MPCC_INLINE bool jp_cwnd_limited(struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* Whether this is a threshold, see jp_mend(). */
+/* True if `ssthresh` is a valid threshold, see jp_mend(). */
 MPCC_INLINE bool jp_is_ssthresh(u32 ssthresh)
 {
 	return ssthresh <= MPCC_CWND_MAX || ssthresh == TCP_INFINITE_SSTHRESH;
 }
 
 /*
- * Slow start that goes on after this ACK. Returns false, with nothing done, if it ends, if the controller has
- * to hear of each ACK, or if the threshold is none, see jp_mend().
+ * Slow start that continues after this ACK. Returns false and changes nothing if slow start ends,
+ * if the controller needs every ACK, or if the threshold is invalid, see jp_mend().
  */
 MPCC_INLINE bool jp_short_slow_start(struct tcp_sock *tp, u32 acked)
 {
@@ -126,20 +127,20 @@ MPCC_INLINE bool jp_short_slow_start(struct tcp_sock *tp, u32 acked)
 	return 1;
 }
 
-/* How an ACK is dealt with. */
+/* Which function handles an ACK. */
 enum jp_way {
-	JP_DONE,  /* it was a short one */
-	JP_NEAR,  /* by jp_ack_alone(): all that it needs is near */
-	JP_AMONG, /* by jp_ack_among(): the connection has to be read */
+	JP_DONE,  /* handled as a short ACK */
+	JP_NEAR,  /* needs jp_ack_alone() */
+	JP_AMONG, /* needs jp_ack_among(), which reads the connection */
 };
 
-/* Where there is something to decide in congestion avoidance, on the way of a short ACK. */
+/* Result of a short ACK in congestion avoidance that needs a decision. */
 #define JP_TO_DECIDE (JP_ALONE ? JP_NEAR : JP_AMONG)
 
 /*
- * Congestion avoidance that needs no new step: grows by `acked` steps in icsk_ca_priv, if the window is the
- * limit, and is what the next step is for: where a step is not 1/w, another one is wanted. `decides`: there
- * is something to decide anyway. Only with JP_DONE anything is done.
+ * Congestion avoidance with the cached step: if the window is the limit, adds `acked` steps to the
+ * accumulator in icsk_ca_priv. If the window changes, only a step of 1/w can be computed here.
+ * `decides`: the ACK needs a decision anyway. Changes nothing unless it returns JP_DONE.
  */
 MPCC_INLINE enum jp_way jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 acked,
                                        bool decides)
@@ -167,8 +168,8 @@ MPCC_INLINE enum jp_way jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own
 }
 
 /*
- * Whether to hear user space. An instant that is further ahead than any that is set is one of long ago: it
- * has half of the clock's bits.
+ * True if an exchange with user space is due. The clock has 32 bits here: a time further ahead
+ * than we ever set lies in the past.
  */
 MPCC_INLINE bool jp_is_time_to_hear(const struct mpcc_own *own, struct tcp_sock *tp)
 {
@@ -176,11 +177,12 @@ MPCC_INLINE bool jp_is_time_to_hear(const struct mpcc_own *own, struct tcp_sock 
 }
 
 /*
- * An ACK at which nothing is to be decided: the last step serves once more, no round ends of which the
- * controller wants to hear, and it is not time to hear user space. All that changes lies in icsk_ca_priv,
- * near what the kernel has just used of this socket; the scratch is four lines of cache or more elsewhere,
- * behind three pointers. The controller's `ack` is told of its packets later, with those of others, see
- * jp_tell_short_acks(). Returns JP_DONE, or what is to be done instead.
+ * Handles an ACK that needs no decision: the cached step is valid, no round ends that the
+ * controller wants to know of, and no exchange with user space is due. It changes only
+ * icsk_ca_priv, which is in the cache since the kernel has just used this socket. The scratch is
+ * behind three pointers and takes four or more further cache lines. The controller's `ack` gets
+ * these packets later, summed up, see jp_tell_short_acks(). Returns JP_DONE, or how to handle the
+ * ACK instead.
  */
 MPCC_INLINE enum jp_way jp_short_ack(struct tcp_sock *tp, u32 acked)
 {
@@ -215,18 +217,19 @@ MPCC_INLINE enum jp_way jp_short_ack(struct tcp_sock *tp, u32 acked)
 }
 
 /*
- * How often the siblings are read while a window is acknowledged. But for a loss no window changes much in
- * between. RFC 6356 leaves it open for LIA (section 4.1); Linux' old module waited for the window to grow.
+ * Reads of the siblings per window of ACKs. Apart from a loss, no window changes much in between.
+ * RFC 6356, section 4.1 leaves the interval open for LIA; Linux' former out-of-tree module
+ * computed a step when the window grew.
  */
 #define LOOKS_PER_WINDOW 4
 
 /*
- * Least time between two steps for one window where nobody is to be looked at and the time alone makes them
- * differ: that of Linux' CUBIC, HZ / 32.
+ * Least time between two steps for the same window, for a controller without siblings whose step
+ * depends on time. The same as in Linux' CUBIC, HZ / 32.
  */
 #define STEP_EVERY_US 31250
 
-/* How many packets a step may serve. */
+/* Number of packets for which a step may be used. */
 MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 {
 	u32 cwnd = mpcc_min(tp->snd_cwnd, MPCC_CWND_MAX);
@@ -234,7 +237,10 @@ MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 	u32 every_us = JP_HAS(MPCC_UNCOUPLED) ? STEP_EVERY_US : LOOK_EVERY_US;
 	u64 packets = (u64)cwnd * every_us / srtt_us;
 
-	/* Until user space is heard: when the window changes, jp_short_avoid() makes a new step. */
+	/*
+	 * No limit until the next exchange with user space: when the window changes,
+	 * jp_short_avoid() makes a new step.
+	 */
 	if (JP_STEP_BY_WINDOW && JP_BOOKS_NEAR)
 		return MPCC_CWND_MAX;
 	if (srtt_us >= LOOKS_PER_WINDOW * every_us)
@@ -242,7 +248,7 @@ MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 	return packets < MPCC_CWND_MAX ? packets : MPCC_CWND_MAX;
 }
 
-/* Whether the step has served long enough, or it is time to hear user space. */
+/* True if the step is used up or an exchange with user space is due. */
 MPCC_INLINE bool jp_short_acks_end(struct jp_scratch *s, struct tcp_sock *tp, u32 acked)
 {
 	return jp_own_subflow(s)->own.cache_left < acked ||
@@ -250,8 +256,8 @@ MPCC_INLINE bool jp_short_acks_end(struct jp_scratch *s, struct tcp_sock *tp, u3
 }
 
 /*
- * Tells the controller of the packets of short ACKs since the scratch was last used, before it is told of
- * something else. With `ack` all of them were limited by the window.
+ * Passes the packets of the short ACKs so far to the controller. To be called before any other
+ * event. If the controller has `ack`, all these packets were limited by the window.
  */
 MPCC_INLINE void jp_tell_short_acks(struct jp_scratch *s)
 {
@@ -265,7 +271,7 @@ MPCC_INLINE void jp_tell_short_acks(struct jp_scratch *s)
 	books->granted -= untold;
 }
 
-/* What a loss and a restart begin with: the connection as it is now, and nothing left untold. */
+/* Before a loss or a restart: passes on pending short ACKs and reads the connection. */
 MPCC_INLINE void jp_before_event(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
 	jp_load(s, tp);
@@ -273,7 +279,7 @@ MPCC_INLINE void jp_before_event(struct jp_scratch *s, struct sock *sk, struct t
 	jp_gather(s, sk, tp);
 }
 
-/* And what they end with: the step serves no more. */
+/* After a loss or a restart: invalidates the step. */
 MPCC_INLINE void jp_after_event(struct jp_scratch *s, struct tcp_sock *tp)
 {
 	jp_books(s)->granted = 0;
@@ -299,9 +305,9 @@ void BPF_PROG(jp_op_release, struct sock *sk)
 }
 
 /*
- * Mends a window that no program of ours has returned. A kernel may be patched not to run programs in some
- * contexts (one seen here skips them on interrupts that come while process 1 runs). The trampoline then
- * returns what was on its stack, and the kernel takes that for the threshold.
+ * Repairs an invalid window or threshold. Some patched kernels do not run eBPF programs in some
+ * contexts, for example in interrupts while process 1 runs. The trampoline then returns what is on
+ * its stack, and the kernel takes that for the threshold.
  */
 MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 {
@@ -318,7 +324,7 @@ MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 		tp->snd_cwnd = half;
 }
 
-/* For how many packets the step serves that an ACK has left. */
+/* Records for how many packets the step may be used after an ACK. */
 MPCC_INLINE void jp_note_grant(struct mpcc_books *books, struct mpcc_own *own, struct tcp_sock *tp,
                                u32 acked, bool looks)
 {
@@ -326,12 +332,15 @@ MPCC_INLINE void jp_note_grant(struct mpcc_books *books, struct mpcc_own *own, s
 	books->granted = own->cache_left;
 }
 
-/* Long ACKs are functions of their own: what most ACKs run is one piece of code then, without a stack. */
+/*
+ * Long ACKs are separate functions, so that the code for most ACKs is in one piece and needs no
+ * stack.
+ */
 
 /*
- * An ACK of a controller that sees no siblings: congestion avoidance that is limited by the window, with a
- * step for it. The connection is made up on the stack, and most of it stays in registers: the scratch lies in
- * lines of cache that nothing has used of late, and so does code that copies.
+ * Handles an ACK of a controller that sees no siblings, in congestion avoidance that the window
+ * limits. The connection is built on the stack, and most of it stays in registers: the scratch and
+ * code that copies it are not in the cache.
  */
 static __noinline void jp_ack_alone(struct tcp_sock *tp, u32 acked)
 {
@@ -343,13 +352,13 @@ static __noinline void jp_ack_alone(struct tcp_sock *tp, u32 acked)
 	u32 flags = MPCC_CWND_LIMITED, delivered;
 	bool step_ends;
 
-	/* What clang knows of them are zeros. */
+	/* Hides the values from clang, which would take them for zeros. */
 	__asm__("" : "+r"(params));
 	__builtin_memcpy(conn->param, params, sizeof(conn->param));
 	conn->n = 1;
 	conn->now_us = tp->tcp_mstamp;
 	jp_read_window(sub, tp);
-	/* Known here: neither recovery nor a timeout. */
+	/* The caller has excluded recovery and timeouts. */
 	sub->flags = MPCC_ESTABLISHED;
 	*own = *kept;
 	if (JP_OPS.round && jp_round_ends(own, tp))
@@ -368,7 +377,7 @@ static __noinline void jp_ack_alone(struct tcp_sock *tp, u32 acked)
 	tp->snd_cwnd = sub->cwnd;
 }
 
-/* An ACK for which the connection is in the scratch. */
+/* Handles an ACK with the connection in the scratch. */
 static __noinline void jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 acked)
 {
 	struct jp_scratch *s = jp_scratch_of(sk, 0);
@@ -420,7 +429,7 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	enum jp_way way = jp_short_ack(tp, acked);
 
-	/* Of marked packets the controller is told apart. */
+	/* jp_ack_among() reports marked packets separately. */
 	if (way == JP_NEAR && tp->delivered_ce == own->books.marked)
 		jp_ack_alone(tp, acked);
 	else if (way != JP_DONE)
@@ -428,8 +437,8 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 }
 
 /*
- * The kernel asks once per loss episode, before it changes window and state. A timeout is known by its timer,
- * which is no longer pending while it is handled; a mark by the count of marked packets.
+ * The kernel calls this once per loss episode, before it changes window and state. In a timeout
+ * the timer is not pending. A mark shows in the count of marked packets.
  */
 SEC("struct_ops")
 u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
@@ -486,7 +495,7 @@ u32 BPF_PROG(jp_op_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-/* The loader writes the name: jp_NAME when it stays, another while it serves one lab. */
+/* The loader replaces the name if the controller serves only one lab. */
 SEC(".struct_ops.link")
 struct tcp_congestion_ops jp_ops = {
 	.init = (void *)jp_op_init,

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* exchange.h - what user space says to a subflow, and what it sees of it. */
+/* exchange.h - reads user space's control values for a subflow and publishes the subflow's state. */
 #ifndef JP_EXCHANGE_H
 #define JP_EXCHANGE_H
 
 #include "connection.h"
 
-/* Least time between two exchanges with user space, and between two while it is quiet. */
+/* Least time between two exchanges with user space, and the same while user space is quiet. */
 #define HEARD_EVERY_US       10000
 #define HEARD_QUIET_EVERY_US 100000
-/* It is quiet when it has said nothing for so long. Who steers says something more often. */
+/*
+ * User space counts as quiet after this time without a change. Programs that steer write more
+ * often.
+ */
 #define QUIET_AFTER_NS 10000000000ULL
 #define HEARD_WITHIN_US \
-	1000000 /* most time: who says something may die before the entry says that there is something */
+	1000000 /* most time between two lookups: a writer may die before it marks its change */
 #define NEVER_NS (~0ULL)
 
-/* When this object was loaded, ns of the boot clock: tells sockets of two loads apart that share maps. */
+/*
+ * When this object was loaded, ns of the boot clock. Distinguishes the sockets of two loads that
+ * share maps.
+ */
 const volatile u64 jp_loaded_ns SEC(".rodata.load");
 
 struct {
@@ -48,9 +54,9 @@ MPCC_INLINE u64 jp_netns(struct tcp_sock *tp)
 }
 
 /*
- * Takes the number of one key, if there is one and its lease has not ended; s->ends_ns comes down to that
- * end. Returns the field as a bit. A function that the verifier takes once: otherwise it would follow all
- * combinations of what is said by 21 keys.
+ * Reads the value of one key, unless its lease has ended, and lowers s->ends_ns to the end of the
+ * lease. Returns the field as a bit. A __noinline function: otherwise the verifier would follow
+ * all combinations of 21 keys.
  */
 __noinline u32 jp_take(struct jp_scratch *s, struct jp_subflow *shown, struct jp_control_key *key,
                        u64 now_ns)
@@ -72,7 +78,7 @@ __noinline u32 jp_take(struct jp_scratch *s, struct jp_subflow *shown, struct jp
 	return 1U << field;
 }
 
-/* Takes what is said by one kind of key, as far as a more particular one has not said it. */
+/* Reads the values of one kind of key, except fields in `said`, which a more specific key has set. */
 MPCC_INLINE u32 jp_take_all(struct jp_scratch *s, struct jp_subflow *shown,
                             struct jp_control_key *key, u32 said, u64 now_ns)
 {
@@ -98,7 +104,7 @@ MPCC_INLINE void jp_obey(struct mpcc_own *own, const struct jp_subflow *shown)
 	}
 }
 
-/* When something was said or taken back last; ns of the boot clock, 0: never. */
+/* Time of the last change of jp_controls: ns of the boot clock, 0: never. */
 MPCC_INLINE u64 jp_last_said(void)
 {
 	struct jp_control_key none = {};
@@ -108,8 +114,9 @@ MPCC_INLINE u64 jp_last_said(void)
 }
 
 /*
- * Looks for all that the control plane says now, in up to 21 lookups. A number whose lease has ended is not
- * said. When something was said last is asked before: what is said meanwhile is heard the next time.
+ * Reads all control values for this subflow, in up to 21 lookups, without those whose lease has
+ * ended. It reads the time of the last change first, so that a concurrent change is found at the
+ * next exchange.
  */
 __noinline int jp_hear(struct jp_scratch *s, struct jp_subflow *shown)
 {
@@ -145,7 +152,7 @@ __noinline int jp_hear(struct jp_scratch *s, struct jp_subflow *shown)
 	return 0;
 }
 
-/* Whether other numbers may be said than those that were found. */
+/* True if control values may have changed since the last lookup. */
 __noinline int jp_may_hear_more(struct jp_scratch *s)
 {
 	if (!s)
@@ -154,13 +161,13 @@ __noinline int jp_may_hear_more(struct jp_scratch *s)
 	       (s->ends_ns != NEVER_NS && bpf_ktime_get_boot_ns() >= s->ends_ns);
 }
 
-/* Whether user space has said nothing for some time, as far as this subflow knows. */
+/* True if user space has written nothing for some time, as far as this subflow knows. */
 MPCC_INLINE bool jp_is_quiet(const struct jp_scratch *s)
 {
 	return bpf_ktime_get_boot_ns() - s->said_ns >= QUIET_AFTER_NS;
 }
 
-/* What does not change while the subflow lives. */
+/* Fills in the fields that are constant for the life of a subflow. */
 MPCC_INLINE void jp_describe(struct jp_subflow *shown, struct tcp_sock *tp)
 {
 	struct sock_common *common = &tp->inet_conn.icsk_inet.sk.__sk_common;
@@ -174,7 +181,10 @@ MPCC_INLINE void jp_describe(struct jp_subflow *shown, struct tcp_sock *tp)
 	jp_address(shown->remote, family, common->skc_daddr, &common->skc_v6_daddr);
 }
 
-/* Where it sends; while it has no route, where it has received or did send. */
+/*
+ * Index of the interface of its route; without a route, that of the last received packet, else the
+ * previous one.
+ */
 MPCC_INLINE u32 jp_ifindex(struct tcp_sock *tp, u32 before)
 {
 	struct dst_entry *route = tp->inet_conn.icsk_inet.sk.sk_dst_cache;
@@ -186,14 +196,14 @@ MPCC_INLINE u32 jp_ifindex(struct tcp_sock *tp, u32 before)
 }
 
 /*
- * What may: the token of a connection is known only some time after its first subflow, a route may move.
- * Returns 0 if the same numbers are about it as before.
+ * Fills in the fields that change. The token becomes known only some time after the first subflow,
+ * and a route may change. Returns 0 if the same control keys apply as before.
  */
 MPCC_INLINE u32 jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct tcp_sock *tp)
 {
 	struct mpcc_subflow *sub = jp_own_subflow(s);
 	u32 ifindex = jp_ifindex(tp, shown->ifindex), token = 0, local_id = shown->local_id;
-	u32 other; /* without a branch, which the verifier would follow to both sides */
+	u32 other; /* computed without a branch, since the verifier would follow both sides */
 
 	if (tp->is_mptcp) {
 		struct mptcp_subflow_context *subflow = jp_subflow_of(tp);
@@ -219,10 +229,11 @@ MPCC_INLINE u32 jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct t
 }
 
 /*
- * A limit on the rate at which segments leave. The rate itself would not stay: after cong_avoid the kernel
- * computes it anew from the window, and cuts it at SO_MAX_PACING_RATE. Setting that starts the timer of TCP
- * itself: no qdisc is needed. It is the application's option, too. So the lower of both limits holds, and the
- * application's comes back when ours goes; a value that we have not set is the application's newest word.
+ * Limits the rate at which segments leave, in bytes/s. Setting sk_pacing_rate would not last:
+ * after cong_avoid the kernel recomputes it from the window and caps it at SO_MAX_PACING_RATE.
+ * Setting SO_MAX_PACING_RATE also starts TCP's own pacing timer, so no qdisc is needed. The
+ * application may set the option, too: the lower limit applies, and the application's limit is
+ * restored when ours ends. A value that we have not set is the application's latest.
  */
 MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
 {
@@ -238,7 +249,10 @@ MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
 	} else if (now != s->limit) {
 		s->own_limit = now;
 	}
-	/* An application's limit above 4 GB/s comes back as none: the kernel takes 32 bits here. */
+	/*
+	 * An application's limit above 4 GB/s is restored as "none": the kernel takes 32 bits
+	 * here.
+	 */
 	wanted = s->own_limit < ~0U ? (u32)s->own_limit : ~0U;
 	if (pacing && pacing < wanted)
 		wanted = pacing;
@@ -251,8 +265,8 @@ MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
 }
 
 /*
- * Within a window's ACKs, and once in 10 ms at most: what user space says and what it sees. That costs as
- * much as 30 ACKs do without it, so that it is done more rarely where nobody says anything.
+ * Exchanges control values and state with user space, at most once per 10 ms. An exchange costs as
+ * much as 30 ACKs, so it is less frequent while user space is quiet.
  */
 MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * kernel.h - the few kernel types that a congestion controller touches. libbpf relocates every access by the
- * running kernel's BTF (CO-RE), so only names and types count here, not layout: fields that are not used are
- * left out.
+ * kernel.h - the kernel types that a congestion controller uses. libbpf relocates every access by
+ * the running kernel's BTF (CO-RE): only names and types matter here, not layout, and unused
+ * fields are omitted.
  */
 #ifndef JP_KERNEL_H
 #define JP_KERNEL_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * move.bpf.c - moves the sockets of one network namespace that use a controller to the newest one of its
- * name.
+ * move.bpf.c - moves the sockets of one network namespace from an older load of a controller to
+ * the newest load with the same name.
  *
- * A socket keeps the controller that it has, also after another took its name: the kernel has no command that
- * moves it. An iterator over TCP sockets may set their options, and TCP_CONGESTION by name gives the newest.
- * The window and the threshold stay, the controller's own state begins anew.
+ * A socket keeps its controller when another one takes over the name, and the kernel has no
+ * command to change that. A BPF iterator over TCP sockets may set socket options: TCP_CONGESTION
+ * by name selects the newest load. The window and the threshold stay, the controller's own state
+ * is reset.
  */
 #include "maps.h"
 
@@ -33,11 +34,11 @@ struct bpf_iter__tcp {
 
 #pragma clang attribute pop
 
-/* The loader writes these before the program is verified. */
+/* The loader writes these before the kernel verifies the program. */
 const volatile char jp_name[TCP_CA_NAME_BYTES] SEC(".rodata.name");
 const volatile u64 jp_current_ns SEC(".rodata.current");
 
-/* What became of one socket. */
+/* Result for one socket. */
 enum jp_move { JP_MOVED = 1, JP_REFUSED = 2 };
 
 MPCC_INLINE bool jp_has_name(const struct tcp_congestion_ops *ops)
@@ -57,8 +58,8 @@ MPCC_INLINE bool jp_has_name(const struct tcp_congestion_ops *ops)
 }
 
 /*
- * The new load cannot know what the application's own limit was. A limit that is not ours is the
- * application's.
+ * Restores the application's pacing limit, which the new load cannot know. If the current limit is
+ * not ours, it is the application's and stays.
  */
 MPCC_INLINE void jp_end_pacing(struct tcp_sock *tp, const struct jp_subflow *shown)
 {
@@ -86,8 +87,8 @@ int jp_move(struct bpf_iter__tcp *ctx)
 	if (!tp || !jp_has_name(tp->inet_conn.icsk_ca_ops))
 		return 0;
 	/*
-	 * One that listens and has the default hands on the default of the time: its own controller does not
-	 * matter.
+	 * A listening socket with the default controller passes the current default to its
+	 * children; its own controller does not matter.
 	 */
 	listens = common->skc_state == TCP_LISTEN;
 	if (listens && !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_setsockopt))
@@ -103,7 +104,7 @@ int jp_move(struct bpf_iter__tcp *ctx)
 		jp_end_pacing(tp, shown);
 	if (bpf_setsockopt(tp, SOL_TCP, TCP_CONGESTION, name, sizeof(name)))
 		said = JP_REFUSED;
-	/* It has nothing in flight, and shows nothing. */
+	/* A listening socket has nothing in flight and publishes no state, so it is not counted. */
 	if (listens)
 		return 0;
 	bpf_seq_write(ctx->meta->seq, &said, sizeof(said));

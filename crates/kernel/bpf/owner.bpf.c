@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * owner.bpf.c - one controller of cc/ that owns its window (MPCC_OWNS_WINDOW), as the kernel's
- * tcp_congestion_ops. Compiled once per controller: JP_NAME is its name, JP_HEADER its header.
+ * owner.bpf.c - a controller of cc/ that owns its window (MPCC_OWNS_WINDOW), as the kernel's
+ * tcp_congestion_ops. It is compiled once per controller: JP_NAME is the controller's name,
+ * JP_HEADER its header.
  *
- * `cong_control` takes the place of cong_avoid and of the rate reduction (PRR): it is called for every ACK in
- * every state and sets cwnd, ssthresh and pacing rate. What is lost and what is sent again stays the
- * kernel's.
+ * `cong_control` replaces cong_avoid and the rate reduction (PRR): the kernel calls it for every
+ * ACK in every state, and it sets cwnd, ssthresh and the pacing rate. The kernel still decides
+ * what is lost and what to retransmit.
  *
- * With this signature cong_control exists since Linux 6.10. Older kernels pass other arguments; they refuse
- * the program, since there the second one is the sample.
+ * cong_control has this signature since Linux 6.10. Older kernels pass the sample as the second
+ * argument and refuse the program.
  */
 #define JP_OWNER_STATE                                                          \
 	struct mpcc_area area;   /* memory of the controller */                 \
@@ -18,11 +19,11 @@
 	u32 cwnd;                /* packets: what the controller wanted last */ \
 	u32 in_vain;             /* a reduction was undone since */             \
 	u32 acked_once;          /* an ACK was seen */                          \
-	u32 timed                /* the pacing timer was started here */
+	u32 timed                /* we started the pacing timer */
 
 #include "socket.h"
 
-/* tcp_packets_in_flight() */
+/* As tcp_packets_in_flight(). */
 MPCC_INLINE u32 jp_in_flight(struct tcp_sock *tp)
 {
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
@@ -30,7 +31,7 @@ MPCC_INLINE u32 jp_in_flight(struct tcp_sock *tp)
 
 /* ---- arithmetic -------------------------------------------------------------------------------------- */
 
-/* One call of the controller, which is told s->event. */
+/* Passes s->event to the controller. */
 __noinline int jp_control(struct jp_scratch *s)
 {
 	if (!s)
@@ -41,7 +42,7 @@ __noinline int jp_control(struct jp_scratch *s)
 
 /* ---- the socket -------------------------------------------------------------------------------------- */
 
-/* What is told of every event: what has been lost, marked and delivered since the last one. */
+/* Fills in what every event has: what was lost, marked and delivered since the last event. */
 MPCC_INLINE void jp_begin(struct jp_scratch *s, struct tcp_sock *tp, u32 flags)
 {
 	struct mpcc_books *books = jp_books(s);
@@ -65,7 +66,10 @@ MPCC_INLINE void jp_begin(struct jp_scratch *s, struct tcp_sock *tp, u32 flags)
 	s->lost = tp->lost;
 }
 
-/* The rate sample of an ACK; the kernel marks one that it does not trust by a negative count or interval. */
+/*
+ * Adds the rate sample of an ACK. The kernel marks an unreliable sample by a negative count or
+ * interval.
+ */
 MPCC_INLINE void jp_sample(struct mpcc_event *event, const struct rate_sample *rs)
 {
 	s64 rtt_us = rs->rtt_us, interval_us = rs->interval_us;
@@ -85,8 +89,8 @@ MPCC_INLINE void jp_sample(struct mpcc_event *event, const struct rate_sample *r
 }
 
 /*
- * A window that no program of ours has set: a kernel may be patched not to run programs in some contexts, and
- * takes what was on the stack for what undo_cwnd returned.
+ * Repairs an invalid window. Some patched kernels do not run eBPF programs in some contexts, and
+ * take what is on the stack for the result of undo_cwnd.
  */
 MPCC_INLINE void jp_mend(struct jp_scratch *s, struct tcp_sock *tp)
 {
@@ -95,10 +99,10 @@ MPCC_INLINE void jp_mend(struct jp_scratch *s, struct tcp_sock *tp)
 }
 
 /*
- * The pacing rate of a window that is not paced, bytes/s: what tcp_update_pacing_rate() sets after slow
- * start. MPTCP's scheduler needs one: it divides what is queued by the mean of rates, and with ~0 the product
- * of rate and burst overflows 64 bits. Under fq, which would pace by it, the rate is too high to delay
- * anything.
+ * Pacing rate of an unpaced window, bytes/s: what tcp_update_pacing_rate() sets after slow start.
+ * MPTCP's scheduler needs a finite rate: it divides queued bytes by the mean rate, and with ~0 the
+ * product of rate and burst overflows 64 bits. Under fq, which paces by this rate, it is
+ * multiplied so that it delays nothing.
  */
 MPCC_INLINE u64 jp_unpaced_rate(struct tcp_sock *tp, bool has_fq)
 {
@@ -113,7 +117,7 @@ MPCC_INLINE u64 jp_unpaced_rate(struct tcp_sock *tp, bool has_fq)
 	return rate < most ? rate : most;
 }
 
-/* Asks the controller, and does what it wants. */
+/* Calls the controller and applies its decision. */
 MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
 {
 	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
@@ -131,7 +135,7 @@ MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
 	if (!is_paced)
 		rate = jp_unpaced_rate(tp, sk->sk_pacing_status == SK_PACING_FQ);
 	sk->sk_pacing_rate = rate < most ? rate : most;
-	/* Without the fq queueing discipline TCP has a timer of its own, which an unpaced window does not want. */
+	/* Without the fq qdisc, TCP paces by its own timer. An unpaced window must not use it. */
 	if (is_paced && sk->sk_pacing_status == SK_PACING_NONE) {
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 		s->timed = 1;
@@ -141,7 +145,7 @@ MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
 	}
 }
 
-/* Tells the controller of something that is no ACK. */
+/* Passes an event that is no ACK to the controller. */
 MPCC_INLINE void jp_tell(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp, u32 flags)
 {
 	jp_gather(s, sk, tp);
@@ -207,7 +211,7 @@ void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const stru
 		jp_publish(tp, s);
 }
 
-/* A timeout: the kernel has set cwnd to what is in flight and one packet more. */
+/* A timeout: the kernel has set cwnd to the packets in flight plus one. */
 SEC("struct_ops")
 void BPF_PROG(jp_op_set_state, struct sock *sk, u8 new_state)
 {
@@ -223,7 +227,7 @@ void BPF_PROG(jp_op_set_state, struct sock *sk, u8 new_state)
 	jp_tell(s, sk, tp, MPCC_TIMED_OUT);
 }
 
-/* The kernel asks once per loss episode; what is done about it is decided in cong_control. */
+/* The kernel calls this once per loss episode; cong_control decides how to react. */
 SEC("struct_ops")
 u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 {
@@ -235,7 +239,10 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 	return tp->snd_ssthresh;
 }
 
-/* Sending restarts: a packet leaves while none is in flight, as the packet engine tells it. */
+/*
+ * Sending restarts: a packet leaves while none is in flight. The packet engine sends the same
+ * event.
+ */
 SEC("struct_ops")
 void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
@@ -257,7 +264,7 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	jp_tell(s, sk, tp, MPCC_RESTARTS);
 }
 
-/* What was taken for lost was only late. The controller is told with the next ACK, and decides by itself. */
+/* A loss was spurious: the packets were only late. The controller gets this with the next ACK. */
 SEC("struct_ops")
 u32 BPF_PROG(jp_op_undo_cwnd, struct sock *sk)
 {
@@ -269,7 +276,7 @@ u32 BPF_PROG(jp_op_undo_cwnd, struct sock *sk)
 	return tp->snd_cwnd;
 }
 
-/* The loader writes the name: jp_NAME when it stays, another while it serves one lab. */
+/* The loader replaces the name if the controller serves only one lab. */
 SEC(".struct_ops.link")
 struct tcp_congestion_ops jp_ops = {
 	.init = (void *)jp_op_init,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * socket.h - what the two wrappers of controllers share, controller.bpf.c and owner.bpf.c: how a socket takes
- * and leaves a controller, and what each ACK begins with.
+ * socket.h - shared by the wrappers controller.bpf.c and owner.bpf.c: how a socket takes and
+ * leaves a controller, and what every ACK does first.
  */
 #ifndef JP_SOCKET_H
 #define JP_SOCKET_H
@@ -13,7 +13,7 @@ MPCC_INLINE struct jp_scratch *jp_scratch_of(struct sock *sk, u64 flags)
 	return bpf_sk_storage_get(&jp_scratches, sk, 0, flags);
 }
 
-/* A socket takes the controller: what there is to know of it, and a fresh start. */
+/* Initializes a socket that takes the controller. */
 MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *tp)
 {
 	struct jp_scratch *s = jp_scratch_of(sk, BPF_SK_STORAGE_GET_F_CREATE);
@@ -40,8 +40,8 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 }
 
 /*
- * The kernel lets nobody set a socket option here. A socket that is paced and takes another controller keeps
- * our value of SO_MAX_PACING_RATE, but no longer the timer that holds it to that, unless it had one before.
+ * The kernel allows no setsockopt here. A paced socket that changes to another controller keeps
+ * our SO_MAX_PACING_RATE, but loses the pacing timer, unless it had one before.
  */
 MPCC_INLINE void jp_leave_socket(struct sock *sk, struct tcp_sock *tp)
 {
@@ -54,7 +54,7 @@ MPCC_INLINE void jp_leave_socket(struct sock *sk, struct tcp_sock *tp)
 	bpf_sk_storage_delete(&jp_scratches, sk);
 }
 
-/* A round ends when what is in flight at its start was delivered. */
+/* A round ends when the packets in flight at its start are delivered. */
 MPCC_INLINE bool jp_round_is_over(const struct mpcc_own *own, struct tcp_sock *tp)
 {
 	return (s32)(tp->delivered - own->round_end) >= 0;
@@ -65,7 +65,7 @@ MPCC_INLINE void jp_begin_round(struct mpcc_own *own, struct tcp_sock *tp)
 	own->round_end = tp->delivered + tp->packets_out;
 }
 
-/* Whether a round ends; if so, the next one begins. */
+/* Returns true if a round ends, and begins the next one. */
 MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
 {
 	if (!jp_round_is_over(own, tp))
@@ -75,8 +75,9 @@ MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
 }
 
 /*
- * What an ACK begins with: the connection, whose siblings are read again if that is due, and what user space
- * says, if a round ends or the siblings are read. Returns whether they were: it is time for a new step, too.
+ * First step of every ACK: reads the siblings if `due`, and exchanges with user space if a round
+ * ends or the siblings are read. Returns true if the siblings were read, so that a new step is
+ * needed.
  */
 MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp,
                          bool round_ends, bool due)
@@ -94,9 +95,9 @@ MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 }
 
 /*
- * The receiver's part where every mark counts (RFC 8257, section 3.2): each ACK says whether the packets that
- * it acknowledges were marked, so one that waits is sent before the state changes. This is called for each
- * packet that is received: its state is best near what the kernel has just used.
+ * DCTCP receiver (RFC 8257, section 3.2): an ACK says whether the packets that it acknowledges
+ * were marked, so a delayed ACK is sent before the state changes. This runs for every received
+ * packet, so its state should be near fields that the kernel has just used.
  */
 MPCC_INLINE void jp_receive_mark(u32 *ce_state, u32 *prior_rcv_nxt, struct tcp_sock *tp, u32 marked)
 {

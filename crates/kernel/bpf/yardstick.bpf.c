@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * yardstick.bpf.c - the kernel's own Reno, called from eBPF programs that do nothing else: the least that a
- * controller in eBPF can cost. The benchmark of controllers compares ours with it.
+ * yardstick.bpf.c - the kernel's own Reno, called from eBPF programs that do nothing else: the
+ * lowest possible cost of a controller in eBPF. The controller benchmark compares ours with it.
  *
- * pkts_acked is called for the same ACKs, and does nothing: what the kernel's statistics add to each program.
+ * pkts_acked runs for the same ACKs and does nothing. It measures what the kernel's statistics add
+ * to each program.
  */
 #include "kernel.h"
 

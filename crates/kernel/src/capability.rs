@@ -1,8 +1,8 @@
-//! What this process may do: Linux capabilities, and which task needs which.
+//! Linux capabilities of this process, and the capabilities that each task needs.
 //!
-//! Only the effective capabilities of the calling thread count, never its user id: root in a container may
-//! lack some, and an ordinary user may have been given some. Those of a user namespace hold for what belongs
-//! to that namespace (its network namespaces, for instance), and not for eBPF, which belongs to the machine.
+//! Only the effective capabilities of the calling thread count, not its user id: root in a container may lack
+//! some, and an ordinary user may have some. Capabilities of a user namespace apply to what belongs to that
+//! namespace (for example its network namespaces), but not to eBPF, which belongs to the machine.
 
 use std::fmt;
 use std::fs;
@@ -15,19 +15,19 @@ use serde::{Deserialize, Serialize};
 /// Inode of the machine's first user namespace (`PROC_USER_INIT_INO` in `include/linux/proc_ns.h`).
 const INITIAL_USER_NAMESPACE: u64 = 0xefff_fffd;
 
-/// A set of capabilities. It is written as capabilities(7) names them.
+/// A set of capabilities, displayed with the names of capabilities(7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "u64", into = "u64")]
 pub struct Capabilities(CapabilitySet);
 
 impl Capabilities {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Capabilities(CapabilitySet::empty());
 
-    /// The effective ones of the calling thread.
+    /// The effective capabilities of the calling thread.
     ///
     /// # Errors
-    /// On a kernel without capabilities, and where a seccomp rule forbids the question.
+    /// An error on a kernel without capabilities, or if a seccomp rule forbids capget(2).
     pub fn effective() -> io::Result<Self> {
         Ok(Capabilities(capabilities(None)?.effective))
     }
@@ -37,22 +37,22 @@ impl Capabilities {
         Capabilities(CapabilitySet::from_bits_retain(mask))
     }
 
-    /// Whether there are none.
+    /// True for the empty set.
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
     }
 
-    /// Those that are not in `others`.
+    /// The capabilities in `self` that are not in `others`.
     pub fn without(self, others: Self) -> Self {
         Capabilities(self.0.difference(others.0))
     }
 
-    /// Those of both.
+    /// The capabilities in both sets.
     pub fn and(self, others: Self) -> Self {
         Capabilities(self.0.union(others.0))
     }
 
-    /// Their names: `CAP_BPF`.
+    /// Their names, such as `CAP_BPF`.
     pub fn names(self) -> Vec<String> {
         self.0.iter_names().map(|(name, _)| format!("CAP_{name}")).collect()
     }
@@ -70,7 +70,7 @@ impl From<Capabilities> for u64 {
     }
 }
 
-/// `CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON`.
+/// Writes `CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON`.
 impl fmt::Display for Capabilities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.names();
@@ -82,29 +82,29 @@ impl fmt::Display for Capabilities {
     }
 }
 
-/// What the kernel asks a capability for.
+/// A task for which the kernel requires a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Task {
-    /// To change devices, addresses, routes and MPTCP endpoints, and to hear of MPTCP's events.
+    /// Change devices, addresses, routes and MPTCP endpoints, and receive MPTCP events.
     Network,
-    /// To make TUN devices.
+    /// Create TUN devices.
     Tun,
-    /// To make network namespaces, and to enter those of others.
+    /// Create network namespaces, and enter those of other processes.
     Namespaces,
-    /// To look into the namespaces of all processes.
+    /// Inspect the namespaces of all processes.
     Inspection,
-    /// To set the default congestion controller of the own namespace.
+    /// Set the default congestion controller of this namespace.
     DefaultController,
-    /// To load congestion controllers, to read their maps, and to move sockets in use from one to another.
+    /// Load congestion controllers, read their maps, and move open sockets between them.
     Controllers,
-    /// To mount the BPF file system.
+    /// Mount the BPF file system.
     MountBpffs,
-    /// To count the run times of eBPF programs.
+    /// Measure the run times of eBPF programs.
     RunTimes,
 }
 
 impl Task {
-    /// All, as doctor.md lists them.
+    /// All tasks, in the order of doctor.md.
     pub const ALL: [Task; 8] = [
         Task::Network,
         Task::Tun,
@@ -116,13 +116,13 @@ impl Task {
         Task::RunTimes,
     ];
 
-    /// What cannot be done without it, in a few words.
+    /// What fails without it, in a few words.
     pub fn title(self) -> &'static str {
         match self {
             Task::Network => "devices, routes and MPTCP endpoints",
             Task::Tun => "TUN devices",
             Task::Namespaces => "network namespaces",
-            Task::Inspection => "a look into the namespaces of others",
+            Task::Inspection => "inspecting the namespaces of other processes",
             Task::DefaultController => "the default controller",
             Task::Controllers => "loading controllers",
             Task::MountBpffs => "mounting the BPF file system",
@@ -130,7 +130,7 @@ impl Task {
         }
     }
 
-    /// The capabilities without which it is refused.
+    /// The capabilities that it requires.
     pub fn needs(self) -> Capabilities {
         Capabilities(match self {
             Task::Network | Task::Tun | Task::DefaultController => CapabilitySet::NET_ADMIN,
@@ -140,7 +140,7 @@ impl Task {
         })
     }
 
-    /// Whether capabilities count that hold in a user namespace only.
+    /// True if capabilities of a user namespace suffice.
     pub fn is_namespaced(self) -> bool {
         match self {
             Task::Network | Task::Tun | Task::Namespaces | Task::Inspection | Task::DefaultController => true,
@@ -148,9 +148,9 @@ impl Task {
         }
     }
 
-    /// Why this thread may not do it; none if the kernel should let it.
+    /// Why this thread may not do it; `None` if the kernel should allow it.
     pub fn denial(self) -> Option<Denial> {
-        // Who cannot ask is told by the kernel.
+        // If the query fails, the kernel reports the missing permission later.
         let lacking = self.needs().without(Capabilities::effective().ok()?);
         if !lacking.is_empty() {
             return Some(Denial::Lacks(lacking));
@@ -159,17 +159,17 @@ impl Task {
     }
 }
 
-/// Why something is not permitted.
+/// Why the kernel or a file's mode denies something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denial {
-    /// Capabilities are missing.
+    /// These capabilities are missing.
     Lacks(Capabilities),
-    /// The capabilities are there, but only in a user namespace.
+    /// The capabilities apply only in a user namespace.
     UserNamespace,
-    /// The capabilities are there, and the kernel refuses all the same.
+    /// The kernel refuses although the capabilities are present.
     Forbidden,
-    /// A file's owner and mode do not permit it.
+    /// A file's owner or mode does not permit it.
     File,
 }
 
@@ -181,7 +181,7 @@ impl Denial {
                 format!("run it as root, for instance with sudo, or give this process {lacking}")
             }
             Denial::UserNamespace => {
-                "run it as root of the machine: outside of this container, or in a privileged one".into()
+                "run it as root outside this container, or in a privileged container".into()
             }
             Denial::Forbidden => {
                 "a security module or a seccomp rule forbids it: see the kernel's log, or the container's \
@@ -193,21 +193,21 @@ impl Denial {
     }
 }
 
-/// What is said in brackets after "not permitted".
+/// The text in brackets after "not permitted".
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Denial::Lacks(lacking) => write!(f, "needs {lacking}"),
             Denial::UserNamespace => f.write_str("capabilities of a user namespace do not count for it"),
             Denial::Forbidden => f.write_str("although no capability is missing"),
-            Denial::File => f.write_str("by the owner and the mode of the file"),
+            Denial::File => f.write_str("the file's owner and mode forbid it"),
         }
     }
 }
 
-/// Whether this process is in the machine's first user namespace, where capabilities count for everything.
+/// True if this process is in the machine's first user namespace, where capabilities apply to everything.
 pub fn in_initial_user_namespace() -> bool {
-    // Without /proc nothing is known, and the kernel will tell.
+    // Without /proc the answer is unknown. Then the kernel refuses later if necessary.
     fs::metadata("/proc/self/ns/user").map_or(true, |file| file.ino() == INITIAL_USER_NAMESPACE)
 }
 
@@ -219,7 +219,7 @@ mod tests {
     const ROOT_WITHOUT_BPF: u64 = 0x13f_ffff_ffff;
 
     #[test]
-    fn what_is_missing_is_named_as_the_manual_names_it() {
+    fn capabilities_have_the_names_of_the_manual_page() {
         let lacking = Task::Controllers.needs().without(Capabilities::from_mask(ROOT_WITHOUT_BPF));
         assert_eq!(lacking.names(), ["CAP_PERFMON", "CAP_BPF"]);
         assert_eq!(lacking.to_string(), "CAP_PERFMON and CAP_BPF");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_survives_json() {
+    fn a_set_is_unchanged_after_json() {
         for task in Task::ALL {
             let text = serde_json::to_string(&Denial::Lacks(task.needs())).unwrap();
             assert_eq!(serde_json::from_str::<Denial>(&text).unwrap(), Denial::Lacks(task.needs()));
@@ -236,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_of_the_calling_thread_count_and_not_its_user() {
-        // A thread without any, whoever runs this test.
+    fn the_threads_capabilities_count_and_its_user_does_not() {
+        // A thread without capabilities, whatever user runs this test.
         let denials = std::thread::spawn(|| {
             let mut sets = capabilities(None).unwrap();
             sets.effective = CapabilitySet::empty();

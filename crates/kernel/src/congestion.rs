@@ -1,4 +1,4 @@
-//! What congestion controllers the kernel offers, and which one new sockets of a network namespace get.
+//! The congestion controllers that the kernel offers, and the default of a network namespace.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,7 @@ use crate::error::{Doing, Error, Result};
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// What sockets of this machine can choose (`net.ipv4.tcp_available_congestion_control`).
+/// The controllers that sockets on this machine can choose (`net.ipv4.tcp_available_congestion_control`).
 ///
 /// # Errors
 /// [`Error::Io`] without `/proc`.
@@ -20,7 +20,7 @@ pub fn available() -> Result<Vec<String>> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Whether the kernel has a controller of that name itself, which is used in place of ours.
+/// True if the kernel itself has a controller of that name, which then replaces ours.
 ///
 /// # Errors
 /// As [`available`].
@@ -28,7 +28,7 @@ pub fn built_in(controller: Controller) -> Result<bool> {
     Ok(available()?.iter().any(|name| name == controller.name()))
 }
 
-/// What new sockets of the calling thread's namespace get.
+/// The default controller for new sockets of the calling thread's namespace.
 ///
 /// # Errors
 /// [`Error::Io`] without `/proc`.
@@ -37,14 +37,14 @@ pub fn default() -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// Sets what new sockets of the calling thread's namespace get. A name that is the default already is looked
-/// up again: another controller may have taken it over.
+/// Sets the default controller for new sockets of the calling thread's namespace. The kernel looks the name
+/// up again even if it is the default already: another controller may have taken over the name.
 ///
 /// # Errors
-/// [`Error::Unsupported`] if there is no such controller, or if this namespace may not choose it;
+/// [`Error::Unsupported`] if there is no such controller or this namespace may not choose it;
 /// [`Error::Permission`] without `CAP_NET_ADMIN`.
 pub fn set_default(name: &str) -> Result<()> {
-    // Without O_CREAT: /proc answers that with "permission denied".
+    // Without O_CREAT: /proc answers O_CREAT with "permission denied".
     let written = fs::OpenOptions::new()
         .write(true)
         .open(DEFAULT)
@@ -52,10 +52,10 @@ pub fn set_default(name: &str) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::Unsupported {
             what: format!("the default {name}"),
-            why: "this kernel has no such congestion controller now".into(),
-            remedy: "joulepath cc list shows what there is; joulepath cc load NAME adds one".into(),
+            why: "this kernel has no such congestion controller".into(),
+            remedy: "joulepath cc list shows the available ones; joulepath cc load NAME adds one".into(),
         }),
-        // The kernel's own answer to a namespace that wants what is not allowed to all.
+        // The kernel's error if a namespace chooses a controller that is not allowed for all.
         Err(error)
             if error.kind() == ErrorKind::PermissionDenied && Task::DefaultController.denial().is_none() =>
         {
@@ -63,7 +63,7 @@ pub fn set_default(name: &str) -> Result<()> {
                 what: format!("the default {name}"),
                 why: "only the machine's first network namespace may choose it".into(),
                 remedy: format!(
-                    "allow it to all, in the first one: \
+                    "allow it for all namespaces, in the first one: \
                      sysctl -w net.ipv4.tcp_allowed_congestion_control=\"$(\
                      sysctl -n net.ipv4.tcp_allowed_congestion_control) {name}\""
                 ),

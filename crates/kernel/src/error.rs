@@ -1,86 +1,86 @@
-//! What can go wrong between a program and its kernel. Every error says what to do next.
+//! Errors at the interface to the kernel. Each says what to do next.
 
 use std::io;
 
 use crate::capability::{Denial, Task};
 
-/// A failure in this crate.
+/// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The process may not do this: exit code 4.
+    /// The process lacks a permission: exit code 4.
     #[error("{doing}: not permitted ({denial})")]
     Permission {
-        /// What was tried.
+        /// The failed action.
         doing: String,
-        /// Why it is refused.
+        /// Why it is denied.
         denial: Denial,
-        /// What to do about it: a command where there is one.
+        /// What to do: a command if there is one.
         remedy: String,
     },
-    /// This kernel or machine cannot do it: exit code 3.
+    /// This kernel or machine lacks a feature: exit code 3.
     #[error("{what}: {why}")]
     Unsupported {
-        /// What was asked for.
+        /// What was requested.
         what: String,
         /// What is missing.
         why: String,
-        /// What to do about it: a command where there is one.
+        /// What to do: a command if there is one.
         remedy: String,
     },
-    /// A controller of a user that cannot be compiled for the kernel, or that the kernel's verifier refuses:
+    /// A user's controller that cannot be compiled for the kernel, or that the kernel's verifier refuses:
     /// exit code 1.
     #[error("{what}: {why}")]
     Refused {
-        /// What was asked for.
+        /// What was requested.
         what: String,
-        /// The compiler's words or the verifier's, with the line.
+        /// The compiler's or the verifier's message, with the line.
         why: String,
-        /// What to do about it.
+        /// What to do.
         remedy: String,
     },
-    /// Another process is at the same work, or keeps what was to go: later it may succeed.
+    /// Another process is at the same work or holds what should be removed. A later attempt may succeed.
     #[error("{what}: {why}")]
     Busy {
-        /// What was asked for.
+        /// What was requested.
         what: String,
-        /// Who or what is in the way.
+        /// The process or object in the way.
         why: String,
-        /// What to do about it: a command where there is one.
+        /// What to do: a command if there is one.
         remedy: String,
     },
-    /// The kernel has dropped notices, because they were not read in time: what they were about has to be
-    /// listed again.
-    #[error("{what} were lost: they came faster than they were read")]
+    /// The kernel has dropped notifications because they were not read in time. Their subject must be listed
+    /// again.
+    #[error("{what} were lost: they arrived faster than they were read")]
     Overrun {
-        /// The notices.
+        /// The kind of notification.
         what: String,
     },
-    /// The kernel, or a file, says what cannot be understood.
+    /// A message of the kernel, or a file, cannot be parsed.
     #[error("{what} cannot be read: {why}")]
     Malformed {
         /// The message or the file.
         what: String,
-        /// The part that is wrong, by its name, and how.
+        /// The invalid part, by its name, and what is wrong with it.
         why: String,
     },
-    /// A call failed that should not.
+    /// An unexpected failure of a system call.
     #[error("{doing}: {source}")]
     Io {
-        /// What was tried.
+        /// The failed action.
         doing: String,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A run that cannot count: a fallback to plain TCP, a worker that died.
+    /// A run without a valid result: a fallback to plain TCP, a worker that died.
     #[error("{0}")]
     Run(String),
 }
 
-/// Of this crate.
+/// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// What to do about it, if that is known.
+    /// What to do, if known.
     pub fn remedy(&self) -> Option<&str> {
         match self {
             Error::Permission { remedy, .. }
@@ -91,23 +91,23 @@ impl Error {
         }
     }
 
-    /// What went wrong and, in brackets, what to do about it: for a line of text.
+    /// The message with the remedy in brackets, in one line.
     pub fn with_remedy(&self) -> String {
         self.remedy().map_or_else(|| self.to_string(), |remedy| format!("{self} ({remedy})"))
     }
 
-    /// Wraps what the system answered about a file; EPERM and EACCES become [`Error::Permission`].
+    /// Wraps the system's error about a file; EPERM and EACCES become [`Error::Permission`].
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::refused(doing.into(), source.into(), || Denial::File)
     }
 
-    /// Wraps what the kernel answered to a task that needs capabilities; EPERM and EACCES become
-    /// [`Error::Permission`], which names those that are missing.
+    /// Wraps the kernel's error about a task that needs capabilities; EPERM and EACCES become
+    /// [`Error::Permission`], which names the missing capabilities.
     pub fn task(task: Task, doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::refused(doing.into(), source.into(), || task.denial().unwrap_or(Denial::Forbidden))
     }
 
-    /// It is not permitted.
+    /// The permission error for a denial.
     pub fn denied(doing: impl Into<String>, denial: Denial) -> Self {
         let remedy = denial.remedy();
         Error::Permission { doing: doing.into(), denial, remedy }
@@ -121,10 +121,10 @@ impl Error {
     }
 }
 
-/// Refuses what this thread lacks capabilities for, before anything is begun.
+/// Checks that this thread has the capabilities for `tasks`.
 ///
 /// # Errors
-/// [`Error::Permission`] with all that is missing for `tasks` together.
+/// [`Error::Permission`] with all capabilities that are missing.
 pub fn require(tasks: &[Task], doing: impl Into<String>) -> Result<()> {
     let denials = || tasks.iter().filter_map(|task| task.denial());
     let lacking = denials().filter_map(|denial| match denial {
@@ -137,12 +137,12 @@ pub fn require(tasks: &[Task], doing: impl Into<String>) -> Result<()> {
     }
 }
 
-/// `result.doing("opening the TUN device")?`: context for a failed system call.
+/// Adds context to a failed system call: `result.doing("opening the TUN device")?`.
 pub trait Doing<T> {
-    /// Says what was tried with a file.
+    /// Names the failed action on a file.
     fn doing(self, what: impl Into<String>) -> Result<T>;
 
-    /// Says what was tried that needs capabilities.
+    /// Names the failed action, which needs capabilities.
     fn doing_task(self, task: Task, what: impl Into<String>) -> Result<T>;
 }
 
@@ -162,7 +162,7 @@ mod tests {
     use crate::capability::Capabilities;
 
     #[test]
-    fn a_refusal_names_the_capability_that_is_missing() {
+    fn a_refusal_names_the_missing_capability() {
         let lacking = Denial::Lacks(Capabilities::from_mask(1 << 39));
         let error = Error::denied("loading the controller lia", lacking);
         assert_eq!(error.to_string(), "loading the controller lia: not permitted (needs CAP_BPF)");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_missing_for_several_tasks_is_named_at_once() {
+    fn the_missing_capabilities_of_several_tasks_are_named_together() {
         let required = std::thread::spawn(|| {
             let mut sets = rustix::thread::capabilities(None).unwrap();
             sets.effective = rustix::thread::CapabilitySet::empty();

@@ -1,22 +1,22 @@
-//! What one must know to talk to a Linux kernel: namespaces, routes, MPTCP, controllers as eBPF, and what a
-//! machine can do.
+//! Joulepath's interface to the Linux kernel: namespaces, routes, MPTCP, controllers as eBPF, and what a
+//! machine supports.
 //!
 //! | module | what |
 //! |---|---|
-//! | `cc` | the congestion controllers as eBPF programs (feature `bpf`) |
-//! | [`capability`] | what this process may do, and which task needs which capability |
-//! | [`congestion`] | what controllers the kernel offers, and a namespace's default |
-//! | [`error`] | what can go wrong here, and its remedy |
-//! | [`lateness`] | how late this machine's timers come |
-//! | [`mptcp`] | MPTCP sockets, their statistics, path manager, listing |
-//! | [`namespace`] | network namespaces: made, entered, found, told apart |
-//! | `netlink` | the one layer under `route` and `mptcp` |
-//! | [`peer`] | who is at the other end of a Unix socket |
-//! | [`probe`] | what this machine can do |
-//! | [`reactor`] | one thread that waits for files and instants |
-//! | [`route`] | devices, addresses, routes and rules: listed, changed, watched |
-//! | [`state`] | what is kept on disk about the running kernel: locks, records |
-//! | [`tun`] | devices whose packets a process carries |
+//! | `cc` | congestion controllers as eBPF programs (feature `bpf`) |
+//! | [`capability`] | capabilities of this process, and capabilities that each task needs |
+//! | [`congestion`] | congestion controllers of the kernel, and a namespace's default |
+//! | [`error`] | errors and their remedies |
+//! | [`lateness`] | how late this machine's timers fire |
+//! | [`mptcp`] | MPTCP sockets, their statistics, path manager, list of connections |
+//! | [`namespace`] | create, enter, find and identify network namespaces |
+//! | `netlink` | the layer under `route` and `mptcp` |
+//! | [`peer`] | the process at the other end of a Unix socket |
+//! | [`probe`] | what this machine supports |
+//! | [`reactor`] | one thread that waits for files and deadlines |
+//! | [`route`] | list, change and watch devices, addresses, routes and rules |
+//! | [`state`] | files about the running kernel: locks, records |
+//! | [`tun`] | devices whose packets a process handles |
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Who is at the other end of a Unix socket, as the kernel knows it.
+//! The process at the other end of a Unix socket, as reported by the kernel.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -6,35 +6,35 @@ use std::os::fd::AsFd;
 use crate::error::{Doing, Result};
 use crate::sockopt::{self, Fields};
 
-/// Room for the numbers of this many groups.
+/// Limit of group ids that are read.
 const MOST_GROUPS: usize = 1024;
 
-/// A process at the other end of a Unix socket, when it connected.
+/// The process at the other end of a Unix socket, at the time when it connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its number.
+    /// Process id.
     pub pid: u32,
-    /// Its effective user.
+    /// Effective user id.
     pub uid: u32,
-    /// Its groups, the effective one first.
+    /// Group ids, the effective one first.
     pub gids: Vec<u32>,
 }
 
 impl Peer {
-    /// At the other end of a connected Unix socket (`SO_PEERCRED`, `SO_PEERGROUPS`).
+    /// Reads the other end of a connected Unix socket (`SO_PEERCRED`, `SO_PEERGROUPS`).
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if it is no such socket.
+    /// [`Error::Io`](crate::Error::Io) if the file is no connected Unix socket.
     pub fn of(socket: impl AsFd) -> Result<Self> {
         let mut buffer = [0; 12];
         let bytes = sockopt::get(&socket, libc::SOL_SOCKET, libc::SO_PEERCRED, &mut buffer);
-        let fields = Fields(bytes.doing("asking who is at the other end of a socket")?);
+        let fields = Fields(bytes.doing("reading the process at the other end of a socket")?);
         let all = fields.u32(0).zip(fields.u32(4)).zip(fields.u32(8));
         let ((pid, uid), gid) = all
             .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
-            .doing("asking who is at the other end of a socket")?;
+            .doing("reading the process at the other end of a socket")?;
         let mut buffer = [0; MOST_GROUPS * size_of::<u32>()];
-        // A process of more groups keeps its effective one only: less is allowed, never more.
+        // For a process with more groups, only the effective group counts: it may do less, never more.
         let further =
             sockopt::get(&socket, libc::SOL_SOCKET, libc::SO_PEERGROUPS, &mut buffer).unwrap_or_default();
         let further = further.chunks_exact(4).filter_map(|bytes| Fields(bytes).u32(0));

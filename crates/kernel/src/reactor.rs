@@ -1,11 +1,11 @@
-//! One thread that waits for many files and one clock: epoll and a timerfd.
+//! One thread that waits for many files and a deadline, with epoll and a timerfd.
 //!
 //! ```text
 //! loop {
 //!     reactor.wait(timers.next_ns())?;            // sleeps
-//!     while let Some(event) = reactor.take() {    // what has happened, in the kernel's order
+//!     while let Some(event) = reactor.take() {    // events in the kernel's order
 //!         match event {
-//!             Event::Due => {}                    // the instant has come
+//!             Event::Due => {}                    // the deadline has passed
 //!             Event::Ready { key, readiness } => …
 //!         }
 //!     }
@@ -13,10 +13,9 @@
 //! }
 //! ```
 //!
-//! The caller names each file by a key of its own type, mostly an enum. Instants are absolute, in nanoseconds
-//! of `CLOCK_MONOTONIC`, which all processes and network namespaces of a machine share: a loop that is late
-//! does not drift. An event costs no allocation, and a timer one system call when it is set to another
-//! instant.
+//! The caller identifies each file by a key of its own type, usually an enum. Deadlines are absolute, in
+//! nanoseconds of `CLOCK_MONOTONIC`, which all processes and network namespaces of a machine share: a late
+//! loop does not drift. An event needs no allocation. A new deadline costs one system call.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,9 +32,9 @@ use rustix::time::{
 use crate::error::{Doing, Error, Result};
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// Most events that one system call returns; further ones come with the next.
+/// Events that one system call returns at most; the next call returns the rest.
 const BATCH: usize = 256;
-/// The number of the timer; files have their place below it.
+/// Number of the timer; files have smaller numbers.
 const TIMER: u64 = u64::MAX;
 
 /// The machine's monotonic clock, ns.
@@ -44,22 +43,22 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
-/// Time since the machine's boot, ns. Unlike [`monotonic_ns`] it also passes while the machine sleeps.
+/// Time since boot, ns. Unlike [`monotonic_ns`] it includes suspended time.
 pub fn since_boot_ns() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
-/// Processor time of the calling thread so far, ns.
+/// CPU time of the calling thread, ns.
 pub fn thread_cpu_ns() -> u64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
-/// What a file is watched for. Its end and its errors are reported in any case.
+/// The readiness to watch for. End of file and errors are always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Only its end.
+    /// Only end of file.
     End,
     /// Something to read.
     Read,
@@ -69,7 +68,8 @@ pub enum Interest {
     ReadWrite,
 }
 
-/// What will not block now. The end of a file and an error count as both: the call that follows tells which.
+/// What a file can do without blocking. End of file and errors set both; the following read or write returns
+/// which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Readiness {
     /// There is something to read.
@@ -78,55 +78,55 @@ pub struct Readiness {
     pub writable: bool,
 }
 
-/// What has happened.
+/// Result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<K> {
-    /// The instant that [`Reactor::wait`] was given has come.
+    /// The deadline of [`Reactor::wait`] has passed.
     Due,
     /// A file is ready.
     Ready {
-        /// What the caller calls it.
+        /// The key of the file.
         key: K,
-        /// For what.
+        /// What it can do.
         readiness: Readiness,
     },
 }
 
-/// A file that is watched, as [`Reactor::add`] returned it.
+/// Handle of a watched file, returned by [`Reactor::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source(u64);
 
-/// Waits for files, which the caller calls `K`, and for an instant.
+/// Waits for files with keys of type `K`, and for a deadline.
 pub struct Reactor<K> {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// What the timer is set to; none if it is off, or has expired.
+    /// The time that the timer is set to; `None` if it is off or has expired.
     armed_ns: Option<u64>,
     places: Vec<Place<K>>,
-    /// Places of files that were removed.
+    /// Unused places.
     free: Vec<usize>,
-    /// What the last wait returned, and how many of it were taken.
+    /// Events of the last wait, and how many of them were taken.
     events: Vec<epoll::Event>,
     taken: usize,
 }
 
-/// One watched file. A place is used again under the next generation, so that an event that was on its way
-/// when its file was removed is not taken for another file's.
+/// A watched file. When a place is reused, its generation changes, so that an event of a removed file is not
+/// taken for the new file's.
 struct Place<K> {
     key: Option<K>,
     generation: u32,
 }
 
 impl<K: Copy> Reactor<K> {
-    /// A loop that watches nothing yet.
+    /// A reactor that watches nothing yet.
     ///
     /// # Errors
     /// [`Error::Io`] if the process or the machine has no file descriptors left.
     pub fn new() -> Result<Self> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).doing("making an epoll")?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC).doing("creating an epoll instance")?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).doing("making a timer")?;
-        // One event per expiry: nobody needs to read the timer's count.
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).doing("creating a timer")?;
+        // Edge-triggered: one event per expiry, and no read of the timer's count.
         let once = EventFlags::IN | EventFlags::ET;
         epoll::add(&epoll, &timer, EventData::new_u64(TIMER), once).doing("watching a timer")?;
         Ok(Reactor {
@@ -140,7 +140,7 @@ impl<K: Copy> Reactor<K> {
         })
     }
 
-    /// Watches a file until [`Self::remove`]. One that is still ready is reported by every wait.
+    /// Watches a file until [`Self::remove`]. Every wait reports a file that is still ready.
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be watched (a regular file), or is watched already.
@@ -157,20 +157,20 @@ impl<K: Copy> Reactor<K> {
         Ok(source)
     }
 
-    /// Watches a file for something else from now on.
+    /// Changes what a file is watched for.
     ///
     /// # Errors
-    /// [`Error::Io`] if it is not watched.
+    /// [`Error::Io`] if the file is not watched.
     pub fn change(&self, file: impl AsFd, source: Source, interest: Interest) -> Result<()> {
         epoll::modify(&self.epoll, file, EventData::new_u64(source.0), interest.flags())
             .doing("watching a file")
     }
 
-    /// Watches a file no more; events of it that were not taken yet are dropped. Do this before the file is
-    /// closed: a copy of its descriptor, in a child process for instance, would keep it watched.
+    /// Stops watching a file, and drops its events that were not taken yet. Call it before the file is
+    /// closed: otherwise a copy of the descriptor, for example in a child process, keeps it watched.
     ///
     /// # Errors
-    /// [`Error::Io`] if it is not watched.
+    /// [`Error::Io`] if the file is not watched.
     pub fn remove(&mut self, file: impl AsFd, source: Source) -> Result<()> {
         if self.key_of(source.0).is_some() {
             let index = index_of(source.0);
@@ -179,13 +179,12 @@ impl<K: Copy> Reactor<K> {
             place.generation = place.generation.wrapping_add(1);
             self.free.push(index);
         }
-        epoll::delete(&self.epoll, file).doing("watching a file no more")
+        epoll::delete(&self.epoll, file).doing("removing a watched file")
     }
 
-    /// Sleeps until a file is ready or the instant has come, and returns at once if that is so already. After
-    /// a signal it returns without any event, so that the caller can look whether it was asked to stop.
-    /// Events of the last wait that were not taken are dropped; files that are still ready are reported
-    /// again.
+    /// Sleeps until a file is ready or the deadline passes; returns at once if either is already the case.
+    /// After a signal it returns without events, so that the caller can check if it should stop. Events of
+    /// the last wait that were not taken are dropped; files that are still ready are reported again.
     ///
     /// # Errors
     /// [`Error::Io`] if the kernel cannot wait.
@@ -209,7 +208,7 @@ impl<K: Copy> Reactor<K> {
                 self.armed_ns = None;
                 return Some(Event::Due);
             }
-            // None if it was removed after the wait.
+            // `None` if the file was removed after the wait.
             if let Some(key) = self.key_of(number) {
                 return Some(Event::Ready { key, readiness: Readiness::of(event.flags) });
             }
@@ -264,24 +263,24 @@ fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / NS_PER_S) as i64, tv_nsec: (ns % NS_PER_S) as i64 }
 }
 
-/// What is to be done and when, earliest first. Of one instant the least comes first.
+/// A queue of tasks and their times, earliest first. At the same time the smallest task comes first.
 #[derive(Clone, Debug)]
 pub struct Timers<T> {
     heap: BinaryHeap<Reverse<(u64, T)>>,
 }
 
 impl<T: Ord> Timers<T> {
-    /// Notes it.
+    /// Adds a task.
     pub fn add(&mut self, at_ns: u64, what: T) {
         self.heap.push(Reverse((at_ns, what)));
     }
 
-    /// When the first one is due.
+    /// Time of the first task.
     pub fn next_ns(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Takes the first one that is due at `now_ns`, with the instant that it was noted for.
+    /// Takes the first task that is due at `now_ns`, with its time.
     pub fn pop(&mut self, now_ns: u64) -> Option<(u64, T)> {
         let due = self.next_ns().is_some_and(|at_ns| at_ns <= now_ns);
         due.then(|| self.heap.pop()).flatten().map(|Reverse(timer)| timer)
@@ -302,7 +301,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    /// Later than any test takes.
+    /// Longer than any test takes.
     const LATE_NS: u64 = 3600 * NS_PER_S;
 
     fn write(mut file: &PipeWriter) {
@@ -324,30 +323,30 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_comes_once_and_not_too_early() {
+    fn a_deadline_is_reported_once_and_not_too_early() {
         let mut reactor = Reactor::<()>::new().unwrap();
         let at_ns = monotonic_ns() + 3 * MS;
         assert_eq!(wait(&mut reactor, at_ns), [Event::Due]);
         assert!(monotonic_ns() >= at_ns);
-        // The same instant again has come already.
+        // The same deadline has already passed.
         assert_eq!(wait(&mut reactor, at_ns), [Event::Due]);
         assert_eq!(wait(&mut reactor, 0), [Event::Due]);
     }
 
     #[test]
-    fn an_instant_that_was_put_off_does_not_come_at_its_old_time() {
+    fn a_postponed_deadline_is_not_reported_at_its_old_time() {
         let (end, other) = pipe().unwrap();
         let mut reactor = Reactor::new().unwrap();
         reactor.add(&end, Interest::Read, 'p').unwrap();
         write(&other);
         assert_eq!(wait(&mut reactor, monotonic_ns() + MS), [readable('p')]);
         std::thread::sleep(Duration::from_millis(3));
-        // It has expired meanwhile, unseen.
+        // The timer has expired unnoticed meanwhile.
         assert_eq!(wait(&mut reactor, monotonic_ns() + LATE_NS), [readable('p')]);
     }
 
     #[test]
-    fn without_an_instant_the_timer_is_off() {
+    fn without_a_deadline_the_timer_is_off() {
         let (end, other) = pipe().unwrap();
         let mut reactor = Reactor::new().unwrap();
         reactor.add(&end, Interest::Read, 'p').unwrap();
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_still_ready_is_reported_again_and_the_end_counts_as_readable() {
+    fn a_ready_file_is_reported_again_and_end_of_file_is_readable() {
         let (end, other) = pipe().unwrap();
         let mut reactor = Reactor::new().unwrap();
         reactor.add(&end, Interest::Read, 7).unwrap();
@@ -375,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn room_to_write_is_reported_only_while_it_is_asked_for() {
+    fn room_to_write_is_reported_only_while_it_is_watched() {
         let (end, other) = pipe().unwrap();
         let mut reactor = Reactor::new().unwrap();
         let source = reactor.add(&other, Interest::ReadWrite, 1).unwrap();
@@ -388,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_a_removed_file_is_not_taken_for_the_one_that_got_its_place() {
+    fn an_event_of_a_removed_file_is_not_reported_for_its_successor() {
         let ((first, to_first), (second, to_second)) = (pipe().unwrap(), pipe().unwrap());
         let mut reactor = Reactor::new().unwrap();
         let sources = [
@@ -399,7 +398,7 @@ mod tests {
         write(&to_second);
         reactor.wait(None).unwrap();
         let Some(Event::Ready { key, .. }) = reactor.take() else { panic!("two are ready") };
-        // Handling one of them removes the other and watches a third in its place.
+        // The handler of one file removes the other and watches a third in its place.
         let (gone, source) = if key == 1 { (&second, sources[1]) } else { (&first, sources[0]) };
         reactor.remove(gone, source).unwrap();
         let (third, _to_third) = pipe().unwrap();
@@ -409,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn more_files_than_one_batch_all_have_their_turn() {
+    fn all_files_are_reported_if_they_exceed_one_batch() {
         let pipes: Vec<_> = (0..BATCH + 10).map(|_| pipe().unwrap()).collect();
         let mut reactor = Reactor::new().unwrap();
         for (index, (end, other)) in pipes.iter().enumerate() {
@@ -428,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_come_in_their_order_and_none_before_its_time() {
+    fn timers_are_due_in_order_and_not_before_their_time() {
         let mut timers = Timers::default();
         for (at_ns, what) in [(30, 'c'), (10, 'b'), (20, 'x'), (10, 'a')] {
             timers.add(at_ns, what);

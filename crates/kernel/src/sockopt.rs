@@ -1,9 +1,9 @@
-//! Socket options that no crate has: those that answer with a structure, and numbers of little known levels.
+//! Socket options that no crate provides: options that return a structure, and numbers of rare levels.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Level of MPTCP's own options.
+/// Level of MPTCP's options.
 pub(crate) const SOL_MPTCP: libc::c_int = 284;
 /// `MPTCP_INFO`, Linux 5.16.
 pub(crate) const MPTCP_INFO: libc::c_int = 1;
@@ -14,7 +14,7 @@ pub(crate) const MPTCP_SUBFLOW_ADDRS: libc::c_int = 3;
 /// `MPTCP_FULL_INFO`, Linux 6.5.
 pub(crate) const MPTCP_FULL_INFO: libc::c_int = 4;
 
-/// Fills `buffer` and returns the part that the kernel wrote. Kernels older than the buffer write less.
+/// Fills `buffer` and returns the part that the kernel wrote. Older kernels write less.
 pub(crate) fn get(
     fd: impl AsFd,
     level: libc::c_int,
@@ -22,7 +22,7 @@ pub(crate) fn get(
     buffer: &mut [u8],
 ) -> io::Result<&[u8]> {
     let mut len = libc::socklen_t::try_from(buffer.len()).map_err(io::Error::other)?;
-    // SAFETY: the kernel writes at most `len` bytes to `buffer`, which is as long.
+    // SAFETY: the kernel writes at most `len` bytes to `buffer`, which has that length.
     let status = unsafe {
         libc::getsockopt(fd.as_fd().as_raw_fd(), level, name, buffer.as_mut_ptr().cast(), &raw mut len)
     };
@@ -32,7 +32,7 @@ pub(crate) fn get(
     Ok(&buffer[..(len as usize).min(buffer.len())])
 }
 
-/// Sets an option that is a number.
+/// Sets an option with a numeric value.
 pub(crate) fn set_u32(fd: impl AsFd, level: libc::c_int, name: libc::c_int, value: u32) -> io::Result<()> {
     let length = size_of::<u32>() as libc::socklen_t;
     // SAFETY: the kernel reads `length` bytes of `value`, which lives until the call returns.
@@ -41,7 +41,7 @@ pub(crate) fn set_u32(fd: impl AsFd, level: libc::c_int, name: libc::c_int, valu
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// A structure of the kernel of which older kernels write only the first part.
+/// A kernel structure. Older kernels write only its first part.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 

@@ -1,7 +1,7 @@
-//! TUN devices: a network interface whose packets a process reads and writes.
+//! TUN devices: network interfaces whose packets a process reads and writes.
 //!
-//! They are opened without `IFF_VNET_HDR`: the kernel then segments whatever it would hand to a network card
-//! in one piece, and computes every checksum, so that one read is one packet.
+//! They are opened without `IFF_VNET_HDR`: the kernel segments large packets and computes every checksum in
+//! software, so one read returns one packet.
 
 use std::ffi::c_int;
 use std::io;
@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SocketType, netdevice, socket};
 use crate::capability::Task;
 use crate::error::{Doing, Error, Result};
 
-/// A TUN device. It goes with its file descriptor.
+/// A TUN device, which exists until its file descriptor is closed.
 #[derive(Debug)]
 pub struct Tun {
     file: OwnedFd,
@@ -21,15 +21,15 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// A new device in the calling thread's namespace. Reads and writes do not block.
+    /// Creates a device in the calling thread's namespace. Reads and writes do not block.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`; [`Error::Unsupported`] without TUN in the kernel;
-    /// [`Error::Io`] if the name is taken or too long.
+    /// [`Error::Io`] if the name is in use or too long.
     pub fn new(name: &str) -> Result<Self> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = open("/dev/net/tun", flags, Mode::empty()).map_err(|error| not_opened(error.into()))?;
-        let doing = format!("making the TUN device {name}");
+        let doing = format!("creating the TUN device {name}");
         attach(file.as_fd(), name).doing_task(Task::Tun, &doing)?;
         let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).doing(&doing)?;
         let index = netdevice::name_to_index(socket, name).doing(doing)?;
@@ -41,7 +41,7 @@ impl Tun {
         self.index
     }
 
-    /// The next packet that the kernel sends through the device.
+    /// Reads the next packet that the kernel sends through the device.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if there is none.
@@ -49,7 +49,7 @@ impl Tun {
         Ok(rustix::io::read(&self.file, buffer)?)
     }
 
-    /// Hands a packet to the kernel as if the device had received it.
+    /// Passes a packet to the kernel as if the device had received it.
     ///
     /// # Errors
     /// `EIO` while the device is down.
@@ -65,9 +65,9 @@ impl AsFd for Tun {
     }
 }
 
-/// Makes the device behind a file of `/dev/net/tun`.
+/// Creates the device behind an open `/dev/net/tun`.
 fn attach(file: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    // SAFETY: `ifreq` is a plain C structure, for which zero bytes are a value.
+    // SAFETY: `ifreq` is a plain C structure, for which all zeros is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     if name.len() >= request.ifr_name.len() || name.contains('\0') {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));

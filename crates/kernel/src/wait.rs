@@ -1,4 +1,4 @@
-//! Waiting for one file.
+//! Waits for one file.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// Waits until something of `events`, or an end, is there; false if that was not before the deadline.
+/// Waits until one of `events` or end of file occurs; false after the deadline.
 pub(crate) fn ready(file: BorrowedFd<'_>, events: PollFlags, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

@@ -1,6 +1,5 @@
-//! Measures the emulator: rate, delay and loss against what the scenario says. `cargo bench -p joulepath-lab
-//! --bench emulator` prints the table of `docs/models/emulator.md`. Needs root and a machine that does
-//! nothing else.
+//! Measures the emulator's rate, delay and loss against the scenario. `cargo bench -p joulepath-lab --bench
+//! emulator` prints the table of `docs/models/emulator.md`. Needs root and an idle machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +11,14 @@ use joulepath_lab::emulator::messages::{Flow, Reading};
 use joulepath_lab::{Lab, LabSpec};
 use joulepath_model::scenario;
 
-/// How long each row is measured, s.
+/// Duration of each row's measurement, s.
 const SECONDS: u64 = 10;
-/// On the wire, bytes.
+/// Size on the wire, bytes.
 const PACKET: usize = 1500;
-/// IPv4 and UDP, bytes.
+/// IPv4 and UDP headers, bytes.
 const HEADERS: usize = 28;
 
-/// One row: rates of the paths, and how much of them is offered.
+/// One row: rates of the paths, and offered load as a fraction of them.
 struct Case {
     rates_mbps: &'static [f64],
     load: f64,
@@ -51,7 +50,7 @@ fn main() {
                 let stop = &stop;
                 scope.spawn(move || source.send(rate * 1e6 * case.load, stop));
             }
-            // By then every queue that is going to be full is full.
+            // All queues that fill up are full by then.
             thread::sleep(Duration::from_secs(1));
             lab.begin_measurement().expect("the emulator answers");
             thread::sleep(Duration::from_secs(SECONDS));
@@ -80,10 +79,10 @@ fn start(case: &Case) -> Lab {
     lab
 }
 
-/// Datagrams from the server over one line.
+/// Sends datagrams from the server over one tunnel.
 struct Source {
     sender: UdpSocket,
-    /// Nobody reads it: what does not fit is dropped behind the emulator.
+    /// Nobody reads from it: the kernel drops what does not fit, after the emulator.
     _receiver: UdpSocket,
 }
 
@@ -97,7 +96,7 @@ impl Source {
         Source { sender, _receiver: receiver }
     }
 
-    /// Evenly over time.
+    /// Sends evenly over time.
     fn send(&self, bps: f64, stop: &AtomicBool) {
         let datagram = [0; PACKET - HEADERS];
         let begin = Instant::now();
@@ -117,7 +116,7 @@ fn row(case: &Case, reading: &Reading, realtime: bool) -> String {
     let names: Vec<String> = case.rates_mbps.iter().map(f64::to_string).collect();
     let error = |(flows, rate): (&[Flow; 2], &f64)| {
         let delivered_bps = flows[0].delivered_bytes as f64 * 8.0 / reading.measured_s;
-        // Below the link's rate the offer is what has to arrive, less what is lost by chance.
+        // Below the link's rate, the offered load must arrive, apart from random losses.
         (delivered_bps / (rate * 1e6 * case.load.min(1.0) * (1.0 - case.loss)) - 1.0).abs()
     };
     let worst = reading.tunnels.iter().zip(case.rates_mbps).map(error).fold(0.0, f64::max);

@@ -1,14 +1,14 @@
-//! A command in a lab from its start to its end: subflows that open later, signals, an emulator that dies.
+//! Runs a command in a lab: opens subflows at their times, handles signals, and detects the emulator's death.
 //!
 //! ```text
 //!            SIGTERM, SIGHUP: at once                            TERM_GRACE later
 //!   Running ─────────────────────────────► Asked (SIGTERM sent) ──────────────────► Killed
-//!      │    SIGINT of another process,        ▲
+//!      │    SIGINT from another process,      ▲
 //!      │    second Ctrl-C: INT_GRACE later    │
 //!      └──────────────────────────────────────┘
 //! ```
-//! Within a second of a signal that means us, the lab is over. A Ctrl-C goes to the command as well, whose
-//! business it is.
+//! The lab ends within a second after a signal to this process. Ctrl-C also reaches the command, which
+//! handles it itself.
 
 use std::process::{Child, ExitStatus};
 use std::thread;
@@ -21,17 +21,16 @@ use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 
 use crate::{Error, Lab, Result};
 
-/// Time between two looks.
+/// How often to check the command, the emulator and the signals.
 const TICK: Duration = Duration::from_millis(20);
-/// How long the command may take to end after SIGTERM.
+/// How long to wait after SIGTERM before SIGKILL.
 const TERM_GRACE: Duration = Duration::from_millis(500);
-/// How long it may take after a SIGINT, which it has mostly got, too, before it gets SIGTERM.
+/// How long to wait after SIGINT before SIGTERM. Usually the command has received SIGINT, too.
 const INT_GRACE: Duration = Duration::from_millis(200);
-/// `si_code` of a signal that the kernel itself has sent: SIGINT is the terminal's then
-/// (asm-generic/siginfo.h).
+/// `si_code` of a signal from the kernel; for SIGINT this means the terminal (asm-generic/siginfo.h).
 const SI_KERNEL: i32 = 0x80;
 
-/// A path on which connections open a subflow from an instant on.
+/// A path on which connections open a subflow at a later time.
 #[derive(Debug)]
 pub struct Opening {
     tunnel: usize,
@@ -39,7 +38,7 @@ pub struct Opening {
     backup: bool,
 }
 
-/// The openings of the scenario's paths. With a policy of one path the other interfaces are down.
+/// The later openings of the scenario's paths. With a policy of one path the other interfaces are down.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -59,14 +58,14 @@ pub fn openings(lab: &mut Lab, scenario: &Scenario, only: Option<PathIndex>) -> 
     Ok(openings)
 }
 
-/// The signals that end a lab, from now on caught. It is made before the command starts: the command may tell
-/// somebody at once that it runs, and what they send must not be lost.
+/// Catches the signals that end a lab. Create it before the command starts: the command may announce at once
+/// that it runs, and a signal sent in response must not be lost.
 #[derive(Debug)]
 pub struct Signals(SignalsInfo<WithRawSiginfo>);
 
 impl Signals {
     /// # Errors
-    /// If the system refuses handlers.
+    /// If the system refuses the signal handlers.
     pub fn caught() -> Result<Self> {
         let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]);
         signals.map(Signals).map_err(|error| Error::Run(format!("cannot watch for signals: {error}")))
@@ -76,7 +75,7 @@ impl Signals {
 /// Waits until the command has ended, by itself or because of a signal.
 ///
 /// # Errors
-/// If the emulator dies: the command is ended, too.
+/// If the emulator dies; the command is then ended, too.
 pub fn until_end(
     lab: &mut Lab,
     child: &mut Child,
@@ -93,9 +92,9 @@ pub fn until_end(
         if !lab.is_alive() {
             kill(child, rustix::process::Signal::KILL);
             child.wait().map_err(lost)?;
-            // What it says is the reason.
+            // Its last message is the reason.
             let error = lab.snapshot().err();
-            let unknown = || Error::Run("the emulator has ended in mid-run".to_owned());
+            let unknown = || Error::Run("the emulator ended during the run".to_owned());
             return Err(error.unwrap_or_else(unknown));
         }
         let now = Instant::now();
@@ -107,15 +106,15 @@ pub fn until_end(
     }
 }
 
-/// How far the end of a command is.
+/// Progress of ending a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// Ctrl-C was pressed once.
+    /// One Ctrl-C has been received.
     Interrupted,
-    /// The command gets SIGTERM at this instant.
+    /// Send SIGTERM at this time.
     Ending(Instant),
-    /// It has got SIGTERM, and gets SIGKILL at this instant.
+    /// SIGTERM is sent; send SIGKILL at this time.
     Asked(Instant),
     Killed,
 }
@@ -153,8 +152,7 @@ fn open_due(lab: &Lab, openings: &mut Vec<Opening>, now: Duration) -> Result<()>
 }
 
 fn kill(child: &Child, signal: rustix::process::Signal) {
-    // It may have ended just now, which is what was wanted; nobody has waited for it, so the number is still
-    // its own.
+    // The command may have just ended. It has not been reaped, so its process id is still its own.
     let _ = rustix::process::kill_process(rustix::process::Pid::from_child(child), signal);
 }
 
@@ -167,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_first_ctrl_c_is_the_commands_and_a_second_one_ours() {
+    fn the_second_ctrl_c_ends_the_lab() {
         let now = Instant::now();
         let once = Stage::Running.after(SIGINT, true, now);
         assert_eq!(once, Stage::Interrupted);
@@ -175,12 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn whatever_another_process_sends_means_us() {
+    fn a_signal_of_another_process_ends_the_lab() {
         let now = Instant::now();
         assert_eq!(Stage::Running.after(SIGINT, false, now), Stage::Ending(now + INT_GRACE));
         assert_eq!(Stage::Running.after(SIGTERM, false, now), Stage::Ending(now));
         assert_eq!(Stage::Interrupted.after(SIGHUP, true, now), Stage::Ending(now));
-        // SIGTERM does not wait for the grace of a SIGINT, and nothing puts off what has begun.
+        // SIGTERM does not wait for the grace period of SIGINT, and a further signal delays nothing.
         assert_eq!(Stage::Ending(now + INT_GRACE).after(SIGTERM, false, now), Stage::Ending(now));
         let asked = Stage::Asked(now + TERM_GRACE);
         assert_eq!(asked.after(SIGTERM, false, now + INT_GRACE), asked);

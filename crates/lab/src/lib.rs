@@ -1,15 +1,15 @@
-//! The kernel engine: scenarios on this machine's own MPTCP stack, in network namespaces that emulated radios
-//! join.
+//! The kernel engine: runs scenarios on this machine's own MPTCP stack, in network namespaces that emulated
+//! radios connect.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`command`] | a program of the user's in a lab, until it ends or a signal ends it |
-//! | [`emulator`] | links in real time, joules of their packets |
-//! | `engine` | runs of a scenario, as the packet engine's (feature `bpf`) |
-//! | [`error`] | what can go wrong here |
-//! | [`hosts`] | the lab: two namespaces joined by emulated radios |
-//! | [`traffic`] | server and client of every workload |
-//! | [`worker`] | processes that are this program again |
+//! | [`command`] | runs a user's program in a lab |
+//! | [`emulator`] | emulates links and energy in real time |
+//! | `engine` | runs a scenario with the same result as the packet engine (feature `bpf`) |
+//! | [`error`] | errors and their remedies |
+//! | [`hosts`] | the lab: two namespaces connected by emulated radios |
+//! | [`traffic`] | server and client for every workload |
+//! | [`worker`] | processes that run this program again |
 
 #![cfg(target_os = "linux")]
 
@@ -26,7 +26,7 @@ pub use error::{Error, Result};
 pub use hosts::{Lab, LabSpec, Remains};
 pub use worker::{Program, Worker};
 
-/// Every role in which a program that uses this crate starts itself again: for [`worker::run_if_asked`].
+/// All roles in which a program that uses this crate may start itself again, for [`worker::run_if_asked`].
 pub const ROLES: &[(&str, worker::Role)] = &[
     (hosts::INIT, hosts::init),
     (emulator::ROLE, emulator::run),

@@ -90,6 +90,8 @@ pub struct Snapshot<'a> {
     pub mss_bytes: f64,
     /// Initial window, packets.
     pub initial_window: f64,
+    /// Receive buffer of the connection, shared by its paths, bytes; infinite if unknown.
+    pub receive_window: f64,
     /// Power of the device apart from its interfaces: shared base, sharing factor, host.
     pub device: &'a DeviceEnergy,
     /// Data that waits.

@@ -1,4 +1,4 @@
-//! What the control plane says to controllers: the map `jp_controls` of `bpf/maps.h`.
+//! Writes the control plane's values for controllers: the map `jp_controls` of `bpf/maps.h`.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,26 +13,26 @@ use crate::capability::Task;
 use crate::error::{Doing, Error, Result};
 use crate::namespace::Cookie;
 
-/// Fraction bits of the numbers (`cc/mpcc.h`).
+/// Fraction bits of the values (`cc/mpcc.h`).
 const COST_BITS: i32 = 16;
 const SHARE_BITS: i32 = 20;
 const PRICE_BITS: i32 = 16;
 const LOSS_BITS: i32 = 30;
-/// `1.0` of a fixed-point number.
+/// `1.0` in fixed point.
 fn one(bits: i32) -> f64 {
     f64::from(bits).exp2()
 }
 
 const KEY_BYTES: usize = 40;
 const VALUE_BYTES: usize = 16;
-/// The entry that says when something was said or taken back last.
+/// Key of the entry that holds the time of the last change.
 const LAST_SAID: [u8; KEY_BYTES] = [0; KEY_BYTES];
 
-/// Which subflows a number is for. Of several the first kind counts, in the order of the variants, for each
-/// number by itself. All hold within one network namespace.
+/// Selects the subflows of one network namespace that a value is for. If several keys apply to a subflow, the
+/// first variant wins, field by field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlKey {
-    /// One subflow of one connection.
+    /// One subflow of a connection.
     Connection {
         /// Network namespace.
         netns: Cookie,
@@ -41,14 +41,14 @@ pub enum ControlKey {
         /// The subflow's local address id.
         local_id: u8,
     },
-    /// Whatever leaves from this address.
+    /// All subflows that send from this address.
     Address {
         /// Network namespace.
         netns: Cookie,
         /// Local address of the subflow.
         local: IpAddr,
     },
-    /// Whatever leaves through this interface.
+    /// All subflows that send through this interface.
     Interface {
         /// Network namespace.
         netns: Cookie,
@@ -57,27 +57,27 @@ pub enum ControlKey {
     },
 }
 
-/// What is said: one number.
+/// One control value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Control {
-    /// Energy per delivered bit against the siblings': only ratios count.
+    /// Energy per delivered bit relative to the siblings': only ratios count.
     EnergyCost(f64),
-    /// Share of the traffic that this path shall carry, 0..=1.
+    /// Share of the traffic that this path should carry, 0..=1.
     TargetShare(f64),
     /// Price of the path's queues and energy.
     PathPrice(f64),
     /// Loss probability, 0..=1.
     Loss(f64),
-    /// Rate at which segments may leave, bytes/s; 0: as fast as the window lets them.
+    /// Rate at which segments may leave, bytes/s; 0: no limit.
     Pacing(u32),
-    /// Subflows of one number share a bottleneck; 0: none is known. Only controllers that own their window
-    /// hear it.
+    /// Subflows with the same number share a bottleneck; 0: none known. Only controllers that own their
+    /// window read it.
     Group(u32),
-    /// Least RTT that is known of the path, µs; 0: unknown. Only controllers that own their window hear it.
+    /// Lowest RTT known of the path, µs; 0: unknown. Only controllers that own their window read it.
     HistoryRtt(u32),
 }
 
-/// Which number.
+/// The field of a control value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Field {
@@ -97,17 +97,17 @@ pub enum Field {
     HistoryRtt,
 }
 
-/// How long a number holds. When it ends the controller behaves as if nothing had been said.
+/// How long a value is valid. Afterwards the controller behaves as if it had never been set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lease {
-    /// For so long from now on, suspended time included. Whoever says it says it again before; if he dies it
-    /// ends.
+    /// For this time from now on, including suspended time. The writer renews the value before it ends; if
+    /// the writer dies, the value ends.
     For(Duration),
     /// Until it is cleared: for maps that end with the process that writes them.
     WithTheMap,
 }
 
-/// The numbers that a subflow has heard. Zero: nothing.
+/// The values that a subflow uses. Zero: not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Heard {
     /// See [`Control::EnergyCost`].
@@ -127,12 +127,12 @@ pub struct Heard {
 }
 
 impl Field {
-    /// How many there are (`JP_FIELDS`).
+    /// Number of fields (`JP_FIELDS`).
     pub(super) const COUNT: usize = 7;
 }
 
 impl Control {
-    /// Which number it is.
+    /// The field that this value sets.
     pub fn field(self) -> Field {
         match self {
             Control::EnergyCost(_) => Field::EnergyCost,
@@ -145,7 +145,7 @@ impl Control {
         }
     }
 
-    /// In the kernel's fixed point; what does not fit is cut off at the largest value that does.
+    /// The value in the kernel's fixed point, limited to the largest that fits.
     fn fixed(self) -> u32 {
         let fixed = |value: f64, bits| (value * one(bits)).round() as u32;
         match self {
@@ -157,7 +157,7 @@ impl Control {
         }
     }
 
-    /// `struct jp_control`.
+    /// As `struct jp_control`.
     fn to_bytes(self, until_ns: u64) -> [u8; VALUE_BYTES] {
         let mut bytes = [0; VALUE_BYTES];
         bytes[..8].copy_from_slice(&until_ns.to_ne_bytes());
@@ -167,7 +167,7 @@ impl Control {
 }
 
 impl Heard {
-    /// From the kernel's fixed point, in the order of [`Field`].
+    /// Converts from the kernel's fixed point, in the order of [`Field`].
     pub(super) fn new([cost, share, price, loss, pacing, group, history]: [u32; Field::COUNT]) -> Self {
         let number = |value: u32, bits| f64::from(value) / one(bits);
         Heard {
@@ -183,7 +183,7 @@ impl Heard {
 }
 
 impl ControlKey {
-    /// `struct jp_control_key`.
+    /// As `struct jp_control_key`.
     fn to_bytes(self, field: Field) -> [u8; KEY_BYTES] {
         let (kind, netns, id, local_id, address): (u32, _, _, _, _) = match self {
             ControlKey::Connection { netns, token, local_id } => {
@@ -202,7 +202,7 @@ impl ControlKey {
     }
 }
 
-/// IPv4 addresses as the kernel's dual-stack sockets write them: `::ffff:a.b.c.d`.
+/// The address as the kernel's dual-stack sockets write it: IPv4 as `::ffff:a.b.c.d`.
 fn in_v6(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped(),
@@ -210,7 +210,7 @@ fn in_v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// The map that a controller reads. Each number is an entry of its own: several writers do not disturb each
+/// The map that a controller reads. Each value is its own entry, so several writers do not disturb each
 /// other.
 pub struct Controls<'a>(Source<'a>);
 
@@ -224,17 +224,17 @@ impl<'a> Controls<'a> {
         Controls(Source::Object(map))
     }
 
-    /// Of another version it may have other sizes.
+    /// `None` if the entries have other sizes: the map is of another version.
     pub(super) fn pinned(map: MapHandle) -> Option<Self> {
         let fits = map.key_size() as usize == KEY_BYTES && map.value_size() as usize == VALUE_BYTES;
         fits.then_some(Controls(Source::Pinned(map)))
     }
 
-    /// Says it. A subflow hears it within a window's ACKs; it listens once in 10 ms at most, and once in
-    /// 100 ms if nothing has been said for ten seconds.
+    /// Sets a value. A subflow reads it within a window's ACKs, at most once per 10 ms, and once per 100 ms
+    /// after ten seconds without a change.
     ///
     /// # Errors
-    /// [`Error::Busy`] if the map is full: numbers whose lease has ended are removed by [`Self::sweep`].
+    /// [`Error::Busy`] if the map is full: [`Self::sweep`] removes values whose lease has ended.
     pub fn set(&self, key: ControlKey, control: Control, lease: Lease) -> Result<()> {
         let until_ns = match lease {
             Lease::For(time) => boot_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
@@ -244,31 +244,31 @@ impl<'a> Controls<'a> {
         let said = self.update(&key_bytes, &value).and_then(|()| self.note());
         said.map_err(|error| match error.raw_os_error() {
             Some(libc::E2BIG) => Error::Busy {
-                what: format!("telling a controller of {key:?}"),
-                why: "its map is full".into(),
-                remedy: "say less, or remove what has ended".into(),
+                what: format!("setting a control value for {key:?}"),
+                why: "the map is full".into(),
+                remedy: "set fewer values, or remove expired ones".into(),
             },
-            _ => Error::task(Task::Controllers, format!("telling a controller of {key:?}"), error),
+            _ => Error::task(Task::Controllers, format!("setting a control value for {key:?}"), error),
         })
     }
 
-    /// Takes one number back; it may be absent.
+    /// Removes a value, which may be absent.
     ///
     /// # Errors
     /// [`Error::Run`] if the kernel refuses.
     pub fn clear(&self, key: ControlKey, field: Field) -> Result<()> {
         let taken = self.delete(&key.to_bytes(field)).map_err(io::Error::other).and_then(|()| self.note());
-        taken.map_err(|error| Error::Run(format!("taking back what was said of {key:?}: {error}")))
+        taken.map_err(|error| Error::Run(format!("removing a control value for {key:?}: {error}")))
     }
 
-    /// Subflows look for numbers again; what has changed is in the map before.
+    /// Makes every subflow reread the map. Update the map first.
     fn note(&self) -> io::Result<()> {
         let mut value = [0; VALUE_BYTES];
         value[..8].copy_from_slice(&boot_ns().to_ne_bytes());
         self.update(&LAST_SAID, &value)
     }
 
-    /// Removes all numbers whose lease has ended; returns how many.
+    /// Removes all values whose lease has ended; returns how many.
     ///
     /// # Errors
     /// [`Error::Run`] if the kernel refuses.
@@ -281,16 +281,17 @@ impl<'a> Controls<'a> {
         let has_ended =
             |value: &[u8]| value.first_chunk().is_some_and(|until| u64::from_ne_bytes(*until) <= now_ns);
         let mut swept = 0;
-        let all = all.doing("reading what controllers are told")?;
+        let all = all.doing("reading control values")?;
         for (key, _) in all.iter().filter(|(key, value)| *key != LAST_SAID && has_ended(value)) {
-            self.delete(key).map_err(|error| Error::Run(format!("removing what has ended: {error}")))?;
+            self.delete(key)
+                .map_err(|error| Error::Run(format!("removing expired control values: {error}")))?;
             swept += 1;
         }
         Ok(swept)
     }
 
     fn update(&self, key: &[u8; KEY_BYTES], value: &[u8; VALUE_BYTES]) -> io::Result<()> {
-        // SAFETY: the kernel reads a key and a value of the map's sizes, which are those of the arrays
+        // SAFETY: the kernel reads a key and a value of the map's sizes, which are the arrays' sizes
         // (`bpf/maps.h` asserts them).
         let status = unsafe {
             let (key, value) = (key.as_ptr().cast(), value.as_ptr().cast());
@@ -315,7 +316,7 @@ impl<'a> Controls<'a> {
     }
 }
 
-/// The boot clock, ns: it goes on while the machine is suspended.
+/// The boot clock, ns. It includes suspended time.
 pub(super) fn boot_ns() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -326,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_survive_the_fixed_point() {
+    fn values_are_unchanged_after_fixed_point() {
         let said = [
             Control::EnergyCost(2.5),
             Control::TargetShare(0.25),

@@ -1,4 +1,4 @@
-//! What controllers cost: run times of their programs, which the kernel counts while somebody asks for it.
+//! Run times of the controllers' programs, which the kernel counts only on request.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -6,7 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use crate::capability::Task;
 use crate::error::{Doing, Error, Result};
 
-/// While it lives the kernel counts run times of all eBPF programs, at some 20 to 30 ns a call
+/// The kernel counts run times of all eBPF programs while this value lives, at a cost of 20 to 30 ns per call
 /// (`BPF_ENABLE_STATS`).
 #[derive(Debug)]
 pub struct Counting {
@@ -14,7 +14,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Begins to count.
+    /// Starts counting.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_SYS_ADMIN`.
@@ -25,17 +25,17 @@ impl Counting {
             let error = io::Error::from_raw_os_error(-fd);
             return Err(Error::task(Task::RunTimes, "counting run times of eBPF programs", error));
         }
-        // SAFETY: a new descriptor that nobody else has.
+        // SAFETY: a new descriptor that this value alone owns.
         Ok(Counting { _switch: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 }
 
-/// Calls of one program since it was loaded, as far as they were counted.
+/// Counted calls of one program since it was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Calls.
     pub calls: u64,
-    /// Time in them, ns.
+    /// Total run time, ns.
     pub nanoseconds: u64,
 }
 
@@ -46,13 +46,13 @@ impl Cost {
     }
 }
 
-/// The counters of a loaded program.
+/// Reads the counters of a loaded program.
 pub(super) fn cost_of(program: &libbpf_rs::Program<'_>) -> Result<Cost> {
     use std::os::fd::{AsFd, AsRawFd};
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of_val(&info) as u32;
     let fd = program.as_fd().as_raw_fd();
-    // SAFETY: `info` has the length that is told, and nothing in it points anywhere.
+    // SAFETY: `length` is the length of `info`, which contains no pointers.
     let status = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(fd, &raw mut info, &raw mut length) };
     if status < 0 {
         return Err(io::Error::from_raw_os_error(-status)).doing("reading the counters of an eBPF program");

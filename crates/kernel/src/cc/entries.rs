@@ -1,4 +1,4 @@
-//! All entries of a map at once.
+//! Reads all entries of a map.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -8,13 +8,13 @@ use libbpf_rs::MapCore;
 /// Entries that one system call returns.
 const BATCH: usize = 4096;
 
-/// Keys and values. An entry that comes or goes meanwhile may be among them or not; no other is missing, and
-/// none is there twice.
+/// Keys and values. An entry that is added or removed meanwhile may be missing; all others appear exactly
+/// once.
 pub(super) fn entries(map: &impl MapCore) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let (key_bytes, value_bytes) = (map.key_size() as usize, map.value_size() as usize);
     let mut all = vec![];
     let mut batch = BATCH;
-    // Where the next batch begins: for a hash map the number of a bucket.
+    // Where the next batch starts: the number of a bucket for a hash map.
     let (mut from, mut next) = (None::<Vec<u8>>, vec![0; key_bytes.max(size_of::<u32>())]);
     loop {
         let (mut keys, mut values) = (vec![0; batch * key_bytes], vec![0; batch * value_bytes]);
@@ -23,8 +23,8 @@ pub(super) fn entries(map: &impl MapCore) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>>
             sz: size_of::<libbpf_sys::bpf_map_batch_opts>() as _,
             ..Default::default()
         };
-        // SAFETY: the buffers have room for `count` keys and values; `from` and `next` for a key and at least
-        // a u32, which is what the kernel writes there; all live until the call returns.
+        // SAFETY: the buffers have room for `count` keys and values. `from` and `next` have room for a key
+        // and at least a u32, which is what the kernel writes there. All live until the call returns.
         let status = unsafe {
             libbpf_sys::bpf_map_lookup_batch(
                 map.as_fd().as_raw_fd(),
@@ -38,7 +38,7 @@ pub(super) fn entries(map: &impl MapCore) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>>
         };
         match -status {
             libc::EINTR => continue,
-            // A bucket with more entries than the batch.
+            // A bucket has more entries than the batch.
             libc::ENOSPC => {
                 batch *= 2;
                 continue;

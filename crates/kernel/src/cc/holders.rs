@@ -1,4 +1,4 @@
-//! Who keeps the registration of a controller: every process that has it open.
+//! Processes that hold a controller's registration open.
 
 use std::fmt;
 use std::fs;
@@ -17,8 +17,8 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Processes besides this one that have a link of `struct_ops` open: that of a number, or any. Processes that
-/// may not be looked at are left out.
+/// Other processes that have a `struct_ops` link open: the link with this id, or any. Processes that this
+/// user may not inspect are left out.
 pub(super) fn holders(link: Option<u32>) -> Vec<Holder> {
     let own = std::process::id();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -32,7 +32,7 @@ pub(super) fn holders(link: Option<u32>) -> Vec<Holder> {
     found.map(|pid| Holder { pid, name: name(pid) }).collect()
 }
 
-/// Whether the text of `/proc/PID/fdinfo/FD` is that of a link of `struct_ops`.
+/// True if `text`, from `/proc/PID/fdinfo/FD`, describes the wanted `struct_ops` link.
 fn is_link(text: &str, wanted: Option<u32>) -> bool {
     let field =
         |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_known_by_its_type_and_number() {
+    fn a_link_is_identified_by_its_type_and_id() {
         let text = "pos:\t0\nflags:\t02000000\nlink_type:\tstruct_ops\nlink_id:\t7\nmap_id:\t12\n";
         assert!(is_link(text, None) && is_link(text, Some(7)) && !is_link(text, Some(70)));
         assert!(!is_link(&text.replace("struct_ops", "iter"), Some(7)));

@@ -1,4 +1,4 @@
-//! What `cc` keeps on disk: what the defaults of namespaces were, and what was begun and not finished.
+//! The record of `cc` on disk: earlier defaults of namespaces, and unfinished operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,50 +9,49 @@ use crate::error::Result;
 use crate::namespace::Cookie;
 use crate::state::State;
 
-/// Its name in the folder of states.
+/// Name of the record.
 const NAME: &str = "cc";
 
-/// The record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Journal {
-    /// Namespaces whose default was set here.
+    /// Namespaces whose default we have set.
     defaults: BTreeMap<Cookie, Remembered>,
-    /// When each controller was loaded last, by the boot clock, ns.
+    /// When each controller was last loaded: ns of the boot clock.
     pub(super) loads: BTreeMap<String, u64>,
-    /// What was begun. Written before anything is changed, and struck out after.
+    /// The current operation. Written before its first change and cleared after its last.
     pub(super) doing: Option<Doing>,
 }
 
-/// A default that was set.
+/// A default that we have set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Remembered {
-    /// What it was before the first time.
+    /// The default before the first change.
     before: String,
-    /// What it became.
+    /// The default that we set.
     set: String,
 }
 
-/// Something that takes several steps.
+/// An operation of several steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Doing {
-    /// A controller was being loaded.
+    /// Loading a controller.
     Load {
         /// Its name in the kernel.
         name: String,
-        /// The load.
+        /// Time of the load, ns of the boot clock.
         loaded_ns: u64,
     },
-    /// Another load was taking the place of one.
+    /// Replacing a load of a controller by another.
     Replace {
         /// Its name in the kernel.
         name: String,
-        /// The map of its operations before.
+        /// Id of the map with the operations of the replaced load.
         from_map: u32,
-        /// The new load.
+        /// Time of the new load, ns of the boot clock.
         loaded_ns: u64,
     },
-    /// A controller was being unloaded.
+    /// Unloading a controller.
     Unload {
         /// Its name in the kernel.
         name: String,
@@ -60,7 +59,7 @@ pub(super) enum Doing {
 }
 
 impl Doing {
-    /// The controller.
+    /// Kernel name of the controller.
     pub(super) fn name(&self) -> &str {
         match self {
             Doing::Load { name, .. } | Doing::Replace { name, .. } | Doing::Unload { name } => name,
@@ -77,9 +76,9 @@ impl Journal {
         state.write(NAME, self)
     }
 
-    /// Notes that the default of a namespace becomes `set`, and was `before`; `seen` as in [`Self::before`].
+    /// Records that the default of a namespace changes from `before` to `set`; `seen` as in [`Self::before`].
     pub(super) fn remember(&mut self, namespace: Cookie, before: &str, set: &str, seen: &[Cookie]) {
-        // What was ours already has another origin, which is known or not.
+        // If `before` is one of our controllers, the original default is the recorded one, if any.
         let origin = match before.starts_with(PREFIX) {
             true => self.before(namespace, before, seen),
             false => Some(before.to_owned()),
@@ -95,10 +94,10 @@ impl Journal {
         }
     }
 
-    /// What to put back in a namespace whose default is `now`; none if nothing is known, or if there is
-    /// nothing to put back: its default is none of ours. A namespace in which nothing was set has taken its
-    /// default from another when it was made. That is one of those that are `seen`: what is remembered of one
-    /// that has gone, or that is hidden, tells nothing of others.
+    /// The default to restore in a namespace whose default is `now`. `None` if it is unknown or if `now` is
+    /// no controller of ours. A namespace that has no record inherited its default from another namespace
+    /// when it was created. Only namespaces in `seen` count as its origin: records of namespaces that are
+    /// gone or hidden say nothing about others.
     pub(super) fn before(&self, namespace: Cookie, now: &str, seen: &[Cookie]) -> Option<String> {
         if !now.starts_with(PREFIX) {
             return None;
@@ -106,7 +105,7 @@ impl Journal {
         let own = self.defaults.get(&namespace);
         let others = || self.defaults.iter().filter(|(cookie, _)| seen.contains(cookie));
         let from = own.or_else(|| others().map(|(_, other)| other).find(|other| other.set == now));
-        // It may have taken its default from one that has changed since.
+        // Otherwise the origin's default may have changed since then.
         let from = from.or_else(|| others().map(|(_, other)| other).next());
         from.map(|remembered| remembered.before.clone())
     }
@@ -116,8 +115,8 @@ impl Journal {
         self.defaults.remove(&namespace);
     }
 
-    /// Forgets namespaces that are not `seen`, but the `unseen` youngest of them, which may be hidden.
-    /// Those that are gone do not come again: the kernel counts cookies up.
+    /// Removes the records of namespaces that are not in `seen`, except the `unseen` youngest, which may be
+    /// hidden. A namespace that is gone never returns: the kernel counts cookies up.
     pub(super) fn keep_only(&mut self, seen: &[Cookie], unseen: usize) {
         let others = self.defaults.keys().rev().filter(|cookie| !seen.contains(cookie));
         let kept: BTreeSet<Cookie> = others.take(unseen).copied().collect();
@@ -134,7 +133,7 @@ mod tests {
     const BOTH: [Cookie; 2] = [HERE, THERE];
 
     #[test]
-    fn the_first_default_is_put_back_and_not_the_one_between() {
+    fn the_first_default_is_restored_and_not_a_later_one() {
         let mut journal = Journal::default();
         journal.remember(HERE, "bbr", "jp_lia", &[]);
         journal.remember(HERE, "jp_lia", "jp_olia", &[]);
@@ -142,24 +141,24 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_has_set_meanwhile_counts() {
+    fn a_default_that_the_user_sets_stays() {
         let mut journal = Journal::default();
         journal.remember(HERE, "bbr", "jp_lia", &[]);
-        // He has set cubic himself, and nothing is to be put back then.
+        // The user has set cubic, so there is nothing to restore.
         assert_eq!(journal.before(HERE, "cubic", &[]), None);
         journal.remember(HERE, "cubic", "jp_olia", &[]);
         assert_eq!(journal.before(HERE, "jp_olia", &[]).as_deref(), Some("cubic"));
     }
 
     #[test]
-    fn a_namespace_that_took_its_default_from_another_gets_what_that_had() {
+    fn a_namespace_that_inherited_its_default_gets_the_origins_earlier_one() {
         let mut journal = Journal::default();
         assert_eq!(journal.before(THERE, "jp_lia", &BOTH), None);
         journal.remember(HERE, "bbr", "jp_lia", &[]);
         assert_eq!(journal.before(THERE, "jp_lia", &BOTH).as_deref(), Some("bbr"));
-        // Not what one had that has gone.
+        // The record of a namespace that is gone does not count.
         assert_eq!(journal.before(THERE, "jp_lia", &[THERE]), None);
-        // Also when it is set again there.
+        // The same after the default is set again in the other namespace.
         journal.remember(THERE, "jp_lia", "jp_olia", &BOTH);
         journal.forget(HERE);
         assert_eq!(journal.before(THERE, "jp_olia", &BOTH).as_deref(), Some("bbr"));
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn of_namespaces_that_are_not_seen_the_youngest_are_remembered() {
+    fn the_youngest_unseen_namespaces_stay_recorded() {
         let mut journal = Journal::default();
         (1..=9).for_each(|cookie| journal.remember(Cookie(cookie), "bbr", "jp_lia", &[]));
         journal.keep_only(&[Cookie(2), Cookie(8)], 3);
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn it_comes_back_from_its_text() {
+    fn the_journal_is_unchanged_after_json() {
         let mut journal =
             Journal { doing: Some(Doing::Unload { name: "jp_lia".into() }), ..Journal::default() };
         journal.remember(HERE, "bbr", "jp_lia", &[]);

@@ -1,8 +1,8 @@
-//! Controllers that stay in the kernel: loaded, replaced, unloaded, made the default of namespaces.
+//! Loads, replaces and unloads controllers that stay in the kernel, and sets namespaces' defaults.
 //!
-//! One process at a time does it, under a lock. What takes several steps is written down before the first
-//! (`journal`), and whoever takes the lock next ends what a killed process has begun: what was being loaded
-//! is taken back, what was being replaced or unloaded is finished.
+//! A lock admits one process at a time. The journal records an operation before its first step. The next
+//! process that takes the lock completes the operation of a killed process: it finishes an unload. It
+//! finishes a load or a replacement if the decisive step was done, and otherwise reverts it.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -22,19 +22,19 @@ use crate::error::{Error, Result};
 use crate::namespace::{Cookie, Found, Namespace, Place, Search, search};
 use crate::state::{Lock, State};
 
-/// The lock of whoever loads and unloads.
+/// Name of the lock for loading and unloading.
 const LOCK: &str = "cc";
-/// How long another process may have the lock.
+/// How long to wait for the lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
-/// How long the kernel may take to strike a controller out of its list. With busy processors it is seconds.
+/// How long the kernel may take to remove a controller from its list. On busy processors it takes seconds.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
-/// So many namespaces that are not found are remembered where some may be hidden.
+/// How many missing namespaces stay recorded while some may be hidden.
 const MOST_UNSEEN: usize = 64;
-/// Searches for namespaces that have come while one that is their model still had the old default.
+/// Number of searches for namespaces that were created while their parent still had the old default.
 const SEARCHES: usize = 4;
 
-/// Loads and unloads, as long as it lives the only one on this machine.
+/// Loads and unloads controllers. Only one exists on the machine at a time.
 #[derive(Debug)]
 pub struct Manager {
     state: State,
@@ -44,64 +44,64 @@ pub struct Manager {
     healed: Vec<Healed>,
 }
 
-/// What of an earlier process was taken back or finished.
+/// How an operation of an earlier process was completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Healed {
-    /// It had begun to load a controller.
+    /// A load was reverted or finished.
     Load(String),
-    /// It had begun to replace one.
+    /// A replacement was reverted or finished.
     Replace(String),
-    /// It had begun to unload one.
+    /// An unload was finished.
     Unload(String, Unloading),
-    /// It had left pins that belong to nothing.
+    /// This many stale pins were removed.
     Pins(usize),
 }
 
-/// What [`Manager::load`] did.
+/// How [`Manager::load`] changed the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was not there before.
+    /// The controller was not loaded before.
     Loaded,
-    /// It took the place of the one that was there, in one step: no socket was without a controller.
+    /// An earlier load was replaced in one step: no socket was without a controller.
     Replaced,
 }
 
-/// What [`Manager::load`] did, to the last socket.
+/// Result of [`Manager::load`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loading {
-    /// To the controller.
+    /// Change of the controller.
     pub change: Change,
-    /// To sockets that used an earlier load of it.
+    /// Moves of sockets that used an earlier load.
     pub sockets: Moves,
 }
 
-/// A default that was put back.
+/// A namespace whose default was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// Where.
+    /// The namespace.
     pub place: Place,
-    /// The default there now.
+    /// The restored default.
     pub default: String,
 }
 
-/// What [`Manager::unload`] did.
+/// Result of [`Manager::unload`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unloading {
-    /// Namespaces that had it as their default.
+    /// Namespaces whose default it was.
     pub restored: Vec<Restored>,
-    /// Sockets that keep it until they close.
+    /// Sockets that use it until they close.
     pub kept: usize,
-    /// Processes that may not be looked at: the namespace of one may have it as its default still.
+    /// Processes that this user may not inspect: their namespaces may still have it as the default.
     pub hidden: usize,
 }
 
 impl Manager {
-    /// Waits for the lock, and heals.
+    /// Waits for the lock and completes an interrupted operation.
     ///
     /// # Errors
-    /// [`Error::Permission`] if this user may not write to `/run/joulepath` or to the BPF file system, with
-    /// the command that lets him; [`Error::Busy`] if another process has had the lock for a minute;
-    /// [`Error::Unsupported`] on a kernel without a BPF file system.
+    /// [`Error::Permission`] if this user may not write to `/run/joulepath` or to the BPF file system; its
+    /// remedy is the command that grants access. [`Error::Busy`] if another process has held the lock for a
+    /// minute. [`Error::Unsupported`] on a kernel without a BPF file system.
     pub fn open() -> Result<Self> {
         let state = State::open()?;
         let lock = state.lock(LOCK, LOCK_PATIENCE)?;
@@ -112,7 +112,7 @@ impl Manager {
         Ok(manager)
     }
 
-    /// What was healed when it was opened.
+    /// Operations that [`Self::open`] completed.
     pub fn healed(&self) -> &[Healed] {
         &self.healed
     }
@@ -121,7 +121,7 @@ impl Manager {
         match self.journal.doing.clone() {
             None => {}
             Some(Doing::Load { name, loaded_ns }) => {
-                // Its pins tell whether the step was made that counts.
+                // The pins show if the decisive step was done.
                 if self.pins.is_loaded(&name) {
                     self.finish_loading(&name, loaded_ns)?;
                 }
@@ -129,7 +129,7 @@ impl Manager {
                 self.end()?;
             }
             Some(Doing::Replace { name, from_map, loaded_ns }) => {
-                // Its registration tells whether the step was made that counts.
+                // The registration shows if the decisive step was done.
                 let is_new =
                     self.pins.is_loaded(&name) && operations_of(&self.pins.link(&name)?)? != from_map;
                 if is_new {
@@ -160,7 +160,7 @@ impl Manager {
         self.journal.write(&self.state)
     }
 
-    /// Names of what is loaded, sorted.
+    /// Names of the loaded controllers, sorted.
     ///
     /// # Errors
     /// [`Error::Io`] if the BPF file system cannot be read.
@@ -168,29 +168,30 @@ impl Manager {
         self.pins.loaded()
     }
 
-    /// Registers a controller as `jp_NAME` until [`Self::unload`]. One that is there is replaced: it keeps
-    /// what the control plane said, is the default where the old one was, and takes over the sockets in use.
+    /// Registers a controller as `jp_NAME` until [`Self::unload`]. If the controller is loaded already, the
+    /// new load replaces it: it keeps the control values, stays the default where the old load was, and takes
+    /// over open sockets.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] if the kernel cannot
-    /// do it; [`Error::Busy`] if somebody else has registered that name.
+    /// load it; [`Error::Busy`] if another program has registered that name.
     pub fn load(&mut self, controller: Controller) -> Result<Loading> {
         let name = kernel_name(controller);
         if self.pins.is_loaded(&name) {
             if available()?.contains(&name) {
                 return self.replace(controller, &name);
             }
-            // Somebody has detached it: its pins are of no use.
+            // Another program has detached it, so the pins are useless.
             self.pins.remove(&name)?;
         }
-        // What was killed while it loaded, or unloaded a moment ago, may be there still.
+        // The kernel may still list a controller whose loading process was killed, or that was just unloaded.
         wait_until_free(&name, None).map_err(|_| taken(&name))?;
         let mut loaded = Loaded::new(controller, &Connection::new(1), &name, None)?;
         let loaded_ns = loaded.loaded_ns();
         self.begin(Doing::Load { name: name.clone(), loaded_ns })?;
         let added = loaded.register().and_then(|mut link| self.pins.add(&name, &mut loaded, &mut link));
         if let Err(error) = added {
-            // The first error is the one to be told.
+            // Report the first error.
             let _ = self.pins.sweep().and_then(|_| self.end());
             return Err(error);
         }
@@ -199,7 +200,7 @@ impl Manager {
         Ok(Loading { change: Change::Loaded, sockets })
     }
 
-    /// Sockets that have kept an unloaded one of that name go over to it.
+    /// Moves sockets that still use an unloaded controller of that name.
     fn finish_loading(&mut self, name: &str, loaded_ns: u64) -> Result<Moves> {
         self.journal.loads.insert(name.to_owned(), loaded_ns);
         self.move_sockets(name, loaded_ns)
@@ -238,8 +239,7 @@ impl Manager {
         Ok(Loading { change: Change::Replaced, sockets })
     }
 
-    /// The kernel looks a default up once, when it is set: it is set again, so that new sockets get the new
-    /// load.
+    /// The kernel looks a default up only when it is set, so set it again: new sockets then get the new load.
     fn finish_replacing(&mut self, name: &str, loaded_ns: u64) -> Result<Moves> {
         self.journal.loads.insert(name.to_owned(), loaded_ns);
         for found in search()?.found {
@@ -256,17 +256,17 @@ impl Manager {
         Ok(Moves { moved, stayed, hidden })
     }
 
-    /// Takes a controller out of the kernel's list. Sockets that use it keep it until they close; namespaces
-    /// whose default it is get back what they had. Nothing is changed unless that is known of all of them.
-    /// Returns when the name is free.
+    /// Removes a controller from the kernel's list. Sockets that use it keep it until they close. Namespaces
+    /// whose default it is get their earlier default back. Changes nothing unless all the earlier defaults
+    /// are known. Returns when the name is free.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if it is not loaded, or if the earlier default of a namespace is not known;
-    /// [`Error::Permission`] if the default of one may not be set; [`Error::Busy`] if somebody else holds the
-    /// registration.
+    /// [`Error::Unsupported`] if it is not loaded or the earlier default of a namespace is unknown;
+    /// [`Error::Permission`] if the default of a namespace may not be set; [`Error::Busy`] if another program
+    /// holds the registration.
     pub fn unload(&mut self, name: &str) -> Result<Unloading> {
         if !self.pins.is_loaded(name) {
-            // It was loaded until a moment ago: what was to be done is done.
+            // Opening the manager has just finished an interrupted unload of it.
             let ended = self.healed.iter().find_map(|healed| match healed {
                 Healed::Unload(known, unloading) if known == name => Some(unloading.clone()),
                 _ => None,
@@ -277,7 +277,7 @@ impl Manager {
             return Err(Error::Unsupported {
                 what: format!("unloading {name}"),
                 why: "it is not loaded".into(),
-                remedy: "joulepath cc list shows what is".into(),
+                remedy: "joulepath cc list shows the loaded controllers".into(),
             });
         }
         let search = search()?;
@@ -299,7 +299,7 @@ impl Manager {
         }
     }
 
-    /// Each step may have been made already.
+    /// Finishes an unload; each step may be done already.
     fn finish_unloading(&mut self, name: &str, mut restored: Vec<Restored>) -> Result<Unloading> {
         let is_loaded = self.pins.is_loaded(name);
         let maps = is_loaded.then(|| self.pins.maps(name)).transpose()?;
@@ -309,7 +309,7 @@ impl Manager {
         drop(link);
         self.pins.remove(name)?;
         wait_until_free(name, number)?;
-        // Namespaces that were made since have taken their default from one that still had it.
+        // Namespaces created meanwhile inherited the default from a namespace that still had it.
         let mut hidden = 0;
         for _ in 0..SEARCHES {
             let (more, unseen) = self.restore_all(name)?;
@@ -325,8 +325,8 @@ impl Manager {
         Ok(Unloading { restored, kept, hidden })
     }
 
-    /// Puts back the default of every namespace that has `name`, as far as it is known, and forgets what need
-    /// not be remembered any more. Also returns how many processes may not be looked at.
+    /// Restores the default of every namespace that has `name`, where it is known, and removes obsolete
+    /// records. Also returns the number of processes that this user may not inspect.
     fn restore_all(&mut self, name: &str) -> Result<(Vec<Restored>, usize)> {
         let search = search()?;
         let seen = search.cookies();
@@ -344,23 +344,23 @@ impl Manager {
         Ok((restored, search.hidden))
     }
 
-    /// Namespaces that nobody has any more. Where a process may not be looked at, as a container's first one
-    /// often may not, some of those that are not found may be there.
+    /// Removes the records of namespaces that no longer exist. If a process may not be inspected, which is
+    /// common for a container's first process, some missing namespaces may still exist.
     fn forget_what_is_gone(&mut self, search: &Search) {
         let unseen = if search.hidden == 0 { 0 } else { MOST_UNSEEN };
         self.journal.keep_only(&search.cookies(), unseen);
     }
 
-    /// Makes `name` the default of the calling thread's namespace, and remembers what it was. Returns what it
-    /// was.
+    /// Makes `name` the default of the calling thread's namespace, and records the earlier default. Returns
+    /// the earlier default.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if there is no such controller, or if it is one of ours that is not loaded:
-    /// then it is about to go; [`Error::Permission`] without `CAP_NET_ADMIN`.
+    /// [`Error::Unsupported`] if there is no such controller, or if it is one of ours that is not loaded (it
+    /// is about to disappear); [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn set_default(&mut self, name: &str) -> Result<String> {
         if name.starts_with(PREFIX) && !self.pins.is_loaded(name) {
             let why = match available()?.iter().any(|known| known == name) {
-                true => "it was not loaded by `cc load`, and may go at any time",
+                true => "it was not loaded by `cc load` and may disappear at any time",
                 false => "it is not loaded",
             };
             return Err(Error::Unsupported {
@@ -371,7 +371,8 @@ impl Manager {
         }
         let (here, before) = (Cookie::own()?, default()?);
         if !before.starts_with(PREFIX) {
-            // A namespace may have a default that it may not choose: that could not be put back.
+            // Set the current value first, which changes nothing: if that is refused, we could not restore it
+            // later.
             set_default(&before)?;
         }
         let earlier = self.journal.clone();
@@ -387,8 +388,8 @@ impl Manager {
         Ok(before)
     }
 
-    /// Puts back what was the default of the calling thread's namespace before the first
-    /// [`Self::set_default`]; returns it, or `None` if nothing is remembered, or if another was set since.
+    /// Restores the default that the calling thread's namespace had before the first [`Self::set_default`],
+    /// and returns it. `None` if there is no record or if the default has changed since.
     ///
     /// # Errors
     /// As [`Self::set_default`].
@@ -406,19 +407,19 @@ impl Manager {
     }
 }
 
-/// The namespaces whose default is `name`; the own one, from which others may inherit, is the first.
+/// The namespaces whose default is `name`. This process' namespace, from which others may inherit, is first.
 fn defaulting_to<'a>(name: &str, search: &'a Search) -> Result<Vec<&'a Found>> {
     let defaults = defaults(search)?;
     Ok(search.found.iter().filter(|found| defaults[&found.cookie] == name).collect())
 }
 
-/// Sets the default of each namespace in place of `name`. If one refuses, all have `name` again.
+/// Sets the planned default in each namespace. If one refuses, all have `name` again.
 fn put_back(name: &str, plan: &[(&Found, String)]) -> Result<Vec<Restored>> {
     for (number, (found, before)) in plan.iter().enumerate() {
         let done = found.namespace.enter_thread(|| set_default(before)).and_then(|done| done);
         if let Err(error) = done {
             for (found, _) in &plan[..number] {
-                // The first error is the one to be told.
+                // Report the first error.
                 let _ = found.namespace.enter_thread(|| set_default(name));
             }
             return Err(error);
@@ -432,8 +433,8 @@ fn put_back(name: &str, plan: &[(&Found, String)]) -> Result<Vec<Restored>> {
 fn unknown_default(name: &str, place: &Place) -> Error {
     Error::Unsupported {
         what: format!("unloading {name}"),
-        why: format!("it is the default of {place}, and what was before is not known"),
-        remedy: format!("name another there first: {}", place.command("joulepath cc default reno")),
+        why: format!("it is the default of {place}, and the earlier default is unknown"),
+        remedy: format!("set another default there first: {}", place.command("joulepath cc default reno")),
     }
 }
 
@@ -443,16 +444,16 @@ fn defaults(search: &Search) -> Result<BTreeMap<Cookie, String>> {
     search.found.iter().map(|found| Ok((found.cookie, of(&found.namespace)?))).collect()
 }
 
-/// The number of the map that holds the operations of a registration: another one after it was replaced.
+/// Id of the map with the operations of a registration. It changes when the registration is replaced.
 fn operations_of(link: &Link) -> Result<u32> {
-    let info = link.info().map_err(|error| Error::Run(format!("asking for a registration: {error}")))?;
+    let info = link.info().map_err(|error| Error::Run(format!("querying a registration: {error}")))?;
     match info.info {
         libbpf_rs::query::LinkTypeInfo::StructOps(operations) => Ok(operations.map_id),
-        other => Err(Error::Run(format!("a pin of joulepath is no registration but {other:?}"))),
+        other => Err(Error::Run(format!("a pin of joulepath is not a registration but {other:?}"))),
     }
 }
 
-/// Waits until no controller has that name. A registration ends some time after its last holder has let go.
+/// Waits until no controller has that name. A registration ends some time after its last holder closes it.
 fn wait_until_free(name: &str, link: Option<u32>) -> Result<()> {
     let deadline = Instant::now() + REMOVAL_PATIENCE;
     while available()?.iter().any(|known| known == name) {
@@ -461,10 +462,10 @@ fn wait_until_free(name: &str, link: Option<u32>) -> Result<()> {
             return Err(Error::Busy {
                 what: format!("unloading {name}"),
                 why: match who.is_empty() {
-                    true => format!("the kernel still has it after {} s", REMOVAL_PATIENCE.as_secs()),
+                    true => format!("the kernel still lists it after {} s", REMOVAL_PATIENCE.as_secs()),
                     false => format!("its registration is held by {}", who.join(", ")),
                 },
-                remedy: "end what holds it, and run the same command again".into(),
+                remedy: "end the process that holds it, if any, and run the command again".into(),
             });
         }
         thread::sleep(POLL);
@@ -472,11 +473,11 @@ fn wait_until_free(name: &str, link: Option<u32>) -> Result<()> {
     Ok(())
 }
 
-/// Somebody else has registered that name.
+/// The error if another program has registered that name.
 fn taken(name: &str) -> Error {
     let who: Vec<String> = holders(None).iter().map(ToString::to_string).collect();
     let why = match who.is_empty() {
-        true => "it is registered, but not by the pins in /sys/fs/bpf/joulepath".to_owned(),
+        true => "it is registered, but has no pins in /sys/fs/bpf/joulepath".to_owned(),
         false => format!("it is registered, perhaps by {}", who.join(", ")),
     };
     Error::Busy {

@@ -1,25 +1,24 @@
 //! The controllers of `cc/` as congestion controllers of the running kernel.
 //!
-//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here; [`compile`] makes one of
-//! a controller of a user. [`Registered`] puts it
-//! into the kernel's list of congestion controllers under a name, for as long as the value lives; a
-//! [`Manager`] keeps it there until it is unloaded. Every program of the machine can then choose it: by
-//! `TCP_CONGESTION`, or as a namespace's default.
+//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here; [`compile`] compiles a
+//! user's controller. [`Registered`] puts a controller into the kernel's list under a name while the value
+//! lives; a [`Manager`] keeps it there until it is unloaded. Every program on the machine can then choose it,
+//! by `TCP_CONGESTION` or as a namespace's default.
 //!
 //! | module | what |
 //! |---|---|
-//! | `object` | one object: loaded, verified, registered |
-//! | `source` | controllers of users: from a C header to an object |
-//! | `log` | what the verifier said, and of which line |
-//! | `control`, `subflow` | the maps that it shares with user space |
-//! | `cost` | run times of its programs |
-//! | `pins` | the BPF file system, where a registration outlives its process |
-//! | `journal` | what is kept on disk: defaults to be put back, and what was begun |
-//! | `holders` | who keeps a registration that was to go |
-//! | `mover` | sockets in use go over to another load of their controller |
-//! | `manager` | load, unload, defaults: one at a time, and whole after a crash |
-//! | `yardstick` | the kernel's Reno behind an eBPF program, to compare costs with |
-//! | `view` | what is loaded and who uses it, for readers |
+//! | `object` | loads, verifies and registers one object |
+//! | `source` | users' controllers: compiles a C header to an object |
+//! | `log` | the verifier's reason and the line of the header |
+//! | `control`, `subflow` | the maps shared with user space |
+//! | `cost` | run times of the programs |
+//! | `pins` | the BPF file system, which keeps a registration after its process ends |
+//! | `journal` | the record on disk: earlier defaults, unfinished operations |
+//! | `holders` | processes that hold a registration open |
+//! | `mover` | moves open sockets to another load of their controller |
+//! | `manager` | load, unload, defaults: one process at a time, consistent after a crash |
+//! | `yardstick` | the kernel's Reno in an eBPF program, to compare costs with |
+//! | `view` | loaded controllers and their users, for readers |
 
 mod control;
 mod cost;

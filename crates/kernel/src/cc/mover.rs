@@ -1,9 +1,9 @@
-//! Sockets in use go over to the newest load of their controller.
+//! Moves open sockets to the newest load of their controller.
 //!
-//! The kernel leaves a socket with the program that it began with, also when another takes the name of its
-//! controller. An iterator over the TCP sockets of a network namespace (`bpf/move.bpf.c`) sets the option
-//! `TCP_CONGESTION` on each that has an older one. Windows and thresholds stay, what the controller had noted
-//! of the socket begins anew.
+//! The kernel leaves a socket with the program that it started with, even if another program takes over the
+//! controller's name. A BPF iterator over the TCP sockets of a network namespace (`bpf/move.bpf.c`) sets
+//! `TCP_CONGESTION` on each socket of an older load. Windows and thresholds stay; the controller's own state
+//! is reset.
 
 use std::io::Read;
 
@@ -15,20 +15,20 @@ use crate::namespace::{Search, search};
 
 use std::os::fd::AsFd;
 
-/// What `bpf/move.bpf.c` says of a socket.
+/// What `bpf/move.bpf.c` writes for a moved socket.
 const MOVED: u8 = 1;
-/// A socket that began while others were moved may be missed once.
+/// One pass may miss a socket that opens while others are moved.
 const PASSES: usize = 3;
 
 /// How many sockets were moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moves {
-    /// Sockets that have gone over.
+    /// Sockets that moved.
     pub moved: usize,
-    /// Sockets that have stayed with an earlier load: their namespace could not be entered, or the kernel
+    /// Sockets that stay with an earlier load, because their namespace could not be entered or the kernel
     /// refused.
     pub stayed: usize,
-    /// Processes that may not be looked at; their sockets are among those that have stayed.
+    /// Processes that this user may not inspect; their sockets are counted in `stayed`.
     pub hidden: usize,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Mover {
 }
 
 impl Mover {
-    /// Moves sockets to the load `current_ns` of `name`, whose subflows are in a map.
+    /// Moves sockets to the load `current_ns` of `name`, whose subflows are in the map `subflows`.
     pub(super) fn new(name: &str, current_ns: u64, subflows: &MapHandle) -> Result<Self> {
         quiet();
         let what = format!("moving sockets to the new {name}");
@@ -56,8 +56,8 @@ impl Mover {
         Ok(Mover { link, _object: object })
     }
 
-    /// Moves the sockets of every namespace that can be entered; returns how many, and how many namespaces
-    /// were hidden.
+    /// Moves the sockets of every namespace that this process can enter. Returns how many, and the number of
+    /// hidden processes.
     pub(super) fn move_all(&self) -> Result<(usize, usize)> {
         let Search { found, hidden } = search()?;
         let mut moved = 0;

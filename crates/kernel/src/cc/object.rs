@@ -1,4 +1,4 @@
-//! One eBPF object: loaded, verified, registered.
+//! Loads, verifies and registers one eBPF object.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, Once};
@@ -20,35 +20,35 @@ use crate::error::{Error, Result};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Bytes of a congestion controller's name, the terminating zero included (`TCP_CA_NAME_MAX`).
+/// Size of a congestion controller's name in bytes, including the terminating zero (`TCP_CA_NAME_MAX`).
 pub(super) const NAME_BYTES: usize = 16;
-/// Where `name` stands in bpf/kernel.h's `struct tcp_congestion_ops`: after four pointers.
+/// Offset of `name` in bpf/kernel.h's `struct tcp_congestion_ops`: after four pointers.
 const NAME_OFFSET: usize = 4 * mem::size_of::<u64>();
 
-/// The map of what the control plane says.
+/// The map of control values.
 pub(super) const CONTROLS: &str = "jp_controls";
-/// The map of what subflows show.
+/// The map of subflows' states.
 pub(super) const SUBFLOWS: &str = "jp_subflows";
 pub(super) const OPS: &str = "jp_ops";
 const PARAMETERS: &str = ".rodata.params";
 const LOADED: &str = ".rodata.load";
 
-/// Since when `cong_control` has the arguments that bpf/owner.bpf.c takes.
+/// The kernel version since which `cong_control` takes the arguments of bpf/owner.bpf.c.
 const CONTROL_SINCE: (u32, u32) = (6, 10);
-const TOO_OLD: &str = "a controller that owns its window needs cong_control as Linux has it since 6.10";
-const WITHOUT_CONTROL: &str = "a newer kernel, a controller of the other kind, or --engine packet";
+const TOO_OLD: &str = "a controller that owns its window needs the cong_control of Linux 6.10 or later";
+const WITHOUT_CONTROL: &str = "use a newer kernel, another controller, or --engine packet";
 
 fn is_too_old() -> bool {
     version(&rustix::system::uname().release().to_string_lossy()).is_some_and(|found| found < CONTROL_SINCE)
 }
 
-/// The first two numbers of a kernel's release.
+/// Major and minor version of a kernel's release.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// Maps of an earlier load, to be used again.
+/// Maps of an earlier load, to be reused.
 pub(super) struct SharedMaps {
     pub(super) controls: MapHandle,
     pub(super) subflows: MapHandle,
@@ -56,9 +56,9 @@ pub(super) struct SharedMaps {
 
 /// The object of a controller.
 enum Code {
-    /// Of one that was compiled with this crate.
+    /// Compiled with this crate.
     Embedded(&'static [u8]),
-    /// Of one of a user.
+    /// A user's controller.
     Own(Arc<Compiled>),
 }
 
@@ -82,7 +82,7 @@ impl Code {
     }
 }
 
-/// An object that the verifier took, in no list yet.
+/// An object that has passed the verifier and is not registered yet.
 pub(super) struct Loaded {
     what: String,
     object: Object,
@@ -128,12 +128,12 @@ impl Loaded {
         Ok(Loaded { what, object, loaded_ns })
     }
 
-    /// When it was loaded, by the boot clock, ns: what tells it from other loads.
+    /// Time of the load, ns of the boot clock. It identifies the load.
     pub(super) fn loaded_ns(&self) -> u64 {
         self.loaded_ns
     }
 
-    /// Puts it into the kernel's list, until the link is dropped.
+    /// Puts it into the kernel's list until the link is dropped.
     pub(super) fn register(&mut self) -> Result<Link> {
         let link = self.ops().attach_struct_ops();
         link.map_err(|error| refused(format!("registering {}", self.what), &error))
@@ -158,7 +158,7 @@ impl Loaded {
     }
 }
 
-/// A controller in the kernel's list, until the value is dropped. Sockets that use it then keep it until they
+/// A controller in the kernel's list until the value is dropped. Sockets that use it then keep it until they
 /// close.
 pub struct Registered {
     name: String,
@@ -171,12 +171,12 @@ impl Registered {
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] if the kernel cannot
-    /// do it; [`Error::Busy`] if the name is taken.
+    /// load it; [`Error::Busy`] if the name is taken.
     ///
-    /// [`Error::Refused`] if the verifier does not take a controller of a user.
+    /// [`Error::Refused`] if the verifier refuses a user's controller.
     ///
     /// # Panics
-    /// If `name` is empty or longer than 15 bytes, or if a controller of a user was not compiled before
+    /// If `name` is empty or longer than 15 bytes, or if a user's controller is not compiled yet
     /// ([`compile`](super::compile)).
     pub fn new(controller: Controller, parameters: &Connection, name: &str) -> Result<Self> {
         let mut loaded = Loaded::new(controller, parameters, name, None)?;
@@ -184,20 +184,20 @@ impl Registered {
         Ok(Registered { name: name.to_owned(), loaded, _link: link })
     }
 
-    /// The name to give to `TCP_CONGESTION`.
+    /// The name for `TCP_CONGESTION`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the control plane says, see [`Control`](super::Control).
+    /// The map of control values, see [`Control`](super::Control).
     pub fn controls(&self) -> Controls<'_> {
         Controls::of_object(self.loaded.map(CONTROLS))
     }
 
-    /// What its programs have cost while a [`Counting`](super::Counting) lived: name and counters.
+    /// Name and counters of each program. They count only while a [`Counting`](super::Counting) lives.
     ///
     /// # Errors
-    /// [`Error::Io`] if the kernel does not tell.
+    /// [`Error::Io`] if the kernel does not report them.
     pub fn costs(&self) -> Result<Vec<(String, Cost)>> {
         costs_of(&self.loaded.object)
     }
@@ -205,30 +205,30 @@ impl Registered {
     /// All subflows that use it now, in any namespace.
     ///
     /// # Errors
-    /// [`Error::Io`] if the kernel does not tell.
+    /// [`Error::Io`] if the kernel does not report them.
     pub fn subflows(&self) -> Result<Vec<SubflowState>> {
         read_subflows(&self.loaded.map(SUBFLOWS))
     }
 }
 
-/// Loads and registers a controller for an instant: whether this kernel can.
+/// Tests if this kernel can run controllers: loads and registers one, then removes it.
 ///
 /// # Errors
 /// As [`Registered::new`].
 pub fn probe() -> Result<()> {
     let reno = Controller::by_name("reno").expect("reno is in the registry");
-    // Another name each time: the kernel takes the last probe's controller out in its own time, and two
-    // threads may probe at once.
+    // A new name each time: the kernel removes the last probe's controller with a delay, and two threads may
+    // probe at once.
     Registered::new(reno, &Connection::new(1), &unique_name()).map(drop)
 }
 
-/// Asks the verifier about a controller, and registers nothing.
+/// Checks a controller with the verifier, without registering it.
 ///
 /// # Errors
 /// As [`Registered::new`].
 ///
 /// # Panics
-/// If a controller of a user was not compiled before ([`compile`](super::compile)).
+/// If a user's controller is not compiled yet ([`compile`](super::compile)).
 pub fn verify(controller: Controller) -> Result<()> {
     Loaded::new(controller, &Connection::new(1), &unique_name(), None).map(drop)
 }
@@ -257,21 +257,21 @@ fn connection_words(connection: &Connection) -> Vec<u8> {
     connection.parameters().iter().flat_map(|value| value.to_ne_bytes()).collect()
 }
 
-/// Writes what a section of constants starts with.
+/// Writes to the start of a section of constants.
 pub(super) fn set_words(open: &mut OpenObject, section: &str, bytes: impl AsRef<[u8]>) {
     for (to, from) in initial_value(open, section).iter_mut().zip(bytes.as_ref()) {
         *to = *from;
     }
 }
 
-/// What a section of the object starts with.
+/// The start of a section of the object.
 fn initial_value<'a>(open: &'a mut OpenObject, section: &str) -> &'a mut [u8] {
     let (pointer, length) = {
         let mut map = find(open, section);
         let value = map.initial_value_mut().expect("the section has contents");
         (value.as_mut_ptr(), value.len())
     };
-    // SAFETY: the memory belongs to `open`, which stays borrowed for as long as the slice lives.
+    // SAFETY: the memory belongs to `open`, which stays borrowed while the slice lives.
     unsafe { slice::from_raw_parts_mut(pointer, length) }
 }
 
@@ -279,8 +279,7 @@ pub(super) fn find<'a>(open: &'a mut OpenObject, map: &str) -> OpenMapMut<'a> {
     open.maps_mut().find(|found| found.name() == map).unwrap_or_else(|| panic!("the object has {map}"))
 }
 
-/// libbpf's own messages, the verifier's log among them, are for those who change a controller:
-/// `JOULEPATH_BPF_LOG=1`.
+/// Silences libbpf's messages, including the verifier's log, unless `JOULEPATH_BPF_LOG=1` is set.
 pub(super) fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -290,7 +289,7 @@ pub(super) fn quiet() {
     });
 }
 
-/// What libbpf or the kernel answered.
+/// Converts an error of libbpf or the kernel.
 pub(super) fn refused(doing: String, error: &libbpf_rs::Error) -> Error {
     match error.kind() {
         ErrorKind::PermissionDenied => {
@@ -299,12 +298,12 @@ pub(super) fn refused(doing: String, error: &libbpf_rs::Error) -> Error {
         ErrorKind::AlreadyExists => Error::Busy {
             what: doing,
             why: "a congestion controller of that name is registered already".into(),
-            remedy: "joulepath cc status shows who uses it, joulepath cc unload takes it away".into(),
+            remedy: "joulepath cc status shows its users, joulepath cc unload removes it".into(),
         },
         _ => Error::Unsupported {
             what: doing,
             why: format!("the kernel refuses: {error}"),
-            remedy: "joulepath doctor tells what this kernel lacks".into(),
+            remedy: "joulepath doctor shows what this kernel lacks".into(),
         },
     }
 }
@@ -314,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_starts_with_two_numbers() {
+    fn a_release_is_parsed_to_major_and_minor_version() {
         let releases = ["6.9.12-1-pve", "6.10.0", "6.12", "7.0-rc1", "weird"].map(version);
         assert_eq!(releases, [Some((6, 9)), Some((6, 10)), Some((6, 12)), Some((7, 0)), None]);
         assert!(version("6.9.12").unwrap() < CONTROL_SINCE && version("6.10.0").unwrap() >= CONTROL_SINCE);

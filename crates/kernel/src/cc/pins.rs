@@ -1,18 +1,18 @@
-//! Registrations that outlive their process: pins in the BPF file system.
+//! Registrations that outlive their process, as pins in the BPF file system.
 //!
 //! ```text
-//! /sys/fs/bpf/joulepath/jp_lia/link       the registration: without it the kernel strikes it from its list
-//!                              controls   what the control plane says, see `Control`
-//!                              subflows   what its subflows show, see `SubflowState`
-//!                       loading-jp_lia/   pins that are being made: of nobody, once their maker is gone
+//! /sys/fs/bpf/joulepath/jp_lia/link       the registration: without it the kernel unlists the controller
+//!                              controls   control values, see `Control`
+//!                              subflows   states of its subflows, see `SubflowState`
+//!                       loading-jp_lia/   pins that are being made; stale if their process is gone
 //!                       unloading-jp_lia/ pins that are being removed
 //! ```
 //!
-//! A folder gets or loses its name in one step, so that a controller is loaded or not, at every instant: what
-//! a killed process leaves is in a folder of the second kind, and whoever works here next removes it.
+//! A folder gets or loses its name in one step, so a controller is either loaded or not at every instant. A
+//! killed process may leave a folder of the second kind, which the next process removes.
 //!
-//! A process in a mount namespace of its own pins where its oldest ancestor sees the BPF file system
-//! (`state`). `ip netns exec` makes such a process: its own `/sys` ends with it, and so would the controller.
+//! A process in its own mount namespace pins where its oldest ancestor sees the BPF file system (`state`).
+//! `ip netns exec` starts such a process: its private `/sys` ends with it, and the controller would end, too.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -32,9 +32,9 @@ use crate::capability::Task;
 use crate::error::{Doing, Error, Result};
 use crate::state::{outside, root};
 
-/// Before a controller's own name.
+/// Prefix of the controllers' names in the kernel.
 pub const PREFIX: &str = "jp_";
-/// Where everybody expects the BPF file system, below the root of the machine's files.
+/// The usual mount point of the BPF file system, relative to the root directory.
 const BPFFS: &str = "sys/fs/bpf";
 const FOLDER: &str = "joulepath";
 const LINK: &str = "link";
@@ -43,7 +43,7 @@ const UNLOADING: &str = "unloading-";
 /// `BPF_FS_MAGIC`
 const MAGIC: u64 = 0xcafe_4a11;
 
-/// The name by which sockets choose it.
+/// The name for `TCP_CONGESTION`.
 pub fn kernel_name(controller: Controller) -> String {
     format!("{PREFIX}{}", controller.name())
 }
@@ -55,7 +55,7 @@ pub(super) struct Pins {
 }
 
 impl Pins {
-    /// Mounts the BPF file system if nobody has, and makes the folder.
+    /// Mounts the BPF file system if necessary, and creates the folder.
     pub(super) fn open() -> Result<Self> {
         mount_bpffs()?;
         let folder = root().join(BPFFS).join(FOLDER);
@@ -68,26 +68,26 @@ impl Pins {
         Ok(Pins { folder })
     }
 
-    /// For readers; none if there is no folder.
+    /// Opens the folder for reading; `None` if it does not exist.
     pub(super) fn existing() -> Result<Option<Self>> {
         let folder = root().join(BPFFS).join(FOLDER);
         match fs::metadata(&folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            found => found.doing(format!("looking at {}", folder.display())).map(|_| Some(Pins { folder })),
+            found => found.doing(format!("checking {}", folder.display())).map(|_| Some(Pins { folder })),
         }
     }
 
-    /// Where a controller's pins are.
+    /// Folder of a controller's pins.
     fn of(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Whether there is a controller's registration.
+    /// True if a controller's registration is pinned.
     pub(super) fn is_loaded(&self, name: &str) -> bool {
         self.of(name).join(LINK).exists()
     }
 
-    /// Names of all controllers whose registration is there, sorted.
+    /// Names of all controllers with a pinned registration, sorted.
     pub(super) fn loaded(&self) -> Result<Vec<String>> {
         Ok(self
             .names()?
@@ -121,10 +121,10 @@ impl Pins {
         Ok(SharedMaps { controls: open("controls")?, subflows: open("subflows")? })
     }
 
-    /// Pins a controller and its registration: afterwards it is loaded.
+    /// Pins a controller and its registration. The controller is then loaded.
     pub(super) fn add(&self, name: &str, loaded: &mut Loaded, link: &mut Link) -> Result<()> {
         let draft = self.of(&format!("{LOADING}{name}"));
-        let doing = || format!("making the pins in {}", draft.display());
+        let doing = || format!("creating the pins in {}", draft.display());
         fs::create_dir(&draft).map_err(|error| not_written(&draft, error))?;
         for (map, file) in [(CONTROLS, "controls"), (SUBFLOWS, "subflows")] {
             let pinned = loaded.map_mut(map).pin(draft.join(file));
@@ -134,8 +134,8 @@ impl Pins {
         fs::rename(&draft, self.of(name)).doing(doing())
     }
 
-    /// Removes a controller's pins: afterwards it is not loaded. Its registration ends when nobody holds it
-    /// any more.
+    /// Removes a controller's pins. The controller is then unloaded; its registration ends when its last
+    /// holder closes it.
     pub(super) fn remove(&self, name: &str) -> Result<()> {
         let doing = || format!("removing the pins of {name}");
         let draft = self.of(&format!("{UNLOADING}{name}"));
@@ -146,8 +146,8 @@ impl Pins {
         remove_folder(&draft).doing(doing())
     }
 
-    /// Removes what killed processes have left: folders that were being made or removed, and those of older
-    /// versions that have no registration. Returns how many there were.
+    /// Removes what killed processes left: unfinished folders, and folders of older versions without a
+    /// registration. Returns how many there were.
     pub(super) fn sweep(&self) -> Result<usize> {
         let mut swept = 0;
         for name in self.names()? {
@@ -161,7 +161,7 @@ impl Pins {
     }
 }
 
-/// Maps first, the registration last; what is gone already is no error.
+/// Removes the maps first and the registration last. Missing files are no error.
 fn remove_folder(folder: &Path) -> io::Result<()> {
     let gone = |done: io::Result<()>| match done {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -173,7 +173,7 @@ fn remove_folder(folder: &Path) -> io::Result<()> {
     gone(fs::remove_dir(folder))
 }
 
-/// Mounts the BPF file system where everybody expects it, if nobody has: systemd does at boot, small systems
+/// Mounts the BPF file system at the usual place if it is not mounted. systemd does so at boot, small systems
 /// do not.
 fn mount_bpffs() -> Result<()> {
     let path = root().join(BPFFS);
@@ -196,7 +196,8 @@ fn mount_bpffs() -> Result<()> {
     }
 }
 
-/// In a thread that never comes back: a mount can only be made in the own mount namespace.
+/// Runs `task` in a new thread: a mount can only be made in the thread's own mount namespace, and the thread
+/// cannot return from there.
 fn in_mount_namespace_of<T: Send>(
     process: u32,
     work: impl FnOnce() -> Result<T, Errno> + Send,
@@ -207,8 +208,8 @@ fn in_mount_namespace_of<T: Send>(
             rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,
             rustix::fs::Mode::empty(),
         )?;
-        // SAFETY: only the calling thread loses the root and working directory that it shares with others,
-        // and it ends here. File descriptors stay shared.
+        // SAFETY: only this thread stops sharing root and working directory, and it ends here. File
+        // descriptors stay shared.
         unsafe { unshare_unsafe(UnshareFlags::FS) }?;
         move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))
     };
@@ -226,7 +227,7 @@ fn no_bpffs() -> Error {
     }
 }
 
-/// Who may not write there is told the commands that give him the folder.
+/// The error of a user who may not write there, with the commands that grant access to the folder.
 fn not_written(folder: &Path, error: io::Error) -> Error {
     let doing = format!("writing to {}", folder.display());
     match Error::io(doing, error) {

@@ -1,4 +1,4 @@
-//! Controllers of users: a C header, compiled while the program runs, with the wrappers that ours have.
+//! Users' controllers: compiles a C header at run time, with the same wrappers as our own.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,10 +11,10 @@ use joulepath_files::{By, as_invoker, read};
 
 use crate::error::{Doing, Error, Result};
 
-/// The wrappers of bpf/ and the headers of libbpf: where they lie for the compiler, and their texts.
+/// Path and contents of each wrapper in bpf/ and of libbpf's headers.
 pub(super) const WRAPPERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
 
-/// As in build.rs; a user's header may have warnings.
+/// As in build.rs, but a user's header may have warnings.
 const FLAGS: [&str; 10] = [
     "-target",
     "bpf",
@@ -27,7 +27,7 @@ const FLAGS: [&str; 10] = [
     "-fno-color-diagnostics",
     "-fno-crash-diagnostics",
 ];
-/// As libbpf's bpf_tracing.h names the architecture.
+/// The name of the architecture in libbpf's bpf_tracing.h.
 const ARCHITECTURE: &str = if cfg!(target_arch = "x86_64") {
     "-D__TARGET_ARCH_x86"
 } else if cfg!(target_arch = "aarch64") {
@@ -35,43 +35,43 @@ const ARCHITECTURE: &str = if cfg!(target_arch = "x86_64") {
 } else {
     "-D__TARGET_ARCH_riscv"
 };
-/// Largest object that is loaded, bytes. Ours have some hundred kilobytes.
+/// Size limit of an object, bytes. Our own have some hundred kilobytes.
 const MAX_OBJECT_BYTES: u64 = 16 << 20;
-/// Lines of the compiler that are shown.
+/// Number of the compiler's lines that are shown.
 const MAX_LINES: usize = 12;
 
-/// What was made of a header.
+/// Result of compiling a header.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    /// With all links resolved: what the verifier's lines are about.
+    /// Path with all links resolved, as the verifier's log names it.
     pub(super) header: PathBuf,
     /// An eBPF object.
     pub(super) object: Vec<u8>,
 }
 
-/// By the controller: one that is loaded again is another.
+/// A controller that is loaded again is a different key.
 static COMPILED: RwLock<Vec<(Controller, Arc<Compiled>)>> = RwLock::new(vec![]);
 
-/// The object of a controller of a user.
+/// The object of a user's controller.
 pub(super) fn compiled(controller: Controller) -> Option<Arc<Compiled>> {
     let all = COMPILED.read().unwrap_or_else(PoisonError::into_inner);
     all.iter().find(|(known, _)| *known == controller).map(|(_, compiled)| compiled.clone())
 }
 
-/// Whether [`compile`] was called for this controller of a user.
+/// True if [`compile`] has succeeded for this controller.
 pub fn is_compiled(controller: Controller) -> bool {
     compiled(controller).is_some()
 }
 
-/// Compiles the header of a controller of a user for the kernel, by the machine's clang or the one that
-/// `CLANG` names. From then on this process can load it as it loads ours.
+/// Compiles the header of a user's controller for the kernel, with the machine's clang or the one in `CLANG`.
+/// Afterwards this process can load it like our own.
 ///
 /// # Errors
-/// [`Error::Unsupported`] without clang; [`Error::Refused`] with the compiler's lines if it cannot be
-/// compiled; [`Error::Io`] or [`Error::Permission`] if the header cannot be read.
+/// [`Error::Unsupported`] without clang; [`Error::Refused`] with the compiler's errors; [`Error::Io`] or
+/// [`Error::Permission`] if the header cannot be read.
 pub fn compile(controller: Controller, header: &Path) -> Result<()> {
     let doing = format!("compiling {} for the kernel", header.display());
-    // What the header includes is opened with the rights of the user who asks.
+    // Files that the header includes are opened with the rights of the invoking user.
     let compiled = as_invoker(|| in_a_folder(controller, header, &doing)).doing(&doing)??;
     let mut all = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
     all.retain(|(known, _)| *known != controller);
@@ -111,7 +111,7 @@ fn command(controller: Controller, header: &Path, folder: &Path, object: &Path) 
     command
 }
 
-/// The compiler: that of the environment, or the system's.
+/// The compiler in the environment, or the system's.
 fn clang() -> String {
     std::env::var("CLANG").ok().filter(|clang| !clang.is_empty()).unwrap_or_else(|| "clang".to_owned())
 }
@@ -122,7 +122,7 @@ fn run(command: &mut Command, folder: &Path, doing: &str) -> Result<()> {
             return Err(Error::Unsupported {
                 what: doing.to_owned(),
                 why: format!("there is no `{}`", command.get_program().display()),
-                remedy: "install it (`apt install clang`), or name one in CLANG".into(),
+                remedy: "install it (`apt install clang`), or set CLANG to another compiler".into(),
             });
         }
         output => output.doing(format!("running {}", command.get_program().display()))?,
@@ -134,11 +134,12 @@ fn run(command: &mut Command, folder: &Path, doing: &str) -> Result<()> {
     Err(Error::Refused {
         what: doing.to_owned(),
         why: errors_of(&said, folder),
-        remedy: "`joulepath cc check` tries what the kernel asks for, docs/own-controller.md lists it".into(),
+        remedy: "docs/own-controller.md lists the kernel's requirements; `joulepath cc check` tests them"
+            .into(),
     })
 }
 
-/// The errors among the compiler's lines; the wrappers are named without the folder in which they lay.
+/// The errors in the compiler's output; the wrappers are named without the temporary folder.
 fn errors_of(said: &str, folder: &Path) -> String {
     let is_error = |line: &&str| line.contains("error:") && !line.starts_with("clang: error:");
     let mut errors: Vec<String> = said.lines().filter(is_error).take(MAX_LINES).map(plain).collect();
@@ -148,10 +149,10 @@ fn errors_of(said: &str, folder: &Path) -> String {
     errors.join("\n").replace(&format!("{}/", folder.display()), "")
 }
 
-/// One error. Older compilers fail on an instruction that the target has not:
-/// `… Cannot select: 0x1a: i64 = sdiv 0x1b, 0x1c, mine.h:40:27 @[ controller.bpf.c:36:26 ]`.
+/// Simplifies one error. Older compilers fail on an instruction that the target lacks: `… Cannot select:
+/// 0x1a: i64 = sdiv 0x1b, 0x1c, mine.h:40:27 @[ controller.bpf.c:36:26 ]`.
 fn plain(error: &str) -> String {
-    // Of code for which the compiler knows no line.
+    // Prefix if the compiler knows no line.
     let whole = error.replace("<unknown>:0:0: ", "");
     let Some((_, node)) = error.split_once("Cannot select: ") else { return whole };
     let instruction = node.split_once(" = ").and_then(|(_, rest)| rest.split_whitespace().next());
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_wrappers_include_is_there() {
+    fn every_file_that_the_wrappers_include_is_embedded() {
         let known: Vec<&str> = WRAPPERS.iter().chain(HEADERS).map(|(place, _)| *place).collect();
         for (place, text) in WRAPPERS {
             let folder = place.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
@@ -180,7 +181,7 @@ mod tests {
                 let wanted = match included.as_bytes()[0] {
                     b'"' => format!("{folder}{}", included.split('"').nth(1).unwrap()),
                     b'<' => included[1..].split('>').next().unwrap().to_owned(),
-                    // JP_HEADER: the controller.
+                    // JP_HEADER, which is the controller.
                     _ => continue,
                 };
                 assert!(known.contains(&wanted.as_str()), "{place} includes {wanted}");

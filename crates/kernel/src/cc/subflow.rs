@@ -1,4 +1,4 @@
-//! What subflows show: the map `jp_subflows` of `bpf/maps.h`.
+//! Reads the subflows' states: the map `jp_subflows` of `bpf/maps.h`.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -14,49 +14,49 @@ pub(super) const BYTES: usize = 144;
 /// `MPCC_SSTHRESH_NONE`
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
-/// What one subflow showed last: `struct jp_subflow`.
+/// The last published state of one subflow: `struct jp_subflow`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubflowState {
     /// Network namespace.
     pub netns: Cookie,
-    /// Which load of the controller serves it, by the boot clock, ns.
+    /// Load of the controller that serves it: ns of the boot clock.
     pub loaded_ns: u64,
-    /// Monotonic clock at the time of writing, µs.
+    /// Time of the last update, µs of the monotonic clock.
     pub updated_us: u64,
-    /// Local token of the MPTCP connection; `None`: plain TCP.
+    /// Local token of the MPTCP connection; `None` for plain TCP.
     pub token: Option<u32>,
     /// Local address id.
     pub local_id: u8,
     /// Index of the interface through which it sends; 0: not known yet.
     pub ifindex: u32,
-    /// Own address and port.
+    /// Local address and port.
     pub local: (IpAddr, u16),
-    /// The peer's.
+    /// Remote address and port.
     pub remote: (IpAddr, u16),
-    /// Subflows with which it is coupled, itself included.
+    /// Number of coupled subflows, including this one.
     pub coupled: u32,
     /// Congestion window, packets.
     pub cwnd: u32,
-    /// Slow start threshold, packets; `None`: no loss yet.
+    /// Slow start threshold, packets; `None` before the first loss.
     pub ssthresh: Option<u32>,
     /// Smoothed RTT, µs.
     pub srtt_us: u32,
-    /// Least RTT, µs; 0: no sample.
+    /// Minimum RTT, µs; 0: no sample.
     pub base_rtt_us: u32,
     /// Maximum segment size, bytes.
     pub mss: u32,
-    /// Packets delivered, wraps.
+    /// Packets delivered; the counter wraps.
     pub delivered: u32,
-    /// Packets sent again, wraps.
+    /// Packets retransmitted; the counter wraps.
     pub retransmitted: u32,
     /// Loss episodes.
     pub losses: u32,
-    /// What the control plane said.
+    /// Control values in use.
     pub heard: Heard,
 }
 
 impl SubflowState {
-    /// What the window allows, bit/s: cwnd · MSS / srtt; 0 without an RTT sample.
+    /// Rate that the window allows, bit/s: cwnd · MSS / srtt; 0 without an RTT sample.
     pub fn rate_bps(&self) -> f64 {
         if self.srtt_us == 0 {
             return 0.0;
@@ -64,7 +64,7 @@ impl SubflowState {
         f64::from(self.cwnd) * f64::from(self.mss) * 8.0 / (f64::from(self.srtt_us) / 1e6)
     }
 
-    /// None if it has another length: the map is of another version.
+    /// `None` if the length differs: the map is of another version.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut words = Words(<&[u8; BYTES]>::try_from(bytes).ok()?.as_slice());
         let (netns, loaded_ns, updated_us) = (Cookie(words.u64()), words.u64(), words.u64());
@@ -98,10 +98,10 @@ impl SubflowState {
 
 /// All entries of a map of subflows.
 pub(super) fn read_subflows(map: &impl MapCore) -> Result<Vec<SubflowState>> {
-    let entries = entries(map).doing("reading what subflows show")?;
+    let entries = entries(map).doing("reading the subflows' states")?;
     let subflows = entries.iter().map(|(_, value)| SubflowState::from_bytes(value)).collect::<Option<_>>();
     subflows.ok_or_else(|| Error::Unsupported {
-        what: "reading what subflows show".into(),
+        what: "reading the subflows' states".into(),
         why: "the controller was loaded by another version of joulepath".into(),
         remedy: "unload it and load it again".into(),
     })
@@ -139,14 +139,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_lie_where_the_program_writes_them() {
-        // Byte i is i.
+    fn fields_are_at_the_offsets_of_the_c_structure() {
+        // Byte i has the value i.
         let bytes: Vec<u8> = (0..BYTES as u8).collect();
         let word = |at: usize| u32::from_ne_bytes(*bytes[at..].first_chunk().unwrap());
         let state = SubflowState::from_bytes(&bytes).unwrap();
         assert_eq!(state.netns.0, u64::from_ne_bytes(*bytes.first_chunk().unwrap()));
         assert_eq!((state.token, state.ifindex), (Some(word(24)), word(32)));
-        // local 36, remote 52, ports 68 and 70.
+        // Offsets: local 36, remote 52, ports 68 and 70.
         assert_eq!(state.remote.1, u16::from_ne_bytes([70, 71]));
         assert_eq!((state.coupled, state.losses, state.heard.pacing), (word(72), word(104), word(124)));
         assert_eq!(SubflowState::from_bytes(&bytes[1..]), None);

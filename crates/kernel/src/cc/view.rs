@@ -1,5 +1,5 @@
-//! What is loaded and who uses it. Readers take no lock: what is being loaded or unloaded at this moment may
-//! be there or not.
+//! Loaded controllers and their users. Readers take no lock, so a controller that is being loaded or unloaded
+//! may be missing.
 
 use super::control::Controls;
 use super::journal::Journal;
@@ -16,40 +16,40 @@ use crate::state::State;
 pub struct LoadedController {
     /// Its name in the kernel.
     pub name: String,
-    /// Whether the kernel still has it in its list; if not, somebody has detached it.
+    /// True if the kernel still lists it. Otherwise another program has detached it.
     pub registered: bool,
-    /// When it was loaded, by the boot clock, ns; none if that is not known.
+    /// Time of the load, ns of the boot clock; `None` if unknown.
     pub loaded_ns: Option<u64>,
     /// Its subflows in all namespaces.
     pub subflows: Vec<SubflowState>,
 }
 
-/// A namespace.
+/// A namespace and its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Users {
     /// Its cookie.
     pub cookie: Cookie,
-    /// Where it was found.
+    /// A process or a name through which it was found.
     pub place: Place,
-    /// What its new sockets get.
+    /// Default controller of its new sockets.
     pub default: String,
 }
 
-/// What there is.
+/// Result of [`view`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Loaded controllers, by name.
+    /// Loaded controllers, sorted by name.
     pub controllers: Vec<LoadedController>,
-    /// Namespaces; the own one is the first.
+    /// Namespaces; the first is this process' own.
     pub namespaces: Vec<Users>,
-    /// Processes that may not be looked at: they may be in further namespaces.
+    /// Processes that this user may not inspect: they may be in further namespaces.
     pub hidden: usize,
-    /// The controller that another process loads or unloads at this moment, or did when it was killed.
+    /// The controller that another process is loading or unloading, or was when it was killed.
     pub unfinished: Option<String>,
 }
 
 impl LoadedController {
-    /// Subflows that an earlier load serves.
+    /// Number of subflows that an earlier load serves.
     pub fn stayed(&self) -> usize {
         let current = self.loaded_ns;
         self.subflows
@@ -59,7 +59,7 @@ impl LoadedController {
     }
 }
 
-/// Names of what is loaded, sorted.
+/// Names of the loaded controllers, sorted.
 ///
 /// # Errors
 /// [`Error::Permission`] if this user may not read the BPF file system.
@@ -67,10 +67,10 @@ pub fn loaded() -> Result<Vec<String>> {
     Pins::existing()?.map_or(Ok(vec![]), |pins| pins.loaded())
 }
 
-/// Everything.
+/// Loaded controllers and the namespaces of this machine.
 ///
 /// # Errors
-/// [`Error::Permission`] if this user may not read the BPF file system, or open its maps;
+/// [`Error::Permission`] if this user may not read the BPF file system or open its maps;
 /// [`Error::Unsupported`] if another version of joulepath has loaded a controller.
 pub fn view() -> Result<View> {
     let journal = State::existing()?.map_or(Ok(Journal::default()), |state| Journal::read(&state))?;
@@ -80,7 +80,7 @@ pub fn view() -> Result<View> {
         for name in pins.loaded()? {
             let subflows = match pins.maps(&name) {
                 Ok(SharedMaps { subflows, .. }) => read_subflows(&subflows)?,
-                // Unloaded since it was listed.
+                // It was unloaded after it was listed.
                 Err(_) if !pins.is_loaded(&name) => continue,
                 Err(error) => return Err(error),
             };
@@ -98,14 +98,14 @@ pub fn view() -> Result<View> {
     Ok(View { controllers, namespaces, hidden: search.hidden, unfinished })
 }
 
-/// The map by which a loaded controller is told what the control plane says.
+/// The map of control values of a loaded controller.
 ///
 /// # Errors
-/// [`Error::Unsupported`] if it is not loaded, or if another version of joulepath has loaded it;
+/// [`Error::Unsupported`] if it is not loaded or another version of joulepath has loaded it;
 /// [`Error::Permission`] if this user may not write to the map.
 pub fn controls(name: &str) -> Result<Controls<'static>> {
     let unsupported = |why: &str, remedy: &str| Error::Unsupported {
-        what: format!("telling {name}"),
+        what: format!("setting control values of {name}"),
         why: why.into(),
         remedy: remedy.into(),
     };

@@ -1,4 +1,4 @@
-//! The kernel's own Reno behind an eBPF program.
+//! The kernel's own Reno, called from an eBPF program.
 
 use libbpf_rs::{Link, MapCore, Object};
 
@@ -6,8 +6,8 @@ use super::cost::Cost;
 use super::object::{OPS, YARDSTICK, costs_of, open, refused, set_name};
 use crate::error::Result;
 
-/// A congestion controller whose programs call the kernel's Reno and do nothing else: the least that one in
-/// eBPF can cost. It is in the kernel's list until the value is dropped.
+/// A congestion controller whose programs only call the kernel's Reno: the lowest possible cost of a
+/// controller in eBPF. It is registered until the value is dropped.
 pub struct Yardstick {
     name: String,
     object: Object,
@@ -36,15 +36,16 @@ impl Yardstick {
         Ok(Yardstick { name: name.to_owned(), object, _link: link })
     }
 
-    /// The name to give to `TCP_CONGESTION`.
+    /// The name for `TCP_CONGESTION`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// As [`Registered::costs`](super::Registered::costs). `jp_op_pkts_acked` does nothing, once per ACK.
+    /// As [`Registered::costs`](super::Registered::costs). `jp_op_pkts_acked` runs once per ACK and does
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if the kernel does not tell.
+    /// [`Error::Io`](crate::Error::Io) if the kernel does not report them.
     pub fn costs(&self) -> Result<Vec<(String, Cost)>> {
         costs_of(&self.object)
     }

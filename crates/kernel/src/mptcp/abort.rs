@@ -1,7 +1,7 @@
-//! Ends connections that no process has any more (`SOCK_DESTROY`, `CONFIG_INET_DIAG_DESTROY`).
+//! Ends connections whose process has exited (`SOCK_DESTROY`, `CONFIG_INET_DIAG_DESTROY`).
 //!
-//! A connection outlives its process while it closes: for minutes, if the other end does not answer. As long
-//! as it does, it holds its network namespace and its congestion controller, and neither is freed.
+//! A connection outlives its process while it closes: for minutes if the other end does not answer. Until
+//! then it keeps its network namespace and its congestion controller alive.
 
 use rustix::io::Errno;
 use rustix::net::netlink;
@@ -15,18 +15,18 @@ const DESTROY: u16 = 21;
 /// `struct inet_diag_msg`.
 const MESSAGE: &str = "struct inet_diag_msg";
 const MESSAGE_LEN: usize = 72;
-/// `struct inet_diag_sockid` in it.
+/// Offset of its `struct inet_diag_sockid`.
 const ID_AT: usize = 4;
 const ID_LEN: usize = 48;
-/// All states but `Closed` and `Listen`: a listener ends with its process.
+/// All states except `Closed` and `Listen`: a listener ends with its process.
 const CONNECTED: u32 = 0xfff & !(1 << 7) & !(1 << 10);
 
-/// Resets every TCP connection of the calling thread's network namespace, subflows of MPTCP among them.
-/// Returns how many there were: after a call that returns 0 none is left.
+/// Resets every TCP connection of the calling thread's network namespace, including MPTCP subflows. Returns
+/// how many there were; 0 means that none is left.
 ///
 /// # Errors
 /// [`Error::Permission`] without `CAP_NET_ADMIN`; [`Error::Unsupported`] if the kernel was built without
-/// `CONFIG_INET_DIAG_DESTROY`: the connections then end by themselves.
+/// `CONFIG_INET_DIAG_DESTROY`. The connections then end by themselves.
 pub fn abort_connections() -> Result<usize> {
     let mut netlink = Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")?;
     let mut found = vec![];
@@ -41,7 +41,7 @@ pub fn abort_connections() -> Result<usize> {
     for connection in &found {
         match netlink.command(DESTROY, 0, connection) {
             Ok(()) => {}
-            // It has ended by itself.
+            // The connection has ended by itself.
             Err(failure) if failure.errno() == Some(Errno::NOENT) => {}
             Err(failure) if failure.errno() == Some(Errno::OPNOTSUPP) => {
                 return Err(Error::Unsupported {

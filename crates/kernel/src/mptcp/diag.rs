@@ -1,8 +1,8 @@
-//! Every TCP and MPTCP connection of the network namespace, whoever made it (`NETLINK_SOCK_DIAG`).
+//! Lists all TCP and MPTCP connections of the network namespace (`NETLINK_SOCK_DIAG`).
 //!
-//! MPTCP's protocol number, 262, does not fit the field that `inet_diag` has for it: it goes in an attribute.
-//! A TCP socket that is a subflow says so in its ULP information, with the token of its connection; the
-//! kernel tells that only with `CAP_NET_ADMIN`.
+//! MPTCP's protocol number, 262, does not fit into the field of `inet_diag`, so an attribute carries it. A
+//! TCP socket that is a subflow has the token of its connection in its ULP information, which the kernel
+//! reports only with `CAP_NET_ADMIN`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,16 +21,16 @@ const BY_FAMILY: u16 = 20;
 /// `struct inet_diag_msg`.
 const MESSAGE: &str = "struct inet_diag_msg";
 const MESSAGE_LEN: usize = 72;
-/// `struct inet_diag_sockid` in it: ports, then both addresses in 16 bytes each.
+/// Offset of its `struct inet_diag_sockid`: ports, then both addresses in 16 bytes each.
 const PORTS_AT: usize = 4;
 const ADDRESSES_AT: usize = 8;
 const INTERFACE_AT: usize = 40;
 const UID_AT: usize = 64;
 const INODE_AT: usize = 68;
-/// States of connections that have two ends: all but `Closed` and `Listen`.
+/// States of connections with two ends: all except `Closed` and `Listen`.
 const CONNECTED: u32 = 0xfff & !(1 << 7) & !(1 << 10);
 
-/// The attribute of a request for a protocol above 255.
+/// The request's attribute for a protocol above 255.
 const PROTOCOL: u16 = 3;
 
 const INFO: Known = Known(2, "INET_DIAG_INFO");
@@ -57,84 +57,84 @@ mod subflow {
 /// A TCP connection: a plain one, or a subflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpSocket {
-    /// Own address.
+    /// Local address.
     pub local: SocketAddr,
-    /// The other end's.
+    /// Remote address.
     pub remote: SocketAddr,
-    /// Index of the interface that it is bound to, as subflows of an endpoint are; none: the routing table
+    /// Index of the interface that it is bound to, as subflows of an endpoint are; `None`: the routing table
     /// decides.
     #[serde(default)]
     pub interface: Option<u32>,
-    /// Life of the connection.
+    /// State of the connection.
     pub state: TcpState,
-    /// Owner.
+    /// User id of the owner.
     pub uid: u32,
-    /// Inode of the socket, by which `/proc/PID/fd` finds its process; 0 for a subflow, which no process
+    /// Inode of the socket, which identifies its process in `/proc/PID/fd`; 0 for a subflow, which no process
     /// holds.
     pub inode: u32,
     /// Congestion controller.
     pub congestion: Option<String>,
-    /// Statistics; none in `TimeWait`.
+    /// Statistics; `None` in `TimeWait`.
     pub info: Option<TcpInfo>,
-    /// What it is to MPTCP; none if it is plain TCP, or if the kernel does not say without `CAP_NET_ADMIN`.
+    /// Its role in MPTCP. `None` for plain TCP, and if the kernel does not report it without `CAP_NET_ADMIN`.
     pub membership: Option<Membership>,
 }
 
-/// A subflow's part in its connection.
+/// A subflow's role in its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Membership {
-    /// The connection.
+    /// Token of the connection.
     pub token: Token,
-    /// What this host calls its own address.
+    /// This host's id of the local address.
     pub local_id: AddressId,
-    /// What the other end calls its own.
+    /// The peer's id of the remote address.
     pub remote_id: AddressId,
-    /// Whether it joined a connection that stood; the first one has not.
+    /// True if it joined an existing connection; false for the first subflow.
     pub joined: bool,
-    /// Whether this host has opened it, the first one or a further one.
+    /// True if this host opened it.
     pub opened_locally: bool,
-    /// Whether this host has declared it a backup.
+    /// True if this host has declared it a backup.
     pub backup_locally: bool,
-    /// Whether the other end has.
+    /// True if the peer has declared it a backup.
     pub backup_remotely: bool,
 }
 
 /// An MPTCP connection with its subflows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
-    /// Own address of the first subflow.
+    /// Local address of the first subflow.
     pub local: SocketAddr,
-    /// The other end's.
+    /// Remote address of the first subflow.
     pub remote: SocketAddr,
-    /// Life of the connection.
+    /// State of the connection.
     pub state: TcpState,
-    /// Owner.
+    /// User id of the owner.
     pub uid: u32,
-    /// Inode of the socket, by which `/proc/PID/fd` finds its process.
+    /// Inode of the socket, which identifies its process in `/proc/PID/fd`.
     pub inode: u32,
-    /// Number of the control group (version 2) in which the socket was made: the inode of its folder. Since
-    /// Linux 5.8, unless it was built without `CONFIG_SOCK_CGROUP_DATA`.
+    /// Id of the control group (version 2) in which the socket was created: the inode of its folder. Requires
+    /// Linux 5.8 with `CONFIG_SOCK_CGROUP_DATA`.
     #[serde(default)]
     pub cgroup: Option<u64>,
     /// Statistics.
     pub info: ConnectionInfo,
-    /// Its subflows, by their ids.
+    /// Its subflows, sorted by id.
     pub subflows: Vec<TcpSocket>,
 }
 
-/// What there is in a network namespace.
+/// The connections of a network namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// MPTCP connections, by their tokens.
+    /// MPTCP connections, sorted by token.
     pub connections: Vec<Connection>,
-    /// Plain TCP connections, by both their ends.
+    /// Plain TCP connections, sorted by local and remote address.
     pub plain: Vec<TcpSocket>,
-    /// Subflows whose connection is not listed: it began or ended while the list was taken, or it waits for
-    /// its last acknowledgement.
+    /// Subflows whose connection is not in the list: it began or ended meanwhile, or it waits for its last
+    /// acknowledgement.
     pub orphans: Vec<TcpSocket>,
 }
 
-/// How much uses a congestion controller.
+/// Number of users of a congestion controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Users {
     /// Plain TCP connections.
@@ -146,7 +146,7 @@ pub struct Users {
 }
 
 impl Listing {
-    /// Who uses each congestion controller, by its name.
+    /// Users of each congestion controller, by its name.
     pub fn by_controller(&self) -> BTreeMap<String, Users> {
         let mut all: BTreeMap<String, Users> = BTreeMap::new();
         for name in self.plain.iter().filter_map(|socket| socket.congestion.as_ref()) {
@@ -169,7 +169,7 @@ impl Listing {
 }
 
 impl Listing {
-    /// Subflows that one of both ends has declared backups: own address, the other end's.
+    /// Subflows that either end has declared a backup: local and remote address.
     pub fn backups(&self) -> HashSet<(SocketAddr, SocketAddr)> {
         let subflows = self.connections.iter().flat_map(|connection| &connection.subflows);
         let is_backup =
@@ -178,8 +178,8 @@ impl Listing {
     }
 }
 
-/// Lists the network namespace of the calling thread. MPTCP first, TCP after: a connection that begins
-/// between the two has its subflows among the orphans.
+/// Lists the network namespace of the calling thread. It lists MPTCP before TCP: the subflows of a connection
+/// that begins in between are orphans.
 ///
 /// # Errors
 /// As [`Diag::list`].
@@ -187,14 +187,14 @@ pub fn list() -> Result<Listing> {
     Diag::open()?.list()
 }
 
-/// A socket for listings of the network namespace in which it was opened.
+/// A socket that lists the connections of the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct Diag {
     netlink: Netlink,
 }
 
 impl Diag {
-    /// Of the calling thread's namespace.
+    /// Opens the socket in the calling thread's namespace.
     ///
     /// # Errors
     /// [`Error::Io`] on a kernel without `inet_diag`.
@@ -205,8 +205,8 @@ impl Diag {
     /// Lists all connections.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] without the kernel's modules for it, [`Error::Malformed`] if the kernel says
-    /// what cannot be understood, and [`Error::Busy`] if it says nothing.
+    /// [`Error::Unsupported`] without the kernel modules for it, [`Error::Malformed`] if the kernel's answer
+    /// cannot be parsed, and [`Error::Busy`] if the kernel does not answer.
     pub fn list(&mut self) -> Result<Listing> {
         let mut connections: BTreeMap<Token, Connection> = BTreeMap::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -245,13 +245,13 @@ impl Diag {
     }
 }
 
-/// What is said when a protocol's connections are not listed. The kernel loads the module by itself if it is
-/// there.
+/// The error if a protocol's connections cannot be listed. The kernel loads the module by itself if it
+/// exists.
 fn not_listed(failure: Failure, protocol: &str, module: &str) -> Error {
     match failure.errno() {
         Some(Errno::NOENT) => Error::Unsupported {
             what: format!("listing {protocol} connections"),
-            why: format!("this kernel has no module `{module}`, or may not load it now"),
+            why: format!("the kernel module `{module}` is missing or cannot be loaded"),
             remedy: format!(
                 "load it: sudo modprobe {module}; a kernel without it was built without INET_DIAG"
             ),
@@ -260,11 +260,11 @@ fn not_listed(failure: Failure, protocol: &str, module: &str) -> Error {
     }
 }
 
-/// `struct inet_diag_req_v2`, all of whose id is "any", and the protocol.
+/// `struct inet_diag_req_v2` that matches any socket id, and the protocol.
 fn request(family: libc::c_int, protocol: libc::c_int) -> Vec<u8> {
     const ID_LEN: usize = 48;
     let extensions = (1 << (INFO.0 - 1)) | (1 << (CONGESTION.0 - 1));
-    // The attribute decides; older TCP-only code looks at the byte.
+    // The attribute counts; older TCP-only code reads the byte.
     let mut payload = vec![family as u8, libc::IPPROTO_TCP as u8, extensions, 0];
     payload.extend(CONNECTED.to_ne_bytes());
     payload.extend([0; ID_LEN]);
@@ -309,7 +309,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// None if it has no statistics: it is about to end.
+    /// `None` if it has no statistics, as it is about to end.
     fn connection(self) -> Result<Option<Connection>, Malformed> {
         let Some(info) = self.attributes.bytes(INFO) else { return Ok(None) };
         let info = ConnectionInfo::parse(info);
@@ -334,7 +334,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// None for other ULPs than MPTCP, such as TLS.
+/// `None` for other ULPs, such as TLS.
 fn membership(ulp: Attributes<'_>) -> Result<Option<Membership>, Malformed> {
     let Some(mptcp) = ulp.nested(ULP_MPTCP)? else { return Ok(None) };
     let missing = |known: Known| Malformed::new(known.1, "it is missing");
@@ -357,7 +357,7 @@ mod tests {
     use super::*;
     use crate::netlink::put_nested;
 
-    /// An answer for a subflow from 10.0.0.2:40000 to 10.0.0.1:443, with the token 7.
+    /// The message of a subflow from 10.0.0.2:40000 to 10.0.0.1:443 with the token 7.
     fn subflow_message() -> Vec<u8> {
         let mut bytes = vec![0; MESSAGE_LEN];
         (bytes[0], bytes[1]) = (libc::AF_INET as u8, 1);
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subflow_is_told_from_plain_tcp() {
+    fn a_subflow_is_distinguished_from_plain_tcp() {
         let message = subflow_message();
         let socket = Message::parse(&message).unwrap().tcp_socket().unwrap();
         assert_eq!(
@@ -393,9 +393,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_of_a_subflow_is_named() {
+    fn a_missing_attribute_of_a_subflow_is_named() {
         let mut message = subflow_message();
-        // The flags become another attribute, which nobody knows.
+        // The flags become an unknown attribute.
         let at = message.windows(4).position(|bytes| bytes == [8, 0, subflow::FLAGS.0 as u8, 0]).unwrap();
         message[at + 2] = 99;
         let error = Message::parse(&message).unwrap().tcp_socket().unwrap_err();
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_module_its_name_is_told() {
+    fn the_error_names_a_missing_module() {
         let refused = |errno| Failure::Refused { errno, said: None };
         let error = not_listed(refused(Errno::NOENT), "MPTCP", "mptcp_diag");
         let Error::Unsupported { remedy, .. } = &error else { panic!("{error}") };
@@ -419,7 +419,7 @@ mod tests {
 
         proptest! {
             #[test]
-            fn no_message_makes_it_panic(
+            fn no_message_causes_a_panic(
                 bytes in prop::collection::vec(any::<u8>(), 0..200),
                 at in 0usize..160,
             ) {

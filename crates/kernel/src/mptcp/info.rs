@@ -1,7 +1,8 @@
-//! What the kernel tells about a connection through its socket, and whether it still is MPTCP.
+//! Reads the kernel's statistics of a connection from its socket, and whether it has fallen back to TCP.
 //!
-//! Structures grow with the kernel. Every look passes the size of its buffer and reads what came back, so the
-//! same code runs from Linux 5.16 on; what an older kernel does not tell is none, never 0.
+//! The structures grow with the kernel. Every query passes the size of its buffer and parses what the kernel
+//! wrote, so the same code works from Linux 5.16 on. Fields that this kernel does not report are `None`,
+//! never 0.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -20,10 +21,10 @@ use crate::sockopt::{
 const FLAG_FALLBACK: u32 = 1 << 0;
 /// `MPTCP_INFO_FLAG_REMOTE_KEY_RECEIVED`.
 const FLAG_REMOTE_KEY: u32 = 1 << 1;
-/// Length of the structure from which on the byte counters of Linux 6.5 are in it. The counter of
-/// retransmissions lies at 44, where older kernels have padding.
+/// Length of the structure that includes the byte counters of Linux 6.5. The counter of retransmissions lies
+/// at offset 44, where older kernels have padding.
 const LEN_WITH_COUNTERS: usize = 80;
-/// `struct mptcp_info` of Linux 6.18: 96 bytes; room for more.
+/// `struct mptcp_info` has 96 bytes in Linux 6.18; this leaves room for more.
 const MPTCP_INFO_LEN: usize = 256;
 /// Two `struct __kernel_sockaddr_storage`.
 const ADDRS_LEN: usize = 2 * SOCKADDR_LEN;
@@ -33,80 +34,79 @@ const SUBFLOW_INFO_LEN: usize = 8 + ADDRS_LEN;
 /// `struct mptcp_subflow_data`, aligned to 8.
 const SUBFLOW_DATA_LEN: usize = 16;
 
-/// One connection (`struct mptcp_info`).
+/// Statistics of one connection (`struct mptcp_info`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionInfo {
-    /// What the path manager calls it.
+    /// The path manager's token.
     pub token: Token,
-    /// It has become plain TCP.
+    /// True if it has fallen back to plain TCP.
     pub fallback: bool,
-    /// The other end's key has arrived: both speak MPTCP.
+    /// True if the peer's key has arrived, so that both ends speak MPTCP.
     pub remote_key_received: bool,
-    /// Subflows besides the first one.
+    /// Subflows apart from the first.
     pub extra_subflows: u8,
-    /// How many of them the path manager's limits allow.
+    /// Limit of the path manager for extra subflows.
     pub extra_subflows_max: u8,
-    /// All subflows that there are. Linux 6.7.
+    /// Number of subflows. Linux 6.7.
     pub subflows: Option<u8>,
-    /// Whether DSS checksums are in use.
+    /// True if DSS checksums are in use.
     pub checksums: bool,
-    /// Next data sequence number to be written by the application.
+    /// Next data sequence number that the application writes.
     pub write_dsn: u64,
     /// First data sequence number that is not acknowledged.
     pub unacked_dsn: u64,
-    /// Next data sequence number that is awaited.
+    /// Next expected data sequence number.
     pub receive_dsn: u64,
     /// Bytes since the start, at the data level. Linux 6.5.
     pub counters: Option<ByteCounters>,
 }
 
-/// Bytes at the data level: each is counted once, however many subflows carried it, except where said
-/// otherwise.
+/// Bytes at the data level. Except for `reinjected`, each byte counts once, however many subflows carried it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteCounters {
-    /// Given to subflows for the first time.
+    /// First transmissions.
     pub sent: u64,
     /// Received in order.
     pub received: u64,
-    /// Acknowledged by the other end.
+    /// Acknowledged by the peer.
     pub acked: u64,
-    /// Given to a subflow again, because another one did not get it through.
+    /// Sent again on another subflow, because a subflow did not deliver them.
     pub reinjected: u64,
-    /// How often the connection's retransmission timer fired.
+    /// Number of timeouts of the connection's retransmission timer.
     pub timeouts: u32,
 }
 
 /// One subflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubflowInfo {
-    /// Counts from 1 in the order of creation and is never used twice in a connection. Linux 6.5.
+    /// Counts from 1 in the order of creation; unique in its connection. Linux 6.5.
     pub id: Option<u32>,
-    /// Own address.
+    /// Local address.
     pub local: SocketAddr,
-    /// The other end's.
+    /// Remote address.
     pub remote: SocketAddr,
-    /// What TCP knows.
+    /// TCP's statistics.
     pub tcp: TcpInfo,
 }
 
 /// A connection and its subflows at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FullInfo {
-    /// The connection; none if it is plain TCP: a socket that fell back answers like one.
+    /// `None` for plain TCP; a socket that has fallen back reports itself as plain TCP.
     pub connection: Option<ConnectionInfo>,
-    /// Its subflows, in the order of creation. A plain TCP connection is its own only one.
+    /// Its subflows, in the order of creation. A plain TCP connection has exactly one.
     pub subflows: Vec<SubflowInfo>,
 }
 
 impl FullInfo {
-    /// Whether this is plain TCP, from the start or by fallback.
+    /// True for plain TCP, from the start or after a fallback.
     pub fn is_plain_tcp(&self) -> bool {
         self.connection.as_ref().is_none_or(|connection| connection.fallback)
     }
 }
 
 impl ConnectionInfo {
-    /// From what the kernel wrote; none if it is too short.
+    /// Parses what the kernel wrote; `None` if it is too short.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let fields = Fields(bytes);
         let flags = fields.u32(8)?;
@@ -135,54 +135,54 @@ impl ConnectionInfo {
     }
 }
 
-/// `MPTCP_INFO`: the connection; none if the socket is plain TCP, from the start or by fallback.
+/// `MPTCP_INFO` of a connection; `None` for plain TCP, from the start or after a fallback.
 ///
 /// # Errors
-/// [`Error::Io`] if the file is no TCP or MPTCP socket, or if it is not connected; [`Error::Unsupported`] on
-/// kernels before 5.16.
+/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels before
+/// 5.16.
 pub fn connection_info(socket: impl AsFd) -> Result<Option<ConnectionInfo>> {
     let mut buffer = [0; MPTCP_INFO_LEN];
     match sockopt::get(socket, SOL_MPTCP, MPTCP_INFO, &mut buffer) {
         Ok(bytes) => ConnectionInfo::parse(bytes).map(Some).ok_or_else(too_short),
         Err(error) if is_not_mptcp(&error) => Ok(None),
-        Err(error) => Err(Error::io("asking for MPTCP_INFO", error)),
+        Err(error) => Err(Error::io("reading MPTCP_INFO", error)),
     }
 }
 
 /// `TCP_INFO` of a plain TCP socket; of an MPTCP socket, that of its first subflow.
 ///
 /// # Errors
-/// [`Error::Io`] if the file is no TCP or MPTCP socket, or if it is not connected; [`Error::Unsupported`] on
-/// kernels before 5.16.
+/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels before
+/// 5.16.
 pub fn tcp_info(socket: impl AsFd) -> Result<TcpInfo> {
     let mut buffer = [0; TCP_INFO_LEN];
     let bytes =
-        sockopt::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut buffer).doing("asking for TCP_INFO")?;
+        sockopt::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut buffer).doing("reading TCP_INFO")?;
     TcpInfo::parse(bytes).ok_or_else(too_short)
 }
 
-/// `MPTCP_FULL_INFO`, or on kernels before 6.5 what gives the same: the connection and its subflows. A plain
-/// TCP socket is a connection with one subflow.
+/// `MPTCP_FULL_INFO`, or its equivalent on kernels before 6.5: the connection and its subflows. A plain TCP
+/// socket is a connection with one subflow.
 ///
 /// # Errors
-/// [`Error::Io`] if the file is no TCP or MPTCP socket, or if it is not connected; [`Error::Unsupported`] on
-/// kernels before 5.16.
+/// [`Error::Io`] if the file is no connected TCP or MPTCP socket; [`Error::Unsupported`] on kernels before
+/// 5.16.
 pub fn full_info(socket: impl AsFd) -> Result<FullInfo> {
     let socket = socket.as_fd();
     match full_info_at_once(socket) {
         Ok(info) => Ok(info),
         Err(error) if is_not_mptcp(&error) => match connection_info(socket)? {
-            // No such option, but the older one: a kernel before 6.5.
+            // The kernel lacks the option but has the older one: it is older than 6.5.
             Some(connection) => {
                 Ok(FullInfo { connection: Some(connection), subflows: subflows_in_pieces(socket)? })
             }
             None => plain(socket),
         },
-        Err(error) => Err(Error::io("asking for MPTCP_FULL_INFO", error)),
+        Err(error) => Err(Error::io("reading MPTCP_FULL_INFO", error)),
     }
 }
 
-/// What sockets answer that are not MPTCP, or on kernels without the option.
+/// True for the error of sockets that are not MPTCP, and of kernels without the option.
 fn is_not_mptcp(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT | libc::EINVAL))
 }
@@ -190,7 +190,7 @@ fn is_not_mptcp(error: &io::Error) -> bool {
 fn too_short() -> Error {
     Error::Unsupported {
         what: "statistics of MPTCP".into(),
-        why: "this kernel tells less than Linux 5.16 does".into(),
+        why: "they require Linux 5.16 or newer".into(),
         remedy: "boot Linux 6.1 or newer".into(),
     }
 }
@@ -199,9 +199,9 @@ fn plain(socket: impl AsFd + Copy) -> Result<FullInfo> {
     let address = |of: rustix::io::Result<rustix::net::SocketAddrAny>| -> io::Result<SocketAddr> {
         Ok(SocketAddr::try_from(of?)?)
     };
-    let local = address(rustix::net::getsockname(socket)).doing("asking for a socket's address")?;
+    let local = address(rustix::net::getsockname(socket)).doing("reading a socket's address")?;
     let peer = rustix::net::getpeername(socket).and_then(|peer| peer.ok_or(rustix::io::Errno::NOTCONN));
-    let remote = address(peer).doing("asking for a socket's peer")?;
+    let remote = address(peer).doing("reading a socket's peer")?;
     let (local, remote) = (canonical(local), canonical(remote));
     Ok(FullInfo {
         connection: None,
@@ -209,7 +209,7 @@ fn plain(socket: impl AsFd + Copy) -> Result<FullInfo> {
     })
 }
 
-/// `struct mptcp_full_info` with room for what newer kernels add to its end.
+/// `struct mptcp_full_info`, with room for fields that newer kernels append.
 #[repr(C, align(8))]
 struct FullInfoRequest {
     size_tcpinfo_kernel: u32,
@@ -241,9 +241,9 @@ fn full_info_at_once(socket: impl AsFd) -> io::Result<FullInfo> {
         mptcp_info: [0; MPTCP_INFO_LEN],
     };
     let mut len = size_of::<FullInfoRequest>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes to `request`, and to each array at most
-    // `size_arrays_user` elements of at most the size given for it; the arrays are that long and live until
-    // the call returns.
+    // SAFETY: the kernel writes at most `len` bytes to `request`. It writes at most `size_arrays_user`
+    // elements, each at most as long as the size given for it, to each array. The arrays are that long and
+    // live until the call returns.
     let status = unsafe {
         let fd = socket.as_fd().as_raw_fd();
         libc::getsockopt(fd, SOL_MPTCP, MPTCP_FULL_INFO, (&raw mut request).cast(), &raw mut len)
@@ -253,7 +253,7 @@ fn full_info_at_once(socket: impl AsFd) -> io::Result<FullInfo> {
     }
     let written = (len as usize).saturating_sub(FULL_INFO_HEAD_LEN).min(MPTCP_INFO_LEN);
     let connection = ConnectionInfo::parse(&request.mptcp_info[..written]);
-    // The kernel has reduced the sizes to its own: they are the distances between the elements.
+    // The kernel has reduced the sizes to its own; they are the strides of the arrays.
     let (info_step, tcp_step) = (request.size_sfinfo_user as usize, request.size_tcpinfo_user as usize);
     let count = (request.num_subflows as usize).min(MAX_SUBFLOWS);
     let subflow = |i: usize| {
@@ -265,7 +265,8 @@ fn full_info_at_once(socket: impl AsFd) -> io::Result<FullInfo> {
     Ok(FullInfo { connection, subflows: (0..count).filter_map(subflow).collect() })
 }
 
-/// `MPTCP_TCPINFO` and `MPTCP_SUBFLOW_ADDRS`. A subflow may come or go between the two: then again.
+/// Combines `MPTCP_TCPINFO` and `MPTCP_SUBFLOW_ADDRS`, and repeats both if a subflow is opened or closed in
+/// between.
 fn subflows_in_pieces(socket: impl AsFd + Copy) -> Result<Vec<SubflowInfo>> {
     const ATTEMPTS: usize = 8;
     for _ in 0..ATTEMPTS {
@@ -283,13 +284,13 @@ fn subflows_in_pieces(socket: impl AsFd + Copy) -> Result<Vec<SubflowInfo>> {
     Err(Error::Run("the subflows of a connection change faster than they can be listed".into()))
 }
 
-/// An option that answers with a head and one element per subflow.
+/// Reads an option that returns a header and one element per subflow.
 fn subflow_array<const LEN: usize>(socket: impl AsFd, option: libc::c_int) -> Result<Vec<Vec<u8>>> {
     let mut buffer = vec![0u8; SUBFLOW_DATA_LEN + MAX_SUBFLOWS * LEN];
     for (at, value) in [(0, SUBFLOW_DATA_LEN), (12, LEN)] {
         buffer[at..at + 4].copy_from_slice(&(value as u32).to_ne_bytes());
     }
-    sockopt::get(socket, SOL_MPTCP, option, &mut buffer).doing("asking for the subflows")?;
+    sockopt::get(socket, SOL_MPTCP, option, &mut buffer).doing("reading the subflows")?;
     let head = Fields(&buffer);
     let count = head.u32(4).unwrap_or(0) as usize;
     let step = head.u32(12).unwrap_or(0) as usize;
@@ -302,7 +303,7 @@ fn parse_addresses(bytes: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     Some((parse_sockaddr(bytes)?, parse_sockaddr(bytes.get(SOCKADDR_LEN..)?)?))
 }
 
-/// `struct sockaddr_in` or `sockaddr_in6`. An IPv4 address in IPv6's clothes comes out as IPv4.
+/// Parses `struct sockaddr_in` or `sockaddr_in6`. An IPv4-mapped address becomes IPv4.
 fn parse_sockaddr(bytes: &[u8]) -> Option<SocketAddr> {
     let fields = Fields(bytes);
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
@@ -318,7 +319,7 @@ fn parse_sockaddr(bytes: &[u8]) -> Option<SocketAddr> {
     }
 }
 
-/// An IPv4 address in IPv6's clothes as IPv4.
+/// Converts an IPv4-mapped address to IPv4.
 pub fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => (ip, address.port()).into(),
@@ -331,8 +332,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_of_an_old_kernel_is_no_counter() {
-        // Linux 6.1: 43 bytes and padding up to 48, which a compiler may leave full of anything.
+    fn padding_of_an_old_kernel_is_not_read_as_a_counter() {
+        // Linux 6.1: 43 bytes, padded to 48 with arbitrary bytes.
         let old = ConnectionInfo::parse(&[0xff; 48]).unwrap();
         assert_eq!((old.counters, old.subflows), (None, None));
         let new = ConnectionInfo::parse(&[0; 96]).unwrap();
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_lie_where_the_kernel_has_them() {
+    fn counters_are_at_the_kernels_offsets() {
         let bytes: Vec<u8> = (0..96).collect();
         let info = ConnectionInfo::parse(&bytes).unwrap();
         let at = |i: u8| u64::from_ne_bytes(std::array::from_fn(|k| i + k as u8));
@@ -349,7 +350,7 @@ mod tests {
         assert_eq!(counters.sent, at(56));
         assert_eq!(counters.acked, at(72));
         assert_eq!(info.token, Token(u32::from_ne_bytes([12, 13, 14, 15])));
-        // flags are bytes 8 to 11: the lowest holds neither bit.
+        // The flags are bytes 8 to 11; the lowest byte has neither bit set.
         assert!(!info.fallback && !info.remote_key_received);
         assert_eq!(info.subflows, Some(80));
     }

@@ -1,13 +1,13 @@
-//! MPTCP as Linux offers it: sockets, what they tell, the path manager, and who else uses it.
+//! MPTCP in Linux: sockets, statistics, the path manager, and lists of connections.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`socket`] | stream sockets that speak MPTCP or plain TCP |
-//! | [`memory`] | how much memory a receive window needs |
+//! | [`memory`] | memory for a receive window |
 //! | [`info`] | statistics of a connection and its subflows, fallback |
 //! | [`path_manager`] | endpoints, limits, subflows, priorities, events, through generic netlink |
-//! | [`diag`] | every connection of the namespace, its subflows and their congestion controllers |
-//! | [`abort`] | ends connections whose processes are gone |
+//! | [`diag`] | all connections of the namespace, their subflows and congestion controllers |
+//! | [`abort`] | ends connections whose processes have exited |
 
 pub mod abort;
 pub mod diag;
@@ -24,10 +24,10 @@ use serde::{Deserialize, Serialize};
 
 pub use tcp_info::{Recovery, TcpInfo, TcpState};
 
-/// Most subflows of a connection (`MPTCP_SUBFLOWS_MAX`).
+/// Limit of subflows per connection (`MPTCP_SUBFLOWS_MAX`).
 pub const MAX_SUBFLOWS: usize = 8;
 
-/// What a host calls one of its connections; the other end has another one for it.
+/// A host's number of one of its connections; the peer has a different one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Token(pub u32);
@@ -38,7 +38,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// What a host calls one of its addresses; 0 is the address of the first subflow.
+/// A host's number of one of its addresses; 0 is the address of the first subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AddressId(pub u8);

@@ -1,15 +1,15 @@
 //! Stream sockets that speak MPTCP or plain TCP.
 //!
 //! ## Buffers
-//! A scenario's buffers are payload; Linux counts memory. [`ReceiveWindow`] knows how much of it a receive
-//! window takes; `SO_RCVBUF = v` makes 2 v bytes (`sk_rcvbuf`). Setting it ends Linux' automatic growth, as a
-//! fixed buffer asks. `TCP_WINDOW_CLAMP` would be exact, but MPTCP sockets refuse it.
+//! A scenario's buffers are payload; Linux counts memory. [`ReceiveWindow`] computes the memory for a receive
+//! window. `SO_RCVBUF = v` allocates 2 v bytes (`sk_rcvbuf`) and ends Linux' automatic growth, as a fixed
+//! buffer requires. `TCP_WINDOW_CLAMP` would be exact, but MPTCP sockets refuse it.
 //!
-//! The send buffer holds payload that is not acknowledged, almost without overhead, and `SO_SNDBUF = v` makes
-//! 2 v bytes of it: [`Buffers::send`] = S is set as S/2.
+//! The send buffer holds unacknowledged payload, almost without overhead, and `SO_SNDBUF = v` allocates 2 v
+//! bytes: [`Buffers::send`] = S is set as S/2.
 //!
-//! Both are set with the `…FORCE` options where that is permitted: the machine's `rmem_max` does not cut a
-//! scenario short. Measured: `docs/models/kernel-traffic.md`.
+//! If permitted, both are set with the `…FORCE` options, so that the machine's `rmem_max` does not limit a
+//! scenario. Measurements: `docs/models/kernel-traffic.md`.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -27,41 +27,41 @@ use super::memory::ReceiveWindow;
 use crate::error::{Doing, Error, Result};
 use crate::wait::ready;
 
-/// What a socket speaks.
+/// Protocol of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// MPTCP, with fallback to TCP if the other end does not.
+    /// MPTCP, with fallback to TCP if the peer lacks it.
     Mptcp,
     /// Plain TCP.
     Tcp,
 }
 
-/// Payload that either end may hold. None leaves it to Linux, which lets it grow.
+/// Payload that each end may hold. `None` leaves the size to Linux, which grows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
     /// Received, not yet read by the application, or out of order.
     pub receive: Option<ReceiveWindow>,
-    /// Written by the application, not yet acknowledged.
+    /// Written by the application and not yet acknowledged.
     pub send: Option<Bytes>,
 }
 
-/// How a socket is set up.
+/// Settings of a socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Congestion controller of all its subflows, by the kernel's name; none leaves the namespace's default.
+    /// Congestion controller of all its subflows, by the kernel's name; `None` keeps the namespace's default.
     pub congestion: Option<String>,
     /// Buffers.
     pub buffers: Buffers,
-    /// Memory of an MPTCP socket itself, if it shall have more than its subflows, whose memory is
+    /// Memory of an MPTCP socket itself, if it should exceed that of its subflows, which is
     /// `net.ipv4.tcp_rmem`: see [`super::memory`].
     pub reserve: Option<Bytes>,
 }
 
-/// A socket, non-blocking.
+/// Opens a non-blocking socket.
 ///
 /// # Errors
-/// On a kernel without MPTCP, or where it is switched off.
+/// On a kernel without MPTCP, or if MPTCP is switched off.
 pub fn open(protocol: Protocol, to: IpAddr) -> Result<OwnedFd> {
     let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let number = match protocol {
@@ -84,9 +84,8 @@ pub fn open(protocol: Protocol, to: IpAddr) -> Result<OwnedFd> {
     })
 }
 
-/// As [`open`], with more memory for the MPTCP socket than its subflows will have: they are made later, and
-/// take `tcp_rmem` as it is then. The namespace is the calling thread's, and nobody else may open sockets in
-/// it meanwhile.
+/// As [`open`], with more memory for the MPTCP socket than for its subflows, which take `tcp_rmem` when they
+/// are created. The namespace is the calling thread's; no other thread may open sockets in it meanwhile.
 ///
 /// # Errors
 /// As [`open`], or if this process may not set the sysctl.
@@ -112,10 +111,10 @@ fn open_and_configure(protocol: Protocol, to: IpAddr, options: &Options) -> Resu
     Ok(socket)
 }
 
-/// Applies `options`, and sends small writes at once: an application that writes a message wants it to go.
+/// Applies `options`, and disables Nagle's algorithm, so that small writes are sent at once.
 ///
 /// # Errors
-/// If the controller is not loaded, or this user may not choose it.
+/// If the controller is not loaded or this user may not choose it.
 pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
     let socket = socket.as_fd();
     if let Some(name) = &options.congestion {
@@ -137,7 +136,7 @@ pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Linux takes an `int` and doubles it.
+/// The value for a buffer option, which is an `int` that Linux doubles.
 fn buffer_size(bytes: Bytes, divisor: u64) -> usize {
     const LARGEST: u64 = i32::MAX as u64 / 2;
     (bytes.0 / divisor).clamp(1, LARGEST) as usize
@@ -157,10 +156,10 @@ fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> Result<()> {
     })
 }
 
-/// A socket that waits for connections at `at`, with `options` for all that come.
+/// Listens at `at`; accepted connections inherit `options`.
 ///
 /// # Errors
-/// If the address is taken or not here, or as [`open`] and [`configure`].
+/// If the address is in use or not local, or as [`open`] and [`configure`].
 pub fn listen(protocol: Protocol, at: SocketAddr, options: &Options, backlog: u16) -> Result<OwnedFd> {
     let socket = open_and_configure(protocol, at.ip(), options)?;
     sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
@@ -169,26 +168,26 @@ pub fn listen(protocol: Protocol, at: SocketAddr, options: &Options, backlog: u1
     Ok(socket)
 }
 
-/// Takes the next connection, non-blocking, and who it comes from; none if there is none yet.
+/// Accepts the next connection, non-blocking, with its remote address; `None` if there is none yet.
 ///
 /// # Errors
-/// If the system is out of something.
+/// If the system runs out of a resource.
 pub fn accept(listener: impl AsFd) -> Result<Option<(OwnedFd, SocketAddr)>> {
     match rustix::net::acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
         Ok((socket, peer)) => {
             let peer = peer.ok_or(Errno::NOTCONN).and_then(SocketAddr::try_from);
-            Ok(Some((socket, super::info::canonical(peer.doing("asking who connects")?))))
+            Ok(Some((socket, super::info::canonical(peer.doing("reading a client's address")?))))
         }
-        // It was there and is gone: as if it had not come.
+        // The connection ended before it was accepted.
         Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
         Err(errno) => Err(Error::io("accepting a connection", errno)),
     }
 }
 
-/// As [`accept`], waiting for at most `patience`.
+/// As [`accept`], but waits for at most `patience`.
 ///
 /// # Errors
-/// As [`accept`], or if nobody came.
+/// As [`accept`], or if no connection comes.
 pub fn accept_within(listener: impl AsFd, patience: Duration) -> Result<(OwnedFd, SocketAddr)> {
     let listener = listener.as_fd();
     let deadline = Instant::now() + patience;
@@ -197,16 +196,16 @@ pub fn accept_within(listener: impl AsFd, patience: Duration) -> Result<(OwnedFd
             return Ok(accepted);
         }
         if !ready(listener, PollFlags::IN, deadline).doing("waiting for a connection")? {
-            return Err(Error::Run(format!("nobody connected within {} s", patience.as_secs_f64())));
+            return Err(Error::Run(format!("no connection arrived within {} s", patience.as_secs_f64())));
         }
     }
 }
 
-/// Begins to connect from `from` to `to`. The socket becomes writable when it is connected; [`connected`]
-/// tells.
+/// Starts to connect from `from` to `to`. The socket becomes writable when it is connected or has failed;
+/// [`connected`] returns which.
 ///
 /// # Errors
-/// If the address is taken or not here, or as [`open`] and [`configure`].
+/// If the address is in use or not local, or as [`open`] and [`configure`].
 pub fn start_connecting(
     protocol: Protocol,
     from: SocketAddr,
@@ -222,10 +221,10 @@ pub fn start_connecting(
     }
 }
 
-/// Whether a socket that became writable is connected.
+/// True if a socket that became writable is connected.
 ///
 /// # Errors
-/// Why it is not.
+/// The reason why it is not.
 pub fn connected(socket: impl AsFd, to: SocketAddr) -> Result<()> {
     match sockopt::socket_error(socket) {
         Ok(Ok(())) => Ok(()),
@@ -233,10 +232,10 @@ pub fn connected(socket: impl AsFd, to: SocketAddr) -> Result<()> {
     }
 }
 
-/// Connects from `from` to `to`, waiting for at most `patience`.
+/// Connects from `from` to `to`, and waits for at most `patience`.
 ///
 /// # Errors
-/// As [`start_connecting`] and [`connected`], or if there was no answer.
+/// As [`start_connecting`] and [`connected`], or if there is no answer.
 pub fn connect_within(
     protocol: Protocol,
     from: SocketAddr,
@@ -258,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_fit_what_the_kernel_doubles() {
+    fn buffer_sizes_account_for_the_kernels_doubling() {
         assert_eq!(buffer_size(Bytes(65_536), 1), 65_536);
         assert_eq!(buffer_size(Bytes(65_536), 2), 32_768);
         assert_eq!(buffer_size(Bytes(1 << 40), 1), (1 << 30) - 1);
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_that_is_not_loaded_is_told_how_to_load_it() {
+    fn the_error_of_an_unloaded_controller_says_how_to_load_it() {
         let socket = open(Protocol::Tcp, IpAddr::from([127, 0, 0, 1])).unwrap();
         for (name, remedy) in
             [("jp_nothing", "sudo joulepath cc load nothing"), ("absent", "sudo modprobe tcp_absent")]

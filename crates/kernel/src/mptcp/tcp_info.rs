@@ -1,10 +1,10 @@
-//! `struct tcp_info`: what TCP knows about one subflow.
+//! `struct tcp_info`: the statistics of one subflow.
 
 use serde::{Deserialize, Serialize};
 
 use crate::sockopt::Fields;
 
-/// Size of the structure on the newest kernel that is known here (6.18), rounded up: room for what may come.
+/// Size of the structure in Linux 6.18, rounded up to leave room for later fields.
 pub(crate) const TCP_INFO_LEN: usize = 512;
 
 /// State of a TCP connection (`include/net/tcp_states.h`).
@@ -17,23 +17,23 @@ pub enum TcpState {
     SynSent,
     /// A SYN was received.
     SynReceived,
-    /// Closed by this end, the other has not acknowledged.
+    /// Closed by this end, not acknowledged yet.
     FinWait1,
     /// Closed by this end, and acknowledged.
     FinWait2,
-    /// Closed by both; waits for stray segments to die.
+    /// Closed by both ends; waits until stray segments have expired.
     TimeWait,
     /// No connection.
     Closed,
     /// Closed by the other end.
     CloseWait,
-    /// Closed by both, the last ACK is missing.
+    /// Closed by both ends; the last ACK is missing.
     LastAck,
-    /// Waits for connections.
+    /// Listens for connections.
     Listen,
-    /// Both ends closed at once.
+    /// Both ends closed at the same time.
     Closing,
-    /// What this version does not know.
+    /// A state that this version does not know.
     Other(u8),
 }
 
@@ -42,7 +42,7 @@ impl TcpState {
         match state {
             1 => TcpState::Established,
             2 => TcpState::SynSent,
-            // 12 is a request socket: the same to a user.
+            // 12 is a request socket, which is the same to a user.
             3 | 12 => TcpState::SynReceived,
             4 => TcpState::FinWait1,
             5 => TcpState::FinWait2,
@@ -57,21 +57,21 @@ impl TcpState {
     }
 }
 
-/// What congestion control is about (`enum tcp_ca_state`).
+/// State of loss recovery (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Nothing is suspected.
+    /// No suspected loss.
     Open,
-    /// Duplicate ACKs or SACKs have come.
+    /// Duplicate ACKs or SACKs have arrived.
     Disorder,
-    /// The window shrinks because of ECN.
+    /// ECN reduces the window.
     WindowReduction,
     /// Fast retransmit.
     Recovery,
     /// After a timeout.
     Loss,
-    /// What this version does not know.
+    /// A state that this version does not know.
     Other(u8),
 }
 
@@ -87,87 +87,87 @@ impl Recovery {
         }
     }
 
-    /// Whether the window was reduced to get here: a loss event.
+    /// True if the window was reduced to enter this state, which makes it a loss event.
     pub fn is_reduction(self) -> bool {
         matches!(self, Recovery::WindowReduction | Recovery::Recovery | Recovery::Loss)
     }
 }
 
-/// One subflow, or one plain TCP connection. What this kernel does not tell is none.
+/// Statistics of one subflow or plain TCP connection. Fields that this kernel does not report are `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpInfo {
-    /// Life of the connection.
+    /// State of the connection.
     pub state: TcpState,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Timeouts in a row without an answer.
+    /// Unanswered timeouts in a row.
     pub backoff: u8,
-    /// Whether the last delivery rate was limited by the application.
+    /// True if the application limited the last delivery rate.
     pub app_limited: bool,
     /// Retransmission timeout, µs.
     pub rto_us: u32,
-    /// Payload of a segment that is sent, bytes.
+    /// Payload of a full segment to send, bytes.
     pub send_mss_bytes: u32,
     /// Smoothed RTT, µs; 0 before the first sample.
     pub srtt_us: u32,
     /// Variation of the RTT, µs.
     pub rtt_variation_us: u32,
-    /// Least RTT lately, µs; `u32::MAX` before the first sample.
+    /// Recent minimum RTT, µs; `u32::MAX` before the first sample.
     pub min_rtt_us: u32,
     /// Congestion window, packets.
     pub cwnd_packets: u32,
-    /// Slow start threshold, packets; `0x7fff_ffff` means none yet.
+    /// Slow start threshold, packets; `0x7fff_ffff`: none yet.
     pub ssthresh_packets: u32,
-    /// Sent and not acknowledged, packets.
+    /// Sent and not yet acknowledged, packets.
     pub unacked_packets: u32,
-    /// Held to be lost now, packets.
+    /// Currently marked as lost, packets.
     pub lost_packets: u32,
-    /// Time since data or an acknowledgement last came, ms.
+    /// Time since the last data or acknowledgement arrived, ms.
     #[serde(default)]
     pub heard_ms: u32,
-    /// Segments sent again since the start.
+    /// Segments retransmitted.
     pub retransmitted_segments: u32,
-    /// Rate at which segments leave, bytes/s; none if they are not paced.
+    /// Pacing rate, bytes/s; `None` if not paced.
     pub pacing_rate_bytes_per_s: Option<u64>,
-    /// Rate at which segments arrived lately, bytes/s.
+    /// Recent delivery rate, bytes/s.
     pub delivery_rate_bytes_per_s: u64,
-    /// Payload sent and acknowledged, bytes. The SYN counts as one.
+    /// Payload sent and acknowledged, bytes. The SYN counts as one byte.
     pub acked_bytes: u64,
     /// Payload received in order on this subflow, bytes.
     pub received_bytes: u64,
-    /// Segments sent, ACKs included.
+    /// Segments sent, including ACKs.
     pub segments_out: u32,
-    /// Segments with payload sent, retransmissions included.
+    /// Segments with payload sent, including retransmissions.
     pub data_segments_out: u32,
     /// Segments with payload received.
     pub data_segments_in: u32,
-    /// Given by the application, not sent yet, bytes.
+    /// Written by the application and not yet sent, bytes.
     pub not_sent_bytes: u32,
-    /// Payload sent, retransmissions included, bytes.
+    /// Payload sent, including retransmissions, bytes.
     pub sent_bytes: u64,
-    /// Payload sent again, bytes.
+    /// Payload retransmitted, bytes.
     pub retransmitted_bytes: u64,
     /// Time with data in flight, µs.
     pub busy_us: u64,
-    /// Of that, limited by the peer's window, µs.
+    /// Part of `busy_us` in which the peer's window was the limit, µs.
     pub receive_window_limited_us: u64,
-    /// Of that, limited by the send buffer, µs.
+    /// Part of `busy_us` in which the send buffer was the limit, µs.
     pub send_buffer_limited_us: u64,
-    /// Packets delivered, those with a CE mark included.
+    /// Packets delivered, including those with a CE mark.
     pub delivered_packets: u32,
     /// Packets delivered with a CE mark.
     pub marked_packets: u32,
     /// The peer's window, bytes.
     pub send_window_bytes: u32,
-    /// The own window as told to the peer, bytes. Linux 6.2.
+    /// The receive window advertised to the peer, bytes. Linux 6.2.
     pub receive_window_bytes: Option<u32>,
-    /// Retransmission timeouts since the start. Linux 6.7.
+    /// Retransmission timeouts. Linux 6.7.
     pub timeouts: Option<u16>,
 }
 
 impl TcpInfo {
-    /// From what the kernel wrote; none if it is shorter than on any kernel with MPTCP's own options (5.16:
-    /// 232 bytes).
+    /// Parses what the kernel wrote; `None` if it is shorter than on any kernel with MPTCP's socket options
+    /// (5.16: 232 bytes).
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let fields = Fields(bytes);
         Some(TcpInfo {
@@ -212,13 +212,13 @@ impl TcpInfo {
 mod tests {
     use super::*;
 
-    /// A structure in which byte i is i.
+    /// A structure in which byte i has the value i.
     fn counting(len: u8) -> Vec<u8> {
         (0..len).collect()
     }
 
     #[test]
-    fn an_old_kernel_lacks_the_last_fields_only() {
+    fn an_old_kernel_lacks_only_the_last_fields() {
         // 6.1 writes 232 bytes, 6.2 to 6.6 240, 6.7 248.
         let v6_1 = TcpInfo::parse(&counting(232)).unwrap();
         assert_eq!((v6_1.receive_window_bytes, v6_1.timeouts), (None, None));
@@ -230,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn a_structure_that_is_too_short_is_none() {
+    fn a_short_structure_is_none() {
         assert_eq!(TcpInfo::parse(&counting(231)), None);
         assert_eq!(TcpInfo::parse(&[]), None);
     }
 
     #[test]
-    fn a_rate_without_pacing_is_none_and_not_the_largest_number() {
+    fn the_rate_without_pacing_is_none() {
         let mut bytes = counting(232);
         bytes[104..112].fill(0xff);
         assert_eq!(TcpInfo::parse(&bytes).unwrap().pacing_rate_bytes_per_s, None);

@@ -1,8 +1,8 @@
 //! One network namespace, held by a file descriptor.
 //!
-//! Those that are made here have no name: they exist while a file descriptor or a process holds them, and no
-//! longer. So nothing has to be removed after a crash: with the last process the kernel takes back the
-//! namespace and all that is in it, devices, addresses, routes and sysctls.
+//! Namespaces created here have no name: they exist only while a file descriptor or a process holds them. So
+//! there is nothing to clean up after a crash: when the last process ends, the kernel removes the namespace
+//! with its devices, addresses, routes and sysctls.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -21,20 +21,20 @@ use crate::error::{Doing, Error, Result};
 use crate::route::Routing;
 use crate::sockopt;
 
-/// `SO_NETNS_COOKIE`, Linux 5.14, on all architectures but parisc and sparc.
+/// `SO_NETNS_COOKIE`, Linux 5.14, on all architectures except parisc and sparc.
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
-/// Where the namespace of the calling thread can be had.
+/// The calling thread's namespace.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// By which the kernel tells network namespaces apart. No two have the same one before the next boot, unlike
-/// the inode number of their file, which is used again as soon as a namespace has gone.
+/// The kernel's identifier of a network namespace. It is unique until the next boot, unlike the inode number
+/// of the namespace's file, which may be reused as soon as the namespace is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Cookie(pub u64);
 
 impl Cookie {
-    /// Of the calling thread's namespace.
+    /// Cookie of the calling thread's namespace.
     ///
     /// # Errors
     /// [`Error::Unsupported`] on kernels before 5.14.
@@ -45,11 +45,11 @@ impl Cookie {
         match sockopt::get(&socket, libc::SOL_SOCKET, SO_NETNS_COOKIE, &mut bytes) {
             Ok(_) => Ok(Cookie(u64::from_ne_bytes(bytes))),
             Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Err(Error::Unsupported {
-                what: "telling network namespaces apart".into(),
-                why: "this kernel gives them no cookies".into(),
+                what: "identifying network namespaces".into(),
+                why: "this kernel has no cookies for them".into(),
                 remedy: "boot Linux 5.14 or newer".into(),
             }),
-            Err(error) => Err(Error::io("asking for the cookie of a network namespace", error)),
+            Err(error) => Err(Error::io("reading the cookie of a network namespace", error)),
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one, with its loopback device up.
+    /// Creates a namespace with its loopback device up.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_SYS_ADMIN`; [`Error::Unsupported`] on a kernel without network
@@ -75,8 +75,8 @@ impl Namespace {
     pub fn new() -> Result<Self> {
         let made = thread::scope(|scope| {
             let maker = scope.spawn(|| {
-                // SAFETY: only the calling thread moves, and it ends here: no other thread sees a file or
-                // address change under its hands. File descriptors are not unshared.
+                // SAFETY: only this thread changes its namespace, and it ends here: no other thread is
+                // affected. File descriptors stay shared.
                 unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
                 File::open(OWN)
             });
@@ -87,7 +87,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// That of the calling thread.
+    /// The calling thread's namespace.
     ///
     /// # Errors
     /// [`Error::Io`] without `/proc`.
@@ -95,7 +95,7 @@ impl Namespace {
         Self::at(Path::new(OWN))
     }
 
-    /// That of a process.
+    /// The namespace of a process.
     ///
     /// # Errors
     /// [`Error::Io`] if there is no such process, [`Error::Permission`] if it belongs to another user.
@@ -103,7 +103,7 @@ impl Namespace {
         Self::at(Path::new(&format!("/proc/{pid}/ns/net")))
     }
 
-    /// The one that a file refers to: one of `/proc`, of `/run/netns`, or what [`Self::path`] returned.
+    /// The namespace that a file refers to: in `/proc`, in `/run/netns`, or returned by [`Self::path`].
     ///
     /// # Errors
     /// [`Error::Io`] if there is no such file, [`Error::Permission`] if this user may not open it.
@@ -112,31 +112,31 @@ impl Namespace {
         Ok(Namespace { handle: file.into() })
     }
 
-    /// Its cookie.
+    /// Its unique identifier.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_SYS_ADMIN`, unless it is the caller's; [`Error::Unsupported`] on
+    /// [`Error::Permission`] without `CAP_SYS_ADMIN`, unless the caller is in it; [`Error::Unsupported`] on
     /// kernels before 5.14.
     pub fn cookie(&self) -> Result<Cookie> {
         self.enter_thread(Cookie::own)?
     }
 
-    /// The inode number of its file, by which `/proc` and `ip netns` show it. It is used again when the
-    /// namespace has gone.
+    /// The inode number of its file, which `/proc` and `ip netns` show. It may be reused after the namespace
+    /// is gone.
     ///
     /// # Errors
-    /// [`Error::Io`] if the kernel does not tell.
+    /// [`Error::Io`] if the kernel does not report it.
     pub fn inode(&self) -> Result<u64> {
-        Ok(rustix::fs::fstat(&self.handle).doing("looking at a network namespace")?.st_ino)
+        Ok(rustix::fs::fstat(&self.handle).doing("checking a network namespace")?.st_ino)
     }
 
-    /// A file by which other processes find this namespace while `self` lives.
+    /// A path under which other processes find this namespace while `self` lives.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.handle.as_raw_fd()))
     }
 
-    /// Moves the calling thread into it: for a child between fork and exec, and for threads that never leave
-    /// again.
+    /// Moves the calling thread into it. For a child between fork and exec, and for threads that never leave
+    /// it.
     ///
     /// # Errors
     /// EPERM without `CAP_SYS_ADMIN`.
@@ -144,15 +144,15 @@ impl Namespace {
         enter(self.as_fd())
     }
 
-    /// Runs `work` in a thread of its own inside the namespace, and waits for it. Sockets that it opens stay
-    /// in the namespace.
+    /// Runs `work` in a new thread inside the namespace, and waits for it. Sockets that it opens stay in the
+    /// namespace.
     ///
     /// # Errors
-    /// [`Error::Permission`] without `CAP_SYS_ADMIN`, unless the caller is there already.
+    /// [`Error::Permission`] without `CAP_SYS_ADMIN`, unless the caller is already in it.
     pub fn enter_thread<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
         let done = thread::scope(|scope| {
             let worker = scope.spawn(|| {
-                // Who is there already needs no right to enter.
+                // A thread that is already in the namespace needs no permission.
                 if !self.is_entered() {
                     self.enter()?;
                 }
@@ -163,31 +163,31 @@ impl Namespace {
         done.doing_task(Task::Namespaces, "entering a network namespace")
     }
 
-    /// Whether the calling thread is in it.
+    /// True if the calling thread is in it.
     pub fn is_entered(&self) -> bool {
         let file = |file: rustix::fs::Stat| (file.st_dev, file.st_ino);
         let own = rustix::fs::stat(OWN).map(file);
         own.is_ok() && own == rustix::fs::fstat(&self.handle).map(file)
     }
 
-    /// A sysctl of the namespace, by its dotted name: `net.ipv4.tcp_ecn`.
+    /// Reads a sysctl of the namespace by its dotted name, such as `net.ipv4.tcp_ecn`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if this kernel does not have it.
+    /// [`Error::Unsupported`] if this kernel lacks it.
     pub fn sysctl(&self, name: &str) -> Result<String> {
         let path = sysctl_path(name);
         let text = self.enter_thread(|| fs::read_to_string(&path))?;
         text.map(|text| text.trim().to_owned()).map_err(|error| sysctl_error("reading", name, error))
     }
 
-    /// Sets a sysctl inside the namespace; the machine's own stays as it is.
+    /// Sets a sysctl inside the namespace; the machine's own is unchanged.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if this kernel does not have it; [`Error::Io`] if it refuses the value;
+    /// [`Error::Unsupported`] if this kernel lacks it; [`Error::Io`] if it refuses the value;
     /// [`Error::Permission`] without `CAP_NET_ADMIN` there.
     pub fn set_sysctl(&self, name: &str, value: &str) -> Result<()> {
         let path = sysctl_path(name);
-        // Without O_CREAT, so that a missing one is "not found" and not "permission denied".
+        // Without O_CREAT, so that a missing file gives "not found" and not "permission denied".
         let open = || fs::OpenOptions::new().write(true).open(&path);
         let mut file = self.enter_thread(open)?.map_err(|error| sysctl_error("opening", name, error))?;
         // The file belongs to the namespace in which it was opened.
@@ -202,7 +202,7 @@ impl AsFd for Namespace {
     }
 }
 
-/// Moves the calling thread; async-signal-safe.
+/// Moves the calling thread into a namespace; async-signal-safe.
 ///
 /// # Errors
 /// EPERM without `CAP_SYS_ADMIN`.
@@ -218,7 +218,7 @@ fn sysctl_error(doing: &str, name: &str, error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::NotFound {
         return Error::Unsupported {
             what: format!("the sysctl {name}"),
-            why: "this kernel does not have it".into(),
+            why: "this kernel lacks it".into(),
             remedy: "use a newer kernel, or one that was built with it".into(),
         };
     }
@@ -232,6 +232,6 @@ fn not_made(error: io::Error) -> Error {
             why: "this kernel was built without CONFIG_NET_NS".into(),
             remedy: "use a distribution's kernel".into(),
         },
-        _ => Error::task(Task::Namespaces, "making a network namespace", error),
+        _ => Error::task(Task::Namespaces, "creating a network namespace", error),
     }
 }

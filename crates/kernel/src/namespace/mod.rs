@@ -2,8 +2,8 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `handle` | [`Namespace`], held by a file descriptor: made, entered, asked for its [`Cookie`] |
-//! | `search` | all namespaces of the machine, and how a user can name each: [`search`] |
+//! | `handle` | [`Namespace`], held by a file descriptor: create, enter, read its [`Cookie`] |
+//! | `search` | [`search`] lists all namespaces of the machine, with a name that a user can use |
 
 mod handle;
 mod search;

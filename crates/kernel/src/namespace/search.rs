@@ -1,8 +1,8 @@
-//! All network namespaces of the machine, as far as this process can see them, and how a user can name each.
+//! Searches the machine's network namespaces that this process can see, and names each for the user.
 //!
-//! The kernel has no list of them. They are found where something holds them: the names of `ip netns`,
-//! mounted files of any mount namespace (container engines keep theirs so), every thread, and every open
-//! file. One that only a socket holds, because its processes have ended, is found by nobody.
+//! The kernel has no list of namespaces. The search looks at everything that may hold one: the names of `ip
+//! netns`, files mounted in any mount namespace (as container engines do), every thread, and every open file.
+//! It cannot find a namespace that only a socket holds because its processes have ended.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,10 +16,10 @@ use super::handle::{Cookie, Namespace};
 use crate::error::Result;
 use crate::state::root;
 
-/// Where `ip netns` has names, below the root of the machine's files.
+/// Directory of `ip netns`, relative to the root directory.
 const NAMES: &str = "run/netns";
 
-/// A namespace that was found.
+/// A namespace that the search found.
 #[derive(Debug)]
 pub struct Found {
     /// The namespace, held.
@@ -30,25 +30,25 @@ pub struct Found {
     pub place: Place,
 }
 
-/// Where a namespace was found.
+/// How a namespace was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It is the one of the process that searches.
+    /// The searching process is in it.
     Own,
     /// A name of `ip netns`.
     Name(String),
     /// A process is in it.
     Process {
-        /// Its number.
+        /// Process id.
         pid: u32,
-        /// Its name.
+        /// Command name.
         name: String,
     },
-    /// A file leads to it: a mount in the mount namespace of a process, or an open file.
+    /// A file refers to it: a mount in the mount namespace of a process, or an open file.
     File(PathBuf),
 }
 
-/// `the namespace blue`.
+/// Writes, for example, `the namespace blue`.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,7 +61,7 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// A command that is run there, as a user has to write it.
+    /// The shell command that runs `command` in the namespace.
     pub fn command(&self, command: &str) -> String {
         match self {
             Place::Own => command.to_owned(),
@@ -72,23 +72,24 @@ impl Place {
     }
 }
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Debug)]
 pub struct Search {
-    /// All that could be entered; the own one is the first.
+    /// All namespaces that could be entered; the first is this process' own.
     pub found: Vec<Found>,
-    /// How many processes may not be looked at, and namespaces not entered. There may be further namespaces.
+    /// Number of processes that this user may not inspect and of namespaces that it may not enter. There may
+    /// be further namespaces.
     pub hidden: usize,
 }
 
 impl Search {
-    /// The cookies of all that could be entered.
+    /// The cookies of all found namespaces.
     pub fn cookies(&self) -> Vec<Cookie> {
         self.found.iter().map(|found| found.cookie).collect()
     }
 }
 
-/// Searches.
+/// Searches the machine.
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) without `/proc`; [`Error::Unsupported`](crate::Error::Unsupported) on
@@ -106,10 +107,10 @@ pub fn search() -> Result<Search> {
 
 #[derive(Default)]
 struct Seeker {
-    /// Device and inode of the files, which are held: none is used again meanwhile.
+    /// Device and inode of the found files. They are held open, so none is reused meanwhile.
     known: BTreeSet<(u64, u64)>,
     found: Vec<(Namespace, Place)>,
-    /// Processes that may not be looked at.
+    /// Processes that this user may not inspect.
     hidden: BTreeSet<u32>,
 }
 
@@ -121,11 +122,11 @@ impl Seeker {
         }
     }
 
-    /// Opens a file if it leads to a namespace that is not known yet. Whether one may.
+    /// Opens a file and adds its namespace if it is new. Returns false if that is not permitted.
     fn look(&mut self, path: &Path, place: impl FnOnce() -> Place) -> bool {
         let file = match fs::metadata(path) {
             Ok(file) => file,
-            // What is not there has ended meanwhile.
+            // A missing file belongs to a process that has ended.
             Err(error) => return error.kind() != std::io::ErrorKind::PermissionDenied,
         };
         if self.known.contains(&(file.dev(), file.ino())) {
@@ -153,7 +154,7 @@ impl Seeker {
                 self.hidden.insert(pid);
                 continue;
             }
-            // Threads may be elsewhere than their process.
+            // A thread may be in another namespace than its process.
             for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
                 if task.file_name().to_string_lossy() != pid.to_string() {
                     self.look(&task.path().join("ns/net"), place);
@@ -162,7 +163,7 @@ impl Seeker {
         }
     }
 
-    /// Namespaces that are mounted as files, in each mount namespace.
+    /// Adds the namespaces that are mounted as files, in each mount namespace.
     fn mounts(&mut self, processes: &[u32]) {
         let mut mount_namespaces = BTreeSet::new();
         for &pid in processes {
@@ -190,7 +191,7 @@ impl Seeker {
         }
     }
 
-    /// Enters each for its cookie, in a thread that wanders.
+    /// Enters each namespace in one thread to read its cookie.
     fn with_cookies(self) -> Result<Search> {
         let Seeker { found, hidden, .. } = self;
         let mut hidden = hidden.len();
@@ -214,7 +215,7 @@ impl Seeker {
     }
 }
 
-/// All processes that `/proc` shows.
+/// All process ids in `/proc`.
 fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut processes: Vec<u32> =
@@ -227,8 +228,8 @@ fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
 }
 
-/// Where a line of mountinfo mounts a network namespace:
-/// `… 0:4 net:[4026532008] /run/netns/a rw - nsfs nsfs rw`.
+/// The mount point of a network namespace in a line of mountinfo: `… 0:4 net:[4026532008] /run/netns/a rw -
+/// nsfs nsfs rw`.
 fn mounted_namespace(line: &str) -> Option<String> {
     let (mount, kind) = line.split_once(" - ")?;
     let mut fields = mount.split(' ').skip(3);
@@ -236,7 +237,7 @@ fn mounted_namespace(line: &str) -> Option<String> {
     (kind.starts_with("nsfs ") && what.starts_with("net:[")).then(|| unescaped(place))
 }
 
-/// Blanks and the like are written in octal: `\040`.
+/// Decodes octal escapes of blanks and the like: `\040`.
 fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -258,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mounted_namespaces_are_told_from_other_mounts() {
+    fn mounted_namespaces_are_distinguished_from_other_mounts() {
         let namespace = "83 29 0:4 net:[4026532008] /run/netns/a\\040b rw shared:44 - nsfs nsfs rw";
         assert_eq!(mounted_namespace(namespace).as_deref(), Some("/run/netns/a b"));
         let other = "84 29 0:4 uts:[4026531838] /run/uts rw shared:44 - nsfs nsfs rw";
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_run_where_the_namespace_is() {
+    fn the_shown_command_enters_the_namespace() {
         let own = Place::Own.command("joulepath cc status");
         assert_eq!(own, "joulepath cc status");
         assert_eq!(Place::Name("blue".into()).command("true"), "ip netns exec blue true");
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_namespace_is_found_first() {
+    fn this_process_namespace_is_found_first() {
         let search = search().unwrap();
         assert_eq!(search.found[0].place, Place::Own);
         assert_eq!(search.found[0].cookie, Cookie::own().unwrap());

@@ -1,4 +1,4 @@
-//! Generic netlink: families are found by name, and commands are sent to them.
+//! Generic netlink: finds families by name and sends them commands.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use rustix::net::netlink;
 use super::message::{Attributes, Bytes, Known, Malformed, put};
 use super::socket::{Failure, Netlink};
 
-/// The family that knows the others (`GENL_ID_CTRL`).
+/// The family that describes the others (`GENL_ID_CTRL`).
 const CONTROLLER: u16 = 16;
 const GET_FAMILY: u8 = 3;
-/// Command, version, and two bytes that are not used.
+/// Command, version, and two unused bytes.
 const HEADER_LEN: usize = 4;
 
 const FAMILY_ID: Known = Known(1, "CTRL_ATTR_FAMILY_ID");
@@ -20,18 +20,18 @@ const GROUPS: Known = Known(7, "CTRL_ATTR_MCAST_GROUPS");
 const GROUP_NAME: Known = Known(1, "CTRL_ATTR_MCAST_GRP_NAME");
 const GROUP_ID: Known = Known(2, "CTRL_ATTR_MCAST_GRP_ID");
 
-/// A family of generic netlink, in the network namespace of the thread that opened it.
+/// A generic netlink family, in the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub(crate) struct Generic {
     netlink: Netlink,
     family: u16,
     version: u8,
-    /// Multicast groups by their names.
+    /// Names and ids of its multicast groups.
     groups: Vec<(String, u32)>,
 }
 
 impl Generic {
-    /// Finds a family; none if this kernel does not have it.
+    /// Finds a family; `None` if this kernel lacks it.
     pub(crate) fn open(name: &str, version: u8) -> Result<Option<Self>, Failure> {
         let mut netlink = Netlink::open(Some(netlink::GENERIC))?;
         let mut payload = header(GET_FAMILY, 1);
@@ -49,18 +49,18 @@ impl Generic {
         }
     }
 
-    /// The number of a multicast group.
+    /// The id of a multicast group.
     pub(crate) fn group(&self, name: &str) -> Option<u32> {
         self.groups.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
     }
 
-    /// Sends a command with its attributes, and waits until the kernel has done it.
+    /// Sends a command with its attributes, and waits for its completion.
     pub(crate) fn command(&mut self, command: u8, attributes: &[u8]) -> Result<(), Failure> {
         let payload = self.payload(command, attributes);
         self.netlink.command(self.family, 0, &payload)
     }
 
-    /// Asks for one thing; none if the answer has nothing that `parse` makes something of.
+    /// Sends a request for one object; `None` if `parse` returns no value.
     pub(crate) fn ask<T>(
         &mut self,
         command: u8,
@@ -76,7 +76,7 @@ impl Generic {
         Ok(found)
     }
 
-    /// Asks for a list.
+    /// Sends a request for a list.
     pub(crate) fn list<T>(
         &mut self,
         command: u8,
@@ -90,7 +90,7 @@ impl Generic {
         [&header(command, self.version), attributes].concat()
     }
 
-    /// Reads notices that have come, once, without waiting; false if there were none. See
+    /// Reads notifications that have arrived, once, without waiting; false if there were none. See
     /// [`Self::subscribed`].
     pub(crate) fn notices(
         &mut self,
@@ -103,19 +103,18 @@ impl Generic {
         })
     }
 
-    /// A second socket that hears a multicast group and nothing else.
+    /// Opens a second socket that receives only a multicast group.
     pub(crate) fn subscribed(&self, group: u32) -> io::Result<Self> {
         let netlink = Netlink::open(Some(netlink::GENERIC))?;
         netlink.join(group)?;
         Ok(Generic { netlink, groups: self.groups.clone(), ..*self })
     }
 
-    /// The socket.
     pub(crate) fn socket(&self) -> &Netlink {
         &self.netlink
     }
 
-    /// Drops all notices that have come.
+    /// Drops all notifications that have arrived.
     pub(crate) fn drop_notices(&mut self) -> Result<(), Failure> {
         self.netlink.drop_notices()
     }
@@ -125,7 +124,7 @@ fn header(command: u8, version: u8) -> Vec<u8> {
     vec![command, version, 0, 0]
 }
 
-/// Command and attributes of a message.
+/// Splits a message into command and attributes.
 pub(crate) fn parse(payload: &[u8]) -> Result<(u8, Attributes<'_>), Malformed> {
     let (header, attributes) = Bytes::split("the header of generic netlink", payload, HEADER_LEN)?;
     Ok((header.u8(0), attributes))
@@ -146,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_family_is_found_by_its_name_with_its_groups() {
-        // The family of families is in every kernel, and tells of new ones in the group `notify`.
+        // Every kernel has the family of families. It announces new families in the group `notify`.
         let family = Generic::open("nlctrl", 2).unwrap().unwrap();
         assert_eq!(family.family, CONTROLLER);
         assert!(family.group("notify").is_some_and(|number| number > 0), "{:?}", family.groups);

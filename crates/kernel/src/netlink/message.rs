@@ -1,25 +1,24 @@
-//! Messages and attributes, as bytes.
+//! Builds and parses messages and attributes.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netlink_packet_core::{NetlinkBuffer, NlasIterator};
 
-/// `NLA_F_NESTED`: the attribute holds others. The kernel refuses some without it.
+/// `NLA_F_NESTED`: the attribute contains others. The kernel refuses some nested attributes without it.
 const NESTED: u16 = 0x8000;
-/// What is left of an attribute's number without this and `NLA_F_NET_BYTEORDER` (`NLA_TYPE_MASK`).
+/// Mask of an attribute's number, without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` (`NLA_TYPE_MASK`).
 const KIND: u16 = 0x3fff;
-/// Attributes and messages begin at multiples of this.
+/// Attributes and messages start at multiples of this.
 const ALIGNMENT: usize = 4;
 const ATTRIBUTE_HEADER: usize = 4;
 const MESSAGE_HEADER: usize = 16;
 
-/// An attribute that this crate knows: its number among its siblings, and the name that the kernel's headers
-/// give it.
+/// A known attribute: its number, and its name in the kernel's headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known(pub(crate) u16, pub(crate) &'static str);
 
-/// What in a message cannot be understood.
+/// A part of a message that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// The attribute or structure.
@@ -33,7 +32,7 @@ impl Malformed {
     }
 
     fn length(what: &'static str, is: usize, wanted: usize) -> Self {
-        Self::new(what, format!("it has {is} bytes in place of {wanted}"))
+        Self::new(what, format!("it has {is} bytes instead of {wanted}"))
     }
 }
 
@@ -43,7 +42,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// One message of those that the kernel sends together.
+/// One message of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: u16,
@@ -53,7 +52,7 @@ pub(crate) struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Takes the first message off `bytes`; none if there is none left.
+    /// Takes the first message off `bytes`; `None` at the end.
     pub(crate) fn take(bytes: &mut &'a [u8]) -> Result<Option<Self>, Malformed> {
         if bytes.is_empty() {
             return Ok(None);
@@ -72,7 +71,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A request, complete with its header.
+/// Builds a request with its header.
 pub(crate) fn message(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
     let length = (MESSAGE_HEADER + payload.len()) as u32;
     let mut bytes = Vec::with_capacity(MESSAGE_HEADER + payload.len().next_multiple_of(ALIGNMENT));
@@ -80,7 +79,7 @@ pub(crate) fn message(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> V
     bytes.extend(kind.to_ne_bytes());
     bytes.extend(flags.to_ne_bytes());
     bytes.extend(sequence.to_ne_bytes());
-    // The kernel knows who it is from.
+    // Sender id; the kernel knows it.
     bytes.extend([0; 4]);
     bytes.extend(payload);
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
@@ -96,17 +95,17 @@ pub(crate) fn put(payload: &mut Vec<u8>, kind: u16, value: &[u8]) {
     payload.resize(payload.len().next_multiple_of(ALIGNMENT), 0);
 }
 
-/// Appends an attribute that holds others.
+/// Appends an attribute that contains others.
 pub(crate) fn put_nested(payload: &mut Vec<u8>, kind: u16, inner: &[u8]) {
     put(payload, kind | NESTED, inner);
 }
 
-/// Attributes of a message, or nested ones. Those that nobody asks for are ignored.
+/// Attributes of a message or of an attribute. Unknown attributes are ignored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes<'a>(&'a [u8]);
 
 impl<'a> Attributes<'a> {
-    /// Checks that attributes follow each other up to the end; `what` names their place.
+    /// Checks that the attributes are well-formed up to the end; `what` names their place in errors.
     pub(crate) fn parse(what: &'static str, bytes: &'a [u8]) -> Result<Self, Malformed> {
         for attribute in NlasIterator::new(bytes) {
             attribute.map_err(|error| Malformed::new(what, error.to_string()))?;
@@ -114,8 +113,8 @@ impl<'a> Attributes<'a> {
         Ok(Attributes(bytes))
     }
 
-    /// Numbers and values, in their order. Each attribute of a message is looked for from the beginning: a
-    /// daemon that lists a thousand connections spends most of its time here.
+    /// Numbers and values, in order. Every lookup of an attribute starts at the beginning: a daemon that
+    /// lists a thousand connections spends most of its time here.
     pub(crate) fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -128,46 +127,45 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// The value; none if the attribute is absent.
+    /// The value; `None` if the attribute is absent.
     pub(crate) fn bytes(self, known: Known) -> Option<&'a [u8]> {
         self.iter().find(|(kind, _)| *kind == known.0).map(|(_, value)| value)
     }
 
-    /// The attributes in an attribute.
+    /// The attributes inside an attribute.
     pub(crate) fn nested(self, known: Known) -> Result<Option<Attributes<'a>>, Malformed> {
         self.bytes(known).map(|bytes| Attributes::parse(known.1, bytes)).transpose()
     }
 
-    /// A value of `N` bytes, exactly.
+    /// A value of exactly `N` bytes.
     pub(crate) fn array<const N: usize>(self, known: Known) -> Result<Option<[u8; N]>, Malformed> {
         let Some(bytes) = self.bytes(known) else { return Ok(None) };
         let array = bytes.try_into().map_err(|_| Malformed::length(known.1, bytes.len(), N))?;
         Ok(Some(array))
     }
 
-    /// A u8.
     pub(crate) fn u8(self, known: Known) -> Result<Option<u8>, Malformed> {
         Ok(self.array::<1>(known)?.map(|[byte]| byte))
     }
 
-    /// A u16 in the machine's order.
+    /// A u16 in host byte order.
     pub(crate) fn u16(self, known: Known) -> Result<Option<u16>, Malformed> {
         Ok(self.array(known)?.map(u16::from_ne_bytes))
     }
 
-    /// A u32 in the machine's order.
+    /// A u32 in host byte order.
     pub(crate) fn u32(self, known: Known) -> Result<Option<u32>, Malformed> {
         Ok(self.array(known)?.map(u32::from_ne_bytes))
     }
 
-    /// A text, which the kernel ends with a zero. Bytes that are no UTF-8 are replaced.
+    /// A zero-terminated text. Invalid UTF-8 is replaced.
     pub(crate) fn text(self, known: Known) -> Option<String> {
         let bytes = self.bytes(known)?;
         let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
         Some(String::from_utf8_lossy(text).into_owned())
     }
 
-    /// An address of IPv4 or IPv6, which is told by its length.
+    /// An IPv4 or IPv6 address, depending on the length.
     pub(crate) fn ip(self, known: Known) -> Result<Option<IpAddr>, Malformed> {
         let Some(bytes) = self.bytes(known) else { return Ok(None) };
         ip(bytes)
@@ -176,7 +174,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// An address of IPv4 or IPv6 from its bytes.
+/// An IPv4 or IPv6 address from its bytes.
 fn ip(bytes: &[u8]) -> Option<IpAddr> {
     if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
         return Some(Ipv4Addr::from(v4).into());
@@ -184,14 +182,14 @@ fn ip(bytes: &[u8]) -> Option<IpAddr> {
     <[u8; 16]>::try_from(bytes).ok().map(|v6| Ipv6Addr::from(v6).into())
 }
 
-/// A structure of the kernel that stands before the attributes; `name` is what the kernel's headers call it.
+/// A kernel structure at the start of a payload; `name` is its name in the kernel's headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Bytes<'a> {
-    /// The first `length` bytes of a payload, and the attributes that follow.
+    /// Splits a payload into its first `length` bytes and the attributes after them.
     pub(crate) fn split(
         name: &'static str,
         payload: &'a [u8],
@@ -203,7 +201,7 @@ impl<'a> Bytes<'a> {
         Ok((Bytes { bytes }, Attributes::parse(name, rest)?))
     }
 
-    /// The `N` bytes at an offset. The caller has asked [`Self::split`] for at least so many.
+    /// The `N` bytes at an offset, which must be within the length passed to [`Self::split`].
     pub(crate) fn array<const N: usize>(self, at: usize) -> [u8; N] {
         *self.bytes[at..].first_chunk().expect("fields lie inside of their structure")
     }
@@ -228,19 +226,19 @@ pub(crate) mod tests {
     const INNER: Known = Known(3, "INNER");
     const TEXT: Known = Known(4, "TEXT");
 
-    /// An attribute, for other tests.
+    /// Builds an attribute, for other modules' tests.
     pub(crate) fn attribute_bytes(kind: u16, value: &[u8]) -> Vec<u8> {
         let mut bytes = vec![];
         put(&mut bytes, kind, value);
         bytes
     }
 
-    /// A message, for other tests.
+    /// Builds a message, for other modules' tests.
     pub(crate) fn message_bytes(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
         message(kind, flags, sequence, payload)
     }
 
-    /// A message some bytes of which, from `at` on and at most four, are others; for other tests.
+    /// Replaces at most four bytes of a message from `at` on, for other modules' tests.
     pub(crate) fn damaged(mut message: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
         for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
             *to = *from;
@@ -252,7 +250,7 @@ pub(crate) mod tests {
     fn a_message_is_laid_out_as_in_the_kernels_headers() {
         let mut payload = vec![];
         put(&mut payload, 5, &[0xaa]);
-        // Header of 16, attribute of 4 + 1 and 3 of padding.
+        // Header of 16 bytes; attribute of 4 + 1 bytes and 3 bytes of padding.
         let mut expected = vec![];
         expected.extend(24u32.to_ne_bytes());
         expected.extend(18u16.to_ne_bytes());
@@ -266,7 +264,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn messages_that_came_together_are_taken_one_by_one() {
+    fn messages_of_one_datagram_are_taken_one_by_one() {
         let both = [message(1, 2, 3, &[9; 5]), message(4, 5, 6, &[])].concat();
         let mut rest = &both[..];
         let first = Message::take(&mut rest).unwrap().unwrap();
@@ -276,17 +274,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_message_that_says_to_be_longer_than_what_came_is_malformed() {
+    fn a_message_longer_than_its_datagram_is_malformed() {
         let mut bytes = message(1, 2, 3, &[9; 8]);
         bytes.truncate(20);
         assert!(Message::take(&mut &bytes[..]).is_err());
-        // Or shorter than its own header.
+        // A message shorter than its own header is invalid, too.
         bytes[..4].copy_from_slice(&8u32.to_ne_bytes());
         assert!(Message::take(&mut &bytes[..]).is_err());
     }
 
     #[test]
-    fn attributes_come_back_as_they_were_put() {
+    fn attributes_are_parsed_as_they_were_written() {
         let mut inner = vec![];
         put(&mut inner, NUMBER.0, &7u32.to_ne_bytes());
         let mut payload = vec![];
@@ -294,7 +292,7 @@ pub(crate) mod tests {
         put(&mut payload, ADDRESS.0, &[10, 0, 0, 1]);
         put_nested(&mut payload, INNER.0, &inner);
         put(&mut payload, TEXT.0, b"wlan0\0");
-        // An attribute that nobody knows.
+        // An unknown attribute.
         put(&mut payload, 99, &[1, 2, 3]);
         let attributes = Attributes::parse("a test", &payload).unwrap();
         assert_eq!(attributes.u8(NUMBER), Ok(Some(5)));
@@ -308,7 +306,7 @@ pub(crate) mod tests {
     fn a_known_attribute_of_a_wrong_length_is_named() {
         let payload = attribute_bytes(NUMBER.0, &[1, 2, 3]);
         let attributes = Attributes::parse("a test", &payload).unwrap();
-        assert_eq!(attributes.u32(NUMBER).unwrap_err().to_string(), "NUMBER: it has 3 bytes in place of 4");
+        assert_eq!(attributes.u32(NUMBER).unwrap_err().to_string(), "NUMBER: it has 3 bytes instead of 4");
         let error = attributes.ip(Known(1, "ADDRESS")).unwrap_err();
         assert_eq!(error.to_string(), "ADDRESS: no address has 3 bytes");
     }
@@ -323,7 +321,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_at_all_make_it_panic(
+        fn no_bytes_cause_a_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             length in 0usize..80,
         ) {

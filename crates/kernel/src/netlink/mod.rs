@@ -1,14 +1,14 @@
-//! Netlink, the one layer under routes, path manager and listings: messages, a socket, generic netlink.
+//! Netlink, the layer under routes, path manager and lists of connections: messages, a socket, generic
+//! netlink.
 //!
 //! | module | what |
 //! |---|---|
-//! | `message` | requests are built, answers are taken apart; nothing in an answer can make this panic |
-//! | `socket` | requests and lists with a deadline, notices of multicast groups |
-//! | `generic` | families of generic netlink by their names |
+//! | `message` | builds requests, parses answers; no answer can make it panic |
+//! | `socket` | requests and lists with a deadline, notifications of multicast groups |
+//! | `generic` | generic netlink families, by name |
 //!
-//! The framing of answers is read by `netlink-packet-core`. What stands in them is read here and not by a
-//! crate that knows all of rtnetlink: such a crate refuses a whole list when one attribute that nobody asked
-//! for has a form that it does not know.
+//! `netlink-packet-core` parses the framing of answers. This crate parses their contents itself: a crate for
+//! all of rtnetlink refuses a whole list if one attribute that we do not need has an unknown form.
 
 mod generic;
 mod message;

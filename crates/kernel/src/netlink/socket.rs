@@ -1,5 +1,4 @@
-//! A netlink socket: requests, lists, and notices of multicast groups; synchronous, and without threads of
-//! its own.
+//! A netlink socket: requests, lists, and notifications of multicast groups; synchronous, without threads.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,17 +16,17 @@ use crate::capability::Task;
 use crate::error::{Error, Result};
 use crate::sockopt;
 
-/// How long the kernel may take to answer. It answers within the call that asks, unless another process holds
-/// the lock of the network configuration for so long.
+/// How long to wait for an answer. The kernel answers within the system call, unless another process holds
+/// the lock of the network configuration.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Lists that are taken again because they changed meanwhile.
+/// Attempts to read a list that changes meanwhile.
 const LISTINGS: usize = 16;
-/// Largest part of a list that the kernel sends at once is 32 KiB.
+/// The kernel sends at most 32 KiB of a list at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
 const SOL_NETLINK: libc::c_int = 270;
 
-/// Flags and kinds of `include/uapi/linux/netlink.h`.
+/// Flags and message types of `include/uapi/linux/netlink.h`.
 const NLM_F_REQUEST: u16 = 0x01;
 const NLM_F_ACK: u16 = 0x04;
 const NLM_F_DUMP_INTR: u16 = 0x10;
@@ -37,12 +36,12 @@ const NLM_F_ACK_TLVS: u16 = 0x200;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLMSG_OVERRUN: u16 = 4;
-/// Below are the kinds of netlink itself.
+/// Smaller types belong to netlink itself.
 const FIRST_KIND: u16 = 16;
 
 const EXPLANATION: Known = Known(1, "NLMSGERR_ATTR_MSG");
 const MISSING: Known = Known(5, "NLMSGERR_ATTR_MISS_TYPE");
-/// The error number before the header of the request.
+/// Length of the error number, which the header of the request follows.
 const CODE_LEN: usize = 4;
 const HEADER_LEN: usize = 16;
 /// `MAX_ERRNO` of the kernel.
@@ -59,26 +58,26 @@ pub(crate) struct Netlink {
 /// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The kernel refuses.
+    /// The kernel refused it.
     Refused {
-        /// Its error number.
+        /// The kernel's error number.
         errno: Errno,
-        /// What it says about it, if it does.
+        /// The kernel's explanation, if any.
         said: Option<String>,
     },
-    /// It does not answer.
+    /// The kernel did not answer.
     Silent,
-    /// A list changed each time that it was taken.
+    /// The list changed during every attempt.
     Unsteady,
-    /// Notices were lost.
+    /// Notifications were lost.
     Overrun,
-    /// An answer cannot be understood.
+    /// An answer could not be parsed.
     Malformed(Malformed),
     /// The socket failed.
     Io(io::Error),
 }
 
-/// What a request is answered with: the kind of a message, and its payload.
+/// An answer: the message's type and payload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply<'a> {
     pub(crate) kind: u16,
@@ -86,29 +85,29 @@ pub(crate) struct Reply<'a> {
 }
 
 impl Netlink {
-    /// Opens a socket of one of netlink's protocols; none is rtnetlink.
+    /// Opens a socket for one of netlink's protocols; `None` is rtnetlink.
     pub(crate) fn open(protocol: Option<Protocol>) -> io::Result<Self> {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
         bind(&socket, &SocketAddrNetlink::new(0, 0))?;
         for option in [libc::NETLINK_EXT_ACK, libc::NETLINK_CAP_ACK, libc::NETLINK_GET_STRICT_CHK] {
-            // Kernels before 4.20 explain less and filter less: lists are filtered here as well.
+            // Kernels before 4.20 explain and filter less, so lists are also filtered here.
             let _ = sockopt::set_u32(&socket, SOL_NETLINK, option, 1);
         }
         Self::over(socket)
     }
 
-    /// Over a socket that somebody answers on.
+    /// Wraps an open socket.
     fn over(socket: OwnedFd) -> io::Result<Self> {
         set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
         Ok(Netlink { socket, sequence: 0, buffer: vec![0; BUFFER_BYTES] })
     }
 
-    /// Sends a command, and waits until the kernel has done it.
+    /// Sends a command, and waits for its completion.
     pub(crate) fn command(&mut self, kind: u16, flags: u16, payload: &[u8]) -> Result<(), Failure> {
         self.ask(kind, flags, payload, |_| Ok(()))
     }
 
-    /// Sends a request for one thing, and hands the answer to `each`, if there is one.
+    /// Sends a request for one object, and passes the answer to `each`, if there is one.
     pub(crate) fn ask(
         &mut self,
         kind: u16,
@@ -120,8 +119,8 @@ impl Netlink {
         self.answers(&mut each).map(|_| ())
     }
 
-    /// Sends a request for a list, and makes an element of each answer that `parse` makes something of. If
-    /// the list changes while it is sent it may be wrong: then it is asked for again.
+    /// Sends a request for a list, and collects the answers for which `parse` returns a value. A list that
+    /// changes while it is sent may be wrong, so it is requested again.
     pub(crate) fn list<T>(
         &mut self,
         kind: u16,
@@ -153,15 +152,15 @@ impl Netlink {
         }
     }
 
-    /// Reads answers up to the last one; false if the list changed meanwhile. All of them are read even if
-    /// one cannot be understood, so that the next request does not find them.
+    /// Reads answers up to the last; false if the list changed meanwhile. It reads all of them even if one
+    /// cannot be parsed, so that the next request does not receive them.
     fn answers(&mut self, each: &mut dyn FnMut(Reply<'_>) -> Result<(), Malformed>) -> Result<bool, Failure> {
         let (mut steady, mut malformed) = (true, None);
         loop {
             let length = receive(&self.socket, &mut self.buffer, RecvFlags::empty())?;
             let mut rest = &self.buffer[..length];
             while let Some(message) = Message::take(&mut rest)? {
-                // An answer to a request that was given up.
+                // An answer to an earlier request that timed out.
                 if message.sequence != self.sequence {
                     continue;
                 }
@@ -187,7 +186,7 @@ impl Netlink {
         sockopt::set_u32(&self.socket, SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, group)
     }
 
-    /// Reads notices that have come, once, without waiting; false if there were none.
+    /// Reads notifications that have arrived, once, without waiting; false if there were none.
     pub(crate) fn notices(
         &mut self,
         mut each: impl FnMut(Reply<'_>) -> Result<(), Malformed>,
@@ -207,7 +206,7 @@ impl Netlink {
         malformed.map_or(Ok(true), |error| Err(Failure::Malformed(error)))
     }
 
-    /// Drops all notices that have come.
+    /// Drops all notifications that have arrived.
     pub(crate) fn drop_notices(&mut self) -> Result<(), Failure> {
         loop {
             match self.notices(|_| Ok(())) {
@@ -218,21 +217,20 @@ impl Netlink {
         }
     }
 
-    /// Room for notices that were not read yet, bytes; the kernel doubles it, and has a least and a largest
-    /// one.
+    /// Sets the room for unread notifications, bytes. The kernel doubles it, and has a minimum and a maximum.
     pub(crate) fn set_room(&self, bytes: usize) -> io::Result<()> {
         Ok(rustix::net::sockopt::set_socket_recv_buffer_size(&self.socket, bytes)?)
     }
 }
 
-/// To wait for it to become readable.
+/// To wait until it becomes readable.
 impl AsFd for Netlink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-/// One datagram of the kernel's; others may send to the socket, too, and are not heard.
+/// Receives one datagram of the kernel. Datagrams of other senders are ignored.
 fn receive(socket: &OwnedFd, buffer: &mut Vec<u8>, flags: RecvFlags) -> Result<usize, Failure> {
     loop {
         let (length, whole, from) = match recvfrom(socket, &mut buffer[..], flags | RecvFlags::TRUNC) {
@@ -246,7 +244,7 @@ fn receive(socket: &OwnedFd, buffer: &mut Vec<u8>, flags: RecvFlags) -> Result<u
             continue;
         }
         if whole > length {
-            // The rest of it is lost, and the next one has room.
+            // The rest of the datagram is lost; the next one will fit.
             buffer.resize(whole.next_power_of_two(), 0);
             return Err(Failure::Overrun);
         }
@@ -254,10 +252,10 @@ fn receive(socket: &OwnedFd, buffer: &mut Vec<u8>, flags: RecvFlags) -> Result<u
     }
 }
 
-/// The message that ends an answer: success, or the kernel's error number with its explanation.
+/// The message that ends an answer: success, or an error number with an explanation.
 fn end(message: Message<'_>) -> Result<(), Failure> {
     let name = "the end of an answer";
-    // Some kernels end a list without a number.
+    // Some kernels end a list without an error number.
     if message.kind == NLMSG_DONE && message.payload.is_empty() {
         return Ok(());
     }
@@ -270,12 +268,12 @@ fn end(message: Message<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let number = code.checked_neg().filter(|number| *number <= LARGEST_ERRNO);
-    let number = number.ok_or_else(|| Malformed::new(name, format!("{code} is no error number")))?;
+    let number = number.ok_or_else(|| Malformed::new(name, format!("{code} is not an error number")))?;
     let said = explanation(message.kind, message.flags, rest);
     Err(Failure::Refused { errno: Errno::from_raw_os_error(number), said })
 }
 
-/// The kernel's explanation, which comes after the header of the request or after all of it.
+/// The kernel's explanation, after the header of the request or after the whole request.
 fn explanation(kind: u16, flags: u16, rest: &[u8]) -> Option<String> {
     if flags & NLM_F_ACK_TLVS == 0 {
         return None;
@@ -312,7 +310,7 @@ impl From<Malformed> for Failure {
 }
 
 impl Failure {
-    /// The kernel's error number, if it refused.
+    /// The kernel's error number, if it refused the request.
     pub(crate) fn errno(&self) -> Option<Errno> {
         match self {
             Failure::Refused { errno, .. } => Some(*errno),
@@ -320,7 +318,7 @@ impl Failure {
         }
     }
 
-    /// The kernel's explanation, if it refused and gave one.
+    /// The kernel's explanation, if it refused the request and gave one.
     pub(crate) fn said(&self) -> Option<&str> {
         match self {
             Failure::Refused { said, .. } => said.as_deref(),
@@ -328,7 +326,7 @@ impl Failure {
         }
     }
 
-    /// With what was tried.
+    /// Converts to an error that names the failed action.
     pub(crate) fn doing(self, doing: impl Into<String>) -> Error {
         let doing = doing.into();
         match self {
@@ -343,10 +341,10 @@ impl Failure {
             },
             Failure::Unsteady => Error::Busy {
                 what: doing,
-                why: format!("the list changed each time that it was taken, {LISTINGS} times"),
-                remedy: "try again when the network configuration is calm".into(),
+                why: format!("the list changed during each of {LISTINGS} attempts"),
+                remedy: "try again when the network configuration is stable".into(),
             },
-            Failure::Overrun => Error::Overrun { what: format!("{doing}: notices of the kernel") },
+            Failure::Overrun => Error::Overrun { what: format!("{doing}: notifications of the kernel") },
             Failure::Malformed(malformed) => Error::Malformed {
                 what: format!("{doing}: a message of the kernel"),
                 why: malformed.to_string(),
@@ -367,7 +365,7 @@ mod tests {
 
     const KIND: u16 = 40;
 
-    /// A socket whose kernel is `answer`: from the sequence number of a request to the datagrams of its
+    /// A socket with a fake kernel: `answer` maps the sequence number of a request to the datagrams of its
     /// answer.
     fn with_kernel<T>(
         answer: impl Fn(usize, u32) -> Vec<Vec<u8>> + Send,
@@ -406,48 +404,48 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_several_datagrams_is_put_together() {
+    fn a_list_in_several_datagrams_is_combined() {
         let answer = |_, sequence| {
             let first = [item(sequence, 0, 1), item(sequence, 0, 2)].concat();
-            // What is left of an earlier request is passed over.
+            // Answers to an earlier request are skipped.
             vec![item(sequence.wrapping_sub(1), 0, 9), first, item(sequence, 0, 3), done(sequence, 0)]
         };
         assert_eq!(with_kernel(answer, |netlink| numbers(netlink).unwrap()), [1, 2, 3]);
     }
 
     #[test]
-    fn a_list_that_changed_meanwhile_is_taken_again() {
+    fn a_list_that_changed_meanwhile_is_requested_again() {
         let answer = |number, sequence| {
             let flag = if number < 2 { NLM_F_DUMP_INTR } else { 0 };
             vec![item(sequence, flag, number as u8), done(sequence, flag)]
         };
-        // Nothing of the first two is in it.
+        // The result contains nothing of the first two attempts.
         assert_eq!(with_kernel(answer, |netlink| numbers(netlink).unwrap()), [2]);
     }
 
     #[test]
-    fn a_list_that_never_stands_still_is_given_up() {
+    fn a_list_that_keeps_changing_is_an_error() {
         let answer = |_, sequence| vec![item(sequence, 0, 1), done(sequence, NLM_F_DUMP_INTR)];
         let failure = with_kernel(answer, |netlink| numbers(netlink).unwrap_err());
         assert!(matches!(failure, Failure::Unsteady), "{failure:?}");
-        assert!(failure.doing("listing").to_string().contains("changed each time"));
+        assert!(failure.doing("listing").to_string().contains("changed during each of"));
     }
 
     #[test]
-    fn a_kernel_that_says_nothing_is_an_error() {
+    fn no_answer_is_an_error() {
         let answer = |number, sequence| if number == 0 { vec![] } else { vec![done(sequence, 0)] };
         with_kernel(answer, |netlink| {
             set_socket_timeout(netlink.as_fd(), Timeout::Recv, Some(Duration::from_millis(30))).unwrap();
             let failure = numbers(netlink).unwrap_err();
             assert!(matches!(failure, Failure::Silent), "{failure:?}");
-            // The socket serves all the same.
+            // The socket is still usable.
             set_socket_timeout(netlink.as_fd(), Timeout::Recv, Some(PATIENCE)).unwrap();
             assert!(numbers(netlink).unwrap().is_empty());
         });
     }
 
     #[test]
-    fn what_cannot_be_understood_is_said_and_does_not_disturb_the_next_request() {
+    fn a_malformed_answer_is_an_error_and_the_next_request_works() {
         let answer = |_, sequence| vec![item(sequence, 0, 1), item(sequence, 0, 2), done(sequence, 0)];
         with_kernel(answer, |netlink| {
             let failure = netlink.list::<u8>(KIND, &[], |_| Err(Malformed::new("IFA_LOCAL", "it is odd")));
@@ -461,11 +459,11 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_carries_the_kernels_own_words() {
+    fn a_refusal_contains_the_kernels_explanation() {
         let said = attribute_bytes(EXPLANATION.0, b"Invalid scope\0");
         let refusal = (-libc::EINVAL).to_ne_bytes();
         let request = message_bytes(KIND, 0, 1, &[7; 6]);
-        // With the header of the request alone, and with all of it; without an explanation.
+        // With only the header of the request, with the whole request, and without an explanation.
         let capped = [&refusal[..], &request[..HEADER_LEN], &said].concat();
         let whole = [&refusal[..], &request, &said].concat();
         let bare = [&refusal[..], &request[..HEADER_LEN]].concat();
@@ -498,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn other_processes_are_not_heard() {
+    fn messages_of_other_processes_are_ignored() {
         let mut netlink = Netlink::open(Some(rustix::net::netlink::USERSOCK)).unwrap();
         let other = Netlink::open(Some(rustix::net::netlink::USERSOCK)).unwrap();
         let name = rustix::net::getsockname(&netlink).unwrap();
@@ -521,7 +519,7 @@ mod tests {
 
         proptest! {
             #[test]
-            fn no_end_of_an_answer_makes_it_panic(
+            fn no_end_of_an_answer_causes_a_panic(
                 kind in prop_oneof![Just(NLMSG_DONE), Just(NLMSG_ERROR)],
                 flags: u16,
                 payload in prop::collection::vec(any::<u8>(), 0..100),

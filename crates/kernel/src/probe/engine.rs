@@ -1,4 +1,4 @@
-//! What the controllers need of the kernel.
+//! What the controllers need from the kernel.
 
 use std::io;
 
@@ -9,18 +9,18 @@ use super::version::Version;
 use crate::capability::{Capabilities, Denial, Task};
 use crate::error::Error;
 
-/// The oldest kernel with all that is used: `bpf_rdonly_cast` is of 6.2, links for `struct_ops`, which let
-/// the kernel unload a controller when its owner dies, of 6.4, `MPTCP_FULL_INFO` of 6.5.
+/// The oldest kernel with all features in use: `bpf_rdonly_cast` exists since 6.2, `struct_ops` links, which
+/// let the kernel unload a controller when its owner dies, since 6.4, and `MPTCP_FULL_INFO` since 6.5.
 pub const OLDEST_KERNEL: Version = Version(6, 5);
 
-/// Where the kernel's types are described.
+/// Descriptions of the kernel's types.
 const BTF_FOLDER: &str = "/sys/kernel/btf";
-/// What the kernel engine does.
+/// Tasks of the kernel engine.
 const ENGINE: [Task; 4] = [Task::Network, Task::Tun, Task::Namespaces, Task::Controllers];
-/// Where loaded controllers are kept.
+/// The file system in which loaded controllers are pinned.
 const BPFFS: &str = "/sys/fs/bpf";
 
-/// The running kernel, as it calls itself.
+/// The running kernel's release.
 pub(super) fn release(system: &dyn System) -> String {
     system
         .read("/proc/sys/kernel/osrelease")
@@ -32,12 +32,12 @@ pub(super) fn kernel(system: &dyn System) -> Finding {
     match Version::parse(&release) {
         Some(version) if version >= OLDEST_KERNEL => Finding::ok(release),
         Some(_) => Finding::missing(format!("{release} is older than {OLDEST_KERNEL}")).newer_kernel(system),
-        None => Finding::limited(format!("{release:?} is no version; {OLDEST_KERNEL} or newer is needed")),
+        None => Finding::limited(format!("{release:?} is not a version; {OLDEST_KERNEL} or newer is needed")),
     }
 }
 
 impl Finding {
-    /// With how this distribution gets a newer kernel.
+    /// Adds how this distribution installs a newer kernel.
     fn newer_kernel(self, system: &dyn System) -> Self {
         let text = system.read("/etc/os-release").unwrap_or_default();
         let field = |name: &str| {
@@ -84,21 +84,20 @@ pub(super) fn btf(system: &dyn System) -> Finding {
     }
 }
 
-/// A setting that every kernel has, and that only the machine's first network namespace shows.
+/// A setting that every kernel has, but only the machine's first network namespace shows.
 const FIRST_NAMESPACE_ONLY: &str = "/proc/sys/net/core/netdev_max_backlog";
 
 pub(super) fn jit(system: &dyn System) -> Finding {
     match system.read("/proc/sys/net/core/bpf_jit_enable") {
-        Ok(text) if text.trim() == "0" => Finding::missing("off, and controllers are not interpreted")
+        Ok(text) if text.trim() == "0" => Finding::missing("off, but controllers require it")
             .mend(Process::of(system).as_root("sysctl -w net.core.bpf_jit_enable=1")),
         Ok(text) => Finding::ok(format!("net.core.bpf_jit_enable = {}", text.trim())),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Finding::limited("only root sees whether it is on").mend("sudo joulepath doctor")
         }
-        // Only the machine's first network namespace shows it; what is never interpreted tells of it, too.
-        Err(_) if system.attempt(Attempt::Controller).is_ok() => {
-            Finding::ok("on, or no controller would load")
-        }
+        // Only the machine's first network namespace shows the setting. If a controller can be loaded, the
+        // JIT is on or eBPF is never interpreted.
+        Err(_) if system.attempt(Attempt::Controller).is_ok() => Finding::ok("on, since a controller loads"),
         Err(_) if system.read(FIRST_NAMESPACE_ONLY).is_err() => {
             Finding::limited("only the machine's first network namespace shows whether it is on")
         }
@@ -126,14 +125,14 @@ pub(super) fn capabilities(system: &dyn System) -> Finding {
     if !process.is_root() {
         return Finding::denied(detail).mend("sudo joulepath doctor");
     }
-    // Docker and its like name them without the prefix.
+    // Docker and similar tools omit the prefix.
     let option = |name: &String| format!(" --cap-add {}", name.trim_start_matches("CAP_"));
     let options: String = essential.names().iter().map(option).collect();
     Finding::denied(format!("root in a container: {detail}"))
         .advise(format!("start the container with{options} --device /dev/net/tun"))
 }
 
-/// What cannot be done without one capability: `CAP_NET_ADMIN is missing for TUN devices`.
+/// Describes what fails without a capability: `CAP_NET_ADMIN is missing for TUN devices`.
 fn missing_capability(name: &str) -> String {
     let needs = |task: &&Task| task.needs().names().iter().any(|needed| needed == name);
     let titles: Vec<&str> = Task::ALL.iter().filter(needs).map(|task| task.title()).collect();
@@ -142,7 +141,7 @@ fn missing_capability(name: &str) -> String {
 
 pub(super) fn controllers(system: &dyn System) -> Finding {
     let error = match system.attempt(Attempt::Controller) {
-        Ok(()) => return Finding::ok("the kernel took one by struct_ops"),
+        Ok(()) => return Finding::ok("the kernel accepts one by struct_ops"),
         Err(error) => error,
     };
     let old = Version::parse(&release(system)).is_some_and(|version| version < OLDEST_KERNEL);
@@ -168,7 +167,7 @@ pub(super) fn bpffs(system: &dyn System) -> Finding {
         }
     }
     match system.attempt(Attempt::Pins) {
-        Ok(()) => Finding::ok(format!("{BPFFS}/joulepath can be written to")),
+        Ok(()) => Finding::ok(format!("{BPFFS}/joulepath is writable")),
         Err(error) => Finding::denied(error.to_string())
             .mend(process.as_root(&format!("chmod a+x {BPFFS}")))
             .mend(process.as_root(&format!("install -d -o $(id -un) {BPFFS}/joulepath"))),
@@ -177,7 +176,7 @@ pub(super) fn bpffs(system: &dyn System) -> Finding {
 
 pub(super) fn states(system: &dyn System) -> Finding {
     match system.attempt(Attempt::States) {
-        Ok(()) => Finding::ok("/run/joulepath can be written to"),
+        Ok(()) => Finding::ok("/run/joulepath is writable"),
         Err(error) => Finding::denied(error.to_string())
             .mend(Process::of(system).as_root("install -d -o $(id -un) /run/joulepath")),
     }

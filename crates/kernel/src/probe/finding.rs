@@ -1,25 +1,25 @@
-//! How one fact stands, and what mends it.
+//! The status of one fact, and how to fix it.
 
 use serde::Serialize;
 
 use crate::error::Error;
 
-/// How a fact stands.
+/// Status of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It works.
     Ok,
-    /// It works less well than it could, or in part.
+    /// It works with limitations.
     Limited,
-    /// It is there, but not for this user.
+    /// It exists, but this user may not use it.
     Denied,
-    /// It is not there.
+    /// It is missing.
     Missing,
 }
 
 impl Status {
-    /// As it is written, in the table and in JSON.
+    /// Its text in the table and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Status::Ok => "ok",
@@ -30,16 +30,16 @@ impl Status {
     }
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// How it stands.
+    /// The fact's status.
     pub status: Status,
-    /// What is there, or why it is not.
+    /// What exists, or why it does not work.
     pub detail: String,
-    /// The commands that mend it, one after the other.
+    /// The commands that fix it, in order.
     pub mend: Vec<String>,
-    /// What to do about it where no command does.
+    /// What to do if no command fixes it.
     pub advice: Option<String>,
 }
 
@@ -64,13 +64,13 @@ impl Finding {
         Finding { status, detail: detail.into(), mend: Vec::new(), advice: None }
     }
 
-    /// With the next command that mends it.
+    /// Appends a command that fixes it.
     pub(super) fn mend(mut self, command: impl Into<String>) -> Self {
         self.mend.push(command.into());
         self
     }
 
-    /// With what to do about it.
+    /// Sets the advice.
     pub(super) fn advise(mut self, sentence: impl Into<String>) -> Self {
         self.advice = Some(sentence.into());
         self

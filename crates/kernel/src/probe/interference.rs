@@ -1,16 +1,16 @@
-//! Programs that steer MPTCP in this network namespace, as we do.
+//! Other programs that configure MPTCP in this network namespace.
 
 use super::finding::Finding;
 use super::status::Process;
 use super::system::System;
 use super::version::Version;
 
-/// The first NetworkManager that sets MPTCP endpoints.
+/// The first version of NetworkManager that sets MPTCP endpoints.
 const MPTCP_SINCE: Version = Version(1, 40);
-/// Folders of libraries whose `NetworkManager` is a folder for each version.
+/// Folders with libraries, whose subfolder `NetworkManager` contains a folder per version.
 const LIBRARIES: [&str; 2] = ["/usr/lib", "/usr/lib64"];
 
-/// The programs that set MPTCP endpoints as well, by their names.
+/// Programs that set MPTCP endpoints, by name.
 pub fn managers(system: &dyn System) -> [(&'static str, Finding); 2] {
     [("NetworkManager", network_manager(system)), ("mptcpd", mptcpd(system))]
 }
@@ -23,7 +23,7 @@ pub(super) fn network_manager(system: &dyn System) -> Finding {
     if let Some(old) = version.filter(|version| *version < MPTCP_SINCE) {
         return Finding::ok(format!("{old} runs; it leaves MPTCP alone"));
     }
-    let version = version.map_or_else(|| "a version not known".to_owned(), |version| version.to_string());
+    let version = version.map_or_else(|| "an unknown version".to_owned(), |version| version.to_string());
     Finding::limited(format!("{version} runs; it sets MPTCP endpoints of its own"))
         .mend(Process::of(system).as_root("nmcli connection modify NAME connection.mptcp-flags disabled"))
         .mend(Process::of(system).as_root("nmcli connection up NAME"))
@@ -31,14 +31,14 @@ pub(super) fn network_manager(system: &dyn System) -> Finding {
 
 pub(super) fn mptcpd(system: &dyn System) -> Finding {
     match runs(system, "mptcpd") {
-        true => Finding::limited("runs; it opens and closes subflows of its own")
+        true => Finding::limited("runs; it opens and closes subflows")
             .mend(Process::of(system).as_root("systemctl stop mptcp.service")),
         false => Finding::ok("does not run"),
     }
 }
 
-/// Whether a process of that name runs in this network namespace. One whose namespace is not told, because it
-/// is another user's, counts as in it.
+/// True if a process of that name runs in this network namespace. A process counts if its namespace is
+/// unknown because it belongs to another user.
 fn runs(system: &dyn System, program: &str) -> bool {
     let names = system.list("/proc").unwrap_or_default();
     let mut processes = names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
@@ -56,8 +56,7 @@ fn is_here(system: &dyn System, pid: &str) -> bool {
     }
 }
 
-/// NetworkManager keeps its plugins in a folder that is named after its version:
-/// `/usr/lib/ARCH/NetworkManager/1.42.4`.
+/// NetworkManager keeps its plugins in a folder with its version: `/usr/lib/ARCH/NetworkManager/1.42.4`.
 fn installed(system: &dyn System) -> Option<Version> {
     let newest = |folder: &str| {
         let names = system.list(&format!("{folder}/NetworkManager")).unwrap_or_default();

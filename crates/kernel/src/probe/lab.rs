@@ -1,4 +1,4 @@
-//! What namespaces with emulated links need.
+//! Requirements of namespaces with emulated links.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use super::status::Process;
 use super::system::{Attempt, System};
 use crate::error::Error;
 
-/// Coarser steps than this show in the delay of a packet.
+/// Coarser timer steps than this affect the delay of a packet.
 const COARSE: Duration = Duration::from_micros(50);
-/// Clocks that are read without entering the kernel, or nearly so.
+/// Clocks that can be read without a system call, or nearly so.
 const FAST_CLOCKS: [&str; 6] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen", "timebase"];
-/// What the shortest paths tolerate (`docs/models/kernel-engine.md`).
+/// Lateness that the shortest paths tolerate (`docs/models/kernel-engine.md`).
 const IN_TIME: Nanos = Nanos::from_millis(1);
-/// One for the emulator, one for the traffic.
+/// One core for the emulator, one for the traffic.
 const CORES: usize = 2;
 
 pub(super) fn namespaces(system: &dyn System) -> Finding {
     match system.attempt(Attempt::Namespace) {
-        Ok(()) => Finding::ok("one was made"),
+        Ok(()) => Finding::ok("one was created"),
         Err(Error::Io { source, .. }) if source.raw_os_error() == Some(libc::ENOSPC) => {
-            Finding::missing("there are as many as user.max_net_namespaces allows")
+            Finding::missing("the limit user.max_net_namespaces is reached")
                 .mend(Process::of(system).as_root("sysctl -w user.max_net_namespaces=1024"))
         }
         Err(error) => error.into(),
@@ -63,7 +63,7 @@ pub(super) fn congestion_controls(system: &dyn System) -> Finding {
 }
 
 pub(super) fn schedulers(system: &dyn System) -> Finding {
-    // Named since 6.10; before there was one without a name.
+    // Kernels before 6.10 have one scheduler without a name.
     match system.read("/proc/sys/net/mptcp/available_schedulers") {
         Ok(names) => Finding::ok(format!("the kernel's: {}", listed(&names))),
         Err(_) => Finding::ok("the kernel's only one"),
@@ -75,11 +75,12 @@ pub(super) fn path_managers(system: &dyn System) -> Finding {
     if let Ok(names) = read("available_path_managers") {
         return Finding::ok(listed(&names));
     }
-    // Until 6.15 both were always there and had numbers: 0 kernel, 1 userspace; before 5.19 there was one.
+    // Kernels from 5.19 to 6.14 have both, as numbers: 0 kernel, 1 userspace. Earlier kernels have one.
     match read("pm_type") {
         Ok(_) => Finding::ok("kernel, userspace"),
-        Err(_) => Finding::missing("this kernel has no path manager that programs steer")
-            .advise("boot Linux 5.19 or newer"),
+        Err(_) => {
+            Finding::missing("this kernel has no user-space path manager").advise("boot Linux 5.19 or newer")
+        }
     }
 }
 
@@ -101,7 +102,7 @@ pub(super) fn clock(system: &dyn System) -> Finding {
 
 pub(super) fn lateness(system: &dyn System) -> Finding {
     let late = system.timer_lateness();
-    let said = format!("timers come {:.2} ms late, and one in a hundred later", late.0 as f64 / 1e6);
+    let said = format!("one timer in a hundred fires more than {:.2} ms late", late.0 as f64 / 1e6);
     match late <= IN_TIME {
         true => Finding::ok(said),
         false => Finding::limited(said).advise(

@@ -1,4 +1,4 @@
-//! Energy that the machine measures itself.
+//! Energy meters of the machine.
 
 use std::io;
 
@@ -6,13 +6,14 @@ use super::finding::Finding;
 use super::status::Process;
 use super::system::System;
 
-/// Where RAPL's zones are.
+/// Directory of RAPL's zones.
 const POWERCAP: &str = "/sys/class/powercap";
 const POWER_SUPPLY: &str = "/sys/class/power_supply";
 const HWMON: &str = "/sys/class/hwmon";
 
-/// What lets the group `joulepath` read RAPL. Only root may since Linux 5.10: the counters are fine enough to
-/// tell what other programs compute (CVE-2020-8694), so a group and not everybody.
+/// A udev rule that lets the group `joulepath` read RAPL. Since Linux 5.10 only root may: the counters are
+/// precise enough to reveal what other programs compute (CVE-2020-8694). So the rule admits a group, not
+/// every user.
 pub const RAPL_RULE: &str = "\
 ACTION==\"add|change\", SUBSYSTEM==\"powercap\", KERNEL==\"intel-rapl*:*\", \
 RUN+=\"/bin/chgrp joulepath /sys%p/energy_uj\", RUN+=\"/bin/chmod g+r /sys%p/energy_uj\"
@@ -68,7 +69,7 @@ pub(super) fn battery(system: &dyn System) -> Finding {
     let read = |name: &str, file: &str| system.read(&format!("{POWER_SUPPLY}/{name}/{file}"));
     let is_battery = |name: &&String| {
         let word = |file| read(name, file).unwrap_or_default().trim().to_owned();
-        // A mouse has one too: its scope is its own device.
+        // A mouse has a battery, too, with the scope `Device`.
         word("type") == "Battery" && word("scope") != "Device"
     };
     let Some(name) = names.iter().find(is_battery) else {
@@ -77,7 +78,7 @@ pub(super) fn battery(system: &dyn System) -> Finding {
     let has = |file| read(name, file).is_ok();
     let tells_power = has("power_now") || has("current_now") && has("voltage_now");
     if !tells_power {
-        return Finding::limited(format!("{name} tells no power"));
+        return Finding::limited(format!("{name} reports no power"));
     }
     match read(name, "status").unwrap_or_default().trim() {
         "Discharging" => Finding::ok(format!("{name}, discharging")),

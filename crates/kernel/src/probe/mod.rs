@@ -1,15 +1,15 @@
-//! What this machine can do: one function for each fact, on a [`System`] that tests replace.
+//! Checks what this machine supports: one function per fact, on a [`System`] that tests replace.
 //!
 //! | module | what |
 //! |---|---|
-//! | `finding` | how one fact stands, and what mends it |
-//! | `report` | all facts, and what follows from them |
-//! | `engine` | kernel, MPTCP, BTF, JIT, capabilities, controllers that load, where they stay |
-//! | `lab` | namespaces, TUN, IPv6, what MPTCP offers in them, clock and cores |
-//! | `meters` | energy that the machine measures itself |
-//! | `interference` | programs that steer MPTCP as well |
+//! | `finding` | the status of one fact, and how to fix it |
+//! | `report` | all facts, and the verdicts |
+//! | `engine` | kernel, MPTCP, BTF, JIT, capabilities, loading and keeping controllers |
+//! | `lab` | namespaces, TUN, IPv6, MPTCP in namespaces, clock and cores |
+//! | `meters` | energy meters of the machine |
+//! | `interference` | other programs that configure MPTCP |
 //!
-//! Nothing is changed by looking: what an attempt makes is gone when it returns.
+//! The checks change nothing: what an attempt creates is removed when it returns.
 
 mod engine;
 mod finding;

@@ -1,4 +1,4 @@
-//! All facts, in their order, and what follows from them.
+//! All facts in order, and the verdicts.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::status::Process;
 use super::system::System;
 use super::{engine, interference, lab, meters};
 
-/// What a fact is about.
+/// Subject of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
@@ -15,66 +15,66 @@ pub enum Group {
     KernelEngine,
     /// Namespaces and emulated links.
     Lab,
-    /// Measured joules.
+    /// Energy meters.
     EnergyMeters,
-    /// Others who steer MPTCP.
+    /// Other programs that configure MPTCP.
     Interference,
 }
 
 impl Group {
-    /// All, in the order of the table.
+    /// All groups, in the order of the table.
     pub const ALL: [Group; 4] = [Group::KernelEngine, Group::Lab, Group::EnergyMeters, Group::Interference];
 }
 
 /// A fact about this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fact {
-    /// Its name for programs; the same in every version.
+    /// Its identifier for programs; stable across versions.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its name for users.
     pub title: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub group: Group,
     /// Commands that need it.
     pub needed_for: &'static [&'static str],
-    /// Whether the kernel engine cannot run without it.
+    /// True if the kernel engine cannot run without it.
     pub essential: bool,
-    /// How it stands.
+    /// Its status.
     #[serde(flatten)]
     pub finding: Finding,
 }
 
-/// All that was found.
+/// Result of all checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The running kernel, as it calls itself.
+    /// The running kernel's release.
     pub release: String,
-    /// Whether the user is root.
+    /// True if the user is root.
     pub root: bool,
-    /// Whether the kernel engine can run.
+    /// Verdict on running the kernel engine.
     pub kernel_engine: Verdict,
-    /// Whether controllers can be loaded to stay (`cc load`).
+    /// Verdict on loading controllers permanently (`cc load`).
     pub cc: Verdict,
-    /// In the order of the groups.
+    /// The facts, sorted by group.
     pub facts: Vec<Fact>,
 }
 
-/// Whether something can be done here.
+/// Whether this machine can do a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It can.
+    /// Everything is in place.
     Ready,
-    /// All is there, but not for this user.
+    /// Everything exists, but this user may not use it.
     Denied,
-    /// Something is not there.
+    /// Something is missing.
     Missing,
 }
 
-/// What `cc load` cannot do without.
+/// Facts that `cc load` requires.
 const FOR_CC: [&str; 6] = ["kernel", "btf", "bpf_jit", "controllers", "bpffs", "states"];
 
-/// Whether all facts hold that count; what is missing weighs more than what is denied.
+/// Combines the facts that count; missing outweighs denied.
 fn verdict(facts: &[Fact], counts: impl Fn(&Fact) -> bool) -> Verdict {
     let some = |status| facts.iter().any(|fact| counts(fact) && fact.finding.status == status);
     match (some(Status::Missing), some(Status::Denied)) {
@@ -84,7 +84,7 @@ fn verdict(facts: &[Fact], counts: impl Fn(&Fact) -> bool) -> Verdict {
     }
 }
 
-/// Where a fact comes from.
+/// How to check a fact.
 struct Check {
     name: &'static str,
     title: &'static str,
@@ -101,7 +101,7 @@ const CC_DEFAULT: &str = "cc default";
 const LAB: &str = "lab";
 const MEASURED: &str = "measured energy";
 
-/// Every fact, in the order of the table.
+/// All checks, in the order of the table.
 const CHECKS: [Check; 22] = {
     const fn engine(name: &'static str, title: &'static str, find: fn(&dyn System) -> Finding) -> Check {
         Check {
@@ -167,7 +167,7 @@ const CHECKS: [Check; 22] = {
     ]
 };
 
-/// Looks at everything.
+/// Runs all checks.
 pub fn examine(system: &dyn System) -> Report {
     let facts: Vec<Fact> = CHECKS
         .iter()

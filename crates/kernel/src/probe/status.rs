@@ -1,4 +1,4 @@
-//! What the kernel says of this process: `/proc/self/status`.
+//! The state of this process in `/proc/self/status`.
 
 use super::system::System;
 use crate::capability::Capabilities;
@@ -9,7 +9,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// As the kernel sees it; without `/proc`, a process that may do nothing.
+    /// Reads the state; without `/proc`, a process without any permission.
     pub(super) fn of(system: &dyn System) -> Self {
         Process { text: system.read("/proc/self/status").unwrap_or_default() }
     }
@@ -18,29 +18,29 @@ impl Process {
         self.text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
     }
 
-    /// Whether the effective user is root.
+    /// True if the effective user is root.
     pub(super) fn is_root(&self) -> bool {
         self.field("Uid").and_then(|ids| ids.split_whitespace().nth(1)) == Some("0")
     }
 
-    /// The capabilities that are in effect.
+    /// The effective capabilities.
     pub(super) fn capabilities(&self) -> Capabilities {
         let effective = self.field("CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok());
         Capabilities::from_mask(effective.unwrap_or(0))
     }
 
-    /// How many cores it may run on.
+    /// Number of cores that it may run on.
     pub(super) fn cores(&self) -> Option<usize> {
         self.field("Cpus_allowed_list").and_then(count_cores)
     }
 
-    /// A command that changes the machine, as this user has to write it.
+    /// A command that changes the machine, with `sudo` if this user needs it.
     pub(super) fn as_root(&self, command: &str) -> String {
         if self.is_root() { command.to_owned() } else { format!("sudo {command}") }
     }
 }
 
-/// From `0-3,8`: 5.
+/// Counts a list of cores: `0-3,8` are 5.
 fn count_cores(list: &str) -> Option<usize> {
     list.split(',')
         .map(|range| {

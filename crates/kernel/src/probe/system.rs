@@ -1,4 +1,4 @@
-//! The machine as the facts see it: files, folders, attempts.
+//! The machine as the checks see it: files, folders, attempts.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -17,74 +17,74 @@ use crate::lateness::{Waiting, timer_lateness};
 use crate::namespace::Namespace;
 use crate::state::root;
 
-/// Where the BPF file system is expected, below the root of the machine's files.
+/// Usual mount point of the BPF file system, relative to the root directory.
 const BPFFS: &str = "sys/fs/bpf";
 /// `BPF_FS_MAGIC`
 const MAGIC: u64 = 0xcafe_4a11;
 
-/// What can be looked at and tried. [`Machine`] is the real one.
+/// Access to a machine. [`Machine`] is the real one.
 pub trait System {
     /// The text of a file.
     ///
     /// # Errors
-    /// Those of opening and reading it.
+    /// If the file cannot be opened or read.
     fn read(&self, path: &str) -> io::Result<String>;
 
     /// The names in a folder, sorted.
     ///
     /// # Errors
-    /// Those of opening and reading it.
+    /// If the folder cannot be opened or read.
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
 
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     ///
     /// # Errors
-    /// Those of reading it.
+    /// If the link cannot be read.
     fn link(&self, path: &str) -> io::Result<PathBuf>;
 
-    /// Tries something and takes it back.
+    /// Tries an action and reverts it.
     ///
     /// # Errors
     /// If it does not work.
     fn attempt(&self, attempt: Attempt) -> Result<()>;
 
-    /// The steps of the clock that timers run by.
+    /// Resolution of the clock for timers.
     fn timer_resolution(&self) -> Duration;
 
-    /// How late timers come at present: one in a hundred later.
+    /// Current lateness of timers that one in a hundred exceeds.
     fn timer_lateness(&self) -> Nanos;
 
-    /// Whether capabilities count for everything, or only for what belongs to a user namespace.
+    /// True if this process' capabilities apply to everything, false if only to a user namespace.
     fn in_initial_user_namespace(&self) -> bool;
 }
 
-/// What can be tried.
+/// An action to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Attempt {
     /// Open an MPTCP socket.
     MptcpSocket,
-    /// Make a network namespace.
+    /// Create a network namespace.
     Namespace,
     /// Open the TUN device.
     Tun,
     /// Load a congestion controller by `struct_ops`.
     Controller,
-    /// Find the BPF file system where it is expected.
+    /// Find the BPF file system at its usual place.
     BpfFileSystem,
-    /// Write to the folder of pins, or make it.
+    /// Write to the folder of pins, or create it.
     Pins,
-    /// Write to the folder of states, or make it.
+    /// Write to the folder of states, or create it.
     States,
 }
 
-/// The machine that this runs on.
+/// This machine.
 #[derive(Debug)]
 pub struct Machine {
     load_controller: fn() -> Result<()>,
 }
 
 impl Machine {
-    /// With `load_controller` to try whether a congestion controller can be loaded.
+    /// `load_controller` tests if a congestion controller can be loaded.
     pub fn new(load_controller: fn() -> Result<()>) -> Self {
         Machine { load_controller }
     }
@@ -133,7 +133,7 @@ impl System for Machine {
 }
 
 impl Default for Machine {
-    /// With the controllers that this build has.
+    /// Tests with the controllers of this build.
     fn default() -> Self {
         #[cfg(feature = "bpf")]
         return Machine::new(crate::cc::probe);
@@ -153,7 +153,7 @@ fn not_built() -> Result<()> {
 
 fn find_bpffs() -> Result<()> {
     let path = root().join(BPFFS);
-    let found = statfs(&path).doing(format!("looking at {}", path.display()))?;
+    let found = statfs(&path).doing(format!("checking {}", path.display()))?;
     if found.f_type as u64 == MAGIC {
         return Ok(());
     }
@@ -164,7 +164,7 @@ fn find_bpffs() -> Result<()> {
     })
 }
 
-/// Whether a folder can be written to, or made if it is absent.
+/// Checks that a folder is writable, or can be created if it is absent.
 fn may_write(parent: &Path, name: &str) -> Result<()> {
     let folder = parent.join(name);
     let allowed = Access::WRITE_OK | Access::EXEC_OK;

@@ -1,13 +1,13 @@
-//! Versions of kernels and programs, as far as they order.
+//! Versions of kernels and programs, for comparison.
 
 use std::fmt;
 
-/// Major and minor number; what comes after is the distribution's.
+/// Major and minor version; the rest is the distribution's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32);
 
 impl Version {
-    /// From `6.12.107+deb13-cloud-amd64`, `6.18-rc1`, `1.42.4`.
+    /// Parses `6.12.107+deb13-cloud-amd64`, `6.18-rc1`, `1.42.4`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let major = parts.next()?.parse().ok()?;
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_of_distributions_are_understood() {
+    fn releases_of_distributions_are_parsed() {
         assert_eq!(Version::parse("6.12.107+deb13-cloud-amd64"), Some(Version(6, 12)));
         assert_eq!(Version::parse("6.18-rc1"), Some(Version(6, 18)));
         assert_eq!(Version::parse("5.15.0-1061-azure"), Some(Version(5, 15)));

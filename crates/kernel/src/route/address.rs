@@ -34,40 +34,40 @@ pub struct Address {
     pub device: u32,
     /// The address.
     pub address: IpAddr,
-    /// How many of its bits are those of its network.
+    /// Prefix length, bits.
     pub length: u8,
-    /// The other end's, on a device with one other end.
+    /// The peer's address, on a point-to-point device.
     pub peer: Option<IpAddr>,
-    /// How far it is valid.
+    /// Where it is valid.
     pub scope: Scope,
-    /// Whether the kernel still looks for a duplicate: it cannot be used yet.
+    /// True while the kernel checks for a duplicate; not usable yet.
     pub tentative: bool,
-    /// Whether a duplicate was found: it cannot be used.
+    /// True if a duplicate was found; not usable.
     pub duplicate: bool,
-    /// Whether new connections should not use it.
+    /// True if new connections should not use it.
     pub deprecated: bool,
-    /// Whether it will be replaced by another soon (IPv6 privacy), or is a further one of its network (IPv4).
+    /// True for an IPv6 privacy address, which is replaced soon, and for a secondary IPv4 address.
     pub temporary: bool,
 }
 
-/// How far an address is valid.
+/// Where an address is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// Everywhere.
     Universe,
-    /// On this site (IPv6, obsolete).
+    /// This site (IPv6, obsolete).
     Site,
-    /// On this link.
+    /// This link.
     Link,
-    /// On this host.
+    /// This host.
     Host,
-    /// Another, by its number.
+    /// Another scope, by number.
     Other(u8),
 }
 
 impl Address {
-    /// Whether sockets can use it now.
+    /// True if sockets can use it now.
     pub fn is_usable(&self) -> bool {
         !self.tentative && !self.duplicate
     }
@@ -80,7 +80,7 @@ impl Address {
     pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let (local, address) = (attributes.ip(LOCAL)?, attributes.ip(ADDRESS)?);
-        // IPv6 has a local one only if there is a peer.
+        // IPv6 has IFA_LOCAL only if there is a peer.
         let Some(own) = local.or(address) else { return Ok(None) };
         let flags = attributes.u32(FLAGS)?.unwrap_or(u32::from(header.u8(FLAGS_AT)));
         let length = header.u8(LENGTH_AT);
@@ -113,24 +113,25 @@ impl Scope {
     }
 }
 
-/// The request for a list of addresses.
+/// The request to list addresses.
 pub(super) fn list_request() -> Vec<u8> {
     vec![0; HEADER_LEN]
 }
 
-/// The request for an address, alone on its network, to be added or removed.
+/// The request to add or remove an address with the full prefix length.
 pub(super) fn request(device: u32, address: IpAddr) -> Vec<u8> {
     let prefix = Prefix::from(address);
     let mut payload = vec![family::of(address), prefix.length(), 0, 0];
     payload.extend(device.to_ne_bytes());
     put_ip(&mut payload, LOCAL, address);
     put_ip(&mut payload, ADDRESS, address);
-    // No duplicate can be on a link with two ends; without this an IPv6 address is not usable for a second.
+    // Without duplicate detection: an IPv6 address would be unusable for a second, and these links have no
+    // duplicates.
     put(&mut payload, FLAGS.0, &WITHOUT_DUPLICATE_CHECK.to_ne_bytes());
     payload
 }
 
-/// Appends an attribute that is an address.
+/// Appends an address attribute.
 pub(super) fn put_ip(payload: &mut Vec<u8>, known: Known, address: IpAddr) {
     match address {
         IpAddr::V4(v4) => put(payload, known.0, &v4.octets()),
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_a_peer_is_told_from_one_without() {
+    fn a_peer_address_is_distinguished_from_the_local_one() {
         let mut payload = header(family::INET, 24, 0, 0);
         put_ip(&mut payload, ADDRESS, ip("10.0.0.1"));
         put_ip(&mut payload, LOCAL, ip("10.0.0.1"));
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_checked_for_duplicates_is_not_usable_yet() {
+    fn a_tentative_address_is_not_usable() {
         let with = |flags: u32| {
             let mut payload = header(family::INET6, 64, 0, 253);
             put_ip(&mut payload, ADDRESS, ip("fe80::1"));
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named() {
+    fn an_invalid_address_is_named() {
         let mut payload = header(family::INET, 64, 0, 0);
         put_ip(&mut payload, LOCAL, ip("10.0.0.1"));
         assert_eq!(
@@ -201,7 +202,7 @@ mod tests {
 
         proptest! {
             #[test]
-            fn no_message_makes_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..100), length: u8) {
+            fn no_message_causes_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..100), length: u8) {
                 let _ = Address::parse(&bytes).is_ok();
                 let mut message = request(1, [10, 0, 0, 1].into());
                 message[LENGTH_AT] = length;

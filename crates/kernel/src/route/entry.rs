@@ -19,7 +19,7 @@ const ORIGIN_AT: usize = 5;
 const KIND_AT: usize = 7;
 const FLAGS_AT: usize = 8;
 
-/// `RTM_F_CLONED`: what the kernel has learnt of one destination, and no entry of a table.
+/// `RTM_F_CLONED`: cached information on one destination, which is no entry of a table.
 const CLONED: u32 = 0x200;
 const SCOPE_UNIVERSE: u8 = 0;
 const SCOPE_LINK: u8 = 253;
@@ -37,22 +37,22 @@ const TABLE: Known = Known(15, "RTA_TABLE");
 const VIA: Known = Known(18, "RTA_VIA");
 const NEXTHOP: Known = Known(30, "RTA_NH_ID");
 
-/// `RTAX_LOCK`: which metrics the kernel must not override. The minimum RTO counts only if it is locked.
+/// `RTAX_LOCK`: metrics that the kernel must not override. The minimum RTO counts only if it is locked.
 const METRIC_LOCK: u16 = 1;
 /// `struct rtnexthop`.
 const HOP_LEN: usize = 8;
 
-/// A property of a route that TCP reads (`RTAX_…` in `linux/rtnetlink.h`).
+/// A route's property that TCP reads (`RTAX_…` in `linux/rtnetlink.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u16)]
 pub enum Metric {
-    /// Largest receive window, bytes, as long as the kernel's scaling ratio stays what it is at first.
+    /// Largest receive window, bytes, while the kernel's scaling ratio has its initial value.
     Window = 3,
     /// Initial congestion window, packets.
     InitialWindow = 11,
     /// Lower bound of the RTO, ms.
     MinRto = 13,
-    /// 1: every segment is acknowledged at once.
+    /// 1: TCP acknowledges every segment at once.
     QuickAck = 15,
 }
 
@@ -63,31 +63,31 @@ impl Metric {
 /// One entry of a routing table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Route {
-    /// Which packets take it.
+    /// Destination addresses.
     pub destination: Prefix,
     /// Routing table.
     pub table: u32,
-    /// Of several routes to one destination in one table that with the least counts. The kernel makes 1024 of
-    /// 0 for IPv6.
+    /// Among routes with the same destination in one table, the lowest number wins. For IPv6 the kernel turns
+    /// 0 into 1024.
     pub priority: u32,
     /// What happens to the packets.
     pub kind: RouteKind,
-    /// Who has made it.
+    /// The creator of the route.
     pub origin: Origin,
-    /// Source address unless a socket has one.
+    /// Source address for sockets without one.
     pub source: Option<IpAddr>,
-    /// Where the packets go next; several share them. None if they go nowhere.
+    /// Next hops, which share the traffic. Empty if the route forwards nothing.
     pub hops: Vec<Hop>,
-    /// What TCP is told.
+    /// Metrics for TCP.
     pub metrics: Vec<(Metric, u32)>,
 }
 
-/// Where packets go next.
+/// A next hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Hop {
-    /// Index of the device; none lets the kernel find it by the gateway.
+    /// Index of the device; `None`: the kernel derives it from the gateway.
     pub device: Option<u32>,
-    /// The router; none if the destination is on the link itself.
+    /// The router; `None` if the destination is on the link.
     pub gateway: Option<IpAddr>,
 }
 
@@ -95,29 +95,29 @@ pub struct Hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteKind {
-    /// They are sent on.
+    /// Forwarded.
     Unicast,
-    /// They are for this host.
+    /// For this host.
     Local,
-    /// They are dropped in silence.
+    /// Dropped silently.
     Blackhole,
-    /// They are refused: unreachable.
+    /// Refused as unreachable.
     Unreachable,
-    /// They are refused: prohibited.
+    /// Refused as prohibited.
     Prohibit,
-    /// The lookup goes on with the next rule.
+    /// The lookup continues with the next rule.
     Throw,
-    /// Another, by its number: broadcast, multicast, anycast and others.
+    /// Another kind, by number: broadcast, multicast, anycast and others.
     Other(u8),
 }
 
-/// Who has made a route (`RTPROT_…`).
+/// The creator of a route (`RTPROT_…`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The kernel, for an address of a device.
+    /// The kernel, for a device's address.
     Kernel,
-    /// A program that did not say.
+    /// A program that did not specify it.
     Boot,
     /// The administrator.
     Static,
@@ -125,17 +125,17 @@ pub enum Origin {
     Advertisement,
     /// DHCP.
     Dhcp,
-    /// Another, by its number.
+    /// Another, by number.
     Other(u8),
 }
 
 impl Route {
-    /// A route through a device, in the main table, to a destination that is on the link itself.
+    /// A route in the main table to a destination on the device's link.
     pub fn on_link(destination: impl Into<Prefix>, device: u32) -> Self {
         Self::through(destination, Hop { device: Some(device), gateway: None })
     }
 
-    /// A route through a gateway behind a device, in the main table.
+    /// A route in the main table through a gateway on the device's link.
     pub fn via(destination: impl Into<Prefix>, gateway: IpAddr, device: u32) -> Self {
         Self::through(destination, Hop { device: Some(device), gateway: Some(gateway) })
     }
@@ -153,15 +153,15 @@ impl Route {
         }
     }
 
-    /// A list's element; none for what is no entry of a table. With it comes the number of the nexthop object
-    /// that has its hops, where there is one: the kernel repeats them in the route only if
+    /// Parses an element of a list; `None` if it is no entry of a table. Also returns the id of the route's
+    /// nexthop object, if any: the kernel repeats the object's hops in the route only if
     /// `net.ipv4.nexthop_compat_mode` is set.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<(Self, Option<u32>)>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let all = match header.u8(FAMILY_AT) {
             family::INET => Prefix::ALL_V4,
             family::INET6 => Prefix::ALL_V6,
-            // Of the multicast routing, or of MPLS.
+            // An entry of multicast routing or MPLS.
             _ => return Ok(None),
         };
         if header.u32(FLAGS_AT) & CLONED != 0 {
@@ -192,7 +192,7 @@ impl Route {
         Ok(Some((route, attributes.u32(NEXTHOP)?)))
     }
 
-    /// The request that adds it.
+    /// The request to add it.
     pub(super) fn request(&self) -> Vec<u8> {
         let mut payload = self.header(match self.kind {
             RouteKind::Local => SCOPE_HOST,
@@ -208,7 +208,7 @@ impl Route {
         payload
     }
 
-    /// The request that removes it: what tells it from others, in any scope.
+    /// The request to remove it, with the fields that identify it, in any scope.
     pub(super) fn delete_request(&self) -> Vec<u8> {
         self.header(SCOPE_NOWHERE)
     }
@@ -260,7 +260,7 @@ impl Hop {
         }
     }
 
-    /// As one of several (`struct rtnexthop`).
+    /// As an element of a list of hops (`struct rtnexthop`).
     fn nested(&self, destination: Prefix) -> Vec<u8> {
         let mut attributes = vec![];
         self.put_gateway(destination, &mut attributes);
@@ -273,8 +273,8 @@ impl Hop {
     }
 }
 
-/// The gateway, which may be of another family than the destination; `plain` is the attribute for one of the
-/// same.
+/// The gateway, which may be of another family than the destination; `plain` is the attribute for a gateway
+/// of the same family.
 pub(super) fn gateway(attributes: Attributes<'_>, plain: Known) -> Result<Option<IpAddr>, Malformed> {
     if let Some(ip) = attributes.ip(plain)? {
         return Ok(Some(ip));
@@ -293,8 +293,10 @@ pub(super) fn gateway(attributes: Attributes<'_>, plain: Known) -> Result<Option
 fn hops(mut bytes: &[u8]) -> Result<Vec<Hop>, Malformed> {
     let mut hops = vec![];
     while !bytes.is_empty() {
-        let (header, _) = Bytes::split(HOPS.1, bytes, HOP_LEN.min(bytes.len()).max(HOP_LEN))
-            .map_err(|_| Malformed::new(HOPS.1, format!("{} bytes are no struct rtnexthop", bytes.len())))?;
+        let (header, _) =
+            Bytes::split(HOPS.1, bytes, HOP_LEN.min(bytes.len()).max(HOP_LEN)).map_err(|_| {
+                Malformed::new(HOPS.1, format!("{} bytes are not a struct rtnexthop", bytes.len()))
+            })?;
         let length = usize::from(u16::from_ne_bytes(header.array(0)));
         let Some(attributes) = bytes.get(HOP_LEN..length) else {
             return Err(Malformed::new(HOPS.1, format!("a hop of {length} bytes in {}", bytes.len())));
@@ -370,7 +372,7 @@ impl Origin {
     }
 }
 
-/// The request for a list of routes.
+/// The request to list routes.
 pub(super) fn list_request(family: u8) -> Vec<u8> {
     let mut payload = vec![0; HEADER_LEN];
     payload[FAMILY_AT] = family;
@@ -415,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_names_the_object_that_has_its_hops() {
+    fn a_route_refers_to_its_nexthop_object() {
         let route = Route { hops: vec![], ..examples()[4].clone() };
         let mut payload = route.request();
         put(&mut payload, NEXTHOP.0, &7_u32.to_ne_bytes());
@@ -423,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_of_a_table_is_passed_over() {
+    fn messages_without_a_table_entry_are_skipped() {
         let mut payload = examples()[0].request();
         payload[FLAGS_AT..][..4].copy_from_slice(&CLONED.to_ne_bytes());
         assert_eq!(Route::parse(&payload), Ok(None));
@@ -450,7 +452,7 @@ mod tests {
 
         proptest! {
             #[test]
-            fn no_message_makes_it_panic(
+            fn no_message_causes_a_panic(
                 bytes in prop::collection::vec(any::<u8>(), 0..100),
                 which in 0usize..5,
                 at in 0usize..100,

@@ -29,74 +29,74 @@ const COUNTERS: Known = Known(23, "IFLA_STATS64");
 const EXTENT: Known = Known(29, "IFLA_EXT_MASK");
 const GSO_SEGMENTS: Known = Known(40, "IFLA_GSO_MAX_SEGS");
 
-/// `RTEXT_FILTER_SKIP_STATS`: a list without counters.
+/// `RTEXT_FILTER_SKIP_STATS`: omit the counters.
 const WITHOUT_COUNTERS: u32 = 1 << 3;
 
 /// A network device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Link {
-    /// Its number, which is not used again in this namespace before 2^31 others.
+    /// Its number, which this namespace reuses only after 2^31 others.
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// What kind of virtual device it is, as `ip link` names it: `veth`, `wireguard`, `tun`; none for
-    /// hardware and loopback.
+    /// Kind of a virtual device, as `ip link` names it: `veth`, `wireguard`, `tun`; `None` for hardware and
+    /// loopback.
     pub kind: Option<String>,
     /// Hardware address; empty if it has none.
     pub hardware: Vec<u8>,
-    /// Whether the administrator has set it up.
+    /// True if the administrator has set it up.
     pub up: bool,
-    /// Whether there is a carrier: a cable, an association.
+    /// True if it has a carrier: a cable, an association.
     pub carrier: bool,
-    /// Whether it can carry packets (RFC 2863).
+    /// Operational state (RFC 2863).
     pub operation: Operation,
-    /// Whether it is the loopback device.
+    /// True for the loopback device.
     pub loopback: bool,
-    /// Whether it has one other end only.
+    /// True if it is a point-to-point device.
     pub point_to_point: bool,
     /// Largest packet, bytes.
     pub mtu: u32,
-    /// Index of the bridge, bond or VRF that it is part of.
+    /// Index of the bridge, bond or VRF that it belongs to.
     pub master: Option<u32>,
 }
 
-/// What RFC 2863 calls the operational state.
+/// Operational state of RFC 2863.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// Its driver does not tell: the carrier does. TUN devices and loopback are like that.
+    /// The driver does not report it; the carrier decides. The case for TUN devices and loopback.
     Unknown,
-    /// The device, or what it needs, is not there.
+    /// The device or a part of it is missing.
     NotPresent,
     /// It cannot carry packets.
     Down,
-    /// What it stands on is down.
+    /// A lower layer is down.
     LowerLayerDown,
     /// It is being tested.
     Testing,
-    /// It waits for something, for instance for authentication.
+    /// It waits for an event, for example authentication.
     Dormant,
     /// It can carry packets.
     Up,
-    /// What this version does not know.
+    /// A state that this version does not know.
     Other(u8),
 }
 
-/// What a device has carried since it was made.
+/// Traffic of a device since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Packets received.
     pub received_packets: u64,
     /// Packets sent.
     pub sent_packets: u64,
-    /// Bytes received, with the headers of the link layer.
+    /// Bytes received, including link-layer headers.
     pub received_bytes: u64,
-    /// Bytes sent, with the headers of the link layer.
+    /// Bytes sent, including link-layer headers.
     pub sent_bytes: u64,
 }
 
 impl Link {
-    /// Whether packets can leave through it now.
+    /// True if packets can leave through it now.
     pub fn is_usable(&self) -> bool {
         self.up && self.carrier && matches!(self.operation, Operation::Up | Operation::Unknown)
     }
@@ -137,7 +137,7 @@ impl Operation {
 }
 
 impl Counters {
-    /// Index and counters of a device; none if the kernel does not count.
+    /// Index and counters of a device; `None` if the kernel does not count.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<(u32, Self)>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let Some(bytes) = attributes.bytes(COUNTERS) else { return Ok(None) };
@@ -167,7 +167,7 @@ fn header(index: u32, flags: u32, change: u32) -> Vec<u8> {
     bytes
 }
 
-/// The request for a list of devices, with their counters or without.
+/// The request to list devices, with or without counters.
 pub(super) fn list_request(with_counters: bool) -> Vec<u8> {
     let mut payload = header(0, 0, 0);
     if !with_counters {
@@ -176,12 +176,12 @@ pub(super) fn list_request(with_counters: bool) -> Vec<u8> {
     payload
 }
 
-/// The request that sets a device up or down.
+/// The request to set a device up or down.
 pub(super) fn set_up_request(index: u32, up: bool) -> Vec<u8> {
     header(index, if up { UP } else { 0 }, UP)
 }
 
-/// The request that sets MTU, queue and most segments in one packet of a device.
+/// The request to set a device's MTU, queue length and largest segmentation.
 pub(super) fn shape_request(index: u32, mtu: u32, queue_packets: u32, segments: u32) -> Vec<u8> {
     let mut payload = header(index, 0, 0);
     for (known, value) in [(MTU, mtu), (QUEUE_LENGTH, queue_packets), (GSO_SEGMENTS, segments)] {
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::netlink::put_nested;
 
-    /// A message as the kernel lists a veth device that is up and has its cable.
+    /// The message for a veth device that is up and has a carrier.
     fn veth() -> Vec<u8> {
         let mut payload = header(7, UP | CARRIER, 0);
         put(&mut payload, NAME.0, b"c0\0");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_understood() {
+    fn a_device_is_parsed() {
         let link = Link::parse(&veth()).unwrap();
         assert_eq!((link.index, &*link.name, link.kind.as_deref(), link.mtu), (7, "c0", Some("veth"), 1500));
         assert!(link.is_usable() && !link.loopback && link.master.is_none());
@@ -248,12 +248,12 @@ mod tests {
 
         proptest! {
             #[test]
-            fn no_message_makes_it_panic(
+            fn no_message_causes_a_panic(
                 mut bytes in prop::collection::vec(any::<u8>(), 0..200),
                 at in 0usize..80,
             ) {
                 let _ = (Link::parse(&bytes).is_ok(), Counters::parse(&bytes).is_ok());
-                // A right message with some bytes that are wrong.
+                // A valid message with some wrong bytes.
                 let mut message = veth();
                 bytes.truncate(4);
                 let at = at.min(message.len() - bytes.len());

@@ -1,15 +1,15 @@
-//! Devices, addresses, routes and rules of a network namespace, over rtnetlink: read, changed, and watched.
+//! Reads, changes and watches the devices, addresses, routes and rules of a network namespace over rtnetlink.
 //!
 //! | module | what |
 //! |---|---|
 //! | `link` | [`Link`], a network device, and its [`Counters`] |
 //! | `address` | [`Address`] of a device |
-//! | `entry` | [`Route`], one entry of a routing table, with its [`Hop`]s and [`Metric`]s |
-//! | `nexthop` | hops that routes name by a number |
-//! | `rule` | [`Rule`], which says what looks into which table |
+//! | `entry` | [`Route`], one entry of a routing table, with [`Hop`]s and [`Metric`]s |
+//! | `nexthop` | nexthop objects, which routes refer to by id |
+//! | `rule` | [`Rule`], which selects the routing table |
 //! | `prefix` | [`Prefix`], a network or one address |
-//! | `routing` | [`Routing`], which lists and changes all of them |
-//! | `monitor` | [`Monitor`], which tells what has changed |
+//! | `routing` | [`Routing`], which lists and changes them |
+//! | `monitor` | [`Monitor`], which reports changes |
 
 mod address;
 mod entry;

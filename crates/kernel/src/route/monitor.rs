@@ -1,10 +1,10 @@
-//! What changes in a network namespace: devices, addresses, routes, rules.
+//! Reports changes of devices, addresses, routes and rules in a network namespace.
 //!
-//! The kernel tells of changes, but not of all: IPv4 routes that go with a device or an address are not
-//! mentioned, a route that replaces another does not name it, and what is not read in time is dropped
-//! (`ENOBUFS`). So a notice is taken as a hint only. What it is about is listed again and compared with what
-//! was known, and the difference is told. Lost notices are the same case: everything is listed again. What
-//! changes and changes back before it is looked at is not told.
+//! The kernel's notifications are incomplete: it does not report IPv4 routes that disappear with a device or
+//! an address, a route that replaces another does not name it, and unread notifications are dropped
+//! (`ENOBUFS`). So a notification is only a hint. The monitor lists its subject again, compares the list with
+//! the known state, and reports the difference. After lost notifications it lists everything. A change that
+//! is reverted before the next list is not reported.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -23,32 +23,32 @@ use crate::error::{Doing, Result};
 use crate::netlink::{Failure, Netlink};
 use crate::wait::ready;
 
-/// What has changed.
+/// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", content = "what", rename_all = "kebab-case")]
 pub enum Change {
-    /// A device is new, or is as it is now.
+    /// A device is new or has changed.
     Link(Link),
-    /// A device has gone. Its addresses and routes are told apart.
+    /// A device is gone. Changes of its addresses and routes are reported separately.
     LinkGone(Link),
-    /// An address is new, or is as it is now.
+    /// An address is new or has changed.
     Address(Address),
-    /// An address has gone.
+    /// An address is gone.
     AddressGone(Address),
     /// A route is new.
     Route(Route),
-    /// A route has gone. One that was changed is told as gone and as new.
+    /// A route is gone. A changed route is reported as gone and as new.
     RouteGone(Route),
     /// A rule is new.
     Rule(Rule),
-    /// A rule has gone.
+    /// A rule is gone.
     RuleGone(Rule),
 }
 
-/// What there is.
+/// The current state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// Devices, by their indices.
+    /// Devices, by index.
     pub links: BTreeMap<u32, Link>,
     /// Addresses.
     pub addresses: BTreeSet<Address>,
@@ -58,7 +58,7 @@ pub struct View {
     pub rules: BTreeSet<Rule>,
 }
 
-/// What has to be listed again.
+/// The parts to list again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stale {
     links: bool,
@@ -67,7 +67,7 @@ struct Stale {
     rules: bool,
 }
 
-/// Watches the network namespace in which it was opened. Nothing of it needs a capability.
+/// Watches the network namespace in which it was opened. Needs no capability.
 #[derive(Debug)]
 pub struct Monitor {
     notices: Netlink,
@@ -79,15 +79,15 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Begins to watch; [`Self::view`] is what there is now.
+    /// Starts to watch; [`Self::view`] is the current state.
     ///
     /// # Errors
     /// As [`Routing::links`].
     pub fn open() -> Result<Self> {
         let notices = Netlink::open(None).doing("opening an rtnetlink socket")?;
-        // Before the first list: what changes after it must be told.
+        // Subscribe before the first list, so that no change in between is missed.
         for group in group::ALL {
-            notices.join(group).doing("subscribing to changes of the network")?;
+            notices.join(group).doing("subscribing to network changes")?;
         }
         let (view, stale) = (View::default(), Stale::ALL);
         let mut monitor = Monitor {
@@ -103,28 +103,30 @@ impl Monitor {
         Ok(monitor)
     }
 
-    /// Sets how many bytes of notices may wait to be read. With more of it a list is taken again less often.
+    /// Sets how many bytes of unread notifications the socket holds. A larger value makes repeated lists
+    /// rarer.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the socket does not take it.
     pub fn set_room(&self, bytes: usize) -> Result<()> {
-        self.notices.set_room(bytes).doing("making room for changes of the network")
+        self.notices.set_room(bytes).doing("setting the buffer size for network changes")
     }
 
-    /// What there is, with all changes that [`Self::next_within`] has told or will tell without waiting.
+    /// The current state, including all changes that [`Self::next_within`] has returned or will return
+    /// without waiting.
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// How often notices were lost. Nothing is missing for that: all was listed again.
+    /// How often notifications were lost. No change is missing: everything was listed again.
     pub fn overruns(&self) -> u64 {
         self.overruns
     }
 
-    /// The next change; none if there was none before `patience` had passed.
+    /// The next change; `None` if none comes within `patience`.
     ///
     /// # Errors
-    /// As [`Routing::links`]. What could not be listed is listed with the next call.
+    /// As [`Routing::links`]. The next call repeats a failed list.
     pub fn next_within(&mut self, patience: Duration) -> Result<Option<Change>> {
         let deadline = Instant::now() + patience;
         loop {
@@ -133,7 +135,7 @@ impl Monitor {
             }
             if self.stale == Stale::default()
                 && !ready(self.notices.as_fd(), PollFlags::IN, deadline)
-                    .doing("waiting for changes of the network")?
+                    .doing("waiting for network changes")?
             {
                 return Ok(None);
             }
@@ -142,7 +144,7 @@ impl Monitor {
         }
     }
 
-    /// Reads all notices that have come.
+    /// Reads all notifications that have arrived.
     fn hear(&mut self) -> Result<()> {
         loop {
             let stale = &mut self.stale;
@@ -157,12 +159,12 @@ impl Monitor {
                     self.overruns += 1;
                     self.stale = Stale::ALL;
                 }
-                Err(failure) => return Err(failure.doing("hearing of changes of the network")),
+                Err(failure) => return Err(failure.doing("reading network changes")),
             }
         }
     }
 
-    /// Lists what is stale, and notes the differences.
+    /// Lists the stale parts, and records the differences.
     fn refresh(&mut self) -> Result<()> {
         if self.stale.links {
             let links = self.routing.links()?;
@@ -191,8 +193,8 @@ impl Monitor {
     }
 }
 
-/// To wait for changes. They may also be there without that: call [`Monitor::next_within`] until it returns
-/// none.
+/// To wait for changes. Changes may be pending without it: call [`Monitor::next_within`] until it returns
+/// `None`.
 impl AsFd for Monitor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.notices.as_fd()
@@ -202,8 +204,8 @@ impl AsFd for Monitor {
 impl Stale {
     const ALL: Self = Stale { links: true, addresses: true, routes: true, rules: true };
 
-    /// With a device or an address go routes, of which the kernel does not tell. It does not tell of routes
-    /// whose nexthop object has changed, either.
+    /// Routes disappear with a device or an address, or change with their nexthop object, without a
+    /// notification of their own.
     fn note(&mut self, kind: u16) {
         match kind {
             kind::NEW_LINK | kind::DEL_LINK => {
@@ -224,7 +226,7 @@ fn note_links(old: &BTreeMap<u32, Link>, new: &BTreeMap<u32, Link>, changes: &mu
     changes.extend(changed.map(|(_, link)| Change::Link(link.clone())));
 }
 
-/// One whose flags have changed is as it is now, and has not gone.
+/// An address whose flags changed has changed; it is not gone.
 fn note_addresses(old: &BTreeSet<Address>, new: &BTreeSet<Address>, changes: &mut VecDeque<Change>) {
     let key = |address: &Address| (address.device, address.address, address.length, address.peer);
     let stay: BTreeSet<_> = new.iter().map(key).collect();
@@ -233,7 +235,7 @@ fn note_addresses(old: &BTreeSet<Address>, new: &BTreeSet<Address>, changes: &mu
     changes.extend(new.difference(old).copied().map(Change::Address));
 }
 
-/// What has gone is told before what is new: a changed route must not be removed after it was added.
+/// Reports what is gone before what is new: a reader must not remove a changed route after it has added it.
 fn note<T: Ord + Clone>(
     old: &BTreeSet<T>,
     new: &BTreeSet<T>,
@@ -250,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_changes_makes_addresses_and_routes_stale_too() {
+    fn a_changed_link_makes_addresses_and_routes_stale() {
         let mut stale = Stale::default();
         stale.note(kind::DEL_LINK);
         assert_eq!(stale, Stale { rules: false, ..Stale::ALL });

@@ -1,4 +1,4 @@
-//! Nexthop objects (`ip nexthop`, Linux 5.3): gateways and devices that routes name by a number.
+//! Nexthop objects (`ip nexthop`, Linux 5.3): gateways and devices that routes refer to by id.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::netlink::{Bytes, Known, Malformed};
 /// `struct nhmsg`.
 const HEADER_LEN: usize = 8;
 const HEADER: &str = "struct nhmsg";
-/// `struct nexthop_grp`: the number of a member, and its weight.
+/// `struct nexthop_grp`: the id of a member, and its weight.
 const MEMBER_LEN: usize = 8;
 
 const ID: Known = Known(1, "NHA_ID");
@@ -18,22 +18,22 @@ const BLACKHOLE: Known = Known(4, "NHA_BLACKHOLE");
 const DEVICE: Known = Known(5, "NHA_OIF");
 const GATEWAY: Known = Known(6, "NHA_GATEWAY");
 
-/// What one object is.
+/// Contents of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Nexthop {
     Hop(Hop),
-    /// Members by their numbers.
+    /// Ids of the members.
     Group(Vec<u32>),
-    /// Packets are dropped.
+    /// Drops packets.
     Blackhole,
 }
 
-/// All objects of a network namespace, by their numbers.
+/// All objects of a network namespace, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Nexthops(BTreeMap<u32, Nexthop>);
 
 impl Nexthop {
-    /// A list's element, by its number.
+    /// Parses an element of a list.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<(u32, Self)>, Malformed> {
         let (_, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let Some(id) = attributes.u32(ID)? else { return Ok(None) };
@@ -50,16 +50,15 @@ impl Nexthop {
 }
 
 impl Nexthops {
-    /// From a list's elements.
     pub(super) fn new(list: Vec<(u32, Nexthop)>) -> Self {
         Nexthops(list.into_iter().collect())
     }
 
-    /// Where packets of a route go that names this object; nowhere if it is a blackhole, or has gone.
+    /// The hops of routes with this object; empty if it is a blackhole or is gone.
     pub(super) fn hops(&self, id: u32) -> Vec<Hop> {
         let hop = |id: &u32| match self.0.get(id) {
             Some(Nexthop::Hop(hop)) => Some(*hop),
-            // A group is no member of another.
+            // A group cannot contain a group.
             Some(Nexthop::Group(_) | Nexthop::Blackhole) | None => None,
         };
         match self.0.get(&id) {
@@ -72,13 +71,13 @@ impl Nexthops {
 fn members(group: &[u8]) -> Result<Vec<u32>, Malformed> {
     let (members, rest) = group.as_chunks::<MEMBER_LEN>();
     if !rest.is_empty() {
-        let why = format!("{} bytes are no array of struct nexthop_grp", group.len());
+        let why = format!("{} bytes are not an array of struct nexthop_grp", group.len());
         return Err(Malformed::new(GROUP.1, why));
     }
     Ok(members.iter().map(|&[a, b, c, d, ..]| u32::from_ne_bytes([a, b, c, d])).collect())
 }
 
-/// The request for a list of all objects.
+/// The request to list all objects.
 pub(super) fn list_request() -> Vec<u8> {
     let mut payload = vec![0; HEADER_LEN];
     payload[0] = family::UNSPECIFIED;
@@ -125,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_message_makes_it_panic(
+        fn no_message_causes_a_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..60),
             which in 0usize..4,
             at in 0usize..60,

@@ -1,11 +1,11 @@
-//! Networks.
+//! Network prefixes.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 
-/// The addresses that begin with the first bits of one: `10.0.0.0/8`, `::/0`.
+/// All addresses with the same first bits: `10.0.0.0/8`, `::/0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Prefix {
@@ -19,7 +19,7 @@ struct Parts {
     length: u8,
 }
 
-/// A prefix is longer than its address.
+/// A prefix that is longer than its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an address of {bits} bits has no prefix of {length}")]
 pub struct BadPrefix {
@@ -28,12 +28,12 @@ pub struct BadPrefix {
 }
 
 impl Prefix {
-    /// All addresses of IPv4.
+    /// All IPv4 addresses.
     pub const ALL_V4: Self = Prefix { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), length: 0 };
-    /// All addresses of IPv6.
+    /// All IPv6 addresses.
     pub const ALL_V6: Self = Prefix { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), length: 0 };
 
-    /// The first `length` bits of an address; its other bits become 0.
+    /// The first `length` bits of an address; the other bits become 0.
     ///
     /// # Errors
     /// If the address has fewer bits.
@@ -55,7 +55,7 @@ impl Prefix {
         Ok(Prefix { address, length })
     }
 
-    /// All addresses of the family of one.
+    /// All addresses of the address' family.
     pub fn all_like(address: IpAddr) -> Self {
         if address.is_ipv4() { Self::ALL_V4 } else { Self::ALL_V6 }
     }
@@ -65,24 +65,24 @@ impl Prefix {
         self.address
     }
 
-    /// The number of bits that count.
+    /// The prefix length, bits.
     pub fn length(self) -> u8 {
         self.length
     }
 
-    /// Whether these are all addresses of a family: a default route's destination.
+    /// True for all addresses of a family, the destination of a default route.
     pub fn is_all(self) -> bool {
         self.length == 0
     }
 
-    /// Whether it holds an address.
+    /// True if it contains the address.
     pub fn contains(self, address: IpAddr) -> bool {
         address.is_ipv4() == self.address.is_ipv4()
             && Prefix::new(address, self.length).is_ok_and(|prefix| prefix == self)
     }
 }
 
-/// One address alone.
+/// A prefix of one address.
 impl From<IpAddr> for Prefix {
     fn from(address: IpAddr) -> Self {
         Prefix { address, length: bits(address) }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bits_that_do_not_count_are_zero() {
+    fn host_bits_are_zero() {
         // 10.1.255.7 = 0a 01 ff 07; the first 20 bits are 0a 01 f.
         assert_eq!(Prefix::new(ip("10.1.255.7"), 20).unwrap().to_string(), "10.1.240.0/20");
         assert_eq!(Prefix::new(ip("10.1.255.7"), 0).unwrap(), Prefix::ALL_V4);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn it_holds_addresses_of_its_own_family_only() {
+    fn a_prefix_contains_only_addresses_of_its_family() {
         let network = Prefix::new(ip("10.1.0.0"), 16).unwrap();
         assert!(network.contains(ip("10.1.2.3")) && !network.contains(ip("10.2.0.0")));
         assert!(Prefix::ALL_V6.contains(ip("fd00::1")) && !Prefix::ALL_V6.contains(ip("10.0.0.1")));

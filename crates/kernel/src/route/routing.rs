@@ -1,4 +1,4 @@
-//! Lists and changes of devices, addresses, routes and rules.
+//! Lists and changes devices, addresses, routes and rules.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,19 +12,19 @@ use super::uapi::{family, flag, kind};
 use crate::error::{Doing, Result};
 use crate::netlink::Netlink;
 
-/// The loopback device has this index in every namespace.
+/// The loopback device's index in every namespace.
 const LOOPBACK: u32 = 1;
 const FAMILIES: [u8; 2] = [family::INET, family::INET6];
 
-/// An rtnetlink socket. It belongs to the namespace in which it was opened. Reading needs no capability,
-/// changing needs `CAP_NET_ADMIN` there.
+/// An rtnetlink socket in the namespace in which it was opened. Reading needs no capability, changing needs
+/// `CAP_NET_ADMIN` there.
 #[derive(Debug)]
 pub struct Routing {
     netlink: Netlink,
 }
 
 impl Routing {
-    /// Of the calling thread's namespace.
+    /// Opens the socket in the calling thread's namespace.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the process has no file descriptors left.
@@ -32,18 +32,18 @@ impl Routing {
         Ok(Routing { netlink: Netlink::open(None).doing("opening an rtnetlink socket")? })
     }
 
-    /// All devices, by their indices.
+    /// All devices, sorted by index.
     ///
     /// # Errors
-    /// [`Error::Busy`](crate::Error::Busy) if the list does not stand still,
-    /// [`Error::Malformed`](crate::Error::Malformed) if the kernel says what cannot be understood.
+    /// [`Error::Busy`](crate::Error::Busy) if the list keeps changing,
+    /// [`Error::Malformed`](crate::Error::Malformed) if the kernel's answer cannot be parsed.
     pub fn links(&mut self) -> Result<Vec<Link>> {
         let request = link::list_request(false);
         let links = self.netlink.list(kind::GET_LINK, &request, |reply| Link::parse(reply.payload).map(Some));
         sorted(links.map_err(|failure| failure.doing("listing network devices")))
     }
 
-    /// What each device has carried, by its index.
+    /// The counters of each device, by index.
     ///
     /// # Errors
     /// As [`Self::links`].
@@ -53,7 +53,7 @@ impl Routing {
         counters.map_err(|failure| failure.doing("reading the counters of network devices"))
     }
 
-    /// All addresses, by device.
+    /// All addresses, sorted by device.
     ///
     /// # Errors
     /// As [`Self::links`].
@@ -63,7 +63,8 @@ impl Routing {
         sorted(addresses.map_err(|failure| failure.doing("listing addresses")))
     }
 
-    /// All entries of all routing tables, by destination. A route by a nexthop object has the object's hops.
+    /// All entries of all routing tables, sorted by destination. A route with a nexthop object has the
+    /// object's hops.
     ///
     /// # Errors
     /// As [`Self::links`].
@@ -89,7 +90,7 @@ impl Routing {
         list.map(Nexthops::new).map_err(|failure| failure.doing("listing nexthop objects"))
     }
 
-    /// All rules, by priority.
+    /// All rules, sorted by priority.
     ///
     /// # Errors
     /// As [`Self::links`].
@@ -99,7 +100,7 @@ impl Routing {
             let request = rule::list_request(family);
             let list = self.netlink.list(kind::GET_RULE, &request, |reply| Rule::parse(reply.payload));
             match list {
-                // A kernel without rules for this family.
+                // The kernel has no rules for this family.
                 Err(failure) if failure.errno() == Some(rustix::io::Errno::OPNOTSUPP) => {}
                 list => rules.extend(list.map_err(|failure| failure.doing("listing rules"))?),
             }
@@ -125,8 +126,8 @@ impl Routing {
         self.change(doing, kind::NEW_LINK, 0, &link::set_up_request(device, up))
     }
 
-    /// Sets the largest packet in bytes, the length of the transmit queue in packets, and the most segments
-    /// that TCP may hand down as one.
+    /// Sets a device's largest packet in bytes, its transmit queue length in packets, and the limit of
+    /// segments per packet for TCP.
     ///
     /// # Errors
     /// As [`Self::set_up`].
@@ -135,7 +136,8 @@ impl Routing {
         self.change(format_args!("setting the MTU of device {device} to {mtu}"), kind::NEW_LINK, 0, &request)
     }
 
-    /// Gives the loopback device an address, which is reachable through every other device.
+    /// Adds an address with the full prefix length to the loopback device. It is reachable through every
+    /// other device.
     ///
     /// # Errors
     /// As [`Self::add_address`].
@@ -143,34 +145,34 @@ impl Routing {
         self.add_address(LOOPBACK, address)
     }
 
-    /// Gives a device an address, alone on its network.
+    /// Adds an address with the full prefix length to a device.
     ///
     /// # Errors
     /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
-    /// [`Error::Io`](crate::Error::Io) if the device has it already, or there is no such device.
+    /// [`Error::Io`](crate::Error::Io) if the device already has it, or there is no such device.
     pub fn add_address(&mut self, device: u32, address: IpAddr) -> Result<()> {
-        let doing = format_args!("giving device {device} the address {address}");
+        let doing = format_args!("adding the address {address} to device {device}");
         let request = address::request(device, address);
         self.change(doing, kind::NEW_ADDRESS, flag::CREATE | flag::EXCLUSIVE, &request)
     }
 
-    /// Takes an address that is alone on its network from a device.
+    /// Removes an address with the full prefix length from a device.
     ///
     /// # Errors
     /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
     /// [`Error::Io`](crate::Error::Io) if the device does not have it.
     pub fn delete_address(&mut self, device: u32, address: IpAddr) -> Result<()> {
-        let doing = format_args!("taking the address {address} from device {device}");
+        let doing = format_args!("removing the address {address} from device {device}");
         self.change(doing, kind::DEL_ADDRESS, 0, &address::request(device, address))
     }
 
-    /// Lets packets from `source` be routed by `table`.
+    /// Adds a rule: packets from `source` use `table`.
     ///
     /// # Errors
     /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
-    /// [`Error::Io`](crate::Error::Io) if there is such a rule already.
+    /// [`Error::Io`](crate::Error::Io) if the rule exists already.
     pub fn add_source_rule(&mut self, source: IpAddr, table: u32) -> Result<()> {
-        let doing = format_args!("routing packets from {source} by table {table}");
+        let doing = format_args!("adding a rule from {source} to table {table}");
         let request = Rule::from_source(source, table);
         self.change(doing, kind::NEW_RULE, flag::CREATE | flag::EXCLUSIVE, &request)
     }
@@ -188,13 +190,13 @@ impl Routing {
     ///
     /// # Errors
     /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
-    /// [`Error::Io`](crate::Error::Io) if there is none.
+    /// [`Error::Io`](crate::Error::Io) if there is no such rule.
     pub fn delete_rule(&mut self, rule: &Rule) -> Result<()> {
         let doing = format_args!("removing the rule for packets from {}", rule.source);
         self.change(doing, kind::DEL_RULE, 0, &rule.request())
     }
 
-    /// Adds a route; one to the same destination with the same priority in the same table is replaced.
+    /// Adds a route, or replaces the route with the same destination, priority and table.
     ///
     /// # Errors
     /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
@@ -208,7 +210,7 @@ impl Routing {
     ///
     /// # Errors
     /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
-    /// [`Error::Io`](crate::Error::Io) if there is none.
+    /// [`Error::Io`](crate::Error::Io) if there is no such route.
     pub fn delete_route(&mut self, route: &Route) -> Result<()> {
         let doing = format_args!("removing the route to {} through {}", route.destination, through(route));
         self.change(doing, kind::DEL_ROUTE, 0, &route.delete_request())

@@ -1,4 +1,4 @@
-//! Rules: which packets look into which routing table.
+//! Rules that select a routing table for packets.
 
 use std::net::IpAddr;
 
@@ -27,39 +27,39 @@ const TABLE: Known = Known(15, "FRA_TABLE");
 const MASK: Known = Known(16, "FRA_FWMASK");
 const OUTGOING: Known = Known(17, "FRA_OIFNAME");
 
-/// Which packets look into which table.
+/// A rule: which packets use which table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Rule {
-    /// Rules are tried in the order of their priorities, from 0 up.
+    /// Rules are tried from the lowest priority number up.
     pub priority: u32,
-    /// Source addresses; of which family says the prefix, also if it is all of them.
+    /// Source addresses. The prefix gives the family, even if it matches every address.
     pub source: Prefix,
-    /// Destination addresses; none means all.
+    /// Destination addresses; `None`: all.
     pub destination: Option<Prefix>,
-    /// Device by which they came in.
+    /// Device through which the packets came in.
     pub incoming: Option<String>,
-    /// Device to which their socket is bound.
+    /// Device to which the packets' socket is bound.
     pub outgoing: Option<String>,
-    /// Mark of the packet or its socket, and which bits of it count.
+    /// Mark of the packet or its socket, and the mask.
     pub mark: Option<(u32, u32)>,
-    /// What is done.
+    /// Its action.
     pub action: Action,
 }
 
-/// What a rule does.
+/// Action of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Looks into a routing table.
+    /// Uses a routing table.
     Table(u32),
-    /// Something else, by its number: refuses, jumps to another rule.
+    /// Another action, by number, such as to refuse or to jump to another rule.
     Other(u8),
 }
 
 const TO_TABLE: u8 = 1;
 
 impl Rule {
-    /// Packets from `source` look into `table`. The kernel chooses a priority before its own rules.
+    /// A rule by which packets from `source` use `table`. The kernel chooses a priority before its own rules.
     pub(super) fn from_source(source: IpAddr, table: u32) -> Vec<u8> {
         let mut payload = vec![0; HEADER_LEN];
         payload[FAMILY_AT] = family::of(source);
@@ -70,7 +70,7 @@ impl Rule {
         payload
     }
 
-    /// The request that adds or removes it.
+    /// The request to add or remove it.
     pub(super) fn request(&self) -> Vec<u8> {
         let mut payload = vec![0; HEADER_LEN];
         payload[FAMILY_AT] = family::of(self.source.address());
@@ -102,7 +102,7 @@ impl Rule {
         payload
     }
 
-    /// A list's element; none for rules of other families.
+    /// Parses an element of a list; `None` for rules of other families.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let all = match header.u8(FAMILY_AT) {
@@ -133,7 +133,7 @@ impl Rule {
     }
 }
 
-/// The request for a list of rules.
+/// The request to list rules.
 pub(super) fn list_request(family: u8) -> Vec<u8> {
     let mut payload = vec![0; HEADER_LEN];
     payload[FAMILY_AT] = family;
@@ -187,7 +187,7 @@ mod tests {
 
         proptest! {
             #[test]
-            fn no_message_makes_it_panic(
+            fn no_message_causes_a_panic(
                 bytes in prop::collection::vec(any::<u8>(), 0..100),
                 at in 0usize..80,
             ) {

@@ -1,6 +1,6 @@
-//! Numbers of `include/uapi/linux/rtnetlink.h` and its kin.
+//! Constants of `include/uapi/linux/rtnetlink.h` and related headers.
 
-/// `RTM_…`: what a message is about.
+/// `RTM_…`: message types.
 pub(super) mod kind {
     pub(in super::super) const NEW_LINK: u16 = 16;
     pub(in super::super) const DEL_LINK: u16 = 17;
@@ -19,14 +19,14 @@ pub(super) mod kind {
     pub(in super::super) const GET_NEXTHOP: u16 = 106;
 }
 
-/// `NLM_F_…` of requests that make something.
+/// `NLM_F_…` of requests that create an object.
 pub(super) mod flag {
     pub(in super::super) const REPLACE: u16 = 0x100;
     pub(in super::super) const EXCLUSIVE: u16 = 0x200;
     pub(in super::super) const CREATE: u16 = 0x400;
 }
 
-/// `RTNLGRP_…`: whom the kernel tells of changes.
+/// `RTNLGRP_…`: multicast groups for changes.
 pub(super) mod group {
     pub(in super::super) const ALL: [u32; 8] =
         [LINK, IPV4_ADDRESS, IPV4_ROUTE, IPV4_RULE, IPV6_ADDRESS, IPV6_ROUTE, IPV6_RULE, NEXTHOP];
@@ -41,7 +41,7 @@ pub(super) mod group {
     const NEXTHOP: u32 = 32;
 }
 
-/// Address families, as the first byte of every message has them.
+/// Address families, the first byte of every message.
 pub(super) mod family {
     use std::net::IpAddr;
 

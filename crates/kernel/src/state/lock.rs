@@ -1,4 +1,4 @@
-//! Locks by name: files that are held, and that say who holds them.
+//! Named locks: locked files that contain their holder.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use super::{LOCK, State, not_written};
 use crate::error::{Doing, Error, Result};
 
-/// Whoever can open a lock can hold it.
+/// Only the owner: a user who can open a lock can hold it.
 const MODE: Mode = Mode::from_raw_mode(0o600);
-/// Time between two attempts to have a lock.
+/// Time between two attempts to take a lock.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// Who holds a lock, for messages to others.
+/// The holder of a lock, for others' error messages.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
     command: String,
 }
 
-/// A lock that is held until the value is dropped, or the process ends.
+/// A lock that is held until the value is dropped or the process ends.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -35,10 +35,10 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Gives it back for good: its file goes, too. Who waits for it makes another one.
+    /// Releases the lock and removes its file. A process that waits for it creates a new file.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be removed; the lock is given back in any case.
+    /// [`Error::Io`] if the file cannot be removed; the lock is released in any case.
     pub fn remove(self) -> Result<()> {
         match unlinkat(&self.folder, &self.file_name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -48,11 +48,11 @@ impl Lock {
 }
 
 impl State {
-    /// Takes the lock of that name, and waits for it for at most `patience`.
+    /// Takes the named lock, and waits for it for at most `patience`.
     ///
     /// # Errors
-    /// [`Error::Busy`] with the process that holds it; [`Error::Permission`] if this user may not write to
-    /// the folder.
+    /// [`Error::Busy`] with the holder's process; [`Error::Permission`] if this user may not write to the
+    /// folder.
     pub fn lock(&self, name: &str, patience: Duration) -> Result<Lock> {
         let file_name = format!("{name}{LOCK}");
         let path = self.path.join(&file_name);
@@ -65,7 +65,7 @@ impl State {
         let deadline = Instant::now() + patience;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                // Its last holder may have removed it meanwhile: then it is the lock of nobody.
+                // The last holder may have removed the file meanwhile; then its lock is worthless.
                 Ok(())
                     if self.is_there(&file_name, &file).doing(format!("locking {}", path.display()))? =>
                 {
@@ -83,7 +83,7 @@ impl State {
         Ok(Lock { _file: file, folder, file_name })
     }
 
-    /// Whether the file of that name is this one.
+    /// True if the name still refers to this file.
     fn is_there(&self, file_name: &str, file: &File) -> Result<bool, Errno> {
         let own = fstat(file)?;
         match statat(&self.folder, file_name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -93,11 +93,10 @@ impl State {
         }
     }
 
-    /// Removes the files of locks that nobody holds and that have no record of the same name: killed
-    /// processes leave them.
+    /// Removes the files of unheld locks without a record of the same name, which killed processes leave.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder cannot be read, or a file not be removed.
+    /// [`Error::Io`] if the folder cannot be read or a file cannot be removed.
     pub fn sweep_locks(&self) -> Result<()> {
         let records = self.names()?;
         for file in self.files()? {
@@ -114,19 +113,19 @@ impl State {
         Ok(())
     }
 
-    /// Whether somebody holds the lock of that name. Nothing is made by looking.
+    /// True if a process holds the named lock. Does not create a file.
     ///
     /// # Errors
     /// [`Error::Io`] if this user may not open it.
     pub fn is_locked(&self, name: &str) -> Result<bool> {
         let file_name = format!("{name}{LOCK}");
-        let doing = || format!("looking at {}", self.path.join(&file_name).display());
+        let doing = || format!("checking {}", self.path.join(&file_name).display());
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match openat(&self.folder, &file_name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(false),
             file => file.doing(doing())?,
         };
-        // Closing the file gives it back.
+        // Closing the file releases the lock.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Err(Errno::WOULDBLOCK) => Ok(true),
             tried => tried.doing(doing()).map(|()| false),
@@ -134,7 +133,7 @@ impl State {
     }
 }
 
-/// Writes into a lock who holds it.
+/// Writes the holder into a lock.
 fn introduce(file: &mut File) -> io::Result<()> {
     let command = fs::read("/proc/self/cmdline").unwrap_or_default();
     let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
@@ -168,14 +167,14 @@ mod tests {
     const AT_ONCE: Duration = Duration::ZERO;
 
     #[test]
-    fn a_lock_is_for_one_and_says_who_has_it() {
+    fn a_held_lock_names_its_holder() {
         let root = root();
         let state = state(&root);
         let held = state.lock("n", AT_ONCE).unwrap();
         let error = state.lock("n", AT_ONCE).unwrap_err();
         let Error::Busy { why, .. } = &error else { panic!("{error}") };
         assert!(why.starts_with(&format!("process {}, `", std::process::id())), "{why}");
-        // Another one is free.
+        // A lock with another name is free.
         let _other = state.lock("m", AT_ONCE).unwrap();
         drop(held);
         let _again = state.lock("n", AT_ONCE).unwrap();
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_sees_whether_a_lock_is_held_and_makes_nothing() {
+    fn a_reader_checks_a_lock_without_creating_it() {
         let root = root();
         let state = state(&root);
         assert!(state.existing_folder("below").unwrap().is_none());
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_lock_has_it_when_it_is_released() {
+    fn a_waiting_process_gets_the_lock_when_it_is_released() {
         let root = root();
         let state = state(&root);
         let held = state.lock("n", AT_ONCE).unwrap();
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_is_removed_leaves_no_file_and_who_waited_has_a_new_one() {
+    fn a_removed_lock_leaves_no_file_and_a_waiting_process_gets_a_new_one() {
         let root = root();
         let state = state(&root);
         let files = || fs::read_dir(root.path().join(FOLDER)).unwrap().count();
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_that_killed_processes_have_left_are_swept_and_others_are_not() {
+    fn only_locks_of_killed_processes_are_swept() {
         let root = root();
         let state = state(&root);
         for name in ["left", "noted"] {

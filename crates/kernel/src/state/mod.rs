@@ -1,16 +1,17 @@
-//! What is kept on disk about the running kernel: `/run/joulepath`, which ends with the boot as the kernel's
-//! own state does.
+//! Files about the running kernel in `/run/joulepath`, which are lost at reboot, as the kernel's own state
+//! is.
 //!
-//! - **One writer.** Who changes something takes a [`Lock`] by name first; the kernel releases it when its
-//!   holder ends, however it ends.
-//! - **Whole or not at all.** A record is written to a draft that is renamed: a reader sees the old one or
-//!   the new one.
-//! - **Nobody else's files.** No symbolic link is followed, and the folder is used only if nobody but its
-//!   owner can write to it.
-//! - **Of this boot.** A record carries the boot's id; one of an earlier boot counts as absent, but for those
-//!   of [`State::lasting`].
-//! - **One place.** A process in a mount namespace of its own, as `ip netns exec` makes one, uses the folder
-//!   that its oldest ancestor sees: the first process of the machine or container, if it may look at that.
+//! - **One writer.** A process takes a named [`Lock`] before it changes anything. The kernel releases the
+//!   lock when its holder ends for any reason.
+//! - **All or nothing.** A record is written to a draft that is then renamed: a reader sees the old or the
+//!   new record.
+//! - **Safe files.** Symbolic links are not followed, and the folder is used only if nobody except its owner
+//!   can write to it.
+//! - **This boot only.** A record contains the boot's id; a record of an earlier boot counts as absent,
+//!   except with [`State::lasting`].
+//! - **One folder.** A process in its own mount namespace, as `ip netns exec` starts one, uses the folder
+//!   that its oldest ancestor sees: the first process of the machine or container, if this user may inspect
+//!   it.
 
 mod lock;
 
@@ -28,28 +29,28 @@ pub use lock::Lock;
 
 use crate::error::{Doing, Error, Result};
 
-/// The folder, below the root of the machine's files.
+/// The folder, relative to the root directory.
 const FOLDER: &str = "run/joulepath";
-/// Everybody may look, and only the owner may write.
+/// Everybody may read, only the owner may write.
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Write bits of the group and of others.
 const OTHERS_WRITE: u32 = 0o022;
-/// Larger than any record. Another file is at fault then.
+/// Larger than any valid record.
 const LARGEST_BYTES: u64 = 16 << 20;
 const DRAFT: &str = ".draft";
 const LOCK: &str = ".lock";
 
-/// The folder, open.
+/// The open folder.
 #[derive(Debug)]
 pub struct State {
     folder: OwnedFd,
     path: PathBuf,
-    /// Whether its records outlive a boot.
+    /// True if its records outlive a boot.
     lasting: bool,
 }
 
-/// What is on disk.
+/// Contents of a record's file.
 #[derive(Serialize, Deserialize)]
 struct Record<T> {
     boot: String,
@@ -57,16 +58,16 @@ struct Record<T> {
 }
 
 impl State {
-    /// Opens `/run/joulepath`, and makes it if it is absent.
+    /// Opens `/run/joulepath`, and creates it if it is absent.
     ///
     /// # Errors
-    /// [`Error::Permission`] if this user may not make it, with the command that makes it for him;
-    /// [`Error::Unsupported`] if others can write to it, or if it is no folder but a symbolic link.
+    /// [`Error::Permission`] if this user may not create it, with the command that creates it;
+    /// [`Error::Unsupported`] if others can write to it, or if it is a symbolic link.
     pub fn open() -> Result<Self> {
         Self::below(&root())
     }
 
-    /// As [`Self::open`], for readers: none if it is absent.
+    /// As [`Self::open`], for readers: `None` if it is absent.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -78,8 +79,8 @@ impl State {
         }
     }
 
-    /// A folder whose records outlive a boot, and which is made if it is absent; its parent must be there. It
-    /// is used as it is named, from this process's root.
+    /// Opens a folder whose records outlive a boot, and creates it if it is absent; its parent must exist.
+    /// The path is resolved from this process' root.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -93,7 +94,7 @@ impl State {
         Ok(State { lasting: true, ..state })
     }
 
-    /// `run/joulepath` below another root; for tests.
+    /// Opens `run/joulepath` below another root, for tests.
     pub(crate) fn below(root: &Path) -> Result<Self> {
         let path = root.join(FOLDER);
         let folder = match open_folder(root, FOLDER) {
@@ -103,7 +104,7 @@ impl State {
         Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path)
     }
 
-    /// A folder in it, which is made if it is absent.
+    /// Opens a subfolder, and creates it if it is absent.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -120,7 +121,7 @@ impl State {
         Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path)
     }
 
-    /// As [`Self::folder`], for readers: none if it is absent.
+    /// As [`Self::folder`], for readers: `None` if it is absent.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -133,10 +134,10 @@ impl State {
     }
 
     fn checked(folder: OwnedFd, path: PathBuf) -> Result<Self> {
-        let found = fstat(&folder).doing(format!("looking at {}", path.display()))?;
+        let found = fstat(&folder).doing(format!("checking {}", path.display()))?;
         let own = rustix::process::geteuid().as_raw();
         let why = if found.st_mode & OTHERS_WRITE != 0 {
-            "users besides its owner can write to it"
+            "users other than its owner can write to it"
         } else if ![0, own].contains(&found.st_uid) {
             "it belongs to another user"
         } else {
@@ -145,19 +146,20 @@ impl State {
         Err(Error::Unsupported {
             what: format!("the folder {}", path.display()),
             why: why.into(),
-            remedy: format!("look at what is in it, and remove it: sudo rm -r {}", path.display()),
+            remedy: format!("check its contents, then remove it: sudo rm -r {}", path.display()),
         })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The record of that name; none if there is none, or if it is of an earlier boot.
+    /// Reads a record; `None` if there is none or if it is of an earlier boot.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the file is not such a record, [`Error::Permission`] if it may not be read.
+    /// [`Error::Malformed`] if the file is not such a record, [`Error::Permission`] if this user may not read
+    /// it.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         let path = self.path.join(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -166,9 +168,9 @@ impl State {
             file => file.doing(format!("opening {}", path.display()))?,
         };
         let malformed = |why: String| Error::Malformed { what: path.display().to_string(), why };
-        let found = fstat(&file).doing(format!("looking at {}", path.display()))?;
+        let found = fstat(&file).doing(format!("checking {}", path.display()))?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-            return Err(malformed("it is no regular file".into()));
+            return Err(malformed("it is not a regular file".into()));
         }
         let mut text = vec![];
         let read = File::from(file).take(LARGEST_BYTES).read_to_end(&mut text);
@@ -178,7 +180,7 @@ impl State {
         Ok((self.lasting || record.boot == boot_id()?).then_some(record.value))
     }
 
-    /// Writes a record. Two processes must not write the same one at once: take a lock.
+    /// Writes a record. Two processes must not write the same record at once: take a lock.
     ///
     /// # Errors
     /// [`Error::Permission`] if this user may not write to the folder; [`Error::Io`] if there is no space.
@@ -189,7 +191,7 @@ impl State {
             .map_err(io::Error::from)
             .doing(format!("writing {}", path.display()))?;
         let draft = format!("{name}{DRAFT}");
-        // What a killed process has left.
+        // A killed process may have left a draft.
         self.remove_file(&draft)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file =
@@ -199,7 +201,7 @@ impl State {
         renameat(&self.folder, &draft, &self.folder, name).doing(format!("writing {}", path.display()))
     }
 
-    /// Removes a record; it may be absent.
+    /// Removes a record, which may be absent.
     ///
     /// # Errors
     /// [`Error::Permission`] if this user may not write to the folder.
@@ -245,7 +247,7 @@ impl AsFd for State {
     }
 }
 
-/// The id of this boot, another one after each.
+/// The id of this boot.
 ///
 /// # Errors
 /// [`Error::Io`] without `/proc`.
@@ -254,8 +256,8 @@ pub fn boot_id() -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// The root of the files that outlive this process: its own, or that of the oldest ancestor that may be
-/// looked at, if that one is in another mount namespace.
+/// The root directory for files that outlive this process: its own, or that of its oldest ancestor if that
+/// one is in another mount namespace and this user may inspect it.
 pub(crate) fn root() -> PathBuf {
     match outside() {
         Some(ancestor) => format!("/proc/{ancestor}/root").into(),
@@ -263,7 +265,7 @@ pub(crate) fn root() -> PathBuf {
     }
 }
 
-/// The oldest ancestor that may be looked at, if it is in another mount namespace than this process.
+/// The oldest ancestor that this user may inspect, if it is in another mount namespace than this process.
 pub(crate) fn outside() -> Option<u32> {
     let namespace = |process: u32| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     let own = namespace(std::process::id())?;
@@ -277,7 +279,7 @@ pub(crate) fn outside() -> Option<u32> {
     oldest.filter(|(_, theirs)| *theirs != own).map(|(process, _)| process)
 }
 
-/// From `PID (NAME) STATE PARENT …`, where the name may have any letters.
+/// Parses `PID (NAME) STATE PARENT …`, where the name may contain any characters.
 fn parent_of(process: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
@@ -287,8 +289,9 @@ fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// `name` below `root`, whose last part may be one of the links of `/proc`. Part by part, since `openat2` is
-/// not there under systemd's `RestrictSUIDSGID`: a link in place of a part is `ENOTDIR`.
+/// Opens `name` below `root`, whose last component may be a link of `/proc`. It opens one component after
+/// another, since `openat2` is unavailable under systemd's `RestrictSUIDSGID`. A symbolic link as a component
+/// is `ENOTDIR`.
 fn open_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
     let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = open(root, way, Mode::empty())?;
@@ -311,14 +314,14 @@ fn not_opened(path: &Path, errno: Errno) -> Error {
     match errno {
         Errno::LOOP | Errno::NOTDIR => Error::Unsupported {
             what: format!("the folder {}", path.display()),
-            why: "there is something else: a file, or a symbolic link".into(),
-            remedy: format!("look at what it is, and remove it: sudo rm {}", path.display()),
+            why: "it is a file or a symbolic link".into(),
+            remedy: format!("check it, then remove it: sudo rm {}", path.display()),
         },
         errno => not_written(path, errno),
     }
 }
 
-/// Who may not write is told the command that gives him the folder.
+/// The error of a user who may not write there, with the command that grants access to the folder.
 fn not_written(path: &Path, errno: Errno) -> Error {
     let doing = format!("writing {}", path.display());
     let folder = Path::new("/").join(FOLDER);
@@ -356,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_and_leaves_no_draft() {
+    fn a_record_is_read_as_it_was_written_without_a_draft() {
         let root = root();
         let state = state(&root);
         assert_eq!(state.read::<u32>("n").unwrap(), None);
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_record_outlives_a_boot_and_no_link_leads_to_it() {
+    fn a_lasting_record_outlives_a_boot_and_its_folder_is_no_link() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("kept");
         let state = State::lasting(&folder).unwrap();
@@ -385,7 +388,7 @@ mod tests {
         symlink(&folder, root.path().join("link")).unwrap();
         let error = State::lasting(&root.path().join("link")).unwrap_err();
         assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-        // Nor does one on the way.
+        // A symbolic link or a missing folder in the path is an error, too.
         fs::create_dir(folder.join("below")).unwrap();
         assert!(State::lasting(&folder.join("below")).is_ok());
         assert!(State::lasting(&root.path().join("link/below")).is_err());
@@ -402,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_writer_left_does_not_hinder_the_next() {
+    fn a_killed_writers_draft_does_not_block_the_next_writer() {
         let root = root();
         let state = state(&root);
         fs::write(root.path().join(FOLDER).join("n.draft"), "half").unwrap();
@@ -421,17 +424,17 @@ mod tests {
         assert!(error.contains(path.to_str().unwrap()), "{error}");
         fs::remove_file(&path).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, FILE_MODE, 0).unwrap();
-        // It does not wait for somebody who writes to the pipe.
+        // Reading does not wait for a writer of the pipe.
         assert!(matches!(state.read::<u32>("n"), Err(Error::Malformed { .. })));
     }
 
     #[test]
     fn planted_symbolic_links_are_not_followed() {
         let (first, second, target) = (root(), root(), tempfile::tempdir().unwrap());
-        // In place of the folder.
+        // A link in place of the folder.
         symlink(target.path(), first.path().join(FOLDER)).unwrap();
         assert!(matches!(State::below(first.path()), Err(Error::Unsupported { .. })));
-        // In place of a record, of its draft and of a lock.
+        // Links in place of a record, of its draft and of a lock.
         let state = state(&second);
         let victim = target.path().join("victim");
         fs::write(&victim, "precious").unwrap();
@@ -451,11 +454,11 @@ mod tests {
         drop(state(&root));
         fs::set_permissions(root.path().join(FOLDER), fs::Permissions::from_mode(0o777)).unwrap();
         let error = State::below(root.path()).unwrap_err();
-        assert!(error.to_string().contains("users besides its owner can write to it"), "{error}");
+        assert!(error.to_string().contains("users other than its owner can write to it"), "{error}");
     }
 
     #[test]
-    fn a_folder_in_it_is_made_once() {
+    fn a_subfolder_is_created_once() {
         let root = root();
         let state = state(&root);
         state.folder("labs").unwrap().write("a", &1).unwrap();

@@ -1,4 +1,4 @@
-//! What `doctor` says of machines that are not this one.
+//! `doctor` on simulated machines.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -15,7 +15,7 @@ use joulepath_model::units::Nanos;
 const ALL_CAPABILITIES: u64 = (1 << 41) - 1;
 const CAP_NET_ADMIN: u64 = 1 << 12;
 
-/// A machine made of texts. What is not there is not found.
+/// A machine made of texts. Files that it lacks are not found.
 struct Fake {
     files: BTreeMap<String, String>,
     denied: Vec<&'static str>,
@@ -26,7 +26,7 @@ struct Fake {
 }
 
 impl Fake {
-    /// A laptop with all that is asked for, and root on it.
+    /// A laptop with all features, and root as the user.
     fn complete() -> Self {
         let fake = Fake {
             files: BTreeMap::new(),
@@ -65,7 +65,7 @@ impl Fake {
         self
     }
 
-    /// Without a file, or without all of a folder.
+    /// Removes a file, or a folder with all its contents.
     fn without(mut self, path: &str) -> Self {
         let before = self.files.len();
         self.files.retain(|name, _| name != path && !name.starts_with(&format!("{path}/")));
@@ -91,7 +91,7 @@ impl Fake {
         )
     }
 
-    /// Who may nothing, and what the kernel answers.
+    /// A user without any permission, and the kernel's answers.
     fn ordinary_user(self) -> Self {
         let denied: fn() -> Error = || Error::io("trying", io::Error::from_raw_os_error(libc::EPERM));
         self.user(1000, 0)
@@ -149,13 +149,13 @@ fn fact<'a>(report: &'a Report, name: &str) -> &'a Fact {
     report.facts.iter().find(|fact| fact.name == name).unwrap_or_else(|| panic!("no fact {name}"))
 }
 
-/// What is not ok, and how it stands.
+/// Facts that are not ok, with their status.
 fn complaints(report: &Report) -> Vec<(&'static str, Status)> {
     let bad = report.facts.iter().filter(|fact| fact.finding.status != Status::Ok);
     bad.map(|fact| (fact.name, fact.finding.status)).collect()
 }
 
-/// The only complaint.
+/// The verdict and the only complaint.
 #[track_caller]
 fn complaint(fake: Fake) -> (Verdict, Fact) {
     let report = examine(&fake);
@@ -164,7 +164,7 @@ fn complaint(fake: Fake) -> (Verdict, Fact) {
 }
 
 #[test]
-fn a_complete_machine_gives_no_cause_for_complaint() {
+fn a_complete_machine_has_no_complaints() {
     let report = examine(&Fake::complete());
     assert_eq!(complaints(&report), []);
     assert_eq!((report.kernel_engine, report.cc), (Verdict::Ready, Verdict::Ready));
@@ -173,12 +173,12 @@ fn a_complete_machine_gives_no_cause_for_complaint() {
 }
 
 #[test]
-fn a_kernel_without_mptcp_is_told_from_one_where_it_is_off() {
+fn a_kernel_without_mptcp_is_distinguished_from_disabled_mptcp() {
     let (verdict, fact) = complaint(Fake::complete().without("/proc/sys/net/mptcp/enabled"));
     assert_eq!((verdict, fact.name, fact.finding.status), (Verdict::Missing, "mptcp", Status::Missing));
     assert!(fact.finding.detail.contains("CONFIG_MPTCP"), "{}", fact.finding.detail);
 
-    // A lab has namespaces of its own, where it is on.
+    // A lab has its own namespaces, in which MPTCP can be on.
     let (verdict, fact) = complaint(Fake::complete().file("/proc/sys/net/mptcp/enabled", "0\n"));
     assert_eq!((verdict, fact.name, fact.finding.status), (Verdict::Ready, "mptcp", Status::Limited));
     assert_eq!(fact.finding.mend, ["sysctl -w net.mptcp.enabled=1"]);
@@ -192,7 +192,7 @@ fn a_kernel_without_btf_is_named() {
 }
 
 #[test]
-fn a_kernel_that_is_too_old_is_replaced_by_the_distributions_command() {
+fn an_old_kernel_gets_the_distributions_upgrade_command() {
     let old = format!("{}.{}.0-13-amd64", OLDEST_KERNEL.0, OLDEST_KERNEL.1 - 1);
     let machine = || Fake::complete().file("/proc/sys/kernel/osrelease", &old);
     let (verdict, fact) = complaint(machine().file("/etc/os-release", "ID=ubuntu\nVERSION_ID=\"22.04\"\n"));
@@ -206,7 +206,7 @@ fn a_kernel_that_is_too_old_is_replaced_by_the_distributions_command() {
 }
 
 #[test]
-fn an_ordinary_user_only_lacks_rights() {
+fn an_ordinary_user_lacks_only_permissions() {
     let report = examine(&Fake::complete().ordinary_user());
     assert_eq!((report.kernel_engine, report.cc), (Verdict::Denied, Verdict::Denied));
     assert!(!report.root);
@@ -228,13 +228,13 @@ fn an_ordinary_user_only_lacks_rights() {
 }
 
 #[test]
-fn what_is_missing_weighs_more_than_what_is_denied() {
+fn missing_outweighs_denied() {
     let report = examine(&Fake::complete().ordinary_user().without("/sys/kernel/btf"));
     assert_eq!(report.kernel_engine, Verdict::Missing);
 }
 
 #[test]
-fn root_in_a_container_learns_which_capability_to_add() {
+fn root_in_a_container_gets_the_option_for_a_missing_capability() {
     let (verdict, fact) = complaint(Fake::complete().user(0, ALL_CAPABILITIES & !CAP_NET_ADMIN));
     assert_eq!((verdict, fact.name), (Verdict::Denied, "capabilities"));
     let advice = fact.finding.advice.unwrap();
@@ -268,11 +268,11 @@ fn a_machine_without_tun_or_namespaces_has_no_lab() {
     assert!(fact.finding.mend[0].contains("user.max_net_namespaces"));
 }
 
-/// Without CAP_SYS_ADMIN (21) and CAP_SYS_PTRACE (19).
+/// CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF, but neither CAP_SYS_ADMIN (21) nor CAP_SYS_PTRACE (19).
 const ENOUGH_FOR_CC: u64 = CAP_NET_ADMIN | 1 << 38 | 1 << 39;
 
 #[test]
-fn who_may_load_controllers_but_make_no_namespaces_learns_both() {
+fn capabilities_for_controllers_but_not_for_namespaces_give_both_verdicts() {
     let denied: fn() -> Error = || Error::io("trying", io::Error::from_raw_os_error(libc::EPERM));
     let report = examine(&Fake::complete().user(1000, ENOUGH_FOR_CC).failing(Attempt::Namespace, denied));
     assert_eq!((report.kernel_engine, report.cc), (Verdict::Denied, Verdict::Ready));
@@ -282,15 +282,18 @@ fn who_may_load_controllers_but_make_no_namespaces_learns_both() {
 }
 
 #[test]
-fn a_capability_that_only_some_commands_need_is_named_and_stops_nothing() {
+fn an_optional_capability_is_named_and_does_not_stop_the_engine() {
     let without_ptrace = ALL_CAPABILITIES & !(1 << 19);
     let (verdict, fact) = complaint(Fake::complete().user(0, without_ptrace));
     assert_eq!((verdict, fact.name, fact.finding.status), (Verdict::Ready, "capabilities", Status::Limited));
-    assert_eq!(fact.finding.detail, "CAP_SYS_PTRACE is missing for a look into the namespaces of others");
+    assert_eq!(
+        fact.finding.detail,
+        "CAP_SYS_PTRACE is missing for inspecting the namespaces of other processes"
+    );
 }
 
 #[test]
-fn root_of_a_user_namespace_is_told_that_it_is_none() {
+fn root_of_a_user_namespace_gets_that_as_the_reason() {
     let mut fake = Fake::complete();
     fake.in_user_namespace = true;
     let (verdict, fact) = complaint(fake);
@@ -299,7 +302,7 @@ fn root_of_a_user_namespace_is_told_that_it_is_none() {
 }
 
 #[test]
-fn the_bpf_file_system_is_mounted_by_who_may_and_missed_by_who_may_not() {
+fn a_missing_bpf_file_system_matters_only_without_the_permission_to_mount_it() {
     let unmounted: fn() -> Error = || Error::Unsupported {
         what: "keeping a controller loaded".into(),
         why: "not mounted".into(),
@@ -315,7 +318,7 @@ fn the_bpf_file_system_is_mounted_by_who_may_and_missed_by_who_may_not() {
 }
 
 #[test]
-fn folders_that_may_not_be_written_to_are_named_with_what_gives_them() {
+fn unwritable_folders_are_named_with_the_command_that_grants_access() {
     let denied: fn() -> Error =
         || Error::io("writing to a folder", io::Error::from_raw_os_error(libc::EACCES));
     let user = || Fake::complete().user(1000, ALL_CAPABILITIES);
@@ -330,26 +333,26 @@ fn folders_that_may_not_be_written_to_are_named_with_what_gives_them() {
 }
 
 #[test]
-fn a_network_namespace_that_does_not_show_the_jit_has_it_all_the_same() {
+fn a_hidden_jit_setting_is_judged_by_loading_a_controller() {
     let hidden = || Fake::complete().without("/proc/sys/net/core/bpf_jit_enable");
     assert_eq!(complaints(&examine(&hidden())), []);
     let refused: fn() -> Error = || Error::Run("no JIT".into());
     let report = examine(&hidden().failing(Attempt::Controller, refused));
     assert_eq!(fact(&report, "bpf_jit").finding.status, Status::Missing);
-    // Where a controller may not be loaded, nothing tells of the JIT.
+    // If no controller may be loaded, the state of the JIT is unknown.
     let elsewhere = hidden().without("/proc/sys/net/core/netdev_max_backlog");
     let report = examine(&elsewhere.failing(Attempt::Controller, refused));
     assert_eq!(fact(&report, "bpf_jit").finding.status, Status::Limited);
 }
 
 #[test]
-fn an_interpreter_does_not_do() {
+fn an_interpreter_without_jit_is_not_enough() {
     let (verdict, fact) = complaint(Fake::complete().file("/proc/sys/net/core/bpf_jit_enable", "0\n"));
     assert_eq!((verdict, fact.name), (Verdict::Missing, "bpf_jit"));
 }
 
 #[test]
-fn meters_are_told_apart_from_each_other_and_from_none() {
+fn each_meter_is_detected_by_itself() {
     let virtual_machine = Fake::complete()
         .without("/sys/class/powercap")
         .without("/sys/class/power_supply")
@@ -370,13 +373,13 @@ fn meters_are_told_apart_from_each_other_and_from_none() {
     let (_, battery) = complaint(Fake::complete().file("/sys/class/power_supply/BAT0/status", "Charging\n"));
     assert_eq!((battery.name, battery.finding.status), ("battery", Status::Limited));
 
-    // The battery of a mouse is not the device's.
+    // The battery of a mouse does not count.
     let (_, battery) = complaint(Fake::complete().file("/sys/class/power_supply/BAT0/scope", "Device\n"));
     assert_eq!((battery.name, battery.finding.status), ("battery", Status::Missing));
 }
 
 #[test]
-fn network_manager_interferes_from_1_40_on() {
+fn network_manager_interferes_since_1_40() {
     let running = || Fake::complete().file("/proc/812/comm", "NetworkManager\n");
     let plugins = |version: &str| format!("/usr/lib/x86_64-linux-gnu/NetworkManager/{version}/libnm-wifi.so");
     assert_eq!(complaints(&examine(&running().file(&plugins("1.36.6"), ""))), []);
@@ -405,7 +408,7 @@ fn a_program_in_another_network_namespace_does_not_interfere() {
         assert_eq!(complaints(&examine(&beside(9, "net:[4026532101]"))), []);
         let (_, fact) = complaint(beside(9, "net:[4026531840]"));
         assert_eq!(fact.finding.status, Status::Limited, "{program}");
-        // Another user's, of which the kernel does not tell the namespace, may be here.
+        // A process of another user whose namespace is unknown may be in this one.
         let mut hidden = beside(9, "net:[4026532101]");
         hidden.denied.push("/proc/9/ns/net");
         assert_eq!(complaint(hidden).1.finding.status, Status::Limited, "{program}");
@@ -413,7 +416,7 @@ fn a_program_in_another_network_namespace_does_not_interfere() {
 }
 
 #[test]
-fn coarse_timers_and_slow_clocks_are_said() {
+fn coarse_timers_and_slow_clocks_are_reported() {
     let mut coarse = Fake::complete();
     coarse.timer_resolution = Duration::from_millis(4);
     let (verdict, fact) = complaint(coarse);
@@ -426,7 +429,7 @@ fn coarse_timers_and_slow_clocks_are_said() {
 }
 
 #[test]
-fn a_machine_whose_timers_come_late_is_told_by_how_much() {
+fn late_timers_are_reported_with_their_lateness() {
     let mut busy = Fake::complete();
     busy.timer_lateness = Nanos::from_micros(4520);
     let (verdict, fact) = complaint(busy);
@@ -436,7 +439,7 @@ fn a_machine_whose_timers_come_late_is_told_by_how_much() {
 }
 
 #[test]
-fn a_machine_without_anything_is_examined_all_the_same() {
+fn an_empty_machine_can_be_examined() {
     let empty = Fake {
         files: BTreeMap::new(),
         denied: vec![],
@@ -471,7 +474,7 @@ fn every_complaint_that_stops_the_engine_says_what_to_do() {
 }
 
 #[test]
-fn this_machine_is_examined_and_left_as_it_was() {
+fn examining_this_machine_changes_nothing() {
     let controller_loads: fn() -> Result<()> = || Ok(());
     let machine = Machine::new(controller_loads);
     let devices = || machine.list("/sys/class/net").unwrap();

@@ -1,9 +1,9 @@
-//! Time per ACK, by the kernel's own statistics of eBPF programs.
+//! Time per ACK, from the kernel's statistics of eBPF programs.
 //!
-//! All controllers have a connection in one lab, and send in turn for a third of a second. The counters are
-//! read every few milliseconds: a lower quartile over all these pieces is hardly touched by other work on the
-//! machine, while a mean is. Where the kernel puts a connection, and who sends before it, makes a difference
-//! that stays for as long as the lab does, so that there are several labs, each with an order of its own.
+//! All controllers have a connection in one lab, and send in turn for a third of a second. The benchmark
+//! reads the counters every few milliseconds and takes the lower quartile of these pieces, which other work
+//! on the machine hardly affects. The kernel's placement of a connection and the order of sending have an
+//! effect that lasts as long as the lab, so there are several labs, each with a different order.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
@@ -17,17 +17,17 @@ use joulepath_model::scenario;
 
 use crate::pair::Pair;
 
-/// Of the first turn: until slow start is over.
+/// Length of the first turn: until slow start is over.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Of each turn: until the burst after a pause is over.
+/// Settling time of each turn: until the burst after a pause is over.
 const SETTLES: Duration = Duration::from_millis(100);
 const COUNTED: Duration = Duration::from_millis(300);
 const DRAINED: Duration = Duration::from_millis(60);
 const PIECE: Duration = Duration::from_millis(20);
-/// ACKs in a piece; one with less has no mean worth the name.
+/// Minimum of ACKs in a piece for a meaningful mean.
 const LEAST: u64 = 20;
 const FIRST_PORT: u16 = 5001;
-/// Turns of each controller in one lab; more if there would be more labs than [`LABS`].
+/// Turns per controller in one lab; more if there would be more than [`LABS`] labs.
 const TURNS: usize = 2;
 const LABS: usize = 8;
 
@@ -53,19 +53,19 @@ energy = { per_mbps = "200 mW", active = "1 W" }
 "#,
 ];
 
-/// Of one controller: ns.
+/// Times of one controller, ns.
 #[derive(Clone, Copy)]
 pub(crate) struct PerAck {
     /// Lower quartile over the pieces; `None` without ACKs.
     pub(crate) ack: Option<f64>,
-    /// Mean of all loss episodes.
+    /// Mean over all loss episodes.
     pub(crate) loss: Option<f64>,
 }
 
-/// With one subflow, and with two.
+/// Results with one and with two subflows.
 pub(crate) struct Acks {
     pub(crate) controllers: [Vec<PerAck>; 2],
-    /// The kernel's Reno behind an eBPF program.
+    /// The kernel's Reno, called from an eBPF program.
     pub(crate) yardstick: [PerAck; 2],
     /// A program that does nothing.
     pub(crate) nothing: [Option<f64>; 2],
@@ -82,7 +82,7 @@ pub(crate) fn measure(registered: &[Registered], rounds: usize) -> Acks {
     }
 }
 
-/// Counters of one program, and the means of the pieces.
+/// Counters of one program, and the means of its pieces.
 #[derive(Default)]
 struct Counted {
     pieces: Vec<f64>,
@@ -105,7 +105,7 @@ impl Counted {
     }
 }
 
-/// What is called for each ACK, `cong_control` where the controller owns its window; at a loss; and what does
+/// Programs per ACK (`cong_control` for controllers that own their window), per loss, and the one that does
 /// nothing.
 const PROGRAMS: [&[&str]; 3] =
     [&["jp_op_cong_avoid", "jp_op_cong_control"], &["jp_op_ssthresh"], &["jp_op_pkts_acked"]];
@@ -123,7 +123,7 @@ fn over(
     yardstick: &Yardstick,
     rounds: usize,
 ) -> (Vec<PerAck>, PerAck, Option<f64>) {
-    // The yardstick is the last one.
+    // The yardstick is last.
     let mut counted: Vec<[Counted; 3]> = (0..=registered.len()).map(|_| Default::default()).collect();
     let labs = (rounds / TURNS).clamp(1, LABS);
     let _counting = Counting::start().unwrap();
@@ -140,7 +140,7 @@ fn over(
     (rows, of_kernel, nothing)
 }
 
-/// Puts the controllers of a lab in an order that no other lab has.
+/// Shuffles the controllers into a different order for each lab.
 fn shuffle(order: &mut [usize], lab: usize) {
     order.sort_by_key(|&of| {
         let mut hasher = DefaultHasher::new();
@@ -149,7 +149,7 @@ fn shuffle(order: &mut [usize], lab: usize) {
     });
 }
 
-/// In one lab all controllers send in turn. The number of the lab tells their order.
+/// Lets all controllers send in turn in one lab. The lab's number determines the order.
 fn in_lab(
     paths: usize,
     (registered, yardstick): (&[Registered], &Yardstick),
@@ -165,7 +165,7 @@ fn in_lab(
     for further in 1..paths {
         lab.announce(further, false).unwrap();
     }
-    // Windows stay as they are from one turn to the next.
+    // Keeps the windows from one turn to the next.
     lab.server().set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0").unwrap();
     let from = lab.tunnels()[0].client_address;
     let name = |of: usize| registered.get(of).map_or_else(|| yardstick.name(), Registered::name);
@@ -193,7 +193,7 @@ fn in_lab(
     }
 }
 
-/// One controller sends; its counters are looked at piece by piece.
+/// Lets one controller send, and reads its counters piece by piece.
 fn turn(pair: &mut Pair, costs: impl Fn() -> [Cost; 3] + Sync, counted: &mut [Counted; 3]) {
     thread::scope(|scope| {
         scope.spawn(|| {

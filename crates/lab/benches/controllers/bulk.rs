@@ -1,8 +1,8 @@
-//! Bulk transfers over two veth devices without limits, ours and the kernel's own in turn.
+//! Bulk transfers over two unlimited veth devices, alternating between our controller and the kernel's.
 //!
-//! Both ends and the kernel's work for them are bound to one core. What counts is bytes per second of CPU
-//! time, of this process and of that core's ksoftirqd: work of other programs does not touch it. Softirqs
-//! that happen to run while another program has the core are missing from both sides.
+//! Both ends and the kernel's work for them run on one core. The result is bytes per second of CPU time of
+//! this process and of that core's ksoftirqd, so other programs do not affect it. Softirqs that run while
+//! another program has the core are missing for both controllers.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -23,30 +23,29 @@ use crate::pair::Pair;
 const WARM_UP: Duration = Duration::from_millis(50);
 const COUNTED: Duration = Duration::from_millis(120);
 const PORT: u16 = 5001;
-/// A piece of a transfer that brings less has stood still: its data level waits for its timer. That happens
-/// to one transfer in ten soon after its start, with any controller. The slowest ones bring five times as
-/// much while they warm up.
+/// A piece of a transfer with less has stalled, waiting for its data-level timer. One transfer in ten does
+/// soon after its start, with any controller. The slowest transfers reach five times as much during warm-up.
 const STANDS_STILL: u64 = 500_000;
-/// Pieces.
+/// Maximum number of pieces.
 const PATIENCE: usize = 50;
 
-/// Of one controller.
+/// Results of one controller.
 pub(crate) struct Bulk {
-    /// The built-in one that it is compared with.
+    /// The built-in controller that it is compared with.
     pub(crate) against: &'static str,
-    /// Whether the packets of both carry ECN, because the controller reads marks: what the kernel does for
-    /// that is no cost of the controller.
+    /// True if the packets of both carry ECN, because the controller reads marks: the kernel's work for ECN
+    /// is no cost of the controller.
     pub(crate) with_ecn: bool,
-    /// Of each pair of transfers, ours over theirs: bytes per second of CPU time.
+    /// For each pair of transfers, ours over theirs: bytes per second of CPU time.
     pub(crate) per_cpu: Vec<f64>,
-    /// Ours: Gbit per second of CPU time.
+    /// Ours, Gbit per second of CPU time.
     pub(crate) rates: Vec<f64>,
-    /// The same by the clock.
+    /// As `per_cpu`, by wall-clock time.
     pub(crate) per_clock: Vec<f64>,
 }
 
-/// The built-in one of the same kind, where this kernel has it: BBR for those that own their window, because
-/// they pace, and pacing takes CPU time whoever does it.
+/// The built-in controller of the same kind if this kernel has it: BBR for controllers that own their window,
+/// because they pace, and pacing takes CPU time in any controller.
 fn built_in(controller: Controller, available: &[String]) -> &'static str {
     let wanted = match controller.name() {
         _ if controller.has(Capability::OwnsWindow) => "bbr",
@@ -98,7 +97,7 @@ pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], ask
     found
 }
 
-/// Lets connections from now on ask for ECN (RFC 3168), or only answer who asks, which is the default.
+/// Makes new connections request ECN (RFC 3168), or only accept it, which is the default.
 fn negotiate_ecn((client, server): &(Namespace, Namespace), asks: bool) {
     for namespace in [client, server] {
         let set = || fs::write("/proc/sys/net/ipv4/tcp_ecn", if asks { "1" } else { "2" });
@@ -112,7 +111,7 @@ struct Rate {
     per_clock: f64,
 }
 
-/// The first piece of a transfer that comes after a warm-up and does not stand still.
+/// Measures the first piece after the warm-up that does not stall.
 fn transfer(ends: &(Namespace, Namespace), meter: &Meter, congestion: &str) -> Rate {
     let (client, server) = ends;
     let at = SocketAddr::new(IpAddr::from([198, 18, 1, 2]), PORT);
@@ -129,7 +128,7 @@ fn transfer(ends: &(Namespace, Namespace), meter: &Meter, congestion: &str) -> R
             return Rate { per_cpu: gbit / cpu, per_clock: gbit / clock };
         }
     }
-    panic!("{congestion} stood still {PATIENCE} times");
+    panic!("{congestion} stalled {PATIENCE} times");
 }
 
 /// CPU time of this process and of the first core's ksoftirqd.
@@ -156,7 +155,7 @@ impl Meter {
     }
 }
 
-/// What `ip` says to this within a namespace.
+/// Output of `ip` within a namespace.
 fn inside(namespace: &Namespace, line: &str) -> String {
     let run = || Command::new("ip").args(line.split(' ')).output().expect("iproute2 is installed");
     let output = namespace.enter_thread(run).unwrap();
@@ -164,8 +163,8 @@ fn inside(namespace: &Namespace, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Lets no window of the server be above `packets`, by what the routes say. The kernel goes by that from the
-/// second connection on: it reads the routes of an address when it has closed the first one.
+/// Limits the server's windows to `packets` by route metrics. The kernel applies that from the second
+/// connection on: it reads the routes of an address when it has closed the first.
 fn limit_windows(ends: &(Namespace, Namespace), meter: &Meter, packets: u32) {
     let server = &ends.1;
     for k in [1, 2] {
@@ -184,10 +183,10 @@ fn limit_windows(ends: &(Namespace, Namespace), meter: &Meter, packets: u32) {
             return;
         }
     }
-    panic!("the kernel takes no notice of the window in a route");
+    panic!("the kernel ignores the window in a route");
 }
 
-/// Two namespaces with two cables.
+/// Creates two namespaces with two cables.
 fn cables() -> (Namespace, Namespace) {
     let (client, server) = (Namespace::new().unwrap(), Namespace::new().unwrap());
     let there = server.path();
@@ -209,7 +208,7 @@ fn cables() -> (Namespace, Namespace) {
         PathManager::open()?.add(&Endpoint::subflow(IpAddr::from([198, 18, 2, 1]), device))
     };
     client.enter_thread(add).unwrap().unwrap();
-    // The second subflow goes to the first address, through the second cable.
+    // The second subflow reaches the first address through the second cable.
     inside(&client, "rule add from 198.18.2.1 table 2");
     inside(&client, "route add 198.18.1.2 via 198.18.2.2 dev v2 table 2");
     (client, server)

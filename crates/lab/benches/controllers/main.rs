@@ -1,17 +1,18 @@
-//! What our congestion controllers cost the kernel: time per ACK, and bulk transfers against built-in ones.
+//! Costs of our congestion controllers in the kernel: time per ACK, and bulk transfers compared with built-in
+//! controllers.
 //!
-//! `cargo bench -p joulepath-lab --features bpf --bench controllers [-- OPTION…]`, as root, a quarter of an
-//! hour; with `--write`, for which there are more of both, half an hour.
+//! `cargo bench -p joulepath-lab --features bpf --bench controllers [-- OPTION…]`, as root. It takes a
+//! quarter of an hour, and half an hour with `--write`, which makes more rounds.
 //!
 //! | option | |
 //! |---|---|
-//! | `acks`, `bulk` | one of the two only |
-//! | `--rounds N` | more or fewer rounds of both |
-//! | `--only NAME` | one controller |
-//! | `--window N` | no window of a bulk transfer above N packets, so that batches are equally large |
-//! | `--write` | the table into docs/performance.md, between its markers |
+//! | `acks`, `bulk` | only one of the two parts |
+//! | `--rounds N` | number of rounds of both parts |
+//! | `--only NAME` | only one controller |
+//! | `--window N` | limits the windows of bulk transfers to N packets, so that batches are equally large |
+//! | `--write` | writes the table into docs/performance.md, between its markers |
 //!
-//! In each round every controller has its turn, so that a disturbance of the machine meets all of them.
+//! Every controller has a turn in each round, so that a disturbance affects all of them.
 
 mod acks;
 mod bulk;
@@ -23,24 +24,24 @@ use std::str::FromStr;
 use joulepath_controllers::{Connection, Controller};
 use joulepath_kernel::cc::Registered;
 
-/// For a table that is kept: with so many pairs of transfers its intervals are two or three percent wide.
+/// Rounds for the published table: its intervals are then two or three percent wide.
 const WRITTEN_BULK_ROUNDS: usize = 64;
-/// The same of ACKs.
+/// Rounds of the ACK part for the published table.
 const WRITTEN_ACKS_ROUNDS: usize = 16;
 
-/// What was asked for.
+/// Command-line options.
 struct Asked {
     acks: bool,
     bulk: bool,
     acks_rounds: usize,
     bulk_rounds: usize,
     only: Option<String>,
-    /// Packets: the most that a subflow of a bulk transfer may have in flight.
+    /// Limit of a subflow's packets in flight in bulk transfers.
     window: Option<u32>,
     write: bool,
 }
 
-/// A whole number from 1 on after `option`.
+/// Parses the whole number from 1 on after `option`.
 fn number<T: FromStr + PartialOrd + From<u8>>(option: &str, given: Option<String>) -> T {
     let number = given.and_then(|text| text.parse().ok()).filter(|number| *number >= T::from(1));
     number.unwrap_or_else(|| panic!("{option} takes a number from 1 on"))
@@ -68,7 +69,7 @@ impl Asked {
                 "--only" => asked.only = Some(arguments.next().expect("--only takes a controller")),
                 "--rounds" => rounds = Some(number("--rounds", arguments.next())),
                 "--window" => asked.window = Some(number("--window", arguments.next())),
-                other => panic!("{other} is no option of this benchmark"),
+                other => panic!("unknown option {other}"),
             }
         }
         if asked.write {
@@ -105,7 +106,7 @@ fn main() {
     }
 }
 
-/// A name that no other benchmark has.
+/// A unique name.
 fn name(of: &str) -> String {
     format!("b{}_{of}", std::process::id() % 10_000)
 }

@@ -1,4 +1,4 @@
-//! Connections under measurement.
+//! Connections to measure.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -10,10 +10,10 @@ use joulepath_kernel::Namespace;
 use joulepath_kernel::mptcp::socket::{Options, Protocol, accept_within, connect_within, listen};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Without data for so long, the reader looks at the clock.
+/// The reader checks the clock after this time without data.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Both ends of a connection; the server sends.
+/// Both ends of a connection whose server sends.
 pub(crate) struct Pair {
     client: TcpStream,
     server: TcpStream,
@@ -38,7 +38,7 @@ impl Pair {
         Pair { client, server: blocking(server), _listener: listener }
     }
 
-    /// Bytes that arrive while `during` runs. What is on its way then is read afterwards.
+    /// Counts the bytes that arrive within `during`, then reads what is in flight.
     pub(crate) fn download(&mut self, during: Duration) -> u64 {
         let deadline = Instant::now() + during;
         let Pair { client, server, .. } = self;
@@ -60,7 +60,7 @@ impl Pair {
         })
     }
 
-    /// Reads what is on its way, until nothing comes for a while or the time is over.
+    /// Reads what is in flight, until nothing arrives for a while or the time is over.
     pub(crate) fn drain(&mut self, at_most: Duration) {
         let deadline = Instant::now() + at_most;
         let mut buffer = vec![0; 1 << 20];

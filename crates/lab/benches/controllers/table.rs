@@ -1,4 +1,4 @@
-//! The table of all controllers, and the page in which it stands.
+//! The table of all controllers, and the page that contains it.
 
 use std::fs;
 use std::path::Path;
@@ -15,26 +15,26 @@ const END: &str = "<!-- kernel: end -->";
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const NONE: &str = "–";
 
-/// The median, with the interval of 95 % from the order of the values: it assumes nothing of their
-/// distribution.
+/// The median with its 95 % interval from order statistics, which assumes no distribution.
 fn median(values: &[f64]) -> String {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
     let middle = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0;
-    // How many values may lie outside on each side, of those that are above the median with probability 1/2.
+    // How many values may lie outside the interval on each side, given that each is above the median with
+    // probability 1/2.
     let (mut outside, mut below, mut term) = (0, 0.0, 0.5_f64.powi(n as i32));
     while outside < n / 2 && below + term <= 0.025 {
         below += term;
         term *= (n - outside) as f64 / (outside + 1) as f64;
         outside += 1;
     }
-    // With fewer than six values no two of them enclose the median with 95 %.
+    // With fewer than six values no interval between two of them has 95 %.
     let first = outside.saturating_sub(1);
     format!("{middle:.3} ({:.3}–{:.3})", sorted[first], sorted[n - 1 - first])
 }
 
-/// Of the last minute.
+/// Load average over the last minute.
 pub(crate) fn load() -> f64 {
     let said = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     said.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
@@ -53,7 +53,7 @@ fn ns(value: Option<f64>) -> String {
     value.map_or(NONE.into(), |value| format!("{value:.0}"))
 }
 
-/// ns and how many times the yardstick's.
+/// The value in ns and as a multiple of the yardstick's.
 fn against(value: Option<f64>, yardstick: Option<f64>) -> [String; 2] {
     let times =
         value.zip(yardstick).map_or(NONE.into(), |(value, yardstick)| format!("{:.2}", value / yardstick));
@@ -125,12 +125,12 @@ pub(crate) fn lines(
     lines
 }
 
-/// Puts the table between the two marks of the page.
+/// Writes the table between the two markers of the page.
 pub(crate) fn write(lines: &[String]) {
     let page = Path::new(PAGE);
     let text = fs::read_to_string(page).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("the page has the first mark");
-    let (_, after) = rest.split_once(END).expect("the page has the second mark");
+    let (before, rest) = text.split_once(BEGIN).expect("the page has the first marker");
+    let (_, after) = rest.split_once(END).expect("the page has the second marker");
     let table = lines.join("\n");
     fs::write(page, format!("{before}{BEGIN}\n\n{table}\n\n{END}{after}")).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What `joulepath` becomes when it starts itself again; apart, so that tests and other programs need no
+//! The worker program that `joulepath` starts. It is separate so that tests and other programs need no
 //! command line.
 
 use std::process::ExitCode;

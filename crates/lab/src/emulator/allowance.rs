@@ -1,4 +1,4 @@
-//! How late an emulator may be before it changes what a scenario is about.
+//! How late an emulator may be without changing the results of a scenario.
 
 use joulepath_kernel::lateness::{Waiting, milliseconds_apart, timer_lateness};
 use joulepath_model::network::QueueLimit;
@@ -7,12 +7,12 @@ use joulepath_model::units::Nanos;
 
 use crate::error::least_that_allows;
 
-/// No scenario asks for less: the timers of a calm machine keep it.
+/// Lower bound of the allowance, which the timers of an idle machine keep.
 const LEAST: Nanos = Nanos::from_millis(1);
-/// Part of a path's RTT. A TCP's rate goes with the inverse of its RTT, so that this much lateness changes it
-/// by as much at most.
+/// Fraction of a path's RTT. A TCP's rate is inversely proportional to its RTT, so this lateness changes the
+/// rate by at most this fraction.
 const PART_OF_RTT: f64 = 0.05;
-/// Part of the time in which a path's queue drains. What comes late comes in a burst, which the queue must be
+/// Fraction of the time in which a path's queue drains. Late packets come in a burst, which the queue must be
 /// able to hold.
 const PART_OF_QUEUE: f64 = 0.25;
 
@@ -21,20 +21,20 @@ const PART_OF_QUEUE: f64 = 0.25;
 /// ```text
 ///   max(1 ms, min over paths and competitors of min(RTT/20 + packet/rate, queue/4, burst/4))
 /// ```
-/// RTT: the propagation delay of all links of a path, there and back. packet/rate: the time of a full segment
-/// on the slowest link of a direction, below which links themselves are not finer. queue: the time in which
-/// that link's full queue drains. burst: the time in which a policer's bucket fills.
+/// RTT: the propagation delay of all links of a path in both directions. packet/rate: the time of a full
+/// segment on the slowest link of a direction, which is the granularity of the link itself. queue: the time
+/// in which that link's full queue drains. burst: the time in which a policer's bucket fills.
 pub fn allowed_lateness(scenario: &Scenario) -> Nanos {
     let paths = scenario.paths.iter().map(|path| [&path.down, &path.up]);
     let competitors = scenario.competitors.iter().map(|competitor| [&competitor.down, &competitor.up]);
     let allowed = paths.chain(competitors).map(|route| allowed_ns(scenario, route));
     let least_ns = allowed.fold(f64::INFINITY, f64::min);
-    // Without paths nothing can be late; the conversion saturates.
+    // A scenario without paths tolerates any lateness; the conversion saturates.
     Nanos(least_ns as u64).max(LEAST)
 }
 
-/// Measures how late this machine's timers come at present, in a third of a second. Returns what is to be
-/// said if they come later than one of the scenarios tolerates, or than `max_lateness` allows.
+/// Measures for 0.3 s how late this machine's timers fire. Returns a warning if they are later than one of
+/// the scenarios tolerates, or than `max_lateness` allows.
 pub fn doubt<'a>(
     scenarios: impl IntoIterator<Item = &'a Scenario>,
     max_lateness: Option<Nanos>,
@@ -49,13 +49,13 @@ fn doubt_about(late: Nanos, allowed: Nanos) -> Option<String> {
     }
     let [shown, bound] = milliseconds_apart(late, allowed);
     Some(format!(
-        "this machine's timers come {shown} late at present (99th percentile), and {bound} are allowed: \
-         runs will mostly be refused as late. Close other programs, or accept it with --max-lateness '{}'",
+        "this machine's timers fire {shown} late (99th percentile), and {bound} are allowed: \
+         most runs will fail as late. Close other programs, or allow it with --max-lateness '{}'",
         least_that_allows(late)
     ))
 }
 
-/// Of one path, ns.
+/// The allowance of one path, ns.
 fn allowed_ns(scenario: &Scenario, route: [&Vec<LinkIndex>; 2]) -> f64 {
     let links = route.into_iter().flatten().map(|&link| &scenario.links[link]);
     let rtt_ns: u64 = links.map(|link| link.delay.0).sum();
@@ -98,33 +98,33 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_bears_more_than_a_short_one_and_the_shortest_counts() {
-        // 140 ms there and back: a twentieth is 7 ms. 1500 B at 12 Mbit/s: 1 ms.
+    fn the_shortest_path_limits_the_lateness() {
+        // RTT 140 ms: a twentieth is 7 ms. 1500 B at 12 Mbit/s: 1 ms.
         assert_eq!(allowed(&path("far", "70 ms", "100 packets")), Nanos::from_millis(8));
-        // 40 ms: 2 ms and 1 ms.
+        // RTT 40 ms: 2 ms and 1 ms.
         let both = path("far", "70 ms", "100 packets") + &path("near", "20 ms", "100 packets");
         assert_eq!(allowed(&both), Nanos::from_millis(3));
     }
 
     #[test]
-    fn what_comes_in_a_burst_fits_the_queue() {
-        // 8 packets of 1 ms; a quarter of them.
+    fn a_burst_of_late_packets_fits_the_queue() {
+        // 8 packets of 1 ms each: a quarter is 2 ms.
         assert_eq!(allowed(&path("far", "70 ms", "8 packets")), Nanos::from_millis(2));
         // 12,000 B at 12 Mbit/s: 8 ms.
         assert_eq!(allowed(&path("far", "70 ms", "12 kB")), Nanos::from_millis(2));
     }
 
-    /// What comes late comes in a burst, and what of it exceeds the bucket is lost.
+    /// Late packets come in a burst, and a policer drops what exceeds its bucket.
     #[test]
-    fn a_policers_bucket_bears_a_quarter_of_itself() {
-        // 12,000 B at 12 Mbit/s: 8 ms.
+    fn a_policer_allows_a_quarter_of_its_bucket() {
+        // 12,000 B at 12 Mbit/s: 8 ms, a quarter is 2 ms.
         let policed =
             path("far", "70 ms", "100 packets\"\npolicer = { rate = \"12 Mbit/s\", burst = \"12 kB\" }#");
         assert_eq!(allowed(&policed), Nanos::from_millis(2));
     }
 
     #[test]
-    fn a_machine_that_is_too_late_is_told_the_option_that_accepts_it() {
+    fn the_warning_about_late_timers_names_the_option() {
         let ms = Nanos::from_millis;
         assert_eq!(doubt_about(ms(3), ms(3)), None);
         let doubt = doubt_about(Nanos(3_020_000), ms(3)).unwrap();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn no_scenario_asks_for_less_than_a_calm_machine_keeps() {
+    fn no_allowance_is_below_that_of_an_idle_machine() {
         let wire = "[[path]]\nname = \"w\"\nrate = \"1 Gbit/s\"\ndelay = \"50 us\"\nenergy = \"free\"\n";
         assert_eq!(allowed(wire), Nanos::from_millis(1));
     }

@@ -1,4 +1,4 @@
-//! The energy of the device: the simulator's meter is told of every packet.
+//! The energy of the device: passes every packet to the simulator's meter.
 
 use std::collections::HashMap;
 
@@ -13,20 +13,19 @@ use super::packet::{Headers, TcpHeaders};
 /// One subflow: tunnel, the device's port, the server's port.
 type Key = (usize, u16, u16);
 
-/// Which ends of a subflow have sent their FIN.
+/// For each end of a subflow: true if it has sent its FIN.
 type Finished = [bool; 2];
 
-/// The meter, and the open subflows, which burn the sunk power of linear models.
+/// The meter, and the open subflows, which consume the sunk power of linear models.
 pub(super) struct Device {
     meter: DeviceMeter,
-    /// Interface of each tunnel, if the device pays for it.
+    /// Interface of each tunnel, if the device pays for its energy.
     interfaces: Vec<Option<usize>>,
     subflows: HashMap<Key, Finished>,
 }
 
 impl Device {
-    /// A device whose interfaces are the `paths` of the scenario, in their order. Its energy counts from time
-    /// 0.
+    /// A device whose interfaces are the scenario's `paths`, in this order. Its energy counts from time 0.
     pub(super) fn new(scenario: &Scenario, paths: &[usize], interfaces: Vec<Option<usize>>) -> Self {
         let model = |&path: &usize| scenario.paths[path].energy.model.clone();
         let models: Vec<InterfaceModel> = paths.iter().map(model).collect();
@@ -34,7 +33,7 @@ impl Device {
         Device { meter, interfaces, subflows: HashMap::new() }
     }
 
-    /// Notes whether a packet that enters a tunnel opens or closes a subflow.
+    /// Checks if a packet that enters a tunnel opens or closes a subflow.
     pub(super) fn watch(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, headers: &Headers) {
         let (Some(interface), Some(tcp)) = (self.interfaces[tunnel], headers.tcp) else { return };
         let key = key(tunnel, direction, tcp);
@@ -52,7 +51,7 @@ impl Device {
         }
     }
 
-    /// A packet has come to the radio's link: returns when the radio is ready for it.
+    /// Wakes the radio for a packet at its link; returns when the radio is ready.
     pub(super) fn wake(&mut self, now_ns: u64, interface: usize) -> Nanos {
         self.meter.wake(interface, Nanos(now_ns))
     }
@@ -64,13 +63,13 @@ impl Device {
         }
     }
 
-    /// Tells the host's model what happened since the last call. The mean RTT is the network's, without what
-    /// the ends add.
+    /// Passes the traffic since the last call to the host's energy model. The mean RTT is the network's,
+    /// without the ends' delay.
     pub(super) fn sample_host(&mut self, now_ns: u64, rate: BitRate, mean_rtt: Nanos) {
         self.meter.host_sample(Nanos(now_ns), rate, mean_rtt, self.subflows.len() as u32);
     }
 
-    /// Lets the energy count from now on.
+    /// Starts counting the energy from now on.
     pub(super) fn begin_measurement(&mut self, now_ns: u64) {
         self.meter.begin_measurement(Nanos(now_ns));
     }

@@ -1,12 +1,12 @@
-//! How late packets leave: a histogram whose bins are narrow in proportion.
+//! A histogram of packets' lateness with bins of constant relative width.
 
 use serde::{Deserialize, Serialize};
 
-/// Bins per doubling of the lateness, so that a quantile is exact to 1/16.
+/// Bins per doubling of the lateness: quantiles are exact to 1/16.
 const BINS_PER_OCTAVE: usize = 16;
 const OCTAVES: usize = 40;
 
-/// Times by which packets left after the instant at which they were due.
+/// Times between when packets were due and when they left.
 #[derive(Clone, Debug)]
 pub(super) struct Histogram {
     bins: Vec<u64>,
@@ -14,16 +14,16 @@ pub(super) struct Histogram {
     max_ns: u64,
 }
 
-/// What a histogram says, in four numbers.
+/// Summary of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// How many packets were measured.
+    /// Number of packets.
     pub packets: u64,
     /// The median, ns.
     pub p50_ns: u64,
-    /// What one packet in a hundred exceeded, ns.
+    /// 99th percentile, ns.
     pub p99_ns: u64,
-    /// How late the latest one was, ns.
+    /// Maximum, ns.
     pub max_ns: u64,
 }
 
@@ -39,7 +39,8 @@ impl Histogram {
         self.max_ns = self.max_ns.max(late_ns);
     }
 
-    /// The least lateness that a part `q` of all packets does not exceed, rounded up to the end of its bin.
+    /// The lowest lateness that a fraction `q` of all packets does not exceed, rounded up to the end of its
+    /// bin.
     fn quantile(&self, q: f64) -> u64 {
         let rank = (q * self.count as f64).ceil() as u64;
         let mut seen = 0;
@@ -60,7 +61,7 @@ impl Histogram {
     }
 }
 
-/// Below 16 each number has a bin of its own; above, each doubling has 16 bins.
+/// Below 16 each value has its own bin; above, each doubling has 16 bins.
 fn bin(value: u64) -> usize {
     let octave = (value | 0xF).ilog2() as usize - 3;
     if octave == 0 {
@@ -69,7 +70,7 @@ fn bin(value: u64) -> usize {
     octave * BINS_PER_OCTAVE + (value >> (octave - 1)) as usize - BINS_PER_OCTAVE
 }
 
-/// The least number of a bin.
+/// The smallest value of a bin.
 fn floor_of(bin: usize) -> u64 {
     let (octave, rest) = (bin / BINS_PER_OCTAVE, (bin % BINS_PER_OCTAVE) as u64);
     if octave == 0 { rest } else { (BINS_PER_OCTAVE as u64 + rest) << (octave - 1) }
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_has_its_bin() {
+    fn every_value_is_in_its_bin() {
         let mut last = 0;
         for value in (0..100_000).chain((17..39).map(|shift| 1 << shift)) {
             let bin = bin(value);
@@ -96,13 +97,13 @@ mod tests {
         (1..=1000).for_each(|us| histogram.add(us * 1000));
         let Lateness { packets, p50_ns, p99_ns, max_ns } = histogram.report();
         assert_eq!((packets, max_ns), (1000, 1_000_000));
-        // 500 µs and 990 µs, at most a sixteenth above.
+        // 500 µs and 990 µs, at most a sixteenth larger.
         assert!((500_000..532_000).contains(&p50_ns), "{p50_ns}");
         assert!((990_000..=1_000_000).contains(&p99_ns), "{p99_ns}");
     }
 
     #[test]
-    fn nothing_measured_is_not_late() {
+    fn an_empty_histogram_is_zero() {
         assert_eq!(Histogram::new().report(), Lateness::default());
     }
 }

@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 
 pub use super::lateness::Lateness;
 
-/// The emulator's first message: what it shall emulate.
+/// The emulator's first message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Spec {
-    /// The scenario as TOML with every default filled in, as `scenario::show` writes it.
+    /// The scenario as TOML with all defaults filled in, as `scenario::show` writes it.
     pub scenario: String,
-    /// The recorded links that it names.
+    /// The recorded links that the scenario names.
     pub traces: Vec<Trace>,
-    /// Chooses the random numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
     /// The pairs of TUN devices.
     pub tunnels: Vec<TunnelSpec>,
-    /// The network namespace of the device's ends.
+    /// Network namespace of the device's ends.
     pub client: PathBuf,
-    /// The network namespace of the server's ends.
+    /// Network namespace of the server's ends.
     pub server: PathBuf,
-    /// Whether to ask for real-time priority.
+    /// True to request real-time priority.
     pub realtime: bool,
-    /// Whether to keep time series.
+    /// True to record time series.
     pub series: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Spec {
 pub struct Trace {
     /// Its name in the scenario.
     pub source: String,
-    /// Instants of delivery, as in `DeliveryTrace`, ms.
+    /// Times of delivery as in `DeliveryTrace`, ms.
     pub opportunities_ms: Vec<u64>,
 }
 
@@ -44,61 +44,61 @@ pub struct Trace {
 pub struct TunnelSpec {
     /// Name of the device in both namespaces.
     pub name: String,
-    /// Length of the longest packet that the kernel may send, bytes.
+    /// Length of the longest packet that the kernel may send through it, bytes.
     pub mtu: u32,
     /// The links from the server to the device.
     pub down: Vec<LinkIndex>,
     /// The links from the device to the server.
     pub up: Vec<LinkIndex>,
-    /// The path whose interface this is; none for traffic that is not the device's.
+    /// The path of the device's interface; `None` for traffic that is not the device's.
     pub path: Option<PathIndex>,
 }
 
-/// A command to the emulator.
+/// A command to the emulator. It answers each with one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Start the scenario's clock: it is time 0 now. What was sent before is lost.
+    /// Start the scenario's clock at time 0. Earlier packets are lost.
     Start,
-    /// End the warm-up: counters and joules count from now on.
+    /// End the warm-up: counters and energy start at 0.
     Measure,
     /// Send all counters.
     Read(End),
-    /// Send what waits in the queue of each link.
+    /// Send the backlog of each link.
     Queues,
-    /// Take a tunnel down, with the packets in it, or up.
+    /// Close a tunnel and drop the packets in it, or open it.
     SetTunnel {
         /// Its index.
         tunnel: usize,
-        /// Whether packets pass.
+        /// True to let packets pass.
         open: bool,
     },
 }
 
-/// How a reading treats energy that is not spent yet.
+/// How a reading treats energy that is not consumed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// The traffic goes on. Energy that depends on what comes is left to the next reading.
+    /// The traffic continues. Energy that depends on later packets is left to the next reading.
     Running,
-    /// The observation ends while there is traffic: tails are cut off.
+    /// The observation ends during the traffic: tails are cut off.
     Cut,
-    /// The traffic ends: tails run out and count.
+    /// The traffic ends: tails are completed and count.
     Tails,
 }
 
-/// An answer of the emulator: one for each command, and [`Event::Ready`] before them.
+/// An event of the emulator: [`Event::Ready`] first, then one answer per command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The devices are there.
+    /// The devices exist.
     Ready {
-        /// Indices of the devices of each tunnel: in the client's namespace, in the server's.
+        /// Device indices of each tunnel: in the client's namespace, in the server's.
         devices: Vec<[u32; 2]>,
-        /// Whether it has real-time priority.
+        /// True if it has real-time priority.
         realtime: bool,
     },
-    /// The clock runs.
+    /// The clock has started.
     Started {
         /// Time 0 on `CLOCK_MONOTONIC`, ns.
         monotonic_ns: u64,
@@ -107,13 +107,13 @@ pub enum Event {
     Measuring,
     /// All counters.
     Reading(Box<Reading>),
-    /// What waits in the queue of each link of the scenario.
+    /// The backlog of each link of the scenario.
     Queues(Vec<Backlog>),
-    /// The tunnel is down or up.
+    /// The tunnel is closed or open.
     TunnelSet,
 }
 
-/// What waits in the queue of a link.
+/// The queue of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
     /// Number of packets, without the one in transmission.
@@ -129,72 +129,72 @@ pub struct Reading {
     pub time_s: f64,
     /// Length of the measurement, s.
     pub measured_s: f64,
-    /// By tunnel: what went down, what went up.
+    /// Traffic of each tunnel: down, up.
     pub tunnels: Vec<[Flow; 2]>,
-    /// Modelled energy. Its interfaces are in the order of the tunnels that are paths.
+    /// Modelled energy. Its interfaces are in the order of the tunnels with a path.
     pub energy: EnergyReading,
-    /// How late packets left the links, measured from the instant at which they were due.
+    /// How late packets left the links, relative to when they were due.
     pub lateness: Lateness,
-    /// What went wrong with packets before or after the links.
+    /// Packets that failed before or after the links.
     pub anomalies: Anomalies,
-    /// Time series, if they were asked for.
+    /// Time series, if requested.
     pub series: Option<Series>,
 }
 
 impl Lateness {
-    /// Whether the emulator kept time, if this much lateness is allowed.
+    /// True if the emulator was at most this late.
     pub fn is_within(&self, allowed: Nanos) -> bool {
         self.p99_ns <= allowed.0
     }
 }
 
-/// What went in one direction through one tunnel. Bytes are those that the simulator would count.
+/// Traffic of one tunnel in one direction. Bytes are counted as in the simulator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Packets sent.
     pub packets: u64,
     /// Bytes sent.
     pub bytes: u64,
-    /// Packets that have reached the other end.
+    /// Packets delivered to the other end.
     pub delivered_packets: u64,
-    /// Their bytes.
+    /// Bytes delivered.
     pub delivered_bytes: u64,
-    /// Their TCP payload, retransmissions included, bytes.
+    /// TCP payload delivered, including retransmissions, bytes.
     pub delivered_payload: u64,
-    /// Sum of the times that they took, ns.
+    /// Sum of the delivered packets' transit times, ns.
     pub transit_ns: u64,
-    /// Packets that a queue or a policer dropped.
+    /// Packets dropped by a queue or a policer.
     pub queue_drops: u64,
-    /// Packets lost on the wire, by chance or in an outage.
+    /// Packets lost on the wire, at random or in an outage.
     pub wire_losses: u64,
-    /// Packets lost because the tunnel was down.
+    /// Packets lost because the tunnel was closed.
     pub interrupted: u64,
     /// Packets marked by a queue.
     pub marks: u64,
-    /// Most packets that waited in one queue of the tunnel, those of other tunnels included.
+    /// Largest number of packets in a queue of the tunnel, including those of other tunnels.
     pub queue_high_water: u32,
 }
 
-/// Packets that did not come to the links, or that the receiving device did not take from them.
+/// Packets that did not enter the links, or that the receiving device refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomalies {
-    /// Packets that were sent before the clock was started.
+    /// Packets sent before the clock started.
     pub early: u64,
-    /// Packets that were longer than the MTU, because an offload was on.
+    /// Packets longer than the MTU, because an offload was on.
     pub oversized: u64,
-    /// What was no IP packet.
+    /// Packets that are not IP.
     pub malformed: u64,
-    /// Packets that the receiving device refused, because it was down.
+    /// Packets refused by the receiving device because it was down.
     pub refused: u64,
 }
 
 /// Samples over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Instants of the samples, scenario time, s.
+    /// Times of the samples, scenario time, s.
     pub time_s: Vec<f64>,
-    /// Power of each interface since the sample before, W.
+    /// Power of each interface since the previous sample, W.
     pub power_w: Vec<Vec<f64>>,
-    /// Packets in the queue of the slowest link of each tunnel, in the data's direction.
+    /// Packets in the queue of each tunnel's slowest link, in the data's direction.
     pub queue: Vec<Vec<f64>>,
 }

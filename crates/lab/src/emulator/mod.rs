@@ -1,5 +1,4 @@
-//! Emulated radios: one process that carries every packet of a lab through the simulator's links, in real
-//! time.
+//! Emulated radios: one process carries all packets of a lab through the simulator's links in real time.
 //!
 //! ```text
 //!   client's namespace                                  server's namespace
@@ -11,16 +10,16 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`messages`] | the spec, the commands, the answers |
+//! | [`messages`] | spec, commands, answers |
 //! | `run` | the worker: devices, priority, then the pump |
-//! | `pump` | the loop: TUN devices, timer, commands |
-//! | `timeline` | links, meter and samples over the scenario's time |
-//! | `network` | links with packets on them; no clock, no I/O |
-//! | `packet` | what is read in a packet, and the ECN mark |
+//! | `pump` | the event loop: TUN devices, timer, commands |
+//! | `timeline` | links, meter and samples over scenario time |
+//! | `network` | links and their packets, without clock or I/O |
+//! | `packet` | parses packets, and sets the ECN mark |
 //! | `device` | energy and open subflows |
-//! | `lateness`, `allowance` | how late it was, and how late it may be |
+//! | `lateness`, `allowance` | measured lateness, and allowed lateness |
 //! | `recorder` | time series |
-//! | `priority` | how it gets the processor |
+//! | `priority` | real-time priority |
 
 pub mod messages;
 

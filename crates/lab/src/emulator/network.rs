@@ -1,5 +1,4 @@
-//! The links of a scenario with real packets on them. Nothing here reads a clock or does I/O: time is an
-//! argument.
+//! A scenario's links with real packets. This module reads no clock and does no I/O: time is an argument.
 //!
 //! ```text
 //!   enter(now, tunnel, direction) ─► link ─► link ─► … ─► Arrival { due, bytes }
@@ -7,9 +6,8 @@
 //!                    cross traffic ──┘   (phantoms: a size, no bytes)
 //! ```
 //!
-//! A packet crosses the links of its tunnel one after the other. It enters each at the instant at which the
-//! one before delivers it, and not at the one at which the caller asks, so that lateness does not add up
-//! along a route.
+//! A packet crosses the links of its tunnel one after the other. It enters each link when the previous link
+//! delivers it, not when the caller calls, so lateness does not accumulate along a route.
 
 use std::collections::VecDeque;
 
@@ -23,18 +21,18 @@ use super::device::Device;
 use super::messages::{Backlog, Flow};
 use super::packet::{self, Headers};
 
-/// The instant of an event that does not come.
+/// Time of an event that never happens.
 const NEVER: u64 = u64::MAX;
 
-/// Set in the keys of flows of cross traffic, and in no others.
+/// Bit that only the flow keys of cross traffic have.
 const CROSS_FLOWS: u64 = 1 << 63;
 
-/// What packets of one tunnel travel on.
+/// The links of one tunnel.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
     /// Links by direction (down, up), in the order in which packets cross them.
     pub(super) links: [Vec<LinkIndex>; 2],
-    /// The link next to the device in each direction, and the device's interface that it belongs to.
+    /// The link next to the device in each direction, and the device's interface of these links.
     pub(super) radio: Option<([LinkIndex; 2], usize)>,
 }
 
@@ -43,39 +41,39 @@ pub(super) struct Route {
 struct Packet {
     tunnel: usize,
     direction: Traffic,
-    /// How many links it has crossed.
+    /// Number of links already crossed.
     hops: usize,
-    /// Bytes on the wire, as the simulator counts them.
+    /// Size on the wire in bytes, as in the simulator.
     size: u32,
     payload: u32,
     ecn_capable: bool,
-    /// The key of its flow, for links that have a queue per flow.
+    /// Key of its flow, for links with a queue per flow.
     flow: u64,
     entered_ns: u64,
     bytes: Vec<u8>,
 }
 
-/// A packet that has reached its end.
+/// A packet that has arrived at its end.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) tunnel: usize,
     pub(super) direction: Traffic,
-    /// When it was due, ns.
+    /// When it was due to arrive, ns.
     pub(super) due_ns: u64,
     pub(super) bytes: Vec<u8>,
 }
 
-/// One link and what is on it, each packet with the instant of its delivery, ns.
+/// A link and its packets, each with its time of delivery, ns.
 struct Wire {
     link: Link,
     ring: VecDeque<(u64, Packet)>,
-    /// Packets whose fate the link does not know yet, by the link's numbers; none for phantoms.
+    /// Packets whose fate the link does not know yet, by the link's number; `None` for phantoms.
     held: Vec<Option<Packet>>,
-    /// Most packets that waited.
+    /// Largest number of packets in the queue.
     high_water: u32,
 }
 
-/// Sizes that the simulator gives to segments, bytes.
+/// Segment sizes as in the simulator, bytes.
 #[derive(Clone, Copy, Debug)]
 struct WireSizes {
     header: u32,
@@ -89,21 +87,21 @@ pub(super) struct Network {
     /// By tunnel.
     routes: Vec<Route>,
     sizes: WireSizes,
-    /// When each link delivers next, then when each source of cross traffic sends next, ns.
+    /// Next delivery of each link, then next packet of each source of cross traffic, ns.
     due: Vec<u64>,
     /// By tunnel and direction.
     flows: Vec<[Flow; 2]>,
-    /// By tunnel: whether packets pass.
+    /// By tunnel: true if packets pass.
     open: Vec<bool>,
     pub(super) device: Device,
-    /// Packets that have arrived and wait for the caller.
+    /// Packets that have arrived, for the caller.
     pub(super) arrivals: VecDeque<Arrival>,
-    /// Buffers to be used again.
+    /// Buffers to reuse.
     spare: Vec<Vec<u8>>,
 }
 
 impl Network {
-    /// Makes links with the simulator's random numbers for this seed: link `i` and source `i` draw from
+    /// Creates the links with the simulator's random numbers for this seed: link `i` and source `i` draw from
     /// stream `i` of their kinds.
     pub(super) fn new(scenario: &Scenario, seed: u64, routes: Vec<Route>, device: Device) -> Self {
         let wire = |(i, spec)| Wire {
@@ -132,13 +130,13 @@ impl Network {
         }
     }
 
-    /// The instant of the next event, ns.
+    /// Time of the next event, ns.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.earliest().map(|(due_ns, _)| due_ns)
     }
 
-    /// Lets everything happen that is due up to `now_ns`, in its order. Events of one instant happen in the
-    /// order of their sources, as in the simulator.
+    /// Processes all events up to `now_ns` in order. Simultaneous events happen in the order of their
+    /// sources, as in the simulator.
     pub(super) fn advance(&mut self, now_ns: u64) {
         while let Some((due_ns, source)) = self.earliest().filter(|&(due_ns, _)| due_ns <= now_ns) {
             if source < self.wires.len() {
@@ -149,7 +147,7 @@ impl Network {
         }
     }
 
-    /// Lets a packet enter a tunnel. Call [`Self::advance`] with the same `now_ns` before.
+    /// Lets a packet enter a tunnel. Call [`Self::advance`] with the same `now_ns` first.
     pub(super) fn enter(
         &mut self,
         now_ns: u64,
@@ -189,21 +187,21 @@ impl Network {
         }
     }
 
-    /// Takes a tunnel down, so that the packets in it are lost, or up again.
+    /// Closes a tunnel, which loses the packets in it, or opens it.
     pub(super) fn set_open(&mut self, tunnel: usize, open: bool) {
         self.open[tunnel] = open;
     }
 
-    /// Takes back a buffer, to use it again.
+    /// Takes a buffer back for reuse.
     pub(super) fn recycle(&mut self, bytes: Vec<u8>) {
-        /// More than there are ever on the links at once.
+        /// More than the links ever carry at once.
         const KEPT: usize = 4096;
         if self.spare.len() < KEPT {
             self.spare.push(bytes);
         }
     }
 
-    /// Lets the counters count from now on.
+    /// Resets the counters.
     pub(super) fn begin_measurement(&mut self, now_ns: u64) {
         self.flows.fill_with(Default::default);
         self.wires.iter_mut().for_each(|wire| wire.high_water = 0);
@@ -220,13 +218,13 @@ impl Network {
         flows
     }
 
-    /// How many tunnels there are.
+    /// The number of tunnels.
     pub(super) fn tunnels(&self) -> usize {
         self.routes.len()
     }
 
-    /// Sums over all interfaces of the device: delivered payload, bytes; by direction, packets and the times
-    /// that they took, ns.
+    /// Totals over all interfaces of the device: delivered payload, bytes; by direction, packets and the sum
+    /// of their transit times, ns.
     pub(super) fn device_totals(&self) -> (u64, [u64; 2], [u64; 2]) {
         let own = self.routes.iter().zip(&self.flows).filter(|(route, _)| route.radio.is_some());
         own.fold((0, [0; 2], [0; 2]), |(mut payload, mut packets, mut transit_ns), (_, flows)| {
@@ -239,12 +237,12 @@ impl Network {
         })
     }
 
-    /// How many packets wait in the queue of a link.
+    /// Number of packets in the queue of a link.
     pub(super) fn queue_packets(&self, link: LinkIndex, now_ns: u64) -> u32 {
         self.wires[link].link.queue_packets(Nanos(now_ns))
     }
 
-    /// What waits in the queue of every link.
+    /// The backlogs of all links.
     pub(super) fn backlogs(&self, now_ns: u64) -> Vec<Backlog> {
         let backlog = |wire: &Wire| Backlog {
             packets: wire.link.queue_packets(Nanos(now_ns)),
@@ -254,13 +252,13 @@ impl Network {
     }
 
     fn earliest(&self) -> Option<(u64, usize)> {
-        // Of equal instants the first source comes first: min_by_key returns the first of equals. With some
-        // dozens of sources a heap would not be faster.
+        // Among simultaneous events the first source wins: min_by_key returns the first minimum. A heap would
+        // not be faster for some dozens of sources.
         let (source, &due_ns) = self.due.iter().enumerate().min_by_key(|(_, due_ns)| **due_ns)?;
         (due_ns != NEVER).then_some((due_ns, source))
     }
 
-    /// Takes what is due from a link: the first packet at its end, or all that it has kept until now.
+    /// Takes what is due from a link: the first packet at its end, or a held packet.
     fn leave(&mut self, link: LinkIndex, due_ns: u64) {
         if self.wires[link].link.keeps_packets() {
             while let Some(exit) = self.wires[link].link.take(Nanos(due_ns)) {
@@ -274,12 +272,12 @@ impl Network {
         self.arrive(due_ns, packet);
     }
 
-    /// Notes when a link that keeps packets is due.
+    /// Records when a link that holds packets is due.
     fn ask(&mut self, link: LinkIndex, now_ns: u64) {
         self.due[link] = self.wires[link].link.due().map_or(NEVER, |due| due.0.max(now_ns));
     }
 
-    /// A packet that a link has kept leaves it.
+    /// A held packet leaves a link.
     fn leave_held(&mut self, link: LinkIndex, due_ns: u64, exit: Exit) {
         let Some(mut packet) = self.wires[link].held[exit.number as usize].take() else { return };
         let flow = &mut self.flows[packet.tunnel][packet.direction as usize];
@@ -297,7 +295,7 @@ impl Network {
         self.recycle(packet.bytes);
     }
 
-    /// A packet has passed a link: it enters the next one, or it has arrived.
+    /// A packet has passed a link: it enters the next one or has arrived.
     fn arrive(&mut self, due_ns: u64, mut packet: Packet) {
         if !self.open[packet.tunnel] {
             self.flows[packet.tunnel][packet.direction as usize].interrupted += 1;
@@ -361,13 +359,13 @@ impl Network {
         ring.push_back((at_ns, packet));
     }
 
-    /// Lets a source of cross traffic send a phantom, which takes room and time on one link.
+    /// Sends a phantom packet of cross traffic, which occupies one link.
     fn send_cross(&mut self, index: usize, now_ns: u64) {
         let source = &mut self.cross[index];
         let (size, link) = (source.emit(now_ns), source.link());
         self.due[self.wires.len() + index] = source.next_ns().unwrap_or(NEVER);
         let Some(size) = size else { return };
-        // It has no receiver, so that nothing has to be done when it arrives.
+        // A phantom has no receiver, so its arrival needs no action.
         let wire = &mut self.wires[link];
         let flow = CROSS_FLOWS | index as u64;
         if let Outcome::Held(number) = wire.link.offer_of(flow, Nanos(now_ns), size, false) {
@@ -378,7 +376,7 @@ impl Network {
 }
 
 impl Wire {
-    /// Keeps a packet, or a phantom, under the number that the link gave it.
+    /// Holds a packet or a phantom under the link's number.
     fn hold(&mut self, number: u32, packet: Option<Packet>) {
         let at = number as usize;
         if at >= self.held.len() {
@@ -389,8 +387,8 @@ impl Wire {
 }
 
 impl WireSizes {
-    /// The bytes that a packet takes on a link. A TCP segment takes what the scenario says, whatever options
-    /// this kernel writes. Any other packet takes its length.
+    /// Size of a packet on a link, bytes. A TCP segment has the scenario's size, whatever options this kernel
+    /// writes. Any other packet has its own length.
     fn charge(self, headers: &Headers) -> u32 {
         match headers.tcp {
             Some(tcp) if tcp.payload > 0 => tcp.payload as u32 + self.header,

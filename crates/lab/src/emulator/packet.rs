@@ -1,10 +1,9 @@
-//! What the emulator reads in a packet, and the one thing that it writes: the congestion-experienced mark.
+//! Parses packets, and sets the congestion-experienced mark.
 //!
-//! It reads the headers of IPv4 and IPv6, and that of TCP directly after them. Everything else, fragments and
-//! extension headers among it, is a packet of some length.
+//! It parses IPv4 and IPv6 headers, and a TCP header that follows directly. Everything else, including
+//! fragments and extension headers, is an opaque packet.
 
-/// The ECN field of a marked packet. Any of its bits says that the sender understands marks (RFC 3168,
-/// section 5).
+/// The ECN field of a marked packet. A sender that supports marks sets one of its bits (RFC 3168, section 5).
 const CE: u8 = 0b11;
 
 const IPV4_HEADER: usize = 20;
@@ -17,50 +16,50 @@ const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
 
-/// What the emulator knows of a packet.
+/// The parsed headers of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Headers {
-    /// Length of the packet, headers included, bytes.
+    /// Length of the packet including headers, bytes.
     pub(super) length: usize,
-    /// Whether it is for one host. Multicast is not carried, because it would wake a radio.
+    /// True for unicast. The emulator drops multicast, which would wake a radio.
     pub(super) unicast: bool,
-    /// Whether the sender understands marks.
+    /// True if the sender supports marks.
     pub(super) ecn_capable: bool,
     /// The TCP header, if this is a whole segment.
     pub(super) tcp: Option<TcpHeaders>,
-    /// A hash of addresses, protocol and ports; its highest bit is 0.
+    /// A hash of addresses, protocol and ports. Its highest bit is 0.
     pub(super) flow: u64,
 }
 
-/// What the emulator knows of a TCP segment.
+/// The parsed TCP header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TcpHeaders {
     pub(super) source_port: u16,
     pub(super) destination_port: u16,
-    /// Bytes after all headers.
+    /// Payload, bytes.
     pub(super) payload: usize,
     flags: u8,
 }
 
 impl TcpHeaders {
-    /// Whether it asks for a connection.
+    /// True for a SYN.
     pub(super) fn opens(self) -> bool {
         self.flags & (SYN | ACK) == SYN
     }
 
-    /// Whether its sender will send no more.
+    /// True if the sender will send no more data.
     pub(super) fn finishes(self) -> bool {
         self.flags & FIN != 0
     }
 
-    /// Whether it ends the connection at once.
+    /// True for a reset.
     pub(super) fn resets(self) -> bool {
         self.flags & RST != 0
     }
 }
 
 impl Headers {
-    /// Reads the headers; none if the bytes are no IP packet, or one that was cut short.
+    /// Parses the headers; `None` if the bytes are not an IP packet or are truncated.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         match bytes.first()? >> 4 {
             4 => Self::read_v4(bytes),
@@ -76,7 +75,7 @@ impl Headers {
         }
         let length = usize::from(u16::from_be_bytes([bytes[2], bytes[3]]));
         let packet = bytes.get(..length)?.get(header..)?;
-        // Set if more fragments follow, or if this is not the first one.
+        // Nonzero if more fragments follow, or if this is not the first fragment.
         let fragment = u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3FFF != 0;
         let tcp = (bytes[9] == PROTOCOL_TCP && !fragment).then(|| read_tcp(packet)).flatten();
         let (unicast, ecn_capable) = (bytes[16] & 0xF0 != 0xE0, bytes[1] & CE != 0);
@@ -97,7 +96,7 @@ impl Headers {
     }
 }
 
-/// FNV-1a over addresses, protocol and, of TCP and UDP, ports (Fowler, Noll, Vo). Fragments have no ports.
+/// FNV-1a (Fowler, Noll, Vo) over addresses, protocol and, for TCP and UDP, ports. Fragments have no ports.
 fn flow_key(addresses: &[u8], protocol: u8, payload: &[u8]) -> u64 {
     const PROTOCOL_UDP: u8 = 17;
     const OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
@@ -122,7 +121,7 @@ fn read_tcp(segment: &[u8]) -> Option<TcpHeaders> {
     })
 }
 
-/// Sets the congestion-experienced mark of an ECN-capable packet, and mends the checksum of IPv4.
+/// Sets the congestion-experienced mark of an ECN-capable packet, and updates the IPv4 checksum.
 pub(super) fn mark(packet: &mut [u8]) {
     if packet[0] >> 4 == 6 {
         packet[1] |= CE << 4;
@@ -135,7 +134,7 @@ pub(super) fn mark(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&mended(checksum, before, after).to_be_bytes());
 }
 
-/// The checksum of a header in which one word changes: HC' = ~(~HC + ~m + m') (RFC 1624, eq. 3).
+/// Updates a header checksum after one word changed: HC' = ~(~HC + ~m + m') (RFC 1624, eq. 3).
 fn mended(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     let folded = (sum & 0xFFFF) + (sum >> 16);
@@ -146,8 +145,8 @@ fn mended(checksum: u16, before: u16, after: u16) -> u16 {
 mod tests {
     use super::*;
 
-    /// 198.18.0.2:4000 to 198.19.255.1:80, ECT(0), 3 bytes of payload after a header with 12 bytes of
-    /// options.
+    /// A packet from 198.18.0.2:4000 to 198.19.255.1:80, ECT(0), with 12 bytes of TCP options and 3 bytes of
+    /// payload.
     fn v4() -> Vec<u8> {
         let mut packet = vec![0x45, 0x02, 0, 55, 0, 1, 0x40, 0, 64, 6, 0, 0, 198, 18, 0, 2, 198, 19, 255, 1];
         let checksum = checksum_of(&packet);
@@ -165,7 +164,7 @@ mod tests {
         packet
     }
 
-    /// RFC 791: the one's complement of the one's complement sum of the header's words.
+    /// RFC 791: one's complement of the one's complement sum of the header's words.
     fn checksum_of(header: &[u8]) -> u16 {
         let words = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
         let sum: u32 = words.sum();
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_read() {
+    fn a_segment_is_parsed() {
         let headers = Headers::read(&v4()).unwrap();
         let tcp = headers.tcp.unwrap();
         assert_eq!((headers.length, headers.unicast, headers.ecn_capable), (55, true, true));
@@ -186,9 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_leaves_the_checksum_right() {
-        // Every first word of a header whose other words are any: the sum over the marked header stays all
-        // ones.
+    fn the_checksum_is_correct_after_a_mark() {
+        // For arbitrary headers, the sum over the marked header must be all ones.
         for seed in 0..1000u32 {
             let mut packet = v4();
             packet[4..6].copy_from_slice(&(seed.wrapping_mul(40_503) as u16).to_be_bytes());
@@ -215,33 +213,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_no_packet() {
+    fn a_truncated_packet_is_none() {
         for whole in [v4(), v6()] {
             assert!((0..whole.len()).all(|length| Headers::read(&whole[..length]).is_none()));
         }
         assert_eq!(Headers::read(&[0x50; 60]), None);
-        // A header length beyond the packet, and one below the least.
+        // A header length beyond the packet, and one below the minimum.
         let mut packet = v4();
         packet[0] = 0x4F;
         packet[3] = 20;
         assert_eq!(Headers::read(&packet), None);
         packet[0] = 0x41;
         assert_eq!(Headers::read(&packet), None);
-        // A TCP header that claims to be longer than the segment.
+        // A TCP header longer than the segment.
         let mut packet = v4();
         packet[32] = 0xF0;
         assert_eq!(Headers::read(&packet).unwrap().tcp, None);
     }
 
     #[test]
-    fn a_flow_is_its_five_numbers() {
+    fn a_flow_is_identified_by_its_five_tuple() {
         let key = |packet: &[u8]| Headers::read(packet).unwrap().flow;
         let changed = |at: usize| {
             let mut packet = v4();
             packet[at] ^= 1;
             key(&packet)
         };
-        // Sequence number, identification and payload do not matter; addresses, protocol and ports do.
+        // Sequence number, identification and payload do not change the key; addresses, protocol and ports
+        // do.
         assert!([5, 27, 53].iter().all(|at| changed(*at) == key(&v4())));
         let others: Vec<u64> = [9, 13, 18, 21, 23].map(changed).to_vec();
         assert!(others.iter().all(|other| *other != key(&v4())), "{others:?}");
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn multicast_is_told_apart() {
+    fn multicast_is_detected() {
         let mut packet = v4();
         packet[16] = 224;
         assert!(!Headers::read(&packet).unwrap().unicast);

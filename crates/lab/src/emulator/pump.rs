@@ -1,5 +1,5 @@
-//! The loop. It takes packets from the TUN devices into the links and from the links into the TUN devices
-//! when they are due, and answers the parent.
+//! The event loop. It moves packets from the TUN devices into the links, and from the links to the TUN
+//! devices when they are due, and answers the parent.
 
 use std::io;
 
@@ -17,21 +17,21 @@ use super::timeline::Timeline;
 use crate::error::Result;
 use crate::worker::Parent;
 
-/// The client's end and the server's end of a tunnel.
+/// The two ends of a tunnel: client, server.
 pub(super) type Ends = [Tun; 2];
 
-/// Makes links and meter anew, at time 0.
+/// Creates links and meter at time 0.
 type Build<'a> = &'a dyn Fn() -> (Network, Option<Recorder>);
 
-/// Packets that are taken from one device before the others have their turn.
+/// Packets read from one device before the next device's turn.
 const BATCH: usize = 32;
 /// Longer than any packet.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// What the loop waits for.
+/// An event source.
 #[derive(Clone, Copy)]
 enum Source {
-    /// A device: its tunnel, and 0 for the client's end, 1 for the server's.
+    /// A device: its tunnel, and 0 for the client's end or 1 for the server's.
     Device(usize, usize),
     Parent,
 }
@@ -46,7 +46,7 @@ pub(super) struct Pump<'a> {
     run: Option<Run>,
 }
 
-/// A scenario whose clock runs.
+/// A scenario with a running clock.
 struct Run {
     /// Time 0 on CLOCK_MONOTONIC, ns.
     zero_ns: u64,
@@ -74,7 +74,7 @@ impl<'a> Pump<'a> {
 
     /// Runs until the parent closes the channel.
     pub(super) fn run(mut self, build: Build<'_>) -> Result<()> {
-        // What came with the spec is in the channel's buffer, where epoll does not see it.
+        // Commands that arrived with the spec are in the channel's buffer, which epoll does not see.
         self.obey(build)?;
         loop {
             let next = self.run.as_ref().map(|run| run.zero_ns.saturating_add(run.timeline.next_ns()));
@@ -97,9 +97,9 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// Reads what one device has, each packet at its own instant.
+    /// Reads packets from one device, each with its own time.
     fn take_from(&mut self, tunnel: usize, end: usize) -> Result<()> {
-        // The client sends up, the server down.
+        // The client sends up, the server sends down.
         let direction = if end == 0 { Traffic::Up } else { Traffic::Down };
         for _ in 0..BATCH {
             let length = match self.ends[tunnel][end].receive(&mut self.buffer) {
@@ -131,7 +131,7 @@ impl<'a> Pump<'a> {
         run.timeline.network.enter(now_ns, tunnel, direction, bytes, &headers);
     }
 
-    /// Lets happen what is due, and hands over what has arrived.
+    /// Processes due events, and delivers the packets that have arrived.
     fn deliver(&mut self) {
         let Some(run) = &mut self.run else { return };
         let now_ns = run.now_ns();

@@ -1,4 +1,4 @@
-//! Time series of queues and power, thinned out as those of the simulator are.
+//! Time series of queues and power, thinned out as in the simulator.
 
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::EnergySplit;
@@ -8,11 +8,11 @@ use joulepath_model::scenario::{Direction, LinkIndex, Scenario};
 use super::messages::{End, Series};
 use super::network::{Network, Route};
 
-/// At first the interval between two samples is this part of the duration, and at least 10 ms.
+/// The initial sample interval is the duration divided by this, but at least 10 ms.
 const FINEST: u64 = 1 << 13;
 const LEAST_INTERVAL_NS: u64 = 10_000_000;
 
-/// Running totals at an instant.
+/// Totals at one time.
 struct Sample {
     time_ns: u64,
     energy_j: Vec<f64>,
@@ -43,7 +43,7 @@ impl Recorder {
         }
     }
 
-    /// When the next sample is due, ns.
+    /// Time of the next sample, ns.
     pub(super) fn due_ns(&self) -> u64 {
         self.due_ns
     }
@@ -58,7 +58,7 @@ impl Recorder {
         self.due_ns = now_ns + self.samples.interval_ns();
     }
 
-    /// Drops the samples of the warm-up: energy starts at 0 again, so that their totals have another origin.
+    /// Drops the samples of the warm-up: energy restarts at 0, so they do not continue.
     pub(super) fn begin_measurement(&mut self) {
         self.samples.clear();
     }

@@ -1,4 +1,4 @@
-//! The worker: it makes the devices, asks for priority, and carries packets until its parent closes the
+//! The worker: creates the devices, requests priority, and carries packets until its parent closes the
 //! channel.
 
 use joulepath_model::network::DeliveryTrace;
@@ -20,9 +20,9 @@ use super::recorder::Recorder;
 /// Role of the worker.
 pub(crate) const ROLE: &str = "emulator";
 
-/// Packets that a TUN device holds until the emulator takes them: more than any window.
+/// Packets that a TUN device holds until the emulator reads them: more than any window.
 const DEVICE_QUEUE_PACKETS: u32 = 20_000;
-/// TCP gives one segment at a time to the device, as the simulator's TCP does.
+/// TCP sends one segment at a time to the device, as in the simulator.
 const SEGMENTS_AT_ONCE: u32 = 1;
 
 /// The worker [`ROLE`].
@@ -32,8 +32,8 @@ pub(crate) fn run(parent: &mut Parent) -> Result<()> {
     let (client, server) = (Namespace::at(&spec.client)?, Namespace::at(&spec.server)?);
     let ends =
         spec.tunnels.iter().map(|tunnel| ends(tunnel, &client, &server)).collect::<Result<Vec<_>>>()?;
-    // A real-time process must leave the network stack some time. It does at the rates of radios, and not at
-    // those of wires.
+    // A real-time process must leave CPU time for the network stack. It does so at the rates of radios, but
+    // not at those of wires.
     let realtime = spec.realtime && priority::is_modest(&scenario, &spec.tunnels) && priority::acquire();
     let devices = ends.iter().map(|both| both.each_ref().map(Tun::index)).collect();
     parent.send(&Event::Ready { devices, realtime })?;
@@ -42,7 +42,7 @@ pub(crate) fn run(parent: &mut Parent) -> Result<()> {
 }
 
 impl Spec {
-    /// The scenario, exactly as the sender has it.
+    /// The scenario, exactly as the parent has it.
     fn scenario(&self) -> Result<Scenario> {
         let trace = |name: &str| {
             let found = self.traces.iter().find(|trace| trace.source == name);
@@ -57,7 +57,7 @@ impl Spec {
     }
 }
 
-/// The two devices of a tunnel.
+/// Creates the two devices of a tunnel.
 fn ends(tunnel: &TunnelSpec, client: &Namespace, server: &Namespace) -> Result<Ends> {
     let end = |namespace: &Namespace| -> Result<Tun> {
         Ok(namespace.enter_thread(|| {
@@ -70,7 +70,7 @@ fn ends(tunnel: &TunnelSpec, client: &Namespace, server: &Namespace) -> Result<E
     Ok([end(client)?, end(server)?])
 }
 
-/// Links and meter at time 0, and what to sample.
+/// Creates links, meter and recorder at time 0.
 fn network(scenario: &Scenario, spec: &Spec) -> (Network, Option<Recorder>) {
     let paths: Vec<usize> = spec.tunnels.iter().filter_map(|tunnel| tunnel.path).collect();
     let mut interfaces = 0..;

@@ -1,5 +1,5 @@
-//! A scenario whose clock runs: links, meter, samples. Nothing here reads a clock or does I/O: time is an
-//! argument.
+//! A scenario with a running clock: links, meter, samples. This module reads no clock and does no I/O: time
+//! is an argument.
 
 use joulepath_model::units::{BitRate, Nanos};
 
@@ -8,19 +8,19 @@ use super::messages::{Anomalies, End, Reading};
 use super::network::Network;
 use super::recorder::Recorder;
 
-/// The period of the host's energy model, which is that of the simulator's control plane.
+/// Period of the host's energy model, the same as in the simulator's control plane.
 const HOST_TICK_NS: u64 = 100_000_000;
 
-/// A scenario under way. Instants are ns after its time 0.
+/// A running scenario. Times are ns since its time 0.
 pub(super) struct Timeline {
-    /// When the measurement began.
+    /// Start of the measurement.
     measured_from_ns: u64,
     pub(super) network: Network,
     recorder: Option<Recorder>,
     host: HostSampler,
 }
 
-/// Rate and RTT of the last tick, for the host's energy model.
+/// Rate and RTT since the last tick, for the host's energy model.
 #[derive(Default)]
 struct HostSampler {
     due_ns: u64,
@@ -36,13 +36,13 @@ impl Timeline {
         Timeline { measured_from_ns: 0, network, recorder, host }
     }
 
-    /// When something happens next, ns.
+    /// Time of the next event, ns.
     pub(super) fn next_ns(&self) -> u64 {
         let recorder = self.recorder.as_ref().map_or(u64::MAX, Recorder::due_ns);
         self.network.next_ns().unwrap_or(u64::MAX).min(recorder).min(self.host.due_ns)
     }
 
-    /// Lets happen what is due up to `now_ns`, in its order: links, samples, the host's ticks.
+    /// Processes all events up to `now_ns` in order: links, samples, ticks of the host's model.
     pub(super) fn advance(&mut self, now_ns: u64) {
         loop {
             let recorder_ns = self.recorder.as_ref().map_or(u64::MAX, Recorder::due_ns);
@@ -82,8 +82,7 @@ impl Timeline {
 }
 
 impl HostSampler {
-    /// Tells the host's model the payload that was delivered and the mean time on the way, both ways
-    /// together.
+    /// Passes the delivered payload and the mean RTT to the host's model.
     fn sample(&mut self, network: &mut Network, now_ns: u64) {
         let (payload, packets, transit_ns) = network.device_totals();
         let ways = [0, 1].map(|way| {

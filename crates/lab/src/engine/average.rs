@@ -3,7 +3,7 @@
 
 use joulepath_model::scenario::{Direction, PathIndex};
 
-/// Values of paths and directions, in the order in which each came first.
+/// Sums for each path and direction, in the order of their first appearance.
 #[derive(Default)]
 pub(super) struct Averages {
     all: Vec<Average>,
@@ -17,7 +17,7 @@ struct Average {
 }
 
 impl Averages {
-    /// Adds a connection's value. A connection without one lets the path appear, and changes no mean.
+    /// Adds a connection's value. A connection without a value adds the path, but does not change the mean.
     pub(super) fn add(&mut self, path: PathIndex, direction: Direction, value: Option<f64>) {
         let known = self.all.iter().position(|known| (known.path, known.direction) == (path, direction));
         let index = known.unwrap_or_else(|| {
@@ -30,7 +30,7 @@ impl Averages {
         }
     }
 
-    /// The mean of each path and direction; none where no connection has a value.
+    /// The mean of each path and direction; `None` if no connection has a value.
     pub(super) fn means(&self) -> impl Iterator<Item = (PathIndex, Direction, Option<f64>)> {
         self.all.iter().map(|average| {
             let mean = (average.count > 0.0).then(|| average.sum / average.count);
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_without_a_value_let_a_path_appear_and_change_no_mean() {
+    fn a_connection_without_a_value_adds_its_path_and_no_value() {
         let mut averages = Averages::default();
         averages.add(1, Direction::Download, Some(2.0));
         averages.add(0, Direction::Download, None);
@@ -52,7 +52,7 @@ mod tests {
         averages.add(1, Direction::Upload, Some(7.0));
         averages.add(1, Direction::Download, Some(4.0));
         let means: Vec<_> = averages.means().collect();
-        // (2 + 4) / 2 on path 1 downwards; the other direction is apart.
+        // (2 + 4) / 2 on path 1 downwards; the upward direction is separate.
         assert_eq!(
             means,
             [

@@ -1,4 +1,4 @@
-//! What is refused before anything runs, and what is only said.
+//! Checks before a run: errors, and notes for the user.
 
 use joulepath_control::Setup;
 use joulepath_control::path::slowest_link;
@@ -14,18 +14,18 @@ use joulepath_kernel::cc;
 use joulepath_kernel::error::{Error, Result, require};
 use joulepath_kernel::mptcp::socket::{self, Protocol};
 
-/// Most that the emulator carries in time, bit/s: its links keep their rate within 2 % up to there.
+/// Limit of the total rate, bit/s: up to here the emulator's links keep their rate within 2 %.
 const MOST_BPS: f64 = 1e9;
-/// Most tunnels: each is a TUN pair.
+/// Limit of tunnels: each is a pair of TUN devices.
 const MOST_TUNNELS: usize = 64;
-/// Most connections: both ends look at every one many times a second.
+/// Limit of connections: both ends read every connection's statistics many times a second.
 const MOST_CONNECTIONS: u32 = 500;
 
-/// Refuses what cannot run, before anything does.
+/// Checks that a run is possible.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for what of the scenario or of a policy this kernel or emulator cannot do, by name;
-/// [`Error::Permission`] with the capabilities that are missing.
+/// [`Error::Unsupported`] names a feature of the scenario or of a policy that this kernel or the emulator
+/// lacks; [`Error::Permission`] names the missing capabilities.
 pub fn check(scenario: &Scenario, setups: &[Setup]) -> Result<()> {
     setups.iter().try_for_each(setup::check)?;
     check_size(scenario)?;
@@ -42,7 +42,7 @@ pub fn check(scenario: &Scenario, setups: &[Setup]) -> Result<()> {
     cc::probe()
 }
 
-/// What a reader of the results has to know.
+/// Notes that a reader of the results needs.
 pub fn notes(scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
     let mut notes = vec![];
     let replaced: Vec<&str> = {
@@ -106,7 +106,7 @@ fn check_size(scenario: &Scenario) -> Result<()> {
     Ok(())
 }
 
-/// Every route must have a rate, and all together no more than can be carried.
+/// Checks that every route has a rate, and that their sum is within [`MOST_BPS`].
 fn check_rates(scenario: &Scenario) -> Result<()> {
     let names = scenario.paths.iter().map(|path| (&path.name, [&path.down, &path.up]));
     let competitors = scenario.competitors.iter().map(|c| (&c.name, [&c.down, &c.up]));

@@ -1,9 +1,9 @@
-//! What the controllers are told: target shares before the run, energy costs and path prices ten times a
-//! second while it goes.
+//! Sets the controllers' control values: target shares before the run, energy costs and path prices ten times
+//! a second during it.
 //!
-//! The arithmetic is the packet engine's ([`joulepath_control::price`]). A number is for an interface of the
-//! data's sender, which stands for a path and a direction. An address would not do: at the server all
-//! subflows have the same one.
+//! The equations are the packet engine's ([`joulepath_control::price`]). A value is for an interface of the
+//! data's sender, which stands for a path and a direction. An address would not do: all subflows have the
+//! same address at the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ use joulepath_kernel::cc::{Control, ControlKey, Lease, Registered, SubflowState}
 use joulepath_kernel::error::{Error, Result};
 use joulepath_kernel::namespace::Cookie;
 
-/// Time between two looks.
+/// Time between two updates.
 const TICK: Duration = Duration::from_nanos(price::TICK.0);
 
 /// Writes into the map of the controller under test.
@@ -31,13 +31,13 @@ pub(super) struct ControlPlane {
     needs: Needs,
     senders: Vec<Sender>,
     due: Option<Instant>,
-    /// What is known of each subflow, by both its ends.
+    /// Last state of each subflow, by its two ends.
     seen: HashMap<Ends, Seen>,
 }
 
 type Ends = ((IpAddr, u16), (IpAddr, u16));
 
-/// The interface from which the data of some subflows leaves.
+/// The interface through which the data of some subflows leaves.
 struct Sender {
     path: PathIndex,
     direction: Direction,
@@ -46,20 +46,20 @@ struct Sender {
     cost: PathCost,
 }
 
-/// A subflow at the last look.
+/// Last state of a subflow.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     delivered: u32,
     /// x_r, smoothed, bit/s.
     rate_bps: f64,
     losses: u32,
-    /// Packets delivered when the last loss was seen, and between the last two.
+    /// Packets delivered when the last loss was seen, and between the last two losses.
     delivered_at_loss: u32,
     between_losses: u32,
 }
 
 impl ControlPlane {
-    /// Tells the controller what is known before the run.
+    /// Sets the values that are known before the run.
     pub(super) fn new(
         scenario: &Scenario,
         setup: &Setup,
@@ -79,7 +79,7 @@ impl ControlPlane {
         Ok(ControlPlane { needs, senders, due, seen: HashMap::new() })
     }
 
-    /// Tells the controller new target shares.
+    /// Sets new target shares.
     pub(super) fn tell_shares(&self, controllers: &Controllers, shares: &[Share]) -> Result<()> {
         match controllers.registered() {
             Some(registered) => tell_shares(&self.senders, registered, shares),
@@ -87,7 +87,7 @@ impl ControlPlane {
         }
     }
 
-    /// Tells the controller at which rates subflows may send, bit/s of payload.
+    /// Limits the rates of subflows, bit/s of payload.
     pub(super) fn tell_limits(&self, controllers: &Controllers, limits: &[Limit]) -> Result<()> {
         let Some(registered) = controllers.registered() else { return Ok(()) };
         for &(path, direction, limit_bps) in limits {
@@ -98,18 +98,18 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// When it wants to act again.
+    /// When to call [`Self::act`] next.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Acts, if it is time.
+    /// Updates the values if it is time.
     pub(super) fn act(&mut self, lab: &mut Lab, controllers: &Controllers) -> crate::error::Result<()> {
         let Some(registered) = controllers.registered() else { return Ok(()) };
         let now = Instant::now();
         match self.due {
             Some(due) if due <= now => {
-                // After a pause of the machine there is no burst of looks.
+                // Skips updates that were missed while the machine was suspended or busy.
                 let next = due + TICK;
                 self.due = Some(if next > now { next } else { now + TICK });
             }
@@ -124,7 +124,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Tells e_r = (b_r + θ_r/x_r)/(1 − p_r), the mean over the subflows of an interface.
+    /// Sets e_r = (b_r + θ_r/x_r)/(1 − p_r), the mean over the subflows of an interface.
     fn tell_energy_costs(&mut self, registered: &Registered) -> Result<()> {
         let subflows = registered.subflows()?;
         for sender in &self.senders {
@@ -143,7 +143,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Tells U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r.
+    /// Sets U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r.
     fn tell_path_prices(&self, registered: &Registered, backlogs: &[Backlog]) -> Result<()> {
         for sender in &self.senders {
             let path_price = sender.cost.price(|link| (backlogs[link].packets, backlogs[link].bytes));
@@ -153,13 +153,12 @@ impl ControlPlane {
     }
 }
 
-/// The rate at which each subflow of a path and a direction may send, bit/s; none if only its window limits
-/// it.
+/// Limit of each subflow's rate on a path in a direction, bit/s; `None` if only its window limits it.
 pub(super) type Limit = (PathIndex, Direction, Option<f64>);
 
 fn sender(senders: &[Sender], path: PathIndex, direction: Direction) -> &Sender {
     let found = senders.iter().find(|sender| sender.path == path && sender.direction == direction);
-    found.expect("only paths in use are told anything")
+    found.expect("only paths in use have values")
 }
 
 /// α_r: the target share of a path and a direction.
@@ -180,7 +179,7 @@ impl Sender {
 }
 
 impl Seen {
-    /// Takes in what a subflow shows. Returns its rate, bit/s, and its loss probability.
+    /// Updates the state of a subflow. Returns its rate, bit/s, and its loss probability.
     fn look(&mut self, subflow: &SubflowState) -> (f64, f64) {
         let packets = subflow.delivered.wrapping_sub(self.delivered);
         self.rate_bps = price::smoothed_bps(self.rate_bps, f64::from(packets) * f64::from(subflow.mss));
@@ -195,7 +194,7 @@ impl Seen {
     }
 }
 
-/// Adds the interfaces from which a group's data leaves.
+/// Adds the interfaces through which a group's data leaves.
 fn add_senders(
     senders: &mut Vec<Sender>,
     scenario: &Scenario,
@@ -227,10 +226,10 @@ fn add_senders(
     Ok(())
 }
 
-/// Target shares by path and direction, as the policy's allocator gives them; empty without one.
+/// Target shares by path and direction from the policy's allocator; empty without an allocator.
 ///
 /// # Errors
-/// If two groups would get different ones on the same path.
+/// If two groups would get different shares on the same path.
 pub(super) fn target_shares(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Vec<Share>> {
     let Some(allocator) = setup.allocator() else { return Ok(vec![]) };
     let mut all: Vec<Share> = vec![];

@@ -1,4 +1,4 @@
-//! The congestion controllers of one run, by names that no other run has.
+//! The congestion controllers of one run, registered under unique names.
 
 use joulepath_control::Setup;
 use joulepath_controllers::{Connection, Controller};
@@ -7,28 +7,28 @@ use joulepath_model::scenario::Scenario;
 use crate::error::{Error, Result};
 use joulepath_kernel::cc::{Registered, built_in, unique_name};
 
-/// Controllers that the kernel has itself, mostly, with the same algorithm.
+/// Controllers that the kernel usually has itself, with the same algorithm.
 const KERNELS_OWN: [&str; 2] = ["reno", "cubic"];
 
-/// Every controller that the run uses. When the value is dropped, they leave the kernel.
+/// Every controller that the run uses. They are unregistered when the value is dropped.
 pub(super) struct Controllers {
     under_test: Name,
-    /// With their names in the scenario.
+    /// The competitors' controllers, with their names in the scenario.
     competitors: Vec<(String, Name)>,
     registered: Vec<Registered>,
 }
 
-/// The name that a socket is given.
+/// Kernel name of a controller.
 struct Name {
     kernel: String,
-    /// Its place among those that were registered; none for the kernel's own.
+    /// Its index among the registered controllers; `None` for the kernel's own.
     ours: Option<usize>,
 }
 
 impl Controllers {
     pub(super) fn register(scenario: &Scenario, setup: &Setup) -> Result<Self> {
         let mut registered = vec![];
-        // The kernel's own controllers do not read pacing rates from a map.
+        // The kernel's own controllers do not read pacing rates from the map.
         let is_ours = setup.parts().is_tuned() || setup.slots().is_some();
         let under_test = name(&mut registered, setup.controller(), &setup.connection(1), is_ours)?;
         let mut competitors: Vec<(String, Name)> = vec![];
@@ -44,17 +44,17 @@ impl Controllers {
         Ok(Controllers { under_test, competitors, registered })
     }
 
-    /// The kernel's name of the controller under test.
+    /// The kernel name of the controller under test.
     pub(super) fn under_test(&self) -> &str {
         &self.under_test.kernel
     }
 
-    /// The kernel's name of a competitors' controller that the scenario calls `name`.
+    /// The kernel name of the competitors' controller `name` of the scenario.
     pub(super) fn kernel_name<'a>(&'a self, name: &'a str) -> &'a str {
         self.competitors.iter().find(|(known, _)| known == name).map_or(name, |(_, name)| &name.kernel)
     }
 
-    /// The controller under test, if it was registered. The kernel's own have no map.
+    /// The controller under test if it is ours. The kernel's own controllers have no map.
     pub(super) fn registered(&self) -> Option<&Registered> {
         self.under_test.ours.map(|place| &self.registered[place])
     }

@@ -1,4 +1,4 @@
-//! Makes a result in the packet engine's terms of what traffic and emulator saw.
+//! Combines the results of traffic and emulator into a result like the packet engine's.
 
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::{Counters, EnergySplit, PathResult, RunResult, Series};
@@ -8,7 +8,7 @@ use crate::emulator::messages::{self, End, Flow, Reading};
 use crate::hosts::Tunnel;
 use crate::traffic::{Outcome, PathOutcome};
 
-/// What the emulator said when the traffic ended.
+/// The emulator's counters at the end of the traffic.
 pub(super) struct Ended {
     pub(super) reading: Reading,
     pub(super) how: End,
@@ -59,8 +59,8 @@ pub(super) fn result(
     }
 }
 
-/// The emulator is read shortly after the traffic's end. What was burnt in between, at the mean power, is
-/// left out.
+/// Reduces the energy to the end of the traffic. The emulator is read shortly after it; the energy in between
+/// is subtracted at the mean power.
 fn over_the_traffic(energy: &EnergyReading, traffic: &Outcome, ended: &Ended) -> EnergyReading {
     let mut energy = energy.clone();
     let measured_s = ended.reading.measured_s;
@@ -86,7 +86,7 @@ fn total(energy: &EnergyReading) -> EnergySplit {
     total
 }
 
-/// The results of all paths of the scenario. Those that no connection has are zero.
+/// The results of all paths of the scenario. Paths without a connection are zero.
 fn paths(
     scenario: &Scenario,
     tunnels: &[Tunnel],
@@ -100,7 +100,7 @@ fn paths(
             name: path.name.clone(),
             share: outcome.share,
             goodput_bps: outcome.goodput_bps,
-            // Tunnels that are paths come first, in the order of the interfaces.
+            // Tunnels with a path come first, in the order of the interfaces.
             energy_j: tunnel.map_or(0.0, |tunnel| energy.interfaces[tunnel].total_j()),
             segments: outcome.segments,
             retransmissions: outcome.retransmissions,
@@ -113,7 +113,7 @@ fn paths(
     scenario.paths.iter().enumerate().map(path).collect()
 }
 
-/// The counters of all tunnels. The emulator does not count events: their number stays 0.
+/// The sum of all tunnels' counters. The emulator does not count events, so their number is 0.
 fn counters(tunnels: &[[Flow; 2]]) -> Counters {
     let sum = |of: fn(&Flow) -> u64| tunnels.iter().flatten().map(of).sum();
     Counters {
@@ -124,8 +124,8 @@ fn counters(tunnels: &[[Flow; 2]]) -> Counters {
     }
 }
 
-/// The traffic's series by tunnel, with queue and power as the emulator saw them last before each instant.
-/// They begin at the first instant that both have.
+/// The traffic's series by tunnel, with the emulator's last queue and power before each time. Starts at the
+/// first time that both have.
 fn together(traffic: &Series, emulated: &messages::Series) -> Series {
     let last = |time_s: f64| emulated.time_s.partition_point(|&at_s| at_s <= time_s).checked_sub(1);
     let both: Vec<(usize, usize)> =
@@ -147,7 +147,7 @@ fn together(traffic: &Series, emulated: &messages::Series) -> Series {
     }
 }
 
-/// The series by the scenario's paths. A path that no connection has is zero throughout.
+/// The series by the scenario's paths. A path without a connection is zero throughout.
 fn by_path(scenario: &Scenario, tunnels: &[Tunnel], series: &Series) -> Series {
     let instants = series.time_s.len();
     let order = |by_line: &[Vec<f64>]| -> Vec<Vec<f64>> {
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn series_of_both_begin_where_both_have_begun() {
+    fn the_combined_series_starts_when_both_have_started() {
         let traffic = Series {
             time_s: vec![0.1, 0.2, 0.3],
             goodput_bps: vec![vec![1.0, 2.0, 3.0]],

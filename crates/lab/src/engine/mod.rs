@@ -1,31 +1,30 @@
-//! The kernel engine: one run of a scenario in the machine's own MPTCP stack, over emulated radios, in real
-//! time.
+//! The kernel engine: runs a scenario in the machine's own MPTCP stack, over emulated radios, in real time.
 //!
 //! ```text
 //!   Scenario, Setup, seed
 //!        │
 //!        ├─► lab: two namespaces, emulator            clock ──┐
-//!        ├─► controllers: struct_ops under a name of the run  │ control plane: shares, costs, prices
+//!        ├─► controllers: struct_ops under a unique name      │ control plane: shares, costs, prices
 //!        ├─► traffic: server, client ── warm-up ── measurement┘
 //!        ▼
-//!   RunResult, in the packet engine's terms; everything undone
+//!   RunResult, as from the packet engine; everything is cleaned up
 //! ```
 //!
 //! | module | what |
 //! |---|---|
-//! | `setup` | what of a policy this kernel can do |
-//! | `check` | what is refused before anything runs, what is only said |
-//! | `controllers` | congestion controllers by the names of one run |
-//! | `plan` | from the scenario's connections to the traffic's |
-//! | `control` | what the controllers are told while the run goes |
-//! | `view` | what both ends see of a connection |
-//! | `steering`, `steer` | what a selector wants, done by the path manager |
-//! | `resolve` | an allocator's shares, solved again |
+//! | `setup` | which parts of a policy this kernel supports |
+//! | `check` | checks before a run: errors, and notes |
+//! | `controllers` | congestion controllers, under unique names |
+//! | `plan` | converts the scenario's connections to the traffic's |
+//! | `control` | sets the controllers' control values during a run |
+//! | `view` | the state of a connection from both ends |
+//! | `steering`, `steer` | carries out a selector's decisions through the path manager |
+//! | `resolve` | solves an allocator's shares again during a run |
 //! | `average` | one value for a path that several connections use |
-//! | `merge` | from what traffic and emulator saw to a result |
-//! | `run` | a run from its start to its end |
+//! | `merge` | combines traffic and emulator into a result |
+//! | `run` | a run from start to end |
 //!
-//! What is exact and what is not: `docs/models/kernel-engine.md`.
+//! `docs/models/kernel-engine.md` says what is exact and what is not.
 
 mod average;
 mod check;

@@ -1,4 +1,4 @@
-//! Makes the traffic's connections of the scenario's.
+//! Converts the scenario's connections to the traffic's.
 
 use joulepath_control::Setup;
 use joulepath_control::allocate::Paced;
@@ -14,10 +14,10 @@ use crate::traffic::{Further, PathSpec, Spec, Stack};
 use joulepath_kernel::error::{Error, Result};
 use joulepath_kernel::mptcp::socket::Protocol;
 
-/// The traffic of a run, and the connections that a selector steers, by number.
+/// The traffic of a run, and the connections that a selector steers, with their numbers.
 pub(super) type Planned = (Spec, Vec<(usize, Steered)>);
 
-/// The traffic of a run, and those of its connections that a selector steers.
+/// The traffic of a run, and its connections that a selector steers.
 pub(super) fn traffic(
     scenario: &Scenario,
     setup: &Setup,
@@ -51,25 +51,25 @@ pub(super) fn traffic(
     }
     if !all_steered.is_empty() {
         spec.further = Further::Parent;
-        // A path that is not chosen has no subflow.
+        // A path that is not selected has no subflow.
         spec.join_within_ns = None;
     }
     Ok((spec, all_steered))
 }
 
-/// The same traffic over the subflows for which others set endpoints.
+/// The same traffic, with endpoints that another program sets.
 ///
 /// # Errors
-/// If the policy decides about paths, or the scenario does.
+/// If the policy or the scenario decides which paths are used.
 pub(super) fn managed((mut traffic, steered): Planned) -> crate::error::Result<Planned> {
     let decides = |path: &PathSpec| path.start_ns > 0 || path.backup;
     if !steered.is_empty() || traffic.paths.iter().any(decides) {
         let why =
-            "policy or scenario say which subflows there are, and so do endpoints: leave one of them out";
+            "the policy or the scenario determines the subflows, and so do endpoints: remove one of the two";
         return Err(crate::Error::Run(why.into()));
     }
     traffic.further = Further::Endpoints;
-    // A path has no subflow while it has no endpoint.
+    // A path without an endpoint has no subflow.
     traffic.join_within_ns = None;
     Ok((traffic, steered))
 }
@@ -96,7 +96,7 @@ fn bind(scenario: &Scenario, group: &ConnectionGroup, spec: &SelectorSpec) -> Re
     spec.bind(&names).map_err(|error| Error::Run(error.to_string()))
 }
 
-/// What decides which subflows a connection has, if that is not the kernel.
+/// The policy that decides which subflows a connection has; `None` if the kernel decides.
 fn subflow_policy(
     scenario: &Scenario,
     setup: &Setup,
@@ -109,8 +109,7 @@ fn subflow_policy(
     Ok(bound.map(SubflowPolicy::Selector))
 }
 
-/// A connection whose policy has been asked for the first time: it begins on the first path that is to be
-/// regular.
+/// A connection after the first decision of its policy: it begins on the first path that should be regular.
 fn steered(
     scenario: &Scenario,
     group: &ConnectionGroup,
@@ -133,7 +132,7 @@ fn steered(
     let first = paths.clone().position(|&wanted| wanted == Use::Regular).unwrap_or(0);
     let connection = &mut traffic.connections[index];
     connection.paths[..=first].rotate_right(1);
-    // The first path has moved to place 0, and those before it by one place.
+    // The first path moves to place 0, and the paths before it move back by one.
     let place = |i: usize| if i == first { 0 } else { i + usize::from(i < first) };
     let start_ns = connection.start_ns;
     let plan = |i: usize| {
@@ -147,7 +146,7 @@ fn steered(
     Steered::new(policy, observer, surroundings, plans, remote, Nanos(start_ns), &uses)
 }
 
-/// What the interfaces of some paths cost for data in one direction.
+/// Energy costs of the paths' interfaces for data in one direction.
 pub(super) fn energies(scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Vec<PathEnergy> {
     let energy =
         |&path: &PathIndex| PathEnergy::of(&scenario.paths[path].energy.model, traffic_of(direction));

@@ -1,4 +1,4 @@
-//! EEMPTCP's problem, solved again while the run goes, with estimates taken from the connections.
+//! Solves EEMPTCP's problem again during a run, with estimates from the connections.
 
 use joulepath_control::Setup;
 use joulepath_control::allocate::{Resolver, costed_path};
@@ -21,16 +21,16 @@ struct Resolving {
     connection: usize,
     direction: Direction,
     paths: Vec<PathIndex>,
-    /// Their places in the traffic's connection: one that is steered may begin with another path.
+    /// Their places in the traffic's connection: a steered connection may begin with another path.
     places: Vec<usize>,
     observer: Observer,
     resolver: Resolver,
     random: Stream,
-    /// The shares that were solved last; none while those of the start hold.
+    /// The last solution; `None` until the first during the run.
     shares: Option<Vec<f64>>,
 }
 
-/// All connections whose shares are solved while the run goes.
+/// All connections whose shares are solved during a run.
 pub(super) struct Resolvers {
     all: Vec<Resolving>,
     mss_bytes: f64,
@@ -38,7 +38,7 @@ pub(super) struct Resolvers {
 }
 
 impl Resolvers {
-    /// One for each connection; none unless the policy's allocator solves while the run goes.
+    /// One per connection; empty unless the policy's allocator solves during a run.
     pub(super) fn new(
         scenario: &Scenario,
         setup: &Setup,
@@ -79,17 +79,17 @@ impl Resolvers {
         Ok(resolvers)
     }
 
-    /// When it wants to look next; never if there are no connections.
+    /// When to call [`Self::act`] next; never if there are no connections.
     pub(super) fn due(&self) -> Option<Nanos> {
         (!self.all.is_empty()).then_some(self.due)
     }
 
-    /// New shares, if there are any. A path that several connections use gets their mean.
+    /// New shares, if any. A path of several connections gets their mean.
     pub(super) fn act(&mut self, now: Nanos, view: impl Fn(usize) -> Option<View>) -> Vec<Share> {
         if now < self.due {
             return vec![];
         }
-        // After a pause of the machine there is no burst of looks.
+        // Skips updates that were missed while the machine was suspended or busy.
         self.due = self.due.saturating_add(TICK).max(now);
         let mut is_new = false;
         for one in &mut self.all {
@@ -113,7 +113,7 @@ impl Resolvers {
 }
 
 impl Resolving {
-    /// Solves the problem again; whether the shares are new.
+    /// Solves the problem again. Returns true if the shares changed.
     fn solve(&mut self, now: Nanos, view: &View, mss_bytes: f64) -> bool {
         let counters: Vec<Counters> = self.places.iter().map(|&place| view.paths[place].counters).collect();
         self.observer.observe(now, &counters, view.demand);
@@ -133,8 +133,8 @@ mod tests {
     use super::*;
     use joulepath_kernel::mptcp::Token;
 
-    /// Two paths of 10 Mbit/s of which the first costs three times as much. The traffic's connection begins
-    /// on the second.
+    /// Two paths of 10 Mbit/s; the first costs three times as much. The traffic's connection begins on the
+    /// second.
     fn resolvers(connections: usize) -> Resolvers {
         let energies =
             [3e-7, 1e-7].map(|slope_j_per_bit| PathEnergy { slope_j_per_bit, ..PathEnergy::default() });
@@ -151,7 +151,7 @@ mod tests {
         Resolvers { all: (0..connections).map(resolving).collect(), mss_bytes: 1250.0, due: TICK }
     }
 
-    /// Both paths have an RTT of 100 ms, and only the cheap one loses packets.
+    /// Both paths have an RTT of 100 ms. Only the cheap path loses packets.
     fn view(packets: u64, losses: u64) -> View {
         let path = |delivered_bytes, loss_events| {
             let counters =
@@ -164,26 +164,26 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_that_falls_moves_the_shares_to_the_other_path() {
+    fn a_falling_capacity_moves_the_shares_to_the_other_path() {
         let mut resolvers = resolvers(1);
         assert_eq!(resolvers.act(Nanos::from_millis(50), |_| Some(view(0, 0))), []);
-        // A loss every 600 packets: Mathis gives 1250 · 8/(0.1 √(2/(3 · 600))) = 3 Mbit/s. R = 10: the dear
-        // path carries 7 of 10.
+        // A loss every 600 packets: Mathis gives 1250 · 8/(0.1 √(2/(3 · 600))) = 3 Mbit/s. R = 10: the
+        // expensive path carries 7 of 10.
         let shares: Vec<Share> = (1..=30)
             .flat_map(|i| resolvers.act(Nanos::from_millis(100 * i), |_| Some(view(600 * i, i))))
             .collect();
         let last = &shares[shares.len() - 2..];
         assert_eq!((last[0].0, last[1].0), (4, 7));
         assert!((last[0].2 - 0.7).abs() < 0.01 && (last[1].2 - 0.3).abs() < 0.01, "{last:?}");
-        // Nothing changes any more, so that there are no new shares.
+        // Without a change there are no new shares.
         let later = resolvers.act(Nanos::from_secs(5), |_| Some(view(600 * 30, 30)));
         assert_eq!(later, []);
     }
 
     #[test]
-    fn a_path_that_two_connections_use_gets_the_mean() {
+    fn a_path_of_two_connections_gets_the_mean() {
         let mut resolvers = resolvers(2);
-        // Only the first connection has lost packets. The second keeps the shares of the start, which are not
+        // Only the first connection has lost packets. The second keeps its initial shares, which do not count
         // in the mean.
         let lossy = |i: usize, t: u64| Some(view(600 * t, if i == 0 { t } else { 0 }));
         let shares: Vec<Share> =

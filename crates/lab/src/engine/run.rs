@@ -1,4 +1,4 @@
-//! A run from its start to its end.
+//! A run from start to end.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -23,37 +23,36 @@ use crate::hosts::{Lab, LabSpec};
 use crate::traffic::{Outcome, Pair, Spec, clock_ns};
 use crate::worker::Program;
 
-/// Time between the start of the emulator's clock and that of the traffic, of which the workers have to hear
-/// before.
+/// Time between the start of the emulator's clock and the start of the traffic, in which the start time must
+/// reach the workers.
 const LEAD: Duration = Duration::from_millis(10);
-/// Longest time between two looks at emulator and control plane.
+/// Longest time between two checks of the emulator and the control plane.
 const LOOK: Duration = Duration::from_millis(50);
 /// A radio's promotion, and the first two SYNs of a subflow.
 const BRIEF: Duration = Duration::from_secs(5);
-/// How long the reports may take after the end on a very busy machine.
+/// How long the reports may take on a very busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a run records besides its result, and how it is done.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Whether to record time series.
+    /// True to record time series.
     pub series: bool,
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
-    /// If one packet in a hundred leaves the emulated links later than this, the run has failed. None asks
-    /// the scenario ([`allowed_lateness`]).
+    /// The run fails if one packet in a hundred leaves the emulated links later than this. `None`:
+    /// [`allowed_lateness`] of the scenario.
     pub max_lateness: Option<Nanos>,
-    /// Once it is set, the run ends within a second with [`Error::Cancelled`].
+    /// Setting it ends the run within a second with [`Error::Cancelled`].
     pub cancel: Cancel,
 }
 
-/// Runs `scenario` under one policy with one seed, which takes as long as the scenario says. `program`
-/// becomes emulator and traffic.
+/// Runs `scenario` under one policy with one seed, in real time. Starts `program` as emulator and as traffic.
 ///
 /// # Errors
-/// [`Error::Run`] for what makes the run worthless, first of all a fallback to plain TCP; [`Error::Late`] if
-/// this machine was too busy; [`Error::Cancelled`]; [`Error::Kernel`] for what this machine cannot do, and
-/// for missing rights.
+/// [`Error::Run`] if the result is invalid, for example after a fallback to plain TCP; [`Error::Late`] if
+/// this machine was too busy; [`Error::Cancelled`]; [`Error::Kernel`] for a feature that this machine lacks
+/// and for missing permissions.
 pub fn run(
     scenario: &Scenario,
     setup: &Setup,
@@ -64,20 +63,20 @@ pub fn run(
     run_watched(scenario, setup, seed, options, program, &mut |_| Ok(()))
 }
 
-/// A run under way, for callers that watch it or interfere with it.
+/// A run in progress, for callers that watch it or interfere with it.
 pub struct Progress<'a> {
-    /// Time since the traffic's time 0.
+    /// Time since the traffic started.
     pub time: Duration,
-    /// The lab: its links can be taken down, and its emulator asked.
+    /// The lab, to close its links or to query its emulator.
     pub lab: &'a mut Lab,
-    /// The processes of the traffic: server and client.
+    /// Process ids of the traffic: server and client.
     pub workers: [u32; 2],
 }
 
-/// As [`run`]. `watch` is called some twenty times a second, and ends the run by an error.
+/// As [`run`]. Calls `watch` some twenty times a second; an error from it ends the run.
 ///
 /// # Errors
-/// As [`run`], and those of `watch`.
+/// As [`run`], and any error of `watch`.
 pub fn run_watched(
     scenario: &Scenario,
     setup: &Setup,
@@ -90,27 +89,26 @@ pub fn run_watched(
     result(run, scenario, setup, seed, options, |run| run.until_the_end(scenario, watch))
 }
 
-/// A program that sets the device's endpoints while a run goes, in place of the policy's path selection.
+/// A program that sets the device's endpoints during a run, in place of the policy's path selection.
 pub trait PathManagement {
-    /// The lab stands, and nothing is sent yet: sets what is there from the beginning.
+    /// Sets the initial endpoints. The lab is ready, and nothing is sent yet.
     ///
     /// # Errors
-    /// What makes the run worthless.
+    /// Errors that invalidate the run.
     fn begin(&mut self, lab: &mut Lab) -> Result<()>;
 
-    /// The traffic is over, or the run has failed: ends what was begun.
+    /// Ends what [`Self::begin`] started. The traffic is over or the run has failed.
     ///
     /// # Errors
-    /// What makes the run worthless.
+    /// Errors that invalidate the run.
     fn end(&mut self, lab: &mut Lab) -> Result<()>;
 }
 
-/// As [`run`], with subflows as `management` sets endpoints: connections begin on their first path, as the
-/// routing table says, and all else is for the kernel's own path manager. A path without a subflow is no
-/// failure.
+/// As [`run`], with `management` setting the endpoints: connections begin on their first path according to
+/// the routing table, and the in-kernel path manager does the rest. A path without a subflow is no error.
 ///
 /// # Errors
-/// As [`run`], those of `management`, and [`Error::Run`] for a policy that manages paths itself.
+/// As [`run`], errors of `management`, and [`Error::Run`] for a policy that manages paths itself.
 pub fn run_managed(
     scenario: &Scenario,
     setup: &Setup,
@@ -129,7 +127,7 @@ pub fn run_managed(
     })
 }
 
-/// The result of a run that `until_the_end` brings to its end.
+/// The result of a run that `until_the_end` completes.
 fn result(
     mut run: Run,
     scenario: &Scenario,
@@ -143,8 +141,7 @@ fn result(
     Ok(merge::result(scenario, setup.policy(), seed, run.lab.tunnels(), &outcome, &ended))
 }
 
-/// A run under way. Its fields are dropped in their order, so that the controllers go last, when no socket
-/// uses them.
+/// A run in progress. Its fields are dropped in order: the controllers last, when no socket uses them.
 struct Run {
     traffic: Spec,
     pair: Option<Pair>,
@@ -165,7 +162,7 @@ impl Run {
         Self::build(scenario, setup, seed, options, program, Ok)
     }
 
-    /// A run whose traffic `arrange` has the last word about.
+    /// Prepares a run. `arrange` may change its traffic.
     fn build(
         scenario: &Scenario,
         setup: &Setup,
@@ -179,8 +176,8 @@ impl Run {
         let mut spec = LabSpec::of(scenario, seed);
         spec.ipv6 = options.ipv6;
         spec.cancel = options.cancel.clone();
-        // Sockets choose their controller. A namespace's default can be a registered one, but not every one
-        // of the kernel's.
+        // Sockets choose their controller. A namespace's default can be one of ours, but not every one of the
+        // kernel's.
         if let Some(registered) = controllers.registered() {
             registered.name().clone_into(&mut spec.default_cc);
         }
@@ -240,7 +237,7 @@ impl Run {
         Ok((outcome, ended))
     }
 
-    /// Ends the warm-up. If it has no length, the measurement begins with the traffic.
+    /// Ends the warm-up. Without a warm-up the measurement begins with the traffic.
     fn begin_measurement(&mut self, due: Instant) -> Result<()> {
         thread::sleep(due.saturating_duration_since(Instant::now()));
         self.lab.begin_measurement()
@@ -251,9 +248,9 @@ impl Run {
         Ok(Ended { reading: self.lab.read(how)?, how })
     }
 
-    /// Fails if the emulator has died: the workers would only see that no packet arrives any more.
+    /// Fails if the emulator has died. The workers only see that packets stop arriving.
     fn check_emulator(&mut self) -> Result<()> {
-        // The answer to any question is how it ended.
+        // Any query returns how it ended.
         if self.lab.is_alive() { Ok(()) } else { self.lab.snapshot().map(drop) }
     }
 }
@@ -265,7 +262,7 @@ fn check_lateness(reading: &Reading, allowed: Nanos) -> Result<()> {
     }
 }
 
-/// Fails if the subflow of a path never came up: the run would be about other paths. A connection that was
+/// Fails if the subflow of a path never opened, as the run would be about other paths. A connection that
 /// finished within [`BRIEF`] may have had no time for it.
 fn check_subflows(pair: &Spec, outcome: &Outcome) -> Result<()> {
     if pair.join_within_ns.is_none() {
@@ -279,6 +276,6 @@ fn check_subflows(pair: &Spec, outcome: &Outcome) -> Result<()> {
     let used: BTreeSet<usize> = lasted.flat_map(|(connection, _)| connection.paths.iter().copied()).collect();
     match used.into_iter().find(|place| outcome.paths[*place].opened_s.is_none()) {
         None => Ok(()),
-        Some(place) => Err(Error::Run(format!("the subflow over {} never came up", pair.paths[place].name))),
+        Some(place) => Err(Error::Run(format!("the subflow over {} never opened", pair.paths[place].name))),
     }
 }

@@ -1,25 +1,25 @@
-//! What of a policy this kernel can do.
+//! Which parts of a policy this kernel supports.
 
 use joulepath_control::Setup;
 
 use joulepath_kernel::error::{Error, Result};
 
-/// The kernel's own scheduler, as the registry calls it.
+/// The registry's name of the kernel's own scheduler.
 pub(super) const MAINLINE: &str = "mainline";
-/// The scheduler of bundles that say nothing about it: it gives way to the kernel's.
+/// The scheduler of policies that do not specify one. The kernel's replaces it.
 const ORDINARY: &str = "minrtt";
 
-/// Refuses what mainline Linux does not have.
+/// Checks for features that mainline Linux lacks.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a packet scheduler that the policy insists on, and for an allocator that would
-/// set the same backup flags as the policy's selector.
+/// [`Error::Unsupported`] for a packet scheduler that the policy specifies, and for an allocator that sets
+/// the same backup flags as the policy's selector.
 pub(super) fn check(setup: &Setup) -> Result<()> {
     let scheduler = setup.parts().scheduler;
     if scheduler != MAINLINE && replaced_scheduler(setup).is_none() {
         return Err(Error::Unsupported {
             what: format!("`{}` with the scheduler `{scheduler}`", setup.policy()),
-            why: "mainline Linux has one packet scheduler of its own and takes no other".into(),
+            why: "mainline Linux has one packet scheduler and supports no other".into(),
             remedy: "leave the scheduler out, or use `--engine packet`".into(),
         });
     }
@@ -37,11 +37,11 @@ pub(super) fn check(setup: &Setup) -> Result<()> {
     }
 }
 
-/// The policy's own scheduler, where the kernel's takes its place.
+/// The policy's own scheduler, if the kernel's replaces it.
 pub(super) fn replaced_scheduler(setup: &Setup) -> Option<&'static str> {
     let parts = setup.parts();
-    // so-MPTCP's scheduler only carries out what its allocator says, and here pacing rates and backup flags
-    // do that.
+    // so-MPTCP's scheduler only carries out its allocator's decisions; here pacing rates and backup flags do
+    // that.
     let gives_way = parts.scheduler == ORDINARY || setup.slots().is_some();
     (gives_way && !parts.insists_on_scheduler()).then_some(parts.scheduler)
 }

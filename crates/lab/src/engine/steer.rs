@@ -1,13 +1,13 @@
-//! A selector at work: what it wants becomes subflows that open and close, and backup flags, through the
-//! kernel's path manager.
+//! Carries out a selector's decisions through the kernel's path manager: opens and closes subflows, and sets
+//! backup flags.
 //!
 //! ```text
-//!   both ends ──View──► Observer ──► Selector ─┬─► Open      SUBFLOW_CREATE, as often as it takes
+//!   both ends ──View──► Observer ──► Selector ─┬─► Open      SUBFLOW_CREATE, until it succeeds
 //!                                              ├─► SetBackup SET_FLAGS: the device sends MP_PRIO
 //!                                              └─► Close     MP_PRIO; SUBFLOW_DESTROY when all is acked
 //! ```
-//! As in the packet engine, a message that got lost is sent again after the next look. A closing subflow gets
-//! no new data, because it is a backup; its window is never touched.
+//! As in the packet engine, a lost message is sent again after the next look. A closing subflow gets no new
+//! data, because it is a backup; its window is never changed.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,16 +27,16 @@ use joulepath_kernel::mptcp::{AddressId, Token};
 
 /// Time from the start of a connection to the first look of its selector, as in the packet engine.
 pub(super) const FIRST_LOOK: Nanos = Nanos::from_millis(10);
-/// Time between two looks while a subflow is closing, or is one that the kernel would not open yet.
+/// Time between two looks while a subflow is closing, or while the kernel refuses to open one.
 const SOON: Nanos = Nanos::from_millis(5);
-/// After so many of its timeouts a closing subflow is destroyed, even if its data is not acknowledged.
+/// After this many of its timeouts a closing subflow is destroyed, even if its data is not acknowledged.
 const PATIENCE_TIMEOUTS: u64 = 2;
-/// If the kernel refuses something for this long, it will never do it.
+/// A refusal of the kernel that lasts this long is permanent.
 const GIVE_UP: Nanos = Nanos::from_secs(10);
 
-/// What can be done to the subflows of the device.
+/// Operations on the device's subflows.
 pub(super) trait Subflows {
-    /// Begins a handshake with MP_JOIN.
+    /// Starts an MP_JOIN handshake.
     fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()>;
     /// Sends MP_PRIO.
     fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()>;
@@ -58,7 +58,7 @@ impl Subflows for PathManager {
     }
 }
 
-/// What a selector is told that does not change during a run.
+/// Inputs of a selector that are constant during a run.
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings {
     /// Payload of a full segment, bytes.
@@ -67,7 +67,7 @@ pub(super) struct Surroundings {
     pub(super) initial_window: f64,
     /// Receive buffer of the connection, bytes.
     pub(super) receive_window: f64,
-    /// What the device burns besides its interfaces.
+    /// The device's energy apart from its interfaces.
     pub(super) device: DeviceEnergy,
 }
 
@@ -85,22 +85,21 @@ impl Surroundings {
     }
 }
 
-/// Where the subflows of one path begin, and from when on.
+/// Start and local end of a path's subflows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathPlan {
-    /// Which path of the scenario it is.
+    /// Its index in the scenario.
     pub(super) path: PathIndex,
     /// Its place in the traffic's connection.
     pub(super) place: usize,
     /// The device's end.
     pub(super) local: Local,
-    /// No subflow opens before this instant.
+    /// Time before which no subflow opens.
     pub(super) from: Nanos,
 }
 
-/// What decides which subflows a connection has.
+/// The policy that decides which subflows a connection has.
 pub(super) enum SubflowPolicy {
-    /// A selector.
     Selector(Selector),
     /// so-MPTCP's allotments.
     Paced(Box<Paced>),
@@ -129,7 +128,7 @@ impl SubflowPolicy {
     }
 }
 
-/// One connection whose subflows this process opens and closes.
+/// A connection whose subflows this process opens and closes.
 pub(super) struct Steered {
     policy: SubflowPolicy,
     observer: Observer,
@@ -139,7 +138,7 @@ pub(super) struct Steered {
     /// The server's address.
     remote: SocketAddr,
     due: Nanos,
-    /// Since when the kernel refuses something.
+    /// Start of the kernel's refusals.
     refused_since: Option<Nanos>,
 }
 
@@ -149,21 +148,21 @@ struct SteeredPath {
     pending: Pending,
 }
 
-/// What is under way on a path.
+/// Pending operations on a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
-    /// Whether the next subflow is to be a backup.
+    /// True if the next subflow should be a backup.
     backup: bool,
-    /// Whether a subflow is wanted that the kernel has not begun.
+    /// True if a subflow is wanted and the kernel has not started its handshake.
     wanted: bool,
-    /// A closing subflow is destroyed at this instant at the latest.
+    /// Deadline by which a closing subflow is destroyed.
     closing_until: Option<Nanos>,
-    /// If MP_PRIO was lost, it is sent again from this instant on.
+    /// If MP_PRIO was lost, send it again at this time.
     priority_again_at: Nanos,
 }
 
 impl Steered {
-    /// `uses`: how the policy wanted the paths before any was open.
+    /// `uses`: the policy's decision before any path was open.
     pub(super) fn new(
         policy: SubflowPolicy,
         observer: Observer,
@@ -182,22 +181,22 @@ impl Steered {
         Steered { policy, observer, surroundings, paths, remote, due, refused_since: None }
     }
 
-    /// When it wants to be called.
+    /// When to call [`Self::act`] next.
     pub(super) fn due(&self, now: Nanos) -> Nanos {
         let is_pending = |path: &SteeredPath| path.pending.wanted || path.pending.closing_until.is_some();
         let is_any_pending = self.paths.iter().any(is_pending);
         if is_any_pending { self.due.min(now.saturating_add(SOON)) } else { self.due }
     }
 
-    /// To be called while the connection does not stand yet.
+    /// Call this while the connection is not established yet.
     pub(super) fn wait(&mut self, now: Nanos) {
         self.due = self.due.max(now.saturating_add(SOON));
     }
 
-    /// Takes in what both ends saw, asks the policy if it is time, and does what it wants.
+    /// Reads the state of both ends, runs the policy if it is time, and carries out its decisions.
     ///
     /// # Errors
-    /// The kernel's reason, if it has refused something for ten seconds.
+    /// The kernel's reason, if it has refused an operation for ten seconds.
     pub(super) fn act(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
         let mut refusal = self.finish_closing(now, view, subflows).err();
         if now >= self.due {
@@ -206,7 +205,7 @@ impl Steered {
             let snapshot = self.surroundings.snapshot(now, view.demand, &self.observer);
             let actions = self.policy.decide(&snapshot, view.unsent);
             self.due = now.saturating_add(self.policy.period(&snapshot));
-            // What was wanted before is either wanted again, or wanted no more.
+            // The policy either repeats an earlier decision or drops it.
             self.paths.iter_mut().for_each(|path| path.pending.wanted = false);
             for action in actions {
                 refusal = self.begin(now, action, view, subflows).err().or(refusal);
@@ -216,14 +215,14 @@ impl Steered {
         self.judge(now, refusal)
     }
 
-    /// The rates at which the paths may send, bit/s; none: as their windows let them. Empty if nothing limits
-    /// any.
+    /// Limits of the paths' rates, bit/s; `None`: only their windows limit them. Empty if no path has a
+    /// limit.
     pub(super) fn limits(&self) -> Vec<(PathIndex, Option<f64>)> {
         let SubflowPolicy::Paced(paced) = &self.policy else { return vec![] };
         self.paths.iter().zip(paced.limits_bps()).map(|(path, &limit)| (path.plan.path, limit)).collect()
     }
 
-    /// The paths as the policy shall see them.
+    /// The paths as the policy should see them.
     fn counters(&self, view: &View) -> Vec<Counters> {
         let counters = |SteeredPath { plan, pending }: &SteeredPath| {
             let mut counters = view.paths[plan.place].counters;
@@ -248,7 +247,7 @@ impl Steered {
         }
     }
 
-    /// Destroys closing subflows on which all data is acknowledged, or that have had their time.
+    /// Destroys closing subflows whose data is all acknowledged or whose deadline has passed.
     fn finish_closing(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
         let mut done = Ok(());
         for SteeredPath { plan, pending } in &mut self.paths {
@@ -257,7 +256,7 @@ impl Steered {
             let is_drained = path.outstanding_bytes == 0 && path.counters.backup;
             match path.ends {
                 None => *pending = Pending::default(),
-                // The order is given again until the subflow is gone.
+                // Repeated until the subflow is gone.
                 Some(ends) if is_drained || now >= deadline => {
                     done = subflows.close(view.token, ends).and(done);
                 }
@@ -267,7 +266,7 @@ impl Steered {
         done
     }
 
-    /// Begins what is wanted. The kernel refuses until the connection's first data is acknowledged.
+    /// Opens the wanted subflows. The kernel refuses until the connection's first data is acknowledged.
     fn open(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
         let mut done = Ok(());
         for SteeredPath { plan, pending } in &mut self.paths {
@@ -306,7 +305,7 @@ impl SteeredPath {
         let path = &view.paths[self.plan.place];
         self.pending.backup = backup;
         let Some(ends) = path.ends.filter(|_| path.counters.state == PathState::Open) else {
-            // The MP_JOIN of the next subflow will say it.
+            // The MP_JOIN of the next subflow will carry it.
             return Ok(());
         };
         if now < self.pending.priority_again_at {
@@ -316,7 +315,7 @@ impl SteeredPath {
         subflows.set_backup(view.token, ends, backup)
     }
 
-    /// Lets the subflow have no new data; one that the server has not answered yet is destroyed at once.
+    /// Stops new data on the subflow. If the server has not answered the subflow yet, destroys it at once.
     fn begin_closing(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
         let path = &view.paths[self.plan.place];
         let Some(ends) = path.ends else { return Ok(()) };
@@ -328,7 +327,7 @@ impl SteeredPath {
     }
 }
 
-/// Whether the kernel refuses only because it is too early: a connection gets no further subflow before its
+/// True if the kernel refuses only because it is too early: a connection gets no further subflow before its
 /// first data is acknowledged (RFC 8684, section 3.1), however long that takes.
 fn is_early(error: &Error) -> bool {
     let Error::Kernel(KernelError::Io { source, .. }) = error else { return false };
@@ -339,7 +338,7 @@ fn patience(rto: Nanos) -> Nanos {
     Nanos(rto.0.saturating_mul(PATIENCE_TIMEOUTS))
 }
 
-/// The device's end of a path: the connection calls its paths by their places.
+/// The device's end of a path. The connection's address id is the path's place.
 pub(super) fn local(place: usize, address: IpAddr, interface: u32) -> Local {
     Local { address, port: 0, id: Some(AddressId(place as u8)), interface: Some(interface), backup: false }
 }

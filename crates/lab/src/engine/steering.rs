@@ -1,4 +1,4 @@
-//! The part of the control plane that looks at the running connections: selectors, and allocators that solve
+//! The part of the control plane that reads the running connections: selectors, and allocators that solve
 //! their problem again.
 
 use joulepath_control::Setup;
@@ -16,17 +16,17 @@ use crate::hosts::Lab;
 use crate::traffic::{ConnectionLook, Pair, Spec};
 use joulepath_kernel::mptcp::path_manager::PathManager;
 
-/// All connections that are looked at while the run goes.
+/// All connections that are read during the run.
 pub(super) struct Steering {
     steered: Vec<(usize, Steered)>,
     resolvers: Resolvers,
-    /// What the controllers were last told.
+    /// The limits that the controllers have.
     limits: Vec<Limit>,
     /// The device's path manager, if this process opens any subflow.
     manager: Option<PathManager>,
-    /// Whether both ends were asked and have not answered yet.
+    /// True while the answer of an end is missing.
     is_looking: bool,
-    /// When it wants to look next.
+    /// When to ask next.
     due: Option<Nanos>,
 }
 
@@ -50,12 +50,12 @@ impl Steering {
         Ok(steering)
     }
 
-    /// When it wants to be called at the latest. It needs no call while it waits for answers.
+    /// When to call [`Self::act`] next at the latest; `None` while it waits for answers.
     pub(super) fn due(&self) -> Option<Nanos> {
         self.due.filter(|_| !self.is_looking)
     }
 
-    /// Asks both ends if it is time, and acts on their answers once they are there.
+    /// Asks both ends if it is time, and acts on their answers once they have arrived.
     pub(super) fn act(
         &mut self,
         now: Nanos,
@@ -90,8 +90,8 @@ impl Steering {
         Ok(())
     }
 
-    /// Tells the controllers the pacing rates that have changed: of a path that several connections use, the
-    /// mean over those that are limited.
+    /// Sets the pacing rates that have changed. A path of several connections gets the mean over those with a
+    /// limit.
     fn limit(&mut self, traffic: &Spec, control: &ControlPlane, controllers: &Controllers) -> Result<()> {
         let mut rates = Averages::default();
         for (connection, steered) in &self.steered {
@@ -114,7 +114,7 @@ impl Steering {
     }
 }
 
-/// What both ends saw of a connection.
+/// The state of a connection from both ends.
 fn view(traffic: &Spec, server: &[ConnectionLook], client: &[ConnectionLook], i: usize) -> Option<View> {
     let sender = if traffic.connections[i].download { &server[i] } else { &client[i] };
     View::of(&client[i], sender)

@@ -1,7 +1,7 @@
-//! What both ends saw of a connection, in the terms of selectors and allocators.
+//! The state of a connection from both ends, in the form that selectors and allocators read.
 //!
-//! As in the packet engine, windows, losses, delivered data and backup flags are taken from the sender of the
-//! data. Whether there is a subflow is taken from the device.
+//! As in the packet engine, windows, losses, delivered data and backup flags are the data sender's. The
+//! device decides whether a subflow exists.
 
 use joulepath_control::select::{Counters, Demand, PathState};
 use joulepath_model::units::Nanos;
@@ -10,37 +10,37 @@ use crate::traffic::{ConnectionLook, PathLook, SubflowLook, Waiting};
 use joulepath_kernel::mptcp::Token;
 use joulepath_kernel::mptcp::path_manager::Ends;
 
-/// After so many timeouts in a row a subflow counts as stalled.
+/// A subflow counts as stalled after this many timeouts in a row.
 const STALLED_AFTER: u8 = 2;
 
-/// One connection at one instant.
+/// One connection at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct View {
-    /// The device's token of it.
+    /// The device's token.
     pub(super) token: Token,
-    /// The data that waits at the sender.
+    /// Data that waits at the sender.
     pub(super) demand: Demand,
-    /// The part of that data that no subflow was given yet.
+    /// The part of that data that was not given to any subflow yet.
     pub(super) unsent: Demand,
     /// One per path of the traffic's connection, in its order.
     pub(super) paths: Vec<PathView>,
 }
 
-/// One path of it.
+/// One path of a connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PathView {
     /// From the sender's `TCP_INFO`.
     pub(super) counters: Counters,
     /// The device's subflow.
     pub(super) ends: Option<Ends>,
-    /// Bytes that the sender has given to the subflow and that are not acknowledged.
+    /// Bytes given to the subflow and not acknowledged.
     pub(super) outstanding_bytes: u64,
     /// The sender's retransmission timeout.
     pub(super) rto: Nanos,
 }
 
 impl View {
-    /// Puts both ends together; none unless the connection stands at both.
+    /// Combines both ends; `None` unless the connection is established at both.
     pub(super) fn of(device: &ConnectionLook, sender: &ConnectionLook) -> Option<Self> {
         let demand = match sender.token.and(sender.waiting)? {
             Waiting::Endless => Demand::Endless,
@@ -51,7 +51,7 @@ impl View {
         let unsent = match (demand, sender.unsent_bytes) {
             (Demand::Endless, _) => Demand::Endless,
             (Demand::Bytes(_), Some(bytes)) => Demand::Bytes(bytes as f64),
-            // This is too much by the bytes that wait for their order at the receiver.
+            // Too large by the bytes that wait for their order at the receiver.
             (Demand::Bytes(bytes), None) => {
                 let given: u64 = paths.iter().map(|path| path.outstanding_bytes).sum();
                 Demand::Bytes((bytes - given as f64).max(0.0))
@@ -111,35 +111,35 @@ mod tests {
     }
 
     #[test]
-    fn the_sender_counts_and_the_device_says_what_there_is() {
+    fn counters_are_the_senders_and_subflows_the_devices() {
         let waiting = Some(Waiting::Bytes(500));
         let path =
             |device, sender| View::of(&look(device, None), &look(sender, waiting)).unwrap().paths[0].counters;
         let open = path(subflow(true, 0, 1), subflow(true, 2, 50_000));
         assert_eq!((open.state, open.backup, open.stalled), (PathState::Open, true, true));
         assert_eq!((open.srtt, open.cwnd, open.delivered_bytes), (Nanos::from_millis(50), 12, 7));
-        // The server has not got the third segment of the handshake yet.
+        // The server has not received the third segment of the handshake yet.
         assert_eq!(path(subflow(true, 0, 1), None).state, PathState::Opening);
-        // A SYN without an answer is repeated by the device.
+        // The device repeats an unanswered SYN.
         let syn = path(subflow(false, 2, 0), None);
         assert_eq!((syn.state, syn.stalled), (PathState::Opening, true));
-        // What the device has closed is closed, even if the server has not heard of it.
+        // A subflow that the device has closed is closed, even if the server does not know it yet.
         assert_eq!(path(None, subflow(true, 0, 1)).state, PathState::Closed);
     }
 
     #[test]
-    fn what_is_on_its_way_is_not_unsent() {
+    fn data_in_flight_is_not_unsent() {
         let view = |unsent_bytes| {
             let sender = look(subflow(true, 0, 1), Some(Waiting::Bytes(5000)));
             View::of(&look(None, None), &ConnectionLook { unsent_bytes, ..sender }).unwrap().unsent
         };
         assert_eq!(view(Some(1500)), Demand::Bytes(1500.0));
-        // An older kernel: 5000 less the 3000 that are outstanding.
+        // An older kernel: 5000 minus 3000 outstanding.
         assert_eq!(view(None), Demand::Bytes(2000.0));
     }
 
     #[test]
-    fn a_connection_that_does_not_stand_at_both_ends_is_none() {
+    fn a_connection_established_at_one_end_has_no_view() {
         let (device, sender) = (look(None, None), look(None, Some(Waiting::Endless)));
         assert_eq!(View::of(&device, &sender).unwrap().demand, Demand::Endless);
         assert_eq!(View::of(&ConnectionLook::default(), &sender), None);

@@ -1,4 +1,4 @@
-//! A running lab: its namespaces, the emulator between them, and what a program can do with it.
+//! A running lab: its namespaces, its emulator, and the operations on it.
 
 use std::net::IpAddr;
 use std::process::Child;
@@ -21,15 +21,15 @@ use super::spec::LabSpec;
 use super::stack::Stack;
 use super::tunnel::Tunnel;
 
-/// How long the emulator may take for an answer; on a machine that is busy beyond use.
+/// How long the emulator may take to answer on an extremely busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most subflows besides the first (the kernel's limit of eight in all).
+/// Limit of subflows apart from the first (the kernel allows eight in all).
 const MORE_SUBFLOWS: u32 = 7;
 
-/// A running lab. When it is dropped, it ends, with all that was started in it.
+/// A running lab. Dropping the value ends it with everything that was started in it.
 #[derive(Debug)]
 pub struct Lab {
-    // The fields go in this order: what is in the lab first.
+    // The order of dropping: what runs in the lab first.
     init: Init,
     emulator: Worker,
     client: Namespace,
@@ -42,32 +42,31 @@ pub struct Lab {
 }
 
 impl LabSpec {
-    /// Whether there can be such a lab, as far as that can be seen without building it.
+    /// Checks if such a lab is possible, as far as that shows without building it.
     ///
     /// # Errors
     /// [`Unsupported`](joulepath_kernel::Error::Unsupported) if the kernel cannot send segments of the
-    /// scenario's size, or the emulator lacks what the scenario has.
+    /// scenario's size, or the emulator lacks a feature of the scenario.
     pub fn check(&self) -> joulepath_kernel::Result<()> {
         Plan::of(self).map(drop)
     }
 
-    /// What the scenario asks for and the kernel cannot do exactly, one sentence each.
+    /// Settings of the scenario that the kernel cannot match exactly, one sentence each.
     pub fn differences(&self) -> Vec<String> {
         Stack::of(self).differences().to_vec()
     }
 }
 
 impl Lab {
-    /// Builds the lab; `program` becomes its emulator and its init. The scenario's clock stands until
+    /// Builds the lab; starts `program` as its emulator and its init. The scenario's clock is stopped until
     /// [`Lab::start_clock`].
     ///
     /// # Errors
     /// [`Permission`](joulepath_kernel::Error::Permission) without root;
     /// [`Unsupported`](joulepath_kernel::Error::Unsupported) without TUN or namespaces, or if this kernel
-    /// lacks what the scenario needs; [`Error::Cancelled`].
+    /// lacks a feature of the scenario; [`Error::Cancelled`].
     pub fn start(spec: &LabSpec, program: &Program) -> Result<Self> {
-        // Files of labs that were killed disturb nobody, so that it does not matter if they cannot be
-        // removed.
+        // Files of killed labs are harmless, so a failure to remove them does not matter.
         let _ = clean();
         let plan = Plan::of(spec)?;
         let (client, server) = (Namespace::new()?, Namespace::new()?);
@@ -90,21 +89,21 @@ impl Lab {
         Ok(Lab { init, emulator, client, server, server_address, tunnels, stack, realtime, differences })
     }
 
-    /// Ends the lab, as dropping it does, and tells what there was to end and what could not be ended.
+    /// Ends the lab as dropping it does. Returns what was still running and what is left.
     ///
     /// # Errors
-    /// If the process was killed that ends the others: the kernel has ended them then, but connections may
-    /// still be closing.
+    /// If the lab's init was killed: the kernel has then killed the processes, but connections may still be
+    /// closing.
     pub fn end(mut self) -> Result<Remains> {
         self.init.end()
     }
 
-    /// Where the device's programs run.
+    /// The namespace of the device's programs.
     pub fn client(&self) -> &Namespace {
         &self.client
     }
 
-    /// Where the server's programs run.
+    /// The namespace of the server's programs.
     pub fn server(&self) -> &Namespace {
         &self.server
     }
@@ -114,12 +113,12 @@ impl Lab {
         self.server_address
     }
 
-    /// The paths in the order of the connections that use them, and then one tunnel for each competitor.
+    /// The tunnels of the paths in the order of the connections that use them, then one per competitor.
     pub fn tunnels(&self) -> &[Tunnel] {
         &self.tunnels
     }
 
-    /// The lab's name in the ledger. Its programs find it in the variable [`Lab::VARIABLE`].
+    /// The lab's name in the ledger. Its programs have it in the environment variable [`Lab::VARIABLE`].
     pub fn id(&self) -> &str {
         self.init.id()
     }
@@ -127,18 +126,18 @@ impl Lab {
     /// Environment variable with the lab's id.
     pub const VARIABLE: &str = "JOULEPATH_LAB";
 
-    /// What was asked for and cannot be had exactly, one sentence each.
+    /// Requested settings that this machine cannot match exactly, one sentence each.
     pub fn differences(&self) -> &[String] {
         &self.differences
     }
 
-    /// Whether the emulator has real-time priority.
+    /// True if the emulator has real-time priority.
     pub fn is_realtime(&self) -> bool {
         self.realtime
     }
 
-    /// Now is time 0 of the scenario: links, outages, traces and meters begin. Packets before this are lost.
-    /// Returns the instant on `CLOCK_MONOTONIC`, ns.
+    /// Starts the scenario's clock at time 0: links, outages, traces and meters. Earlier packets are lost.
+    /// Returns the time on `CLOCK_MONOTONIC`, ns.
     ///
     /// # Errors
     /// If the emulator has died.
@@ -149,7 +148,7 @@ impl Lab {
         }
     }
 
-    /// The warm-up is over: counters and joules count from now.
+    /// Ends the warm-up: counters and energy start at 0.
     ///
     /// # Errors
     /// If the emulator has died.
@@ -160,7 +159,7 @@ impl Lab {
         }
     }
 
-    /// All counters up to now; nothing ends.
+    /// All counters so far. The run continues.
     ///
     /// # Errors
     /// If the emulator has died.
@@ -168,7 +167,7 @@ impl Lab {
         self.read(End::Running)
     }
 
-    /// All counters up to now, with energy as if traffic or observation ended here.
+    /// All counters so far, with the energy as if traffic or observation ended here.
     ///
     /// # Errors
     /// If the emulator has died.
@@ -179,7 +178,7 @@ impl Lab {
         }
     }
 
-    /// What waits in front of each link of the scenario, by its index.
+    /// The backlog of each link of the scenario, by index.
     ///
     /// # Errors
     /// If the emulator has died.
@@ -190,10 +189,10 @@ impl Lab {
         }
     }
 
-    /// Takes a tunnel's interface on the client down, with all that is in the tunnel, or up again.
+    /// Sets a tunnel's interface on the client down, which loses all packets in the tunnel, or up again.
     ///
     /// # Errors
-    /// If the emulator has died, or the kernel refuses.
+    /// If the emulator has died or the kernel refuses.
     pub fn set_tunnel(&mut self, tunnel: usize, up: bool) -> Result<()> {
         let answer = self.ask(Command::SetTunnel { tunnel, open: up })?;
         let Event::TunnelSet = answer else { return Err(unexpected(&answer)) };
@@ -201,13 +200,13 @@ impl Lab {
         let changed = self.client.enter_thread(|| {
             let mut routing = Routing::open()?;
             routing.set_up(tunnel.client_device, up)?;
-            // The routes of a device go with it.
+            // The routes of a device disappear when it goes down.
             if up { stack.route_client(&mut routing, tunnel, server) } else { Ok(()) }
         })?;
         Ok(changed?)
     }
 
-    /// From now on every MPTCP connection of the client opens a subflow through this tunnel.
+    /// Makes every MPTCP connection of the client open a subflow through this tunnel from now on.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -217,8 +216,7 @@ impl Lab {
         Ok(self.client.enter_thread(|| PathManager::open()?.add(&endpoint))??)
     }
 
-    /// Starts a program on the device. It ends with the lab at the latest, and so does everything that it has
-    /// started.
+    /// Starts a program on the device. It ends with the lab at the latest, with all its descendants.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -230,12 +228,12 @@ impl Lab {
         Ok(launch(command, place).doing(doing)?)
     }
 
-    /// Whether the emulator runs. Without it no packet arrives.
+    /// True if the emulator runs. Without it no packets arrive.
     pub fn is_alive(&mut self) -> bool {
         self.emulator.is_alive()
     }
 
-    /// The emulator's process, for tests that kill it.
+    /// Process id of the emulator, for tests that kill it.
     pub fn emulator_pid(&self) -> u32 {
         self.emulator.pid()
     }
@@ -247,10 +245,10 @@ impl Lab {
 }
 
 fn unexpected(event: &Event) -> Error {
-    Error::Run(format!("the emulator answered another question: {event:?}"))
+    Error::Run(format!("unexpected answer of the emulator: {event:?}"))
 }
 
-/// What the kernel cannot do as the scenario says, and this machine not as the lab wants it.
+/// Settings of the scenario that the kernel cannot match, and settings of the lab that this machine cannot.
 fn differences(stack: &Stack, init: &Init, client: &Namespace) -> Vec<String> {
     let mut differences = stack.differences().to_vec();
     if !own_mounts_permitted(client) {

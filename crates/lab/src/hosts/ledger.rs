@@ -1,12 +1,11 @@
-//! Which labs run on this machine.
+//! The labs that run on this machine.
 //!
-//! A lab's init writes one file into `/run/joulepath/labs` and holds a lock on it for as long as it lives. A
-//! file without a lock is that of a lab whose init was killed: the kernel has ended its processes by then, so
-//! that only the file is left to remove. Locks mean the same in every process namespace that shares `/run`;
-//! process numbers do not.
+//! A lab's init creates a file in `/run/joulepath/labs` and locks it for its lifetime. An unlocked file
+//! belongs to a lab whose init was killed: the kernel has killed its processes, and only the file is left.
+//! Locks are valid across process namespaces that share `/run`; process ids are not.
 //!
-//! A file is named by the boot and by the cookie of the client's network namespace. The kernel gives a cookie
-//! once in a boot, and an inode number of a namespace again and again.
+//! A file's name consists of the boot id and the cookie of the client's network namespace. The kernel uses a
+//! cookie once per boot, but reuses a namespace's inode number.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -26,7 +25,7 @@ use crate::error::Result;
 /// The folder in `/run/joulepath`.
 const FOLDER: &str = "labs";
 
-/// What a file says.
+/// Contents of a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     /// The lab's name.
@@ -34,7 +33,7 @@ pub(super) struct Record {
     /// Its scenario.
     pub(super) title: String,
     boot: String,
-    /// Of both network namespaces.
+    /// Cookies of both network namespaces.
     cookies: [Cookie; 2],
 }
 
@@ -49,7 +48,7 @@ impl Record {
     }
 }
 
-/// A lab's file, locked; it is removed when the value is dropped.
+/// A lab's locked file. Dropping the value removes it.
 #[derive(Debug)]
 pub(super) struct Entry {
     folder: Folder,
@@ -59,7 +58,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// # Errors
-    /// If the folder or the file cannot be made.
+    /// If the folder or the file cannot be created.
     pub(super) fn new(record: &Record) -> Result<Self> {
         let folder = Folder::open()?.folder(FOLDER)?;
         let name = record.file_name();
@@ -78,34 +77,34 @@ impl Drop for Entry {
     }
 }
 
-/// A new file that this process has locked.
+/// Creates a file and locks it.
 fn locked(folder: &Folder, name: &str) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
         let file = File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?);
         flock(&file, FlockOperation::LockExclusive)?;
-        // Between the two lines above another lab may have found it without a lock, and removed it.
+        // Between the two lines above another lab may have found the file unlocked and removed it.
         if is_linked(&file)? {
             return Ok(file);
         }
     }
 }
 
-/// Whether a file still has a name.
+/// True if a file still has a name.
 fn is_linked(file: &File) -> io::Result<bool> {
     Ok(fstat(file)?.st_nlink > 0)
 }
 
-/// What [`clean`] has found.
+/// Result of [`clean`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Clean {
-    /// Labs that run. Nothing of them was touched.
+    /// Labs that run. They are untouched.
     pub running: Vec<Running>,
-    /// Labs of which only the file was left. It was removed.
+    /// Labs of which only the file was left, which was removed.
     pub removed: Vec<Removed>,
 }
 
-/// A lab that runs.
+/// A running lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Running {
     /// The lab's name.
@@ -114,19 +113,19 @@ pub struct Running {
     pub title: String,
 }
 
-/// A lab that ended together with the process that should have cleared up after it.
+/// A lab whose init was killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Removed {
     /// The lab's name.
     pub id: String,
     /// Its scenario.
     pub title: String,
-    /// Processes of others that are inside its network namespaces, which live until these have ended. They
-    /// were left alone.
+    /// Foreign processes in its network namespaces, which exist until these processes end. They are
+    /// untouched.
     pub holders: Vec<Process>,
 }
 
-/// Looks which labs run, and removes the files of those that do not. No process is touched.
+/// Lists the running labs, and removes the files of labs that no longer run. Kills no process.
 ///
 /// # Errors
 /// If the folder cannot be read, or a file cannot be removed.
@@ -136,7 +135,7 @@ pub fn clean() -> Result<Clean> {
     let folder = folder.folder(FOLDER)?;
     for name in folder.names()? {
         let path = folder.path().join(&name);
-        match State::of(&folder, &name).doing(format!("looking at {}", path.display()))? {
+        match State::of(&folder, &name).doing(format!("checking {}", path.display()))? {
             State::Running(record) => {
                 found.running.push(Running { id: record.id, title: record.title });
             }
@@ -151,24 +150,24 @@ pub fn clean() -> Result<Clean> {
     Ok(found)
 }
 
-/// What a file in the folder stands for.
+/// State of a file in the folder.
 enum State {
     Running(Record),
-    /// It is nobody's. While it is locked nobody else takes it for his own.
+    /// It is unlocked, so its lab has ended. Locking it keeps others from removing it.
     Left {
         record: Option<Record>,
         locked: File,
     },
-    /// It is being written, or is gone again.
+    /// It is being written or has just been removed.
     Changing,
 }
 
-/// Largest record that is read, bytes. More is none of ours.
+/// Size limit of a record, bytes. A larger file is not ours.
 const LARGEST_BYTES: u64 = 1 << 20;
 
 impl State {
     fn of(folder: &Folder, name: &str) -> io::Result<Self> {
-        // A named pipe that somebody has put there does not make us wait.
+        // NONBLOCK: a named pipe must not block.
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(folder, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(State::Changing),
@@ -197,7 +196,7 @@ impl Removed {
     }
 }
 
-/// Processes in the network namespaces that have these cookies.
+/// Processes in the network namespaces with these cookies.
 fn in_namespaces(cookies: &[Cookie]) -> Vec<Process> {
     let mut wanted: BTreeMap<Identity, bool> = BTreeMap::new();
     for pid in processes::all() {

@@ -1,4 +1,4 @@
-//! The lab: two hosts, each a network namespace, joined by emulated radios.
+//! The lab: two hosts, each a network namespace, connected by emulated radios.
 //!
 //! ```text
 //!   client (the device)                                server
@@ -7,21 +7,21 @@
 //!   lte  198.18.2.1 ── TUN ──┘            └── TUN ── lte
 //! ```
 //!
-//! The server has one address, reachable over every path; the client has one per path, and what is bound to
-//! it leaves through that path. Everything inside belongs to the scenario: windows, timers, buffers. Nothing
-//! outside is touched.
+//! The server has one address, reachable over every path. The client has one address per path, and sockets
+//! that are bound to it use that path. All settings inside are the scenario's: windows, timers, buffers.
+//! Nothing outside changes.
 //!
 //! | module | what |
 //! |---|---|
 //! | `lab` | a running lab |
-//! | `spec` | what a lab is to be |
-//! | `plan` | from a scenario to tunnels and addresses |
+//! | `spec` | settings of a lab |
+//! | `plan` | derives tunnels and addresses from a scenario |
 //! | `tunnel` | a pair of TUN devices |
 //! | `stack` | sysctls, addresses, rules, routes |
-//! | `serve` | servers of the outside, shared into the lab |
+//! | `serve` | shares a server outside into the lab |
 //! | `init` | the process that ends everything in a lab |
-//! | `processes` | which processes belong to a lab, which ones are in its network |
-//! | `ledger` | which labs run on this machine |
+//! | `processes` | lists the processes of a lab and in its network |
+//! | `ledger` | the labs that run on this machine |
 
 mod init;
 mod lab;

@@ -1,4 +1,4 @@
-//! Makes tunnels and addresses of a scenario.
+//! Derives tunnels and addresses from a scenario.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,14 +13,14 @@ use joulepath_kernel::namespace::Namespace;
 
 /// Headers of IPv4 and TCP with timestamps, bytes.
 const IPV4_TCP_TIMESTAMPS: u32 = 20 + 20 + 12;
-/// By how much the header of IPv6 is longer, bytes.
+/// Extra length of the IPv6 header, bytes.
 const IPV6_EXTRA: u32 = 20;
-/// The data sequence signal as Linux writes it into segments with data: an acknowledgement of 32 bits and a
-/// mapping of 64, padded (RFC 8684, section 3.3), bytes.
+/// The data sequence signal that Linux writes into segments with data, bytes: a 32-bit acknowledgement and a
+/// 64-bit mapping, padded (RFC 8684, section 3.3).
 const DATA_SEQUENCE_SIGNAL: u32 = 24;
-/// Least MTU of IPv4, so that a segment has room (RFC 791), and of IPv6 (RFC 8200, section 5), bytes.
+/// Minimum MTU of IPv4 that leaves room for a segment (RFC 791), and of IPv6 (RFC 8200, section 5), bytes.
 const LEAST_MTU: [u32; 2] = [576, 1280];
-/// Longest name of a device, bytes.
+/// Maximum length of a device's name, bytes.
 const MAX_NAME: usize = 15;
 
 /// Names and links of all tunnels.
@@ -74,7 +74,7 @@ impl Plan {
         }
     }
 
-    /// The tunnels, given the indices of their devices in the client's namespace and in the server's.
+    /// The tunnels, given their devices' indices in the client's and in the server's namespace.
     pub(super) fn tunnels(&self, devices: &[[u32; 2]]) -> Vec<Tunnel> {
         let tunnel =
             |(i, (tunnel, &[client_device, server_device])): (usize, (&TunnelSpec, &[u32; 2]))| Tunnel {
@@ -106,7 +106,7 @@ impl LabSpec {
     }
 }
 
-/// The paths of the connections under test, in their order: a connection begins on its first one.
+/// The paths of the connections under test, in their order: a connection begins on its first path.
 fn paths_in_use(scenario: &Scenario) -> Vec<PathIndex> {
     let mut paths = vec![];
     for &path in scenario.connections.iter().flat_map(|group| &group.paths) {
@@ -126,15 +126,15 @@ fn trace(rate: &RateSpec) -> Option<Trace> {
     }
 }
 
-/// The client's address on a tunnel, in a network that is reserved for tests of network devices:
-/// 198.18.0.0/15 (RFC 2544) or 2001:2::/48 (RFC 5180).
+/// The client's address on a tunnel, in a network reserved for tests of network devices: 198.18.0.0/15 (RFC
+/// 2544) or 2001:2::/48 (RFC 5180).
 fn client_address(ipv6: bool, tunnel: usize) -> IpAddr {
     let network = u16::try_from(tunnel + 1).expect("a scenario has fewer tunnels than 65535");
     if ipv6 {
         Ipv6Addr::new(0x2001, 2, 0, network, 0, 0, 0, 1).into()
     } else {
         let [high, low] = network.to_be_bytes();
-        // From 256 tunnels on the number needs the second byte, too. 198.19.255.1 is the server's.
+        // From tunnel 256 on the number needs the second byte, too. 198.19.255.1 is the server's.
         Ipv4Addr::new(198, 18 + high, low, 1).into()
     }
 }
@@ -147,7 +147,7 @@ fn server_address(ipv6: bool) -> IpAddr {
     }
 }
 
-/// Names that the kernel accepts for devices, as similar to those of the scenario as possible.
+/// Device names that the kernel accepts, as similar to the scenario's as possible.
 fn device_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken: Vec<String> = vec!["lo".into(), "all".into(), "default".into()];
     let reserved = taken.len();
@@ -171,14 +171,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_called_as_in_the_scenario() {
+    fn devices_have_the_names_of_the_scenario() {
         let names = ["wifi", "my phone's LTE (indoor)", "my phone's LTE (outdoor)", "lo", "wifi"];
         let expected = ["wifi", "my-phone-s-LTE-", "my-phone-s-LT-2", "lo-2", "wifi-2"];
         assert_eq!(device_names(names.into_iter()), expected);
     }
 
     #[test]
-    fn no_two_lines_share_an_address() {
+    fn tunnels_have_different_addresses() {
         for ipv6 in [false, true] {
             let mut all: Vec<IpAddr> = (0..300).map(|tunnel| client_address(ipv6, tunnel)).collect();
             all.push(server_address(ipv6));

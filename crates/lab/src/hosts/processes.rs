@@ -1,5 +1,6 @@
-//! Processes of a lab. Those that it has started are in its process namespace, which none of them can leave.
-//! Others may have entered its network namespaces from outside (`nsenter`): they are named, and left alone.
+//! Processes of a lab. Processes that the lab has started are in its process namespace, which they cannot
+//! leave. Foreign processes may have entered its network namespaces (`nsenter`): they are reported and left
+//! alone.
 
 use std::fs;
 use std::io;
@@ -11,32 +12,32 @@ use serde::{Deserialize, Serialize};
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number, as the process sees it that asked.
+    /// Its process id, as the caller sees it.
     pub pid: u32,
-    /// Its command line, or its name if it has none.
+    /// Its command line, or its name if that is empty.
     pub command: String,
 }
 
-/// What there was to end when a lab ended, and what could not be ended.
+/// What was still running when a lab ended, and what is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remains {
-    /// Processes that the lab had started and that still ran: they were killed.
+    /// Processes of the lab that still ran and were killed.
     pub ended: Vec<Process>,
-    /// Processes of others that are inside the lab's network namespaces, which live until these have ended.
+    /// Foreign processes in the lab's network namespaces, which exist until these processes end.
     pub holders: Vec<Process>,
-    /// Connections that close by themselves, and hold a network namespace and its congestion controller until
+    /// Connections that are still closing. They keep a network namespace and its congestion controller until
     /// then.
     pub connections: usize,
 }
 
-/// A kind of namespace, as `/proc/PID/ns` calls it.
+/// A kind of namespace, by its name in `/proc/PID/ns`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Network,
     Process,
 }
 
-/// By which two namespaces of a kind are told apart for as long as either is held.
+/// Identifies a namespace of a kind while the namespace is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
     device: u64,
@@ -44,13 +45,13 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Of the namespace that a file holds.
+    /// The namespace that a file holds.
     pub(super) fn of_file(file: BorrowedFd<'_>) -> io::Result<Self> {
         let file = rustix::fs::fstat(file)?;
         Ok(Identity { device: file.st_dev, inode: file.st_ino })
     }
 
-    /// Of the namespace that a process is in.
+    /// The namespace of a process.
     pub(super) fn of_process(pid: &str, kind: Kind) -> io::Result<Self> {
         let name = match kind {
             Kind::Network => "net",
@@ -61,7 +62,7 @@ impl Identity {
     }
 }
 
-/// All processes that this one sees and that run in one of `namespaces`, itself not counted.
+/// All visible processes that run in one of `namespaces`, except this process.
 pub(super) fn inside(namespaces: &[Identity], kind: Kind) -> Vec<Process> {
     let own = own_number();
     let is_inside = |pid: &u32| {
@@ -73,21 +74,21 @@ pub(super) fn inside(namespaces: &[Identity], kind: Kind) -> Vec<Process> {
     all().filter(is_inside).map(|pid| Process { pid, command: command_of(pid) }).collect()
 }
 
-/// The numbers of all processes that `/proc` shows.
+/// All process ids in `/proc`.
 pub(super) fn all() -> impl Iterator<Item = u32> {
     let files = fs::read_dir("/proc").into_iter().flatten().flatten();
     files.filter_map(|file| file.file_name().to_str()?.parse().ok())
 }
 
-/// The number of this process in `/proc`, which may be that of an outer namespace.
+/// This process' id in `/proc`, which may belong to an outer namespace.
 fn own_number() -> Option<u32> {
     fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
 }
 
-/// A zombie does not run: only its parent has still to hear of its end.
+/// False for a zombie, which only waits to be reaped.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The second field is the name in parentheses, which may hold anything (proc_pid_stat(5)).
+    // The second field is the name in parentheses, which may contain any characters (proc_pid_stat(5)).
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
@@ -112,14 +113,14 @@ mod tests {
         let own = Identity::of_process("self", Kind::Network).unwrap();
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         let found = |pid: u32| inside(&[own], Kind::Network).into_iter().find(|process| process.pid == pid);
-        // For an instant after its start a process has a name and no arguments yet.
+        // Right after its start a process has a name and no arguments yet.
         while found(child.id()).unwrap().command == "sleep" {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         assert_eq!(found(child.id()).unwrap().command, "sleep 600");
         assert_eq!(found(std::process::id()), None);
         child.kill().unwrap();
-        // A process that was killed becomes a zombie in its own time.
+        // A killed process takes some time to become a zombie.
         while found(child.id()).is_some() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -14,21 +14,21 @@ use super::Lab;
 use joulepath_kernel::error::{Doing, Result};
 use joulepath_kernel::mptcp::socket::{self, Options, Protocol};
 
-/// Most connections that wait to be accepted: what the kernel allows by default.
+/// Maximum number of connections that wait to be accepted: the kernel's default.
 const BACKLOG: u16 = 4096;
 
-/// A shared server. When it is dropped, it accepts no more connections.
+/// A shared server. Dropping the value stops accepting connections.
 #[derive(Debug)]
 pub struct Serving {
     listener: TcpListener,
 }
 
 impl Lab {
-    /// Shares the TCP server at 127.0.0.1:`port` of the caller's namespace: on the device it is at
+    /// Shares the TCP server at 127.0.0.1:`port` of the caller's namespace. The device reaches it at
     /// [`Lab::server_address`].
     ///
     /// # Errors
-    /// If the port is taken in the lab, or without MPTCP.
+    /// If the port is in use in the lab, or without MPTCP.
     pub fn serve(&self, port: u16) -> Result<Serving> {
         let at = SocketAddr::new(self.server_address(), port);
         let listen = || socket::listen(Protocol::Mptcp, at, &Options::default(), BACKLOG);
@@ -48,13 +48,13 @@ impl Lab {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // This wakes the thread that accepts. If it fails, the thread ends with the process.
+        // Wakes the accepting thread. If this fails, the thread ends with the process.
         let _ = rustix::net::shutdown(self.listener.as_fd(), rustix::net::Shutdown::Both);
     }
 }
 
-/// Copies both directions until both have ended. If nothing serves outside, the device sees its connection
-/// close.
+/// Copies both directions until both have ended. If there is no server outside, the device's connection
+/// closes.
 fn pass_on(inside: TcpStream, port: u16) {
     let Ok(outside) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return };
     thread::scope(|scope| {
@@ -63,10 +63,10 @@ fn pass_on(inside: TcpStream, port: u16) {
     });
 }
 
-/// Copies one direction until its sender has finished, and passes the end on, too.
+/// Copies one direction until its sender has finished, then closes it at the receiver.
 fn pipe(mut from: &TcpStream, mut to: &TcpStream) {
     if io::copy(&mut from, &mut to).is_err() {
-        // One side is gone, so that the other gets nothing more.
+        // One side is gone, so the other gets no more data.
         let _ = from.shutdown(Shutdown::Both);
     }
     let _ = to.shutdown(Shutdown::Write);

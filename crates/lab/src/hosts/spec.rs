@@ -1,26 +1,26 @@
-//! What a lab is to be.
+//! Settings of a lab.
 
 use joulepath_model::cancel::Cancel;
 use joulepath_model::scenario::Scenario;
 
-/// What a lab is to be.
+/// Settings of a lab.
 #[derive(Clone, Debug)]
 pub struct LabSpec {
-    /// What the links, the stack and the meter are.
+    /// Links, stack and meter.
     pub scenario: Scenario,
-    /// Which random numbers the links draw.
+    /// Seed of the links' random numbers.
     pub seed: u64,
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
-    /// Congestion controller of every socket that does not choose one.
+    /// Default congestion controller for sockets.
     pub default_cc: String,
-    /// Whether to keep time series of queues and power.
+    /// True to record time series of queues and power.
     pub series: bool,
-    /// Whether to ask for real-time priority where it helps.
+    /// True to request real-time priority where it helps.
     pub realtime: bool,
-    /// Further sysctls of both namespaces: name and value. They win over those of the scenario.
+    /// Further sysctls of both namespaces: name and value. They override the scenario's.
     pub sysctls: Vec<(String, String)>,
-    /// Once it is set, nothing in the lab is waited for any more.
+    /// Setting it ends every wait in the lab.
     pub cancel: Cancel,
 }
 

@@ -1,4 +1,4 @@
-//! Sets the kernel up for the scenario's TCP: sysctls, addresses, source rules, routes.
+//! Sets up the kernel for the scenario's TCP: sysctls, addresses, source rules, routes.
 
 use std::net::IpAddr;
 
@@ -12,17 +12,17 @@ use joulepath_kernel::mptcp::memory::ReceiveWindow;
 use joulepath_kernel::namespace::Namespace;
 use joulepath_kernel::route::{Metric, Prefix, Route, Routing};
 
-/// The table of tunnel `i` is this plus `i`: above those of the kernel, which end at 255.
+/// Routing table of tunnel 0. Tunnel `i` uses the i-th after it. The kernel's own end at 255.
 const FIRST_TABLE: u32 = 1000;
-/// The kernel counts the memory of what waits to be sent, which is up to twice its bytes.
+/// The kernel counts the memory of unsent data, which is up to twice its bytes.
 const BUFFER_PER_SENT: u64 = 2;
-/// Size from which the kernel lets a send buffer grow, bytes: its own default.
+/// Initial size of a growing send buffer, bytes: the kernel's default.
 const FIRST_SEND_BUFFER: u64 = 16_384;
-/// The kernel's delay of the ACK of a single segment, if ACKs are delayed.
+/// The kernel's delay of the ACK for a single segment, if ACKs are delayed.
 const KERNEL_DELAYED_ACK: Nanos = Nanos::from_millis(40);
 /// The kernel's RTO before the first sample.
 const KERNEL_INITIAL_RTO: Nanos = Nanos::from_secs(1);
-/// Bounds of `tcp_rto_max_ms`, ms. The upper one is what kernels without it have.
+/// Bounds of `tcp_rto_max_ms`, ms. Kernels without it use the upper bound.
 const RTO_MAX_MS: std::ops::RangeInclusive<u64> = 1_000..=120_000;
 
 /// The settings of both ends.
@@ -38,7 +38,7 @@ pub(super) struct Stack {
 struct Setting {
     name: String,
     value: String,
-    /// Whether it may be missing: older kernels do nearly as well without.
+    /// True if it may be missing: older kernels do almost as well without it.
     optional: bool,
 }
 
@@ -57,12 +57,12 @@ impl Stack {
         stack
     }
 
-    /// What the kernel cannot do as the scenario asks, one sentence each.
+    /// Settings of the scenario that the kernel cannot match, one sentence each.
     pub(super) fn differences(&self) -> &[String] {
         &self.differences
     }
 
-    /// Sets the sysctls. There must be no devices yet: they take their settings from the defaults.
+    /// Sets the sysctls. Call it before devices exist: they take their settings from the defaults.
     pub(super) fn prepare(&self, namespace: &Namespace) -> Result<()> {
         for Setting { name, value, optional } in &self.sysctls {
             match namespace.set_sysctl(name, value) {
@@ -79,7 +79,7 @@ impl Stack {
         Ok(())
     }
 
-    /// Sets addresses, rules and routes, once there are devices.
+    /// Sets addresses, rules and routes. Call it when the devices exist.
     pub(super) fn connect(
         &self,
         client: &Namespace,
@@ -112,8 +112,8 @@ impl Stack {
         })?
     }
 
-    /// Sets the client's routes through one device. The first is for sockets that are bound to its address.
-    /// The others are for sockets that are bound to none; they count while no earlier tunnel is up.
+    /// Sets the client's routes through one device. The first route is for sockets bound to its address. The
+    /// others are for unbound sockets; they apply while no earlier tunnel is up.
     pub(super) fn route_client(
         &self,
         routing: &mut Routing,
@@ -143,14 +143,14 @@ impl Stack {
         let transport = &scenario.transport;
         let (receive, send) = buffers(scenario);
         self.set("net.mptcp.enabled", 1);
-        // What one connection learns must not change the next.
+        // A connection must not affect the next.
         self.set("net.ipv4.tcp_no_metrics_save", 1);
         self.set("net.ipv4.tcp_ecn", u8::from(transport.ecn));
         self.set("net.ipv4.tcp_sack", u8::from(transport.recovery.has_sack()));
         self.set("net.ipv4.tcp_reordering", transport.dup_threshold);
         self.set("net.ipv4.tcp_retries2", transport.max_retries);
         self.set("net.ipv4.tcp_rmem", format!("4096 {receive} {receive}"));
-        // A growing buffer holds two windows of unsent data for each subflow. With a fixed one the packet
+        // A growing buffer holds two windows of unsent data per subflow. With a fixed buffer the packet
         // scheduler would queue all of it on a subflow that was fast for an instant.
         self.set("net.ipv4.tcp_wmem", format!("4096 {} {send}", FIRST_SEND_BUFFER.min(send)));
         // The receive buffer has its full size from the first packet on.
@@ -170,7 +170,7 @@ impl Stack {
             }
             self.set(&format!("{ipv6}.disable_ipv6"), 0);
             self.set(&format!("{ipv6}.keep_addr_on_down"), 1);
-            // There is no router, and a question for one would wake a radio.
+            // There is no router, and a solicitation would wake a radio.
             self.set(&format!("{ipv6}.router_solicitations"), 0);
             self.set(&format!("{ipv6}.accept_ra"), 0);
         }

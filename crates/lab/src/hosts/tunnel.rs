@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use joulepath_model::scenario::PathIndex;
 
-/// A pair of TUN devices, one in each namespace: a path of the scenario, or the way of a competitor.
+/// A pair of TUN devices, one in each namespace, for a path of the scenario or a competitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunnel {
     /// Name of the device in both namespaces.
     pub name: String,
-    /// The path, if it is one.
+    /// The scenario's path; `None` for a competitor.
     pub path: Option<PathIndex>,
     /// The client's address on it.
     pub client_address: IpAddr,

@@ -1,11 +1,11 @@
 //! One end of one connection.
 //!
 //! ```text
-//!            connect()/accept()             last byte, or the peer wants no more
+//!            connect()/accept()             last byte, or the peer closes
 //!   Waiting ───────────────────► Open ──────────────────────────────────────────► Finished
 //! ```
-//! The client is in `Connecting` while the handshake lasts. A connection whose workload has no end stays open
-//! until both ends have reported.
+//! The client is in `Connecting` during the handshake. A connection with an endless workload stays open until
+//! both ends have reported.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -25,7 +25,7 @@ use super::sender::{Heard, Sender};
 use super::spec::{ConnectionSpec, Spec};
 use super::tracker::Tracker;
 
-/// Which end of all connections this process is.
+/// The end that this process is, for all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
@@ -58,7 +58,7 @@ pub(crate) struct Flow {
 }
 
 enum Application {
-    /// It will send as soon as the connection stands.
+    /// It will send as soon as the connection is established.
     Ready(Pattern, Writes),
     Sends(Sender),
     Receives(Box<Receiver>),
@@ -90,27 +90,27 @@ impl Flow {
         }
     }
 
-    /// The socket while the connection stands.
+    /// The socket of an established connection.
     pub(crate) fn open_socket(&self) -> Option<BorrowedFd<'_>> {
         self.socket.as_ref().filter(|_| self.phase == Phase::Open).map(AsFd::as_fd)
     }
 
-    /// The socket, whatever the phase.
+    /// The socket in any phase.
     pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
         self.socket.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes the socket of a handshake that has begun.
+    /// Takes the socket of a handshake that has started.
     pub(crate) fn connecting(&mut self, socket: OwnedFd) {
         (self.socket, self.phase) = (Some(socket), Phase::Connecting);
     }
 
-    /// Takes the socket of a client that has come.
+    /// Takes the socket of an accepted connection.
     pub(crate) fn accepted(&mut self, socket: OwnedFd) {
         self.socket = Some(socket);
     }
 
-    /// Begins, now that the connection stands. Returns when the application acts by itself, ns.
+    /// Starts the application on the established connection. Returns when it acts next, ns.
     pub(crate) fn opened(&mut self, now_ns: u64) -> Option<u64> {
         (self.phase, self.opened_ns) = (Phase::Open, Some(now_ns));
         match &mut self.application {
@@ -127,7 +127,7 @@ impl Flow {
         }
     }
 
-    /// Lets the application act. Returns when it acts again, ns.
+    /// Lets the application act. Returns when it acts next, ns.
     pub(crate) fn wake(&mut self, now_ns: u64) -> Option<u64> {
         match &mut self.application {
             Application::Sends(sender) => sender.wake(now_ns),
@@ -139,7 +139,7 @@ impl Flow {
         }
     }
 
-    /// Whether it waits for room in the socket.
+    /// True if it waits for room in the socket.
     pub(crate) fn wants_to_write(&self) -> bool {
         match &self.application {
             Application::Sends(sender) => sender.is_pending(),
@@ -148,17 +148,17 @@ impl Flow {
         }
     }
 
-    /// Whether the connection was opened at this instant or later.
+    /// True if the connection was opened at this time or later.
     pub(crate) fn has_opened_since(&self, at_ns: u64) -> bool {
         self.opened_ns.is_some_and(|opened_ns| opened_ns >= at_ns)
     }
 
-    /// Whether this end has nothing more to do.
+    /// True if this end has nothing more to do.
     pub(crate) fn is_finished(&self) -> bool {
         self.phase == Phase::Finished
     }
 
-    /// Writes what there is to write.
+    /// Writes as much as possible.
     pub(crate) fn write(&mut self, buffer: &mut [u8]) -> Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.phase == Phase::Open) else { return Ok(()) };
         let written = match &mut self.application {
@@ -169,7 +169,7 @@ impl Flow {
         written.map_err(|error| self.lost(Some(&error)))
     }
 
-    /// Reads what there is to read. Returns when the application acts next, ns.
+    /// Reads what has arrived. Returns when the application acts next, ns.
     pub(crate) fn read(&mut self, buffer: &mut [u8], now_ns: impl Fn() -> u64) -> Result<Option<u64>> {
         let Some(socket) = self.socket.as_ref().filter(|_| self.phase == Phase::Open) else {
             return Ok(None);
@@ -191,9 +191,7 @@ impl Flow {
                     }
                     Ok(next_ns)
                 }
-                Ok((Read::Damaged(at), _)) => {
-                    Err(Error::Run(format!("byte {at} of {} came wrong", self.name)))
-                }
+                Ok((Read::Damaged(at), _)) => Err(Error::Run(format!("byte {at} of {} is wrong", self.name))),
                 Ok((Read::Closed, _)) => Err(self.lost(None)),
                 Err(error) => Err(self.lost(Some(&error))),
             },
@@ -201,15 +199,14 @@ impl Flow {
         }
     }
 
-    /// Ends a connection whose file has arrived. The sender hears of it by the FIN of this end, which sends
-    /// no data.
+    /// Ends a connection whose file has arrived. The sender sees the FIN of this end, which sends no data.
     fn finish(&mut self, now_ns: u64) -> Result<()> {
         (self.phase, self.finished_ns) = (Phase::Finished, Some(now_ns));
         let socket = self.socket.as_ref().expect("what was read came from a socket");
         Ok(rustix::net::shutdown(socket, Shutdown::Write).doing(format!("ending {}", self.name))?)
     }
 
-    /// Lets the application write nothing more.
+    /// Stops the application's writes.
     pub(crate) fn stop(&mut self) {
         if let Application::Sends(sender) = &mut self.application {
             sender.stop();
@@ -219,12 +216,12 @@ impl Flow {
     fn lost(&self, error: Option<&std::io::Error>) -> Error {
         let other = if self.side == Side::Client { "server" } else { "client" };
         let why = error.map_or_else(|| format!("the {other} has closed it"), ToString::to_string);
-        Error::Run(format!("the connection {} ended in mid-run: {why}", self.name))
+        Error::Run(format!("the connection {} ended during the run: {why}", self.name))
     }
 
-    /// Takes in the socket's statistics.
+    /// Reads the socket's statistics.
     pub(crate) fn look(&mut self, spec: &Spec, now_ns: u64) -> Result<()> {
-        // A finished connection keeps its socket, and its subflows, until both ends have reported.
+        // A finished connection keeps its socket and its subflows until both ends have reported.
         let Some(socket) = self.socket.as_ref().filter(|_| self.opened_ns.is_some()) else { return Ok(()) };
         let info = full_info(socket)?;
         self.take(spec, now_ns, &info)
@@ -239,7 +236,7 @@ impl Flow {
         Ok(())
     }
 
-    /// A function that tells on which of the connection's paths a subflow is.
+    /// Maps a subflow to its place in the connection's paths.
     fn places<'a>(&self, spec: &'a Spec) -> impl Fn(&SubflowInfo) -> Option<usize> + use<'a> {
         let (connection, side): (&ConnectionSpec, _) = (&spec.connections[self.index], self.side);
         move |subflow| {
@@ -249,7 +246,7 @@ impl Flow {
         }
     }
 
-    /// Takes in the socket's statistics, and tells them. `is_backup` knows subflows by both their ends.
+    /// Reads the socket's statistics and returns them. `is_backup` identifies subflows by their two ends.
     pub(crate) fn tell(
         &mut self,
         spec: &Spec,
@@ -279,21 +276,21 @@ impl Flow {
         })
     }
 
-    /// The data that the kernel has not taken, and that which it has and the other end has not.
+    /// Data that the kernel has not taken, or has taken and the peer has not acknowledged.
     fn waiting(&self, connection: Option<&ConnectionInfo>) -> Option<Waiting> {
         let Application::Sends(sender) = &self.application else { return None };
         let unacked = connection.map_or(0, |known| known.write_dsn.wrapping_sub(known.unacked_dsn));
         Some(sender.backlog().map_or(Waiting::Endless, |backlog| Waiting::Bytes(backlog + unacked)))
     }
 
-    /// The data that the kernel has not taken, and that which it has and no subflow was given, bytes.
+    /// Data that the kernel has not taken, or has taken and not given to a subflow, bytes.
     fn unsent(&self, connection: Option<&ConnectionInfo>) -> Option<u64> {
         let Application::Sends(sender) = &self.application else { return None };
         let given = connection?.counters?.sent;
         Some(sender.backlog()? + sender.sent().saturating_sub(given))
     }
 
-    /// The first path on which a subflow is overdue.
+    /// The first path with an overdue subflow.
     pub(crate) fn overdue(&self, spec: &Spec, now_ns: u64, patience_ns: u64) -> Option<usize> {
         let opened_ns = self.opened_ns.filter(|_| self.phase == Phase::Open)?;
         let late = |place: &usize| {
@@ -303,7 +300,7 @@ impl Flow {
         (1..self.paths).find(late)
     }
 
-    /// Lets the counters count from now on.
+    /// Resets the counters at the end of the warm-up.
     pub(crate) fn begin_measuring(&mut self) {
         self.tracker.begin_measuring();
         if let Application::Receives(receiver) = &mut self.application {
@@ -311,7 +308,7 @@ impl Flow {
         }
     }
 
-    /// The socket, to be closed when both ends have reported.
+    /// Takes the socket, which must be closed only after both ends have reported.
     pub(crate) fn take_socket(&mut self) -> Option<OwnedFd> {
         self.socket.take()
     }

@@ -1,11 +1,11 @@
-//! How the client's connections get their further subflows.
+//! Opens the further subflows of the client's connections.
 //!
-//! | subflows | who opens them |
+//! | subflows | opened by |
 //! |---|---|
-//! | all connections want the same ones at once | the in-kernel path manager, as for any program |
-//! | they differ: other paths, later ones, a first path that is a backup | this module, one by one |
+//! | all connections want the same at once | the in-kernel path manager, as for any program |
+//! | they differ: other paths, later times, a first path that is a backup | this module, one by one |
 //! | a selector decides | the parent |
-//! | endpoints decide that another program sets | the in-kernel path manager, which is left alone here |
+//! | another program's endpoints decide | the in-kernel path manager, which this module leaves unchanged |
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -19,14 +19,14 @@ use joulepath_kernel::mptcp::{AddressId, MAX_SUBFLOWS};
 
 use super::spec::{Further, Spec};
 
-/// Time between two attempts, ns. The first ones fail: a connection gets no further subflow before its first
-/// data is acknowledged.
+/// Time between two attempts, ns. The first attempts fail: a connection gets no further subflow before its
+/// first data is acknowledged.
 pub(crate) const RETRY_NS: u64 = 2_000_000;
 
-/// As many subflows as there can be, and none to addresses that the other end announces.
+/// The maximum of subflows, and none to addresses that the peer announces.
 const LIMITS: Limits = Limits { accepted_addresses: 0, extra_subflows: MAX_SUBFLOWS as u32 - 1 };
 
-/// Lets connections of this namespace have all subflows that the other end asks for.
+/// Lets connections of this namespace accept all subflows that the peer opens.
 pub(crate) fn prepare_server() -> Result<()> {
     Ok(PathManager::open()?.set_limits(LIMITS)?)
 }
@@ -35,11 +35,11 @@ pub(crate) fn prepare_server() -> Result<()> {
 pub(crate) enum Joiner {
     /// The kernel opens them.
     Kernel,
-    /// They are opened here.
+    /// This process opens them.
     User { manager: PathManager, waiting: Vec<Wanted> },
 }
 
-/// What a connection still has to get.
+/// A pending operation of a connection.
 pub(crate) struct Wanted {
     connection: usize,
     what: What,
@@ -50,21 +50,21 @@ pub(crate) struct Wanted {
 
 #[derive(Clone, Copy)]
 enum What {
-    /// A subflow on the path at this place of the connection's list.
+    /// Open a subflow on the path at this place of the connection's list.
     Subflow(usize),
-    /// The first subflow as a backup.
+    /// Make the first subflow a backup.
     FirstIsBackup,
 }
 
 impl Joiner {
-    /// Sets the path manager of this network namespace up.
+    /// Sets up the path manager of this network namespace.
     pub(crate) fn prepare(spec: &Spec) -> Result<Self> {
         if spec.further == Further::Endpoints {
             return Ok(Joiner::Kernel);
         }
         let mut manager = PathManager::open()?;
         if spec.further == Further::Parent || !spec.is_uniform() {
-            // /proc/sys shows a process the sysctls of its own namespace.
+            // /proc/sys shows the sysctls of the process' own namespace.
             fs::write("/proc/sys/net/mptcp/pm_type", "1").doing("choosing the user-space path manager")?;
             return Ok(Joiner::User { manager, waiting: vec![] });
         }
@@ -79,7 +79,7 @@ impl Joiner {
         Ok(Joiner::Kernel)
     }
 
-    /// Notes what a connection wants that stands since `now_ns`.
+    /// Adds the pending operations of a connection that is established since `now_ns`.
     pub(crate) fn opened(&mut self, connection: usize, spec: &Spec, now_ns: u64) {
         let Joiner::User { waiting, .. } = self else { return };
         let paths = &spec.connections[connection].paths;
@@ -94,7 +94,7 @@ impl Joiner {
         }
     }
 
-    /// Does what is due. Returns when there is something to do next, ns.
+    /// Does what is due. Returns the time of the next operation, ns.
     pub(crate) fn act<S: AsFd>(
         &mut self,
         spec: &Spec,
@@ -114,7 +114,7 @@ impl Joiner {
         waiting.iter().map(|wanted| wanted.due_ns).min()
     }
 
-    /// Why a subflow is not there, if its handshake could not be begun.
+    /// Why a subflow is missing, if its handshake could not be started.
     pub(crate) fn failure(&self, connection: usize, place: usize) -> Option<&Error> {
         let Joiner::User { waiting, .. } = self else { return None };
         let this = |wanted: &&Wanted| {

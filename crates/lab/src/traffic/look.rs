@@ -1,4 +1,4 @@
-//! What one end knows of its connections at one instant, for a parent that steers them.
+//! The state of one end's connections, for a parent that steers them.
 
 use std::net::SocketAddr;
 
@@ -9,24 +9,24 @@ use joulepath_kernel::mptcp::{TcpInfo, TcpState, Token};
 /// One end of one connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionLook {
-    /// Its token at this end; none before it stands, after it has ended, and for plain TCP.
+    /// Its token at this end; `None` before it is established, after it has ended, and for plain TCP.
     pub token: Option<Token>,
-    /// The data that waits at this end; none at the end that receives.
+    /// Data that waits at this end; `None` at the receiver.
     pub waiting: Option<Waiting>,
-    /// The part of that data that no subflow was given yet, bytes; none if there is always more, or before
+    /// The part of that data that was not given to any subflow yet, bytes; `None` for endless data, or before
     /// Linux 6.5.
     pub unsent_bytes: Option<u64>,
     /// One per path of the connection, in its order.
     pub paths: Vec<PathLook>,
 }
 
-/// The data that the application has written and the other end has not acknowledged.
+/// Data that the application has written and the peer has not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Waiting {
     /// The application always has more.
     Endless,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }
 
@@ -41,18 +41,18 @@ pub struct PathLook {
     pub loss_events: u64,
 }
 
-/// A subflow that opens or is open.
+/// A subflow that is open or opening.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SubflowLook {
-    /// Own address.
+    /// Local address.
     pub local: SocketAddr,
-    /// The other end's.
+    /// Remote address.
     pub remote: SocketAddr,
-    /// Whether its handshake is done.
+    /// True if its handshake is complete.
     pub established: bool,
-    /// Whether one of both ends has declared it a backup.
+    /// True if either end has declared it a backup.
     pub backup: bool,
-    /// Timeouts in a row without an answer.
+    /// Unanswered timeouts in a row.
     pub timeouts_in_a_row: u8,
     /// Smoothed RTT, µs; 0 before the first sample.
     pub srtt_us: u32,
@@ -60,12 +60,12 @@ pub struct SubflowLook {
     pub rto_us: u32,
     /// Congestion window, packets.
     pub cwnd_packets: u32,
-    /// Payload that it was given and that is not acknowledged, bytes, in whole segments.
+    /// Payload given to it and not acknowledged, bytes, in whole segments.
     pub outstanding_bytes: u64,
 }
 
 impl SubflowLook {
-    /// What is told of a subflow; none if it is ending.
+    /// The state of a subflow; `None` if it is closing.
     pub(crate) fn of(local: SocketAddr, remote: SocketAddr, backup: bool, tcp: &TcpInfo) -> Option<Self> {
         let established = match tcp.state {
             TcpState::Established => true,

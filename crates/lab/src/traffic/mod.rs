@@ -1,4 +1,4 @@
-//! The traffic of a run: a server and a client, each a worker process in a namespace of its own.
+//! The traffic of a run: a server and a client, each a worker process in its own namespace.
 //!
 //! ```text
 //!   parent                      traffic-server                     traffic-client
@@ -6,13 +6,13 @@
 //!     │  Spec ──────────────────────┼──────────────────────────────────►│ path manager
 //!     │◄──────────────────── Ready ─┤◄─────────────────────────── Ready ┤
 //!     │  Begin { at_ns } ──────────►│◄════════ connections ════════════►│
-//!     │  Look ─────────────────────►│                                   │   as often as it likes,
+//!     │  Look ─────────────────────►│                                   │   any number of times,
 //!     │◄─────────────────── Looked ─┤                                   │   at both ends
 //!     │◄──────────── Done(Report) ──┤◄──────────────────── Done(Report) ┤
 //!     │  Close ────────────────────►│                                   │
 //! ```
-//! [`Pair`] is that parent; [`outcome()`] puts the two reports together. What is measured, and how it differs
-//! from the simulator: `docs/models/kernel-traffic.md`.
+//! [`Pair`] is the parent's side; [`outcome()`] combines the two reports. `docs/models/kernel-traffic.md`
+//! says what is measured, and how it differs from the simulator.
 
 mod flow;
 mod join;

@@ -1,4 +1,4 @@
-//! What the two ends saw together, in the terms of a result.
+//! Combines the reports of both ends into a result.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::spec::{Spec, Workload};
 /// The traffic's part of a `RunResult`: energy, queues and links are the emulator's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Time over which rates are taken, s: the longest of the connections under test.
+    /// Duration over which rates are computed, s: the longest of the connections under test.
     pub measured_s: f64,
     /// In-order data delivered to the applications under test, bit/s.
     pub goodput_bps: f64,
@@ -22,41 +22,41 @@ pub struct Outcome {
     pub connections_bps: Vec<f64>,
     /// Goodput of all competitors together, bit/s.
     pub competitors_bps: f64,
-    /// Mean time from the start of a connection to the last byte of its file, s; none unless all are files
-    /// and all arrived.
+    /// Mean time from the start of a connection to the last byte of its file, s; `None` unless all workloads
+    /// are files and all have arrived.
     pub completion_s: Option<f64>,
-    /// When each connection under test was finished, since the run's time 0, s; none for those that were not.
+    /// When each connection under test finished, since the run's time 0, s; `None` if it did not.
     pub finished_s: Vec<Option<f64>>,
     /// Delay of messages, writes or answers.
     pub delay: Option<DelayStats>,
-    /// Segments sent again on their subflow or on another one, divided by all data segments sent.
+    /// Segments retransmitted on their subflow or reinjected on another, divided by all data segments sent.
     pub retransmission_ratio: f64,
-    /// By path, connections under test together.
+    /// Results by path, over all connections under test.
     pub paths: Vec<PathOutcome>,
-    /// Time series, if they were asked for; queues and power are left empty.
+    /// Time series, if requested, without queues and power.
     pub series: Option<Series>,
 }
 
-/// One path's part.
+/// Results of one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathOutcome {
-    /// Part of the payload that arrived over this path, 0 to 1.
+    /// Fraction of the payload that arrived over this path, 0 to 1.
     pub share: f64,
     /// Payload that arrived over this path, bit/s.
     pub goodput_bps: f64,
-    /// Data segments sent, retransmissions included.
+    /// Data segments sent, including retransmissions.
     pub segments: u64,
-    /// Segments sent again on this path.
+    /// Segments retransmitted on this path.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Mean of the smoothed RTT over delivered packets, s.
+    /// Mean smoothed RTT over delivered packets, s.
     pub mean_rtt_s: Option<f64>,
-    /// Time-average congestion window per connection, packets.
+    /// Time average of the congestion window per connection, packets.
     pub mean_cwnd: f64,
     /// Loss events per data segment.
     pub loss_event_rate: f64,
-    /// When the path's first subflow was there, since the run's time 0, s; none if there never was one.
+    /// When the path's first subflow was established, since the run's time 0, s; `None` if none was.
     pub opened_s: Option<f64>,
 }
 
@@ -67,10 +67,10 @@ struct Pair<'a> {
     measured_s: f64,
 }
 
-/// Puts the two ends together.
+/// Combines the reports of both ends.
 ///
 /// # Errors
-/// If the ends contradict each other: a byte that was read and never written.
+/// If the reports contradict each other: the receiver has read more than the sender wrote.
 pub fn outcome(spec: &Spec, server: &Report, client: &Report) -> Result<Outcome> {
     let ended_ns = client.ended_ns.max(server.ended_ns);
     let mut under_test = vec![];
@@ -78,11 +78,14 @@ pub fn outcome(spec: &Spec, server: &Report, client: &Report) -> Result<Outcome>
     for (i, connection) in spec.connections.iter().enumerate() {
         let both = server.connections.get(i).zip(client.connections.get(i));
         let (server, client) =
-            both.ok_or_else(|| Error::Run(format!("nothing is known of {}", connection.name)))?;
+            both.ok_or_else(|| Error::Run(format!("the reports lack {}", connection.name)))?;
         let (sender, receiver) = if connection.download { (server, client) } else { (client, server) };
         if receiver.total_bytes > sender.total_bytes {
             let (more, less) = (receiver.total_bytes, sender.total_bytes);
-            return Err(Error::Run(format!("{}: {more} bytes came of {less}", connection.name)));
+            return Err(Error::Run(format!(
+                "{}: {more} bytes were received of {less} sent",
+                connection.name
+            )));
         }
         if connection.under_test {
             let from_ns = connection.start_ns.max(spec.warm_up_ns);
@@ -141,7 +144,7 @@ fn completion_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Option<f64> {
     Some(times.iter().sum::<f64>() / times.len() as f64)
 }
 
-/// The delays of everything that was written, or asked for, from the warm-up on.
+/// The delays of all writes or answers since the end of the warm-up.
 fn delays_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Vec<f64> {
     let mut delays_s = vec![];
     for (i, pair) in pairs {
@@ -216,7 +219,7 @@ fn add(sum: &mut PathReport, other: &PathReport) {
     sum.cwnd_integral_s += other.cwnd_integral_s;
 }
 
-/// Bytes from the receivers and windows from the senders, at the instants that both have.
+/// Bytes from the receivers and windows from the senders, at the times that both have.
 fn series(spec: &Spec, server: &[Sample], client: &[Sample]) -> Series {
     let downloads = spec.connections.iter().find(|c| c.under_test).is_none_or(|c| c.download);
     let (senders, receivers) = if downloads { (server, client) } else { (client, server) };

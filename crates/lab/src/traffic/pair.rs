@@ -1,4 +1,4 @@
-//! The parent's side of the two workers.
+//! The two workers, as their parent uses them.
 
 use std::time::{Duration, Instant};
 
@@ -13,36 +13,36 @@ use super::report::Report;
 use super::role::{CLIENT, SERVER};
 use super::spec::{Command, Event, Spec};
 
-/// How long a worker may take to be ready.
+/// How long a worker may take to become ready.
 const READY_WITHIN: Duration = Duration::from_secs(20);
-/// Time between two looks at whether to go on.
+/// How often to check for cancellation.
 const TURN: Duration = Duration::from_millis(20);
-/// How long the second report may take after the first one, and both after the end.
+/// How long the second report may take after the first, and both after the end.
 const LATE_WITHIN: Duration = Duration::from_secs(20);
-/// When one worker has failed, how long the reason of the other one is waited for.
+/// When one worker has failed, how long to wait for the other's error.
 const REASON_WITHIN: Duration = Duration::from_millis(500);
 
-/// Server and client of one run. When the value is dropped, both end.
+/// Server and client of one run. Dropping the value ends both.
 #[derive(Debug)]
 pub struct Pair {
-    /// The one that answers.
+    /// The server.
     pub server: Worker,
-    /// The one that connects.
+    /// The client.
     pub client: Worker,
     spec: Spec,
     cancel: Cancel,
-    /// The reports of the server and of the client.
+    /// Reports of the server and the client.
     reported: [Option<Report>; 2],
-    /// The answers of the server and of the client to [`Self::look`].
+    /// Answers of the server and the client to [`Self::look`].
     looked: [Option<Vec<ConnectionLook>>; 2],
 }
 
 impl Pair {
-    /// Starts both in their namespaces, and waits until both are ready. The namespaces' path managers are
-    /// changed. Once `cancel` is set, whatever waits for the two ends with [`Error::Cancelled`].
+    /// Starts both in their namespaces, and waits until both are ready. Changes the namespaces' path
+    /// managers. Setting `cancel` ends every wait for either with [`Error::Cancelled`].
     ///
     /// # Errors
-    /// If one cannot start, or the kernel lacks what the traffic needs.
+    /// If a worker cannot start, or the kernel lacks a feature that the traffic needs.
     pub fn start(
         spec: Spec,
         server: &Namespace,
@@ -55,7 +55,7 @@ impl Pair {
             match worker.receive::<Event>(READY_WITHIN)? {
                 Event::Ready => Ok(worker),
                 Event::Done(_) | Event::Looked(_) => {
-                    Err(Error::Run(format!("the {role} was done before it began")))
+                    Err(Error::Run(format!("the {role} reported before its start")))
                 }
             }
         };
@@ -64,7 +64,7 @@ impl Pair {
         Ok(Pair { server, client, spec, cancel, reported: [None, None], looked: [None, None] })
     }
 
-    /// Tells both when the run's time 0 is, on [`super::clock_ns`].
+    /// Sends both the run's time 0, on [`super::clock_ns`].
     ///
     /// # Errors
     /// If a worker is gone.
@@ -73,10 +73,10 @@ impl Pair {
         self.client.send(&Command::Begin { at_ns })
     }
 
-    /// Waits for the end, closes the connections and puts the ends together.
+    /// Waits for the end, closes the connections and combines the reports.
     ///
     /// # Errors
-    /// What made the run worthless; [`Error::Cancelled`].
+    /// Errors that invalidate the run; [`Error::Cancelled`].
     pub fn finish(mut self) -> Result<Outcome> {
         let mut deadline = Instant::now() + Duration::from_nanos(self.spec.duration_ns) + LATE_WITHIN;
         while self.reports() < 2 {
@@ -91,7 +91,7 @@ impl Pair {
         self.close()
     }
 
-    /// Asks both what they see. [`Self::looks`] has their answers when both are there.
+    /// Asks both for their state. [`Self::looks`] returns the answers once both have arrived.
     ///
     /// # Errors
     /// If a worker is gone.
@@ -101,23 +101,23 @@ impl Pair {
         self.client.send(&Command::Look)
     }
 
-    /// Takes the answers of the server and of the client, by connection.
+    /// Takes the answers of the server and the client, by connection.
     pub fn looks(&mut self) -> Option<[Vec<ConnectionLook>; 2]> {
         let [Some(_), Some(_)] = &self.looked else { return None };
         let [server, client] = std::mem::take(&mut self.looked);
         server.zip(client).map(|(server, client)| [server, client])
     }
 
-    /// How many of the two have reported. The traffic is over when one has.
+    /// Number of reports received. The traffic is over when there is one.
     pub fn reports(&self) -> usize {
         self.reported.iter().flatten().count()
     }
 
-    /// Listens to both until the deadline. Returns true at once when one has reported, or both have answered
-    /// [`Self::look`].
+    /// Receives events of both until the deadline. Returns true as soon as one has reported or both have
+    /// answered [`Self::look`].
     ///
     /// # Errors
-    /// What made the run worthless; [`Error::Cancelled`].
+    /// Errors that invalidate the run; [`Error::Cancelled`].
     pub fn listen_until(&mut self, deadline: Instant) -> Result<bool> {
         if self.cancel.is_set() {
             return Err(Error::Cancelled);
@@ -153,10 +153,10 @@ impl Pair {
         Ok(news)
     }
 
-    /// Closes the connections and puts the ends together.
+    /// Closes the connections and combines the reports.
     ///
     /// # Errors
-    /// If one has not reported, or the reports contradict each other.
+    /// If a report is missing, or the reports contradict each other.
     pub fn close(mut self) -> Result<Outcome> {
         let [Some(server), Some(client)] = &self.reported else {
             return Err(Error::Run("the traffic is not over".into()));
@@ -169,7 +169,7 @@ impl Pair {
     }
 }
 
-/// When one end fails the other loses its connections. Either reason may be the cause, so that both are told.
+/// When one end fails, the other loses its connections. Either error may be the cause, so both are reported.
 fn both_reasons(first: Error, other: &mut Worker) -> Error {
     if !matches!(first, Error::Run(_)) {
         return first;

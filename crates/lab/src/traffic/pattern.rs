@@ -1,17 +1,17 @@
-//! The content of connections: each byte follows from its place, so that the receiver sees if one is lost,
+//! Contents of connections. Each byte depends on its position, so the receiver detects bytes that are lost,
 //! repeated, swapped or changed.
 
-/// Bytes of the pattern that one number gives.
+/// Bytes of the pattern per generated number.
 const WORD: u64 = 8;
 
-/// The content of one connection: byte i of it follows from the key and i alone.
+/// The contents of one connection. Byte i depends only on the key and i.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pattern {
     key: u64,
 }
 
 impl Pattern {
-    /// The content of the `index`-th connection of a run.
+    /// The contents of the `index`-th connection of a run.
     pub(crate) fn new(seed: u64, index: u64) -> Self {
         Pattern { key: mix(seed ^ mix(index)) }
     }
@@ -25,7 +25,7 @@ impl Pattern {
         self.each(offset, out.len(), |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes));
     }
 
-    /// The first place at which `bytes` differ from the content from `offset` on.
+    /// The first position at which `bytes` differ from the contents from `offset` on.
     pub(crate) fn first_difference(self, offset: u64, bytes: &[u8]) -> Option<u64> {
         let mut wrong = None;
         self.each(offset, bytes.len(), |at, expected| {
@@ -37,7 +37,7 @@ impl Pattern {
         wrong
     }
 
-    /// Calls `piece` with consecutive pieces of the pattern and their places in a buffer of `len` bytes.
+    /// Calls `piece` with consecutive pieces of the pattern and their positions in a buffer of `len` bytes.
     fn each(self, offset: u64, len: usize, mut piece: impl FnMut(usize, &[u8])) {
         let mut at = 0;
         while at < len {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_any_size_make_the_same_content() {
+    fn pieces_of_any_size_have_the_same_contents() {
         let pattern = Pattern::new(1, 2);
         let mut whole = [0; 1000];
         pattern.fill(0, &mut whole);
@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_damage_is_found_at_its_place() {
+    fn every_kind_of_damage_is_found_at_its_position() {
         let pattern = Pattern::new(3, 4);
         let mut good = [0; 256];
         pattern.fill(5000, &mut good);
         let mut flipped = good;
         flipped[200] ^= 1;
         assert_eq!(pattern.first_difference(5000, &flipped), Some(5200));
-        // A byte is missing, one comes twice, or it is another connection's.
+        // A missing byte, a repeated byte, and another connection's byte.
         assert_eq!(pattern.first_difference(5000, &good[1..]), Some(5000));
         assert!(pattern.first_difference(5008, &good).is_some());
         assert!(Pattern::new(3, 5).first_difference(5000, &good).is_some());

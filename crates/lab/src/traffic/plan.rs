@@ -1,4 +1,4 @@
-//! Makes the traffic's spec of a scenario and a lab.
+//! Creates the traffic's spec from a scenario and a lab.
 
 use std::net::IpAddr;
 
@@ -12,27 +12,27 @@ use joulepath_kernel::mptcp::socket::Protocol;
 
 use super::spec::{ConnectionSpec, Further, PathSpec, Spec};
 
-/// How long a subflow may take to come up, unless its path has outages, ns: time for four SYNs.
+/// How long a subflow may take to open, unless its path has outages, ns: time for four SYNs.
 const JOIN_WITHIN_NS: u64 = 30_000_000_000;
-/// Buffers of competitors, which do not limit them at the rates of radios.
+/// Buffers of competitors, large enough for the rates of radios.
 const COMPETITOR_BUFFER: Bytes = Bytes(8 << 20);
 
-/// What the traffic has to know of a policy.
+/// Properties of a policy that the traffic needs.
 #[derive(Clone)]
 pub struct Stack<'a> {
     /// MPTCP, or plain TCP for policies of one path.
     pub protocol: Protocol,
-    /// The kernel's name of the congestion controller of connections under test.
+    /// Kernel name of the congestion controller of connections under test.
     pub congestion: String,
-    /// The only path that is used, if not all.
+    /// The only path in use; `None`: all paths.
     pub only_path: Option<PathIndex>,
-    /// The kernel's name of a controller that a scenario names, for competitors.
+    /// Maps a competitor's controller in the scenario to its kernel name.
     pub kernel_name: &'a dyn Fn(&str) -> String,
 }
 
 impl Spec {
-    /// The traffic of a scenario over a lab's tunnels, with the simulator's random numbers for `seed`.
-    /// Subflow and path are matched by the client's address.
+    /// The traffic of a scenario over a lab's tunnels, with the simulator's random numbers for `seed`. The
+    /// client's address identifies the path of a subflow.
     ///
     /// # Errors
     /// If a connection has no path left, or a tunnel is missing.
@@ -63,8 +63,8 @@ impl Spec {
         }
         let starts =
             |index: usize, start: Nanos, spread: Nanos| start_within(seed, index as u64, start, spread).0;
-        // The lab lets send buffers grow with the windows up to this size. Only a smaller one is set, and
-        // then it does not grow.
+        // The lab lets send buffers grow with the windows up to this size. Only a smaller size is set, which
+        // then stays fixed.
         let largest = Largest {
             receive: scenario.connections.iter().map(|group| group.receive_buffer).max().unwrap_or_default(),
             send: scenario.connections.iter().map(|group| group.send_buffer).max().unwrap_or_default(),

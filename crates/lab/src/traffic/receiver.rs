@@ -1,4 +1,4 @@
-//! The end of a connection that receives: it knows what must come and when it was due.
+//! The receiving end of a connection. It knows the expected data and when it was due.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::pattern::Pattern;
 use super::report::Delivery;
 
-/// Most bytes that one connection reads before the others have their turn.
+/// Maximum number of bytes that one connection reads before the next connection's turn.
 const TURN_BYTES: usize = 1 << 20;
 /// Length of a request, bytes.
 pub(crate) const REQUEST_BYTES: u64 = 8;
@@ -20,13 +20,13 @@ pub(crate) const REQUEST_BYTES: u64 = 8;
 #[derive(Debug)]
 pub(crate) struct Receiver {
     pattern: Pattern,
-    /// The sender's writes, drawn a second time: they tell where each write ends.
+    /// The sender's writes, drawn again: they give the end of each write.
     writes: Writes,
     /// When the next write is due, since the sender began.
     due: Option<Nanos>,
-    /// The write that arrives at present.
+    /// The write that is arriving.
     current: Option<Piece>,
-    /// Offset of the first byte after the last complete one.
+    /// Offset of the end of the last complete write.
     complete: u64,
     received: u64,
     at_warm_up: u64,
@@ -38,19 +38,19 @@ pub(crate) struct Receiver {
 /// A write, or an answer.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// Offset of the first byte after it.
+    /// Offset of its end.
     end: u64,
     since_ns: u64,
 }
 
-/// The state of a connection after reading.
+/// State of a connection after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
-    /// There may be more data later.
+    /// More data may follow.
     Open,
     /// The sender has ended.
     Closed,
-    /// The byte at this offset is not what it must be.
+    /// The byte at this offset is wrong.
     Damaged(u64),
 }
 
@@ -81,22 +81,22 @@ impl Receiver {
         self.received - self.at_warm_up
     }
 
-    /// Lets the counters count from now on.
+    /// Resets the counters at the end of the warm-up.
     pub(crate) fn begin_measuring(&mut self) {
         self.at_warm_up = self.received;
     }
 
-    /// Whether everything has arrived that will ever be sent.
+    /// True if all data has arrived.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self.writes.workload(), Workload::File { size } if self.received == size.0)
     }
 
-    /// The writes that have arrived in full.
+    /// The writes that have arrived completely.
     pub(crate) fn into_deliveries(self) -> Vec<Delivery> {
         self.deliveries
     }
 
-    /// Asks for an answer, if the workload has requests and none is under way.
+    /// Sends a request, if the workload has requests and none is pending.
     pub(crate) fn ask(&mut self, now_ns: u64) {
         if let (Workload::Requests { size, .. }, None) = (self.writes.workload(), self.current) {
             self.to_ask += REQUEST_BYTES;
@@ -104,7 +104,7 @@ impl Receiver {
         }
     }
 
-    /// Whether a request has not gone yet.
+    /// True if part of a request is not sent yet.
     pub(crate) fn is_pending(&self) -> bool {
         self.to_ask > 0
     }
@@ -120,8 +120,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Reads what is there, and at most what leaves the others their turn. The second value is when to ask
-    /// again, ns.
+    /// Reads what has arrived, up to the limit of one turn. The second value is when to send the next
+    /// request, ns.
     pub(crate) fn read(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -147,7 +147,7 @@ impl Receiver {
         Ok((Read::Open, ask_at_ns))
     }
 
-    /// Notes each write that is complete now. Returns when to ask again, ns.
+    /// Records each write that is complete. Returns when to send the next request, ns.
     fn arrived(&mut self, now_ns: u64) -> Option<u64> {
         let mut ask_at_ns = None;
         while let Some(piece) = self.piece().filter(|piece| piece.end <= self.received) {
@@ -160,7 +160,7 @@ impl Receiver {
         ask_at_ns
     }
 
-    /// The write that arrives at present; none for bulk data and files, which have no writes to wait for.
+    /// The write that is arriving; `None` for bulk data and files, which have no writes to wait for.
     fn piece(&mut self) -> Option<Piece> {
         while self.current.is_none() {
             let due = self.due?;

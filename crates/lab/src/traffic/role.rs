@@ -8,33 +8,34 @@ use super::spec::{Command, Event, Spec};
 use crate::error::Result;
 use crate::worker::Parent;
 
-/// Role of the worker that answers.
+/// Role of the server's worker.
 pub const SERVER: &str = "traffic-server";
-/// Role of the worker that connects.
+/// Role of the client's worker.
 pub const CLIENT: &str = "traffic-client";
 
-/// What the worker [`SERVER`] does.
+/// The worker [`SERVER`].
 ///
 /// # Errors
-/// What makes the run worthless: a fallback, a damaged byte, an end that is gone.
+/// Errors that invalidate the run: a fallback, a damaged byte, an end that is gone.
 pub fn serve(parent: &mut Parent) -> Result<()> {
     work(parent, Side::Server)
 }
 
-/// What the worker [`CLIENT`] does.
+/// The worker [`CLIENT`].
 ///
 /// # Errors
-/// As [`serve`], and a subflow that did not come up.
+/// As [`serve`], and a subflow that did not open.
 pub fn connect(parent: &mut Parent) -> Result<()> {
     work(parent, Side::Client)
 }
 
-/// The monotonic clock, ns: the same in all namespaces.
+/// The monotonic clock, ns, which all namespaces share.
 pub fn clock_ns() -> u64 {
     monotonic_ns()
 }
 
-/// Gets the [`Spec`], prepares, waits for [`Command::Begin`], runs, reports, waits for [`Command::Close`].
+/// Receives the [`Spec`], prepares, waits for [`Command::Begin`], runs, reports, waits for
+/// [`Command::Close`].
 fn work(parent: &mut Parent, side: Side) -> Result<()> {
     let Some(spec) = parent.receive::<Spec>()? else { return Ok(()) };
     spec.check()?;
@@ -49,10 +50,10 @@ fn work(parent: &mut Parent, side: Side) -> Result<()> {
     }
     let (report, sockets) = run.report();
     parent.send(&Event::Done(Box::new(report)))?;
-    // The connections stand until the other end has counted their subflows, too.
+    // The connections stay open until the other end has counted their subflows, too.
     let closed = loop {
         match parent.receive::<Command>() {
-            // It was asked before the parent heard of the end.
+            // The parent sent it before it received the report.
             Ok(Some(Command::Look)) => {}
             other => break other,
         }

@@ -1,4 +1,4 @@
-//! The loop of one end.
+//! The event loop of one end.
 
 use std::os::fd::OwnedFd;
 
@@ -17,10 +17,10 @@ use super::spec::{Command, Event, Spec};
 use crate::error::{Error, Result};
 use crate::worker::Parent;
 
-/// Room for what one connection reads or writes at once, bytes.
+/// Size of the buffer for one read or write, bytes.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Something that is to be done at an instant. The order only matters between things of one instant.
+/// A task at a time. The order matters only between simultaneous tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     WarmUp,
@@ -37,7 +37,7 @@ pub(super) struct Run {
     side: Side,
     sockets: Sockets,
     timers: Timers<Timer>,
-    /// The run's time 0, on the monotonic clock.
+    /// The run's time 0 on the monotonic clock.
     begin_ns: u64,
     joiner: Option<Joiner>,
     flows: Vec<Flow>,
@@ -47,10 +47,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Does everything that can be done before the run begins.
+    /// Prepares everything before the run begins.
     ///
     /// # Errors
-    /// If the kernel lacks what the traffic needs, or an address is taken.
+    /// If the kernel lacks a feature that the traffic needs, or an address is in use.
     pub(super) fn prepare(spec: Spec, side: Side) -> Result<Self> {
         let connections = spec.connections.len();
         let multipath = spec.connections.iter().any(|connection| connection.paths.len() > 1);
@@ -87,7 +87,7 @@ impl Run {
         })
     }
 
-    /// Time since the run began; 0 before.
+    /// Time since the run began; 0 before that.
     fn now_ns(&self) -> u64 {
         monotonic_ns().saturating_sub(self.begin_ns)
     }
@@ -96,15 +96,15 @@ impl Run {
         self.timers.add(at_ns, timer);
     }
 
-    /// Runs from `begin_ns` of the monotonic clock on; false if the parent wants to hear no more.
+    /// Runs from `begin_ns` of the monotonic clock on; false if the parent has closed the channel.
     ///
     /// # Errors
-    /// What makes the run worthless.
+    /// Errors that invalidate the run.
     pub(super) fn until_end(&mut self, begin_ns: u64, parent: &mut Parent) -> Result<bool> {
         self.begin_ns = begin_ns;
         self.sockets.watch_parent(parent)?;
-        // What came together with the command to begin is in the channel's buffer, where epoll does not see
-        // it.
+        // Commands that arrived with [`Command::Begin`] are in the channel's buffer, which epoll does not
+        // see.
         if !self.answer(parent)? {
             return Ok(false);
         }
@@ -127,13 +127,13 @@ impl Run {
         Ok(true)
     }
 
-    /// Reads what the parent has written, and answers; false if it wants to hear no more.
+    /// Reads from the parent and answers; false if the parent has closed the channel.
     fn hear(&mut self, parent: &mut Parent) -> Result<bool> {
         let is_open = parent.fill()?;
         Ok(self.answer(parent)? && is_open)
     }
 
-    /// Answers the commands that are here; false if the parent wants to hear no more.
+    /// Answers the commands that have arrived; false if the parent has closed the channel.
     fn answer(&mut self, parent: &mut Parent) -> Result<bool> {
         while let Some(command) = parent.received::<Command>()? {
             match command {
@@ -144,7 +144,7 @@ impl Run {
         Ok(true)
     }
 
-    /// The connections under test as they are.
+    /// The state of the connections under test.
     fn tell(&mut self) -> Result<Vec<ConnectionLook>> {
         let now_ns = self.now_ns();
         let backups = diag::list()?.backups();
@@ -157,7 +157,7 @@ impl Run {
     }
 
     fn run_timers(&mut self) -> Result<()> {
-        // Before the beginning nothing is due.
+        // Nothing is due before the run begins.
         let begin_ns = self.begin_ns;
         let elapsed_ns = || monotonic_ns().checked_sub(begin_ns);
         while let Some((at_ns, timer)) = elapsed_ns().and_then(|now_ns| self.timers.pop(now_ns)) {
@@ -186,7 +186,8 @@ impl Run {
             Timer::WarmUp => {
                 self.look_at_all()?;
                 let warm_up_ns = self.spec.warm_up_ns;
-                // A busy machine may let a connection open first: then all that it has brought counts.
+                // On a busy machine a connection may open only after the warm-up: then everything that it
+                // delivers counts.
                 let early = self.flows.iter_mut().filter(|flow| !flow.has_opened_since(warm_up_ns));
                 early.for_each(Flow::begin_measuring);
                 Ok(())
@@ -196,7 +197,7 @@ impl Run {
                 self.check_subflows()?;
                 let now_ns = self.now_ns();
                 self.samples.take(at_ns, now_ns, &self.spec, &self.flows);
-                // After a pause of the machine there is no burst of samples.
+                // Skips samples that were missed while the machine was suspended or busy.
                 let period_ns = self.spec.sample_every_ns;
                 self.at(at_ns + period_ns * (1 + now_ns.saturating_sub(at_ns) / period_ns), Timer::Sample);
                 Ok(())
@@ -223,10 +224,7 @@ impl Run {
             let index =
                 self.spec.connection_of(peer).filter(|index| self.flows[*index].phase == Phase::Waiting);
             let Some(index) = index else {
-                return Err(Error::Run(format!(
-                    "{} connects, which is none of the clients",
-                    canonical(peer)
-                )));
+                return Err(Error::Run(format!("unexpected connection from {}", canonical(peer))));
             };
             socket::configure(&socket, &self.spec.connections[index].options())?;
             self.sockets.watch(index, &socket, Interest::Read)?;
@@ -241,7 +239,7 @@ impl Run {
         let next_ns = self.flows[index].opened(now_ns);
         self.wake_at(index, next_ns);
         if now_ns >= self.spec.warm_up_ns {
-            // Before the first look, so that what came until then counts.
+            // Before the first look, so that earlier data counts.
             self.flows[index].begin_measuring();
         }
         self.flows[index].look(&self.spec, now_ns)?;
@@ -268,7 +266,7 @@ impl Run {
         }
     }
 
-    /// Reads and writes what a connection is ready for.
+    /// Reads and writes a connection that is ready.
     fn serve(&mut self, index: usize, readable: bool) -> Result<()> {
         let begin_ns = self.begin_ns;
         let now_ns = move || monotonic_ns().saturating_sub(begin_ns);
@@ -294,7 +292,7 @@ impl Run {
         self.watch(index)
     }
 
-    /// Waits for room in a socket only while there is something to write.
+    /// Waits for room in a socket only while there is data to write.
     fn watch(&mut self, index: usize) -> Result<()> {
         let flow = &self.flows[index];
         let Some(socket) = flow.open_socket() else { return Ok(()) };
@@ -302,7 +300,7 @@ impl Run {
         self.sockets.watch(index, socket, interest)
     }
 
-    /// Notes the end of a connection. The run is over when every connection under test is.
+    /// Handles the end of a connection. The run is over when all connections under test have ended.
     fn finished(&mut self, index: usize) -> Result<()> {
         let socket = self.flows[index].socket().expect("a finished connection has a socket");
         self.sockets.forget(index, socket)?;
@@ -336,7 +334,7 @@ impl Run {
             let why = self.joiner.as_ref().and_then(|joiner| joiner.failure(flow.index, place));
             let why = why.map_or_else(String::new, |error| format!(": {error}"));
             return Err(Error::Run(format!(
-                "the subflow of {} over {} did not come up within {} s{why}",
+                "the subflow of {} over {} did not open within {} s{why}",
                 connection.name,
                 path.name,
                 patience_ns as f64 / 1e9

@@ -1,16 +1,16 @@
-//! Time series, thinned out as the simulator's are.
+//! Time series, thinned out as in the simulator.
 
 use super::flow::Flow;
 use super::report::Sample;
 use super::spec::Spec;
 
-/// Samples are thinned out when there are this many.
+/// Number of samples at which they are thinned out.
 const MAX_SAMPLES: usize = 1024;
 
 /// Samples of the connections under test together.
 pub(crate) struct Samples {
     enabled: bool,
-    /// Of so many looks one is kept.
+    /// One look in this many is kept.
     every: u64,
     kept: Vec<Sample>,
 }
@@ -20,7 +20,7 @@ impl Samples {
         Samples { enabled: spec.series, every: 1, kept: vec![] }
     }
 
-    /// Keeps a look that was due at `at_ns` and was taken at `taken_ns`, if its turn has come.
+    /// Keeps a look that was due at `at_ns` and taken at `taken_ns`, if it is selected.
     pub(crate) fn take(&mut self, at_ns: u64, taken_ns: u64, spec: &Spec, flows: &[Flow]) {
         let number = at_ns / spec.sample_every_ns;
         if !self.enabled || at_ns == 0 || !number.is_multiple_of(self.every) {
@@ -34,8 +34,8 @@ impl Samples {
             cwnd_packets: vec![0; paths],
             srtt_us: vec![0; paths],
         };
-        // Windows and RTTs of several connections do not add up. Those of the first one are written last, and
-        // stay.
+        // Windows and RTTs of several connections cannot be added. The first connection is written last, so
+        // its values stay.
         for flow in flows.iter().rev().filter(|flow| flow.under_test) {
             for (place, &path) in spec.connections[flow.index].paths.iter().enumerate() {
                 sample.received_bytes[path] += flow.tracker.received_bytes(place);

@@ -1,4 +1,4 @@
-//! The end of a connection that sends.
+//! The sending end of a connection.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::pattern::Pattern;
 use super::receiver::REQUEST_BYTES;
 
-/// Most bytes that one connection writes before the others have their turn.
+/// Maximum number of bytes that one connection writes before the next connection's turn.
 const TURN_BYTES: usize = 1 << 20;
 
 /// An application that writes.
@@ -19,30 +19,30 @@ const TURN_BYTES: usize = 1 << 20;
 pub(crate) struct Sender {
     pattern: Pattern,
     writes: Writes,
-    /// When it began, ns. Instants of its writes count from here.
+    /// When it began, ns. Times of its writes are relative to this.
     began_ns: u64,
     /// When it acts next, since it began.
     due: Option<Nanos>,
-    /// Bytes that the application has written so far.
+    /// Bytes that the application has written.
     offered: u64,
-    /// Bytes of them that the kernel has taken.
+    /// Bytes that the kernel has taken.
     sent: u64,
-    /// Bytes of requests that have come.
+    /// Bytes of requests that have arrived.
     asked_bytes: u64,
 }
 
-/// What came from the receiver.
+/// Result of reading from the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// Nothing, or requests.
     Open,
-    /// The receiver wants no more.
+    /// The receiver has closed the connection.
     Closed,
 }
 
 impl Sender {
-    /// A sender whose connection stands since `now_ns`. The second value is when the application acts next,
-    /// ns.
+    /// A sender whose connection is established since `now_ns`. The second value is when the application acts
+    /// next, ns.
     pub(crate) fn begin(pattern: Pattern, mut writes: Writes, now_ns: u64) -> (Self, Option<u64>) {
         let first = writes.start(Nanos::ZERO);
         let endless = writes.workload() == Workload::Bulk;
@@ -55,9 +55,9 @@ impl Sender {
         (sender, next)
     }
 
-    /// Lets the application act at the instant that was named. Returns the next one, ns.
+    /// Lets the application act at its time. Returns the next time, ns.
     pub(crate) fn wake(&mut self, now_ns: u64) -> Option<u64> {
-        // Writes follow a clock of their own: a late wake-up delays one write, not those after it.
+        // Writes have their own clock: a late wake-up delays one write, not those after it.
         while let Some(due) = self.due.filter(|due| self.began_ns + due.0 <= now_ns) {
             let write = self.writes.wake(due);
             self.take(write);
@@ -71,17 +71,17 @@ impl Sender {
         self.due.map(|due| self.began_ns + due.0)
     }
 
-    /// Whether there is something that the kernel has not taken yet.
+    /// True if the kernel has not taken all written data yet.
     pub(crate) fn is_pending(&self) -> bool {
         self.sent < self.offered
     }
 
-    /// Whether it has written all that it ever will.
+    /// True if it has written all its data.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self.writes.workload(), Workload::File { .. }) && !self.is_pending()
     }
 
-    /// Bytes that the kernel has not taken yet; none if there is always more.
+    /// Bytes that the kernel has not taken yet; `None` for endless data.
     pub(crate) fn backlog(&self) -> Option<u64> {
         (self.offered != u64::MAX).then(|| self.offered - self.sent)
     }
@@ -91,12 +91,12 @@ impl Sender {
         self.sent
     }
 
-    /// Stops: from now on nothing is written.
+    /// Stops writing.
     pub(crate) fn stop(&mut self) {
         self.offered = self.sent;
     }
 
-    /// Writes as much as the kernel takes, and at most what leaves the others their turn.
+    /// Writes as much as the kernel takes, up to the limit of one turn.
     pub(crate) fn write(&mut self, socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<()> {
         let mut turn = TURN_BYTES;
         while self.is_pending() && turn > 0 {

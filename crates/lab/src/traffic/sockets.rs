@@ -1,4 +1,4 @@
-//! What one end waits for: its parent, its listeners, its connections, and the clock.
+//! The files that one end waits for: its parent, its listeners, its connections; and a deadline.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -21,7 +21,7 @@ pub(super) enum Key {
 pub(super) struct Sockets {
     reactor: Reactor<Key>,
     listeners: Vec<OwnedFd>,
-    /// By connection; none while it is not watched.
+    /// By connection; `None` while it is not watched.
     connections: Vec<Option<Source>>,
 }
 
@@ -35,7 +35,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// One listener per address and protocol. It stays: further subflows come to it, too.
+    /// Opens one listener per address and protocol. It stays open, since it also accepts further subflows.
     pub(super) fn listen(&mut self, spec: &Spec) -> Result<()> {
         let mut wanted: Vec<_> = (0..spec.connections.len())
             .map(|index| (spec.ends(index).1, spec.connections[index].protocol, index))
@@ -43,8 +43,8 @@ impl Sockets {
         wanted.sort_by_key(|(at, _, _)| *at);
         wanted.dedup_by_key(|(at, _, _)| *at);
         for (at, protocol, index) in wanted {
-            // The handshake tells the receive buffer, before accept() knows which connection comes: that of
-            // the first one is used.
+            // The handshake announces the receive buffer before accept() shows which connection it is, so the
+            // first connection's buffer is used.
             let options = spec.connections[index].options();
             let listener = socket::listen(protocol, at, &options, u16::MAX >> 3)?;
             self.reactor.add(&listener, Interest::Read, Key::Listener(self.listeners.len()))?;
@@ -68,7 +68,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Watches the socket of a connection no more.
+    /// Stops watching the socket of a connection.
     pub(super) fn forget(&mut self, index: usize, socket: impl AsFd) -> Result<()> {
         if let Some(source) = self.connections[index].take() {
             self.reactor.remove(socket, source)?;
@@ -76,12 +76,12 @@ impl Sockets {
         Ok(())
     }
 
-    /// Waits until something is ready, or until an instant of the monotonic clock.
+    /// Waits until a file is ready, or until a time of the monotonic clock.
     pub(super) fn wait(&mut self, until_ns: Option<u64>) -> Result<()> {
         Ok(self.reactor.wait(until_ns)?)
     }
 
-    /// The next file that is ready, and whether it can be read.
+    /// The next file that is ready, and whether it is readable.
     pub(super) fn take(&mut self) -> Option<(Key, bool)> {
         loop {
             if let Event::Ready { key, readiness } = self.reactor.take()? {

@@ -15,45 +15,45 @@ use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol};
 pub const MPTCP_PORT: u16 = 5001;
 /// The server's port for plain TCP.
 pub const TCP_PORT: u16 = 5002;
-/// The client's port of the first connection; those of the others follow. The server knows by it which
-/// connection comes, so that nothing is sent that the scenario does not have. It is below the ports that the
-/// kernel chooses itself.
+/// The client's port of the first connection; the others follow. It tells the server which connection this
+/// is, without sending data that the scenario does not have. It is below the kernel's ephemeral ports.
 const FIRST_CLIENT_PORT: u16 = 10_000;
-/// Most connections of a run.
+/// Limit of connections of a run.
 pub const MAX_CONNECTIONS: usize = 22_000;
 
-/// All traffic of one run. Both ends get the same.
+/// All traffic of one run. Both ends get the same spec.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
-    /// The seed of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Length of the run, ns.
+    /// Duration of the run, ns.
     pub duration_ns: u64,
-    /// Rates and counters are taken from here to the end, ns.
+    /// Start of the measurement of rates and counters, ns.
     pub warm_up_ns: u64,
     /// Time between two looks at the sockets, ns.
     pub sample_every_ns: u64,
-    /// Whether samples are kept as time series.
+    /// True to record time series.
     pub series: bool,
-    /// The run fails if a subflow is not there so long after it was due, ns. None: subflows may be missing.
+    /// The run fails if a subflow is not established this long after it was due, ns. `None`: subflows may be
+    /// missing.
     pub join_within_ns: Option<u64>,
-    /// Who opens further subflows.
+    /// Opens the further subflows.
     pub further: Further,
     /// The paths between the namespaces.
     pub paths: Vec<PathSpec>,
-    /// The connections. Their places are their numbers in random streams, as in the simulator.
+    /// The connections. Their indices are their numbers in random streams, as in the simulator.
     pub connections: Vec<ConnectionSpec>,
 }
 
-/// Who opens the further subflows of the client's connections.
+/// The process that opens the further subflows of the client's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Further {
-    /// The client, as the [`Spec`] says.
+    /// The client, according to the [`Spec`].
     Client,
     /// The parent, which also closes them.
     Parent,
-    /// The kernel, by endpoints that others set in the client's namespace.
+    /// The kernel, for endpoints that another program sets in the client's namespace.
     Endpoints,
 }
 
@@ -62,7 +62,7 @@ pub enum Further {
 pub struct PathSpec {
     /// Its name, for messages.
     pub name: String,
-    /// The client's address. No other path has it, so that it tells which path a subflow is on.
+    /// The client's address. It is unique to the path and identifies the path of a subflow.
     pub client: IpAddr,
     /// Index of the client's device.
     pub interface: u32,
@@ -79,32 +79,32 @@ pub struct PathSpec {
 pub struct ConnectionSpec {
     /// Its name, for messages.
     pub name: String,
-    /// Whether results are about it; if not, it competes.
+    /// True if the results are about it; false for a competitor.
     pub under_test: bool,
     /// MPTCP, or plain TCP over the first path.
     pub protocol: Protocol,
-    /// The kernel's name of the congestion controller, at both ends.
+    /// Kernel name of the congestion controller at both ends.
     pub congestion: String,
-    /// Its paths, the one that it begins on first.
+    /// Its paths, starting with the first subflow's.
     pub paths: Vec<usize>,
     /// What the application does.
     pub workload: Workload,
-    /// Whether the server sends.
+    /// True if the server sends.
     pub download: bool,
-    /// When it begins, ns.
+    /// When it starts, ns.
     pub start_ns: u64,
-    /// Data-level receive buffer, bytes; none leaves it to the namespace.
+    /// Data-level receive buffer, bytes; `None` keeps the namespace's setting.
     pub receive_buffer_bytes: Option<u64>,
-    /// The receive buffer for which the namespace was set up, bytes, if it is this connection's: then nothing
-    /// else sets it, and the MPTCP socket gets a reserve.
+    /// The receive buffer for which the namespace was set up, bytes, if it is this connection's. Then the
+    /// socket sets no buffer, and the MPTCP socket gets a reserve.
     pub lab_window_bytes: Option<u64>,
-    /// Payload of a full segment, bytes: how much memory a receive buffer needs depends on it.
+    /// Payload of a full segment, bytes, which determines the memory of a receive buffer.
     pub mss_bytes: u64,
-    /// Data-level send buffer, bytes; none lets Linux choose.
+    /// Data-level send buffer, bytes; `None` lets Linux choose.
     pub send_buffer_bytes: Option<u64>,
 }
 
-/// [`scenario::Workload`] in integers, as it is sent between processes.
+/// [`scenario::Workload`] in integers, for messages between processes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
@@ -115,7 +115,7 @@ pub enum Workload {
         /// Its size.
         bytes: u64,
     },
-    /// Messages at the instants of a Poisson process.
+    /// Messages at the times of a Poisson process.
     Messages {
         /// Mean time between two.
         mean_gap_ns: u64,
@@ -133,7 +133,7 @@ pub enum Workload {
         /// Length of an off-period; zero means always on.
         off_ns: u64,
     },
-    /// The receiver asks, the sender answers.
+    /// The receiver sends requests, the sender answers.
     Requests {
         /// Size of an answer.
         bytes: u64,
@@ -182,12 +182,12 @@ impl From<Workload> for scenario::Workload {
 }
 
 impl ConnectionSpec {
-    /// Whether the client is the one that sends.
+    /// True if the client sends.
     pub(crate) fn client_sends(&self) -> bool {
         !self.download
     }
 
-    /// Direction of the data, as a scenario says it.
+    /// Direction of the data, in the scenario's terms.
     pub fn direction(&self) -> Direction {
         if self.download { Direction::Download } else { Direction::Upload }
     }
@@ -204,8 +204,8 @@ impl ConnectionSpec {
 }
 
 impl Spec {
-    /// The shortest time between two looks: 10 ms, and for many connections so much that looks, of 10 µs
-    /// each, take less than a tenth of a core.
+    /// The shortest time between two looks: 10 ms. For many connections it is longer, so that looks of 10 µs
+    /// each take less than a tenth of a core.
     pub fn sample_period_ns(connections: usize) -> u64 {
         (connections as u64 * 100_000).max(10_000_000)
     }
@@ -221,19 +221,19 @@ impl Spec {
         ((path.client, FIRST_CLIENT_PORT + index as u16).into(), (path.server, port).into())
     }
 
-    /// Which connection comes from this port.
+    /// The connection with this client port.
     pub(crate) fn connection_of(&self, client: SocketAddr) -> Option<usize> {
         let index = usize::from(client.port().checked_sub(FIRST_CLIENT_PORT)?);
         (index < self.connections.len()).then_some(index)
     }
 
-    /// Which path has this client address.
+    /// The path with this client address.
     pub(crate) fn path_of(&self, client: IpAddr) -> Option<usize> {
         self.paths.iter().position(|path| path.client == client)
     }
 
-    /// Whether every MPTCP connection wants the same subflows at once: what the in-kernel path manager can
-    /// do.
+    /// True if all MPTCP connections want the same subflows at once, which the in-kernel path manager can
+    /// open.
     pub(crate) fn is_uniform(&self) -> bool {
         let mut multipath = self.connections.iter().filter(|c| c.protocol == Protocol::Mptcp);
         let Some(first) = multipath.next() else { return true };
@@ -244,9 +244,9 @@ impl Spec {
     }
 
     /// # Errors
-    /// If it contradicts itself.
+    /// If the spec contradicts itself.
     pub(crate) fn check(&self) -> Result<()> {
-        let wrong = |what: String| Err(Error::Run(format!("traffic that cannot be: {what}")));
+        let wrong = |what: String| Err(Error::Run(format!("invalid traffic: {what}")));
         if self.connections.len() > MAX_CONNECTIONS {
             return wrong(format!("{} connections, of at most {MAX_CONNECTIONS}", self.connections.len()));
         }
@@ -260,7 +260,7 @@ impl Spec {
                 return wrong(format!("{} has {paths} paths", connection.name));
             }
             if let Some(path) = connection.paths.iter().find(|path| **path >= self.paths.len()) {
-                return wrong(format!("{} travels on path {path} of {}", connection.name, self.paths.len()));
+                return wrong(format!("{} uses path {path} of {}", connection.name, self.paths.len()));
             }
         }
         for (i, path) in self.paths.iter().enumerate() {
@@ -278,25 +278,24 @@ impl Spec {
 pub enum Command {
     /// The run's time 0.
     Begin {
-        /// On the monotonic clock, ns. It should be some milliseconds ahead.
+        /// Time on the monotonic clock, ns. It should be some milliseconds ahead.
         at_ns: u64,
     },
-    /// Look at the connections under test and tell: [`Event::Looked`].
+    /// Report the state of the connections under test: [`Event::Looked`].
     Look,
     /// Close the connections: both ends have reported.
     Close,
 }
 
-/// An event at a worker.
+/// An event of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The server waits for connections, or the client can make them.
+    /// The server listens, or the client can connect.
     Ready,
-    /// What [`Command::Look`] asked for: the connections, in the order of the [`Spec`]; those that compete
-    /// are left empty.
+    /// Answer to [`Command::Look`]: the connections in the order of the [`Spec`]; competitors are empty.
     Looked(Vec<super::look::ConnectionLook>),
-    /// The run is over. Connections stand until [`Command::Close`].
+    /// The run is over. Connections stay open until [`Command::Close`].
     Done(Box<super::report::Report>),
 }
 
@@ -305,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workload_survives_the_journey() {
+    fn a_workload_is_unchanged_after_its_conversion() {
         let all = [
             scenario::Workload::Bulk,
             scenario::Workload::File { size: Bytes(12_345_678_901) },

@@ -1,16 +1,16 @@
-//! Counters of a connection's subflows over time. The kernel forgets a subflow when it closes, and this
-//! module does not.
+//! Counters of a connection's subflows over time. This module keeps the counters of closed subflows, which
+//! the kernel drops.
 
 use joulepath_kernel::mptcp::info::{FullInfo, SubflowInfo};
 use joulepath_kernel::mptcp::{TcpInfo, TcpState};
 
 use super::report::PathReport;
 
-/// All subflows that were seen of one connection.
+/// All subflows that a connection has had.
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
     subflows: Vec<Tracked>,
-    /// Payload given to subflows again: at the beginning of the measurement, and now.
+    /// Payload reinjected: at the start of the measurement, and now.
     reinjected: Option<(u64, u64)>,
     /// When the last look was, ns.
     looked_ns: Option<u64>,
@@ -19,12 +19,12 @@ pub(crate) struct Tracker {
 
 #[derive(Debug)]
 struct Tracked {
-    /// Both its ends. Old kernels do not tell ids.
+    /// Its two ends, since old kernels report no ids.
     ends: (std::net::SocketAddr, std::net::SocketAddr),
     /// Place in the connection's list of paths.
     path: usize,
     opened_ns: u64,
-    /// Its counters at the beginning of the measurement; none if it came later.
+    /// Its counters at the start of the measurement; `None` if it opened later.
     before: Option<Box<TcpInfo>>,
     now: Box<TcpInfo>,
     /// Reductions of the window since it opened.
@@ -32,7 +32,7 @@ struct Tracked {
     gauges: Gauges,
 }
 
-/// Sums that are taken while the run goes.
+/// Sums over the looks of a run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gauges {
     loss_events: u64,
@@ -42,8 +42,8 @@ struct Gauges {
 }
 
 impl Tracker {
-    /// Takes in the socket's statistics at `now_ns`. `path` tells which of the connection's paths a subflow
-    /// is on.
+    /// Reads the socket's statistics at `now_ns`. `path` maps a subflow to its place in the connection's
+    /// paths.
     pub(crate) fn look(
         &mut self,
         now_ns: u64,
@@ -60,7 +60,7 @@ impl Tracker {
             };
             self.reinjected = Some((before, counters.reinjected));
         }
-        // A subflow whose SYN has no answer is listed, too.
+        // The kernel also lists subflows whose SYN is unanswered.
         let established =
             |s: &&SubflowInfo| !matches!(s.tcp.state, TcpState::SynSent | TcpState::SynReceived);
         for subflow in info.subflows.iter().filter(established) {
@@ -80,7 +80,7 @@ impl Tracker {
         }
     }
 
-    /// Lets the counters count from now on.
+    /// Resets the counters at the end of the warm-up.
     pub(crate) fn begin_measuring(&mut self) {
         self.measuring = true;
         for tracked in &mut self.subflows {
@@ -89,12 +89,12 @@ impl Tracker {
         }
     }
 
-    /// Whether a subflow was ever seen on this path of the connection.
+    /// True if a subflow was ever seen on this path of the connection.
     pub(crate) fn has_seen(&self, path: usize) -> bool {
         self.subflows.iter().any(|tracked| tracked.path == path)
     }
 
-    /// Payload given to subflows again since the measurement began, bytes.
+    /// Payload reinjected since the start of the measurement, bytes.
     pub(crate) fn reinjected_bytes(&self) -> Option<u64> {
         self.reinjected.map(|(before, now)| now.saturating_sub(before))
     }
@@ -122,7 +122,7 @@ impl Tracker {
         self.on(path).last().map(|tracked| (tracked.now.cwnd_packets, tracked.now.srtt_us))
     }
 
-    /// Everything since the measurement began, by the connection's paths.
+    /// All counters since the start of the measurement, by the connection's paths.
     pub(crate) fn reports(&self, paths: usize) -> Vec<PathReport> {
         let mut all = vec![PathReport::default(); paths];
         for tracked in &self.subflows {

@@ -1,4 +1,4 @@
-//! A worker, from its parent's side.
+//! A worker, as its parent uses it.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -19,31 +19,31 @@ use super::launch::{Place, launch};
 use super::wire::{FLAG, Inbox, Message, readable_until, readable_within, write_line};
 use crate::error::{Error, Result};
 
-/// How long a worker may take to end after SIGTERM.
+/// How long to wait after SIGTERM before SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// While a worker is waited for, the time between two looks at whether to stop.
+/// How often to check for cancellation while waiting for a worker.
 const TURN: Duration = Duration::from_millis(50);
 
-/// The program that is run again.
+/// The program to start as a worker.
 #[derive(Clone, Debug)]
 pub struct Program {
     path: PathBuf,
 }
 
 impl Program {
-    /// This one, even if its file has been replaced meanwhile. Its `main` begins with
+    /// This program, even if its file has been replaced meanwhile. Its `main` must start with
     /// [`run_if_asked`](super::run_if_asked).
     pub fn current() -> Self {
         Program { path: "/proc/self/exe".into() }
     }
 
-    /// Another one that begins with [`run_if_asked`](super::run_if_asked).
+    /// Another program whose `main` starts with [`run_if_asked`](super::run_if_asked).
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Program { path: path.into() }
     }
 }
 
-/// A worker, from its parent's side. When it is dropped, the worker ends.
+/// A worker process. Dropping the value ends it.
 #[derive(Debug)]
 pub struct Worker {
     role: &'static str,
@@ -51,13 +51,13 @@ pub struct Worker {
     stdin: Option<ChildStdin>,
     inbox: Inbox<ChildStdout>,
     cancel: Cancel,
-    /// How it ended.
+    /// Its exit status.
     ended: Option<ExitStatus>,
 }
 
 impl Worker {
-    /// Starts `program` in a role, inside a network namespace or in the caller's, and sends it its spec. Once
-    /// `cancel` is set, whoever waits for the worker waits no more.
+    /// Starts `program` in a role, inside a network namespace or in the caller's, and sends it its spec.
+    /// Setting `cancel` ends every wait for the worker.
     ///
     /// # Errors
     /// If the process cannot be started.
@@ -71,7 +71,7 @@ impl Worker {
         Self::spawn_at(role, spec, Place { network, ..Place::default() }, program, cancel)
     }
 
-    /// As [`Self::spawn`], at another place.
+    /// As [`Self::spawn`], in other namespaces.
     ///
     /// # Errors
     /// As [`Self::spawn`].
@@ -84,7 +84,7 @@ impl Worker {
     ) -> Result<Self> {
         let mut command = Command::new(&program.path);
         command.args([FLAG, role]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A process group of its own: Ctrl-C is for the parent, which still wants the worker's results.
+        // A process group of its own: Ctrl-C is for the parent, which still needs the worker's results.
         command.process_group(0);
         let mut child = launch(command, place).doing(format!("starting the {role}"))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("stdout is piped"));
@@ -94,7 +94,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -102,19 +102,19 @@ impl Worker {
     /// Sends a command.
     ///
     /// # Errors
-    /// If the worker has ended; what it said last is the reason.
+    /// If the worker has ended; its last message is the reason.
     pub fn send(&mut self, command: &impl Serialize) -> Result<()> {
         let Some(stdin) = &mut self.stdin else { return Err(self.gone()) };
         match write_line(stdin, command) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(self.last_words()),
-            written => Ok(written.doing(format!("talking to the {}", self.role))?),
+            written => Ok(written.doing(format!("sending to the {}", self.role))?),
         }
     }
 
-    /// Waits for the next event, at most for `patience`; none if that passed.
+    /// Waits for the next event, at most for `patience`; `None` after that.
     ///
     /// # Errors
-    /// What the worker failed with, or that it died; [`Error::Cancelled`].
+    /// The worker's error, or that it died; [`Error::Cancelled`].
     pub fn receive_within<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<Option<T>> {
         let deadline = Instant::now() + patience;
         loop {
@@ -126,7 +126,7 @@ impl Worker {
             }
             let turn = deadline.min(Instant::now() + TURN);
             if readable_until(&[self.inbox.fd()], turn).doing("waiting for a worker")? {
-                if !self.inbox.fill().doing(format!("listening to the {}", self.role))? {
+                if !self.inbox.fill().doing(format!("receiving from the {}", self.role))? {
                     return Err(self.gone());
                 }
             } else if turn == deadline {
@@ -138,22 +138,20 @@ impl Worker {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// What the worker failed with, that it died, or that it said nothing for `patience`;
-    /// [`Error::Cancelled`].
+    /// The worker's error, that it died, or that it sent nothing within `patience`; [`Error::Cancelled`].
     pub fn receive<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<T> {
         let event = self.receive_within(patience)?;
         event.ok_or_else(|| {
-            Error::Run(format!("the {} said nothing for {} s", self.role, patience.as_secs_f64()))
+            Error::Run(format!("the {} sent nothing for {} s", self.role, patience.as_secs_f64()))
         })
     }
 
-    /// Waits until one of `workers` has said something, or has ended; false if that was not before the
-    /// deadline.
+    /// Waits until one of `workers` has sent something or ended; false after the deadline.
     ///
     /// # Errors
-    /// If it cannot be waited for.
+    /// If the wait fails.
     pub fn any_readable_until(workers: &[&Worker], deadline: Instant) -> Result<bool> {
-        // What came together with an earlier event is no longer in the pipe.
+        // An event that arrived together with an earlier one is already in the inbox.
         if workers.iter().any(|worker| worker.inbox.has_line()) {
             return Ok(true);
         }
@@ -161,13 +159,13 @@ impl Worker {
         Ok(readable_until(&files, deadline).doing("waiting for workers")?)
     }
 
-    /// Whether the process runs.
+    /// True if the process runs.
     pub fn is_alive(&mut self) -> bool {
         self.reap(Duration::ZERO).is_none()
     }
 
-    /// Ends it by SIGTERM, and by SIGKILL if it does not listen. Returns how it ended; does nothing the
-    /// second time.
+    /// Ends it by SIGTERM, and by SIGKILL if necessary. Returns its exit status; does nothing when called
+    /// again.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         self.stdin = None;
         if self.reap(Duration::ZERO).is_none() {
@@ -180,10 +178,10 @@ impl Worker {
         self.ended
     }
 
-    /// Lets it end by itself, whenever that is: a thread waits for it, so that it does not stay a zombie.
+    /// Lets it end by itself. A thread waits for it, so that it does not stay a zombie.
     pub(crate) fn let_go(mut self) {
         self.stdin = None;
-        // Mostly it ends at once.
+        // Usually it ends at once.
         if self.reap(TURN).is_some() {
             return;
         }
@@ -193,10 +191,10 @@ impl Worker {
         });
     }
 
-    /// Sends nothing after it was reaped: its number may be another's by then.
+    /// Sends nothing after it was reaped, as its process id may have been reused.
     fn signal(&self, signal: Signal) {
         if self.ended.is_none() {
-            // It may have ended just now, which is what was wanted.
+            // It may have just ended, which is the purpose anyway.
             let _ = kill_process(Pid::from_child(&self.child), signal);
         }
     }
@@ -204,7 +202,7 @@ impl Worker {
     fn reap(&mut self, patience: Duration) -> Option<ExitStatus> {
         if self.ended.is_none() {
             if let Ok(handle) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
-                // An error here shows in the wait that follows.
+                // An error here also shows in the wait below.
                 let _ = readable_within(handle.as_fd(), patience);
             }
             self.ended = self.child.try_wait().ok().flatten();
@@ -217,14 +215,14 @@ impl Worker {
             Ok(Message::Event(event)) => Ok(event),
             Ok(Message::Failed(failure)) => Err(failure.into()),
             Err(error) => Err(Error::Run(format!(
-                "the {} said {:?}, which is none of its messages: {error}",
+                "the {} sent the invalid message {:?}: {error}",
                 self.role,
                 String::from_utf8_lossy(line)
             ))),
         }
     }
 
-    /// What a worker that does not listen any more failed with.
+    /// The error of a worker that reads no more messages.
     fn last_words(&mut self) -> Error {
         loop {
             match self.receive_within::<serde_json::Value>(GRACE) {
@@ -243,7 +241,7 @@ impl Worker {
             },
             None => "closed its output".to_owned(),
         };
-        Error::Run(format!("the {} {how} in mid-run", self.role))
+        Error::Run(format!("the {} {how} during the run", self.role))
     }
 }
 

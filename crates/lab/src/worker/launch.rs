@@ -1,10 +1,10 @@
-//! Children in other namespaces, and what ends them.
+//! Starts child processes in other namespaces, and ensures that they end.
 //!
 //! | processes | what ends the child |
 //! |---|---|
-//! | [`Processes::Own`] | the kernel kills it when this process ends, however that happens |
-//! | [`Processes::New`] | it is the init of a process namespace of its own, and sees by itself when to end |
-//! | [`Processes::In`] | the kernel kills it, and all that it has started, when that namespace's init ends |
+//! | [`Processes::Own`] | the kernel kills it when this process ends for any reason |
+//! | [`Processes::New`] | it is the init of its own process namespace, and decides by itself when to end |
+//! | [`Processes::In`] | the kernel kills it and all its descendants when that namespace's init ends |
 
 use std::fs::File;
 use std::io;
@@ -22,14 +22,14 @@ use joulepath_kernel::namespace::{self, Namespace};
 
 use super::mounts::Mounts;
 
-/// Where a child begins.
+/// Namespaces in which a child starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place<'a> {
-    /// Its network namespace; none leaves it in the caller's.
+    /// Its network namespace; `None` is the caller's.
     pub(crate) network: Option<&'a Namespace>,
     /// Its process namespace.
     pub(crate) processes: Processes<'a>,
-    /// Whether /sys and /proc show what is in its namespaces, where mounting them is permitted.
+    /// Mount /sys and /proc for its namespaces, if permitted.
     pub(crate) mounts: bool,
 }
 
@@ -39,9 +39,9 @@ pub(crate) enum Processes<'a> {
     /// The caller's.
     #[default]
     Own,
-    /// A new one, whose init the child is.
+    /// A new namespace with the child as init.
     New,
-    /// Another one.
+    /// An existing namespace.
     In(&'a ProcessNamespace),
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct ProcessNamespace {
 }
 
 impl ProcessNamespace {
-    /// That of a child that was not waited for yet.
+    /// The namespace of a child that has not been reaped.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let file = File::open(format!("/proc/{pid}/ns/pid"))?;
         Ok(ProcessNamespace { handle: file.into() })
@@ -62,7 +62,7 @@ impl ProcessNamespace {
 /// Starts a child.
 ///
 /// # Errors
-/// As [`Command::spawn`]; without `CAP_SYS_ADMIN` for other namespaces than the caller's.
+/// As [`Command::spawn`]; without `CAP_SYS_ADMIN` for namespaces other than the caller's.
 pub(crate) fn launch(mut command: Command, place: Place<'_>) -> io::Result<Child> {
     let network = place.network.map(|namespace| namespace.as_fd().as_raw_fd());
     let mounts = place.mounts.then(Mounts::prepare).transpose()?;
@@ -78,20 +78,20 @@ pub(crate) fn launch(mut command: Command, place: Place<'_>) -> io::Result<Child
         }
         if dies_with_us {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The parent may have died before the line above: then nobody would send that signal.
+            // The parent may have died before the line above, so that nobody would send that signal.
             if getppid() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only system calls are made, nothing is allocated and no lock is taken.
+    // SAFETY: between fork and exec the closure makes only system calls; it neither allocates nor takes
+    // locks.
     unsafe { command.pre_exec(prepare) };
     match place.processes {
         Processes::Own => on_lasting_thread(move || command.spawn()),
         Processes::New => on_passing_thread(|| {
-            // SAFETY: only the calling thread's next children are concerned; file descriptors are not
-            // unshared.
+            // SAFETY: affects only the children of this thread; file descriptors stay shared.
             unsafe { unshare_unsafe(UnshareFlags::NEWPID) }?;
             command.spawn()
         }),
@@ -102,13 +102,13 @@ pub(crate) fn launch(mut command: Command, place: Place<'_>) -> io::Result<Child
     }
 }
 
-/// The process namespace of a thread's children cannot be left again, so such a thread ends with its work.
+/// A thread cannot leave its children's process namespace again, so it ends with its work.
 fn on_passing_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// The death signal comes when the *thread* ends that made the child: so one thread makes them all, and never
-/// ends.
+/// The death signal is sent when the *thread* that created the child ends, so one thread creates all children
+/// and never ends.
 fn on_lasting_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     type Job = Box<dyn FnOnce() + Send>;
     static JOBS: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();

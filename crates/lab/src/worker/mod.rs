@@ -1,18 +1,18 @@
-//! Processes that are this program again: the emulator, the two ends of the traffic, the init of a lab.
+//! Processes that run this program again: the emulator, the two ends of the traffic, the init of a lab.
 //!
 //! ```text
 //!   parent ── stdin: spec, then commands ──►  worker
 //!          ◄── stdout: events, one per line ──
 //! ```
 //!
-//! Both ways a message is one line of JSON. A worker ends when its parent does, however that happens.
+//! Messages in both directions are lines of JSON. A worker ends when its parent ends for any reason.
 //!
 //! | module | what |
 //! |---|---|
-//! | `handle` | a worker as its parent sees it |
-//! | `role` | the parent as a worker sees it |
-//! | `wire` | the messages between the two |
-//! | `launch`, `mounts` | children in other namespaces, what ends them, what they see |
+//! | `handle` | a worker, as its parent uses it |
+//! | `role` | the parent, as a worker uses it |
+//! | `wire` | the messages between them |
+//! | `launch`, `mounts` | starts children in other namespaces, ends them, mounts /sys and /proc |
 
 mod handle;
 mod launch;

@@ -1,5 +1,5 @@
-//! What a program inside a lab sees in /sys and /proc: the lab's devices and processes, in a mount namespace
-//! of its own.
+//! Gives a program in a lab its own mount namespace, in which /sys and /proc show the lab's devices and
+//! processes.
 
 use std::ffi::{CStr, CString};
 use std::fs;
@@ -18,14 +18,14 @@ use joulepath_kernel::namespace::Namespace;
 
 const SYS: &str = "/sys";
 
-/// The mounts below /sys (BPF file system, control groups, tracing), which a new /sys gets again.
+/// The mounts below /sys (BPF file system, control groups, tracing), to be repeated in a new /sys.
 #[derive(Debug)]
 pub(super) struct Mounts {
     below_sys: Vec<(OwnedFd, CString)>,
 }
 
 impl Mounts {
-    /// What the child needs, before it is there: it may not allocate.
+    /// Prepares everything for [`Self::enter`], which may not allocate.
     ///
     /// # Errors
     /// Without `/proc`.
@@ -35,14 +35,13 @@ impl Mounts {
         Ok(Mounts { below_sys: topmost_below_sys(&table).into_iter().filter_map(copy).collect() })
     }
 
-    /// Gives the calling process a mount namespace of its own with new /sys and /proc, as far as that is
-    /// permitted; whether /sys is new. Makes system calls only.
+    /// Moves the calling process to a new mount namespace, with new /sys and /proc if permitted. Returns true
+    /// if /sys is new. Makes only system calls.
     pub(super) fn enter(&self) -> bool {
-        // SAFETY: file descriptors are not unshared, and what belongs to the file system only to the calling
-        // thread.
+        // SAFETY: file descriptors stay shared; only this thread stops sharing file system attributes.
         let own = unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok();
         let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-        // Without this what is mounted here would be mounted for everybody.
+        // Otherwise the new mounts would appear in the other mount namespaces.
         if !own || mount_change(c"/", downstream).is_err() {
             return false;
         }
@@ -50,31 +49,31 @@ impl Mounts {
         let sys = mount(c"sysfs", c"/sys", c"sysfs", flags, None::<&CStr>).is_ok();
         if sys {
             for (copy, target) in &self.below_sys {
-                // One that cannot be had is missed by few: the lab is for networks.
+                // A mount that fails matters little: the lab is for networks.
                 let _ = move_mount(copy, c"", CWD, target, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH);
             }
         }
-        // Without it /proc goes on to show the processes of the caller.
+        // If this fails, /proc still shows the caller's processes.
         let _ = mount(c"proc", c"/proc", c"proc", flags, None::<&CStr>);
         sys
     }
 }
 
-/// Whether programs in this network namespace can have a /sys that shows its devices.
+/// True if programs in this network namespace can have a /sys that shows its devices.
 pub(crate) fn permitted(network: &Namespace) -> bool {
     let attempt = || Mounts::prepare().is_ok_and(|mounts| network.enter().is_ok() && mounts.enter());
-    // Namespaces of the thread go with it.
+    // The thread's namespaces end with it.
     thread::scope(|scope| scope.spawn(attempt).join().unwrap_or(false))
 }
 
-/// A copy of a mount with all that is mounted below it, mounted nowhere yet.
+/// A detached copy of a mount with everything mounted below it.
 fn copy_of(target: &CStr) -> Option<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     open_tree(CWD, target, flags).ok()
 }
 
-/// Mount points below /sys that are not below another one of them, from `/proc/self/mountinfo`
+/// Mount points below /sys that are not below another one, from `/proc/self/mountinfo`
 /// (proc_pid_mountinfo(5)).
 fn topmost_below_sys(table: &str) -> Vec<CString> {
     let mut points: Vec<&str> = table.lines().filter_map(|line| line.split(' ').nth(4)).collect();

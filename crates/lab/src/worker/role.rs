@@ -1,4 +1,4 @@
-//! A worker's own side: which role it has, and its parent.
+//! The worker's side: its role, and the channel to its parent.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,10 +12,10 @@ use joulepath_kernel::error::Doing;
 use super::wire::{FLAG, Inbox, Message, write_line};
 use crate::error::{Error, Result};
 
-/// What a worker does. The first message that it receives is its spec.
+/// The function of a worker. The first message that it receives is its spec.
 pub type Role = fn(&mut Parent) -> Result<()>;
 
-/// Takes over if this process was started as a worker, in one of `roles`: call it first thing in `main`.
+/// Runs one of `roles` if this process was started as a worker. Call it first in `main`.
 pub fn run_if_asked(roles: &[(&str, Role)]) -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != FLAG {
@@ -26,25 +26,25 @@ pub fn run_if_asked(roles: &[(&str, Role)]) -> Option<ExitCode> {
     let mut parent = Parent { inbox: Inbox::new(io::stdin()) };
     let done = match role {
         Some((_, role)) => role(&mut parent),
-        None => Err(Error::Run(format!("there is no worker called {name:?}"))),
+        None => Err(Error::Run(format!("unknown worker {name:?}"))),
     };
     let Err(error) = done else { return Some(ExitCode::SUCCESS) };
-    // If the parent is gone there is nobody to tell.
+    // If the parent is gone, nobody reads the error.
     let _ = parent.put(&Message::<()>::Failed(error.into()));
     Some(ExitCode::FAILURE)
 }
 
-/// The parent, as a worker sees it.
+/// The channel to the parent.
 #[derive(Debug)]
 pub struct Parent {
     inbox: Inbox<io::Stdin>,
 }
 
 impl Parent {
-    /// Waits for the next message; none when the parent has closed the channel.
+    /// Waits for the next message; `None` when the parent has closed the channel.
     ///
     /// # Errors
-    /// If it is not what was expected.
+    /// If the message has another type.
     pub fn receive<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
         loop {
             if let Some(message) = self.received()? {
@@ -56,40 +56,40 @@ impl Parent {
         }
     }
 
-    /// A message that is here already: look for one after each [`Self::fill`], until there is none.
+    /// Takes a message that has already arrived. Call it after each [`Self::fill`] until it returns `None`.
     ///
     /// # Errors
-    /// If it is not what was expected.
+    /// If the message has another type.
     pub fn received<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
         let Some(line) = self.inbox.line() else { return Ok(None) };
         serde_json::from_slice(&line)
             .map(Some)
-            .map_err(|error| Error::Run(format!("a message of the parent: {error}")))
+            .map_err(|error| Error::Run(format!("invalid message of the parent: {error}")))
     }
 
-    /// Reads what the parent has written, once; waits if that is nothing. False when it has closed the
+    /// Reads once from the parent, and waits if nothing has arrived. False when the parent has closed the
     /// channel.
     ///
     /// # Errors
     /// If stdin cannot be read.
     pub fn fill(&mut self) -> Result<bool> {
-        Ok(self.inbox.fill().doing("listening to the parent")?)
+        Ok(self.inbox.fill().doing("receiving from the parent")?)
     }
 
     /// Sends an event.
     ///
     /// # Errors
-    /// If the parent does not listen.
+    /// If the parent no longer reads.
     pub fn send(&mut self, event: &impl Serialize) -> Result<()> {
         self.put(&Message::Event(event))
     }
 
     fn put(&mut self, message: &Message<impl Serialize>) -> Result<()> {
-        Ok(write_line(&mut io::stdout().lock(), message).doing("talking to the parent")?)
+        Ok(write_line(&mut io::stdout().lock(), message).doing("sending to the parent")?)
     }
 }
 
-/// For `poll` and `epoll`: readable when [`Parent::fill`] does not wait.
+/// For `poll` and `epoll`: readable when [`Parent::fill`] does not block.
 impl AsFd for Parent {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.inbox.fd()

@@ -1,4 +1,4 @@
-//! Messages between a worker and its parent: a line of JSON each.
+//! Messages between a worker and its parent, each a line of JSON.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,10 +12,10 @@ use joulepath_kernel::error::Error as KernelError;
 
 use crate::error::Error;
 
-/// First argument of a program that is to be a worker; the role is the second.
+/// First argument that makes a program a worker; the second is the role.
 pub(super) const FLAG: &str = "--joulepath-worker";
 
-/// What a worker writes.
+/// A message from a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Message<T> {
@@ -23,7 +23,7 @@ pub(super) enum Message<T> {
     Failed(Failure),
 }
 
-/// An [`Error`] on its way to the parent.
+/// An [`Error`] as sent to the parent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Failure {
@@ -60,12 +60,12 @@ impl From<Failure> for Error {
     }
 }
 
-/// Lines as they come in.
+/// Splits incoming bytes into lines.
 #[derive(Debug)]
 pub(super) struct Inbox<R> {
     source: R,
     bytes: Vec<u8>,
-    /// How many bytes were searched for the end of a line.
+    /// Number of bytes already searched for the end of a line.
     searched: usize,
 }
 
@@ -74,17 +74,17 @@ impl<R: AsFd> Inbox<R> {
         Inbox { source, bytes: vec![], searched: 0 }
     }
 
-    /// To wait for more to read.
+    /// To wait until it becomes readable.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.source.as_fd()
     }
 
-    /// Whether [`Self::line`] has one without another read.
+    /// True if [`Self::line`] returns a line without another read.
     pub(super) fn has_line(&self) -> bool {
         self.bytes[self.searched..].contains(&b'\n')
     }
 
-    /// The next line that is complete.
+    /// The next complete line.
     pub(super) fn line(&mut self) -> Option<Vec<u8>> {
         let Some(found) = self.bytes[self.searched..].iter().position(|&byte| byte == b'\n') else {
             self.searched = self.bytes.len();
@@ -95,8 +95,7 @@ impl<R: AsFd> Inbox<R> {
         Some(std::mem::replace(&mut self.bytes, rest))
     }
 
-    /// Reads once; false at the end. It goes past the buffer of [`io::Stdin`], which `poll` would not know
-    /// of.
+    /// Reads once; false at end of file. Bypasses the buffer of [`io::Stdin`], which `poll` does not see.
     pub(super) fn fill(&mut self) -> io::Result<bool> {
         let mut chunk = [0; 1 << 16];
         let n = retry(|| rustix::io::read(self.source.as_fd(), &mut chunk[..]))?;
@@ -113,7 +112,7 @@ pub(super) fn write_line(out: &mut impl Write, message: &impl Serialize) -> io::
     out.flush()
 }
 
-/// Waits until one of `files` can be read or is at its end; false if that was not before the deadline.
+/// Waits until one of `files` is readable or at its end; false after the deadline.
 pub(super) fn readable_until(files: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<bool> {
     let mut watched: Vec<PollFd<'_>> =
         files.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
@@ -123,12 +122,12 @@ pub(super) fn readable_until(files: &[BorrowedFd<'_>], deadline: Instant) -> io:
     })
 }
 
-/// As [`readable_until`], for one file and from now on.
+/// As [`readable_until`], for one file and a duration.
 pub(super) fn readable_within(file: BorrowedFd<'_>, patience: Duration) -> io::Result<bool> {
     readable_until(&[file], Instant::now() + patience)
 }
 
-/// Calls again for as long as a signal interrupts the call.
+/// Repeats a call that a signal interrupts.
 fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
     loop {
         match call() {

@@ -1,4 +1,4 @@
-//! Tests in the running kernel: labs, traffic in them and over cables, runs of the kernel engine.
+//! Tests in the running kernel: labs, their traffic, traffic over cables, runs of the kernel engine.
 
 #[macro_use]
 extern crate joulepath_testbed;

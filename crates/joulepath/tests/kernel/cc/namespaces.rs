@@ -104,7 +104,7 @@ fn unload_changes_nothing_if_it_cannot_put_back_a_default() {
     let said = stage.cc(&["unload", OTHER]);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(
-        said.stderr.contains("what was before is not known") && said.stderr.contains("nsenter"),
+        said.stderr.contains("the earlier default is unknown") && said.stderr.contains("nsenter"),
         "{said:?}"
     );
     assert_eq!(unknown.default(), format!("jp_{OTHER}"));
@@ -180,7 +180,7 @@ fn a_namespace_that_gets_the_number_of_one_that_has_gone_does_not_get_its_defaul
     drop(gone);
     let successor =
         (0..200).map(|_| Place::new("reno")).find(|place| place.namespace.inode().unwrap() == inode);
-    let Some(successor) = successor else { joulepath_testbed::skip("no inode number came twice") };
+    let Some(successor) = successor else { joulepath_testbed::skip("no inode number was reused") };
     let said = successor.cc(&["default", "--restore"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert_eq!(successor.default(), "reno");

@@ -1,5 +1,5 @@
-//! Which path manager new connections of a network namespace get. It is chosen when a socket is made, and a
-//! connection keeps it.
+//! The path manager of new connections in a network namespace. A socket takes it when it is created, and
+//! keeps it.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -8,22 +8,22 @@ use std::path::Path;
 use crate::capability::Task;
 use crate::error::{Doing, Error, Result};
 
-/// The name of the one in user space.
+/// Name of the user-space path manager.
 pub const USER_SPACE: &str = "userspace";
-/// The name of the kernel's own.
+/// Name of the in-kernel path manager.
 pub const KERNEL: &str = "kernel";
 
-/// Since Linux 6.15: by name.
+/// Selects by name, since Linux 6.15.
 const BY_NAME: &str = "/proc/sys/net/mptcp/path_manager";
-/// Since Linux 5.19: by number.
+/// Selects by number, since Linux 5.19.
 const BY_NUMBER: &str = "/proc/sys/net/mptcp/pm_type";
-/// The names of the numbers.
+/// Names, indexed by number.
 const NAMES: [&str; 2] = [KERNEL, USER_SPACE];
 
-/// What new connections of the calling thread's namespace get, by name.
+/// Name of the path manager for new connections in the calling thread's namespace.
 ///
 /// # Errors
-/// [`Error::Unsupported`] on a kernel that has only its own.
+/// [`Error::Unsupported`] on a kernel that has only the in-kernel path manager.
 pub fn chosen() -> Result<String> {
     if let Ok(name) = fs::read_to_string(BY_NAME) {
         return Ok(name.trim().to_owned());
@@ -39,7 +39,7 @@ pub fn chosen() -> Result<String> {
     })
 }
 
-/// Sets it.
+/// Selects the path manager for new connections.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if this kernel has no such path manager, [`Error::Permission`] without
@@ -53,7 +53,7 @@ pub fn choose(name: &str) -> Result<()> {
             (BY_NUMBER, number.to_string())
         }
     };
-    // Without O_CREAT: /proc answers that with "permission denied".
+    // Without O_CREAT: /proc answers O_CREAT with "permission denied".
     let written =
         fs::OpenOptions::new().write(true).open(file).and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
@@ -67,8 +67,8 @@ pub fn choose(name: &str) -> Result<()> {
 fn no_choice() -> Error {
     Error::Unsupported {
         what: "choosing a path manager".into(),
-        why: "this kernel has only its own (no net.mptcp.pm_type)".into(),
-        remedy: "boot Linux 5.19 or newer, or stay with the kernel's (`pm = \"kernel\"`)".into(),
+        why: "this kernel has only the in-kernel one (no net.mptcp.pm_type)".into(),
+        remedy: "boot Linux 5.19 or newer, or use the kernel's (`pm = \"kernel\"`)".into(),
     }
 }
 
@@ -76,6 +76,6 @@ fn unknown(name: &str) -> Error {
     Error::Unsupported {
         what: format!("the path manager {name}"),
         why: "this kernel has none of that name".into(),
-        remedy: "sysctl net.mptcp.available_path_managers shows what there is".into(),
+        remedy: "sysctl net.mptcp.available_path_managers shows the available ones".into(),
     }
 }

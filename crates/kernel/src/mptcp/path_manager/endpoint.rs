@@ -1,4 +1,4 @@
-//! Addresses on their way to and from the path manager.
+//! Addresses in messages to and from the path manager.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -8,46 +8,46 @@ use super::uapi::{address, flag};
 use crate::mptcp::AddressId;
 use crate::netlink::{Attributes, Malformed, put, put_nested};
 
-/// How many subflows the in-kernel path manager makes.
+/// Limits of the in-kernel path manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Addresses of the other end that a connection accepts and connects to, at most 8.
+    /// How many of the peer's addresses a connection accepts and connects to, at most 8.
     pub accepted_addresses: u32,
-    /// Subflows of a connection besides the first one, at most 8; both ends must allow them.
+    /// Subflows of a connection apart from the first, at most 8. Both ends must allow them.
     pub extra_subflows: u32,
 }
 
-/// A subflow's two ends, as seen from this host.
+/// The two ends of a subflow, from this host's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ends {
-    /// Own address.
+    /// Local address.
     pub local: SocketAddr,
-    /// The other host's.
+    /// Remote address.
     pub remote: SocketAddr,
 }
 
-/// An address of this host that connections use by themselves (in-kernel path manager).
+/// An address of this host that the in-kernel path manager uses for all connections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// The address.
     pub address: IpAddr,
-    /// Its id; none lets the kernel choose.
+    /// Its id; `None` lets the kernel choose.
     pub id: Option<AddressId>,
-    /// Index of the interface that subflows from here leave through; none: as routes say, which is mostly the
-    /// first one.
+    /// Index of the interface through which its subflows leave. `None`: the routing table decides, which
+    /// usually means the first interface.
     pub interface: Option<u32>,
-    /// Connections open a subflow from here to the other end's first address.
+    /// Connections open a subflow from here to the peer's first address.
     pub subflow: bool,
-    /// Connections tell the other end about it, so that it opens a subflow.
+    /// Connections announce it to the peer, which may then open a subflow.
     pub signal: bool,
     /// Used only while no regular subflow is usable.
     pub backup: bool,
-    /// Connections open a subflow from here to every address of the other end.
+    /// Connections open a subflow from here to every address of the peer.
     pub fullmesh: bool,
 }
 
 impl Endpoint {
-    /// From which every connection opens a subflow through this interface.
+    /// An endpoint from which every connection opens a subflow through this interface.
     pub fn subflow(address: IpAddr, interface: u32) -> Self {
         Endpoint {
             address,
@@ -73,16 +73,17 @@ impl Endpoint {
     }
 }
 
-/// Own end of a subflow (user-space path manager).
+/// Local end of a subflow (user-space path manager).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Local {
-    /// Own address.
+    /// Local address.
     pub address: IpAddr,
-    /// Own port; 0 lets the kernel choose.
+    /// Local port; 0 lets the kernel choose.
     pub port: u16,
-    /// What the connection calls the address; none where it is known already.
+    /// The connection's id of the address; `None` if the connection has the address already.
     pub id: Option<AddressId>,
-    /// Index of the interface; none: as routes say, which is mostly the first path's.
+    /// Index of the interface. `None`: the routing table decides, which usually means the first path's
+    /// interface.
     pub interface: Option<u32>,
     /// Used only while no regular subflow is usable.
     pub backup: bool,
@@ -119,8 +120,8 @@ pub(super) fn put_endpoint(payload: &mut Vec<u8>, kind: u16, endpoint: &Endpoint
     put_nested(payload, kind, &inner);
 }
 
-/// Appends the id of an endpoint and, if they are to be changed, its flags. Without the family: the kernel
-/// refuses a change by id that names one.
+/// Appends the id of an endpoint and its new flags, if any. Without the address family: the kernel refuses a
+/// change by id that contains one.
 pub(super) fn put_id(payload: &mut Vec<u8>, kind: u16, id: AddressId, flags: Option<u32>) {
     let mut inner = vec![];
     put(&mut inner, address::ID.0, &[id.0]);
@@ -130,7 +131,7 @@ pub(super) fn put_id(payload: &mut Vec<u8>, kind: u16, id: AddressId, flags: Opt
     put_nested(payload, kind, &inner);
 }
 
-/// Appends the own end of a subflow; without flags for commands that refuse them.
+/// Appends the local end of a subflow; without flags for commands that refuse them.
 pub(super) fn put_local(payload: &mut Vec<u8>, kind: u16, local: &Local, flags: Option<u32>) {
     let mut inner = vec![];
     put_ip(&mut inner, local.address);
@@ -149,7 +150,7 @@ pub(super) fn put_local(payload: &mut Vec<u8>, kind: u16, local: &Local, flags: 
     put_nested(payload, kind, &inner);
 }
 
-/// Appends the other end of a subflow.
+/// Appends the remote end of a subflow.
 pub(super) fn put_remote(payload: &mut Vec<u8>, kind: u16, remote: SocketAddr) {
     let mut inner = vec![];
     put_ip(&mut inner, remote.ip());
@@ -162,8 +163,9 @@ pub(super) fn endpoint_of(attributes: Attributes<'_>) -> Result<Endpoint, Malfor
     let ip = attributes.ip(address::ADDR4)?.or(attributes.ip(address::ADDR6)?);
     let flags = attributes.u32(address::FLAGS)?.unwrap_or(0);
     Ok(Endpoint {
-        address: ip
-            .ok_or_else(|| Malformed::new(address::ADDR4.1, "it is missing, and so is that of IPv6"))?,
+        address: ip.ok_or_else(|| {
+            Malformed::new(address::ADDR4.1, "it is missing, and so is MPTCP_PM_ADDR_ATTR_ADDR6")
+        })?,
         id: attributes.u8(address::ID)?.map(AddressId),
         interface: attributes.u32(address::INTERFACE)?.filter(|index| *index != 0),
         subflow: flags & flag::SUBFLOW != 0,
@@ -179,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_comes_back_as_it_went() {
+    fn an_endpoint_is_parsed_as_it_was_written() {
         let endpoints = [
             Endpoint {
                 id: Some(AddressId(3)),

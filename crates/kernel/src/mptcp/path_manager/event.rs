@@ -1,4 +1,4 @@
-//! What happens to connections and subflows.
+//! Events of connections and subflows.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -17,91 +17,91 @@ use crate::mptcp::{AddressId, Token};
 use crate::netlink::{Attributes, Failure as NetlinkFailure, Generic, Known, Malformed};
 use crate::wait::ready;
 
-/// Something that the path manager tells.
+/// An event of the path manager.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// A connection has begun; it may take long until it is established.
+    /// A connection has begun. It may take long to become established.
     Created {
-        /// Its name here.
+        /// Local token of the connection.
         token: Token,
-        /// Of the first subflow.
+        /// Ends of the first subflow.
         ends: Ends,
-        /// Whether this host accepted it.
+        /// True if this host accepted the connection.
         server: bool,
     },
-    /// From now on it can have further subflows.
+    /// The connection can have further subflows from now on.
     Established {
-        /// Its name here.
+        /// Local token of the connection.
         token: Token,
-        /// Of the first subflow.
+        /// Ends of the first subflow.
         ends: Ends,
-        /// Whether this host accepted it.
+        /// True if this host accepted the connection.
         server: bool,
     },
     /// A connection has ended.
     Closed {
-        /// Its name here.
+        /// Local token of the connection.
         token: Token,
     },
-    /// The other end has told an address of its own.
+    /// The peer has announced an address.
     Announced {
-        /// The connection.
+        /// Local token of the connection.
         token: Token,
-        /// What the other end calls it.
+        /// The peer's id of the address.
         id: AddressId,
-        /// The address; the port is 0 unless it was told.
+        /// The address; the port is 0 if not announced.
         remote: SocketAddr,
     },
-    /// The other end has taken an address back.
+    /// The peer has withdrawn an address.
     Removed {
-        /// The connection.
+        /// Local token of the connection.
         token: Token,
-        /// What the other end calls it.
+        /// The peer's id of the address.
         id: AddressId,
     },
-    /// A subflow can carry data.
+    /// A subflow is established.
     SubflowEstablished(SubflowEvent),
     /// A subflow has ended.
     SubflowClosed(SubflowEvent),
-    /// A subflow became a backup, or regular.
+    /// A subflow became a backup or regular.
     SubflowPriority(SubflowEvent),
-    /// A socket listens.
+    /// A socket started to listen.
     ListenerCreated {
-        /// Where.
+        /// Its local address.
         local: SocketAddr,
     },
-    /// It does no more.
+    /// A socket stopped listening.
     ListenerClosed {
-        /// Where.
+        /// Its local address.
         local: SocketAddr,
     },
-    /// Events were lost, because they came faster than they were read. This is what stands now; what was
-    /// known before is to be forgotten.
+    /// Events were lost because they were not read in time. This is the current state, which replaces all
+    /// earlier information.
     Resync(Box<Listing>),
-    /// What this version does not know, by its number.
+    /// An event that this version does not know.
     Other {
         /// Its number.
         number: u8,
     },
 }
 
-/// What is told about a subflow.
+/// An event of a subflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubflowEvent {
-    /// The connection.
+    /// Local token of the connection.
     pub token: Token,
-    /// Its ends.
+    /// Ends of the subflow.
     pub ends: Ends,
-    /// What this host calls its own address.
+    /// This host's id of the local address.
     pub local_id: AddressId,
-    /// What the other end calls its own.
+    /// The peer's id of the remote address.
     pub remote_id: AddressId,
-    /// Whether the other end has declared it a backup. (Before Linux 6.10 also, whether this one has.)
+    /// True if the peer has declared it a backup. Before Linux 6.10 also if this host has.
     pub backup_remotely: bool,
     /// Index of the interface, if it is bound to one.
     pub interface: Option<u32>,
-    /// Why it ended, if that is known.
+    /// Why it ended, if known.
     pub failure: Option<Failure>,
 }
 
@@ -110,41 +110,41 @@ pub struct SubflowEvent {
 pub struct Failure {
     /// `errno` of the subflow's socket; 0 if there is none.
     pub errno: u8,
-    /// Reason of the reset (RFC 8684, section 3.6), if there was one.
+    /// Reason of the reset (RFC 8684, section 3.6), if there was a reset.
     pub reset_reason: Option<u32>,
 }
 
-/// The events of a network namespace, in their order. The kernel drops some if they are not read for long;
-/// then what stands is told in their place, see [`Event::Resync`].
+/// The events of a network namespace, in order. If they are not read for long, the kernel drops some; the
+/// current state then replaces them, see [`Event::Resync`].
 #[derive(Debug)]
 pub struct Events {
     family: Generic,
-    /// Of the same namespace.
+    /// A listing of the same namespace.
     diag: Diag,
     waiting: VecDeque<Event>,
-    /// Some were lost, and the listing that makes up for it could not be taken yet.
+    /// True if events were lost and the listing that replaces them is still pending.
     lost: bool,
 }
 
 impl Events {
-    /// Called in the namespace of the family's socket.
+    /// Must be called in the namespace of the family's socket.
     pub(super) fn subscribe(family: &Generic, group: u32) -> Result<Self> {
-        let family = family.subscribed(group).doing_task(Task::Network, "subscribing to events of MPTCP")?;
+        let family = family.subscribed(group).doing_task(Task::Network, "subscribing to MPTCP events")?;
         Ok(Events { family, diag: Diag::open()?, waiting: VecDeque::new(), lost: false })
     }
 
-    /// Sets how many bytes of events may wait to be read.
+    /// Sets how many bytes of unread events the socket holds.
     ///
     /// # Errors
-    /// [`Error::Io`] if the socket does not take it.
+    /// [`Error::Io`] if the kernel refuses.
     pub fn set_room(&self, bytes: usize) -> Result<()> {
-        self.family.socket().set_room(bytes).doing("making room for events of MPTCP")
+        self.family.socket().set_room(bytes).doing("setting the buffer size for MPTCP events")
     }
 
-    /// The next event; none if there was none before `patience` had passed.
+    /// The next event; `None` if none comes within `patience`.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if an event cannot be understood: it is passed over, and the next call goes on.
+    /// [`Error::Malformed`] if an event cannot be parsed. The next call continues with the event after it.
     pub fn next_within(&mut self, patience: Duration) -> Result<Option<Event>> {
         let deadline = Instant::now() + patience;
         loop {
@@ -154,7 +154,7 @@ impl Events {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
             }
-            if !ready(self.as_fd(), PollFlags::IN, deadline).doing("waiting for events of MPTCP")? {
+            if !ready(self.as_fd(), PollFlags::IN, deadline).doing("waiting for MPTCP events")? {
                 return Ok(None);
             }
             let waiting = &mut self.waiting;
@@ -165,27 +165,27 @@ impl Events {
             match read {
                 Ok(_) => {}
                 Err(NetlinkFailure::Overrun) => self.lost = true,
-                Err(failure) => return Err(failure.doing("reading events of MPTCP")),
+                Err(failure) => return Err(failure.doing("reading MPTCP events")),
             }
         }
     }
 
-    /// What has come until now is older than the listing.
+    /// Events that have already arrived are older than the listing.
     fn resynchronise(&mut self) -> Result<()> {
         self.waiting.clear();
-        self.family.drop_notices().map_err(|failure| failure.doing("reading events of MPTCP"))?;
+        self.family.drop_notices().map_err(|failure| failure.doing("reading MPTCP events"))?;
         let listing = self.diag.list()?;
         self.waiting.push_back(Event::Resync(Box::new(listing)));
         self.lost = false;
         Ok(())
     }
 
-    /// Waits for the first event that `wanted` makes something of; the others are passed over. None after
+    /// Waits for the first event for which `wanted` returns a value, and skips the others. `None` after
     /// `patience`.
     ///
     /// # Errors
-    /// As [`Self::next_within`], and [`Error::Overrun`] if events were lost: the one that is waited for may
-    /// have been among them.
+    /// As [`Self::next_within`], and [`Error::Overrun`] if events were lost, as the wanted event may be among
+    /// them.
     pub fn find_within<T>(
         &mut self,
         patience: Duration,
@@ -197,7 +197,7 @@ impl Events {
                 return Ok(Some(found));
             }
             if matches!(event, Event::Resync(_)) {
-                return Err(Error::Overrun { what: "events of MPTCP".into() });
+                return Err(Error::Overrun { what: "MPTCP events".into() });
             }
         }
         Ok(None)
@@ -255,7 +255,8 @@ fn remote_id(attributes: Attributes<'_>) -> Result<AddressId, Malformed> {
     Ok(AddressId(needed(attributes.u8(attr::REMOTE_ID)?, attr::REMOTE_ID)?))
 }
 
-/// Older kernels: an attribute that is 0 or 1. Newer ones: a flag, and the attribute only on the server.
+/// Older kernels have an attribute that is 0 or 1. Newer kernels have a flag, and the attribute only on the
+/// server.
 fn is_server(attributes: Attributes<'_>) -> Result<bool, Malformed> {
     let flags = attributes.u16(attr::FLAGS)?.unwrap_or(0);
     Ok(attributes.u8(attr::SERVER_SIDE)?.is_some_and(|side| side != 0) || flags & attr::FLAG_SERVER_SIDE != 0)
@@ -277,7 +278,7 @@ fn ip(attributes: Attributes<'_>, v4: Known, v6: Known) -> Result<IpAddr, Malfor
     Ok(needed(ip, v4)?.to_canonical())
 }
 
-/// In the network's byte order, unlike in requests.
+/// In network byte order, unlike in requests.
 fn port(attributes: Attributes<'_>, known: Known) -> Result<Option<u16>, Malformed> {
     Ok(attributes.array(known)?.map(u16::from_be_bytes))
 }
@@ -287,7 +288,7 @@ mod tests {
     use super::*;
     use crate::netlink::put;
 
-    /// A subflow from 10.0.0.2:40000 to 10.0.0.1:443 that a reset has ended.
+    /// A subflow from 10.0.0.2:40000 to 10.0.0.1:443 that ended by a reset.
     fn closed_subflow() -> Vec<u8> {
         let mut payload = vec![];
         for (known, value) in [
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_subflow_is_told_with_its_reason() {
+    fn the_end_of_a_subflow_has_its_reason() {
         let payload = closed_subflow();
         let Event::SubflowClosed(subflow) = parse(11, attributes(&payload)).unwrap() else { panic!() };
         let ends = Ends { local: "10.0.0.2:40000".parse().unwrap(), remote: "10.0.0.1:443".parse().unwrap() };
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_event_is_passed_on_and_one_that_lacks_something_is_named() {
+    fn an_unknown_event_is_passed_on_and_a_missing_attribute_is_named() {
         assert_eq!(parse(200, attributes(&[])), Ok(Event::Other { number: 200 }));
         assert_eq!(parse(3, attributes(&[])).unwrap_err().to_string(), "MPTCP_ATTR_TOKEN: it is missing");
         let mut payload = vec![];
@@ -337,7 +338,7 @@ mod tests {
 
         proptest! {
             #[test]
-            fn no_message_makes_it_panic(
+            fn no_message_causes_a_panic(
                 number in 0u8..20,
                 bytes in prop::collection::vec(any::<u8>(), 0..200),
                 at in 0usize..100,

@@ -13,10 +13,10 @@ use crate::error::{Error, Result};
 use crate::mptcp::{AddressId, Token};
 use crate::netlink::{Generic, put};
 
-/// What the kernel says of a connection that it does not have.
+/// The kernel's message for a connection that does not exist.
 const INVALID_TOKEN: &str = "invalid token";
 
-/// The path manager of the network namespace in which it was opened.
+/// The path manager of the network namespace in which the value was opened.
 #[derive(Debug)]
 pub struct PathManager {
     family: Generic,
@@ -26,10 +26,10 @@ impl PathManager {
     /// Opens it in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] on a kernel without it.
+    /// [`Error::Unsupported`] on a kernel without a path manager.
     pub fn open() -> Result<Self> {
         let family = Generic::open(uapi::FAMILY_NAME, uapi::VERSION);
-        match family.map_err(|failure| failure.doing("looking for the MPTCP path manager"))? {
+        match family.map_err(|failure| failure.doing("finding the MPTCP path manager"))? {
             Some(family) => Ok(PathManager { family }),
             None => Err(Error::Unsupported {
                 what: "the MPTCP path manager".into(),
@@ -39,7 +39,7 @@ impl PathManager {
         }
     }
 
-    /// Adds an endpoint. Connections that stand use it, too, as far as the limits allow.
+    /// Adds an endpoint. Existing connections use it, too, within the limits.
     ///
     /// # Errors
     /// [`Error::Io`] if the address or the id is taken, [`Error::Permission`] without `CAP_NET_ADMIN`.
@@ -59,8 +59,8 @@ impl PathManager {
         self.command(format!("removing the MPTCP endpoint {id}"), command::DEL_ADDR, &payload)
     }
 
-    /// Closes the first subflows that have this own address, endpoint or not. A connection without another
-    /// subflow is cut off.
+    /// Closes every first subflow with this local address, whether or not it is an endpoint. A connection
+    /// without another subflow is cut off.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`.
@@ -82,7 +82,7 @@ impl PathManager {
     /// Lists the endpoints.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the kernel says what cannot be understood.
+    /// [`Error::Malformed`] if the kernel's answer cannot be parsed.
     pub fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
         let listed = self.family.list(command::GET_ADDR, |attributes| {
             attributes.nested(attr::ENDPOINT)?.map(endpoint_of).transpose()
@@ -101,10 +101,10 @@ impl PathManager {
         self.command("setting MPTCP's limits", command::SET_LIMITS, &payload)
     }
 
-    /// The limits in force.
+    /// The current limits.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the kernel says what cannot be understood.
+    /// [`Error::Malformed`] if the kernel's answer cannot be parsed.
     pub fn limits(&mut self) -> Result<Limits> {
         let asked = self.family.ask(command::GET_LIMITS, &[], |attributes| {
             let (addresses, subflows) =
@@ -112,15 +112,15 @@ impl PathManager {
             let both = addresses.zip(subflows);
             Ok(both.map(|(accepted_addresses, extra_subflows)| Limits { accepted_addresses, extra_subflows }))
         });
-        let limits = asked.map_err(|failure| failure.doing("asking for MPTCP's limits"))?;
+        let limits = asked.map_err(|failure| failure.doing("reading MPTCP's limits"))?;
         limits.ok_or_else(|| Error::Malformed {
             what: "the answer about MPTCP's limits".into(),
             why: "they are missing".into(),
         })
     }
 
-    /// Makes the subflows of an endpoint backups, or regular again, now and in future; the other end is told
-    /// (MP_PRIO). Of an endpoint that has the flag `fullmesh` it is taken away.
+    /// Makes existing and future subflows of an endpoint backups or regular, and informs the peer (MP_PRIO).
+    /// Clears the endpoint's flag `fullmesh`.
     ///
     /// # Errors
     /// [`Error::Io`] if there is no such endpoint, [`Error::Permission`] without `CAP_NET_ADMIN`.
@@ -128,8 +128,8 @@ impl PathManager {
         self.set_endpoint_flags(id, backup, false)
     }
 
-    /// As [`Self::set_endpoint_backup`], and sets or clears `fullmesh`. A change of that one closes all
-    /// subflows of the endpoint and opens them again.
+    /// As [`Self::set_endpoint_backup`], and sets or clears `fullmesh`. A change of `fullmesh` closes and
+    /// reopens all subflows of the endpoint.
     ///
     /// # Errors
     /// As [`Self::set_endpoint_backup`].
@@ -144,8 +144,8 @@ impl PathManager {
         )
     }
 
-    /// Whether a connection is user space's to steer; none if there is no such connection. Nothing changes:
-    /// the kernel is asked to close a subflow that no connection can have.
+    /// True if user space may steer a connection; `None` if there is no such connection. It changes nothing:
+    /// it asks the kernel to close a subflow that no connection can have.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`.
@@ -159,14 +159,14 @@ impl PathManager {
             Some(Errno::SRCH) => Ok(Some(true)),
             Some(Errno::INVAL) if failure.said().is_some_and(|said| said.contains(INVALID_TOKEN)) => Ok(None),
             Some(Errno::INVAL) => Ok(Some(false)),
-            _ => Err(failure.doing(format!("asking who steers {token}"))),
+            _ => Err(failure.doing(format!("checking which path manager controls {token}"))),
         }
     }
 
-    /// User space: makes one subflow a backup, or regular again; the other end is told (MP_PRIO).
+    /// User-space path manager: makes one subflow a backup or regular, and informs the peer (MP_PRIO).
     ///
     /// # Errors
-    /// [`Error::Io`] if there is no such subflow, or its connection is the in-kernel path manager's;
+    /// [`Error::Io`] if there is no such subflow, or if the in-kernel path manager controls its connection;
     /// [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn set_subflow_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()> {
         let doing = format!("changing the priority of the subflow {} of {token}", ends.local);
@@ -174,7 +174,7 @@ impl PathManager {
         self.command(doing, command::SET_FLAGS, &payload)
     }
 
-    /// User space: tells the other end an address of this host; it may connect to it.
+    /// User-space path manager: announces an address of this host to the peer, which may connect to it.
     ///
     /// # Errors
     /// As [`Self::set_subflow_backup`].
@@ -184,22 +184,22 @@ impl PathManager {
         self.command(format!("announcing {} to {token}", local.address), command::ANNOUNCE, &payload)
     }
 
-    /// User space: takes an announced address back; its subflows are closed.
+    /// User-space path manager: withdraws an announced address and closes its subflows.
     ///
     /// # Errors
     /// [`Error::Io`] if it was not announced, [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn remove(&mut self, token: Token, id: AddressId) -> Result<()> {
         let mut payload = token_request(token);
         put(&mut payload, attr::LOCAL_ID.0, &[id.0]);
-        self.command(format!("taking the address {id} back from {token}"), command::REMOVE, &payload)
+        self.command(format!("withdrawing the address {id} from {token}"), command::REMOVE, &payload)
     }
 
-    /// User space: opens a subflow. It is there when
-    /// [`Event::SubflowEstablished`](super::Event::SubflowEstablished) says so.
+    /// User-space path manager: opens a subflow.
+    /// [`Event::SubflowEstablished`](super::Event::SubflowEstablished) reports when it is established.
     ///
     /// # Errors
-    /// [`Error::Io`] if there is no such connection, if it is the in-kernel path manager's, or if it has 8
-    /// subflows; [`Error::Permission`] without `CAP_NET_ADMIN`.
+    /// [`Error::Io`] if there is no such connection, if the in-kernel path manager controls it, or if it has
+    /// 8 subflows; [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn create_subflow(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
         let doing = format!("opening a subflow from {} to {remote}", local.address);
         let flags = local.backup.then_some(flag::BACKUP);
@@ -207,7 +207,7 @@ impl PathManager {
         self.command(doing, command::SUBFLOW_CREATE, &payload)
     }
 
-    /// User space: closes a subflow.
+    /// User-space path manager: closes a subflow.
     ///
     /// # Errors
     /// [`Error::Io`] if there is none, [`Error::Permission`] without `CAP_NET_ADMIN`.
@@ -217,15 +217,15 @@ impl PathManager {
         self.command(doing, command::SUBFLOW_DESTROY, &payload)
     }
 
-    /// Events of this namespace's connections, from now on; call it in the namespace. What stands already
-    /// tells [`diag`](crate::mptcp::diag).
+    /// Subscribes to events of this namespace's connections; call it in the namespace.
+    /// [`diag`](crate::mptcp::diag) lists the connections that exist already.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`, [`Error::Unsupported`] on a kernel without events
     /// (before 5.13).
     pub fn events(&self) -> Result<Events> {
         let group = self.family.group(uapi::EVENTS_NAME).ok_or_else(|| Error::Unsupported {
-            what: "events of MPTCP".into(),
+            what: "MPTCP events".into(),
             why: "this kernel's path manager has none".into(),
             remedy: "boot Linux 6.1 or newer".into(),
         })?;
@@ -241,7 +241,7 @@ fn backup_flag(backup: bool) -> u32 {
     if backup { flag::BACKUP } else { 0 }
 }
 
-/// The own end of a subflow that stands.
+/// The local end of an existing subflow.
 fn own(ends: Ends) -> Local {
     Local { address: ends.local.ip(), port: ends.local.port(), ..Local::default() }
 }

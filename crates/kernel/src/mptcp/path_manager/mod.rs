@@ -1,22 +1,22 @@
-//! Which subflows there are, and which of them are backups: the kernel's path manager over generic netlink
-//! (`mptcp_pm`).
+//! The kernel's path manager over generic netlink (`mptcp_pm`), which opens and closes subflows and makes
+//! them backups.
 //!
-//! Two kinds, [chosen](choose) for a network namespace before connections begin:
-//! - *in-kernel*: [endpoints](Endpoint) and [limits](Limits) say what every connection does by itself;
-//! - *user space*: nothing happens until [`PathManager::create_subflow`] and its like are called for a
+//! There are two kinds. [`choose`] selects one for a network namespace before connections begin:
+//! - *in-kernel*: [endpoints](Endpoint) and [limits](Limits) determine what every connection does by itself;
+//! - *user space*: nothing happens until a program calls [`PathManager::create_subflow`] and the like for a
 //!   connection.
 //!
-//! [`Events`] come with both.
+//! Both kinds report [`Events`].
 //!
-//! Traps that this module takes care of: a change of flags by id must not name an address family; a subflow
-//! whose interface index is not given leaves through the first path; ports are in the machine's byte order in
-//! requests and in the network's in events; an event without `server_side` is the client's.
+//! This module handles these traps: a change of flags by id must not contain an address family; a subflow
+//! without an interface index leaves through the first path; ports are in host byte order in requests and in
+//! network byte order in events; an event without `server_side` is the client's.
 //!
 //! | module | what |
 //! |---|---|
-//! | `choice` | which of both new connections get |
-//! | `endpoint` | addresses on their way to and from the path manager, limits |
-//! | `event` | what happens to connections and subflows |
+//! | `choice` | selects the kind for new connections |
+//! | `endpoint` | addresses in messages to and from the path manager, limits |
+//! | `event` | events of connections and subflows |
 //! | `manager` | the commands |
 
 mod choice;

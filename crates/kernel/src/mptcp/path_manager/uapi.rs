@@ -2,7 +2,7 @@
 
 /// Name of the family.
 pub(super) const FAMILY_NAME: &str = "mptcp_pm";
-/// Name of the group of events.
+/// Name of the multicast group of events.
 pub(super) const EVENTS_NAME: &str = "mptcp_pm_events";
 /// Version of the family.
 pub(super) const VERSION: u8 = 1;
@@ -77,6 +77,6 @@ pub(super) mod event {
     pub(in super::super) const RESET_REASON: Known = Known(16, "MPTCP_ATTR_RESET_REASON");
     pub(in super::super) const SERVER_SIDE: Known = Known(18, "MPTCP_ATTR_SERVER_SIDE");
 
-    /// `MPTCP_PM_EV_FLAG_SERVER_SIDE`: where newer kernels say it.
+    /// `MPTCP_PM_EV_FLAG_SERVER_SIDE`, on newer kernels.
     pub(in super::super) const FLAG_SERVER_SIDE: u16 = 1 << 1;
 }

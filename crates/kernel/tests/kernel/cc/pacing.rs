@@ -1,5 +1,5 @@
-//! A limit on a subflow's rate, told through the controllers' map, holds without any queueing discipline: TCP
-//! has a timer of its own. The option that it uses, SO_MAX_PACING_RATE, is the application's, too.
+//! A pacing limit in the controllers' map works without any qdisc, by TCP's own timer. It uses
+//! SO_MAX_PACING_RATE, which the application may set, too.
 
 use std::io;
 use std::net::TcpStream;
@@ -15,10 +15,10 @@ use joulepath_testbed::net::Net;
 
 /// Bytes.
 const BURST: usize = 500_000;
-/// Bytes/s: a burst takes 2 s, some tenths of a second without.
+/// Bytes/s: a burst takes 2 s, and some tenths of a second without the limit.
 const PACING: u32 = 250_000;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Not limited, as the kernel has it.
+/// The kernel's value for no limit.
 const UNLIMITED: u64 = u64::MAX;
 
 fn seconds(pair: &Pair) -> f64 {
@@ -27,7 +27,7 @@ fn seconds(pair: &Pair) -> f64 {
     began.elapsed().as_secs_f64()
 }
 
-/// Sends bursts until one takes a time that is right; returns it.
+/// Sends bursts until one takes the right time, and returns that time.
 #[track_caller]
 fn until_a_burst_takes(pair: &Pair, right: impl Fn(f64) -> bool, what: &str) -> f64 {
     let deadline = Instant::now() + PATIENCE;
@@ -49,7 +49,7 @@ fn pace(registered: &Registered, net: &Net, rate: u32) {
 }
 
 #[test(needs(NET, BPF))]
-fn a_subflow_sends_no_faster_than_it_is_told_and_as_fast_as_before_afterwards() {
+fn a_pacing_limit_slows_a_subflow_until_it_is_cleared() {
     let (net, registered) = (Net::v4(1), register("reno"));
     let options = using(&registered);
     let listener = listener(&net, &options);
@@ -57,16 +57,16 @@ fn a_subflow_sends_no_faster_than_it_is_told_and_as_fast_as_before_afterwards() 
     let free_s = until_a_burst_takes(&pair, |s| s < 1.0, "a free subflow is fast");
 
     pace(&registered, &net, PACING);
-    // It hears of it within 100 ms. From then on a burst takes 2 s, but for what leaves at once.
+    // The subflow reads the limit within 100 ms. From then on a burst takes 2 s, less what leaves at once.
     let paced_s = until_a_burst_takes(&pair, |s| s > 1.6, "a paced subflow is slow");
-    // A tick of costs is about another number.
+    // A renewed energy cost does not change the limit.
     registered.controls().set(interface(&net), Control::EnergyCost(2.0), Lease::WithTheMap).unwrap();
     let again_s = [seconds(&pair), seconds(&pair)];
     assert!(again_s.iter().all(|&s| s > 1.6), "{BURST} bytes came in {again_s:?} s");
     println!("free {free_s:.3} s, paced {paced_s:.3} and {again_s:.3?} s");
 
     registered.controls().clear(interface(&net), Field::Pacing).unwrap();
-    until_a_burst_takes(&pair, |s| s < 1.0, "a subflow of which nothing is said any more is fast");
+    until_a_burst_takes(&pair, |s| s < 1.0, "a subflow without a limit is fast");
 }
 
 /// SO_MAX_PACING_RATE of a socket, bytes/s.
@@ -97,19 +97,19 @@ fn set_limit(socket: &TcpStream, limit: u64) {
     assert_eq!(status, 0, "{}", io::Error::last_os_error());
 }
 
-/// Sends a little until the client's limit is `expected`.
+/// Sends small amounts until the client's limit is `expected`.
 #[track_caller]
 fn until_limit(pair: &Pair, expected: u64) {
     let deadline = Instant::now() + PATIENCE;
     while limit_of(pair.client()) != expected {
-        assert!(Instant::now() < deadline, "{} in place of {expected}", limit_of(pair.client()));
+        assert!(Instant::now() < deadline, "{} instead of {expected}", limit_of(pair.client()));
         pair.send(2_000);
         thread::sleep(Duration::from_millis(2));
     }
 }
 
 #[test(needs(NET, BPF))]
-fn the_applications_own_limit_holds_and_comes_back() {
+fn the_lower_limit_applies_and_the_applications_is_restored() {
     let (net, registered) = (Net::v4(1), register("reno"));
     let options = using(&registered);
     let listener = listener(&net, &options);
@@ -118,23 +118,23 @@ fn the_applications_own_limit_holds_and_comes_back() {
     assert_eq!(limit_of(pair.client()), UNLIMITED);
     set_limit(pair.client(), 5_000_000);
 
-    // The lower of both holds, whichever it is.
+    // The lower limit applies, whichever it is.
     pace(&registered, &net, 9_000_000);
     until_limit(&pair, 5_000_000);
     pace(&registered, &net, 3_000_000);
     until_limit(&pair, 3_000_000);
-    // The application changes its mind meanwhile.
+    // The application changes its limit meanwhile.
     set_limit(pair.client(), 2_000_000);
     until_limit(&pair, 2_000_000);
     set_limit(pair.client(), 8_000_000);
     until_limit(&pair, 3_000_000);
-    // And has its own again when nobody says anything any more.
+    // The application's limit is restored when ours is cleared.
     registered.controls().clear(interface(&net), Field::Pacing).unwrap();
     until_limit(&pair, 8_000_000);
 }
 
 #[test(needs(NET, BPF))]
-fn a_limit_that_was_not_there_is_not_there_afterwards() {
+fn no_limit_remains_after_the_lease() {
     let (net, registered) = (Net::v4(1), register("reno"));
     let options = using(&registered);
     let listener = listener(&net, &options);
@@ -142,12 +142,12 @@ fn a_limit_that_was_not_there_is_not_there_afterwards() {
     let lease = Lease::For(Duration::from_secs(1));
     registered.controls().set(interface(&net), Control::Pacing(3_000_000), lease).unwrap();
     until_limit(&pair, 3_000_000);
-    // Whoever said it has died.
+    // The limit ends with its lease, as if its writer had died.
     until_limit(&pair, UNLIMITED);
 }
 
 #[test(needs(NET, BPF))]
-fn a_paced_socket_that_takes_another_controller_is_slow_no_longer() {
+fn another_controller_ends_the_pacing_of_a_socket() {
     let (net, registered) = (Net::v4(1), register("reno"));
     let options = using(&registered);
     let listener = listener(&net, &options);
@@ -156,7 +156,7 @@ fn a_paced_socket_that_takes_another_controller_is_slow_no_longer() {
     until_limit(&pair, u64::from(PACING));
     assert!(seconds(&pair) > 1.6);
     rustix::net::sockopt::set_tcp_congestion(pair.client(), "reno").unwrap();
-    // The kernel lets no controller set an option when it is released: the number stays, the timer does not.
+    // The kernel lets no controller set an option when it is released: the value stays, the timer does not.
     assert_eq!(limit_of(pair.client()), u64::from(PACING));
     until_a_burst_takes(&pair, |s| s < 1.0, "a socket with another controller is fast");
 }

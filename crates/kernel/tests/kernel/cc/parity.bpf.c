@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * parity.bpf.c - one controller's arithmetic as a program that a test can call: state in, state out.
+ * parity.bpf.c - one controller's arithmetic as a program that a test can call: state in, state
+ * out.
  */
 #include "kernel.h"
 #include "mpcc_run.h"
@@ -19,7 +20,7 @@ struct exchange {
 	u32 call, self;
 	u32 acked, rtt_us, flags; /* CALL_ACK */
 	u32 kind;                 /* CALL_LOSS */
-	u32 ssthresh;             /* CALL_LOSS: the answer */
+	u32 ssthresh;             /* CALL_LOSS: result */
 	u32 reserved;
 	struct mpcc_event event; /* CALL_CONTROL */
 	struct mpcc_area area;   /* CALL_CONTROL: in and out */
@@ -40,8 +41,8 @@ __noinline int on_init(struct exchange *x)
 }
 
 /*
- * A controller that owns its window has no other calls, and the others have not this one: what is not there
- * is left out at compile time.
+ * Controllers that own their window have only this call, and the others lack it. The preprocessor
+ * leaves out the missing calls.
  */
 #define JP_OWNS (JP_PASTE(mpcc_capabilities_, JP_NAME) & MPCC_OWNS_WINDOW)
 
@@ -99,7 +100,7 @@ int call(void *context)
 		break;
 	case CALL_ACK:
 		on_observe(x);
-		/* as mpcc_ack() does, with the kernel's part in place of slow start */
+		/* As mpcc_ack(), with the kernel's part in place of slow start. */
 		if (!(sub->flags & MPCC_RECOVERY) && (x->flags & MPCC_CWND_LIMITED))
 			on_avoid(x, mpcc_slow_start(sub, x->acked));
 		break;

@@ -1,4 +1,5 @@
-//! The same header in eBPF and in the simulator: bit by bit the same state after the same events.
+//! Compiles each header for eBPF and for the simulator, and checks that both have the same state, bit by bit,
+//! after the same events.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +12,7 @@ use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Events by controller; each is a call into the kernel.
+/// Events per controller; each is a system call.
 const CASES: u32 = 200;
 const EVENTS: usize = 40;
 
@@ -34,13 +35,13 @@ struct Exchange {
 
 impl Exchange {
     fn as_bytes(&self) -> &[u8] {
-        // SAFETY: a `repr(C)` struct of integers without padding; the slice lives as long as the borrow.
+        // SAFETY: a `repr(C)` struct of integers without padding. The slice lives as long as the borrow.
         unsafe { slice::from_raw_parts((&raw const *self).cast(), size_of::<Self>()) }
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {
         assert_eq!(bytes.len(), size_of::<Self>());
-        // SAFETY: as above: any bits are a value. The slice may be unaligned.
+        // SAFETY: as above; all bit patterns are valid. The slice may be unaligned.
         unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() }
     }
 }
@@ -53,7 +54,7 @@ enum Event {
     Control { own: usize, told: Told },
 }
 
-/// What a controller that owns its window can be told, sense or nonsense: the arithmetic is total.
+/// Any input for a controller that owns its window, including invalid input: the arithmetic is total.
 fn control(subflows: usize) -> impl Strategy<Value = Event> {
     let counts = (0u32..40, 0u32..8, 0u32..8, 0u32..300, 0u32..300);
     let sample = (0u32..3000, 0u32..3000, 0u32..60, prop_oneof![Just(0u32), 100u32..400_000]);
@@ -91,7 +92,7 @@ fn event(subflows: usize) -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A connection in mid-life: windows, thresholds, RTTs, flags and what the control plane says.
+/// An arbitrary state of a subflow: windows, thresholds, RTTs, flags and control values.
 fn subflow() -> impl Strategy<Value = Subflow> {
     let control = (0u32..1 << 20, 0u32..=1 << 20, 0u32..1 << 18, 0u32..1 << 30);
     (1u32..2000, prop_oneof![Just(0x7fff_ffffu32), 2u32..1000], 100u32..400_000, 0u32..8, control).prop_map(
@@ -113,7 +114,7 @@ fn life(owns_window: bool) -> impl Strategy<Value = (Vec<Subflow>, Vec<Event>)> 
     })
 }
 
-/// Compiles parity.bpf.c for one controller with the flags of the build.
+/// Compiles parity.bpf.c for one controller with the build's flags.
 fn compile(name: &str) -> PathBuf {
     let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("parity-{name}.o"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -126,7 +127,7 @@ fn compile(name: &str) -> PathBuf {
         .args(["-I".into(), root.join("cc")])
         .args(["-c".into(), root.join("tests/kernel/cc/parity.bpf.c"), "-o".into(), object.clone()])
         .status();
-    assert!(status.expect("the build found clang as well").success());
+    assert!(status.expect("the build used clang, too").success());
     object
 }
 
@@ -165,7 +166,7 @@ fn all_flags(bits: u32) -> AckFlags {
         .with(AckFlags::IN_VAIN, bits & 256 != 0)
 }
 
-/// Lives one life in both; every difference is an error.
+/// Sends the same events to both; any difference is an error.
 fn compare(
     controller: Controller,
     kernel: &InKernel,

@@ -1,4 +1,5 @@
-//! Controllers at work: what they see of their siblings, what they are told, what they leave behind.
+//! Running controllers: what they see of their siblings, which control values they read, and what they leave
+//! behind.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -18,7 +19,7 @@ use joulepath_kernel::namespace::Cookie;
 
 use joulepath_testbed::net::Net;
 
-/// For what happens within milliseconds on a machine that has nothing else to do.
+/// For events that take milliseconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PORT: u16 = 5001;
 /// Bytes.
@@ -28,13 +29,13 @@ fn named(name: &str) -> Controller {
     Controller::by_name(name).unwrap()
 }
 
-/// Registered under a name that no other test, and no user, has.
+/// Registers a controller under a unique name.
 pub(crate) fn register(controller: &str) -> Registered {
     let name = format!("t{}_{controller}", std::process::id() % 100_000);
     Registered::new(named(controller), &Connection::new(1), &name).unwrap()
 }
 
-/// Client and server sockets of one connection that uses `name` on both ends.
+/// Client and server socket of a connection that uses `name` at both ends.
 pub(crate) struct Pair {
     client: TcpStream,
     server: TcpStream,
@@ -59,7 +60,7 @@ impl Pair {
         Pair { client: blocking(client.unwrap().unwrap()), server: blocking(server) }
     }
 
-    /// `bytes` from client to server, which reads them all.
+    /// Sends `bytes` from the client to the server, which reads all of them.
     pub(crate) fn send(&self, bytes: usize) {
         thread::scope(|scope| {
             let mut client = &self.client;
@@ -77,7 +78,7 @@ fn blocking(socket: OwnedFd) -> TcpStream {
     stream
 }
 
-/// Every connection opens a subflow from each further path.
+/// Makes every connection open a subflow on each further path.
 fn join_all_paths(net: &Net) {
     let limits = Limits { accepted_addresses: 0, extra_subflows: 7 };
     for namespace in [&net.client, &net.server] {
@@ -93,9 +94,9 @@ pub(crate) fn using(registered: &Registered) -> Options {
     Options { congestion: Some(registered.name().to_owned()), ..Options::default() }
 }
 
-/// The client's subflows, once `right` says that they are as they should be. Data is sent meanwhile, for a
-/// controller shows itself once per round trip: as much as one subflow alone does not take, and no more than
-/// a slow machine carries in a moment.
+/// Returns the client's subflows once `right` holds. Sends data meanwhile, since a controller publishes its
+/// state once per round trip: more than one subflow alone can take, and no more than a slow machine carries
+/// in a moment.
 fn eventually(
     pair: &Pair,
     net: &Net,
@@ -130,8 +131,8 @@ fn eventually_within(
     }
 }
 
-/// A connection whose subflows, one on every path, see each other, and what is shown of them. The kernel's
-/// path manager tries to join once: where that failed another connection is opened.
+/// Opens a connection with a subflow on every path, all of which see each other, and returns their states.
+/// The kernel's path manager tries each join once; if one fails, another connection is opened.
 fn joined(
     net: &Net,
     registered: &Registered,
@@ -150,10 +151,10 @@ fn joined(
             return (pair, subflows);
         }
     }
-    panic!("no connection has joined all of {paths} paths in {TRIES} tries");
+    panic!("no connection joined all {paths} paths in {TRIES} attempts");
 }
 
-/// What the kernel says of a connection that is not as it should be.
+/// The kernel's view of a connection, for the message of a failed test.
 fn explain(pair: &Pair, net: &Net, subflows: &[SubflowState]) {
     eprintln!("shown: {subflows:#?}\nMPTCP_FULL_INFO: {:#?}", full_info(&pair.client));
     for (end, namespace) in [("client", &net.client), ("server", &net.server)] {
@@ -174,13 +175,13 @@ pub(crate) fn netns(net: &Net) -> Cookie {
 }
 
 #[test(needs(NET, BPF))]
-fn every_controller_is_taken_by_the_kernel_and_leaves_it() {
+fn every_controller_is_registered_and_unregistered() {
     for controller in Controller::all() {
         let registered = register(controller.name());
         assert!(available().unwrap().iter().any(|name| name == registered.name()), "{}", controller.name());
         let name = registered.name().to_owned();
         drop(registered);
-        // The kernel takes it out of its list some time after the last descriptor has gone.
+        // The kernel removes it from its list some time after the last descriptor is closed.
         let deadline = Instant::now() + PATIENCE;
         while available().unwrap().contains(&name) {
             assert!(Instant::now() < deadline, "{name} is still there");
@@ -190,7 +191,7 @@ fn every_controller_is_taken_by_the_kernel_and_leaves_it() {
 }
 
 #[test(needs(NET, BPF))]
-fn one_controller_can_be_there_under_two_names_but_not_twice_under_one() {
+fn a_controller_can_have_two_names_but_a_name_only_one_controller() {
     let first = register("lia");
     let other = Registered::new(named("lia"), &Connection::new(1), "t_other").unwrap();
     assert_ne!(first.name(), other.name());
@@ -224,7 +225,7 @@ fn subflows_over_ipv6_see_each_other() {
 }
 
 #[test(needs(NET, BPF))]
-fn a_path_that_has_gone_dead_no_longer_counts() {
+fn a_dead_path_does_not_count() {
     let (net, registered) = (Net::v4(2), register("lia"));
     join_all_paths(&net);
     let options = using(&registered);
@@ -232,14 +233,14 @@ fn a_path_that_has_gone_dead_no_longer_counts() {
     let (pair, _) = joined(&net, &registered, &listener, &options);
     let first_sees = |subflows: &[SubflowState]| subflows.first().map(|subflow| subflow.coupled);
     net.set_cable(1, false);
-    // After a few timeouts, of the connection or of the subflow alone.
+    // After a few timeouts of the connection, or of the subflow alone.
     let one = eventually(&pair, &net, &registered, |subflows| first_sees(subflows) == Some(1));
     assert_eq!(first_sees(&one), Some(1));
 }
 
 #[test(needs(NET, BPF))]
-fn on_plain_tcp_and_after_a_fallback_a_controller_is_alone() {
-    // A client without MPTCP, and a server without it: the MPTCP socket of the other end falls back.
+fn a_controller_sees_no_siblings_on_plain_tcp_and_after_a_fallback() {
+    // A client without MPTCP, then a server without it: the MPTCP socket of the peer falls back.
     for (client, server) in [(Protocol::Tcp, Protocol::Mptcp), (Protocol::Mptcp, Protocol::Tcp)] {
         let (net, registered) = (Net::v4(2), register("lia"));
         join_all_paths(&net);
@@ -249,7 +250,7 @@ fn on_plain_tcp_and_after_a_fallback_a_controller_is_alone() {
             Listener(net.server.enter_thread(|| listen(server, at, &options, 8)).unwrap().unwrap());
         let pair = Pair::open(&net, &listener, client, &options);
         let alone = |subflows: &[SubflowState]| subflows.len() == 1 && subflows[0].srtt_us > 0;
-        // Time for a second subflow, which must not join a connection that has fallen back.
+        // Time for a second subflow, which must not join after a fallback.
         (0..5).for_each(|_| pair.send(BURST));
         let subflows = eventually(&pair, &net, &registered, alone);
         let fallen_back = if client == Protocol::Mptcp { &pair.client } else { &pair.server };
@@ -259,7 +260,7 @@ fn on_plain_tcp_and_after_a_fallback_a_controller_is_alone() {
 }
 
 #[test(needs(NET, BPF))]
-fn a_subflow_hears_each_number_from_the_most_particular_key_that_says_it() {
+fn the_most_specific_key_wins_for_each_value() {
     let (net, registered) = (Net::v4(2), register("eemptcp"));
     join_all_paths(&net);
     let options = using(&registered);
@@ -283,7 +284,7 @@ fn a_subflow_hears_each_number_from_the_most_particular_key_that_says_it() {
     let of_interface = Heard { energy_cost: 3.0, target_share: 0.5, ..Heard::default() };
     until([of_interface; 2]);
 
-    // What the address says does not silence what the interface says of other numbers.
+    // A value for the address does not hide the other values for the interface.
     let address = ControlKey::Address { netns, local: net.paths[1].ip };
     say(address, Control::EnergyCost(5.0));
     say(address, Control::PathPrice(0.25));
@@ -302,7 +303,7 @@ fn a_subflow_hears_each_number_from_the_most_particular_key_that_says_it() {
 }
 
 #[test(needs(NET, BPF))]
-fn what_is_said_on_a_lease_ends_with_it() {
+fn a_value_ends_with_its_lease() {
     let (net, registered) = (Net::v4(1), register("eemptcp"));
     let options = using(&registered);
     let listener = listener(&net, &options);
@@ -315,12 +316,12 @@ fn what_is_said_on_a_lease_ends_with_it() {
     controls.set(interface, Control::EnergyCost(2.0), Lease::For(PATIENCE)).unwrap();
     let heard = eventually(&pair, &net, &registered, |subflows| cost(subflows) == Some(2.0));
     assert_eq!(cost(&heard), Some(2.0));
-    // Said again with a shorter lease, and never again: as if its speaker had died.
+    // Set again with a shorter lease and not renewed, as if its writer had died.
     controls.set(interface, Control::EnergyCost(2.0), Lease::For(Duration::from_millis(50))).unwrap();
     let silent = eventually(&pair, &net, &registered, |subflows| cost(subflows) == Some(0.0));
     let expected = Heard { target_share: 0.5, ..Heard::default() };
     assert_eq!(silent[0].heard, expected);
-    // The entry that has ended takes room until it is swept.
+    // The expired entry occupies the map until it is swept.
     assert_eq!(controls.sweep().unwrap(), 1);
     assert_eq!(controls.sweep().unwrap(), 0);
 }
@@ -341,8 +342,8 @@ fn five_hundred_connections_leave_nothing_in_the_map() {
         }
         most = most.max(registered.subflows().unwrap().len());
     }
-    // Client and server of each connection, and a second subflow of most.
-    assert!(most >= 2 * AT_ONCE, "the map had {most} entries at most: it is not used");
+    // Client and server of each connection, and a second subflow of most connections.
+    assert!(most >= 2 * AT_ONCE, "the map had at most {most} entries: it is not used");
     let deadline = Instant::now() + PATIENCE;
     while !registered.subflows().unwrap().is_empty() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Namespaces: what is done in one stays in it, and ends with it.
+//! Changes in a namespace stay in it and end with it.
 
 use std::fs;
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -21,7 +21,7 @@ fn a_sysctl_of_a_namespace_is_not_the_machines() {
 }
 
 #[test(needs(ROOT))]
-fn a_sysctl_that_is_missing_is_named() {
+fn a_missing_sysctl_is_named() {
     let error = Namespace::new().unwrap().set_sysctl("net.ipv4.tcp_no_such_thing", "1").unwrap_err();
     assert!(
         matches!(&error, Error::Unsupported { what, .. } if what.contains("tcp_no_such_thing")),
@@ -30,18 +30,18 @@ fn a_sysctl_that_is_missing_is_named() {
 }
 
 #[test(needs(ROOT))]
-fn sockets_of_two_namespaces_do_not_meet() {
+fn sockets_of_two_namespaces_are_separate() {
     let (one, two) = (Namespace::new().unwrap(), Namespace::new().unwrap());
     let listener = one.enter_thread(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
     let address = listener.local_addr().unwrap();
-    // Loopback is up in both: the first connects, the second is refused and not lost.
+    // Loopback is up in both: the first connects, the second is refused and not dropped.
     assert!(one.enter_thread(|| TcpStream::connect(address)).unwrap().is_ok());
     let refused = two.enter_thread(|| TcpStream::connect(address)).unwrap().unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
 }
 
 #[test(needs(ROOT))]
-fn a_namespace_is_found_again_by_its_path() {
+fn a_namespace_is_opened_by_its_path() {
     let namespace = Namespace::new().unwrap();
     let again = Namespace::at(&namespace.path()).unwrap();
     namespace.set_sysctl(ECN, "0").unwrap();
@@ -50,7 +50,7 @@ fn a_namespace_is_found_again_by_its_path() {
 }
 
 #[test(needs(ROOT))]
-fn routes_carry_what_tcp_is_told() {
+fn routes_contain_metrics_for_tcp() {
     let source: IpAddr = "198.18.0.2".parse().unwrap();
     let namespace = Namespace::new().unwrap();
     let configured = namespace.enter_thread(|| {
@@ -61,13 +61,13 @@ fn routes_carry_what_tcp_is_told() {
         let route =
             Route { source: Some(source), table: 101, metrics, ..Route::on_link(Prefix::ALL_V4, LOOPBACK) };
         routing.add_route(&route)?;
-        // It comes back as it was made, and the rule leads to it.
+        // The kernel lists it unchanged, and the rule selects it.
         let routes = routing.routes()?;
         assert!(routes.contains(&route), "{routes:#?}");
         let rules = routing.rules()?;
         let leads_there = |rule: &Rule| rule.source == source.into() && rule.action == Action::Table(101);
         assert!(rules.iter().any(leads_there), "{rules:#?}");
-        // What the kernel refuses is said with the kernel's own words.
+        // A refusal contains the kernel's own explanation.
         let nowhere = Route::on_link(Prefix::ALL_V4, 999);
         let refused = routing.add_route(&nowhere).unwrap_err().to_string();
         assert!(refused.contains("routing to 0.0.0.0/0 through device 999: "), "{refused}");

@@ -1,4 +1,4 @@
-//! The path manager: endpoints, limits, flags, subflows of user space, events.
+//! The path manager: endpoints, limits, flags, user-space subflows, events.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
@@ -22,7 +22,7 @@ fn manager(namespace: &Namespace) -> PathManager {
     namespace.enter_thread(PathManager::open).unwrap().unwrap()
 }
 
-/// A connection whose client writes in a thread of its own for as long as it stands, and whose server reads.
+/// A connection whose client writes in its own thread until the connection ends, and whose server reads.
 struct Flow {
     client: TcpStream,
     token: Token,
@@ -43,7 +43,7 @@ impl Flow {
         }
         let token = mptcp::info::connection_info(&client).unwrap().unwrap().token;
         let (mut writer, mut reader) = (client.try_clone().unwrap(), server);
-        // Bursts that one subflow alone cannot take at once, and silence that leaves the machine to others.
+        // Bursts larger than one subflow can take at once, and pauses that leave the processors to others.
         let write = move || {
             while writer.write_all(&[1; 1 << 18]).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
@@ -61,14 +61,14 @@ impl Flow {
         }
     }
 
-    /// Payload sent from an address so far, bytes.
+    /// Payload sent from an address, bytes.
     fn sent_from(&self, ip: IpAddr) -> u64 {
         let info = full_info(&self.client).unwrap();
         info.subflows.iter().filter(|s| s.local.ip() == ip).map(|s| s.tcp.sent_bytes).sum()
     }
 
-    /// Parts of the payload that leave from each path within half a second, once `settled` holds; the last
-    /// measure if it never does.
+    /// Shares of the payload per path within half a second, once `settled` holds; the last measurement if it
+    /// never does.
     fn shares(&self, net: &Net, settled: impl Fn(&[f64]) -> bool) -> Vec<f64> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -104,7 +104,7 @@ fn subflow_established(events: &mut Events, from: IpAddr) -> Option<SubflowEvent
 }
 
 #[test(needs(NET))]
-fn endpoints_and_limits_come_back_as_they_were_set() {
+fn endpoints_and_limits_are_listed_as_they_were_set() {
     let namespace = Namespace::new().unwrap();
     let mut manager = manager(&namespace);
     let limits = Limits { accepted_addresses: 3, extra_subflows: 5 };
@@ -134,14 +134,14 @@ fn endpoints_and_limits_come_back_as_they_were_set() {
 }
 
 #[test(needs(NET))]
-fn what_the_kernel_refuses_it_explains() {
+fn a_refusal_has_the_kernels_explanation() {
     let mut manager = manager(&Namespace::new().unwrap());
     let endpoint = Endpoint::subflow("198.18.0.1".parse().unwrap(), 1);
     manager.add(&endpoint).unwrap();
     let error = manager.add(&endpoint).unwrap_err();
     assert!(error.to_string().contains("198.18.0.1"), "{error}");
     let error = manager.set_limits(Limits { accepted_addresses: 0, extra_subflows: 9 }).unwrap_err();
-    // The kernel's own words are in the parentheses.
+    // The kernel's explanation is in the parentheses.
     assert!(error.to_string().contains('('), "{error}");
     assert!(manager.delete(AddressId(200)).is_err());
     let nobody = Ends { local: "198.18.0.1:1".parse().unwrap(), remote: "198.18.0.2:2".parse().unwrap() };
@@ -149,7 +149,7 @@ fn what_the_kernel_refuses_it_explains() {
 }
 
 #[test(needs(NET))]
-fn a_backup_carries_nothing_until_it_is_none_any_more() {
+fn a_backup_carries_nothing_until_it_is_regular() {
     let net = Net::v4(2);
     let limits = Limits { accepted_addresses: 0, extra_subflows: 1 };
     manager(&net.server).set_limits(limits).unwrap();
@@ -177,7 +177,7 @@ fn a_backup_carries_nothing_until_it_is_none_any_more() {
         Event::SubflowPriority(subflow) => Some(subflow.backup_remotely),
         _ => None,
     };
-    // The event is the other end's: it is told by MP_PRIO.
+    // The peer gets the event, through MP_PRIO.
     let mut told = manager(&net.server).enter_events(&net.server);
     client.set_endpoint_backup(AddressId(5), true).unwrap();
     assert_eq!(told.find_within(PATIENCE, priority).unwrap(), Some(true));
@@ -185,7 +185,7 @@ fn a_backup_carries_nothing_until_it_is_none_any_more() {
     assert!(asleep(&shares), "a backup carries {shares:?}");
 }
 
-/// Events of a namespace: subscribed from inside it.
+/// Subscribes to events from inside a namespace.
 trait EnterEvents {
     fn enter_events(&self, namespace: &Namespace) -> Events;
 }
@@ -209,7 +209,7 @@ fn user_space_creates_demotes_and_destroys_a_subflow() {
         Event::Established { token, server, .. } => Some((*token, *server)),
         _ => None,
     };
-    // Absent on new kernels, 0 on old ones: either way the client is none.
+    // New kernels omit the attribute, old ones set it to 0: either way this is the client.
     assert_eq!(events.find_within(PATIENCE, established).unwrap(), Some((flow.token, false)));
     let path = net.paths[2];
     let local =
@@ -265,7 +265,7 @@ fn user_space_creates_a_subflow_as_backup() {
 }
 
 #[test(needs(NET))]
-fn an_announced_address_is_seen_and_connected_to() {
+fn the_peer_connects_to_an_announced_address() {
     let net = Net::v4(1);
     let more: IpAddr = "198.18.1.1".parse().unwrap();
     let add = || joulepath_kernel::route::Routing::open()?.add_loopback_address(more);
@@ -300,7 +300,7 @@ fn an_announced_address_is_seen_and_connected_to() {
 }
 
 #[test(needs(NET))]
-fn after_lost_events_what_stands_is_told_and_then_further_events() {
+fn lost_events_are_replaced_by_the_state_and_further_events_follow() {
     const CONNECTIONS: usize = 40;
     let net = Net::v4(1);
     let mut events = manager(&net.client).enter_events(&net.client);
@@ -319,7 +319,7 @@ fn after_lost_events_what_stands_is_told_and_then_further_events() {
         _ => None,
     };
     let listed = events.find_within(PATIENCE, listed).unwrap();
-    assert_eq!(listed, Some(CONNECTIONS), "events were not lost, or what stands was not told");
+    assert_eq!(listed, Some(CONNECTIONS), "no events were lost, or no resync came");
     let created = |event: &Event| matches!(event, Event::Created { .. }).then_some(());
     let _another = open();
     assert_eq!(events.find_within(PATIENCE, created).unwrap(), Some(()));

@@ -1,4 +1,4 @@
-//! Devices, addresses, routes and rules of the running kernel: listed, changed, watched.
+//! Lists, changes and watches devices, addresses, routes and rules of the running kernel.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,7 +19,7 @@ fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// Changes up to the first that is wanted, that one included; all of them if it does not come.
+/// Changes up to and including the first wanted one; all changes if it does not come.
 fn until(monitor: &mut Monitor, wanted: impl Fn(&Change) -> bool) -> Vec<Change> {
     let mut changes = vec![];
     while let Some(change) = monitor.next_within(PATIENCE).unwrap() {
@@ -29,11 +29,11 @@ fn until(monitor: &mut Monitor, wanted: impl Fn(&Change) -> bool) -> Vec<Change>
             return changes;
         }
     }
-    panic!("it does not come: {changes:#?}");
+    panic!("no such change: {changes:#?}");
 }
 
 #[test(needs(NET))]
-fn a_default_route_through_a_gateway_comes_back_as_it_was_made_and_goes_again() {
+fn a_default_route_through_a_gateway_is_listed_as_it_was_added_and_removed() {
     for (net, gateway) in [(Net::v4(1), ip("198.18.9.9")), (Net::v6(1), ip("fd00::9:9"))] {
         let device = net.paths[0].device;
         let work = || {
@@ -47,7 +47,7 @@ fn a_default_route_through_a_gateway_comes_back_as_it_was_made_and_goes_again() 
             };
             routing.add_route(&default).unwrap();
             assert!(routing.routes().unwrap().contains(&default), "{:#?}", routing.routes());
-            // To add it again replaces it.
+            // Adding it again replaces it.
             routing.add_route(&default).unwrap();
             routing.delete_route(&default).unwrap();
             assert!(!routing.routes().unwrap().contains(&default));
@@ -59,7 +59,7 @@ fn a_default_route_through_a_gateway_comes_back_as_it_was_made_and_goes_again() 
 }
 
 #[test(needs(NET))]
-fn a_route_that_several_gateways_share_and_one_that_leads_nowhere_are_listed() {
+fn multipath_and_blackhole_routes_are_listed() {
     let net = Net::v4(2);
     let hop = |path: usize| Hop { device: Some(net.paths[path].device), gateway: None };
     let shared = Route { hops: vec![hop(0), hop(1)], ..Route::on_link(ip("203.0.113.1"), 1) };
@@ -75,7 +75,7 @@ fn a_route_that_several_gateways_share_and_one_that_leads_nowhere_are_listed() {
 }
 
 #[test(needs(NET))]
-fn devices_tell_whether_packets_can_leave_and_what_they_carried() {
+fn devices_report_their_state_and_their_counters() {
     let net = Net::v4(1);
     let device = net.paths[0].device;
     let link = || {
@@ -90,14 +90,14 @@ fn devices_tell_whether_packets_can_leave_and_what_they_carried() {
     let (before, to) = (sent(), net.server_at(9));
     let work = || std::net::UdpSocket::bind(net.client_at(0)).unwrap().send_to(&[7; 1000], to).unwrap();
     net.client.enter_thread(work).unwrap();
-    // With the headers of UDP, IP and Ethernet, and whatever IPv6 does by itself.
+    // Including the headers of UDP, IP and Ethernet; IPv6 may add packets of its own.
     assert!(sent() - before >= 1042, "{} bytes", sent() - before);
     net.set_cable(0, false);
     assert!(!link().is_usable(), "{:?}", link());
 }
 
 #[test(needs(NET))]
-fn an_address_and_a_rule_that_were_added_can_be_removed() {
+fn an_added_address_and_rule_can_be_removed() {
     let namespace = Namespace::new().unwrap();
     let work = || {
         let mut routing = Routing::open().unwrap();
@@ -118,25 +118,25 @@ fn an_address_and_a_rule_that_were_added_can_be_removed() {
             assert!(routing.addresses().unwrap().iter().all(|listed| listed.address != address));
         }
         let error = routing.delete_address(LOOPBACK, address).unwrap_err().to_string();
-        assert!(error.starts_with("taking the address 203.0.113.7 from device 1: "), "{error}");
+        assert!(error.starts_with("removing the address 203.0.113.7 from device 1: "), "{error}");
     };
     namespace.enter_thread(work).unwrap();
 }
 
 #[test(needs(NET))]
-fn the_monitor_tells_also_what_the_kernel_does_not() {
+fn the_monitor_reports_changes_that_the_kernel_omits() {
     let net = Net::v4(1);
     let device = net.paths[0].device;
     let mut monitor = net.client.enter_thread(Monitor::open).unwrap().unwrap();
     assert!(monitor.view().links[&device].is_usable());
     assert_eq!(monitor.next_within(Duration::ZERO).unwrap(), None);
-    // The cable is cut: no carrier.
+    // A cut cable removes the carrier.
     net.set_cable(0, false);
     until(
         &mut monitor,
         |change| matches!(change, Change::Link(link) if link.index == device && !link.carrier),
     );
-    // The device goes down, and with it its IPv4 routes, which the kernel does not mention.
+    // The device goes down with its IPv4 routes, for which the kernel sends no notification.
     net.client.enter_thread(|| Routing::open()?.set_up(device, false)).unwrap().unwrap();
     let through =
         |route: &Route| route.table == 100 && route.hops.iter().any(|hop| hop.device == Some(device));
@@ -154,13 +154,13 @@ fn the_monitor_tells_also_what_the_kernel_does_not() {
     until(&mut monitor, |change| matches!(change, Change::Rule(rule) if rule.source == address.into()));
 }
 
-/// `ip` in the calling thread's namespace.
+/// Runs `ip` in the calling thread's namespace.
 fn run_ip(arguments: &str) {
     let output = Command::new("ip").args(arguments.split(' ')).output().unwrap();
     assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Devices by which packets leave along the default route in a table.
+/// Devices of the default route in a table.
 fn devices(view: &View, family: &str, table: u32) -> Vec<u32> {
     let is_it = |route: &&Route| {
         let is_v4 = route.destination.address().is_ipv4();
@@ -171,10 +171,10 @@ fn devices(view: &View, family: &str, table: u32) -> Vec<u32> {
     hops.filter_map(|hop| hop.device).collect()
 }
 
-/// However the kernel is told, and tells, where packets go: nexthop objects and their groups, several hops in
-/// one route, a gateway of the other family.
+/// Whatever form the next hops have: nexthop objects and groups, several hops in one route, a gateway of the
+/// other family.
 #[test(needs(NET))]
-fn a_default_route_has_the_devices_that_packets_leave_by() {
+fn a_default_route_lists_its_devices_in_every_form() {
     for compatible in ["0", "1"] {
         for (net, family, gateways) in
             [(Net::v4(2), "-4", ["198.18.9.1", "198.18.9.2"]), (Net::v6(2), "-6", ["fd00::9:1", "fd00::9:2"])]
@@ -188,7 +188,7 @@ fn a_default_route_has_the_devices_that_packets_leave_by() {
                     let begun = Instant::now();
                     while devices(monitor.view(), family, 77) != wanted {
                         let seen = devices(monitor.view(), family, 77);
-                        assert!(begun.elapsed() < PATIENCE, "{what}: {seen:?} and not {wanted:?}");
+                        assert!(begun.elapsed() < PATIENCE, "{what}: {seen:?} instead of {wanted:?}");
                         monitor.next_within(Duration::from_millis(50)).unwrap();
                     }
                 };
@@ -201,7 +201,7 @@ fn a_default_route_has_the_devices_that_packets_leave_by() {
                 is(&format!("{family} nexthop add id 4 blackhole"), &[]);
                 is(&format!("{family} route add default table 77 nhid 1"), &[one]);
                 is(&format!("{family} route replace default table 77 nhid 3"), &[one, two]);
-                // The route stays as it is, and its objects change.
+                // The route is unchanged while its objects change.
                 is("nexthop replace id 3 group 2", &[two]);
                 is("nexthop replace id 3 group 1/2", &[one, two]);
                 is("nexthop del id 1", &[two]);
@@ -222,7 +222,7 @@ fn a_default_route_has_the_devices_that_packets_leave_by() {
     }
 }
 
-/// All there is, listed afresh.
+/// Lists everything.
 fn everything(routing: &mut Routing) -> View {
     View {
         links: routing.links().unwrap().into_iter().map(|link| (link.index, link)).collect(),
@@ -233,7 +233,7 @@ fn everything(routing: &mut Routing) -> View {
 }
 
 #[test(needs(ROOT))]
-fn after_lost_notices_the_view_is_right_all_the_same() {
+fn the_view_is_correct_after_lost_notifications() {
     const ADDRESSES: u32 = 300;
     let address = |n: u32| IpAddr::from(Ipv4Addr::from_bits(0x0a00_0000 + n));
     let work = || {
@@ -247,15 +247,15 @@ fn after_lost_notices_the_view_is_right_all_the_same() {
         }
         let mut told = BTreeSet::new();
         while told.len() < ADDRESSES as usize / 2 {
-            match monitor.next_within(PATIENCE).unwrap().expect("further changes are told") {
+            match monitor.next_within(PATIENCE).unwrap().expect("further changes are reported") {
                 Change::Address(new) => assert!(told.insert(new)),
                 Change::AddressGone(gone) => assert!(told.remove(&gone)),
                 _ => {}
             }
         }
-        assert!(monitor.overruns() > 0, "no notice was lost: this tests nothing");
+        assert!(monitor.overruns() > 0, "no notification was lost, so this tests nothing");
         assert_eq!(monitor.view(), &everything(&mut routing));
-        // And it goes on.
+        // It still reports later changes.
         routing.add_address(LOOPBACK, address(ADDRESSES)).unwrap();
         let is_new =
             |change: &Change| matches!(change, Change::Address(new) if new.address == address(ADDRESSES));
@@ -265,7 +265,7 @@ fn after_lost_notices_the_view_is_right_all_the_same() {
 }
 
 #[test(needs(NET))]
-fn namespaces_are_found_wherever_something_holds_them() {
+fn namespaces_are_found_by_all_their_holders() {
     let name = format!("jptest{}", std::process::id());
     let ip = |arguments: &[&str]| assert!(Command::new("ip").args(arguments).status().unwrap().success());
     ip(&["netns", "add", &name]);
@@ -273,7 +273,7 @@ fn namespaces_are_found_wherever_something_holds_them() {
     let mut sleep = Command::new("sleep");
     let inside = std::sync::Arc::new(entered);
     let namespace = inside.clone();
-    // SAFETY: between fork and exec there is one system call only.
+    // SAFETY: the child makes only one system call between fork and exec.
     unsafe { sleep.arg("600").pre_exec(move || namespace.enter()) };
     let mut sleep = sleep.spawn().unwrap();
     let named = Namespace::at(std::path::Path::new(&format!("/run/netns/{name}"))).unwrap();
@@ -289,14 +289,14 @@ fn namespaces_are_found_wherever_something_holds_them() {
     assert_eq!(place(cookies[0]), Some(Place::Name(name)));
     assert!(matches!(place(cookies[1]), Some(Place::File(_))), "{found:?}");
     let process = Place::Process { pid: sleep.id(), name: "sleep".into() };
-    // The command that was not run yet holds it, too.
+    // The command before exec holds it, too.
     assert_eq!(place(cookies[2]), Some(process));
 }
 
 #[test(needs(NET))]
-fn a_namespace_that_gets_the_number_of_another_has_another_cookie() {
+fn a_reused_inode_number_has_another_cookie() {
     let mut seen = std::collections::BTreeMap::new();
-    // The kernel uses an inode number again once it has removed the namespace; other removals come first.
+    // The kernel reuses an inode number after it has removed the namespace, which other removals delay.
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         let namespace = Namespace::new().unwrap();
@@ -308,5 +308,5 @@ fn a_namespace_that_gets_the_number_of_another_has_another_cookie() {
         drop(namespace);
         std::thread::sleep(Duration::from_millis(20));
     }
-    joulepath_testbed::skip("no inode number came twice");
+    joulepath_testbed::skip("no inode number was reused");
 }

@@ -1,4 +1,4 @@
-//! Sockets, their statistics, fallback, and the list of all connections.
+//! Sockets, their statistics, fallback, and the list of connections.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -24,11 +24,11 @@ fn reno() -> Options {
     Options { congestion: Some("reno".into()), ..Options::default() }
 }
 
-/// A connection over the first path, from both sides.
+/// Both ends of a connection over the first path.
 struct Connection {
     client: TcpStream,
     server: TcpStream,
-    /// Further subflows come to the listener, too.
+    /// The listener accepts further subflows, too.
     _listener: Rc<OwnedFd>,
 }
 
@@ -43,7 +43,7 @@ impl Connection {
         Connection { client: blocking(client), server: blocking(server), _listener: Rc::new(listener) }
     }
 
-    /// Bytes there and back: afterwards both ends are fully established.
+    /// Sends bytes back and forth, after which both ends are fully established.
     fn exchange(&self) {
         for (mut from, mut to) in [(&self.client, &self.server), (&self.server, &self.client)] {
             from.write_all(b"joule").unwrap();
@@ -61,7 +61,7 @@ fn blocking(socket: OwnedFd) -> TcpStream {
     stream
 }
 
-/// Asks again until the answer is right.
+/// Calls `ask` until the result is right.
 fn eventually<T>(mut ask: impl FnMut() -> T, right: impl Fn(&T) -> bool) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -73,7 +73,7 @@ fn eventually<T>(mut ask: impl FnMut() -> T, right: impl Fn(&T) -> bool) -> T {
     }
 }
 
-/// Every connection opens a subflow from each further path.
+/// Makes every connection open a subflow on each further path.
 fn join_all_paths(net: &Net) {
     let limits = Limits { accepted_addresses: 0, extra_subflows: 7 };
     net.server.enter_thread(|| PathManager::open()?.set_limits(limits)).unwrap().unwrap();
@@ -94,7 +94,7 @@ fn list_in(net: &Net) -> Listing {
 }
 
 #[test(needs(NET))]
-fn two_ends_that_speak_mptcp_know_it() {
+fn both_ends_report_mptcp() {
     let net = Net::v4(1);
     let connection = Connection::open(&net, Protocol::Mptcp, Protocol::Mptcp, &reno());
     connection.exchange();
@@ -103,7 +103,7 @@ fn two_ends_that_speak_mptcp_know_it() {
         assert!(!info.is_plain_tcp());
         let mptcp = info.connection.unwrap();
         assert!(mptcp.remote_key_received && !mptcp.fallback);
-        let counters = mptcp.counters.expect("this kernel counts");
+        let counters = mptcp.counters.expect("this kernel reports counters");
         assert_eq!((counters.received, counters.acked, counters.reinjected), (5, 5, 0));
         assert_eq!(info.subflows.len(), 1);
         let tcp = &info.subflows[0].tcp;
@@ -117,7 +117,7 @@ fn two_ends_that_speak_mptcp_know_it() {
 }
 
 #[test(needs(NET))]
-fn a_server_without_mptcp_means_fallback_and_both_ends_see_it() {
+fn both_ends_report_the_fallback_to_a_server_without_mptcp() {
     let net = Net::v4(1);
     let connection = Connection::open(&net, Protocol::Tcp, Protocol::Mptcp, &reno());
     connection.exchange();
@@ -128,7 +128,7 @@ fn a_server_without_mptcp_means_fallback_and_both_ends_see_it() {
 }
 
 #[test(needs(NET))]
-fn a_client_without_mptcp_means_fallback_and_both_ends_see_it() {
+fn both_ends_report_the_fallback_to_a_client_without_mptcp() {
     let net = Net::v4(1);
     let connection = Connection::open(&net, Protocol::Mptcp, Protocol::Tcp, &reno());
     connection.exchange();
@@ -173,7 +173,7 @@ fn the_list_has_each_connection_with_its_subflows_and_controllers() {
     let reno_connection = Connection::open(&net, Protocol::Mptcp, Protocol::Mptcp, &reno());
     reno_connection.exchange();
     subflows(&reno_connection.client, 2);
-    // A second connection with another controller, and a plain one.
+    // A second connection with another controller, and a plain TCP connection.
     let bbr = Options { congestion: Some("bbr".into()), ..Options::default() };
     let (from, second, third) = (net.client_at(0), net.server_at(PORT + 1), net.server_at(PORT + 2));
     let listeners = net.server.enter_thread(|| {
@@ -212,7 +212,7 @@ fn the_list_has_each_connection_with_its_subflows_and_controllers() {
 }
 
 #[test(needs(NET))]
-fn five_hundred_connections_come_and_go() {
+fn five_hundred_connections_are_listed_until_they_close() {
     const CONNECTIONS: usize = 500;
     let net = Net::v4(2);
     join_all_paths(&net);
@@ -235,10 +235,10 @@ fn five_hundred_connections_come_and_go() {
     assert!(complete(&listing), "subflows are missing");
     drop(open);
     let gone = |listing: &Listing| listing.connections.is_empty();
-    assert!(gone(&eventually(|| list_in(&net), gone)), "connections stay");
+    assert!(gone(&eventually(|| list_in(&net), gone)), "connections are still listed");
 }
 
-/// Bytes that the client can write until the kernel takes no more and stays so.
+/// Bytes that the client can write until the kernel permanently takes no more.
 fn fill(connection: &Connection, chunk: usize) -> usize {
     connection.client.set_nonblocking(true).unwrap();
     let (mut written, chunk) = (0, vec![7; chunk]);
@@ -253,24 +253,24 @@ fn fill(connection: &Connection, chunk: usize) -> usize {
 }
 
 #[test(needs(NET))]
-fn a_send_buffer_holds_the_payload_that_was_asked_for() {
+fn a_send_buffer_holds_the_requested_payload() {
     for protocol in [Protocol::Mptcp, Protocol::Tcp] {
         for size in [64 << 10, 1 << 20] {
             let net = Net::v4(1);
             let buffers = Buffers { receive: None, send: Some(Bytes(size)) };
             let connection = Connection::open(&net, protocol, protocol, &Options { buffers, ..reno() });
             connection.exchange();
-            // Nothing is acknowledged any more.
+            // From now on nothing is acknowledged.
             net.set_cable(0, false);
             let part = fill(&connection, 1400) as f64 / size as f64;
-            // The last write may go beyond the limit, and TCP counts memory in whole pages.
+            // The last write may exceed the limit, and TCP counts memory in whole pages.
             assert!((0.9..1.3).contains(&part), "{protocol:?}: {part} of {size} bytes");
         }
     }
 }
 
 #[test(needs(NET))]
-fn a_receive_buffer_is_nearly_the_first_window_and_at_most_twice_that_later() {
+fn the_receive_window_is_within_its_bounds_of_the_buffer() {
     for protocol in [Protocol::Mptcp, Protocol::Tcp] {
         let size = 1 << 20;
         let net = Net::v4(1);
@@ -281,15 +281,15 @@ fn a_receive_buffer_is_nearly_the_first_window_and_at_most_twice_that_later() {
             let info = full_info(&connection.client).unwrap();
             f64::from(info.subflows[0].tcp.send_window_bytes) / size as f64
         };
-        // Half of the memory: 0.8 of what was asked for since Linux 6.6, all of it before.
+        // Half of the memory: 0.8 of the requested size since Linux 6.6, all of it before.
         assert!((0.75..1.01).contains(&window()), "{protocol:?}: first {}", window());
         let (mut reader, chunk) = (connection.server.try_clone().unwrap(), vec![0; 1 << 16]);
         let read = move || std::io::copy(&mut (&mut reader).take(10 << 20), &mut std::io::sink()).unwrap();
         let reading = std::thread::spawn(read);
         (0..160).for_each(|_| (&connection.client).write_all(&chunk).unwrap());
         assert_eq!(reading.join().unwrap(), 10 << 20);
-        // Packets of 64 kB on this cable are nearly all payload. A window that the client saw before the
-        // reader had caught up is old: the next bytes bring a new one.
+        // Packets of 64 kB on this cable are nearly all payload. The client may have seen the window before
+        // the reader caught up; further bytes bring the new one.
         let later = || {
             connection.exchange();
             window()
@@ -301,7 +301,7 @@ fn a_receive_buffer_is_nearly_the_first_window_and_at_most_twice_that_later() {
 }
 
 #[test(needs(NET))]
-fn an_mptcp_socket_keeps_the_reserve_that_its_subflows_do_not_get() {
+fn only_the_mptcp_socket_has_the_reserve() {
     const RESERVE: u64 = 3 << 20;
     let net = Net::v4(1);
     let rmem = || fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").unwrap();
@@ -312,9 +312,9 @@ fn an_mptcp_socket_keeps_the_reserve_that_its_subflows_do_not_get() {
     connection.exchange();
     let memory = rustix::net::sockopt::socket_recv_buffer_size(&connection.client).unwrap();
     assert_eq!(memory as u64, RESERVE);
-    // Subflows that come later take what the namespace has.
+    // Later subflows take the namespace's setting.
     assert_eq!(in_client(), before);
-    // The window that the other end sees is that of the subflow's memory, not of the reserve's.
+    // The peer sees the window of the subflow's memory, not of the reserve.
     let usual: u64 = before.split_whitespace().nth(1).unwrap().parse().unwrap();
     let window = full_info(&connection.server).unwrap().subflows[0].tcp.send_window_bytes;
     assert!(u64::from(window) <= usual, "{window} of {usual}");

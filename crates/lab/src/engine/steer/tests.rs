@@ -1,4 +1,4 @@
-//! The loop with a kernel that notes what it is told, and a connection of which every counter is set by hand.
+//! Tests with a fake kernel that records its calls, and a connection with counters that the test sets.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use joulepath_control::select::{PathEnergy, SelectorSpec};
 use super::super::view::PathView;
 use super::*;
 
-/// WiFi and LTE: 1 and 2 W, no slope: WiFi is the cheaper one.
+/// WiFi and LTE: 1 and 2 W, no slope, so WiFi is cheaper.
 fn energies() -> [PathEnergy; 2] {
     [1.0, 2.0].map(|sunk_w| PathEnergy { sunk_w, ..PathEnergy::default() })
 }
 
-/// What the kernel was told: path and what.
+/// A recorded call: the path and its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Open(usize, bool),
@@ -23,11 +23,11 @@ enum Told {
 #[derive(Default)]
 struct Kernel {
     told: Vec<Told>,
-    /// What it answers to the next order to open.
+    /// The result of the next call to open.
     refusal: Option<io::ErrorKind>,
 }
 
-/// Addresses end in the number of the path.
+/// The last part of an address is the number of its path.
 fn path_of(address: IpAddr) -> usize {
     let IpAddr::V4(v4) = address else { panic!("{address}") };
     usize::from(v4.octets()[3])
@@ -58,7 +58,7 @@ fn address(path: usize) -> IpAddr {
     IpAddr::from([10, 0, 0, path as u8])
 }
 
-/// A connection with a selector, the kernel, and what both ends see.
+/// A connection with a selector, the fake kernel, and the state at both ends.
 struct Bench {
     steered: Steered,
     kernel: Kernel,
@@ -90,7 +90,7 @@ fn bench(name: &str, options: &[(&str, &str)], demand: Demand) -> Bench {
 }
 
 impl Bench {
-    /// What the kernel is told at an instant, ms.
+    /// The calls to the kernel at a time in ms.
     fn act(&mut self, ms: u64) -> Vec<Told> {
         self.steered.act(Nanos::from_millis(ms), &self.view, &mut self.kernel).unwrap();
         std::mem::take(&mut self.kernel.told)
@@ -112,18 +112,18 @@ impl Bench {
 }
 
 #[test]
-fn backups_join_as_backups_as_soon_as_the_kernel_lets_them() {
+fn a_backup_joins_as_a_backup_as_soon_as_the_kernel_permits() {
     let mut bench = bench("backup", &[], Demand::Endless);
-    // Nothing before the first look at 10 ms; then the kernel waits for data that is acknowledged.
+    // Nothing before the first look at 10 ms; then the kernel refuses until data is acknowledged.
     bench.kernel.refusal = Some(io::ErrorKind::NotConnected);
     assert_eq!(bench.act(5), []);
     assert_eq!(bench.act(10), []);
-    // Far beyond what a refusal may take: being early is none.
+    // Far longer than a permanent refusal takes: too early is no refusal.
     assert_eq!(bench.act(20_000), []);
     assert_eq!(bench.steered.due(Nanos::from_millis(20_000)), Nanos::from_millis(20_005));
     bench.kernel.refusal = None;
     assert_eq!(bench.act(20_005), [Told::Open(1, true)]);
-    // Begun: not begun again, whether or not the handshake is over.
+    // The handshake has started and is not started again, whether or not it is complete.
     assert_eq!(bench.act(20_010), []);
     bench.opened(1);
     bench.view.paths[1].counters.backup = true;
@@ -131,7 +131,7 @@ fn backups_join_as_backups_as_soon_as_the_kernel_lets_them() {
 }
 
 #[test]
-fn mp_prio_that_got_lost_is_sent_again_after_a_timeout() {
+fn a_lost_mp_prio_is_sent_again_after_a_timeout() {
     let mut bench = bench("quota", &[("on", "lte"), ("bytes", "1 MB")], Demand::Endless);
     bench.opened(1);
     assert_eq!(bench.act(10), []);
@@ -140,13 +140,13 @@ fn mp_prio_that_got_lost_is_sent_again_after_a_timeout() {
     assert_eq!(bench.act(110), [Told::Backup(1, true)]);
     assert_eq!(bench.act(210), []);
     assert_eq!(bench.act(310), [Told::Backup(1, true)]);
-    // The sender has heard of it.
+    // The sender has received it.
     bench.view.paths[1].counters.backup = true;
     assert_eq!(bench.act(600), []);
 }
 
 #[test]
-fn a_path_gets_nothing_new_before_it_closes_and_opens_again_afterwards() {
+fn a_path_gets_no_new_data_before_it_closes_and_can_reopen() {
     let overflow = [("full_after", "100 ms"), ("close_after", "200 ms")];
     let mut bench = bench("overflow", &overflow, Demand::Endless);
     // Endless data fills any path: after 100 ms the next one opens.
@@ -159,8 +159,8 @@ fn a_path_gets_nothing_new_before_it_closes_and_opens_again_afterwards() {
         told.extend(bench.act(ms));
         bench.view.paths[1].counters.backup = told.contains(&Told::Backup(1, true));
     }
-    // A trial as a backup from 410 ms on, 2 s long; then closing: a backup it is already, but the sender is
-    // still owed something.
+    // A trial as a backup from 410 ms on, for 2 s; then it closes. It is a backup already, but the sender's
+    // data is not all acknowledged.
     assert_eq!(told.first(), Some(&Told::Backup(1, true)));
     assert!(!told.contains(&Told::Close(1)), "{told:?}");
     assert!(bench.steered.paths[1].pending.closing_until.is_some(), "{told:?}");
@@ -174,17 +174,17 @@ fn a_path_gets_nothing_new_before_it_closes_and_opens_again_afterwards() {
 }
 
 #[test]
-fn a_subflow_that_does_not_get_rid_of_its_data_is_closed_after_two_timeouts() {
+fn a_subflow_with_unacknowledged_data_is_closed_after_two_timeouts() {
     let mut bench = bench("overflow", &[], Demand::Bytes(0.0));
     bench.opened(1);
-    // Never wanted: closed at the first look. 2 · 200 ms.
+    // Never wanted, so closed at the first look. The deadline is 2 · 200 ms later.
     assert_eq!(bench.act(10), [Told::Backup(1, true)]);
     assert_eq!(bench.act(405), []);
     assert_eq!(bench.act(410), [Told::Close(1)]);
 }
 
 #[test]
-fn what_the_kernel_keeps_refusing_ends_the_run() {
+fn a_lasting_refusal_ends_the_run() {
     let mut bench = bench("backup", &[], Demand::Endless);
     bench.kernel.refusal = Some(io::ErrorKind::InvalidInput);
     let act =

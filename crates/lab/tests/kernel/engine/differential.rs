@@ -1,31 +1,31 @@
-//! The kernel engine and the packet engine on the same small scenarios: loose bounds that a fault of either
-//! breaks. `JOULEPATH_DIFFERENTIAL=N` runs the first N random scenarios.
+//! Runs the same small scenarios in the kernel engine and in the packet engine, and compares the results
+//! within loose bounds. `JOULEPATH_DIFFERENTIAL=N` runs the first N random scenarios.
 
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 
 use super::{run, scenario, setup};
 
-/// Random scenarios of each run of the tests. A file takes about a second.
+/// Number of random scenarios per test run. A file takes about a second.
 const SCENARIOS: u64 = 4;
-/// The variable for more of them.
+/// Variable for a different number.
 const MORE: &str = "JOULEPATH_DIFFERENTIAL";
-/// Times may differ by this factor, and by a retransmission timeout of the kernel.
+/// Allowed factor between times, apart from a retransmission timeout of the kernel.
 const TIME: f64 = 2.0;
 const TIMEOUT_S: f64 = 0.5;
-/// Retransmissions may differ by this factor, and by the burst that ends slow start on a short queue.
+/// Allowed factor between retransmissions, apart from the burst that ends slow start on a short queue.
 const RESENT: f64 = 3.0;
 const BURST: f64 = 60.0;
-/// Payload of a full segment over its bits on the wire.
+/// Payload of a full segment per size on the wire.
 const PAYLOAD: f64 = 1460.0 / 1500.0;
 
-/// A scenario with what its links carry, bit/s.
+/// A scenario and the rates of its links, bit/s.
 struct Small {
     toml: String,
     links_bps: f64,
 }
 
-/// One or two paths of 1 to 20 Mbit/s and a file that they carry in about a second.
+/// One or two paths of 1 to 20 Mbit/s, and a file that takes about a second on them.
 fn random(index: u64) -> Small {
     let mut random = Stream::new(index, Domain::Workload, 0);
     let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
@@ -92,10 +92,10 @@ fn random_files_take_as_long_in_both_engines() {
     }
 }
 
-/// The second path goes down for good while the file travels. What it held travels on the first, RFC 8684,
-/// section 3.3.6: 1.43 Mbit at 600 kbit/s take 2.4 s.
+/// The second path goes down permanently during the file. Its data moves to the first path, RFC 8684, section
+/// 3.3.6: 1.43 Mbit at 600 kbit/s take 2.4 s.
 #[test(needs(ENGINE))]
-fn a_file_leaves_a_path_that_went_down_in_both_engines() {
+fn a_file_moves_off_a_path_that_goes_down_in_both_engines() {
     let toml = r#"
         title = "a dead path"
         duration = "40 s"
@@ -120,10 +120,10 @@ fn a_file_leaves_a_path_that_went_down_in_both_engines() {
     check_completion(&results, 1.2, "a path that went down");
 }
 
-/// A link pauses for a second and loses nothing: its timeout is undone (RFC 3522, 4015), and few segments
-/// are sent twice.
+/// A link pauses for a second without losses: its timeout is undone (RFC 3522, 4015), and few segments are
+/// retransmitted.
 #[test(needs(ENGINE))]
-fn a_pause_without_losses_costs_few_copies_in_both_engines() {
+fn a_pause_without_losses_causes_few_retransmissions_in_both_engines() {
     let toml = r#"
         title = "a pause"
         duration = "5 s"

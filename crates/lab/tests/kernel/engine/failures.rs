@@ -1,4 +1,4 @@
-//! What makes a run worthless fails it, at once, with the reason.
+//! An event that invalidates a run ends it at once, with the reason.
 
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -11,11 +11,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{TWO_PATHS, WORKER, changed, program, run, setup};
 
-/// Which process dies.
+/// Selects the process that dies.
 type Victim = fn(&Progress<'_>) -> u32;
 
-/// Controllers that are registered for a run or a lab, by any process of this machine. Those of `cc load`
-/// have other names.
+/// Controllers registered by any process of this machine for a run or a lab. Controllers of `cc load` have
+/// other names.
 fn registered() -> Vec<String> {
     let all = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
     let names = all.split_whitespace().filter(|name| name.starts_with("jp") && !name.starts_with("jp_"));
@@ -23,7 +23,7 @@ fn registered() -> Vec<String> {
 }
 
 #[test(needs(ENGINE))]
-fn a_process_that_is_killed_fails_the_run_and_leaves_nothing() {
+fn a_killed_process_fails_the_run_and_nothing_is_left() {
     let scenario = changed(TWO_PATHS, &[("duration", "\"60 s\"")]);
     let setup = setup("mptcp", &scenario);
     let victims: [(&str, Victim); 3] = [
@@ -40,8 +40,8 @@ fn a_process_that_is_killed_fails_the_run_and_leaves_nothing() {
                 others = vec![run.lab.emulator_pid(), run.workers[0], run.workers[1]];
                 kill_process(Pid::from_raw(victim(&run) as i32).unwrap(), Signal::KILL).unwrap();
             }
-            // It goes on for a minute, and must not come to its end.
-            assert!(run.time < Duration::from_secs(50), "{name}: nobody has seen its end");
+            // The run takes a minute and must fail before its end.
+            assert!(run.time < Duration::from_secs(50), "{name}: its end was not detected");
             Ok(())
         };
         let outcome =
@@ -50,16 +50,16 @@ fn a_process_that_is_killed_fails_the_run_and_leaves_nothing() {
         assert!(matches!(error, Error::Run(_)), "{error}");
         assert!(error.to_string().contains(&format!("the {name} was killed by signal 9")), "{error}");
         wait_until("the others end", || others.iter().all(|&pid| !is_running(pid)));
-        // The kernel takes a controller out of its list when no socket has it any more.
+        // The kernel removes a controller from its list when no socket uses it.
         assert!(!own.is_empty());
         wait_until("the controllers are gone", || registered().iter().all(|name| !own.contains(name)));
     }
-    // And the next run is as if nothing had been.
+    // The next run is unaffected.
     run(&super::scenario(TWO_PATHS), "mptcp").unwrap();
 }
 
 #[test(needs(ENGINE))]
-fn a_subflow_that_never_comes_up_fails_the_run() {
+fn a_subflow_that_never_opens_fails_the_run() {
     let scenario = changed(TWO_PATHS, &[("path.lte.start", "\"2 s\"")]);
     let setup = setup("mptcp", &scenario);
     let mut is_down = false;
@@ -88,8 +88,7 @@ fn the_error_of_a_watcher_ends_the_run() {
     assert_eq!(outcome.unwrap_err().to_string(), "enough");
 }
 
-/// A run of an hour that is cancelled when a process of a role is there, and for how long it went on after
-/// that.
+/// Runs for an hour, and cancels when a process of a role exists. Also returns how long the run took to end.
 fn cancelled_when(role: &str) -> (Result<RunResult>, Duration) {
     let scenario = changed(TWO_PATHS, &[("duration", "\"1 h\"")]);
     let setup = setup("olia", &scenario);
@@ -105,9 +104,9 @@ fn cancelled_when(role: &str) -> (Result<RunResult>, Duration) {
 }
 
 #[test(needs(ENGINE))]
-fn a_run_that_is_cancelled_ends_and_leaves_nothing() {
+fn a_cancelled_run_leaves_nothing() {
     let before = registered();
-    // While it is built, and while it goes.
+    // During the preparation, and during the run.
     for role in ["lab-init", "emulator", "traffic-server", "traffic-client"] {
         let (outcome, _) = cancelled_when(role);
         assert!(matches!(outcome, Err(Error::Cancelled)), "{role}: {outcome:?}");
@@ -117,7 +116,7 @@ fn a_run_that_is_cancelled_ends_and_leaves_nothing() {
 }
 
 #[test(needs(ENGINE, QUIET_CLOCK))]
-fn a_run_that_is_cancelled_ends_within_a_second() {
+fn a_cancelled_run_ends_within_a_second() {
     for role in ["lab-init", "traffic-client"] {
         let (outcome, elapsed) = cancelled_when(role);
         assert!(matches!(outcome, Err(Error::Cancelled)), "{role}: {outcome:?}");

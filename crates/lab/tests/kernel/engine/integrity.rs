@@ -1,4 +1,4 @@
-//! Data arrives as it was sent, under every controller.
+//! Data arrives unchanged under every controller.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,8 @@ use joulepath_controllers::Controller;
 
 use super::{run, scenario};
 
-/// 140 + 140 Mbit/s and half a millisecond: loss does not slow it much, and the emulator keeps its priority.
-/// The receiver compares every byte with what the sender draws.
+/// 140 + 140 Mbit/s and half a millisecond: losses hardly slow it, and the emulator keeps its priority. The
+/// receiver compares every byte with the sender's pattern.
 const LOSSY: &str = r#"
 title = "100 MB"
 duration = "60 s"
@@ -29,14 +29,14 @@ size = "100 MB"
 "#;
 
 #[test(needs(ENGINE))]
-fn a_hundred_megabytes_arrive_under_every_controller_with_one_percent_lost() {
+fn a_hundred_megabytes_arrive_under_every_controller_with_one_percent_loss() {
     let scenario = scenario(LOSSY);
     let began = Instant::now();
     for controller in Controller::all() {
         let name = controller.name();
         let result =
             run(&scenario, &format!("mptcp[cc={name}]")).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // A byte that differs would have failed the run.
+        // A wrong byte would have failed the run.
         assert_eq!((result.goodput_bps * result.measured_s / 8.0).round(), 100e6, "{name}");
         assert!(result.completion_s.is_some() && result.paths.iter().all(|path| path.share > 0.0), "{name}");
         assert!(result.counters.wire_losses > 0, "{name}");

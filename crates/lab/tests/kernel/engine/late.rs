@@ -1,4 +1,4 @@
-//! What the packet engine's tests `dead_paths` and `spurious` say, of Linux, in seconds.
+//! The same facts as the packet engine's tests `dead_paths` and `spurious`, about Linux, in seconds.
 
 use super::{at_once, run, scenario};
 
@@ -26,7 +26,7 @@ fn dying(policy: &str) -> f64 {
     run(&scenario(text), policy).unwrap().completion_s.expect("the file arrives")
 }
 
-/// Retransmissions, timeouts.
+/// Retransmissions and timeouts.
 fn pausing(policy: &str) -> (u64, u64) {
     let text = r#"
         title = "a pause"
@@ -45,7 +45,7 @@ fn pausing(policy: &str) -> (u64, u64) {
     (result.paths[0].retransmissions, result.paths[0].timeouts)
 }
 
-/// The living path alone needs 4.1 s. The window of a path without losses is some hundreds of segments.
+/// The live path alone needs 4.1 s. The window of a path without losses is some hundreds of segments.
 #[test(needs(ENGINE))]
 fn linux_leaves_a_dead_path_and_undoes_a_timeout_in_a_pause() {
     let (completion, pause) = (|| Ok(dying("mptcp")), || Err(pausing("mptcp")));
@@ -53,5 +53,5 @@ fn linux_leaves_a_dead_path_and_undoes_a_timeout_in_a_pause() {
     let work: [Box<dyn FnOnce() -> Outcome + Send>; 2] = [Box::new(completion), Box::new(pause)];
     let [Ok(completion), Err((retransmissions, timeouts))] = at_once(work) else { unreachable!() };
     assert!(completion < 12.0, "{completion} s");
-    assert!(timeouts >= 1 && retransmissions <= 12, "{retransmissions} copies, {timeouts} timeouts");
+    assert!(timeouts >= 1 && retransmissions <= 12, "{retransmissions} retransmissions, {timeouts} timeouts");
 }

@@ -45,7 +45,7 @@ fn scenario(text: &str) -> Scenario {
     scenario::load(text, &no_traces).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// With keys changed.
+/// The scenario with some keys changed.
 fn changed(text: &str, set: &[(&str, &str)]) -> Scenario {
     let set: Vec<_> = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     scenario::load_with(text, &set, &|_| Err("no traces".into())).unwrap_or_else(|errors| panic!("{errors}"))
@@ -72,8 +72,8 @@ fn run_seed(scenario: &Scenario, policy: &str, seed: u64) -> Result<RunResult> {
     in_time(RunOptions::default(), |options| engine::run(scenario, &setup, seed, options, &program()))
 }
 
-/// A run that other processes of this machine have made late is no run: it is done again, after a pause that
-/// grows. If all are late, the test is ignored with the last one's lateness.
+/// Repeats a run that other processes have made late, after increasing pauses. If all attempts are late, the
+/// test is ignored with the last lateness.
 fn in_time(options: RunOptions, mut run: impl FnMut(&RunOptions) -> Result<RunResult>) -> Result<RunResult> {
     let mut late = String::new();
     for number in 0..ATTEMPTS {
@@ -86,14 +86,14 @@ fn in_time(options: RunOptions, mut run: impl FnMut(&RunOptions) -> Result<RunRe
     joulepath_testbed::too_busy(late)
 }
 
-/// How often a run may be late.
+/// Maximum number of attempts.
 const ATTEMPTS: u64 = 4;
 
-/// Runs at once, in labs that share nothing but the processors.
+/// Runs all at once, in labs that share only the processors.
 fn at_once<const N: usize, T: Send>(work: [impl FnOnce() -> T + Send; N]) -> [T; N] {
     thread::scope(|scope| {
         let threads = work.map(|work| scope.spawn(work));
-        // A panic in a thread is the test's: it may be that the test is to be ignored.
+        // A panic in a thread ends the test, which it may mark as ignored.
         threads.map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }

@@ -1,11 +1,11 @@
-//! What mainline Linux cannot do is refused by its name, before anything runs.
+//! Features that mainline Linux lacks are refused by name before a run.
 
 use joulepath_kernel::Error;
 use joulepath_lab::engine;
 
 use super::{TWO_PATHS, changed, scenario, setup};
 
-/// What is refused of a policy, and why.
+/// The refused feature of a policy, and the reason.
 fn refused(policy: &str) -> String {
     let scenario = scenario(TWO_PATHS);
     match engine::check(&scenario, &[setup(policy, &scenario)]) {
@@ -15,7 +15,7 @@ fn refused(policy: &str) -> String {
 }
 
 #[test]
-fn schedulers_that_someone_asked_for_are_refused() {
+fn requested_schedulers_are_refused() {
     for (policy, name) in [
         ("mptcp[scheduler=round-robin]", "`round-robin`"),
         ("mptcp[scheduler=minrtt]", "`minrtt`"),
@@ -30,7 +30,7 @@ fn schedulers_that_someone_asked_for_are_refused() {
 }
 
 #[test]
-fn bundles_that_say_nothing_of_the_scheduler_get_the_kernels_and_are_told() {
+fn policies_without_a_scheduler_use_the_kernels_and_get_a_note() {
     let scenario = scenario(TWO_PATHS);
     for policy in ["mptcp", "uncoupled", "dts", "eemptcp", "olia", "single:wifi", "backup", "mptcp[cc=balia]"]
     {
@@ -64,7 +64,7 @@ fn scenarios_beyond_this_machine_are_refused() {
 }
 
 #[test]
-fn what_the_kernels_tcp_does_otherwise_is_said() {
+fn differences_of_the_kernels_tcp_are_noted() {
     let scenario = changed(TWO_PATHS, &[("transport.rto_initial", "\"3 s\"")]);
     let notes = engine::notes(&scenario, &[setup("mptcp", &scenario)]);
     assert!(notes.iter().any(|note| note.contains("rto_initial is 3 s")), "{notes:?}");

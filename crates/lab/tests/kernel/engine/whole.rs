@@ -1,4 +1,4 @@
-//! A run says all that the packet engine says.
+//! A run reports everything that the packet engine reports.
 
 use joulepath_lab::engine::{self, RunOptions};
 
@@ -12,20 +12,20 @@ fn a_run_fills_the_whole_result() {
     let result = in_time(options, |options| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
     assert_eq!((result.policy.as_str(), result.seed), ("mptcp", 1));
     assert!((result.measured_s - 3.0).abs() < 1e-9);
-    // 30 Mbit/s of links, of which 1460 of 1500 bytes are payload: 29.2. Queues of one bandwidth-delay
-    // product keep links busy; a fifth is left for the recovery from slow start, a tenth for data that came
-    // before the warm-up ended and was in order only later.
+    // 1460 of 1500 bytes are payload: 29.2 of 30 Mbit/s. Queues of one bandwidth-delay product keep links
+    // busy. The bounds leave a fifth for the recovery from slow start, and a tenth for data that arrived
+    // before the end of the warm-up and was in order only later.
     assert!((0.8 * 29.2e6..1.1 * 29.2e6).contains(&result.goodput_bps), "{result:#?}");
     let [wifi, lte] = &result.paths[..] else { panic!("{result:#?}") };
     assert!((wifi.share + lte.share - 1.0).abs() < 1e-9 && wifi.share > 0.55, "{result:#?}");
     for (path, base_rtt_s) in [(wifi, 0.020), (lte, 0.040)] {
-        // No RTT is below that of the path, and a full queue adds no more than it again.
+        // The RTT is at least the path's, and a full queue adds at most the same again.
         let rtt_s = path.mean_rtt_s.unwrap();
         assert!((base_rtt_s..2.3 * base_rtt_s).contains(&rtt_s), "{path:#?}");
         assert!(path.mean_cwnd > 5.0 && path.segments > 1000, "{path:#?}");
     }
-    // Sunk: 1 W and 2 W while the subflows are open, all of 3 s. Traffic: 1500 of 1460 bytes, at 100 and 50
-    // mJ/Mbit.
+    // Sunk: 1 W and 2 W while the subflows are open, which is all of 3 s. Traffic: 1500 of 1460 bytes, at 100
+    // and 50 mJ/Mbit.
     assert!((result.energy_split.sunk_j - 9.0).abs() < 0.1, "{result:#?}");
     let megabits =
         |path: &joulepath_model::result::PathResult| path.goodput_bps * 3.0 / 1e6 * 1500.0 / 1460.0;
@@ -45,14 +45,14 @@ fn a_file_ends_the_run_and_tails_count() {
         + "[workload]\nkind = \"file\"\nsize = \"3 MB\"\n";
     let result = run(&scenario(&text), "mptcp").unwrap();
     let completion_s = result.completion_s.unwrap();
-    // 24 Mbit over 29.2 Mbit/s: 0.82 s, and slow start before that.
+    // 24 Mbit at 29.2 Mbit/s: 0.82 s, and slow start before that.
     assert!((0.85..3.0).contains(&completion_s), "{completion_s} s");
     assert!((result.measured_s - completion_s).abs() < 0.02);
     assert!((result.goodput_bps * result.measured_s - 24e6).abs() < 1.0, "{result:#?}");
 }
 
 #[test(needs(ENGINE))]
-fn a_file_that_has_arrived_before_its_second_subflow_is_a_run() {
+fn a_file_that_arrives_before_its_second_subflow_is_a_valid_run() {
     let text = TWO_PATHS.replace("4 s", "30 s").replace("1 s\"", "0 s\"")
         + "start = \"2 s\"\n[workload]\nkind = \"file\"\nsize = \"200 kB\"\n";
     let result = run(&scenario(&text), "mptcp").unwrap();
@@ -61,8 +61,8 @@ fn a_file_that_has_arrived_before_its_second_subflow_is_a_run() {
 }
 
 #[test(needs(ENGINE))]
-fn the_energy_aware_controllers_hear_the_control_plane() {
-    // Light loss makes the windows those of the controllers. LTE costs 20 times as much for each bit.
+fn energy_aware_controllers_follow_the_control_plane() {
+    // Light loss lets the controllers determine the windows. LTE costs 20 times as much per bit.
     let text = TWO_PATHS
         .replace("4 s", "5 s")
         .replace("queue = \"33 packets\"", "queue = \"33 packets\"\nloss = \"0.5 %\"")
@@ -70,8 +70,8 @@ fn the_energy_aware_controllers_hear_the_control_plane() {
         .replace("rate = \"10 Mbit/s\"", "rate = \"20 Mbit/s\"")
         .replace("delay = \"20 ms\"", "delay = \"10 ms\"");
     let scenario = scenario(&text);
-    // Equal paths: LIA gives half to each. EEMPTCP's allocator wants all on WiFi; ecMTCP divides by the
-    // costs. Three labs at once.
+    // Equal paths: LIA gives half to each. EEMPTCP's allocator wants everything on WiFi; ecMTCP divides by
+    // the costs. Three labs at once.
     let lte = |policy| run_seed(&scenario, policy, 2).unwrap().paths[1].share;
     let [lia, eemptcp, ecmtcp] = at_once(["mptcp", "eemptcp", "ecmtcp"].map(|policy| move || lte(policy)));
     assert!((0.3..0.7).contains(&lia), "LIA puts {lia} on LTE");

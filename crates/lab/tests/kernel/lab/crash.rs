@@ -1,4 +1,4 @@
-//! What is left when something dies: nothing.
+//! Nothing is left when a process of a lab dies.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,13 +17,13 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::net::{TWO_PATHS, WORKER, connect, download, lab};
 
-/// The role of this program in which it has a lab until it is killed.
+/// Role in which this program has a lab until it is killed.
 pub(crate) const VICTIM: &str = "victim";
-/// The role in which it has a lab for a moment.
+/// Role in which this program has a lab for a moment.
 pub(crate) const PASSER_BY: &str = "passer-by";
 
-/// Ways to get away from whoever started a process: a session of its own, an empty environment, a parent that
-/// is gone, a process namespace below the lab's.
+/// Ways to detach from the starting process: a new session, an empty environment, an exited parent, a process
+/// namespace below the lab's.
 const GET_AWAY: &str = "env -i setsid sleep 7771 > /dev/null 2>&1 &
     (setsid sh -c 'sleep 7772 & sleep 7773' > /dev/null 2>&1 &)
     unshare --pid --fork sleep 7774 > /dev/null 2>&1 &
@@ -34,13 +34,13 @@ fn sleepers() -> Vec<u32> {
     processes(|line| line.starts_with("sleep 777"))
 }
 
-/// Workers in a role. Those of other copies of the source tree are other programs.
+/// Workers in a role. Workers of other copies of the source tree are other programs.
 fn workers(role: &str) -> Vec<u32> {
     processes(|line| line.starts_with(&format!("{WORKER} --joulepath-worker {role}")))
 }
 
 #[test(needs(LAB, tool("unshare")))]
-fn whatever_a_command_leaves_ends_with_the_lab_and_is_named() {
+fn every_process_of_a_command_ends_with_the_lab_and_is_reported() {
     let mut lab = lab(TWO_PATHS, |_| {});
     let mut command = lab.launch(shell(GET_AWAY)).unwrap();
     wait_until("all five sleep", || sleepers().len() == 5);
@@ -49,7 +49,7 @@ fn whatever_a_command_leaves_ends_with_the_lab_and_is_named() {
     assert_eq!(sleepers().len(), 5);
     let id = lab.id().to_owned();
     let remains = lab.end().unwrap();
-    // What runs in a process namespace below the lab's is ended with it, but is not listed.
+    // Processes in a process namespace below the lab's are killed with it, but are not listed.
     for number in ["7771", "7772", "7773", "7775"] {
         assert!(remains.ended.iter().any(|process| process.command.ends_with(number)), "{remains:?}");
     }
@@ -59,7 +59,7 @@ fn whatever_a_command_leaves_ends_with_the_lab_and_is_named() {
 }
 
 #[test(needs(LAB))]
-fn without_its_emulator_a_lab_says_so_and_leaves_nothing() {
+fn a_lab_without_its_emulator_reports_it_and_leaves_nothing() {
     let mut lab = lab(TWO_PATHS, |_| {});
     let mut command = lab.launch(shell("sleep 7776 & wait")).unwrap();
     kill(lab.emulator_pid());
@@ -70,7 +70,7 @@ fn without_its_emulator_a_lab_says_so_and_leaves_nothing() {
     drop(lab);
     wait_until("nothing of it runs", || sleepers().is_empty());
     assert!(!is_listed(&id));
-    // It was killed with the lab. Whoever waits for it only then has the init wait, too, but not the lab.
+    // It was killed with the lab. A late wait for it delays the init's end, but not the lab's.
     assert!(!command.wait().unwrap().success());
     wait_until("the init has ended", || workers("lab-init").is_empty());
 }
@@ -82,7 +82,7 @@ fn connections_that_are_still_closing_end_with_the_lab() {
     for protocol in [Protocol::Mptcp, Protocol::Tcp] {
         let mut pair = connect(&lab, 0, protocol);
         download(&mut pair, Duration::from_millis(200));
-        // Closed with data on its way that no path carries any more: FIN-WAIT-1 for minutes.
+        // Closed with data in flight that no path carries: FIN-WAIT-1 for minutes.
         lab.set_tunnel(0, false).unwrap();
         lab.set_tunnel(1, false).unwrap();
         drop(pair);
@@ -97,7 +97,7 @@ fn connections_that_are_still_closing_end_with_the_lab() {
 }
 
 #[test(needs(LAB, tool("unshare")))]
-fn a_lab_whose_owner_is_killed_leaves_nothing() {
+fn a_lab_with_a_killed_owner_leaves_nothing() {
     let mut victim = Victim::start();
     let held = Namespace::of_pid(victim.command).unwrap();
     assert!(connections(&held) > 0);
@@ -110,15 +110,15 @@ fn a_lab_whose_owner_is_killed_leaves_nothing() {
 }
 
 #[test(needs(LAB, tool("unshare")))]
-fn if_the_init_is_killed_too_the_next_start_removes_the_entry() {
+fn the_next_start_removes_the_entry_of_a_killed_init() {
     let mut victim = Victim::start();
-    // As long as it runs it is left alone.
+    // A running lab is left alone.
     assert!(clean().unwrap().running.iter().any(|lab| lab.id == victim.id && lab.title == "two paths"));
     assert_eq!(sleepers().len(), 5);
     let held = Namespace::of_pid(victim.command).unwrap();
-    // Somebody looks into the lab from outside.
+    // A foreign process is in the lab's network.
     let mut watcher = held.enter_thread(|| Command::new("sleep").arg("8881").spawn()).unwrap().unwrap();
-    // The owner is stopped, so that it does not see the end of its init before its own.
+    // The owner is stopped, so that it does not see its init's end first.
     kill_process(Pid::from_child(&victim.process), Signal::STOP).unwrap();
     workers("lab-init").into_iter().for_each(kill);
     victim.kill();
@@ -126,7 +126,7 @@ fn if_the_init_is_killed_too_the_next_start_removes_the_entry() {
     assert!(is_listed(&victim.id));
     let found = clean().unwrap();
     let removed = found.removed.iter().find(|lab| lab.id == victim.id).expect("the dead lab is found");
-    // The watcher is named and left alone: it is not the lab's.
+    // The watcher is not the lab's, so it is reported and left alone.
     let holders: Vec<&str> = removed.holders.iter().map(|process| process.command.as_str()).collect();
     assert_eq!((removed.title.as_str(), holders.as_slice()), ("two paths", &["sleep 8881"][..]));
     assert!(!is_listed(&victim.id) && watcher.try_wait().unwrap().is_none());
@@ -137,14 +137,14 @@ fn if_the_init_is_killed_too_the_next_start_removes_the_entry() {
 
 #[test(needs(LAB, tool("unshare")))]
 fn a_lab_in_another_process_namespace_is_left_alone() {
-    // As in a container that shares /run: there its processes have other numbers.
+    // As in a container that shares /run, in which its processes have other ids.
     let mut container = Command::new("unshare");
     container.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
     let mut victim = Victim::start_in(container);
     let sleeping_before = sleepers();
     let found = clean().unwrap();
     assert!(found.running.iter().any(|lab| lab.id == victim.id), "{found:?}");
-    // Another lab comes and goes.
+    // Another lab starts and ends.
     let other = lab(TWO_PATHS, |_| {});
     assert_ne!(other.id(), victim.id);
     drop(other);
@@ -152,15 +152,15 @@ fn a_lab_in_another_process_namespace_is_left_alone() {
     assert!(is_listed(&victim.id) && victim.process.try_wait().unwrap().is_none());
     victim.kill();
     wait_until("nothing of it runs", || sleepers().is_empty() && workers("").is_empty());
-    // Its init was killed with the rest of the container: the entry is left for whoever comes next.
-    wait_until("its entry is nobody's", || clean().unwrap().removed.iter().any(|lab| lab.id == victim.id));
+    // The container's end has killed the init, so the entry is left for the next lab to remove.
+    wait_until("its entry is unlocked", || clean().unwrap().removed.iter().any(|lab| lab.id == victim.id));
     assert!(!is_listed(&victim.id));
 }
 
-/// What it is, and whether it is so.
+/// A description, and a condition.
 type Step = (&'static str, fn() -> bool);
 
-/// What can be seen of a lab from outside, in the order in which it comes.
+/// What is visible of a lab from outside, in order of appearance.
 const STEPS: [Step; 5] = [
     ("its init is there", || !workers("lab-init").is_empty()),
     ("its entry is there", || !clean().unwrap().running.is_empty()),
@@ -170,15 +170,15 @@ const STEPS: [Step; 5] = [
 ];
 
 #[test(needs(LAB, tool("unshare")))]
-fn a_lab_that_is_killed_at_any_step_leaves_nothing_that_the_next_start_does_not_remove() {
+fn the_next_start_removes_all_of_a_lab_killed_at_any_step() {
     let mounts = mounts();
     for until in 1..=STEPS.len() {
         let mut passer_by = passer_by();
         for (what, is_so) in &STEPS[..until] {
-            // No pause: what comes next may come at once.
+            // No pause: the next step may follow at once.
             let deadline = Instant::now() + Duration::from_secs(60);
             while !is_so() {
-                assert!(Instant::now() < deadline, "in vain: {what}");
+                assert!(Instant::now() < deadline, "timeout: {what}");
             }
         }
         kill(passer_by.id());
@@ -188,7 +188,7 @@ fn a_lab_that_is_killed_at_any_step_leaves_nothing_that_the_next_start_does_not_
 }
 
 #[test(needs(LAB, tool("unshare")))]
-fn a_lab_that_is_killed_at_any_instant_leaves_nothing_that_the_next_start_does_not_remove() {
+fn the_next_start_removes_all_of_a_lab_killed_at_any_time() {
     let mounts = mounts();
     let began = Instant::now();
     assert!(passer_by().wait().unwrap().success());
@@ -198,7 +198,7 @@ fn a_lab_that_is_killed_at_any_instant_leaves_nothing_that_the_next_start_does_n
         let part = u64::from_ne_bytes(rand::<8>()) as f64 / u64::MAX as f64;
         let mut passer_by = passer_by();
         thread::sleep(length.mul_f64(part));
-        // It may have ended just now.
+        // It may have just ended.
         let _ = kill_process(Pid::from_child(&passer_by), Signal::KILL);
         passer_by.wait().unwrap();
         nothing_is_left(&format!("killed {part:.3} of {length:?} after its start"), &mounts);
@@ -206,15 +206,15 @@ fn a_lab_that_is_killed_at_any_instant_leaves_nothing_that_the_next_start_does_n
 }
 
 #[test(needs(LAB, tool("unshare"), tool("strace")))]
-fn a_lab_of_which_any_process_is_killed_in_a_system_call_leaves_nothing() {
+fn a_lab_leaves_nothing_if_a_process_is_killed_in_a_system_call() {
     let mounts = mounts();
-    // Where namespaces are made and entered, in the owner and in its children; where the entry is locked and
-    // removed, in the init.
+    // System calls that create and enter namespaces, in the owner and its children, and that lock and remove
+    // the entry, in the init.
     for call in ["unshare", "setns", "mount", "move_mount", "flock", "unlinkat", "bind", "accept4"] {
         let mut command = Command::new("strace");
         let injected = format!("inject={call}:signal=KILL:when=1");
         command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &injected]);
-        // It ends with the last process that it traces.
+        // strace ends with the last process that it traces.
         within(command, PASSER_BY).stderr(Stdio::null()).status().unwrap();
         nothing_is_left(&format!("killed in {call}"), &mounts);
     }
@@ -256,9 +256,9 @@ impl Victim {
 
     fn start_in(container: Command) -> Self {
         let mut starter = within(container, VICTIM);
-        // A process group of its own. When a process ends whose parent is in another group, and a member of
-        // its own group is stopped, the kernel sends SIGHUP to that group, unless a shell controls it. It
-        // would be this test's.
+        // A process group of its own. If a process ends whose parent is in another group, and a member of its
+        // group is stopped, the kernel sends SIGHUP to that group unless a shell controls it. Without this,
+        // the group would be this test's.
         starter.process_group(0);
         let mut process = starter.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
@@ -276,7 +276,7 @@ impl Victim {
     }
 }
 
-/// This program in a role, started by another one.
+/// Runs this program in a role through another program.
 fn within(mut starter: Command, role: &str) -> Command {
     let program = in_role(role);
     starter.arg(program.get_program());
@@ -289,7 +289,7 @@ fn within(mut starter: Command, role: &str) -> Command {
     starter
 }
 
-/// A process with a lab, to be killed.
+/// The role of a process with a lab, to be killed.
 pub(crate) fn victim() {
     let mut lab = lab(TWO_PATHS, |_| {});
     let mut child = lab.launch(shell(GET_AWAY)).unwrap();
@@ -299,7 +299,7 @@ pub(crate) fn victim() {
     child.wait().unwrap();
 }
 
-/// A process that has a lab for a moment, in which a command leaves some processes.
+/// The role of a process that has a lab for a moment, in which a command leaves some processes.
 pub(crate) fn passer() {
     let mut lab = lab(TWO_PATHS, |_| {});
     let mut child = lab.launch(shell(GET_AWAY)).unwrap();
@@ -310,7 +310,7 @@ pub(crate) fn passer() {
     lab.end().unwrap();
 }
 
-/// Connections that this network namespace has.
+/// Number of connections in this network namespace.
 fn connections(namespace: &Namespace) -> usize {
     let listing = namespace.enter_thread(diag::list).unwrap().unwrap();
     listing.connections.len() + listing.plain.len() + listing.orphans.len()
@@ -326,7 +326,7 @@ fn kill(pid: u32) {
     kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Whether the ledger has a lab, dead or alive.
+/// True if the ledger lists the lab, dead or alive.
 fn is_listed(id: &str) -> bool {
     let Ok(files) = fs::read_dir("/run/joulepath/labs") else { return false };
     let end = format!("-{id}.json");

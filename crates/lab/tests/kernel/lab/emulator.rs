@@ -1,5 +1,5 @@
-//! The emulator against what the scenario says: rate, delay, loss, marks, queues. Measured with datagrams,
-//! which react to nothing; bounds stand on a machine that other work keeps busy.
+//! Compares the emulator's rate, delay, loss, marks and queues with the scenario. It measures with datagrams,
+//! which do not adapt; the bounds allow for a busy machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use super::net::{lab, scenario};
 /// IPv4 and UDP headers, bytes.
 const HEADERS: usize = 28;
 
-/// Datagrams from the server to the client over one line.
+/// Datagrams from the server to the client over one tunnel.
 pub(super) struct Datagrams {
     pub(super) sender: UdpSocket,
     pub(super) receiver: UdpSocket,
@@ -29,12 +29,12 @@ impl Datagrams {
         let receiver = lab.client().enter_thread(bind(lab.tunnels()[line].client_address)).unwrap();
         sender.connect(receiver.local_addr().unwrap()).unwrap();
         receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-        // Room for what comes while the test is not scheduled.
+        // Room for datagrams that arrive while the test is not scheduled.
         rustix::net::sockopt::set_socket_recv_buffer_size_force(&receiver, 64 << 20).unwrap();
         Datagrams { sender, receiver }
     }
 
-    /// Sends `count` packets of 1500 bytes on the wire, numbered, evenly over time at `bps`.
+    /// Sends `count` numbered packets of 1500 bytes on the wire evenly over time at `bps`.
     pub(super) fn send(&self, count: u32, bps: f64) {
         let begin = Instant::now();
         let mut datagram = [0; 1500 - HEADERS];
@@ -46,7 +46,7 @@ impl Datagrams {
         }
     }
 
-    /// Sends such packets until it is told to stop. Returns by how much one of them was late at most.
+    /// Sends such packets until `stop` is set. Returns the maximum lateness of a packet.
     fn send_until(&self, stop: &AtomicBool, bps: f64) -> Duration {
         let begin = Instant::now();
         let mut latest = Duration::ZERO;
@@ -62,7 +62,7 @@ impl Datagrams {
         latest
     }
 
-    /// Numbers and instants of all that arrive, until nothing has come for a second.
+    /// Numbers and times of arrival, until nothing has arrived for a second.
     pub(super) fn receive(&self) -> Vec<(u32, Instant)> {
         let mut arrived = vec![];
         let mut datagram = [0; 1500];
@@ -74,7 +74,7 @@ impl Datagrams {
     }
 }
 
-/// Sends over a line and receives.
+/// Sends over a tunnel and receives.
 pub(super) fn through(lab: &Lab, line: usize, count: u32, bps: f64) -> Vec<(u32, Instant)> {
     let datagrams = Datagrams::new(lab, line);
     thread::scope(|scope| {
@@ -103,11 +103,11 @@ energy = "free"
 "#;
 
 #[test(needs(LAB))]
-fn rates_are_kept_up_to_200_mbit_s_in_all() {
+fn links_keep_their_rates_up_to_200_mbit_s_in_total() {
     let mut lab = lab(FAST, |_| {});
     let carried = rates_of(&mut lab, &[(0, 120e6, 150e6), (1, 80e6, 100e6)]);
     println!("measured rate / rate: {carried:?}");
-    // The queues stay full, however the sending threads are stopped for some 10 ms: 1000 packets take 100 ms.
+    // The queues stay full even if the sending threads are stopped for some 10 ms: 1000 packets take 100 ms.
     let is_kept = carried.iter().all(|tunnel| (tunnel.part - 1.0).abs() < 0.02);
     let latest = carried.iter().map(|tunnel| tunnel.latest).max().expect("two tunnels");
     if !is_kept && latest > Duration::from_millis(50) {
@@ -116,17 +116,18 @@ fn rates_are_kept_up_to_200_mbit_s_in_all() {
     assert!(is_kept, "{carried:?}");
 }
 
-/// What a tunnel has carried.
+/// What a tunnel carried.
 #[derive(Debug)]
 struct Carried {
-    /// Of its rate.
+    /// Fraction of its rate.
     part: f64,
-    /// By how much a packet was sent late at most. A queue that has run empty meanwhile says nothing.
+    /// Maximum lateness of a sent packet. If it is large, the queue may have run empty, and the measurement
+    /// is void.
     latest: Duration,
 }
 
-/// Of some tunnels, each with its rate and what is offered, bit/s. The emulator counts both packets and time,
-/// so that it does not matter when this test gets the processor, as long as there is something to send.
+/// Measures tunnels, each with its rate and the offered load, bit/s. The emulator counts packets and time, so
+/// this test's scheduling does not matter as long as there is something to send.
 fn rates_of(lab: &mut Lab, tunnels: &[(usize, f64, f64)]) -> Vec<Carried> {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -136,7 +137,7 @@ fn rates_of(lab: &mut Lab, tunnels: &[(usize, f64, f64)]) -> Vec<Carried> {
             scope.spawn(move || datagrams.send_until(stop, offered_bps))
         };
         let senders: Vec<_> = tunnels.iter().map(send).collect();
-        // By then every queue that is going to be full is full.
+        // All queues that fill up are full by then.
         thread::sleep(Duration::from_millis(700));
         lab.begin_measurement().unwrap();
         thread::sleep(Duration::from_millis(1500));
@@ -151,8 +152,8 @@ fn rates_of(lab: &mut Lab, tunnels: &[(usize, f64, f64)]) -> Vec<Carried> {
     })
 }
 
-/// 100 Mbit/s and 20 ms; the packets come at 30 Mbit/s and find no queue, unless the sender was stopped: then
-/// there is room for what it catches up on.
+/// 100 Mbit/s and 20 ms. The packets come at 30 Mbit/s and find no queue, unless the sender was stopped and
+/// catches up, for which there is room.
 pub(super) const SLOW: &str = r#"
 title = "delay"
 duration = "10 s"
@@ -170,8 +171,7 @@ fn packets_leave_when_they_are_due() {
     assert_eq!(through(&lab, 0, 5000, 30e6).len(), 5000);
     let reading = lab.snapshot().unwrap();
     println!("{:?}", reading.lateness);
-    // 1500 B at 100 Mbit/s take 120 µs, then 20 ms. Packets that the sender catches up on meet: a little
-    // more.
+    // 1500 B at 100 Mbit/s take 120 µs, then 20 ms. Packets queue a little while the sender catches up.
     let down = reading.tunnels[0][0];
     let mean_ms = down.transit_ns as f64 / down.delivered_packets as f64 / 1e6;
     assert!((20.12..21.0).contains(&mean_ms), "{mean_ms} ms");
@@ -185,7 +185,7 @@ fn the_same_packets_are_lost_as_in_the_simulator() {
     let text = SLOW.replace("energy", "loss = \"5 %\"\nenergy");
     let lab = lab(&text, |_| {});
     let arrived = through(&lab, 0, 4000, 20e6);
-    // The link itself says which: its losses depend on the number of the packet alone.
+    // The link itself tells which packets survive: its losses depend only on the packet's number.
     let mut link = Link::new(&scenario(&text).links[0], 1, 0);
     let survives = |number: &u32| {
         let at = Nanos(u64::from(*number) * 1_000_000);
@@ -194,13 +194,13 @@ fn the_same_packets_are_lost_as_in_the_simulator() {
     let expected: Vec<u32> = (0..4000).filter(survives).collect();
     let numbers: Vec<u32> = arrived.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, expected);
-    // And they are 5 %: 200 ± 5 standard deviations of √(4000·0.05·0.95) = 13.8.
+    // 5 % of 4000: 200 ± 5 standard deviations of √(4000·0.05·0.95) = 13.8.
     let lost = 4000 - numbers.len() as i32;
     assert!((lost - 200).abs() < 69, "{lost}");
 }
 
 #[test(needs(LAB))]
-fn a_full_queue_drops_and_a_long_one_marks() {
+fn a_full_queue_drops_and_a_long_queue_marks() {
     let text = SLOW
         .replace("100 Mbit/s", "10 Mbit/s")
         .replace("\"5000 packets\"", "\"50 packets\"\necn_threshold = \"20 packets\"");
@@ -208,8 +208,7 @@ fn a_full_queue_drops_and_a_long_one_marks() {
     let datagrams = Datagrams::new(&lab, 0);
     const ECT_0: u8 = 0b10;
     rustix::net::sockopt::set_ip_tos(&datagrams.sender, ECT_0).unwrap();
-    // The emulator is stopped until all are there, so that it does not matter when the sender gets the
-    // processor.
+    // The emulator is stopped until all packets are sent, so the sender's scheduling does not matter.
     let emulator = Pid::from_raw(lab.emulator_pid() as i32).unwrap();
     kill_process(emulator, Signal::STOP).unwrap();
     datagrams.send(200, f64::INFINITY);
@@ -218,21 +217,21 @@ fn a_full_queue_drops_and_a_long_one_marks() {
     let down = lab.snapshot().unwrap().tunnels[0][0];
     println!("{down:?}");
     assert_eq!((down.packets, down.queue_drops + arrived, down.queue_high_water), (200, 200, 50));
-    // One is sent and fifty wait, of which thirty have found twenty or more. The others are dropped, but for
-    // one in each 1.2 ms that the emulator needs to read all of them; each of those finds a long queue.
+    // One packet is being sent and fifty wait; thirty of them found twenty or more. The others are dropped,
+    // except one per 1.2 ms while the emulator reads all of them. Each of those finds a long queue.
     assert!((120..=149).contains(&down.queue_drops), "{down:?}");
     assert_eq!(down.marks, arrived - 21, "{down:?}");
 }
 
 #[test(needs(LAB))]
-fn cross_traffic_takes_its_part_of_a_link() {
+fn cross_traffic_takes_its_share_of_a_link() {
     let text = format!(
         "{}[[cross]]\npath = \"a\"\nkind = \"constant\"\nrate = \"6 Mbit/s\"\n",
         SLOW.replace("100 Mbit/s", "10 Mbit/s")
     );
     let mut lab = lab(&text, |_| {});
-    // 7 and 6 Mbit/s come to a queue that has room for all of them, so they leave in proportion: 10·7/13 =
-    // 5.4 Mbit/s. Alone, it would be 7.
+    // 7 and 6 Mbit/s share a queue with room for all, so they leave in proportion: 10·7/13 = 5.4 Mbit/s.
+    // Alone it would be 7 Mbit/s.
     let part = rates_of(&mut lab, &[(0, 10e6, 7e6)])[0].part;
     assert!((0.51..0.57).contains(&part), "{part} of the rate");
 }

@@ -1,5 +1,5 @@
-//! Managed queues, policers, reordering and aggregation in the emulator. What is judged are counts and the
-//! emulator's own clock, so that a busy machine does not matter.
+//! Managed queues, policers, reordering and aggregation in the emulator. The tests check counts and the
+//! emulator's own clock, so they work on a busy machine.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::emulator::{Datagrams, SLOW, through};
 use super::net::{connect, download, lab};
 
-/// 10 Mbit/s, so that a packet takes 1.2 ms, with what `keys` says of the link to the device.
+/// A scenario with 10 Mbit/s, at which a packet takes 1.2 ms, and with `keys` for the link to the device.
 fn with(keys: &str) -> String {
     SLOW.replace("100 Mbit/s", "10 Mbit/s").replace("queue = \"5000 packets\"", keys)
 }
@@ -20,15 +20,15 @@ fn down(lab: &mut Lab) -> Flow {
     lab.snapshot().unwrap().tunnels[0][0]
 }
 
-/// While the emulator is stopped, one sender queues 60 packets and then another one a single packet. In the
-/// emulator the second flow has a queue of its own, which is served next. The 60 packets are out after 72 ms,
-/// before CoDel's interval of 100 ms is over.
+/// While the emulator is stopped, one sender queues 60 packets, then another queues one. In the emulator the
+/// second flow has its own queue, which is served next. The 60 packets have left after 72 ms, before CoDel's
+/// interval of 100 ms is over.
 #[test(needs(LAB))]
 fn fq_codel_serves_a_sparse_flow_before_a_backlog() {
     let position = |keys: &str| {
         let mut lab = lab(&with(keys), |_| {});
         let (bulk, sparse) = (Datagrams::new(&lab, 0), Datagrams::new(&lab, 0));
-        // Both flows go to one receiver, which sees the order.
+        // Both flows go to one receiver, which sees their order.
         sparse.sender.connect(bulk.receiver.local_addr().unwrap()).unwrap();
         let emulator = Pid::from_raw(lab.emulator_pid() as i32).unwrap();
         kill_process(emulator, Signal::STOP).unwrap();
@@ -39,15 +39,15 @@ fn fq_codel_serves_a_sparse_flow_before_a_backlog() {
         assert_eq!(arrived.len(), 61, "{:?}", down(&mut lab));
         arrived.iter().position(|(number, _)| *number == u32::MAX).unwrap()
     };
-    // The emulator reads all 61 packets before it has sent many: 1.2 ms each.
+    // The emulator reads all 61 packets before it has sent many at 1.2 ms each.
     let (managed, plain) = (position("aqm = \"fq-codel\""), position("queue = \"1000 packets\""));
     println!("position {managed} with FQ-CoDel, {plain} with DropTail");
     assert_eq!(plain, 60);
     assert!(managed < 30, "{managed}");
 }
 
-/// Three times the rate for one second. DropTail would hold 1000 packets and drop the rest of it; CoDel and
-/// PIE begin to drop after 0.1 to 0.2 s, and never because the queue is full.
+/// Three times the rate for one second. DropTail would hold 1000 packets and drop the rest; CoDel and PIE
+/// start to drop after 0.1 to 0.2 s, and never because the queue is full.
 #[test(needs(LAB))]
 fn codel_and_pie_drop_before_the_queue_is_full() {
     for aqm in ["codel", "pie"] {
@@ -61,8 +61,8 @@ fn codel_and_pie_drop_before_the_queue_is_full() {
     }
 }
 
-/// A bucket of 30 packets, which fills at 83 packets a second: of 100 packets at once it passes 30, and what
-/// comes in while they are read.
+/// A bucket of 30 packets that fills at 83 packets a second: of 100 packets at once it passes 30, and those
+/// for which it refills while the packets are read.
 #[test(needs(LAB))]
 fn a_policer_passes_its_bucket() {
     let keys = "queue = \"1000 packets\"\npolicer = { rate = \"1 Mbit/s\", burst = \"45 kB\" }";
@@ -75,12 +75,12 @@ fn a_policer_passes_its_bucket() {
     let numbers: Vec<u32> = datagrams.receive().iter().map(|(number, _)| *number).collect();
     let down = down(&mut lab);
     assert_eq!(numbers[..30], (0..30).collect::<Vec<u32>>(), "{down:?}");
-    // 12 ms for each further one: the emulator may lose the processor for a while.
+    // 12 ms per further packet: the emulator may lose the processor for a while.
     assert!((30..=60).contains(&numbers.len()), "{}", numbers.len());
     assert_eq!(down.queue_drops + numbers.len() as u64, 100, "{down:?}");
 }
 
-/// One in ten is held back until three have passed it.
+/// One in ten packets is held until three have passed it.
 #[test(needs(LAB))]
 fn packets_are_overtaken() {
     let keys = "queue = \"5000 packets\"\nreorder = { share = \"10 %\", depth = \"3 packets\" }";
@@ -94,12 +94,12 @@ fn packets_are_overtaken() {
         is_late
     });
     let late = late.count();
-    // 200, standard deviation 13.4; the last few may not be passed.
+    // 200 with a standard deviation of 13.4; nothing may pass the last few.
     assert!((130..=270).contains(&late), "{late}");
 }
 
-/// Bursts once in 40 ms: a packet waits for 20 ms in the mean, besides 20 ms of delay and 1.2 ms of its own.
-/// The emulator's clock counts when packets are due.
+/// One burst per 40 ms: a packet waits 20 ms on average, in addition to 20 ms of delay and 1.2 ms of
+/// transmission. Times are those of the emulator's clock at which packets are due.
 #[test(needs(LAB))]
 fn packets_come_in_bursts() {
     let keys = "queue = \"5000 packets\"\naggregate = { period = \"40 ms\", size = \"5000 packets\" }";
@@ -107,13 +107,13 @@ fn packets_come_in_bursts() {
     assert_eq!(through(&lab, 0, 1500, 5e6).len(), 1500);
     let down = down(&mut lab);
     let mean_ms = down.transit_ns as f64 / down.delivered_packets as f64 / 1e6;
-    // Packets that the sender catches up on wait in the queue, too.
+    // Packets also queue while the sender catches up.
     assert!((39.0..50.0).contains(&mean_ms), "{mean_ms} ms");
 }
 
-/// The kernel's own TCP behind each queue: DropTail is filled to its end, the managed ones are not.
+/// The kernel's own TCP through each queue: it fills DropTail, but not the managed queues.
 #[test(needs(LAB))]
-fn a_managed_queue_keeps_a_tcps_delay_short() {
+fn a_managed_queue_limits_the_delay_of_tcp() {
     let mean_ms = |keys: &str| {
         let mut lab = lab(&with(keys), |_| {});
         let mut pair = connect(&lab, 0, Protocol::Mptcp);
@@ -127,14 +127,15 @@ fn a_managed_queue_keeps_a_tcps_delay_short() {
     let plain = mean_ms("queue = \"500 packets\"");
     let managed = ["codel", "fq-codel", "pie"].map(|aqm| mean_ms(&format!("aqm = \"{aqm}\"")));
     println!("mean time on the link: DropTail {plain} ms, CoDel, FQ-CoDel, PIE {managed:?} ms");
-    // 21 ms without a queue; 500 packets are 600 ms.
+    // 21 ms without a queue; 500 packets take 600 ms.
     assert!(plain > 100.0, "{plain} ms");
     assert!(managed.iter().all(|managed| *managed < 75.0), "{managed:?} ms");
 }
 
-/// The kernel's TCP over a path that reorders: it undoes, as the simulator's does, and keeps its rate.
+/// The kernel's TCP over a path that reorders: it undoes its reductions as the simulator's TCP does, and
+/// keeps its rate.
 #[test(needs(LAB))]
-fn the_kernel_bears_reordering() {
+fn the_kernels_tcp_tolerates_reordering() {
     let keys = "queue = \"50 packets\"\nreorder = { share = \"1 %\", depth = \"5 packets\" }";
     let mut lab = lab(&with(keys), |_| {});
     let mut pair = connect(&lab, 0, Protocol::Mptcp);

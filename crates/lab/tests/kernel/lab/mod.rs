@@ -1,4 +1,4 @@
-//! Namespaces, the emulator, and the lab that is made of both.
+//! Tests of namespaces, the emulator and the lab.
 
 pub(super) mod crash;
 mod emulator;

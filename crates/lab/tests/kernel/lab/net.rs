@@ -26,7 +26,7 @@ delay = "20 ms"
 energy = "lte-huang2012"
 "#;
 
-/// Where this crate's worker program is.
+/// Path of this crate's worker program.
 pub(super) const WORKER: &str = env!("CARGO_BIN_EXE_joulepath-worker");
 
 /// This crate's worker program.
@@ -34,12 +34,12 @@ pub(super) fn program() -> Program {
     Program::at(WORKER)
 }
 
-/// A scenario from its text; it names no traces.
+/// Parses a scenario without traces.
 pub(super) fn scenario(text: &str) -> Scenario {
     scenario::load(text, &|name| Err(format!("no trace {name}"))).expect("the test's scenario is right")
 }
 
-/// A lab of the scenario with the clock running.
+/// Starts a lab of the scenario and its clock.
 pub(super) fn lab(text: &str, change: impl FnOnce(&mut LabSpec)) -> Lab {
     let mut spec = LabSpec::of(&scenario(text), 1);
     change(&mut spec);
@@ -48,15 +48,15 @@ pub(super) fn lab(text: &str, change: impl FnOnce(&mut LabSpec)) -> Lab {
     lab
 }
 
-/// A connection, with both ends.
+/// Both ends of a connection.
 pub(super) struct Pair {
     pub(super) client: TcpStream,
     pub(super) server: TcpStream,
-    /// Further subflows are taken only while somebody listens.
+    /// Further subflows need the listener.
     _listener: OwnedFd,
 }
 
-/// A connection from the client's address on one line to the server.
+/// Connects from the client's address on one tunnel to the server.
 pub(super) fn connect(lab: &Lab, line: usize, protocol: Protocol) -> Pair {
     const PATIENCE: Duration = Duration::from_secs(5);
     let options = Options::default();
@@ -76,8 +76,8 @@ fn blocking(socket: OwnedFd) -> TcpStream {
     stream
 }
 
-/// The server sends as much as it can for so long; returns the bytes that the client received by then. What
-/// is on the way then is left for the next call.
+/// The server sends as much as it can for `duration`. Returns the bytes that the client has received by then;
+/// packets in flight are left for the next call.
 pub(super) fn download(pair: &mut Pair, duration: Duration) -> u64 {
     let Pair { client, server, .. } = pair;
     let deadline = Instant::now() + duration;

@@ -8,7 +8,7 @@ use joulepath_lab::Lab;
 
 use super::net::{TWO_PATHS, connect, download, lab};
 
-/// What the kernel writes into every segment of a subflow: IP, TCP, timestamps, data sequence signal.
+/// Payload of a segment with the kernel's headers: IP, TCP, timestamps, data sequence signal.
 const MSS: u64 = 1460;
 
 #[test(needs(LAB, IPV6))]
@@ -34,17 +34,17 @@ fn fill_both_paths(ipv6: bool) {
     let reading = lab.snapshot().unwrap();
     for (line, rate) in [(0, 20e6), (1, 10e6)] {
         let [down, up] = reading.tunnels[line];
-        // Reno behind a queue of a hundred packets keeps a link busy; 60 % allow for a loss in slow start.
+        // Reno with a queue of a hundred packets keeps a link busy; 60 % allow for a loss in slow start.
         let part = down.delivered_bytes as f64 * 8.0 / reading.measured_s / rate;
         assert!((0.6..1.01).contains(&part), "ipv6 {ipv6}, line {line}: {part} of the rate");
-        // A full segment has the scenario's payload and is charged the scenario's size.
+        // A full segment has the scenario's payload and counts with the scenario's size.
         let per_packet = down.delivered_payload / down.delivered_packets;
         assert!((MSS - 30..=MSS).contains(&per_packet), "{per_packet} B of payload per packet");
         assert!(up.delivered_bytes < down.delivered_bytes / 10);
     }
     let anomalies = reading.anomalies;
     assert_eq!((anomalies.oversized, anomalies.malformed, anomalies.refused), (0, 0, 0));
-    // wifi: 1 W while the subflow is open, 100 mW per Mbit/s.
+    // WiFi: 1 W while the subflow is open, 100 mW per Mbit/s.
     let wifi = reading.energy.interfaces[0];
     assert!((wifi.sunk_j / reading.measured_s - 1.0).abs() < 0.01, "{wifi:?}");
     let megabits = reading.tunnels[0][0].delivered_bytes as f64 * 8e-6;
@@ -61,20 +61,20 @@ fn marks_reach_the_receiver_and_slow_the_sender() {
     let [down, _] = reading.tunnels[0];
     let told = info::full_info(&pair.server).unwrap().subflows[0].tcp.marked_packets;
     assert!(down.marks > 0 && told > 0, "{} marked, the sender knows of {told}", down.marks);
-    // A receiver echoes a mark until it is answered, so the sender counts up to a window more for each.
+    // A receiver echoes a mark until it is acknowledged, so the sender counts up to a window more per mark.
     assert!(down.queue_high_water < 100, "the queue never has to drop: {down:?}");
 }
 
 const MARKING: &str = "delay = \"10 ms\"\nqueue = \"200 packets\"\necn_threshold = \"20 packets\"";
 
 #[test(needs(LAB))]
-fn an_interface_goes_down_and_comes_back() {
+fn an_interface_can_go_down_and_up() {
     let mut lab = lab(TWO_PATHS, |_| {});
     lab.announce(1, false).unwrap();
     let mut pair = connect(&lab, 0, Protocol::Mptcp);
     assert!(download(&mut pair, Duration::from_secs(1)) > 0);
     lab.set_tunnel(0, false).unwrap();
-    // What was on the line is sent again over the other one, once the kernel has noticed: a few RTOs.
+    // Packets lost on this path are sent again on the other once the kernel has noticed, after a few RTOs.
     let deadline = Instant::now() + Duration::from_secs(20);
     let before = lab.snapshot().unwrap().tunnels;
     while download(&mut pair, Duration::from_millis(500)) == 0 {
@@ -84,7 +84,7 @@ fn an_interface_goes_down_and_comes_back() {
     assert_eq!(down[0][0].delivered_packets, before[0][0].delivered_packets);
     assert!(down[1][0].delivered_packets > before[1][0].delivered_packets);
     lab.set_tunnel(0, true).unwrap();
-    // The backoff of a subflow that lost everything for seconds doubles: it may take as long again.
+    // The backoff of a subflow that lost everything for seconds doubles, so it may take as long again.
     let deadline = Instant::now() + Duration::from_secs(20);
     while lab.snapshot().unwrap().tunnels[0][0].delivered_packets == down[0][0].delivered_packets {
         assert!(Instant::now() < deadline, "the path is not used again");
@@ -93,10 +93,10 @@ fn an_interface_goes_down_and_comes_back() {
 }
 
 #[test(needs(LAB))]
-fn two_labs_at_once_do_not_meet() {
+fn two_simultaneous_labs_are_separate() {
     let mut labs = [lab(TWO_PATHS, |_| {}), lab(TWO_PATHS, |_| {})];
     assert_ne!(labs[0].id(), labs[1].id());
-    // The same addresses and the same names of devices, and traffic in the one only.
+    // Both have the same addresses and device names; only one has traffic.
     let mut pair = connect(&labs[0], 0, Protocol::Mptcp);
     assert!(download(&mut pair, Duration::from_secs(1)) > 0);
     let packets = |lab: &mut Lab| lab.snapshot().unwrap().tunnels[0][0].packets;
@@ -110,7 +110,7 @@ fn two_labs_at_once_do_not_meet() {
 }
 
 #[test(needs(LAB))]
-fn a_competitor_has_a_line_of_its_own_and_costs_nothing() {
+fn a_competitor_has_its_own_tunnel_and_consumes_no_energy() {
     let mut lab = lab(SHARED, |_| {});
     let names: Vec<&str> = lab.tunnels().iter().map(|line| line.name.as_str()).collect();
     assert_eq!(names, ["wifi", "other"]);
@@ -139,7 +139,7 @@ via = ["bottleneck"]
 cc = "reno"
 "#;
 
-/// A window of 64 KiB and 50 Mbit/s, of which it fills a tenth.
+/// A window of 64 KiB, which fills a tenth of 50 Mbit/s.
 const FAR: &str = r#"
 title = "a small buffer"
 duration = "10 s"
@@ -153,7 +153,7 @@ buffer = "64 KiB"
 "#;
 
 #[test(needs(LAB))]
-fn a_program_that_sets_no_buffer_has_the_scenarios() {
+fn a_program_without_a_buffer_setting_gets_the_scenarios() {
     let mut lab = lab(FAR, |_| {});
     let mut pair = connect(&lab, 0, Protocol::Mptcp);
     download(&mut pair, Duration::from_secs(1));
@@ -167,7 +167,7 @@ fn a_program_that_sets_no_buffer_has_the_scenarios() {
 }
 
 #[test(needs(LAB))]
-fn what_the_kernel_cannot_do_is_said() {
+fn differences_to_the_scenario_are_listed() {
     let text = format!("{TWO_PATHS}[transport]\nrto_initial = \"3 s\"\n");
     let lab = lab(&text, |_| {});
     assert!(

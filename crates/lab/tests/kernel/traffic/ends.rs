@@ -1,4 +1,4 @@
-//! Server and client of a run, over cables without a rate.
+//! Server and client of a run, over cables without a rate limit.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ fn program() -> Program {
     Program::at(env!("CARGO_BIN_EXE_joulepath-worker"))
 }
 
-/// One bulk download over all paths of `net`, for `duration_ns`.
+/// A bulk download over all paths of `net` for `duration_ns`.
 fn spec(net: &Net, duration_ns: u64) -> Spec {
     let path = |(i, path): (usize, &joulepath_testbed::net::Path)| PathSpec {
         name: format!("path{i}"),
@@ -91,21 +91,21 @@ fn a_hundred_megabytes_arrive_intact_in_both_directions() {
         assert_eq!(outcome.delivered_bits, BYTES as f64 * 8.0);
         let completion_s = outcome.completion_s.unwrap();
         assert!(completion_s > 0.0 && (outcome.measured_s - completion_s).abs() < 1e-9, "{outcome:#?}");
-        // What the subflows brought is what arrived, and what came twice.
+        // The subflows delivered what arrived, and some duplicates.
         let brought: f64 = outcome.paths.iter().map(|path| path.goodput_bps * outcome.measured_s / 8.0).sum();
         assert!((BYTES as f64..1.2 * BYTES as f64).contains(&brought), "{brought} bytes, {outcome:#?}");
     }
 }
 
 #[test(needs(NET))]
-fn what_comes_before_a_busy_end_gets_its_turn_counts() {
+fn data_that_arrives_before_a_busy_end_is_scheduled_counts() {
     const BYTES: u64 = 1_000_000;
     let net = Net::v4(1);
     let mut spec = spec(&net, 120 * S);
     spec.connections[0] = ConnectionSpec { workload: file(BYTES), download: false, ..bulk(1) };
     let mut pair = Pair::start(spec.clone(), &net.server, &net.client, &program(), &Cancel::new()).unwrap();
     let server = Pid::from_raw(pair.server.pid() as i32).unwrap();
-    // Stopped when the run begins: its kernel answers the client, and takes a first window of data.
+    // Stopped at the start of the run: its kernel accepts the client and a first window of data.
     kill_process(server, Signal::STOP).unwrap();
     pair.begin(clock_ns() + 20 * MS).unwrap();
     wait_until("the server's kernel has taken data", || {
@@ -133,11 +133,11 @@ fn messages(download: bool) -> (Outcome, u64) {
 }
 
 #[test(needs(NET))]
-fn messages_of_both_directions_are_the_goodput() {
+fn messages_of_both_directions_count_as_goodput() {
     for download in [true, false] {
         let (outcome, count) = messages(download);
-        // 2 s at 200 per second: 400 ± 20. A tenth is left for what is on its way at either end, and what a
-        // busy machine holds back besides: as much as comes in the longest delay.
+        // 2 s at 200 per second: 400 ± 20. A tenth is allowed for messages in flight at either end, and for
+        // messages that a busy machine delays: as many as come within the longest delay.
         let longest = outcome.delay.as_ref().unwrap().p99_s / outcome.measured_s;
         let rate = count as f64 * 3_000.0 * 8.0 / 2.0;
         assert!((300..500).contains(&count), "{outcome:#?}");
@@ -146,15 +146,15 @@ fn messages_of_both_directions_are_the_goodput() {
 }
 
 #[test(needs(NET, QUIET_CLOCK))]
-fn messages_come_at_once() {
+fn messages_arrive_at_once() {
     for download in [true, false] {
         let (outcome, _) = messages(download);
-        // Nagle's algorithm or a delayed ACK would keep them for 40 ms.
+        // Nagle's algorithm or a delayed ACK would delay them by 40 ms.
         assert!(outcome.delay.as_ref().unwrap().p50_s < 0.02, "{outcome:#?}");
     }
 }
 
-/// How many messages a seed draws up to an instant.
+/// Number of messages that a seed draws up to a time.
 fn drawn(seed: u64, until_ns: u64) -> u64 {
     let mut writes = Writes::new(MESSAGES.into(), seed, 0);
     let mut due = writes.start(Nanos::ZERO).next;
@@ -167,18 +167,18 @@ fn drawn(seed: u64, until_ns: u64) -> u64 {
 }
 
 #[test(needs(NET))]
-fn a_run_writes_the_messages_that_the_simulator_draws_for_its_seed() {
+fn a_run_writes_the_same_messages_as_the_simulator() {
     for seed in [1, 2] {
         let net = Net::v4(1);
         let mut spec = Spec { seed, ..spec(&net, 3 * S) };
         spec.connections[0] = ConnectionSpec { workload: MESSAGES, ..bulk(1) };
         let count = run(&net, &spec).unwrap().delay.map_or(0, |delay| delay.count);
-        // The application begins with the connection, some time after the run; the last messages may be on
-        // their way.
+        // The application starts with the connection, some time after the run; the last messages may be in
+        // flight.
         let (least, most) = (drawn(seed, 3 * S - S / 4), drawn(seed, 3 * S));
         assert!((least..=most).contains(&count), "seed {seed}: {count} of {least} to {most}");
     }
-    // Another seed draws other ones.
+    // Another seed draws other messages.
     assert_ne!(drawn(1, 3 * S), drawn(2, 3 * S));
 }
 
@@ -189,7 +189,7 @@ fn a_stream_has_its_rate_while_it_is_on() {
     let workload =
         Workload::Stream { rate_bps: 8_000_000, interval_ns: 10 * MS, on_ns: 500 * MS, off_ns: 500 * MS };
     spec.connections[0] = ConnectionSpec { workload, ..bulk(2) };
-    // Half of the time: 4 Mbit/s, in writes of 10 kB, 50 per period; the last may be on its way.
+    // Half of the time: 4 Mbit/s in writes of 10 kB, 50 per period. The last may be in flight.
     let right = |outcome: &Outcome| {
         let written = outcome.delay.as_ref().map_or(0, |delay| delay.count);
         (outcome.goodput_bps / 4e6 - 1.0).abs() < 0.02 && (98..=100).contains(&written)
@@ -199,12 +199,12 @@ fn a_stream_has_its_rate_while_it_is_on() {
 }
 
 #[test(needs(NET, QUIET_CLOCK))]
-fn requests_follow_each_other_after_thinking() {
+fn a_request_follows_each_answer_after_the_thinking_time() {
     let net = Net::v4(2);
     let mut spec = spec(&net, 2 * S);
     let workload = Workload::Requests { bytes: 50_000, think_ns: 20 * MS };
     spec.connections[0] = ConnectionSpec { workload, ..bulk(2) };
-    // As many rounds of thinking and waiting as there is time.
+    // As many rounds of thinking and waiting as fit into the time.
     let right = |outcome: &Outcome| {
         outcome.delay.as_ref().is_some_and(|delay| {
             let expected = 2.0 / (0.020 + delay.mean_s);
@@ -216,7 +216,7 @@ fn requests_follow_each_other_after_thinking() {
 }
 
 #[test(needs(NET))]
-fn connections_over_other_paths_get_their_own_subflows_from_user_space() {
+fn connections_with_different_paths_get_their_subflows_from_user_space() {
     let net = Net::v4(3);
     let mut spec = spec(&net, 4 * S);
     spec.paths[2].start_ns = 500 * MS;
@@ -226,15 +226,15 @@ fn connections_over_other_paths_get_their_own_subflows_from_user_space() {
     assert_eq!(outcome.connections_bps.len(), 2);
     assert!(outcome.connections_bps.iter().all(|bps| *bps > 1e6), "{outcome:#?}");
     let opened_s: Vec<f64> = outcome.paths.iter().map(|path| path.opened_s.unwrap()).collect();
-    // The third path begins half a second after the others, which do not wait for it.
+    // The third path starts half a second after the others, which do not wait for it.
     assert!(opened_s[2] > opened_s[0].max(opened_s[1]) && opened_s[2] >= 0.5, "{opened_s:?}");
     assert!(outcome.paths.iter().all(|path| path.share > 0.0), "{outcome:#?}");
 }
 
-/// What the server and the client see of the connections.
+/// The states of the connections at the server and at the client.
 type Looks = [Vec<ConnectionLook>; 2];
 
-/// Asks both ends until they see what is `wanted`.
+/// Polls both ends until their states are `wanted`.
 fn look_until(pair: &mut Pair, what: &str, mut wanted: impl FnMut(&Looks) -> bool) {
     wait_until(what, || {
         pair.look().unwrap();
@@ -249,14 +249,14 @@ fn look_until(pair: &mut Pair, what: &str, mut wanted: impl FnMut(&Looks) -> boo
 }
 
 #[test(needs(NET))]
-fn a_first_path_that_is_a_backup_rests_as_soon_as_there_is_another() {
+fn a_first_path_as_a_backup_carries_nothing_once_there_is_another() {
     let net = Net::v4(2);
     let mut spec = spec(&net, 100 * S);
     spec.paths[0].backup = true;
     let mut pair = started(&net, &spec).unwrap();
     look_until(
         &mut pair,
-        "the sender knows the first subflow as a backup beside another one",
+        "the sender knows the first subflow as a backup next to another one",
         |[server, _]| {
             let [Some(first), Some(second)] = [0, 1].map(|path| server[0].paths.get(path)?.subflow.as_ref())
             else {
@@ -265,7 +265,7 @@ fn a_first_path_that_is_a_backup_rests_as_soon_as_there_is_another() {
             first.backup && !second.backup && second.established
         },
     );
-    // What it had been given before is acknowledged; then all goes over the other one.
+    // Data given to it before is acknowledged; then everything uses the other path.
     let mut before: Option<[u64; 2]> = None;
     look_until(&mut pair, "the first path rests while the second one carries", |[server, _]| {
         std::thread::sleep(Duration::from_millis(200));
@@ -278,7 +278,7 @@ fn a_first_path_that_is_a_backup_rests_as_soon_as_there_is_another() {
 }
 
 #[test(needs(NET))]
-fn competitors_are_plain_tcp_and_counted_apart() {
+fn competitors_are_plain_tcp_and_counted_separately() {
     let net = Net::v4(2);
     let mut spec = spec(&net, 2 * S);
     spec.series = true;
@@ -294,7 +294,7 @@ fn competitors_are_plain_tcp_and_counted_apart() {
     let outcome = run(&net, &spec).unwrap();
     assert_eq!(outcome.connections_bps.len(), 1);
     assert!(outcome.competitors_bps > 1e6 && outcome.goodput_bps > 1e6, "{outcome:#?}");
-    // The series adds up to the goodput, as far as it goes: on a busy machine the last sample comes early.
+    // The series adds up to the goodput up to its last sample, which is early on a busy machine.
     let series = outcome.series.unwrap();
     let sum = |rates: &Vec<f64>| -> f64 {
         let mut last_s = 0.0;
@@ -331,7 +331,7 @@ fn many_files_at_once_all_arrive() {
 fn a_fallback_fails_the_run() {
     let net = Net::v4(1);
     let spec = spec(&net, 5 * S);
-    // The client alone: whoever answers here does not speak MPTCP.
+    // Only a client: the server here does not support MPTCP.
     let at = net.server_at(joulepath_lab::traffic::MPTCP_PORT);
     let _listener =
         net.server.enter_thread(|| listen(Protocol::Tcp, at, &Options::default(), 1)).unwrap().unwrap();
@@ -343,24 +343,24 @@ fn a_fallback_fails_the_run() {
 }
 
 #[test(needs(NET))]
-fn a_path_that_does_not_come_up_is_named() {
+fn a_path_that_does_not_open_is_named() {
     for first in [vec![0, 1], vec![0, 2, 1]] {
         let net = Net::v4(3);
         net.set_cable(1, false);
         let mut spec = spec(&net, 10 * S);
         spec.join_within_ns = Some(500 * MS);
-        // Uniform and not: in-kernel path manager and user space.
+        // Uniform and not: the in-kernel path manager, then the user-space one.
         spec.connections = vec![ConnectionSpec { paths: first.clone(), ..bulk(3) }];
         if first.len() == 3 {
             spec.connections.push(ConnectionSpec { paths: vec![0, 2], ..bulk(3) });
         }
         let error = run(&net, &spec).unwrap_err();
-        assert!(error.to_string().contains("over path1 did not come up within 0.5 s"), "{error}");
+        assert!(error.to_string().contains("over path1 did not open within 0.5 s"), "{error}");
     }
 }
 
 #[test(needs(NET))]
-fn an_end_that_is_killed_is_named_and_the_other_says_what_it_lost() {
+fn the_error_names_a_killed_end_and_has_the_other_ends_reason() {
     for role in ["traffic-server", "traffic-client"] {
         let net = Net::v4(2);
         let mut pair = started(&net, &spec(&net, 100 * S)).unwrap();
@@ -371,12 +371,12 @@ fn an_end_that_is_killed_is_named_and_the_other_says_what_it_lost() {
         kill_process(Pid::from_raw(victim as i32).unwrap(), Signal::KILL).unwrap();
         let error = pair.finish().unwrap_err().to_string();
         assert!(error.contains(&format!("{role} was killed by signal 9")), "{error}");
-        assert!(error.contains("the connection bulk ended in mid-run"), "{error}");
+        assert!(error.contains("the connection bulk ended during the run"), "{error}");
     }
 }
 
 #[test(needs(NET))]
-fn a_controller_that_is_not_loaded_is_named_with_its_remedy() {
+fn an_unloaded_controller_is_named_with_its_remedy() {
     let net = Net::v4(1);
     let mut spec = spec(&net, S);
     spec.connections[0].congestion = "jp_nothing".into();

@@ -1,5 +1,5 @@
-//! Traffic of a scenario over emulated radios, against closed forms. Those that are about milliseconds need a
-//! quiet clock.
+//! Compares a scenario's traffic over emulated radios with closed forms. The tests with milliseconds need an
+//! idle machine.
 
 use joulepath_kernel::mptcp::MAX_SUBFLOWS;
 use joulepath_kernel::mptcp::socket::Protocol;
@@ -9,7 +9,7 @@ use joulepath_lab::{Lab, LabSpec};
 use joulepath_model::cancel::Cancel;
 use joulepath_model::scenario;
 
-/// The scenario's traffic in a lab, with Reno.
+/// Runs the scenario's traffic in a lab, with Reno.
 fn run(text: &str) -> Outcome {
     run_over(text, false)
 }
@@ -30,10 +30,10 @@ fn run_over(text: &str, ipv6: bool) -> Outcome {
     pair.finish().unwrap()
 }
 
-/// Parts of the links' rates that are used.
+/// Allowed utilization of the links.
 const FILLED: std::ops::Range<f64> = 0.80..1.02;
 
-/// Two thirds over the first path.
+/// True if the first path carries about two thirds.
 fn is_split(outcome: &Outcome) -> bool {
     (outcome.paths[0].share - 2.0 / 3.0).abs() < 0.08
 }
@@ -55,27 +55,27 @@ fn two_radios_are_filled_in_proportion_to_their_rates() {
         delay = "20 ms"
         energy = "lte-huang2012"
     "#);
-    // 1460 of 1500 bytes or so are payload: 29.2 Mbit/s, and what waited for its order when the warm-up
-    // ended. A queue of a bandwidth-delay product keeps Reno busy.
+    // 1460 of 1500 bytes are payload: 29.2 Mbit/s, plus data that waited for its order at the end of the
+    // warm-up. A queue of a bandwidth-delay product keeps Reno busy.
     let part = outcome.goodput_bps / 30e6;
     eprintln!(
         "two radios: {part:.3} of the rate, shares {:.3} {:.3}",
         outcome.paths[0].share, outcome.paths[1].share
     );
     assert!(FILLED.contains(&part) && is_split(&outcome), "{outcome:#?}");
-    // The RTT is that of the wire and up to a full queue of 100 packets of 1500 bytes: 60 ms and 120 ms.
+    // The RTT is the wire's plus up to a full queue of 100 packets of 1500 bytes: 60 ms and 120 ms.
     for (path, (least_s, most_s)) in outcome.paths.iter().zip([(0.020, 0.090), (0.040, 0.180)]) {
         assert!((least_s..most_s).contains(&path.mean_rtt_s.unwrap()), "{outcome:#?}");
     }
 }
 
-/// Parts of a window per RTT, and the RTT without a queue.
+/// Allowed ratio to one window per RTT without a queue.
 const A_WINDOW: std::ops::Range<f64> = 0.85..1.1;
 const RTT_S: std::ops::Range<f64> = 0.100..0.110;
 
 #[test(needs(LAB, QUIET_CLOCK))]
-fn a_receive_buffer_bounds_the_rate_to_a_window_per_rtt() {
-    // Of full segments the kernel shows how much of a packet is payload; of small ones it never does.
+fn a_receive_buffer_limits_the_rate_to_a_window_per_rtt() {
+    // With full segments the kernel measures the payload's share of a packet; with small ones it never does.
     for mss in [1460, 536] {
         let outcome = run(&format!(
             r#"
@@ -106,7 +106,7 @@ fn a_receive_buffer_bounds_the_rate_to_a_window_per_rtt() {
 const MEDIAN_S: std::ops::Range<f64> = 0.0282..0.0320;
 
 #[test(needs(LAB, QUIET_CLOCK))]
-fn a_lone_message_takes_its_way_and_its_serialisation() {
+fn a_lone_message_takes_propagation_and_serialization() {
     let outcome = run(r#"
         title = "messages"
         duration = "4 s"
@@ -121,7 +121,8 @@ fn a_lone_message_takes_its_way_and_its_serialisation() {
         size = "10 kB"
     "#);
     let delay = outcome.delay.unwrap();
-    // 10 000 bytes and 7 headers at 10 Mbit/s: 8.3 ms, and 20 ms of way. One in six finds another before it.
+    // 10 000 bytes and 7 headers at 10 Mbit/s: 8.3 ms, and 20 ms of propagation. One in six waits for
+    // another.
     eprintln!("messages: p50 {:.2} ms, mean {:.2} ms", delay.p50_s * 1e3, delay.mean_s * 1e3);
     assert!(MEDIAN_S.contains(&delay.p50_s), "{delay:?}");
     assert!((30..140).contains(&delay.count), "{delay:?}");
@@ -130,7 +131,7 @@ fn a_lone_message_takes_its_way_and_its_serialisation() {
 const COMPLETION_S: std::ops::Range<f64> = 0.395..0.440;
 
 #[test(needs(LAB, QUIET_CLOCK))]
-fn a_file_is_complete_after_slow_start_has_carried_it() {
+fn a_file_takes_the_rounds_of_slow_start() {
     let outcome = run(r#"
         title = "a file"
         duration = "30 s"
@@ -143,9 +144,9 @@ fn a_file_is_complete_after_slow_start_has_carried_it() {
         kind = "file"
         size = "100 kB"
     "#);
-    // 69 segments from a window of 10: 10, 20, 39 in three rounds. The handshake takes 150 ms until the
-    // server may send; the last round arrives two RTTs and a way later: 400 ms, and 8.3 ms of serialisation
-    // of which most is hidden.
+    // 69 segments from a window of 10: 10, 20, 39 in three rounds. The server may send after a handshake of
+    // 150 ms. The last round arrives two RTTs and a propagation delay later, at 400 ms, plus 8.3 ms of
+    // serialization, most of which is hidden.
     let completion_s = outcome.completion_s.unwrap();
     eprintln!("a file: {completion_s:.4} s");
     assert!(COMPLETION_S.contains(&completion_s), "{outcome:#?}");
@@ -163,7 +164,7 @@ fn a_run_over_eight_ipv6_radios_uses_all_of_them() {
     }
     let outcome = run_over(&text, true);
     assert!(outcome.paths.len() == MAX_SUBFLOWS && (outcome.measured_s - 2.0).abs() < 1e-9, "{outcome:#?}");
-    // None can take the load of another, so that a sender with endless data needs each of them.
+    // No path can take the load of another, so a sender with endless data needs all of them.
     for path in &outcome.paths {
         assert!(path.opened_s.is_some() && path.mean_cwnd >= 2.0, "{outcome:#?}");
         assert!(path.mean_rtt_s.is_some_and(|rtt_s| rtt_s >= 0.020), "{outcome:#?}");
