@@ -1,11 +1,11 @@
-# `make` lists what there is. What a target needs and the machine lacks is installed by scripts/setup.sh.
+# `make` lists the targets. scripts/setup.sh installs what a target needs and the machine lacks.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
 
-# Where rustup and `cargo install` put their programs; not in PATH right after an installation.
+# Folder of rustup and `cargo install`, which is not in PATH right after an installation.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
@@ -15,7 +15,7 @@ DEMO := scenarios/home-wifi-lte.toml
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-setup: ## install what building, testing and linting need and this machine lacks
+setup: ## install what this machine lacks for building, testing and linting
 	@scripts/setup.sh test
 	@scripts/setup.sh lint
 
@@ -35,27 +35,27 @@ package: ## build the Debian package: target/debian/joulepath_VERSION_ARCH.deb
 	@scripts/setup.sh package
 	@scripts/package.sh
 
-static: ## build the daemon for machines that have nothing else: target/static/joulepath-ARCH, with musl (ARGS="dev x86_64")
+static: ## build the daemon without dependencies: target/static/joulepath-ARCH, with musl (ARGS="dev x86_64")
 	@scripts/setup.sh static
 	@scripts/static.sh $(ARGS)
 
-release: ## build what a release consists of: target/dist with wheel, Debian package, static binaries, SBOM, checksums
+release: ## build the files of a release: target/dist with wheel, Debian package, static binaries, SBOM, checksums
 	@scripts/setup.sh release
 	@scripts/release.sh $(ARGS)
 
-test-bare: ## run the demo from a fresh clone in bare Debians 12 and 13; as root (ARGS="trixie": in that one)
+test-bare: ## run the demo from a fresh clone in bare Debians 12 and 13; as root (ARGS="trixie": only there)
 	@scripts/setup.sh fresh
 	@scripts/test-bare.sh $(ARGS)
 
-test-package: ## install, run and purge the Debian package in a bare Debian; as root (ARGS=FILE.deb: that one)
+test-package: ## install, run and purge the Debian package in a bare Debian; as root (ARGS=FILE.deb: this package)
 	@scripts/setup.sh bare
 	@scripts/test-package.sh $(ARGS)
 
-test-wheel: ## install the Python package in bare Debians and from source, and do what a new user does first; as root (ARGS=FILE.whl)
+test-wheel: ## install the Python package in bare Debians and from source, and run a new user's first steps; as root (ARGS=FILE.whl)
 	@scripts/setup.sh bare
 	@scripts/test-wheel.sh $(ARGS)
 
-demo: ## compare policies for a phone's download over WiFi and LTE, 30 seeds; leave a report to look at
+demo: ## compare policies for a phone's download over WiFi and LTE, 30 seeds; write a report
 	@scripts/setup.sh demo
 	@cargo build --locked --package joulepath --no-default-features
 	target/debug/joulepath compare $(DEMO) --seeds 30 --report
@@ -70,27 +70,27 @@ test-kernels: ## boot stock kernels 6.1 and 6.12 under QEMU and test the kernel 
 test-upstream: build ## run the kernel's own MPTCP selftests with each of our controllers; as root, an hour (ARGS=--quick: minutes)
 	@scripts/test-upstream.sh $(ARGS)
 
-bench: ## measure the speed of controllers, links, engines, and what the kernel's controllers cost
+bench: ## measure the speed of controllers, links and engines, and the cost of the kernel's controllers
 	@scripts/setup.sh build
 	@scripts/cargo.sh bench --workspace --locked --bench '*'
 
-bench-peers: ## the packet engine against ns-2 and ns-3, in one run; --write puts it into docs/performance.md (ARGS="--rounds 7 --write")
+bench-peers: ## compare the speed of the packet engine with ns-2 and ns-3; --write updates docs/performance.md (ARGS="--rounds 7 --write")
 	@scripts/setup.sh build
 	benches/peers/build.sh
 	benches/peers/speed.py $(ARGS)
 
-validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into benches/peers/cross-validation.md; half an hour
+validate-peers: ## compare goodput, loss and queue with ns-2 and ns-3, into benches/peers/cross-validation.md; half an hour
 	@scripts/setup.sh build
 	benches/peers/build.sh
 	cargo build --locked --package joulepath-packet --example once
 	benches/peers/validate.py --write $(ARGS)
 
-joule: build ## measure anew what docs/joule.md says, and write its tables and figures; half an hour
+joule: build ## measure the numbers of docs/joule.md again, and write its tables and figures; half an hour
 	@scripts/setup.sh test
 	scripts/python.sh run scripts/joule measure
 	scripts/python.sh run scripts/joule page
 
-mutants: ## change one crate in many small ways, and list what no test notices (ARGS="-p joulepath-live src/decide")
+mutants: ## change one crate in many small ways, and list the changes that no test detects (ARGS="-p joulepath-live src/decide")
 	@scripts/setup.sh mutants
 	@scripts/mutants.py $(ARGS)
 
@@ -98,6 +98,6 @@ lint: ## check formats, lints, licences of dependencies, documentation
 	@scripts/setup.sh lint
 	@scripts/lint.sh
 
-clean: ## remove what was built and the reports
+clean: ## remove build results and reports
 	cargo clean
 	rm -rf joulepath-report joulepath-reproduction benches/peers/ns3/w benches/peers/ns3/v

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What makes a bare Debian: sourced by test-package.sh and test-wheel.sh. It is this machine's release (SUITE=trixie: another one), made
-# by mmdebstrap and kept in target/bare.
+# Functions that make a bare Debian, sourced by test-package.sh and test-wheel.sh. mmdebstrap makes it from this machine's release
+# (SUITE=trixie: another release) and keeps it in target/bare.
 set -euo pipefail
 
 BARE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)/target/bare
@@ -13,7 +13,7 @@ suite() {
     printf '%s' "${SUITE:-${VERSION_CODENAME:-bookworm}}"
 }
 
-# archive NAME PACKAGES: the bare Debian with these packages, as a tar file; kept, because it takes a minute.
+# archive NAME PACKAGES: prints the path of a tar file with the bare Debian and these packages. It is kept, because it takes a minute.
 archive() {
     local tar=$BARE/$1.tar
     if [[ ! -e $tar ]]; then

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# cargo with the kernel engine if this machine can build it, and without it otherwise.
-#   scripts/cargo.sh COMMAND [ARGUMENT...]   for commands that take --features, on the workspace or on the package joulepath
-#   scripts/cargo.sh --lacks                 what this machine lacks to build the kernel engine; nothing if it can
+# Runs cargo with the kernel engine if this machine can build it, otherwise without it.
+#   scripts/cargo.sh COMMAND [ARGUMENT...]   a command that takes --features, on the workspace or the package joulepath
+#   scripts/cargo.sh --lacks                 prints what this machine lacks for the kernel engine; nothing if it lacks nothing
 set -euo pipefail
 
 say() { printf 'cargo.sh: %s\n' "$*" >&2; }
 
-# A program compiles and links that opens and writes files with libelf, as libbpf does. That the libraries are there proves nothing:
-# Debian 13's static libelf wants others that are not.
+# True if a program that reads and writes files with libelf, as libbpf does, compiles and links. Checking for the libraries is not
+# enough: Debian 13's static libelf needs further libraries that are missing.
 links_libelf() {
     printf '#include <gelf.h>\n#include <zlib.h>\nint main(void) { return elf_update(elf_begin(0, ELF_C_READ, 0), ELF_C_NULL) != !zlibVersion(); }\n' |
         cc -x c - -o "$scratch/probe" -lelf -lz 2>/dev/null
 }
 
-# clang has the BPF target and the relocations that the controllers use: some builds of it have neither.
+# True if clang has the BPF target and the relocations that the controllers use. Some builds of clang have neither.
 compiles_bpf() {
     printf 'struct s { int a; } __attribute__((preserve_access_index));\nint f(struct s *s) { return s->a; }\n' |
         "${CLANG:-clang}" -target bpf -mcpu=v3 -O2 -g -x c -c - -o "$scratch/probe.o" 2>/dev/null
 }
 
-# What the kernel engine lacks here, in a few words; nothing if it can be built.
+# Prints in a few words what is missing for the kernel engine; nothing if it can be built.
 lacks() {
     if [[ $(uname -s) != Linux ]]; then
         echo 'it is for Linux'

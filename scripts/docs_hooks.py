@@ -1,8 +1,8 @@
-"""What a page of docs/ needs to be a page of the site (mkdocs.yml), too: GitHub reads two things otherwise.
+"""Adapts the pages of docs/, which are written for GitHub, to the site (mkdocs.yml).
 
-- A link to a file of the repository outside of docs/ leads to the repository. It is a warning, and so an
-  error of `make docs`, if there is no such file.
-- A list or a table may follow a paragraph without a blank line.
+- A link to a file of the repository outside docs/ becomes a link to the repository. If there is no such
+  file, it is a warning, which `make docs` treats as an error.
+- A list or a table that follows a paragraph without a blank line gets one.
 """
 
 import logging
@@ -18,7 +18,7 @@ ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|#|/)")
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Return the page as the site's Markdown wants it."""
+    """Return the page in the Markdown of the site."""
     folder = (Path(config["docs_dir"]) / page.file.src_uri).parent
     docs = Path(config["docs_dir"]).resolve()
 
@@ -51,7 +51,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def needs_gap(before, line):
-    """Whether a list or a table begins in `line` right after a paragraph."""
+    """Return True if a list or a table starts in `line` directly after a paragraph."""
     if not before.strip() or before.startswith(("#", "<!--")):
         return False
     if ITEM.match(line):

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Draws scenarios for `joulepath live judge` at random, so that the daemon is judged on what it was not mended on.
+"""Draws random scenarios for `joulepath live judge`, so that the daemon is judged on scenarios that it was not tuned on.
 
     scripts/draw_live.py FOLDER [--seed N] [--count N]
 
-Nobody chooses a scenario: the rule below and the seed do, and no draw is left out. Of each number the range is
-wider than in scenarios/live, and values are drawn evenly in their logarithm where a range spans more than a factor
-of four.
+The rule below and the seed choose the scenarios, and none is left out. Every range is wider than in scenarios/live.
+Ranges of more than a factor of four are uniform in the logarithm.
 """
 
 import argparse
@@ -15,7 +14,7 @@ import random
 
 SEED = 20261125
 COUNT = 10
-# The intents take turns; `frugal`, whose goals are the strictest, has four of ten.
+# Intents in turn. `frugal`, which has the strictest goals, has four of ten.
 INTENTS = [
     *("frugal", "interactive", "aggregate", "frugal", "handover"),
     *("frugal", "overflow", "interactive", "aggregate", "frugal"),
@@ -24,7 +23,7 @@ DURATION_S = 30
 
 
 def wide(draw: random.Random, low: float, high: float) -> float:
-    """A number whose logarithm is evenly distributed, with two digits."""
+    """A random number, uniform in the logarithm, with two digits."""
     value = math.exp(draw.uniform(math.log(low), math.log(high)))
     digits = 1 - math.floor(math.log10(value))
     return round(value, digits)
@@ -49,7 +48,7 @@ def wifi(draw: random.Random) -> list[str]:
     loss = draw.choice([0, 0, 0.2, 1])
     if loss:
         lines.append(f'loss = "{number(loss)} %"')
-    # One in three is gone for a while.
+    # One in three has an outage.
     if draw.random() < 1 / 3:
         begin, length = draw.randint(5, 15), draw.randint(1, 8)
         lines.append(f'outages = [["{begin} s", "{begin + length} s"]]')
@@ -82,7 +81,7 @@ def workload(draw: random.Random) -> list[str]:
 
 def scenario(draw: random.Random, name: str) -> str:
     paths = [wifi(draw), cellular(draw)]
-    # One in four connections begins on the dear radio.
+    # One in four connections starts on the expensive radio.
     if draw.random() < 0.25:
         paths.reverse()
     singles = ["single:wifi[cc=cubic]", "single:cellular[cc=cubic]", "single-best[cc=cubic]"]

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Checks the shape of the house (ARCHITECTURE.md): a crate uses only crates on lower floors, and no files of a crate use
-each other in a circle. The command line stays small: what it does, others can do as well from a library. All builds want
-the same of crates of others, so that what one has compiled the next one finds. Setup installs every program that a test needs.
+"""Checks the structure of the workspace (ARCHITECTURE.md):
 
-    scripts/house.py            check; says each offence and exits with 1 if there is one
-    scripts/house.py --draw     the crates by floor, with what each uses
+- A crate uses only crates on lower floors, and the files of a crate have no circular dependencies.
+- The command line stays small: its functions are in libraries that other programs can use.
+- All builds use the same features of external crates, so that each build reuses the crates that another has compiled.
+- Setup installs every program that a test needs.
 
-A file uses another if its code names something of it (`use crate::a::B`, `super::c::d()`). A file that only passes on names of
-its own submodules (`mod a; pub use a::B;`) does not use them. Tests may use what they like.
+    scripts/house.py            check; prints each violation, exit code 1 if there is one
+    scripts/house.py --draw     print the crates by floor, with their dependencies
+
+A file uses another file if its code refers to an item in it (`use crate::a::B`, `super::c::d()`). A file that only re-exports
+items of its own submodules (`mod a; pub use a::B;`) does not use them. Tests may use anything.
 """
 
 import json
@@ -18,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Each floor uses only those above it in this list. What is for tests and benchmarks only stands outside.
+# Each floor uses only floors above it in this list. Crates for tests and benchmarks are in OUTSIDE.
 FLOORS = [
     {"model", "controllers", "files"},
     {"link", "control", "topology", "kernel"},
@@ -26,11 +29,11 @@ FLOORS = [
     {"study", "console"},
     {"joulepath", "python"},
 ]
-# Lines of code without blanks, comments and unit tests, as many as a crate may have.
+# Most lines of code of a crate, without blanks, comments and unit tests.
 MOST_LINES = {"joulepath": 4000}
 OUTSIDE = {"benches", "testbed", "testbed-macros"}
 
-# What `make demo`, `make build`, the static program, `make test`, `make lint` and the Python package are built from.
+# Arguments of the builds whose features must agree.
 BUILDS = {
     "make demo": "--package joulepath --no-default-features --edges normal,build",
     "make build": "--package joulepath --features joulepath/kernel --edges normal,build",
@@ -46,7 +49,7 @@ CHILD = re.compile(r"\b([a-z]\w*)::\w")
 
 
 def workspace():
-    """Name of each crate without its prefix, its folder, and the crates of this workspace that it needs to be built."""
+    """For each crate, by name without prefix: its folder, and its build dependencies in this workspace."""
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"]
     packages = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["packages"]
     own = {package["name"] for package in packages}
@@ -70,7 +73,7 @@ def wrong_floors(crates):
 
 
 def modules(source):
-    """The files of a crate by the path of their module: `a::b` is ("a", "b"). Binaries and tests are left out."""
+    """The files of a crate by module path, `a::b` as ("a", "b"), without binaries and tests."""
     found = {}
     for file in sorted(source.rglob("*.rs")):
         parts = file.relative_to(source).with_suffix("").parts
@@ -81,24 +84,24 @@ def modules(source):
 
 
 def without_tests(file):
-    """The text without unit tests."""
+    """The text of a file without its unit tests."""
     return file.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests {")[0]
 
 
 def code_of(file):
-    """The code without comments, texts and unit tests."""
+    """The code of a file without comments, strings and unit tests."""
     code = re.sub(r"//[^\n]*", "", without_tests(file))
     code = re.sub(r'b?r?"(\\.|[^"\\])*"', '""', code)
     return re.sub(r"\bpub\([^)]*\)", "pub", code)
 
 
 def lines_of(file):
-    """Lines of code without blanks, comments and unit tests."""
+    """Number of lines of code without blanks, comments and unit tests."""
     return sum(1 for line in without_tests(file).splitlines() if line.strip() and not line.strip().startswith("//"))
 
 
 def names_of(tree, prefix=""):
-    """The names in a tree of `use`: `a::{b, c::d}` has `a::b` and `a::c::d`."""
+    """The names in a `use` tree: `a::{b, c::d}` gives `a::b` and `a::c::d`."""
     before, brace, inner = tree.partition("{")
     if not brace:
         yield (prefix + tree).split(" as ")[0].replace(" ", "")
@@ -115,7 +118,7 @@ def names_of(tree, prefix=""):
 
 
 def uses(files):
-    """Which module uses which."""
+    """For each module, the modules that it uses."""
     edges = {module: set() for module in files}
     for module, file in files.items():
         code = code_of(file)
@@ -133,7 +136,7 @@ def uses(files):
 
 
 def resolve(parts, module, files, children):
-    """The module that holds what is named, or none if it is another crate's."""
+    """The module that contains the named item, or None if the item is in another crate."""
     if parts[0] == "crate":
         base = ()
     elif parts[0] == "super":
@@ -155,7 +158,7 @@ def resolve(parts, module, files, children):
 
 
 def circles(edges):
-    """Sets of modules that reach one another (strongly connected components of more than one module)."""
+    """Sets of modules with circular dependencies (strongly connected components of more than one module)."""
     reach = {}
     for start in edges:
         seen, left = set(), [start]
@@ -173,8 +176,8 @@ def circles(edges):
 
 
 def features(arguments):
-    """The crates of others that a build compiles, each with the features that it wants of it; a crate that is needed both on the
-    machine that builds and on the target can have two sets."""
+    """The external crates of a build, each with its features. A crate that is used both on the build machine and on the target can
+    have two sets of features."""
     command = ["cargo", "tree", "--locked", *arguments.split(), "--format", "{p}|{f}", "--prefix", "none"]
     wanted = {}
     for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
@@ -185,19 +188,19 @@ def features(arguments):
 
 
 def compiled_twice():
-    """Crates of others of which one build wants what another does not: with them, all that stands on them is compiled again."""
+    """External crates whose features differ between builds: they and all crates that depend on them are compiled twice."""
     builds = {name: features(arguments) for name, arguments in BUILDS.items()}
     for package in sorted(set().union(*builds.values())):
         sets = {name: wanted[package] for name, wanted in builds.items() if package in wanted}
         most = max(sets.values(), key=lambda one: (len(one), sum(map(len, one))))
         for name, own in sets.items():
             if not own <= most:
-                lacking = ", ".join(sorted(frozenset().union(*most) - frozenset().union(*own))) or "what others want"
-                yield f"{name} compiles `{package}` without {lacking}: name that in crates/study/Cargo.toml"
+                lacking = ", ".join(sorted(frozenset().union(*most) - frozenset().union(*own))) or "features of other builds"
+                yield f"{name} compiles `{package}` without {lacking}: add it in crates/study/Cargo.toml"
 
 
 def programs_that_nothing_installs():
-    """Programs that a test of the running kernel says it needs, and scripts/setup.sh does not know. Every machine has a shell."""
+    """Programs that kernel tests need and scripts/setup.sh does not install. Every machine has a shell."""
     installed = set(re.findall(r"^ *want (\S+)", (ROOT / "scripts/setup.sh").read_text(), re.MULTILINE)) | {"sh"}
     for file in sorted(ROOT.glob("crates/*/tests/**/*.rs")):
         for name in sorted(set(re.findall(r'\btool\("(\S+?)"\)', file.read_text())) - installed):
@@ -220,10 +223,10 @@ def main():
         files = modules(folder / "src")
         for circle in circles(uses(files)):
             shown = ", ".join("::".join(module) or "the crate's root" for module in circle)
-            offences.append(f"crate `{name}`: these files use each other in a circle: {shown}")
+            offences.append(f"crate `{name}`: these files have circular dependencies: {shown}")
         lines, most = sum(map(lines_of, files.values())), MOST_LINES.get(name)
         if most is not None and lines > most:
-            offences.append(f"crate `{name}` has {lines} lines of code of at most {most}: move what is no command to a library")
+            offences.append(f"crate `{name}` has {lines} lines of code, more than {most}: move code that is no command to a library")
     for offence in offences:
         print(f"house: {offence}", file=sys.stderr)
     return 1 if offences else 0

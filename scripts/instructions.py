@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Counts the processor's instructions for a packet-hop of the packet engine, and compares them with those in
-scripts/instructions.json. Times differ from machine to machine and from run to run; instructions do not.
+"""Counts the CPU instructions per packet-hop of the packet engine and compares them with scripts/instructions.json. Times
+vary between machines and runs; instruction counts do not.
 
     scripts/instructions.py            measure and compare; exit code 1 if a workload needs over 5 % more
-    scripts/instructions.py --write    measure and store: the commit that does so says why
+    scripts/instructions.py --write    measure and store; the commit message gives the reason
 
-Each workload runs twice under callgrind, the second time for longer. The difference of the instructions over the
-difference of the packet-hops leaves out what happens once, such as reading the scenario.
+Each workload runs twice under callgrind, the second time for longer. The difference in instructions divided by the
+difference in packet-hops leaves out one-time work such as reading the scenario.
 
-The counts are of the profile `dev`, which tests have built anyway. They depend on the compilers: with other versions
-than those in the file nothing is compared. Without valgrind nothing is measured. Both are said.
+The counts are for the profile `dev`, which tests build anyway. They depend on the compilers: if the versions differ from
+those in the file, the script compares nothing and says so. Without valgrind it measures nothing and says so.
 """
 
 import json
@@ -23,9 +23,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "scripts/instructions.json"
-ALLOWED = 1.05  # more than that of the stored instructions is a slip
+ALLOWED = 1.05  # largest allowed ratio to the stored count
 
-# Name, scenario in scenarios/bench, policy, both durations, other lines to replace.
+# Name, scenario in scenarios/bench, policy, both durations, other keys to replace.
 WORKLOADS = [
     ("W1", "w1", "reno", ("20 s", "60 s"), {}),
     ("W2", "w2", "reno", ("3 s", "5 s"), {}),
@@ -45,8 +45,8 @@ def version(*command):
 
 
 def build():
-    """Builds the program that runs one scenario once; returns its path."""
-    # The packages and features of scripts/test.sh: what that has compiled is found.
+    """Builds the program that runs a scenario once, and returns its path."""
+    # The same packages and features as scripts/test.sh, to reuse its build.
     packages = ["--workspace", "--exclude", "joulepath-benches", "--exclude", "joulepath-python", "--example", "once"]
     command = ["scripts/cargo.sh", "build", "--quiet", "--locked", *packages, "--message-format", "json"]
     lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
@@ -55,7 +55,7 @@ def build():
 
 
 def scenario(file, duration, changes, folder):
-    """A copy of a scenario with another duration, and other keys of its first tables; returns its path."""
+    """Writes a copy of a scenario with another duration and other keys of its first tables, and returns its path."""
     text = (ROOT / f"scenarios/bench/{file}.toml").read_text(encoding="utf-8")
     text, *_ = text.split("[[variant]]")
     for key, value in {"duration": f'"{duration}"', **changes}.items():
@@ -93,7 +93,7 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     if not shutil.which("valgrind"):
-        say("SKIPPED: there is no valgrind, so the packet engine's instructions were NOT counted")
+        say("SKIPPED: valgrind is missing, so the packet engine's instructions were NOT counted")
         return 0
     compilers = {"rustc": version("rustc", "--version").split()[1], "cc": version("cc", "-dumpfullversion")}
     if sys.argv[1:] == ["--write"]:
@@ -103,7 +103,7 @@ def main():
         return 0
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     if compilers != stored["compilers"]:
-        say(f"SKIPPED: the stored counts are of {stored['compilers']}, here are {compilers}: NOT compared")
+        say(f"SKIPPED: the stored counts are for {stored['compilers']}, this machine has {compilers}: NOT compared")
         return 0
     slips = 0
     for name, found in measure().items():
@@ -113,7 +113,7 @@ def main():
         print(f"{name}: {found:.1f} instructions a packet-hop, stored {before:.1f} ({found / before - 1:+.1%})"
               + (", TOO MANY" if slip else ""))
     if slips:
-        say("if more work is meant to be done, store the new counts: scripts/instructions.py --write")
+        say("if the additional work is intended, store the new counts: scripts/instructions.py --write")
     return 1 if slips else 0
 
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Everything that can be wrong without being run. Stops at the first check that fails.
-#   scripts/lint.sh [CHECK...]   all of them, or those named
+# Runs all static checks. Stops at the first check that fails.
+#   scripts/lint.sh [CHECK...]   all checks, or only these
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-readonly LONG=500      # lines: a longer file wants a reason
-readonly TOO_LONG=700  # lines: no reason is good enough
+readonly LONG=500      # lines: a longer file needs a reason
+readonly TOO_LONG=700  # lines: the limit
 readonly WIDTH=110     # columns of Rust and C, comments and strings too
 
-# Crates whose numbers reach a result: the same on any machine, and without a clock below floor 2.
+# Crates whose numbers appear in results. They give the same numbers on any machine and use no clock.
 readonly DETERMINISTIC=(model link topology control fluid packet slotted report)
 
 say() { printf 'lint: %s\n' "$*" >&2; }
 
-# files PATTERN...: those of the tree, without the vendored and the built ones.
+# files PATTERN...: matching files of the tree, without vendored and built ones.
 files() {
     local patterns=() pattern
     for pattern in "$@"; do
@@ -47,29 +47,29 @@ file_lengths() {
             say "$file has $lines lines, more than $TOO_LONG: split it"
             failed=1
         elif ((lines > LONG)); then
-            say "$file has $lines lines, more than $LONG: is there a reason?"
+            say "$file has $lines lines, more than $LONG: can it be split?"
         fi
     done < <(files '*.rs' '*.h' '*.c' '*.py' '*.sh' '*.js' '*.css' '*.html' | xargs wc -l)
     return "$failed"
 }
 
-# What the formatters leave as it is: comments, texts, macros.
+# Formatters do not wrap comments, strings and macros.
 line_lengths() {
     local sources
     mapfile -t sources < <(files '*.rs' '*.c' '*.h')
-    # Characters, not bytes: in a locale that is on every machine.
+    # Count characters, not bytes, in a locale that every machine has.
     if LC_ALL=C.UTF-8 grep -nE "^.{$((WIDTH + 1))}" "${sources[@]}" >&2; then
         say "these lines have more than $WIDTH columns"
         return 1
     fi
 }
 
-# Floors of the crates, and circles between files.
-# All files name the same version.
+# All files contain the same version.
 versions() {
     scripts/release.sh --check
 }
 
+# Floors of the crates, and circular dependencies between files.
 house() {
     python3 scripts/house.py
 }
@@ -78,7 +78,7 @@ clippy() {
     scripts/cargo.sh clippy --quiet --workspace --all-targets --locked -- -D warnings
 }
 
-# The program with the daemon and without eBPF, as scripts/static.sh builds it: nothing else compiles that.
+# The program with the daemon and without eBPF, as scripts/static.sh builds it. No other check compiles it.
 live_alone() {
     cargo clippy --quiet --package joulepath --features live --locked -- -D warnings
 }
@@ -88,7 +88,7 @@ demo_alone() {
     cargo clippy --quiet --package joulepath --no-default-features --locked -- -D warnings
 }
 
-# The line by which a crate refuses what clippy.toml lists; clippy does the rest. Tests may use the system's mathematics.
+# The line with which a crate denies the functions in clippy.toml; clippy does the rest. Tests may use the system's maths functions.
 determinism() {
     local crate failed=0
     for crate in "${DETERMINISTIC[@]}"; do
@@ -105,7 +105,7 @@ python_package() {
     scripts/python.sh lint
 }
 
-# The site: every link between its pages and into the repository.
+# The site, with all links between its pages and into the repository.
 site() {
     scripts/python.sh docs
 }

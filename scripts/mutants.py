@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Mutation testing with one build for each crate: finds wrong code that no test notices.
+"""Mutation testing with one build per crate: finds code changes that no test detects.
 
 `cargo mutants` lists the mutants. In a copy of the workspace each function becomes a `match` on the number in
-MUTANT: one arm for each mutant, and the function itself. Mutants that do not compile are dropped. Each test
-runs alone once and logs which functions it reaches; a mutant then runs against the tests that reach its
-function. It is caught if one of them fails, or takes three times as long and a second more. Mutants of
-`const` functions and outside functions are left out. Copy, builds and results are in target/mutants. Exit
-code 1: a mutant survived.
+MUTANT: one arm per mutant, and the original function. Mutants that do not compile are dropped. Each test first
+runs alone and logs the functions that it reaches; each mutant then runs with the tests that reach its function.
+It is caught if one of them fails, or takes more than three times as long plus a second. Mutants in `const`
+functions and outside functions are left out. Copy, builds and results are in target/mutants. Exit code 1: a
+mutant survived.
 """
 
 import argparse
@@ -29,10 +29,10 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target/mutants"
 TREE = WORK / "tree"
 MEMORY = 4 << 30  # bytes that a test may use
-WAITING = 30  # a test may wait this many times its limit of processor seconds
+WAITING = 30  # limit of a test's wall time, relative to its limit of CPU time
 SURVIVED = ("survived", "not reached")
 CONST = re.compile(r"^\s*(pub(\(\w+\))? )?const (unsafe )?fn\b", re.M)
-# Comments, strings, characters and lifetimes hide braces.
+# Comments, strings, characters and lifetimes, because their braces do not count.
 TEXTS = r"""b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\])'|'\w+"""
 TOKENS = re.compile(rf"//[^\n]*|/\*.*?\*/|{TEXTS}|[{{}}]", re.S)
 SWITCH = """
@@ -58,7 +58,7 @@ def output(*command):
 
 
 def body(text, begin, end):
-    """Where the body of the function `text[begin:end]` begins, after its brace; None if that is `const`."""
+    """Start of the body of the function `text[begin:end]`, after its brace; None for a `const` function."""
     opened, last = [], begin
     for token in TOKENS.finditer(text, begin, end):
         if token[0] == "{":
@@ -69,7 +69,7 @@ def body(text, begin, end):
 
 
 def listed(package, files):
-    """The mutants, each with its place and its function's body, as offsets."""
+    """The mutants, each with its position and its function's body, as offsets."""
     mutants, bodies = [], collections.defaultdict(set)
     for one in json.loads(output("cargo", "mutants", "--list", "--json", "--package", package)):
         if one["function"] and (not files or any(part in one["file"] for part in files)):
@@ -81,13 +81,13 @@ def listed(package, files):
             if inner := body(text, begin, end):
                 bodies[one["file"]].add((inner, end - 1))
                 mutants.append(one | {"place": place, "body": (inner, end - 1)})
-    for one in mutants:  # a function in a function is a part of the outer one
+    for one in mutants:  # an inner function belongs to the outer one
         one["body"] = min(of for of in bodies[one["file"]] if of[0] <= one["body"][0] < of[1])
     return mutants
 
 
 def copy(texts):
-    """Brings the copy of the workspace to what git sees here, but for files that get these texts."""
+    """Updates the copy of the workspace to the files that git sees; the files in `texts` get these texts."""
     paths = output("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     for here, there in ((ROOT / name, TREE / name) for name in paths if name and name not in texts):
         there.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def copy(texts):
 
 
 def write(package, mutants):
-    """Makes the copy, with mutants. Returns for each file which of them each line belongs to."""
+    """Writes the copy with mutants. Returns, for each file and line, the mutants that the line belongs to."""
     functions, owners = collections.defaultdict(list), collections.defaultdict(dict)
     root = f"crates/{package.removeprefix('joulepath-')}/src/lib.rs"
     files = {root, *(one["file"] for one in mutants)}
@@ -128,7 +128,7 @@ def write(package, mutants):
 
 
 def build(package, mutants):
-    """Builds the tests. Returns the mutants that compile, and each test's program and name."""
+    """Builds the tests. Returns the mutants that compile, and the program and name of each test."""
     command = ["cargo", "test", "--no-run", "--locked", "--package", package, "--lib", "--tests"]
     command += ["--message-format", "json", "--target-dir", WORK / "target"]
     command += ["--config", f"profile.dev.package.{package}.opt-level=0"]
@@ -150,8 +150,8 @@ def build(package, mutants):
 
 
 def run(program, test, seconds, **environment):
-    """Whether a test passes within some seconds of a processor, and how many seconds it took."""
-    # A mutant may do anything: no test runs as root.
+    """Runs a test with a limit of CPU seconds. Returns whether it passes, and its CPU seconds."""
+    # A mutant may do anything, so no test runs as root.
     user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     environment |= {"PROPTEST_MAX_SHRINK_ITERS": "0", "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1"}
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -166,7 +166,7 @@ def run(program, test, seconds, **environment):
 
 
 def plain(program, test, seconds):
-    """One test without a mutant: its seconds, None if it fails, and the functions that it reaches."""
+    """Runs a test without mutants. Returns its seconds, or None if it fails, and the functions that it reaches."""
     with tempfile.NamedTemporaryFile("r") as log:
         os.chmod(log.name, 0o666)
         passes, taken = run(program, test, seconds, MUTANT_LOG=log.name)
@@ -174,7 +174,7 @@ def plain(program, test, seconds):
 
 
 def outcome(mutant, tests):
-    """What becomes of a mutant. `tests`: program, name, seconds, functions; the quickest first."""
+    """Result of a mutant. `tests`: program, name, seconds, functions; the fastest first."""
     reaching = [test for test in tests if mutant["function"] in test[3]]
     for program, test, seconds, _ in reaching:
         if not run(program, test, 3 * seconds + 1, MUTANT=str(mutant["id"]))[0]:
@@ -186,7 +186,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-p", "--package", required=True)
     parser.add_argument("files", nargs="*", help="parts of paths, such as src/decide (all sources)")
-    parser.add_argument("--sample", type=int, default=sys.maxsize, help="so many mutants, drawn by chance")
+    parser.add_argument("--sample", type=int, default=sys.maxsize, help="number of mutants, chosen at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="only mutants that survived last time")
     parser.add_argument("--slowest", type=float, default=2, help="seconds: leave out slower tests (2)")
@@ -198,7 +198,7 @@ def main():
     mutants = [one for one in found if not options.again or before.get(one["name"]) in SURVIVED]
     mutants = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
     mutants = [one | {"id": number} for number, one in enumerate(mutants, 1)]
-    print(f"{len(found)} mutants, {len(mutants)} of them chosen", flush=True)
+    print(f"{len(found)} mutants, {len(mutants)} chosen", flush=True)
     names = {one["name"] for one in mutants}
     mutants, tests = build(options.package, mutants)
     results = dict.fromkeys(names - {one["name"] for one in mutants}, "not compiled")
@@ -206,7 +206,7 @@ def main():
         runs = list(pool.map(lambda test: (*test, *plain(*test, options.slowest)), tests))
         good = sorted((one for one in runs if one[2] is not None), key=lambda one: one[2])
         bad = ", ".join(one[1] for one in runs if one[2] is None)
-        print(f"{len(mutants)} mutants, {len(good)} tests; not (they fail, or are slow): {bad}", flush=True)
+        print(f"{len(mutants)} mutants, {len(good)} tests; left out (they fail or are slow): {bad}", flush=True)
         outcomes = pool.map(lambda one: outcome(one, good), mutants)
         for one, what in zip(mutants, outcomes, strict=True):
             results[one["name"]] = what
@@ -215,7 +215,7 @@ def main():
                 print(f"{what}: {one['name']}", flush=True)
     used, counts = resource.getrusage(resource.RUSAGE_CHILDREN), collections.Counter(results.values())
     counted = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    print(f"{counted}; {used.ru_utime + used.ru_stime:.0f} s of a processor")
+    print(f"{counted}; {used.ru_utime + used.ru_stime:.0f} s of CPU time")
     return 1 if any(counts[what] for what in SURVIVED) else 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian package of what was built: target/debian/joulepath_VERSION_ARCH.deb. Its path goes to stdout.
-#   scripts/package.sh [release|dev]     the profile that cargo builds with; release if absent
+# Builds the Debian package target/debian/joulepath_VERSION_ARCH.deb and prints its path.
+#   scripts/package.sh [release|dev]     cargo's profile; default: release
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -13,10 +13,10 @@ dev) folder=target/debug ;;
     exit 2
     ;;
 esac
-# What crates/joulepath/Cargo.toml takes into the package besides files of the tree.
+# Built files that crates/joulepath/Cargo.toml adds to the package.
 readonly stage=target/package
 
-# The package has the daemon, and the daemon the kernel engine.
+# The package contains the daemon, and the daemon contains the kernel engine.
 lacking=$(scripts/cargo.sh --lacks)
 [[ -z $lacking ]] || {
     echo "package.sh: the daemon cannot be built here: $lacking" >&2

@@ -3,8 +3,7 @@
 
     scripts/pictures.py [--program FILE] [--check]
 
-`demo.svg` shows numbers: the program computes them. With `--check` nothing is written, and the exit code is 1 if a picture
-is out of date.
+The program computes the numbers in `demo.svg`. `--check` writes nothing; the exit code is 1 if a picture is out of date.
 """
 
 import argparse
@@ -42,7 +41,7 @@ def rectangle(x: float, y: float, width: float, height: float, kind: str) -> str
 
 
 def box(x: float, y: float, width: float, height: float, head: str, *lines: str) -> list[str]:
-    """A box with a heading and lines below it."""
+    """A box with a heading and lines of text."""
     middle = x + width / 2
     rows = [text(middle, y + 42 + 18 * i, line, "dim", "middle") for i, line in enumerate(lines)]
     return [rectangle(x, y, width, height, "box"), text(middle, y + 22, head, "strong", "middle"), *rows]
@@ -66,7 +65,7 @@ def picture(width: int, height: int, label: str, parts: list[str]) -> str:
 
 
 def demo(program: Path) -> str:
-    """Where the joules of the demo's download go."""
+    """The energy of the demo's download, by cause."""
     command = [str(program), "compare", "home-wifi-lte", "--seeds", "30", "--json", "--policies", ",".join(POLICIES)]
     rows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["rows"]
     scale = 440 / max(row["energy_j"]["mean"] for row in rows)
@@ -90,7 +89,7 @@ def demo(program: Path) -> str:
 
 
 def radio(_: Path) -> str:
-    """The states of a radio, with LTE's numbers of lte-huang2012 (Huang et al., MobiSys 2012)."""
+    """The states of an LTE radio, with the numbers of lte-huang2012 (Huang et al., MobiSys 2012)."""
     parts = [text(20, 28, "A radio stays awake after the last packet", "strong")]
     states = [
         ("off", 90, 24, "idle", "20 mW"),

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The Python package, in a virtual environment of its own in target/python.
-#   scripts/python.sh test [ARGUMENT...]   build it in the profile of all tests, and run its tests; arguments of pytest
-#   scripts/python.sh lint                 formats, lints and types
+# Builds, tests and checks the Python package in a virtual environment in target/python.
+#   scripts/python.sh test [ARGUMENT...]   builds it in the profile of the tests and runs its tests; arguments of pytest
+#   scripts/python.sh lint                 checks formats, lints and types
 #   scripts/python.sh run SCRIPT [WORD...] runs a script that uses the package
-#   scripts/python.sh docs                 the documentation as a site in target/site; a link that leads nowhere is an error
-#   scripts/python.sh wheel [dev]          a wheel in target/wheels, fully optimised, or in the profile of all tests; prints its name
-#   scripts/python.sh wheel --manylinux ZIG [release|dev]   for any Linux with glibc 2.28, linked by this version of ziglang
+#   scripts/python.sh docs                 builds the documentation as a site in target/site; a broken link is an error
+#   scripts/python.sh wheel [dev]          builds a wheel in target/wheels, optimised or in the profile of the tests; prints its path
+#   scripts/python.sh wheel --manylinux ZIG [release|dev]   the same for any Linux with glibc 2.28, linked by this version of ziglang
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,7 @@ readonly PINNED=python/requirements.txt
 
 say() { printf 'python.sh: %s\n' "$*" >&2; }
 
-# The virtual environment, as the pinned versions want it; done again when they change.
+# Makes the virtual environment with the pinned versions; makes it again when they change.
 environment() {
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
         say "python3 is older than 3.11: $(python3 --version)"
@@ -28,7 +28,7 @@ environment() {
     fi
 }
 
-# The package in that environment, from this tree. VIRTUAL_ENV tells maturin where.
+# Installs the package from this tree. VIRTUAL_ENV tells maturin the environment.
 develop() {
     VIRTUAL_ENV=$PWD/$VENV "$VENV/bin/maturin" develop --quiet --locked
 }
@@ -38,7 +38,7 @@ run_tests() {
     develop
     local status=0
     "$VENV/bin/python" -m pytest "$@" || status=$?
-    # With arguments only some tests are meant.
+    # Arguments select tests.
     (($#)) || scripts/sb3.sh || status=$?
     return "$status"
 }
@@ -56,7 +56,7 @@ run_script() {
     "$VENV/bin/python" "$@"
 }
 
-# The package is read, not run: it need not be built.
+# mkdocs reads the sources of the package, so it need not be built.
 docs() {
     environment
     NO_MKDOCS_2_WARNING=1 "$VENV/bin/mkdocs" build --quiet --strict

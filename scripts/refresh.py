@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the commands of a page's console blocks again and writes what they say below them: numbers in pages are never typed.
+"""Runs the commands in a page's console blocks and replaces the output below them, so that no number in a page is typed.
 
     scripts/refresh.py PAGE [--program FILE]
 
-Each line that begins with `$ ` is a command for the shell, in a folder of its own in which the page's first TOML block is
-`my.toml`. A command that prints nothing keeps what stands below it, and a line `…` stands for as many lines as are too many.
+Each line that starts with `$ ` is a shell command. It runs in a temporary folder with the page's first TOML block as
+`my.toml`. If a command prints nothing, the text below it stays. A line `…` stands for any number of omitted lines.
 """
 
 import argparse
@@ -22,7 +22,7 @@ LEFT_OUT = "…"
 
 
 def shortened(said: list[str], before: list[str]) -> list[str]:
-    """What is said now, with as many lines at both ends as the page had around its `…`."""
+    """The output, with as many lines at both ends as the page has around its `…`."""
     if LEFT_OUT not in before:
         return said
     head = before.index(LEFT_OUT)
@@ -36,7 +36,7 @@ def run(command: str, program: Path, folder: Path) -> list[str]:
     """The lines that a command prints."""
     print(f"refresh.py: {command}", file=sys.stderr)
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
-    # A function, because the file may have another name.
+    # A function, because the program's file may have another name.
     shell = f'joulepath() {{ "$PROGRAM" "$@"; }}\n{command}'
     done = subprocess.run(
         ["sh", "-c", shell],
@@ -48,12 +48,12 @@ def run(command: str, program: Path, folder: Path) -> list[str]:
         check=False,
     )
     if done.returncode:
-        sys.exit(f"{done.stderr}refresh.py: it ended with {done.returncode}; the page is as it was")
+        sys.exit(f"{done.stderr}refresh.py: exit code {done.returncode}; the page is unchanged")
     return done.stdout.splitlines()
 
 
 def refreshed(block: str, program: Path, folder: Path) -> str:
-    """A console block with what its commands say now."""
+    """A console block with the current output of its commands."""
     lines: list[str] = []
     for part in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
         if not part.startswith("$ "):

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Makes what a release consists of, in target/dist: a wheel for any Linux with glibc 2.28 (manylinux), the Debian package, static binaries
-# for x86_64 and aarch64, debug information of the packaged program, a software bill of materials (CycloneDX), and checksums of all.
-#   scripts/release.sh [release|dev]   the profile that cargo builds with; release if absent
-#   scripts/release.sh --check         only check that all files name the same version
+# Builds the files of a release in target/dist: a wheel for any Linux with glibc 2.28 (manylinux), the Debian package, static binaries
+# for x86_64 and aarch64, debug information of the packaged program, a software bill of materials (CycloneDX), and checksums.
+#   scripts/release.sh [release|dev]   cargo's profile; default: release
+#   scripts/release.sh --check         only checks that all files contain the same version
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 readonly dist=target/dist
-readonly ZIG=0.15.2 # of PyPI's ziglang, a compiler and linker for old versions of glibc
+readonly ZIG=0.15.2 # version of PyPI's ziglang, a compiler and linker for old versions of glibc
 
 say() { printf 'release: %s\n' "$*" >&2; }
 
@@ -21,13 +21,13 @@ version() {
     sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' Cargo.toml
 }
 
-# Cargo.toml says the version; every other file that names one agrees.
+# Checks that all files contain the version of Cargo.toml.
 check_versions() {
     local version=$1 other failed=0
     while read -r other; do
-        [[ $other == "$version" ]] || { say "Cargo.toml: a workspace crate is wanted in version $other, not $version" && failed=1; }
+        [[ $other == "$version" ]] || { say "Cargo.toml: a workspace crate has version $other, not $version" && failed=1; }
     done < <(sed -n 's/^joulepath[a-z-]* = { path = .* version = "\([^"]*\)".*/\1/p' Cargo.toml)
-    grep -qx "version: $version" CITATION.cff || { say "CITATION.cff does not say \`version: $version\`" && failed=1; }
+    grep -qx "version: $version" CITATION.cff || { say "CITATION.cff has no line \`version: $version\`" && failed=1; }
     grep -qx "## $version" CHANGELOG.md || { say "CHANGELOG.md has no section \`## $version\`" && failed=1; }
     grep -qx '## Unreleased' CHANGELOG.md || { say "CHANGELOG.md has no section \`## Unreleased\`" && failed=1; }
     return "$failed"
@@ -36,7 +36,7 @@ check_versions() {
 main() {
     local profile=${1:-release} version folder file
     version=$(version)
-    [[ -n $version ]] || die 'Cargo.toml names no version'
+    [[ -n $version ]] || die 'Cargo.toml has no version'
     check_versions "$version"
     case $profile in
     --check) return ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether two builds of the program give the same bytes of result: a change that shall only make the packet engine faster changes none.
-#   scripts/same-results.sh OLD NEW [OPTION...]   two programs, and options of `compare` in place of --seeds 2 --duration '4 s' --set warm_up='1 s'
+# Checks that two builds of the program give identical results, for changes that only make the packet engine faster.
+#   scripts/same-results.sh OLD NEW [OPTION...]   two programs; options of `compare` replace --seeds 2 --duration '4 s' --set warm_up='1 s'
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -12,7 +12,7 @@ options=("$@")
 
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
-# The commit of the program stands in the result, and shall differ.
+# The result contains the commit of the program, which differs.
 run() {
     "$2" compare "$3" --engine packet --json --quiet "${options[@]}" 2>"$folder/$1.err" | sed '/^ *"commit": /d' >"$folder/$1"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# stable-baselines3 tries the environments of the Python package: its `check_env`, and a few hundred steps of its PPO.
-#   scripts/sb3.sh [ARGUMENT...]   arguments of pytest; after scripts/python.sh test, which has built the package
-# It needs PyTorch. The package index has that with CUDA, gigabytes; the distribution's python3-torch computes on processors. Its packages are
-# unpacked into target/sb3: nothing is installed on the machine, and no root is needed. Where it is not to be had, the reason is told, and
-# that is no error: a machine without network tests the rest.
+# Tests the environments of the Python package with stable-baselines3: its `check_env`, and a few hundred steps of its PPO.
+#   scripts/sb3.sh [ARGUMENT...]   arguments of pytest; run scripts/python.sh test first, which builds the package
+# It needs PyTorch. PyPI has the CUDA build, which takes gigabytes, so the script uses the distribution's python3-torch for CPUs. It unpacks
+# the packages into target/sb3: nothing is installed on the machine, and root is not needed. If python3-torch is not available, the script
+# prints the reason and succeeds, so that a machine without network can run the other tests.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -12,29 +12,29 @@ readonly DEBIAN=$HERE/debian
 readonly MODULES=usr/lib/python3/dist-packages
 readonly PYTHON=target/python/bin/python
 readonly TEST=python/tests/test_sb3.py
-# The last stable-baselines3 that takes a PyTorch as old as that of Debian 12, which does not know NumPy 2.
+# The last stable-baselines3 that supports the PyTorch of Debian 12, which does not support NumPy 2.
 readonly PINNED=(stable-baselines3==2.4.1 numpy==1.26.4)
-# Of the distribution, because those of target/python want NumPy 2, or are not there.
+# From the distribution, because the modules of target/python need NumPy 2 or are missing.
 readonly WANTED=(python3-torch python3-astunparse python3-pandas python3-pandas-lib python3-tz)
 readonly LINKED=(torch astunparse pandas pytz)
-# What those depend on, but nothing here: other modules of Python, data of map projections, tests.
+# Dependencies of these that are not needed here: other Python modules, data of map projections, tests.
 readonly UNUSED='^(python3-.*|.*-data|.*-common|fonts-.*|libtorch-test)$'
 
 say() { printf 'sb3.sh: %s\n' "$*" >&2; }
 
-# not_here REASON...: the tests are not run.
+# not_here REASON...: exits without running the tests.
 not_here() {
     say "NOT RUN: stable-baselines3's check_env and PPO: $*"
     exit 0
 }
 
-# The packages that python3-torch would bring, itself among them.
+# python3-torch and the packages that apt would install with it.
 packages() {
     apt-get --simulate --no-install-recommends install "${WANTED[@]}" 2>/dev/null |
         sed -n 's/^Inst \([^ ]*\) .*/\1/p'
 }
 
-# Whether the distribution offers it; root may refresh the lists first.
+# True if the distribution offers python3-torch. Root may refresh the lists first.
 is_offered() {
     packages | grep -qx python3-torch && return
     ((EUID == 0)) || return 1
@@ -54,7 +54,7 @@ unpack() {
     rm -rf -- "$HERE/archives"
 }
 
-# Beside stable-baselines3 stand only those modules of the distribution that target/python lacks.
+# Installs stable-baselines3 together with the modules of the distribution that target/python lacks.
 install_modules() {
     "$PYTHON" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --no-deps --target "$HERE/modules" "${PINNED[@]}" || return 1
     local module

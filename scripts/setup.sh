@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
-#   scripts/setup.sh demo    a C compiler, make, a Rust at least as new as Cargo.toml asks for
-#   scripts/setup.sh build   that of demo, and for the kernel engine: clang, pkg-config, libelf, zlib. Goes on without them if it must
-#   scripts/setup.sh test    that of build, and iproute2, strace, util-linux, valgrind, python3 with venv
-#   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
-#   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
-#   scripts/setup.sh package that of build, and dpkg-dev, cargo-deb
-#   scripts/setup.sh static  that of build, and Rust's standard library for musl, of both architectures
-#   scripts/setup.sh release that of package and of static, objcopy, python3 with venv, cargo-cyclonedx
-#   scripts/setup.sh bare    that of package, and mmdebstrap, to try the package in a bare Debian
-#   scripts/setup.sh fresh   that of demo, git and mmdebstrap, to try a fresh clone in a bare Debian
-#   scripts/setup.sh mutants that of build, and git, prlimit, python3, cargo-mutants
-#   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
+# Installs missing packages on a Debian or Ubuntu machine. Silent if none is missing.
+#   scripts/setup.sh demo    a C compiler, make, and at least the Rust version of Cargo.toml
+#   scripts/setup.sh build   as demo, and for the kernel engine clang, pkg-config, libelf, zlib; continues if they are not available
+#   scripts/setup.sh test    as build, and iproute2, strace, util-linux, valgrind, python3 with venv
+#   scripts/setup.sh lint    as build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
+#   scripts/setup.sh kernels as build, and QEMU, busybox, kmod, xz to boot other kernels
+#   scripts/setup.sh package as build, and dpkg-dev, cargo-deb
+#   scripts/setup.sh static  as build, and Rust's standard library for musl on both architectures
+#   scripts/setup.sh release as package and static, and objcopy, python3 with venv, cargo-cyclonedx
+#   scripts/setup.sh bare    as package, and mmdebstrap, to test the package in a bare Debian
+#   scripts/setup.sh fresh   as demo, and git and mmdebstrap, to test a fresh clone in a bare Debian
+#   scripts/setup.sh mutants as build, and git, prlimit, python3, cargo-mutants
+#   scripts/setup.sh upstream as build, and the programs that the kernel's own MPTCP selftests call
 set -euo pipefail
 
-readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old; the version that this tree is checked with
+readonly RUST_VERSION=1.95.0       # installed if Rust is missing or too old; this tree is tested with it
 readonly STATIC_TARGETS=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 readonly CARGO_DENY_VERSION=0.20.2
 readonly CARGO_DEB_VERSION=3.8.0
@@ -35,12 +35,12 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# want COMMAND PACKAGE...: the packages, unless the command is there.
+# want COMMAND PACKAGE...: adds the packages unless the command exists.
 want() {
     have "$1" || packages+=("${@:2}")
 }
 
-# Compiler, linker and the C library's headers: gcc alone does not pull in the last.
+# True if compiler, linker and the headers of the C library work: gcc alone does not install the headers.
 links_c() {
     local scratch status=0
     scratch=$(mktemp -d)
@@ -60,7 +60,7 @@ as_root() {
     fi
 }
 
-# install_packages PACKAGE...: these, and those that are wanted already.
+# install_packages PACKAGE...: installs these and all packages added before.
 install_packages() {
     packages+=("$@")
     ((${#packages[@]})) || return 0
@@ -71,26 +71,26 @@ install_packages() {
     packages=()
 }
 
-# Whether the distribution offers the package; being named by others does not count.
+# True if the distribution offers the package; being a dependency of others is not enough.
 offered() {
     local candidate
     candidate=$(apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: //p')
     [[ -n $candidate && $candidate != '(none)' ]]
 }
 
-# The oldest Rust that the workspace builds with.
+# The oldest Rust that builds the workspace.
 oldest_rust() {
     sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/Cargo.toml"
 }
 
-# Whether cargo is there and at least as new as $1.
+# True if cargo exists and is at least version $1.
 cargo_suffices() {
     local version
     version=$(cargo --version 2>/dev/null | cut -d ' ' -f 2) && [[ -n $version ]] || return 1
     [[ $(printf '%s\n%s\n' "$1" "$version" | sort -V | head -n 1) == "$1" ]]
 }
 
-# The official installer, checked against its published sum.
+# Runs the official installer after checking its published checksum.
 run_rustup_init() {
     local url scratch
     url=https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-linux-gnu/rustup-init
@@ -102,7 +102,7 @@ run_rustup_init() {
     "$scratch/rustup-init" -y -q --no-modify-path --profile minimal --component rustfmt,clippy \
         --default-toolchain "$RUST_VERSION" >/dev/null
     rm -r -- "$scratch"
-    say "cargo is in ${CARGO_HOME:-$HOME/.cargo}/bin; make finds it there, your shell wants it in PATH"
+    say "cargo is in ${CARGO_HOME:-$HOME/.cargo}/bin; make finds it there; for your shell add it to PATH"
 }
 
 install_rust() {
@@ -134,8 +134,8 @@ install_rust_components() {
     fi
 }
 
-# install_cargo_command NAME VERSION: `cargo NAME`, unless there is one. It runs for seconds and is built for minutes, the more so with
-# the link-time optimisation that its own profile asks for: here it is built fast.
+# install_cargo_command NAME VERSION: builds `cargo NAME` unless it exists. It runs for seconds, so it is built fast, without the
+# link-time optimisation of its own profile, which takes minutes.
 install_cargo_command() {
     cargo "$1" --version >/dev/null 2>&1 && return
     say "building cargo-$1 $2 (some minutes, once)"
@@ -143,16 +143,16 @@ install_cargo_command() {
         cargo install --quiet --locked "cargo-$1" --version "$2" >&2
 }
 
-# What scripts/cargo.sh asks for. The build goes on without the kernel engine if these packages cannot be installed: cargo.sh says
-# in one line what is missing. Tests on a machine for tests (CI) are stricter: scripts/test.sh.
+# Installs what scripts/cargo.sh needs. If that fails, the build continues without the kernel engine, and cargo.sh prints in one line
+# what is missing. On a test machine (CI) scripts/test.sh is stricter.
 install_kernel_engine() {
     have apt-get && [[ -n $("$here/cargo.sh" --lacks) ]] || return 0
-    # In a shell of its own, which a failure may end.
+    # In a subshell, which a failure may end.
     (install_packages clang pkg-config libelf-dev zlib1g-dev) ||
-        say 'the packages for the kernel engine could not be installed; going on without it'
+        say 'the packages for the kernel engine could not be installed; continuing without it'
 }
 
-# An interpreter that can make virtual environments: scripts/python.sh fills one.
+# A Python that can make the virtual environment of scripts/python.sh.
 want_python() {
     want python3 python3
     python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
@@ -172,7 +172,7 @@ setup_build() {
 }
 
 setup_test() {
-    # What tests of the kernel say that they need: scripts/house.py compares.
+    # Programs that the kernel tests need; scripts/house.py checks that none is missing.
     want ip iproute2
     want tc iproute2
     want ss iproute2

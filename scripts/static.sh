@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds joulepath for machines that have nothing else: target/static/joulepath-ARCH, linked statically with musl. In it is all but what
-# needs eBPF: the kernel engine, labs, `gap`, `live judge` and loading controllers, which say so. Checks that it is static, and as root
-# that its daemon runs where there is no other file.
-#   scripts/static.sh [release|dev] [ARCH...]     the profile that cargo builds with, x86_64 or aarch64; release and both if absent
+# Builds joulepath without dependencies: target/static/joulepath-ARCH, linked statically with musl. It contains everything except what
+# needs eBPF: the kernel engine, labs, `gap`, `live judge` and loading controllers, whose commands report this. Checks that the program is
+# static, and as root that its daemon runs without any other file.
+#   scripts/static.sh [release|dev] [ARCH...]     cargo's profile; x86_64 or aarch64. Default: release, both
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +18,7 @@ die() {
     exit 1
 }
 
-# build ARCH: Rust's own musl and linker are enough; of C there is only what needs no library, and clang compiles that for both.
+# build ARCH: Rust's own musl and linker suffice. The C code needs no library, and clang compiles it for both architectures.
 build() {
     local target=$1-unknown-linux-musl
     local variable=${target//-/_}
@@ -28,7 +28,7 @@ build() {
     cp -- "target/$target/$folder/joulepath" "$stage/joulepath-$1"
 }
 
-# is_static FILE: no interpreter, no library.
+# is_static FILE: true if it needs no interpreter and no library.
 is_static() {
     ! readelf --wide --program-headers "$1" | grep -q INTERP && ! readelf --wide --dynamic "$1" | grep -q NEEDED
 }

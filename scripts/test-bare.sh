@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Does what a new user does first in bare Debians that have only git, make and ca-certificates, from a fresh clone of HEAD. As root.
-#   scripts/test-bare.sh [SUITE...]   in these Debians; bookworm and trixie if absent
+# Runs a new user's first steps from a fresh clone of HEAD in bare Debians with only git, make and ca-certificates. Needs root.
+#   scripts/test-bare.sh [SUITE...]   in these Debians; default: bookworm and trixie
 #   scripts/test-bare.sh --one        in one of the two, chosen by the commit's hash
-# `make demo` must leave its report. Then `make test`'s packages are installed, and the eBPF programs and their loader built and linked.
-# This machine lends Rust (read-only in /opt/rust, because rustup's server is not reachable from every machine, so installing Rust is
-# NOT tested), the downloaded crates, and how to reach the package registries. It lends no package.
+# `make demo` must write its report. Then the script installs the packages of `make test` and builds the eBPF programs and their loader.
+# The bare Debian uses this machine's Rust (read-only in /opt/rust, because not every machine can reach rustup's server, so installing Rust
+# is NOT tested), its downloaded crates, and its network settings for package registries. It uses none of its packages.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -28,7 +28,7 @@ clean() {
     [[ -z ${bare-} ]] || rm -rf --one-file-system -- "$bare"
 }
 
-# How this machine reaches the registries: proxies, certificates, cargo's settings. As words for `env`.
+# This machine's network settings for the registries, as arguments of `env`: proxies, certificates, cargo's settings.
 network_variables() {
     local name
     for name in $(compgen -e); do
@@ -40,19 +40,19 @@ network_variables() {
     done
 }
 
-# The rest of it, as files of the bare Debian.
+# The network settings that are files in the bare Debian.
 lend_network() {
     local file
     cp --dereference -- /etc/resolv.conf "$bare/etc/resolv.conf"
     cp --dereference -- "$CERTIFICATES" "$bare$CERTIFICATES"
-    # mmdebstrap leaves its own configuration behind only in part: the proxies, and what this machine does not check.
+    # mmdebstrap copies apt's configuration only in part: add the proxies and the checks that this machine turns off.
     apt-config dump | grep -E '^Acquire::((https?|ftp)::|Check-|Retries)' >"$bare/etc/apt/apt.conf.d/99outer" || true
     for file in config.toml config; do
         [[ ! -e $cargo_home/$file ]] || cp -- "$cargo_home/$file" "$bare/root/.cargo/$file"
     done
 }
 
-# Crates as they were downloaded. Cargo unpacks them in the bare Debian, where their build scripts may write.
+# Copies the downloaded crates. Cargo unpacks them in the bare Debian, where their build scripts may write.
 lend_crates() {
     local folder
     mkdir -p -- "$bare/root/.cargo/registry"
@@ -61,7 +61,7 @@ lend_crates() {
     done
 }
 
-# enter COMMAND...: in the bare Debian, with this machine's network. All processes end with the command.
+# enter COMMAND...: runs a command in the bare Debian with this machine's network. All processes end with the command.
 enter() {
     local variables
     mapfile -d '' -t variables < <(network_variables)
@@ -78,7 +78,7 @@ enter() {
         ' "$bare" "$sysroot" "$@" </dev/null
 }
 
-# try SUITE: a new user in that Debian.
+# try SUITE: runs the steps of a new user in that Debian.
 try() {
     local tar began=$SECONDS
     tar=$(SUITE=$1 archive "fresh-$1" "$PACKAGES")
@@ -93,7 +93,7 @@ try() {
     say "$1: make demo, in $(git -C "$bare/root/joulepath" log -1 --format=%h)"
     enter bash -euc 'cd /root/joulepath; time make demo; test -s joulepath-report/home-wifi-lte.html' ||
         die "$1: \`make demo\` failed on a bare Debian"
-    say "$1: what \`make test\` needs"
+    say "$1: the packages of \`make test\`"
     # shellcheck disable=SC2016 # the inner shell's
     enter bash -euc '
         cd /root/joulepath
@@ -101,7 +101,7 @@ try() {
         lacking=$(scripts/cargo.sh --lacks)
         [[ -z $lacking ]] || { echo "the kernel engine cannot be built: $lacking"; exit 1; }
         time cargo build --quiet --locked --package joulepath-kernel --features bpf
-    ' || die "$1: what \`make test\` needs is not there after scripts/setup.sh test"
+    ' || die "$1: scripts/setup.sh test does not install everything that \`make test\` needs"
     say "$1: the demo runs and the kernel engine can be built, after $((SECONDS - began)) s"
 }
 
@@ -117,7 +117,7 @@ esac
 readonly cargo_home=${CARGO_HOME:-$HOME/.cargo}
 sysroot=$(rustc --print sysroot)
 readonly sysroot
-[[ -z $(git -C "$root" status --porcelain) ]] || say 'what is not committed is not tested'
+[[ -z $(git -C "$root" status --porcelain) ]] || say 'uncommitted changes are not tested'
 for suite; do
     try "$suite"
 done

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Boots stock Debian kernels under QEMU and tests joulepath in them.
-#   scripts/test-kernels.sh                               build joulepath, run scripts/kernels/check.sh in every kernel
-#   scripts/test-kernels.sh --kernel 6.1 --run COMMAND    a shell command in one kernel; its output here, its exit code is ours
+#   scripts/test-kernels.sh                               builds joulepath and runs scripts/kernels/check.sh in every kernel
+#   scripts/test-kernels.sh --kernel 6.1 --run COMMAND    runs a shell command in one kernel; prints its output, returns its exit code
 # Options:
-#   --kernel VERSION   one of those below; may be repeated; all of them if absent
-#   --run COMMAND      instead of the check
-#   --file PATH        a file to have in the guest's / (statically linked, if it is a program); may be repeated
-#   --binary PATH      this joulepath instead of building one; '-' for none
-#   --timeout SECONDS  for a boot and its command
-# The guest: root, 2 CPUs, no network but lo; busybox's commands; MPTCP, TUN, veth, netem loaded. Everything is kept in target/kernels.
+#   --kernel VERSION   a kernel from the list below; may be repeated; default: all
+#   --run COMMAND      run this instead of the check
+#   --file PATH        copy this file to the guest's / (a program must be static); may be repeated
+#   --binary PATH      use this joulepath instead of building one; '-': none
+#   --timeout SECONDS  limit for a boot and its command
+# The guest has root, 2 CPUs, only lo, the commands of busybox, and MPTCP, TUN, veth and netem. Files are kept in target/kernels.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -16,12 +16,12 @@ readonly here
 readonly root=${here%/*}
 readonly work=${CARGO_TARGET_DIR:-$root/target}/kernels
 
-# Which Debian release has which kernel as its own: the cloud flavour, which knows virtual machines only and is small.
+# The Debian release of each kernel. The cloud flavour is small, because it supports only virtual machines.
 declare -rA SUITES=([6.1]=bookworm [6.12]=trixie)
 readonly ALL_KERNELS=(6.1 6.12)
-# What is expected of them: `joulepath doctor` knows the oldest that is supported.
+# The expected result of each kernel.
 declare -rA EXPECTED=([6.1]=refused [6.12]=supported)
-# In the kernel or absent is fine; the check says what it misses. A machine loads the last two when connections are listed.
+# Modules to load if they exist; the check reports what is missing. A machine loads the last two when connections are listed.
 readonly MODULES=(tun veth sch_netem tcp_bbr tcp_diag mptcp_diag)
 readonly MEMORY=768M
 
@@ -75,7 +75,7 @@ sources() {
     done
 }
 
-# apt with a configuration of its own: the machine's is neither read nor changed.
+# Runs apt with a separate configuration, without reading or changing the machine's.
 own_apt() {
     local tool=$1 directory=$work/apt
     shift
@@ -97,7 +97,7 @@ refresh_lists() {
     own_apt apt-get update >&2
 }
 
-# Downloads and unpacks a kernel to $work/VERSION; its file `release` says that all is there.
+# Downloads and unpacks a kernel to $work/VERSION. The file `release` in it marks it as complete.
 fetch() {
     local kernel=$1 directory=$work/$1 package release
     package=$(kernel_package "${SUITES[$kernel]}")
@@ -109,14 +109,14 @@ fetch() {
     dpkg-deb --extract "$directory"/*.deb "$directory"
     rm -- "$directory"/*.deb
     release=${package#linux-image-}
-    # Since Debian 13 the modules lie in /usr/lib; depmod and modprobe look where they were told.
+    # Since Debian 13 the modules are in /usr/lib; depmod and modprobe look in /lib.
     [[ -e $directory/lib ]] || ln -s usr/lib "$directory/lib"
     find "$directory/lib/modules/" -name '*.ko.xz' -exec xz --decompress {} +
     depmod --basedir "$directory" "$release"
     echo "$release" >"$directory/release"
 }
 
-# Copies a kernel's modules and what they need to $2, numbered in the order of loading.
+# Copies a kernel's modules and their dependencies to $2, numbered in the order of loading.
 copy_modules() {
     local directory=$work/$1 into=$2 release module path number=100
     release=$(<"$directory/release")
@@ -136,7 +136,7 @@ build_binary() {
     binary=${CARGO_TARGET_DIR:-$root/target}/release/joulepath
 }
 
-# Copies the shared libraries of a program, and its loader, to where it looks for them: the guest has none.
+# Copies the shared libraries of a program and its loader to the same paths in the guest.
 copy_libraries() {
     local library
     { ldd -- "$1" || true; } | grep -oE '/[^ ]+' | while read -r library; do
@@ -144,7 +144,7 @@ copy_libraries() {
     done
 }
 
-# Packs what the guest boots into: busybox, modules, the files asked for, and the command.
+# Packs the initramfs of the guest: busybox, modules, the requested files, and the command.
 pack() {
     local kernel=$1 tree=$work/tree
     rm -rf -- "$tree"
@@ -165,12 +165,12 @@ pack() {
     (cd "$tree" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/$kernel/initramfs"
 }
 
-# Boots; what the command says goes to stdout, its exit code is returned. 124: it took too long. 125: the kernel did not get there.
+# Boots a guest, prints the output of the command and returns its exit code. 124: time limit. 125: the kernel did not run the command.
 boot() {
     local kernel=$1 directory=$work/$1 release status
     release=$(<"$directory/release")
     : >"$directory/status"
-    # Three serial lines: the kernel's console, what the command says, its exit code.
+    # Three serial lines: the kernel's console, the output of the command, its exit code.
     # Without cx16: QEMU 7.2 sometimes leaves garbage in EFLAGS after cmpxchg16b, which 6.12 uses, and the kernel panics.
     status=0
     timeout --foreground "$timeout_s" qemu-system-x86_64 -accel tcg -cpu max,-cx16 -smp 2 -m "$MEMORY" -nodefaults -no-user-config \
@@ -211,7 +211,7 @@ main() {
         say "booting Linux $(<"$work/$kernel/release")"
         started=$SECONDS
         pack "$kernel"
-        status=0 # from here on bash does not stop at errors
+        status=0 # bash does not stop at errors from here on
         boot "$kernel" || status=$?
         ((status == 0)) || worst=$status
         rows+=("$(printf '%-6s %-28s %-12s %4d s' "$kernel" "$(<"$work/$kernel/release")" \

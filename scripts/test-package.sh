@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs the Debian package in a bare Debian, runs what a new user would, and purges it: the machine must be as before. As root.
-#   scripts/test-package.sh [FILE.deb]     that package; otherwise one of the profile `dev` is built
-# The bare Debian is this machine's release (SUITE=trixie: another one), made by mmdebstrap and kept in target/bare. It has namespaces of
-# its own: mounts, processes and the network end with them. Once it has no init, as containers have none, and once systemd has booted
-# it: scripts/package/by-hand.sh and booted.sh are what runs inside.
+# Installs the Debian package in a bare Debian, runs a new user's steps, and purges it: the machine must be as before. Needs root.
+#   scripts/test-package.sh [FILE.deb]     this package; default: builds one with the profile `dev`
+# The bare Debian is this machine's release (SUITE=trixie: another release), made by mmdebstrap and kept in target/bare. It runs in its own
+# namespaces: mounts, processes and the network end with them. The test runs once without init, as in a container
+# (scripts/package/by-hand.sh), and once under systemd (booted.sh).
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
-# What `apt install` finds on any Debian with systemd; iproute2 is for looking at the kernel's table.
+# Packages on any Debian with systemd; iproute2 lists the kernel's endpoints.
 readonly PACKAGES=systemd,iproute2
 readonly TIMEOUT=300 # seconds for each of the two
 # shellcheck source=scripts/bare.sh
@@ -21,7 +21,7 @@ die() {
     exit 1
 }
 
-# Where this machine has the one hierarchy of control groups that systemd asks for.
+# The folder of the unified control group hierarchy, which systemd needs.
 unified() {
     local folder
     for folder in /sys/fs/cgroup /sys/fs/cgroup/unified; do
@@ -35,8 +35,8 @@ clean() {
     [[ -z ${group-} || ! -d $group ]] || find "$group" -depth -type d -exec rmdir -- {} +
 }
 
-# enter COMMAND...: in namespaces of its own, with the bare Debian as root and the command as process 1. The program keeps its state
-# where process 1 sees it. When that ends, all end.
+# enter COMMAND...: runs a command as process 1 in its own namespaces, with the bare Debian as root file system. The program keeps its
+# state where process 1 sees it. When process 1 ends, all processes end.
 enter() {
     bare=$(mktemp -d -- "$BARE/root.XXXXXX")
     group=$(unified)/joulepath-bare.$$
@@ -66,13 +66,13 @@ deb=$(realpath -e -- "$deb")
 tar=$(archive "$(suite)" "$PACKAGES")
 trap clean EXIT
 
-say 'where no systemd runs'
+say 'without systemd'
 enter bash /package/by-hand.sh
 clean
-say 'where systemd runs'
+say 'under systemd'
 status=0
 enter bash /package/boot.sh || status=$?
-# What the check says goes to a file there, since process 1 is systemd.
+# The output of the check is in a file there, because process 1 is systemd.
 cat -- "$bare/said" >&2 || true
 if ((status != 0)) || [[ $(cat -- "$bare/result") != success ]]; then
     die "the check under systemd failed: exit code $status"

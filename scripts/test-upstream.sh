@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
-# Runs the kernel's own MPTCP selftests on the default congestion controller and with each of ours as the default of all new namespaces:
-# what passes on the one must pass on the others.
-#   scripts/test-upstream.sh                       all controllers that this kernel takes, all scripts
+# Runs the kernel's own MPTCP selftests with the default congestion controller and with each of ours as the default of all new namespaces.
+# A check that passes with the default must pass with ours.
+#   scripts/test-upstream.sh                       all controllers that this kernel accepts, all scripts
 #   scripts/test-upstream.sh --quick               three controllers, and the quick half of mptcp_join.sh
 #   scripts/test-upstream.sh --controllers lia,dts only these
 # Options:
-#   --binary PATH      this joulepath instead of target/release/joulepath
-# Needs root, and what `scripts/setup.sh upstream` installs. The machine's default is put back and controllers are unloaded at the end,
-# also after Ctrl-C and SIGKILL. Sources, programs and all logs are kept in target/upstream.
+#   --binary PATH      use this joulepath instead of target/release/joulepath
+# Needs root and the packages of `scripts/setup.sh upstream`. At the end, also after Ctrl-C and SIGKILL, the script restores the machine's
+# default and unloads the controllers. Sources, programs and logs are kept in target/upstream.
 #
-# Of the selftests two are left out: userspace_pm.sh fails on some kernels by itself, and simult_flows.sh measures netem. The groups of
-# mptcp_join.sh that shape links are left out where the kernel has no netem; the report says so.
+# Two selftests are left out: userspace_pm.sh fails on some kernels by itself, and simult_flows.sh measures netem. The groups of
+# mptcp_join.sh that shape links are left out if the kernel has no netem; the report says so.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
 readonly work=${CARGO_TARGET_DIR:-$root/target}/upstream
-# Tests of the running kernel that change what all namespaces share take the same lock: crates/testbed/src/turn.rs.
+# Kernel tests that change state of all namespaces take the same lock: crates/testbed/src/turn.rs.
 readonly LOCK=/run/joulepath-tests.machine
 
 readonly QUICK=(lia balia wvegas) # coupled by loss, coupled by loss and RTT, coupled by delay
-readonly TRIES=3                  # a check that a busy machine has failed passes in one of them
-readonly JOB_TIMEOUT_S=1800       # the selftests' own
+readonly TRIES=3                  # a check that fails only because the machine is busy passes in one of them
+readonly JOB_TIMEOUT_S=1800       # as in the selftests
 
 binary=$root/target/release/joulepath
 chosen=()
@@ -54,7 +54,7 @@ parse() {
 
 # --- the selftests ---------------------------------------------------------------------------------------------------
 
-# The distribution's kernel source that is nearest to the running kernel: the newest that is not newer, or else the oldest.
+# The distribution's kernel source closest to the running kernel: the newest that is not newer than it, otherwise the oldest.
 nearest_source() {
     local running
     running=$(uname -r | grep -oE '^[0-9]+\.[0-9]+')
@@ -65,7 +65,7 @@ nearest_source() {
             END { print nearest }'
 }
 
-# Unpacks the selftests of a version and what the build of their headers reads, and builds them.
+# Unpacks the selftests of a version and the files for their headers, and builds them.
 build_selftests() {
     local version=$1 tree=$work/linux-$1 source=linux-source-$1 architecture
     case $(uname -m) in
@@ -92,12 +92,12 @@ has_netem() {
     unshare --net sh -c 'ip link set lo up && tc qdisc add dev lo root netem delay 1ms' 2>/dev/null
 }
 
-# What runs at the same time, a line each: a name, the script, its arguments. Most of mptcp_join.sh is waiting.
+# The jobs that run at the same time, one per line: name, script, arguments. mptcp_join.sh mostly waits.
 jobs_of_controller() {
     echo 'pm_netlink pm_netlink.sh'
     echo 'diag diag.sh'
     echo 'mptcp_sockopt mptcp_sockopt.sh'
-    # Loss, delay and offloads would otherwise be drawn by chance.
+    # Without these options loss, delay and offloads are random.
     if $netem; then
         echo 'mptcp_connect mptcp_connect.sh -d 5 -l 0.1% -r 0 -e tso'
     else
@@ -117,8 +117,8 @@ jobs_of_controller() {
     fi
 }
 
-# Runs a job and appends to its log. Its processes and the names of its namespaces end with it, and with this script, however it ends:
-# they live in a process namespace whose first process is killed then.
+# Runs a job and appends to its log. Its processes and namespace names end with the job, and with this script however it ends: they are in
+# a process namespace whose first process is killed then.
 start_job() {
     local log=$1
     shift
@@ -129,7 +129,7 @@ start_job() {
         exit "$?"' _ "$JOB_TIMEOUT_S" "./$1" "${@:2}") >>"$log" 2>&1 </dev/null {guard}>&- {lock}>&- &
 }
 
-# The checks of a job that ended so: passed in one of its tries, never passed, skipped.
+# checks passed|failed|skipped LOG: the checks of a job with this result. A check has passed if it passed in one try.
 checks() {
     local how=$1 log=$2
     awk -v how="$how" '
@@ -143,7 +143,7 @@ checks() {
         END { for (check in best) if (best[check] == how) print check }' "$log" | sort
 }
 
-# Checks that a job should have passed and did not. It should pass what it passed on the default; there, all that it does not skip.
+# The checks that a job should have passed and did not: those that passed with the default. With the default: all that were not skipped.
 lacking() {
     local name=$1 into=$2
     if [[ $into == "$reference" ]]; then
@@ -153,7 +153,7 @@ lacking() {
     fi
 }
 
-# Why a check cannot pass with a controller, if it is known; nothing otherwise.
+# The known reason why a check cannot pass with a controller, if any.
 excuse() {
     local controller=$1 check=$2
     case "$controller $check" in
@@ -163,7 +163,7 @@ excuse() {
     esac
 }
 
-# Runs all jobs at once into a folder; then again, one at a time, those that lack something.
+# Runs all jobs at the same time, with logs in a folder. Then repeats jobs with missing checks one by one.
 run_jobs() {
     local into=$1 jobs=() job words pids=() try
     mapfile -t jobs < <(jobs_of_controller)
@@ -174,7 +174,7 @@ run_jobs() {
         start_job "$into/${words[0]}.log" "${words[@]:1}"
         pids+=($!)
     done
-    wait "${pids[@]}" || true # the log tells
+    wait "${pids[@]}" || true # results are in the logs
     for ((try = 2; try <= TRIES; try++)); do
         for job in "${jobs[@]}"; do
             read -ra words <<<"$job"
@@ -191,8 +191,8 @@ in_kernel() { tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control |
 
 default_of_machine() { cat /proc/sys/net/ipv4/tcp_congestion_control; }
 
-# Puts the machine back once whoever started it is gone, however it went: then its stdin ends. In a session of its own, so that no
-# Ctrl-C reaches it. It reads the name of the controller that is about to be loaded, and an empty line when that has been taken out.
+# Restores the machine when the script that started it ends in any way, which closes its stdin. It runs in a separate session, so that
+# Ctrl-C does not reach it. It reads the name of each controller before it is loaded, and an empty line after it is unloaded.
 guard() {
     local line loaded=
     while read -r line; do
@@ -208,7 +208,7 @@ guard() {
     say "the default is $(default_of_machine) again"
 }
 
-# Makes a controller of ours the default of all namespaces to come.
+# Makes one of our controllers the default of all new namespaces.
 make_default() {
     local name=$1
     echo "$name" >&"$guard"
@@ -218,7 +218,7 @@ make_default() {
         die "new namespaces do not get jp_$name: is this the machine's initial network namespace?"
 }
 
-# And takes it out again. The kernel lets it go when the last socket has.
+# Unloads it. The kernel releases it after the last socket.
 take_out() {
     local name=$1 deadline=$((SECONDS + 120))
     {
@@ -231,14 +231,14 @@ take_out() {
     echo >&"$guard"
 }
 
-# Ours that the kernel does not have itself.
+# Our controllers that are not built into the kernel.
 controllers() {
     "$binary" cc list --json | jq -r '.[] | select(.built_in | not) | .name'
 }
 
 # --- the report ------------------------------------------------------------------------------------------------------
 
-# passed/failed/skipped of a script, over the logs of all its jobs.
+# passed/failed/skipped of a script, from the logs of all its jobs.
 cell() {
     local into=$1 script=$2 how log counts=()
     for how in passed failed skipped; do
@@ -293,7 +293,7 @@ main() {
     say "the default took $((SECONDS - began)) s"
     printf 'passed/failed/skipped\n%-10s' controller
     printf ' %14s' "${SCRIPTS[@]}"
-    printf '   %s\n' 'not as on the default'
+    printf '   %s\n' 'different from the default'
     row "$before" "$reference" -
     for controller in "${controllers[@]}"; do
         if ! make_default "$controller"; then
@@ -308,7 +308,7 @@ main() {
         while read -r difference; do
             [[ -n $difference ]] || continue
             reason=$(excuse "$controller" "$difference")
-            printf '    %s%s\n' "$difference" "${reason:+ (as it must be: $reason)}"
+            printf '    %s%s\n' "$difference" "${reason:+ (expected: $reason)}"
             [[ -n $reason ]] || worst=1
         done <<<"$differences"
     done

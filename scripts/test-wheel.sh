@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs the Python package as a new user would, and does what the guide begins with. As root, because of the bare Debian.
-#   scripts/test-wheel.sh [FILE.whl]       that wheel; otherwise one of the profile `dev` is built
-# Three machines: a bare Debian with Python and without compilers, the same with a C compiler, and a fresh virtual environment here, in
-# which the package is built from its sources. The bare ones have no network: what the package needs is downloaded before.
+# Installs the Python package like a new user and runs the first steps of the guide. Needs root for the bare Debian.
+#   scripts/test-wheel.sh [FILE.whl]       this wheel; default: builds one with the profile `dev`
+# Three environments: a bare Debian with Python and without compilers, the same with a C compiler, and a fresh virtual environment on this
+# machine, in which the package is built from source. The bare Debians have no network, so dependencies are downloaded before.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
-readonly TIMEOUT=600 # seconds for each machine
+readonly TIMEOUT=600 # seconds for each environment
 # shellcheck source=scripts/bare.sh
 . "$here/bare.sh"
 
@@ -24,14 +24,14 @@ clean() {
     [[ -z ${fresh-} ]] || rm -rf -- "$fresh"
 }
 
-# unpack TAR: a bare Debian in a folder of its own.
+# unpack TAR: unpacks a bare Debian into a new folder.
 unpack() {
     [[ -z ${bare-} ]] || rm -rf --one-file-system -- "$bare"
     bare=$(mktemp -d -- "$BARE/root.XXXXXX")
     tar -xf "$1" -C "$bare"
 }
 
-# enter COMMAND...: in the bare Debian, without network. All ends with the command.
+# enter COMMAND...: runs a command in the bare Debian, without network. All processes end with it.
 enter() {
     # shellcheck disable=SC2016 # the inner shell's
     timeout --kill-after=10 "$TIMEOUT" unshare --mount --pid --net --uts --ipc --fork --kill-child \
@@ -39,7 +39,7 @@ enter() {
         bash -euc 'mount -t proc none "$0/proc"; exec chroot "$0" "$@"' "$bare" "$@" </dev/null
 }
 
-# What the wheel needs there, in the versions that the tests have.
+# Downloads the dependencies of the wheel, in the versions of the tests.
 download() {
     local version
     version=$(enter python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -48,7 +48,7 @@ download() {
         --python-version "$version" --constraint "$root/python/requirements.txt" "${wheel}[gym,plot]"
 }
 
-# try WORDS...: a fresh virtual environment in the bare Debian, and the new user in it.
+# try WORDS...: runs the new user's steps in a fresh virtual environment in the bare Debian.
 try() {
     mkdir -- "$bare/given"
     cp -- "$root"/target/wheelhouse/*.whl "$here/wheel/new_user.py" "$bare/given"
@@ -58,7 +58,7 @@ try() {
     enter /fresh/bin/python /given/new_user.py "$@"
 }
 
-# The package, built from this tree in a fresh virtual environment: pip fetches maturin by itself.
+# Builds the package from this tree in a fresh virtual environment; pip fetches maturin.
 from_source() {
     fresh=$(mktemp -d)
     python3 -m venv "$fresh"
@@ -73,7 +73,7 @@ wheel=${1-}
 [[ -n $wheel ]] || wheel=$("$here/python.sh" wheel dev)
 wheel=$(realpath -e -- "$wheel")
 
-say "$(basename -- "$wheel") where there is no compiler"
+say "$(basename -- "$wheel") without a compiler"
 tar=$(archive "$(suite)-python" python3-venv)
 unpack "$tar"
 rm -rf -- "$root/target/wheelhouse"
@@ -85,4 +85,4 @@ unpack "$tar"
 try with-compiler
 say 'from the sources, in a fresh virtual environment'
 from_source
-say 'the package installs and does what the guide begins with'
+say 'the package installs and the first steps of the guide work'

@@ -1,12 +1,12 @@
-"""Measures what docs/joule.md says, and writes its tables and figures. `make joule` runs it.
+"""Measures the numbers of docs/joule.md and writes its tables and figures. `make joule` runs it.
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
     python scripts/joule train     scenarios for tuning, into results/benchmark-train-joule.json
-    python scripts/joule sealed    sealed scenarios that were never run, into results/benchmark-sealed*.json
+    python scripts/joule sealed    sealed scenarios that have not been run, into results/benchmark-sealed*.json
     python scripts/joule page      docs/joule.md and its figures from results/
 
-What has been run already (target/joule) is not run again.
+Finished runs are kept in target/joule and not repeated.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from common import PAGE, RESULTS, ROOT, renamed, say
 
 
 def sealed_runs() -> list[dict]:
-    """All runs of sealed scenarios, the first one first."""
+    """All runs of sealed scenarios, by date."""
     runs = [renamed(json.loads(path.read_text())) for path in RESULTS.glob("benchmark-sealed*.json")]
     if not runs:
         sys.exit("joule: there is no results/benchmark-sealed.json")
@@ -56,7 +56,7 @@ def page() -> None:
     PAGE.write_text(text)
     figures.draw_alone(results)
     figures.draw_beside(results)
-    # The first run has the policies of others, too.
+    # The first run also includes policies of other authors.
     figures.draw_random(runs[0])
     say(f"{PAGE.relative_to(ROOT)} and its figures are written")
 
@@ -67,9 +67,9 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "page"))
     parser.add_argument(
-        "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios of each family"
+        "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios per family"
     )
-    parser.add_argument("--policies", default=measure.SEALED_POLICIES, help="sealed: who takes part")
+    parser.add_argument("--policies", default=measure.SEALED_POLICIES, help="sealed: the policies")
     asked = parser.parse_args()
     steps = {
         "measure": measure.measure,

@@ -1,4 +1,4 @@
-"""What measuring and the page have in common: places, names, the program, results without scenarios."""
+"""Shared by measurements and page: paths, names, the program, results without scenarios."""
 
 import functools
 import json
@@ -16,7 +16,7 @@ RESULTS = ROOT / "results"
 PAGE = ROOT / "docs/joule.md"
 IMAGES = ROOT / "docs/img"
 PROGRAM = Path(os.environ.get("JOULEPATH", ROOT / "target/release/joulepath")).resolve()
-"""Both profiles have the same results; the release is faster."""
+"""Both build profiles give the same results; release is faster."""
 
 NAMES = {
     "joule": "joule",
@@ -29,7 +29,7 @@ NAMES = {
     "vivace": "Vivace",
 }
 ENOUGH = 0.9
-"""Competitors that keep less than this beside a policy are harmed."""
+"""A policy harms its competitors if they keep less than this."""
 ABLATION = {
     "joule": "joule",
     "joule[without=trust]": "no trust: the shadow alone",
@@ -53,17 +53,17 @@ def say(text: str) -> None:
 
 
 def joulepath(*arguments: str) -> str:
-    """What the program says; it ends this one if it fails, after its own message."""
+    """The output of the program. If it fails, it prints its message and this script exits."""
     say("joulepath " + " ".join(arguments))
     done = subprocess.run([PROGRAM, *arguments], stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     if done.returncode:
-        sys.exit(f"joule: joulepath ended with {done.returncode}")
+        sys.exit(f"joule: joulepath failed with exit code {done.returncode}")
     return done.stdout
 
 
 @functools.cache
 def runs() -> Path:
-    """Where what has been run is kept, below the tree: another program's runs are not this one's."""
+    """The folder of finished runs in the tree: one for each version of the program."""
     version = joulepath("--version").split("commit ")[1].rstrip(")\n")
     folder = Path("target/joule") / version
     (ROOT / folder).mkdir(parents=True, exist_ok=True)
@@ -71,12 +71,12 @@ def runs() -> Path:
 
 
 def write_json(path: Path, data: object) -> None:
-    """One line for each record, so that changes can be read."""
+    """Writes one line per record, for readable diffs."""
     path.write_text(by_lines(data) + "\n")
 
 
 def by_lines(value: object, most: int = 2000) -> str:
-    """JSON in which what fits into `most` characters stands on one line."""
+    """JSON in which each value of up to `most` characters is on one line."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     if len(text) <= most:
         return text
@@ -102,18 +102,18 @@ OLD_NAMES = {
     "p10": "worst_10",
     "beside": "harm",
 }
-"""Names of the JSON of the first sealed runs, which stay as they were written."""
+"""Keys in the JSON of the first sealed runs, and the current keys."""
 
 
 def renamed(data: object) -> object:
-    """With the names of today's JSON."""
+    """The data with the current keys."""
     if isinstance(data, dict):
         return {OLD_NAMES.get(name, name): renamed(value) for name, value in data.items()}
     return [renamed(value) for value in data] if isinstance(data, list) else data
 
 
 def distilled(benchmark: dict) -> dict:
-    """A benchmark without its scenarios: their percentiles for each policy, family and number."""
+    """A benchmark with percentiles per policy, family and metric in place of the scenarios."""
     family_of = {scenario["name"]: scenario["family"] for scenario in benchmark.pop("scenarios")}
     for its in benchmark["policies"]:
         numbers = defaultdict(lambda: defaultdict(list))

@@ -7,11 +7,11 @@ from common import ENOUGH, IMAGES, NAMES, PERCENTILES, percentiles
 from joulepath import plot
 
 TEXT = {"svg.fonttype": "none"}
-"""Pages have fonts: a third of the size."""
+"""Text instead of outlines, because browsers have fonts: a third of the size."""
 
 
 def save(figure: plt.Figure, name: str) -> None:
-    # No date, and identifiers that do not change from run to run.
+    # No date, and the same identifiers in every run.
     with plt.rc_context({"svg.hashsalt": "joulepath"}):
         figure.savefig(IMAGES / name, metadata={"Date": None})
     plt.close(figure)

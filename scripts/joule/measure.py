@@ -37,14 +37,14 @@ KERNEL_LINKS = [
     [("20 Mbit/s", "10 ms", 60, "1 %"), ("10 Mbit/s", "30 ms", 60, "2 %")],
 ]
 SEEDS = {"packet": 24, "kernel": 4}
-"""Single runs of a controller that trust comes to and goes from differ by a factor."""
+"""Single runs of `joule` differ by a factor, because it gains and loses trust at random times."""
 KERNEL_POLICY = "mptcp[cc=joule,scheduler=mainline]"
-"""With the scheduler that the kernel has."""
+"""The scheduler is the kernel's."""
 KERNEL_RUN = {"duration": "34 s", "warm_up": "8 s"}
 
 
 def study(name: str) -> list[dict]:
-    """The rows of a study's dataset, run as far as it has not been."""
+    """The rows of a study's dataset. Runs what is missing in it."""
     folder = runs() / name
     joulepath("study", f"studies/{name}.toml", "--out", str(folder), "--quiet")
     rows = ds.dataset(ROOT / folder, format="parquet", exclude_invalid_files=True).to_table().to_pylist()
@@ -58,7 +58,7 @@ def controller(policy: str) -> str:
 
 
 def measure_loss() -> dict:
-    """Part of the link that is used: mean, least and most of the seeds."""
+    """Link use: mean, minimum and maximum over the seeds."""
     cells = defaultdict(list)
     for row in study("joule-loss"):
         cells[controller(row["policy"]), row["path_link_loss"]].append(row["goodput_bps"] / 20e6)
@@ -69,19 +69,19 @@ def measure_loss() -> dict:
 
 
 def measure_links() -> dict:
-    """Of each controller and link: what is used of it, and the mean RTT over the least."""
+    """For each controller and link: the link use, and the mean RTT relative to the minimum."""
     links = defaultdict(lambda: {"use": [], "rtt": []})
     for row in sorted(study("joule-links"), key=lambda row: row["run"]):
         link = links[controller(row["policy"])]
         link["use"].append(rounded(row["goodput_bps"] / row["path_link_rate_bps"]))
-        # A data packet's own transmission belongs to the least RTT.
+        # The minimum RTT includes the transmission of a data packet.
         least_s = 2 * row["path_link_delay_s"] + 12e3 / row["path_link_rate_bps"]
         link["rtt"].append(rounded(row["link_mean_rtt_s"] / least_s))
     return links
 
 
 def beside(name: str) -> dict:
-    """Of each controller and cell: the mean goodput of the competitors, and its own."""
+    """For each controller and cell: the mean goodput of the competitors, and its own."""
     cells = defaultdict(lambda: defaultdict(list))
     for row in study(name):
         competitor = row["competitor"].replace(" ", "")
@@ -94,7 +94,7 @@ def beside(name: str) -> dict:
 
 
 def measure_beside() -> dict:
-    """Of each controller and cell: what competitors keep, and the own goodput over a NewReno's."""
+    """For each controller and cell: the goodput that competitors keep, and its own goodput relative to NewReno."""
     mean = beside("joule-beside")
     order = list(mean["reno"])
     over = {
@@ -109,7 +109,7 @@ def measure_beside() -> dict:
 
 
 def measure_bbr() -> dict:
-    """Of each competitor and controller: its own goodput over the competitor's, in each cell."""
+    """For each competitor and controller: its own goodput relative to the competitor's, in each cell."""
     share = defaultdict(lambda: defaultdict(list))
     for cc, its in beside("joule-bbr").items():
         for (kind, _, _), (theirs, own) in its.items():
@@ -118,7 +118,7 @@ def measure_bbr() -> dict:
 
 
 def measure_ablation() -> dict:
-    """Random families with one part less."""
+    """Random families, each time without one part of `joule`."""
     told = joulepath(
         "benchmark",
         "--family",
@@ -180,7 +180,7 @@ def measure() -> None:
 
 
 def train() -> None:
-    """Where the goals stand on scenarios for tuning, which every other column of that table is free of."""
+    """Results on the scenarios for tuning; all other columns of the table use other scenarios."""
     told = joulepath(
         "benchmark",
         "--random",
@@ -205,7 +205,7 @@ SEALED_POLICIES = "uncoupled,mptcp,emptcp,es-mptcp,joule"
 
 
 def next_sealed() -> int:
-    """The first of the sealed scenarios that were never run. A run that was begun and not ended goes on."""
+    """Number of the first sealed scenario that has not been run. An unfinished run resumes."""
     lines = [json.loads(line) for line in SEALED_LOG.read_text().splitlines()] if SEALED_LOG.exists() else []
     commit = joulepath("--version").split("commit ")[1].rstrip(")\n")
     if lines and not lines[-1]["result_sha256"] and lines[-1]["commit"] == commit:
@@ -214,7 +214,7 @@ def next_sealed() -> int:
 
 
 def make_place(mark: str, title: str) -> None:
-    """docs/benchmark.md gets a section for tables of more sealed scenarios, before those of `check`."""
+    """Adds a section for tables of further sealed scenarios to docs/benchmark.md, before the section of `check`."""
     page, below = ROOT / "docs/benchmark.md", "### check\n"
     text = page.read_text()
     if f"<!-- {mark}: begin -->" not in text:
@@ -225,7 +225,7 @@ def make_place(mark: str, title: str) -> None:
 
 
 def sealed(scenarios: int = SEALED_SCENARIOS, policies: str = SEALED_POLICIES) -> None:
-    """`scenarios` of each family that were never run; the log and the tables say how many."""
+    """Runs `scenarios` new sealed scenarios of each family; the log and the tables record their numbers."""
     first = next_sealed()
     name = "benchmark-sealed" if first == 1 else f"benchmark-sealed-from-{first}"
     make_place(name, "sealed" if first == 1 else f"sealed, from number {first} on")
@@ -250,7 +250,7 @@ def sealed(scenarios: int = SEALED_SCENARIOS, policies: str = SEALED_POLICIES) -
         "--json",
         "--quiet",
     )
-    # Whole, for whoever wants to hold it against the log's SHA-256; some megabytes.
+    # The complete output, to check it against the log's SHA-256; some megabytes.
     (ROOT / runs() / f"{name}.json").write_text(told)
     write_json(RESULTS / f"{name}.json", distilled(json.loads(told)))
 

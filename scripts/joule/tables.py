@@ -17,12 +17,12 @@ def percent(value: float) -> str:
 
 
 def spread(values: list[float]) -> tuple[float, float, float]:
-    """Median, worst 10 % as the benchmark has it, and worst."""
+    """Median, worst 10 % as in the benchmark, and worst."""
     return statistics.median(values), float(np.quantile(values, 0.1)), min(values)
 
 
 def median_interval(values: list[float]) -> tuple[float, float]:
-    """95 %, by 2000 resamples."""
+    """95 % bootstrap interval of the median, from 2000 resamples."""
     draws = np.random.default_rng(1).choice(values, (2000, len(values)))
     low, high = np.quantile(np.median(draws, axis=1), [0.025, 0.975])
     return float(low), float(high)
@@ -154,7 +154,7 @@ def kernel_table(results: dict) -> str:
     return table(head, rows) + "\n\n" + says
 
 
-# Goals in random families: family, start, metric, goals of median, worst 10 % and worst.
+# Goals in random families: name, family, start, metric, goals for median, worst 10 % and worst.
 GOALS = [
     ("files, % of the limit", "f2-file", "cold", "limit", (0.97, 0.88, 0.75)),
     ("bulk, cold, % of the limit", "f1-bulk", "cold", "limit", (0.95, 0.85, 0.5)),
@@ -184,7 +184,7 @@ def of_kept(its: dict) -> str:
 
 
 def goals_table(benchmarks: list[dict]) -> str:
-    """A row a goal, a column a run."""
+    """One row per goal, one column per run."""
 
     def each(policy: str, start: str, family: str) -> list[dict]:
         return [row_of(benchmark, policy, start)["families"][family] for benchmark in benchmarks]
@@ -213,7 +213,7 @@ def goals_table(benchmarks: list[dict]) -> str:
 
 
 def source(benchmark: dict) -> str:
-    """Which scenarios, at which commit, and when if they are sealed."""
+    """The scenarios, the commit, and the date if they are sealed."""
     first, count = benchmark.get("first", 1), benchmark["scenarios_of_each"]
     sealed = benchmark["sealed"]
     return (
@@ -223,7 +223,7 @@ def source(benchmark: dict) -> str:
 
 
 def summary(benchmark: dict) -> str:
-    """A row a policy: the limit by family, and harm."""
+    """One row per policy: results relative to the limit by family, and harm."""
     families = ("f1-bulk", "f2-file", "f3-stream", "f6-mobility")
     harms = ("f4-competitors", "f5-shared", "f7-shallow")
     rows = []

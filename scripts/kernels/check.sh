@@ -1,14 +1,14 @@
 #!/bin/busybox sh
 # shellcheck shell=dash
-# What `make test-kernels` does in each guest: one line for each check; exit code 0 if all went as it should.
-#   check.sh supported   every controller loads, and a transfer over two paths goes through
-#   check.sh refused     this kernel is too old for controllers, and joulepath says so instead of trying
-#   check.sh daemon      nothing but the following
-# In any case the daemon manages two cables: it needs no eBPF.
+# The checks of `make test-kernels` in each guest, one line per check. Exit code 0 if all pass.
+#   check.sh supported   every controller loads, and a transfer over two paths works
+#   check.sh refused     this kernel is too old for controllers, and joulepath says so
+#   check.sh daemon      only the checks of the daemon
+# Each of them also checks that the daemon manages two cables: it needs no eBPF.
 
 failed=0
 
-# check CODE NAME COMMAND...: whether the command ends with that exit code. What it said is shown if not.
+# check CODE NAME COMMAND...: checks the exit code of the command. Prints its output if the check fails.
 check() {
     expected=$1 name=$2
     shift 2
@@ -23,10 +23,10 @@ check() {
     fi
 }
 
-# The controllers that this program has and the kernel does not: the second column of the list is their name in the kernel.
+# The controllers of this program that the kernel does not have. The second column of the list is the name in the kernel.
 ours() { joulepath cc list | sed -n 's/^.* \(jp_[a-z0-9]*\) .*/\1/p' | grep -vx jp_cubic; }
 
-# The kernel takes a controller out in its own time, some milliseconds after the command.
+# The kernel removes a controller some milliseconds after the command.
 # shellcheck disable=SC2317 # `check` calls it
 none_left() {
     for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -36,7 +36,7 @@ none_left() {
     return 1
 }
 
-# The engine judges last whether its links were in time, after subflows and traffic; under QEMU's emulation they are not.
+# The engine checks the timing of its links last, after subflows and traffic. Under QEMU's emulation the links are late.
 # shellcheck disable=SC2317 # `check` calls it
 transfer() {
     if joulepath compare quick --engine kernel --policies 'mptcp,mptcp[cc=olia]' --seeds 1 >/tmp/transfer 2>&1; then
@@ -61,7 +61,7 @@ supported() {
     sed 's/^/          /' /tmp/said
 }
 
-# Two cables whose other ends stay here, each with an address and a default route.
+# Two cables with both ends on this machine, each with an address and a default route.
 # shellcheck disable=SC2317 # `check` calls it
 cables() {
     for k in 0 1; do
@@ -87,7 +87,7 @@ energy = "lte-huang2012"
 END
 }
 
-# soon COMMAND...: whether it succeeds before long. Emulated, each command takes seconds.
+# soon COMMAND...: succeeds if the command succeeds within 20 tries. Under emulation each command takes seconds.
 # shellcheck disable=SC2317 # `check` calls it
 soon() {
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -97,7 +97,7 @@ soon() {
     return 1
 }
 
-# A dry run names the endpoints that the kernel's table lacks.
+# A dry run lists the endpoints that are missing in the kernel's table.
 # shellcheck disable=SC2317 # `check` calls them
 lacks_both() {
     joulepath live --config /live.toml --dry-run >/tmp/dry && cat /tmp/dry
@@ -120,29 +120,29 @@ begin() {
 
 daemon() {
     check 0 'two cables' cables
-    check 0 'live --dry-run says what it would do' lacks_both
+    check 0 'live --dry-run lists the changes' lacks_both
     begin
-    check 0 'the daemon answers' soon answers
+    check 0 'the daemon responds' soon answers
     check 0 'its endpoints are in the table' lacks_none
     check 0 'status' joulepath status
     sed 's/^/          /' /tmp/said
     kill -KILL "$pid"
     wait "$pid"
-    check 0 'they outlive SIGKILL' lacks_none
-    check 0 'live --undo puts them back' put_back 'were put back'
+    check 0 'the endpoints survive SIGKILL' lacks_none
+    check 0 'live --undo removes them' put_back 'were put back'
     check 0 'none is left in the table' lacks_both
     begin
-    check 0 'it begins anew' soon answers
+    check 0 'the daemon starts again' soon answers
     kill -TERM "$pid"
     check 0 'it ends by SIGTERM' wait "$pid"
-    check 0 'it has put everything back' lacks_both
+    check 0 'it has restored everything' lacks_both
     check 0 'nothing is left to undo' put_back 'nothing was left'
     sed 's/^/          /' /tmp/daemon
 }
 
 refused() {
-    check 3 'doctor says what is missing' joulepath doctor
-    check 0 'and which kernel would do' sh -c 'joulepath doctor | grep "or newer"'
+    check 3 'doctor reports what is missing' joulepath doctor
+    check 0 'doctor names a kernel that works' sh -c 'joulepath doctor | grep "or newer"'
     check 3 'cc load refuses' joulepath cc load lia
     check 3 'compare refuses' joulepath compare quick --engine kernel --policies mptcp --seeds 1
     check 0 'nothing is left' none_left

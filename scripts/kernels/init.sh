@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # shellcheck shell=dash
 # The first process of the guest: mounts, loads modules, runs /command, reports its exit code, powers off.
-# ttyS0 is the kernel's console, ttyS1 takes what the command says, ttyS2 its exit code.
+# ttyS0 is the kernel's console, ttyS1 gets the output of the command, ttyS2 its exit code.
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/ TERM=dumb
 mount -t devtmpfs none /dev

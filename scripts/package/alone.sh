@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a program's daemon with the shipped configuration in a network namespace of its own, and in a root where there is nothing else.
+# Runs the daemon of a program with the shipped configuration, in its own network namespace and in a root file system without other files.
 #   scripts/package/alone.sh PROGRAM
 set -euo pipefail
 
@@ -23,18 +23,18 @@ mount -t proc none "$bare/proc"
 mount -t proc none /proc
 machine
 kernel >"$bare/kernel.before"
-chroot "$bare" /joulepath live --undo || fail 'it has nothing to put back'
+chroot "$bare" /joulepath live --undo || fail 'live --undo has nothing to restore'
 chroot "$bare" /joulepath live >>"$LOG" 2>&1 &
 daemon=$!
-soon endpoint_is_there || fail 'the daemon puts an endpoint in'
-chroot "$bare" /joulepath status >/dev/null || fail 'it tells how it stands'
-# This program has no eBPF, so that `doctor` loads nothing. The other program's endpoint has an address that is on no interface.
+soon endpoint_is_there || fail 'the daemon adds an endpoint'
+chroot "$bare" /joulepath status >/dev/null || fail 'it reports its state'
+# This program has no eBPF, so `doctor` loads nothing. The endpoint of the other program has an address that no interface has.
 chroot "$bare" /joulepath doctor --json >"$NOTES/doctor" || true
 grep -q '"detail": "2, 1 of them the daemon.s; 198.51.100.7 is no address of this machine any more"' "$NOTES/doctor" ||
-    fail "doctor tells whose endpoints these are: $(cat -- "$NOTES/doctor")"
+    fail "doctor reports the owner of each endpoint: $(cat -- "$NOTES/doctor")"
 status=0
 chroot "$bare" /joulepath lab quick -- true 2>"$NOTES/lab" || status=$?
-[[ $status == 3 && $(cat -- "$NOTES/lab") == *'without the kernel engine'* ]] || fail 'what is not in it says so'
+[[ $status == 3 && $(cat -- "$NOTES/lab") == *'without the kernel engine'* ]] || fail 'a missing part is reported'
 kill "$daemon"
 wait "$daemon" || fail 'the daemon ends without an error'
-same_kernel 'the daemon ran alone, and put everything back'
+same_kernel 'the daemon runs alone and restores everything'

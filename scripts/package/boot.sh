@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Boots systemd in the bare Debian with one purpose: booted.sh. Process 1 of its namespace becomes systemd.
+# Boots systemd in the bare Debian to run booted.sh. Process 1 of its namespace becomes systemd.
 set -euo pipefail
 
 mount -t tmpfs none /run
@@ -26,5 +26,5 @@ printf '[Service]\nStandardError=append:/package/daemon.log\n' >/run/systemd/sys
 
 mount -t sysfs none /sys
 mount -t cgroup2 none /sys/fs/cgroup
-export container=bare # systemd mounts and asks less then
+export container=bare # makes systemd mount and check less
 exec /lib/systemd/systemd --show-status=no --log-target=console --log-level=err --unit=check.service

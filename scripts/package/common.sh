@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What both checks of the package use, inside the bare Debian that scripts/test-package.sh makes.
+# Functions for both checks of the package, inside the bare Debian of scripts/test-package.sh.
 set -euo pipefail
 
 export UNIT=/usr/lib/systemd/system/joulepathd.service
-# Where this check writes.
+# Folder for the output of this check.
 export NOTES=${NOTES-/package}
 export LOG=$NOTES/daemon.log
 
@@ -18,7 +18,7 @@ fail() {
 
 trap 'say "the check stops at line $LINENO"' ERR
 
-# expect WORDS COMMAND...: what should hold, and how that is seen.
+# expect WORDS COMMAND...: fails with WORDS if the command fails.
 expect() {
     local words=$1
     shift
@@ -39,7 +39,7 @@ soon() {
     return 1
 }
 
-# All files but those that package management, systemd and this test write.
+# All files except those that package management, systemd and this test write.
 files() {
     local others=(-path /package -o -path /tmp -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log -o -path /run/systemd)
     find / /run -xdev \( "${others[@]}" \) -prune -o -printf '%p %y %m %U %G %l\n' | sort -u
@@ -49,11 +49,11 @@ files() {
 kernel() {
     ip mptcp endpoint show
     ip mptcp limits show
-    # Some may not be read by anybody; which modules are there is the whole machine's, and others use it meanwhile.
+    # Some files are not readable. The lists of controllers depend on modules, which belong to the whole machine.
     { grep -rs '' /proc/sys/net/mptcp /proc/sys/net/ipv4 /proc/sys/net/core || true; } | grep -v '/tcp_a[a-z]*_congestion_control:' | sort
 }
 
-# The two radios that the shipped configuration expects, and a table that is somebody else's.
+# The two radios of the shipped configuration, and an endpoint of another program.
 machine() {
     ip link set lo up
     local place=1 name
@@ -69,7 +69,7 @@ machine() {
     ip mptcp endpoint add 198.51.100.7 dev lo id 77 signal
 }
 
-# A connection from wlan0's address, which has no other path.
+# Starts a connection from wlan0's address, which has no other path.
 traffic_begins() {
     rm -f "$NOTES/stop"
     perl /package/traffic.pl "$NOTES/beats" "$NOTES/stop" >>"$LOG" 2>&1 &

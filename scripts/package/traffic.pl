@@ -1,5 +1,5 @@
-# A Multipath TCP connection of this machine with itself, from the address of wlan0, that carries data in both directions.
-#   perl traffic.pl BEATS STOP     BEATS grows by a byte a second while all arrives as it was sent; ends when there is a file STOP
+# Opens a Multipath TCP connection from the address of wlan0 to this machine and sends data in both directions.
+#   perl traffic.pl BEATS STOP     adds a byte per second to BEATS while all data arrives intact; ends when the file STOP exists
 use strict;
 use warnings;
 use Socket;

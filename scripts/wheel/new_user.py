@@ -1,4 +1,4 @@
-"""What a new user does first. scripts/test-wheel.sh runs it in a fresh virtual environment.
+"""The first steps of a new user. scripts/test-wheel.sh runs it in a fresh virtual environment.
 
 new_user.py with-compiler | without-compiler
 """
@@ -43,7 +43,7 @@ def own_class() -> None:
 
 
 def own_header(folder: Path, has_compiler: bool) -> None:
-    """A controller from the template: with a compiler it runs, without one it is said what is missing."""
+    """A controller from the template: it runs with a compiler; without one the error names what is missing."""
     header = jp.Controller.new("mine", folder)
     if not has_compiler:
         assert shutil.which("cc") is None, "there is a compiler here"
@@ -62,7 +62,7 @@ def own_header(folder: Path, has_compiler: bool) -> None:
 
 
 def environments() -> None:
-    """The environments for learning keep to gymnasium's contract."""
+    """The environments for learning pass gymnasium's checks."""
     for name in ("Rates", "Windows", "Paths"):
         env = gymnasium.make(f"joulepath/{name}-v0", scenario="quick")
         check_env(env.unwrapped, skip_render_check=True)

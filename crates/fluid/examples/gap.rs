@@ -1,9 +1,9 @@
-//! The fluid engine against the packet engine: every controller on 20 random two-path scenarios.
+//! Compares the fluid engine with the packet engine: every controller on 20 random two-path scenarios.
 //!
-//! `cargo run --release -p joulepath-fluid --example gap` prints the gaps in docs/models/fluid.md. Always
-//! the same scenarios: 2 to 20 Mbit/s, RTTs of 20 to 160 ms, buffers of 0.5 to 2 times the bandwidth-delay
-//! product; in every second one losses of 0.02 to 1 % on the wire, too. 200 s, the first 50 s do not count;
-//! three seeds of the packet engine.
+//! `cargo run --release -p joulepath-fluid --example gap` prints the gaps in docs/models/fluid.md. The
+//! scenarios are always the same: 2 to 20 Mbit/s, RTTs of 20 to 160 ms, buffers of 0.5 to 2 times the
+//! bandwidth-delay product, and in every second scenario losses of 0.02 to 1 % on the wire. Runs last 200 s
+//! without the first 50 s; the packet engine uses three seeds.
 
 use joulepath_control::Setup;
 use joulepath_model::quantile::linear_unsorted;
@@ -13,13 +13,13 @@ use joulepath_model::scenario::{Scenario, load};
 
 const SCENARIOS: u64 = 20;
 const SEEDS: u64 = 3;
-/// All but DCTCP, which is NewReno here.
+/// All except DCTCP, which is NewReno here.
 const POLICIES: [&str; 16] = [
     "reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "dwc", "wvegas", "mveno", "ecmtcp",
     "emreno", "eemptcp", "dts", "edts", "cwa",
 ];
 
-/// A number from `low` to `high`, all sizes alike.
+/// A random number from `low` to `high`, uniform in the logarithm.
 fn between(random: &mut Stream, low: f64, high: f64) -> f64 {
     (low.ln() + (high.ln() - low.ln()) * random.uniform()).exp()
 }
@@ -55,7 +55,7 @@ fn packets(scenario: &Scenario, setup: &Setup, seed: u64) -> RunResult {
         .expect("the packet engine runs it")
 }
 
-/// What is compared, of one scenario.
+/// The values to compare in one scenario.
 struct Seen {
     share: f64,
     goodput_bps: f64,
@@ -76,7 +76,7 @@ fn main() {
     println!("| controller | share, median | 90 % | goodput, median | 90 % | bias | power, median | 90 % |");
     println!("|---|---|---|---|---|---|---|---|");
     for name in POLICIES {
-        // Every controller's name is a policy; that of EEMPTCP comes with its allocator.
+        // Every controller's name is a policy; EEMPTCP's includes its allocator.
         let policy = name.parse().expect("the name of a controller is a policy");
         let (mut shares, mut rates, mut signed, mut powers) = (vec![], vec![], vec![], vec![]);
         for scenario in &scenarios {

@@ -1,33 +1,33 @@
 //! Closed forms: equilibria of one user on routes of fixed loss p_r and RTT τ_r.
 //!
-//! | controllers | where every window gains what it loses |
+//! | controllers | condition for the equilibrium |
 //! |---|---|
 //! | Reno, DCTCP, EWTCP | w_r = √(a/(β p_r)) |
 //! | CUBIC | the response function |
 //! | LIA, ecMTCP, mVeno | w_r = min(A f_r/(β p_r), √(1/(β p_r))), A in [`linked_windows`] |
 //! | DWC, Coupled's family | total window W of the group from Σ w_r = W |
-//! | OLIA, emReno, DTS, Coupled | one route takes all; the others' windows are at their least |
+//! | OLIA, emReno, DTS, Coupled | one route takes all; the other windows are at their minimum |
 //!
-//! Each of these controllers has only this equilibrium. The search takes it for a start, and certifies it as
-//! it does any other point: where a bound was left out here, such as the buffer, it begins anew.
+//! Each of these controllers has exactly this equilibrium. The search starts from it and certifies it like
+//! any other point. If a bound is missing here, such as the buffer, the search restarts elsewhere.
 
 use joulepath_controllers::formula::{EnergyRatio, Law, Path, linked};
 
 use crate::form::{Form, RAMP, cubic_window};
 
-/// Relative difference of two routes below which it is left open here which of them takes all.
+/// Below this relative difference of two routes the closed form does not decide which of them takes all.
 const TIE: f64 = 1e-6;
 
-/// Writes the windows at which `form` settles on `paths`, whose windows are one packet, if there is a closed
-/// form; `least` is the least window, packets. Returns whether there is.
+/// Writes the windows at which `form` settles on `paths`, if there is a closed form, and returns true if
+/// there is. The windows in `paths` are one packet; `least` is the minimum window, packets.
 pub(crate) fn windows(form: Form, paths: &[Path], least: f64, windows: &mut [f64]) -> bool {
     match form.law() {
         Law::Cubic => each(windows, |r| cubic_window(&paths[r])),
-        // Where nothing is queued it gives nothing back.
+        // Without queueing it gives nothing back.
         Law::Westwood | Law::Wvegas { .. } => false,
         _ if paths.len() < 2 => each(windows, |r| uncoupled(form, paths, r)),
         Law::Reno | Law::Dctcp | Law::Ewtcp { .. } => each(windows, |r| uncoupled(form, paths, r)),
-        // Nothing is queued, so that no loss counts as one of congestion.
+        // Without queueing no loss counts as congestion.
         Law::Mveno { beta, .. } if beta < 0.5 * RAMP => false,
         Law::Lia | Law::Mveno { .. } => linked_windows(form, paths, windows),
         Law::Ecmtcp { ratio: EnergyRatio::Energy | EnergyRatio::Delivery } => {
@@ -64,7 +64,7 @@ pub(crate) fn windows(form: Form, paths: &[Path], least: f64, windows: &mut [f64
     }
 }
 
-/// Writes every window; there always is one.
+/// Writes all windows and returns true.
 fn each(windows: &mut [f64], window: impl Fn(usize) -> f64) -> bool {
     windows.iter_mut().enumerate().for_each(|(r, place)| *place = window(r));
     true
@@ -78,20 +78,21 @@ fn uncoupled(form: Form, paths: &[Path], r: usize) -> f64 {
 
 /// LIA with a factor f_r ≤ 1 for each route: min(A f_r, 1/w_r) = β p_r w_r, A = max_k(w_k/τ_k²)/X².
 ///
-/// On the routes L where A f_r is less than 1/w_r, w_r = A q_r, q_r = f_r/(β p_r); on the others w_r = c_r =
-/// √(1/(β p_r)). The route with the largest w/τ² is in L, since A w = x²/X² < 1 there. So with S = Σ_L q/τ,
-/// M = max_L q/τ² and C = Σ c/τ of the others
+/// Let L be the routes where A f_r is less than 1/w_r. There w_r = A q_r with q_r = f_r/(β p_r); on the
+/// others w_r = c_r = √(1/(β p_r)). The route with the largest w/τ² is in L, since A w = x²/X² < 1 there. So
+/// with S = Σ_L q/τ, M = max_L q/τ² and C = Σ c/τ of the others
 ///
 /// ```text
 ///   A (C + A S)² = A M,   A = (√M − C)/S
 /// ```
-/// A route is in L if A q_r < c_r. The sets are tried, from that of all routes on, until one fits its A.
+/// A route is in L if A q_r < c_r. The function tries sets, starting from all routes, until one is consistent
+/// with its A.
 fn linked_windows(form: Form, paths: &[Path], windows: &mut [f64]) -> bool {
-    // With windows of one packet A is less than 1, so that no 1/w bounds the growth.
+    // With windows of one packet A is less than 1, so no 1/w bounds the growth.
     let unit = linked(paths);
     let decrease = form.forces(paths, 0).decrease;
     let cap = |path: &Path| (1.0 / (decrease * path.p)).sqrt();
-    // For the time being q_r stands in the place of w_r.
+    // Temporarily store q_r in place of w_r.
     each(windows, |r| form.forces(paths, r).growth / (unit * decrease * paths[r].p));
     let mut a = 0.0;
     for _ in 0..=paths.len() {
@@ -115,8 +116,8 @@ fn linked_windows(form: Form, paths: &[Path], windows: &mut [f64]) -> bool {
     false
 }
 
-/// Growth is ψ_r w_r/Z², Z = Σ w_k/m_k, with m = τ (Z is the total rate) or m = 1 (the total window), times a
-/// constant of the route: the one that balances at the largest Z takes all.
+/// The growth is ψ_r w_r/Z², Z = Σ w_k/m_k, with m = τ (Z is the total rate) or m = 1 (the total window),
+/// times a constant of the route. The route that balances at the largest Z takes all.
 fn takes_all(
     form: Form,
     paths: &[Path],

@@ -4,22 +4,21 @@
 //!   dw_r/dt = x_r (δ_r − drain_r) − β_r p_r w_r x_r − yielding_r w_r      x_r = w_r/τ_r
 //!   dq_l/dt = y_l (1 − p_l(q_l)) − C_l,  y_l = Σ x_r over l               τ_r = τ⁰_r + Σ_l q_l/C_l
 //! ```
-//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. λ_r = p_r, the
-//! loss of the route: 1 − (1 − wire) Π (1 − p_l). The state has ln w in place of w, so that windows stay
-//! positive; the queues q follow.
+//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. λ_r = p_r is the
+//! loss of the route: 1 − (1 − wire) Π (1 − p_l). The state holds ln w instead of w, which keeps windows
+//! positive, and then the queues q.
 //!
-//! Bounds are projections: a window at its minimum does not fall, nor does a queue at 0.
+//! Bounds are projections: a window at its minimum and a queue at 0 do not fall.
 //!
-//! If the buffer of a connection is smaller than its windows, it fills the routes in the order of their RTT,
-//! as a scheduler does that prefers short ones. Besides, X ≤ buffer/max τ: what was sent on the slowest route
-//! in use must have arrived before the window of the data level moves on. Windows that are not used up do not
-//! grow.
+//! If the buffer of a connection is smaller than its windows, it fills the routes in order of RTT, like a
+//! scheduler that prefers short RTTs. In addition X ≤ buffer/max τ: data on the slowest route in use must
+//! arrive before the data-level window moves on. Windows that are not fully used do not grow.
 //!
-//! Slow start is a mean field, too. e^(−L) is the probability that no packet was lost yet, with dL_r/dt = p_r
-//! x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
+//! Slow start is also a mean field. e^(−L) is the probability that no packet has been lost so far, with
+//! dL_r/dt = p_r x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
 //!
-//! A run also integrates what each route has sent, dS_r/dt = x_r, and what each link has served, dV_l/dt =
-//! y_l (1 − p_l) − dq_l/dt ≤ C_l. `transit` finds from them what has arrived.
+//! A run also integrates the packets that each route has sent, dS_r/dt = x_r, and that each link has served,
+//! dV_l/dt = y_l (1 − p_l) − dq_l/dt ≤ C_l. `transit` computes the arrivals from these.
 
 use std::ops::Range;
 
@@ -28,16 +27,15 @@ use joulepath_model::energy::equations::energy_per_delivered_bit;
 
 use crate::network::{LinkIndex, Network, Price, Route, User};
 
-/// If the buffer keeps a window from being used up, the window goes on growing until this part of it is
-/// unused.
+/// Share of the window that must be unused, because of the buffer, before the window stops growing.
 const OVERSHOOT: f64 = 0.05;
-/// Imbalances are relative to what is gained and lost, but at least to this part of one packet per RTT.
+/// Imbalances are relative to gain and loss, but at least to this fraction of one packet per RTT.
 const LEAST_SCALE: f64 = 1e-3;
-/// Least loss that the controllers' estimates may have (000; `cc/mpcc.h`).
+/// Lower bound of the controllers' loss estimates (000; `cc/mpcc.h`).
 const LEAST_LOSS: f64 = 1e-5;
 const MOST_LOSS: f64 = 0.5;
 
-/// The equations of a network, with the memory to evaluate them without allocating.
+/// The equations of a network, with memory so that evaluation allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Dynamics<'a> {
     pub(crate) network: &'a Network,
@@ -45,15 +43,15 @@ pub struct Dynamics<'a> {
     routes: usize,
     /// The link of each queue in the state.
     queues: Vec<LinkIndex>,
-    /// Logarithm of each user's least window.
+    /// Logarithm of each user's minimum window.
     least_log: Vec<f64>,
     pub(crate) flows: Vec<Flow>,
     link_loss: Vec<f64>,
     link_delay_s: Vec<f64>,
-    /// Packets/s that arrive at each link.
+    /// Arrival rate at each link, packets/s.
     pub(crate) load_pps: Vec<f64>,
     paths: Vec<Path>,
-    /// Position in the state of each of `paths`.
+    /// Position of each element of `paths` in the state.
     members: Vec<usize>,
 }
 
@@ -64,18 +62,17 @@ pub struct Flow {
     pub window: f64,
     /// τ_r, s.
     pub rtt_s: f64,
-    /// x_r: packets/s that are sent.
+    /// x_r: sending rate, packets/s.
     pub rate_pps: f64,
     /// p_r = λ_r.
     pub loss: f64,
-    /// The part of the window that is gained per second, and the part that is lost; they are equal at an
-    /// equilibrium.
+    /// Relative growth and relative decrease of the window per second; equal at an equilibrium.
     pub(crate) gain: f64,
     pub(crate) loss_rate: f64,
 }
 
 impl Flow {
-    /// Packets/s that are sent and not lost: at an equilibrium, what reaches the receiver.
+    /// Rate of packets that are sent and not lost, packets/s: at an equilibrium, the rate at the receiver.
     pub fn delivered_pps(&self) -> f64 {
         self.rate_pps * (1.0 - self.loss)
     }
@@ -101,7 +98,7 @@ impl<'a> Dynamics<'a> {
         this
     }
 
-    /// Goes on with the equations of `network`, in the same memory.
+    /// Switches to the equations of `network` and reuses the memory.
     pub(crate) fn turn_to(&mut self, network: &'a Network) {
         self.network = network;
         self.routes = network.routes();
@@ -117,12 +114,12 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// The equations of `network` with slow start until the first loss, and with the counts of a run.
+    /// The equations of `network` with slow start until the first loss, and with the counters of a run.
     pub fn with_slow_start(network: &'a Network) -> Self {
         Dynamics { slow_start: true, ..Self::new(network) }
     }
 
-    /// How many numbers a state has.
+    /// Length of a state.
     pub fn dimension(&self) -> usize {
         match self.slow_start {
             true => self.served().end,
@@ -145,12 +142,12 @@ impl<'a> Dynamics<'a> {
         self.queues().end..self.queues().end + self.routes
     }
 
-    /// Positions of the packets that each route has sent in a state with slow start.
+    /// Positions of the packets sent per route in a state with slow start.
     pub(crate) fn sent(&self) -> Range<usize> {
         self.losses().end..self.losses().end + self.routes
     }
 
-    /// Positions of the packets that each queue has served in a state with slow start.
+    /// Positions of the packets served per queue in a state with slow start.
     pub(crate) fn served(&self) -> Range<usize> {
         self.sent().end..self.sent().end + self.queues.len()
     }
@@ -160,7 +157,7 @@ impl<'a> Dynamics<'a> {
         self.queues[position - self.routes]
     }
 
-    /// The state with these windows (packets, by user and route), empty queues and no losses yet.
+    /// The state with these windows (packets, by user and route), empty queues and no losses.
     pub fn state(&self, windows: &[f64]) -> Vec<f64> {
         let mut state = vec![0.0; self.dimension()];
         for (log, window) in state.iter_mut().zip(windows) {
@@ -169,7 +166,7 @@ impl<'a> Dynamics<'a> {
         state
     }
 
-    /// The routes in the state that was evaluated last, user by user.
+    /// The routes in the last evaluated state, user by user.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
@@ -183,8 +180,8 @@ impl<'a> Dynamics<'a> {
         routes.filter(|(route, _)| route.active).map(|(route, flow)| self.path(route, flow, state)).collect()
     }
 
-    /// The routes of each user as its controller sees them with windows of one packet; `None` unless all
-    /// routes are in use and only their windows can change: not their RTT, loss or energy per bit.
+    /// The routes of each user with windows of one packet, as its controller sees them. `None` unless all
+    /// routes are in use and only their windows can change, not their RTT, loss or energy per bit.
     pub(crate) fn unit_paths(&mut self, user: &User) -> Option<&[Path]> {
         if !self.queues.is_empty() {
             return None;
@@ -204,7 +201,7 @@ impl<'a> Dynamics<'a> {
         Some(&self.paths)
     }
 
-    /// Moves windows and queues that are out of bounds onto their bounds.
+    /// Moves windows and queues outside their bounds onto the bounds.
     pub(crate) fn project(&self, state: &mut [f64]) {
         let mut first = 0;
         for (user, &least) in self.network.users.iter().zip(&self.least_log) {
@@ -218,13 +215,13 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// Largest relative imbalance in the state that was evaluated last: between what a window gains and
-    /// loses, or between what a queue gets and serves. A window or a queue that its bound keeps from falling
-    /// is in balance.
+    /// Largest relative imbalance in the last evaluated state: between gain and loss of a window, or between
+    /// arrivals and departures of a queue. A window or queue that its bound keeps from falling counts as
+    /// balanced.
     pub(crate) fn residual(&self, derivative: &[f64]) -> f64 {
         let of_window = |r: usize| {
             let Flow { gain, loss_rate, rate_pps, window, .. } = self.flows[r];
-            // wVegas gains nothing and loses nothing where it settles.
+            // wVegas has neither gain nor loss at its equilibrium.
             let unit = rate_pps / window / window.max(1.0);
             let scale = gain.max(loss_rate).max(LEAST_SCALE * unit);
             if scale > 0.0 { derivative[r].abs() / scale } else { 0.0 }
@@ -236,7 +233,7 @@ impl<'a> Dynamics<'a> {
         all.fold(0.0, |most, one| if one > most || one.is_nan() { one } else { most })
     }
 
-    /// Whether `state[position]` is on its bound and would fall below it.
+    /// True if `state[position]` is on its bound and would fall below it.
     pub(crate) fn is_held(&self, state: &[f64], derivative: &[f64], position: usize) -> bool {
         let at_bound = if position < self.routes {
             state[position] <= self.least_of(position)
@@ -246,7 +243,7 @@ impl<'a> Dynamics<'a> {
         at_bound && derivative[position] <= 0.0
     }
 
-    /// Logarithm of the least window of `route`.
+    /// Logarithm of the minimum window of `route`.
     pub(crate) fn least_of(&self, route: usize) -> f64 {
         let mut first = 0;
         for (user, &least) in self.network.users.iter().zip(&self.least_log) {
@@ -287,13 +284,13 @@ impl<'a> Dynamics<'a> {
         for (position, &link) in self.queues().zip(&self.queues) {
             let (spec, queue) = (&self.network.links[link], state[position].max(0.0));
             self.link_loss[link] = spec.price.loss(queue);
-            // A link that is down delays nobody: no route over it carries data.
+            // A link that is down causes no delay: no route over it carries data.
             let is_up = spec.capacity_pps > 0.0;
             self.link_delay_s[link] = if is_up { queue / spec.capacity_pps } else { 0.0 };
         }
     }
 
-    /// Finds RTT, loss and rate of every route, and the load of every link.
+    /// Computes RTT, loss and rate of every route, and the load of every link.
     fn look_at_routes(&mut self, state: &[f64]) {
         self.load_pps.fill(0.0);
         let mut first = 0;
@@ -328,7 +325,7 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// Takes away what the buffer of a connection (packets) has no room for from the rates of the routes.
+    /// Reduces the rates of the routes to what the buffer of a connection (packets) allows.
     fn limit(&mut self, own: Range<usize>, buffer: f64) {
         let flows = &mut self.flows[own];
         let longest_s = flows.iter().map(|flow| flow.rtt_s).fold(0.0, f64::max);
@@ -344,7 +341,7 @@ impl<'a> Dynamics<'a> {
                 let under_way = flow.window.min(left);
                 left -= under_way;
                 flow.rate_pps = under_way / flow.rtt_s;
-                // A route with less than a packet on its way does not hold up the others.
+                // A route with less than a packet in flight does not block the others.
                 slowest_s = slowest_s.max(flow.rtt_s * under_way.min(1.0));
             }
             filled_s = next_s;
@@ -383,7 +380,7 @@ impl<'a> Dynamics<'a> {
             }
             let per_packet = flow.rate_pps / flow.window;
             if growth > 0.0 {
-                // A window that is not the limit does not grow (RFC 7661).
+                // A window that does not limit the rate does not grow (RFC 7661).
                 let unused = 1.0 - per_packet * flow.rtt_s;
                 growth *= (1.0 - unused / OVERSHOOT).clamp(0.0, 1.0);
             }

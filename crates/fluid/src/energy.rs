@@ -1,9 +1,9 @@
-//! Energy of a run: the meter of the packet engine gets the mean rates of the fluid.
+//! Energy of a run: the meter of the packet engine with the mean rates of the fluid.
 //!
-//! In every tick the meter gets the bytes of the tick as one burst per interface and direction, of at least
-//! one packet. So a radio is active, idle or in its tail as it would be with packets. At less than one packet
-//! per tick the meter gets every packet by itself. Ticks are shorter than any gap that the models distinguish
-//! from continuous traffic.
+//! In every tick the meter gets the tick's bytes as one burst per interface and direction, of at least one
+//! packet. So a radio is active, idle or in its tail as with packets. Below one packet per tick the meter
+//! gets each packet separately. Ticks are shorter than any gap that the models distinguish from continuous
+//! traffic.
 
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
@@ -14,19 +14,19 @@ use joulepath_model::units::{BitRate, Nanos};
 use crate::represent::Member;
 use crate::transit::Sample;
 
-/// Longest tick, s: the same as the tick of the packet engine's control plane.
+/// Longest tick, s: the tick of the packet engine's control plane.
 const LONGEST_TICK_S: f64 = 0.1;
 /// Shortest tick, s.
 const SHORTEST_TICK_S: f64 = 1e-3;
 
-/// One device of a group, and what its meter shall get.
+/// One device of a group, and the traffic for its meter.
 pub(crate) struct Metering<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) group: &'a ConnectionGroup,
     pub(crate) member: &'a Member<'a>,
     /// Position of the user's first route in a sample.
     pub(crate) first: usize,
-    /// When its file was complete, s.
+    /// Completion time of its file, s.
     pub(crate) completed_s: Option<f64>,
 }
 
@@ -35,11 +35,11 @@ struct Pace {
     sent_pps: f64,
     delivered_pps: f64,
     rtt_s: f64,
-    /// Whether it is in use.
+    /// True if it is in use.
     is_open: bool,
 }
 
-/// Bytes that have accumulated on one interface, by direction.
+/// Bytes accumulated on one interface, by direction.
 #[derive(Clone, Copy, Default)]
 struct Pending {
     down: f64,
@@ -47,7 +47,7 @@ struct Pending {
 }
 
 impl Metering<'_> {
-    /// The energy of one device, and the energy that it had used at each sample by the paths of the group, J.
+    /// The energy of one device, and its energy up to each sample by path of the group, J.
     pub(crate) fn run(&self, samples: &[Sample], each: bool) -> (EnergyReading, Vec<EnergyReading>) {
         let specs = &self.scenario.paths;
         let model = |&path: &usize| specs[path].energy.model.clone();
@@ -110,7 +110,7 @@ impl Metering<'_> {
         least.max(SHORTEST_TICK_S)
     }
 
-    /// Wakes the radios of the subflows whose handshakes begin now.
+    /// Wakes the radios of the subflows that start their handshakes now.
     fn open(&self, meter: &mut DeviceMeter, opened: &mut [bool], at_s: f64) {
         for (route, opened) in opened.iter_mut().enumerate() {
             let path = self.member.paths[route];

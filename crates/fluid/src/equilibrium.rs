@@ -1,14 +1,14 @@
 //! Equilibria: roots of the dynamics, each with a certificate.
 //!
-//! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that become longer as the
-//! imbalance falls. So the search follows the dynamics from a start to where they settle, and ends as
-//! Newton's method. Windows and queues that their bounds keep from falling are left out.
+//! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that get longer as the
+//! imbalance falls. So the search first follows the dynamics and then becomes Newton's method. It leaves out
+//! windows and queues that their bounds keep from falling.
 //!
 //! If a controller gives everything to one path, the windows of the others decay, dw/dt ∝ −w², and Newton's
-//! method in ln w takes one step for each e-fold. So the first search is a hasty one: a window that would
-//! still fall at its minimum is set to its minimum at once.
+//! method in ln w takes one step per e-fold. So the first search is hasty: it sets a window that would still
+//! fall at its minimum to the minimum at once.
 //!
-//! Where there is a closed form, that is the start, and no step is needed.
+//! If there is a closed form, the search starts there and needs no step.
 
 use nalgebra::{Const, DMatrix, DVector, DimMin, Dyn, LU, SMatrix, SVector};
 
@@ -16,26 +16,26 @@ use crate::closed;
 use crate::dynamics::{Dynamics, Flow};
 use crate::network::{LinkIndex, Network};
 
-/// Relative imbalance below which a root counts as found.
+/// A root is found if the relative imbalance is below this.
 const TOLERANCE: f64 = 1e-10;
-/// A search with more steps than this is given up.
+/// A search stops without result after this many steps.
 const MOST_STEPS: usize = 1000;
-/// A hasty search has at most so many steps; a patient one takes central differences after so many.
+/// Most steps of a hasty search; a patient search uses central differences after this many steps.
 const PATIENT_STEPS: usize = 60;
 /// A step of this length is a Newton step, s.
 const NEWTON_S: f64 = 1e12;
-/// Longest step after the search has jumped forth and back for the first time, s; half of it after the second
+/// Longest step after the search has jumped back and forth for the first time, s; half of it after the second
 /// time, and so on.
 const LONGEST_AFTER_LEAP_S: f64 = 1e4;
-/// If a step leaves more than this part of the imbalance, a window is decaying.
+/// If a step leaves more than this share of the imbalance, a window is decaying.
 const STALLED: f64 = 0.8;
-/// Longest move of a window in one step, e-folds. The moves of queues are bounded in the same way.
+/// Longest move of a window in one step, e-folds. Moves of queues have the same bound.
 const LONGEST: f64 = 1.5;
-/// How long the dynamics are followed if no step length leads to a root, s.
+/// Time for which the search follows the dynamics if no step length leads to a root, s.
 const PATIENCE_S: f64 = 300.0;
 /// Relative step of the differences that approximate the derivatives.
 const DIFFERENCE: f64 = 1e-7;
-/// Equilibria count as one if their windows differ by less than this, e-folds.
+/// Two equilibria are the same if their windows differ by less than this, e-folds.
 const SAME: f64 = 1e-4;
 
 /// A state that does not change.
@@ -75,14 +75,14 @@ pub struct NotFound {
 }
 
 impl Equilibrium {
-    /// Packets/s sent by all routes together.
+    /// Total sending rate of all routes, packets/s.
     pub fn total_pps(&self) -> f64 {
         self.flows.iter().map(|flow| flow.rate_pps).sum()
     }
 }
 
-/// The equilibria of networks, one after the other in the same memory: each as [`Network::equilibrium`] finds
-/// it, and faster than that if the networks are many and small.
+/// Equilibria of several networks in the same memory. The results are those of [`Network::equilibrium`], but
+/// computed faster for many small networks.
 pub fn equilibria_of(networks: &[Network]) -> impl Iterator<Item = Result<Equilibrium, NotFound>> {
     let mut search: Option<Search<'_>> = None;
     networks.iter().map(move |network| match &mut search {
@@ -95,16 +95,16 @@ pub fn equilibria_of(networks: &[Network]) -> impl Iterator<Item = Result<Equili
 }
 
 impl Network {
-    /// The equilibrium at which the network settles from moderate windows.
+    /// The equilibrium that the network reaches from moderate windows.
     ///
     /// # Errors
-    /// [`NotFound`] if the network does not settle, or if the search does not find where.
+    /// [`NotFound`] if the network does not settle, or if the search does not find its equilibrium.
     pub fn equilibrium(&self) -> Result<Equilibrium, NotFound> {
         Search::new(self).equilibrium()
     }
 
-    /// All equilibria that are reached from one of many starts: moderate, small and large windows, and each
-    /// route's window far above the others. The first is that of [`Self::equilibrium`].
+    /// All equilibria found from many starts: moderate, small and large windows, and each route's window far
+    /// above the others. The first is that of [`Self::equilibrium`].
     pub fn equilibria(&self) -> Vec<Equilibrium> {
         let mut search = Search::new(self);
         let moderate: Vec<f64> = self.moderate_windows().collect();
@@ -125,7 +125,7 @@ impl Network {
         found
     }
 
-    /// Windows of a TCP under the fixed loss of each route; 20 packets for a route without loss.
+    /// Windows of a TCP with the fixed loss of each route; 20 packets for a route without loss.
     fn moderate_windows(&self) -> impl Iterator<Item = f64> {
         let window = |loss: f64| if loss > 0.0 { (2.0 / loss).sqrt() } else { 20.0 };
         self.users.iter().flat_map(move |user| user.routes.iter().map(move |route| window(route.loss)))
@@ -138,12 +138,12 @@ impl Equilibrium {
     }
 }
 
-/// How a search goes about it.
+/// How a search treats decaying windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Haste {
-    /// Windows that decay are set to their minimum.
+    /// Sets decaying windows to their minimum.
     Hasty,
-    /// Windows are followed wherever they go.
+    /// Follows all windows.
     Patient,
 }
 
@@ -155,13 +155,13 @@ struct Search<'n> {
     /// A state near `state`, and its derivative.
     nearby: Vec<f64>,
     moved: Vec<f64>,
-    /// Positions of the state that no bound holds.
+    /// Positions of the state that are not on a bound.
     free: Vec<usize>,
     /// Jacobian of the free positions, by columns.
     jacobian: Vec<f64>,
-    /// The next move of the free positions.
+    /// Next move of the free positions.
     step: Vec<f64>,
-    /// Whether differences are central.
+    /// True if differences are central.
     central: bool,
 }
 
@@ -182,7 +182,7 @@ impl<'n> Search<'n> {
         this
     }
 
-    /// Goes on with another network.
+    /// Switches to another network.
     fn turn_to(&mut self, network: &'n Network) {
         self.dynamics.turn_to(network);
         self.resize();
@@ -196,7 +196,7 @@ impl<'n> Search<'n> {
         }
     }
 
-    /// From the closed form if there is one and it is an equilibrium; otherwise from moderate windows.
+    /// Starts from the closed form if there is one and it is an equilibrium; otherwise from moderate windows.
     fn equilibrium(&mut self) -> Result<Equilibrium, NotFound> {
         if self.start_at_closed_form() {
             self.dynamics.project(&mut self.state);
@@ -231,8 +231,8 @@ impl<'n> Search<'n> {
         true
     }
 
-    /// Settles from `windows` and empty queues. If the steps do not converge, as between thresholds, the
-    /// dynamics are followed for a while before the search goes on.
+    /// Searches from `windows` and empty queues. If the steps do not converge, for example between
+    /// thresholds, it follows the dynamics for a while and then continues.
     fn settle(&mut self, windows: &[f64]) -> Result<Equilibrium, NotFound> {
         let start = self.dynamics.state(windows);
         self.state.copy_from_slice(&start);
@@ -250,12 +250,12 @@ impl<'n> Search<'n> {
         self.search(Haste::Patient)
     }
 
-    /// Goes from the state to an equilibrium.
+    /// Searches an equilibrium from the current state.
     fn search(&mut self, haste: Haste) -> Result<Equilibrium, NotFound> {
         self.central = false;
         self.dynamics.project(&mut self.state);
         let mut residual = self.look();
-        // The first step is as long as the fastest window takes to change by half of itself.
+        // The first step is the time in which the fastest window changes by half.
         let fastest =
             self.derivative[self.dynamics.windows()].iter().fold(1e-9, |most: f64, d| most.max(d.abs()));
         let mut time_s = 0.5 / fastest;
@@ -279,7 +279,7 @@ impl<'n> Search<'n> {
                 residual = self.look();
             }
             if self.central && residual > before {
-                // The steps jump forth and back between the branches of a maximum: from now on they follow
+                // The steps jump back and forth between the branches of a maximum. From now on they follow
                 // the dynamics more closely.
                 longest_s = 0.5 * longest_s.min(LONGEST_AFTER_LEAP_S);
             }
@@ -293,7 +293,7 @@ impl<'n> Search<'n> {
         Err(NotFound { residual, steps: most_steps })
     }
 
-    /// Evaluates the dynamics, notes which positions are free, and returns the residual.
+    /// Evaluates the dynamics, finds the free positions, and returns the residual.
     fn look(&mut self) -> f64 {
         self.dynamics.evaluate(&self.state, &mut self.derivative);
         let residual = self.dynamics.residual(&self.derivative);
@@ -303,8 +303,8 @@ impl<'n> Search<'n> {
         residual
     }
 
-    /// Among the windows that fall and would fall at their minimum as well, the one that gains the least part
-    /// of what it loses.
+    /// Among the windows that fall and would also fall at their minimum, the window with the lowest ratio of
+    /// gain to loss.
     fn loser(&mut self) -> Option<usize> {
         let (flows, derivative) = (&self.dynamics.flows, &self.derivative);
         let part_gained = |&i: &usize| flows[i].gain / flows[i].loss_rate;
@@ -318,7 +318,7 @@ impl<'n> Search<'n> {
         (gain < loss_rate).then_some(loser)
     }
 
-    /// Finds the step d of (1/h − J) d = f; returns whether there is one.
+    /// Computes the step d of (1/h − J) d = f. Returns false if there is none.
     fn find_step(&mut self, time_s: f64) -> bool {
         self.differentiate();
         let n = self.free.len();
@@ -329,8 +329,8 @@ impl<'n> Search<'n> {
         solve(&self.jacobian, &mut self.step)
     }
 
-    /// Derivatives of the free positions by the free positions, by forward or by central differences. Between
-    /// the branches of a maximum only central ones say what happens when both its arguments change.
+    /// Derivatives of the free positions by the free positions, with forward or central differences. Between
+    /// the branches of a maximum only central differences are right if both its arguments change.
     fn differentiate(&mut self) {
         self.jacobian.clear();
         self.jacobian.reserve(self.free.len() * self.free.len());
@@ -365,7 +365,7 @@ impl<'n> Search<'n> {
     }
 
     fn certified(&mut self, residual: f64, steps: usize) -> Equilibrium {
-        // Differences evaluate the dynamics elsewhere.
+        // Differences evaluate the dynamics at other states.
         let flows = self.dynamics.flows().to_vec();
         let longest = |step: &[f64]| step.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
         let distance = if self.find_step(f64::INFINITY) { longest(&self.step) } else { f64::INFINITY };
@@ -379,7 +379,7 @@ impl<'n> Search<'n> {
     }
 }
 
-/// Solves `matrix`, by columns, times x = `right` in place; returns whether it has a solution.
+/// Solves `matrix` (by columns) times x = `right` in place. Returns false if there is no solution.
 fn solve(matrix: &[f64], right: &mut [f64]) -> bool {
     match right.len() {
         1 => solve_small::<1>(matrix, right),
@@ -396,7 +396,7 @@ fn solve(matrix: &[f64], right: &mut [f64]) -> bool {
     }
 }
 
-/// As [`solve`], without an allocation.
+/// Like [`solve`], without allocation.
 fn solve_small<const N: usize>(matrix: &[f64], right: &mut [f64]) -> bool
 where
     Const<N>: DimMin<Const<N>, Output = Const<N>>,
@@ -407,7 +407,7 @@ where
     is_solved
 }
 
-/// The Jacobian of the dynamics at an equilibrium, for the positions that no bound holds.
+/// Jacobian of the dynamics at an equilibrium, for the positions that are not on a bound.
 pub(crate) fn jacobian_at(network: &Network, equilibrium: &Equilibrium) -> DMatrix<f64> {
     let mut search = Search::new(network);
     search.central = true;
@@ -437,7 +437,7 @@ mod tests {
             .prop_map(|(loss, rtt, cost, group)| Route { cost, group, ..Route::fixed(loss.exp(), rtt.exp()) })
     }
 
-    /// Every law that has a closed form.
+    /// All laws with a closed form.
     fn laws() -> Vec<Law> {
         let with = |name: &str, params: &[(&str, &str)]| {
             let controller = Controller::by_name(name).expect("a controller");
@@ -466,7 +466,7 @@ mod tests {
             cases: 100, failure_persistence: None, ..ProptestConfig::default()
         })]
 
-        /// The search, which knows no closed form, follows the dynamics to the same windows.
+        /// The search, which does not use the closed form, reaches the same windows by the dynamics.
         #[test]
         fn closed_forms_are_where_the_search_settles(
             routes in proptest::collection::vec(any_route(), 1..=5),
@@ -487,10 +487,10 @@ mod tests {
         }
     }
 
-    /// LIA's windows on these routes are 715.5 · 0.05 and 178.9 · 0.1, 53.7 packets together: a buffer of 40
-    /// bounds them. No closed form knows that, so the search has to begin elsewhere.
+    /// LIA's windows on these routes are 715.5 · 0.05 and 178.9 · 0.1, 53.7 packets in total; the buffer of
+    /// 40 limits them. The closed form ignores buffers, so the search must start elsewhere.
     #[test]
-    fn a_closed_form_that_is_not_at_rest_is_left() {
+    fn a_closed_form_that_is_no_equilibrium_is_rejected() {
         let routes = vec![Route::fixed(0.001, 0.05), Route::fixed(0.002, 0.1)];
         let mut network = Network::of_one(Law::Lia, routes);
         assert_eq!(network.equilibrium().map(|found| found.certificate.steps), Ok(0));

@@ -1,15 +1,15 @@
-//! What the engine cannot represent, and why a run has no result.
+//! Features that the engine does not support, and reasons why a run has no result.
 
 use joulepath_control::SetupError;
 
 use crate::trajectory::Stuck;
 
-/// What the fluid engine cannot represent of a scenario or a policy. The packet engine can.
+/// A feature of a scenario or policy that the fluid engine does not support. The packet engine does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
-    /// A part of the policy that decides what arrives and that the equations do not have. Packet schedulers
-    /// that send each segment once do not matter to the equations: with enough data every window is used.
-    #[error("`{policy}` uses {part}, which the fluid engine does not know")]
+    /// A part of the policy that affects arrivals and is missing in the equations. Packet schedulers that
+    /// send each segment once do not matter: with enough data every window is used.
+    #[error("`{policy}` uses {part}, which the fluid engine does not support")]
     Policy {
         /// The policy as written.
         policy: String,
@@ -17,26 +17,26 @@ pub enum Unsupported {
         part: String,
     },
     /// A topology, whose routes are drawn for each seed.
-    #[error("the fluid engine knows paths, not a [topology]")]
+    #[error("the fluid engine does not support [topology]")]
     Topology,
     /// A workload that depends on the packet scheduler and on gaps between writes.
-    #[error("connection `{connection}` carries {workload}; the fluid engine knows bulk data and files")]
+    #[error(
+        "connection `{connection}` carries {workload}; the fluid engine supports only bulk data and files"
+    )]
     Workload {
         /// Name of the group.
         connection: String,
-        /// What it carries.
+        /// Its workload.
         workload: &'static str,
     },
     /// A competitor that sends a file.
-    #[error("competitor `{competitor}` sends a file; in the fluid engine competitors have data without end")]
+    #[error("competitor `{competitor}` sends a file; competitors in the fluid engine send without end")]
     ShortCompetitor {
         /// Name of the competitor.
         competitor: String,
     },
-    /// A competitor whose controller sets its window by what it has measured.
-    #[error(
-        "competitor `{competitor}` has a controller without an increase for each ACK; use --engine packet"
-    )]
+    /// A competitor whose controller computes its window from measurements.
+    #[error("competitor `{competitor}` has a controller without an increase per ACK; use --engine packet")]
     NoLaw {
         /// Name of the competitor.
         competitor: String,
@@ -47,7 +47,7 @@ pub enum Unsupported {
         /// Name of the link.
         link: String,
     },
-    /// A link whose treatment of single packets the equations do not have.
+    /// A link with a per-packet feature that is missing in the equations.
     #[error(
         "link `{link}` has {feature}; the fluid engine's links are DropTail queues. Use --engine packet, or \
          take the key `{key}` out"
@@ -55,24 +55,24 @@ pub enum Unsupported {
     Feature {
         /// Name of the link.
         link: String,
-        /// What it has.
+        /// The feature.
         feature: String,
-        /// The key of the scenario that says so.
+        /// The key of the scenario that sets it.
         key: &'static str,
     },
-    /// A path over a shared channel, whose contention the equations do not have.
+    /// A path over a shared channel; contention is missing in the equations.
     #[error("path `{path}` has a relay; the fluid engine has no shared channels")]
     Relay {
         /// Name of the path.
         path: String,
     },
-    /// A connection all of whose paths are backups.
+    /// A connection with only backup paths.
     #[error("connection `{connection}` has backup paths only; the fluid engine does not use backups")]
     BackupsOnly {
         /// Name of the group.
         connection: String,
     },
-    /// A backup path in a scenario whose links go down: it may be needed.
+    /// A backup path in a scenario with links that go down, which may need it.
     #[error("path `{path}` is a backup, and links go down; the fluid engine does not switch between paths")]
     Backup {
         /// Name of the path.
@@ -80,14 +80,14 @@ pub enum Unsupported {
     },
 }
 
-/// Why a run has no result.
+/// Reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The engine has no equations for it.
+    /// The engine does not support it.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The setup does not fit the scenario: it was made for another one, or its allocator found no solution
-    /// with this seed.
+    /// The setup does not fit the scenario: it belongs to another scenario, or its allocator found no
+    /// solution with this seed.
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// The equations could not be integrated.

@@ -1,7 +1,7 @@
 //! The fluid form of each controller: its definition ([`Law`]) as a mean field.
 //!
-//! Most definitions are their own fluid form, ψ = δ τ² X²/w (002, eq. 3). A controller that acts by the
-//! round, by thresholds, or by the time since a loss has this form in place of its definition:
+//! Most definitions are their own fluid form, ψ = δ τ² X²/w (002, eq. 3). A controller that acts per round,
+//! on thresholds, or on the time since a loss has another form:
 //!
 //! | controller | form |
 //! |---|---|
@@ -19,7 +19,7 @@ const CUBIC_DECREASE: f64 = 0.3;
 const CUBIC_RESPONSE: f64 = 1.0724;
 /// RFC 9438, section 4.3: α_cubic = 3 (1 − β)/(1 + β).
 const CUBIC_FRIENDLY: f64 = 0.9 / 1.7;
-/// Width of the ramp that replaces a threshold on a backlog, packets.
+/// Width of the ramp that replaces a threshold on the backlog, packets.
 pub(crate) const RAMP: f64 = 1.0;
 
 /// A controller in the fluid model.
@@ -33,11 +33,11 @@ pub struct Form {
 pub struct Forces {
     /// `δ_r` without the drain, packets per packet sent.
     pub growth: f64,
-    /// `β_r`, part of the window per packet lost.
+    /// `β_r`, share of the window per lost packet.
     pub decrease: f64,
     /// The drain of extended DTS, packets per packet sent.
     pub drain: f64,
-    /// Part of the window that CWA gives up per second.
+    /// Share of the window that CWA gives up per second.
     pub yielding: f64,
 }
 
@@ -48,7 +48,7 @@ impl From<Law> for Form {
 }
 
 impl Form {
-    /// The definition whose mean field this is.
+    /// The definition of the controller.
     pub fn law(&self) -> Law {
         self.law
     }
@@ -81,7 +81,7 @@ impl Form {
         self.forces(paths, r).growth / rate_term(paths, r)
     }
 
-    /// Part of its window that the slowest path gives up per second (004, Algorithm 1).
+    /// Share of its window that the slowest path gives up per second (004, Algorithm 1).
     fn yielding(&self, paths: &[Path], r: usize) -> f64 {
         let Law::Cwa { theta_min, theta_max, beyond, m, period } = self.law else { return 0.0 };
         let delays = || paths.iter().map(|path| path.tau);
@@ -98,7 +98,7 @@ impl Form {
     }
 }
 
-/// Packets that are queued on the path, according to its RTT.
+/// Queued packets on the path, computed from its RTT.
 fn backlog(path: &Path) -> f64 {
     path.w * (path.tau - path.tau_base).max(0.0) / path.tau
 }
@@ -109,7 +109,8 @@ fn cubic(path: &Path) -> f64 {
     (CUBIC_DECREASE * CUBIC_RESPONSE * path.tau / libm::cbrt(path.w)).max(friendly)
 }
 
-/// The window at which [`cubic`] balances losses, packets: `R τ/∛w = p w`, or `F/w = β p w` if that is more.
+/// The window at which [`cubic`] balances losses, packets: `R τ/∛w = p w`, or `F/w = β p w` if that is
+/// larger.
 pub(crate) fn cubic_window(path: &Path) -> f64 {
     let response = (CUBIC_RESPONSE * path.tau / path.p).sqrt();
     let friendly = (CUBIC_FRIENDLY / (CUBIC_DECREASE * path.p)).sqrt();

@@ -8,13 +8,13 @@
 //! | [`theory`] | the papers' conditions and theorems, as functions |
 //! | `sawtooth`, `represent`, `run`, `transit`, `energy`, `measure` | from scenario to result |
 //!
-//! Nothing is random, and nothing depends on the machine: powers and logarithms come from `libm`.
+//! Nothing is random or machine-dependent: powers and logarithms come from `libm`.
 //!
 //! ```
 //! use joulepath_controllers::formula::Law;
 //! use joulepath_fluid::{Network, Route};
 //!
-//! // Two paths with fixed loss: LIA takes together what one TCP takes on the better one, √(2/p)/τ.
+//! // Two paths with fixed loss: LIA gets in total what one TCP gets on the better path, √(2/p)/τ.
 //! let network = Network::of_one(Law::Lia, vec![Route::fixed(0.001, 0.05), Route::fixed(0.002, 0.1)]);
 //! let equilibrium = network.equilibrium()?;
 //! assert!((equilibrium.total_pps() - 894.427).abs() < 0.001);
@@ -56,18 +56,18 @@ pub use sawtooth::{Sawtooth, sawtooth};
 pub use stability::Stability;
 pub use trajectory::{Stuck, Trajectory};
 
-/// Whether `scenario` can be represented under the policy of `setup`.
+/// Checks that the engine supports `scenario` under the policy of `setup`.
 ///
 /// # Errors
-/// The first part of the scenario or of the policy that the equations do not have.
+/// The first feature of the scenario or policy that is missing in the equations.
 pub fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
     represent::check(scenario, setup)
 }
 
-/// Runs `scenario` under one policy. The seed matters to a genetic allocator only.
+/// Runs `scenario` under one policy. Only a genetic allocator uses the seed.
 ///
 /// # Errors
-/// [`RunError::Unsupported`] as [`check`] says, [`RunError::Setup`] if the setup was made for another
+/// [`RunError::Unsupported`] as [`check`] returns it, [`RunError::Setup`] if the setup belongs to another
 /// scenario, [`RunError::Stuck`] if the equations cannot be integrated, [`RunError::Cancelled`] if
 /// `options.cancel` was set before the end.
 pub fn run(

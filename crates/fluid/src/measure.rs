@@ -1,4 +1,4 @@
-//! The result of a run, from its history, in the schema of all engines.
+//! Computes the result of a run from its history, in the schema of all engines.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::represent::Member;
 use crate::run::History;
 use crate::transit::Sample;
 
-/// One user over the measured interval, as integrals over time.
+/// Integrals over time of one user in the measured interval.
 #[derive(Clone, Copy, Default)]
 struct Totals {
     sent: f64,
     lost: f64,
     delivered: f64,
     window_s: f64,
-    /// RTT weighted by what was sent, s × packets.
+    /// RTT weighted by sent packets, s × packets.
     rtt_sent_s: f64,
 }
 
@@ -32,7 +32,7 @@ impl Totals {
     }
 }
 
-/// A group under test, with what one of its devices did.
+/// A group under test, with the measurements of one of its devices.
 struct Tested<'a> {
     member: &'a Member<'a>,
     count: f64,
@@ -115,14 +115,14 @@ impl History<'_> {
         found
     }
 
-    /// What route `r` did between two instants.
+    /// Integrals of route `r` between two times.
     fn totals(&self, r: usize, from_s: f64, until_s: f64) -> Totals {
         let mut totals = Totals::default();
         for pair in self.samples.windows(2) {
             let (a, b) = (&pair[0].flows[r], &pair[1].flows[r]);
             let (begin_s, end_s) = (pair[0].time_s, pair[1].time_s);
             let seconds = end_s.min(until_s) - begin_s.max(from_s);
-            // What is lost because a link goes down is lost between two samples of one instant.
+            // Losses because a link goes down happen between two samples of the same time.
             let part = if end_s > begin_s { seconds / (end_s - begin_s) } else { 1.0 };
             if seconds < 0.0 || part <= 0.0 {
                 continue;
@@ -222,7 +222,7 @@ impl History<'_> {
         series
     }
 
-    /// Routes over `path` in a sample, with the number of connections that each stands for.
+    /// Routes over `path` in a sample, each with the number of connections that it stands for.
     fn routes_on(&self, path: usize, tested: &[Tested<'_>]) -> Vec<(usize, f64)> {
         let groups =
             self.what.members.iter().zip(self.what.ranges()).filter(|(member, _)| member.group.is_some());
@@ -263,7 +263,7 @@ fn total_split(tested: &[Tested<'_>]) -> EnergySplit {
     })
 }
 
-/// Mean completion time of the files, s; none unless every connection has a file that arrived.
+/// Mean completion time of the files, s; none unless every connection has a complete file.
 fn mean_completion(tested: &[Tested<'_>]) -> Option<f64> {
     let times: Option<Vec<(f64, f64)>> = tested.iter().map(|t| Some((t.completion_s?, t.count))).collect();
     let times = times.filter(|times| !times.is_empty())?;

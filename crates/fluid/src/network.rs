@@ -1,5 +1,5 @@
-//! The network of 002, section IV, as data: links, routes, users. Rates in packets/s, windows and queues in
-//! packets.
+//! The network of 002, section IV, as data: links, routes, users. Rates are in packets/s, windows and queues
+//! in packets.
 
 use joulepath_model::units::{JoulesPerBit, Watts};
 
@@ -11,7 +11,7 @@ pub type LinkIndex = usize;
 /// Links, and the users that share them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    /// Every link on which packets may queue or be lost.
+    /// All links on which packets may queue or be lost.
     pub links: Vec<Link>,
     /// Multipath and single-path users.
     pub users: Vec<User>,
@@ -34,19 +34,19 @@ pub enum Price {
         /// Loss probability.
         loss: f64,
     },
-    /// The mean of DropTail over its sawtooth: no loss up to `knee` packets, above it as much as keeps the
-    /// queue near it.
+    /// Mean of DropTail over its sawtooth: no loss up to `knee` packets; above it, enough loss to keep the
+    /// queue near the knee.
     DropTail {
         /// Mean queue of the saturated link, packets.
         knee: f64,
-        /// With this many packets above the knee every packet is lost.
+        /// Packets above the knee at which every packet is lost.
         ramp: f64,
     },
-    /// Gentle RED on the queue itself: 0 up to `min`, `most` at `max`, 1 at twice `max`.
+    /// Gentle RED on the instantaneous queue: 0 up to `min`, `most` at `max`, 1 at twice `max`.
     Red {
         /// Up to this queue no packet is dropped, packets.
         min: f64,
-        /// At this queue the loss probability is `most`, packets.
+        /// Queue at which the loss probability is `most`, packets.
         max: f64,
         /// Loss probability at `max`.
         most: f64,
@@ -66,12 +66,12 @@ impl Price {
         }
     }
 
-    /// Whether packets wait at the link.
+    /// True if packets can wait at the link.
     pub fn queues(&self) -> bool {
         !matches!(self, Price::Fixed { .. })
     }
 
-    /// Q̄ of extended DTS' price: a queue costs only what it is above this, packets.
+    /// Q̄ in the price of extended DTS: only the queue above it has a cost, packets.
     pub(crate) fn target(&self) -> f64 {
         match *self {
             Price::Fixed { .. } => f64::INFINITY,
@@ -81,18 +81,18 @@ impl Price {
     }
 }
 
-/// Connections that are alike.
+/// A group of identical connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
-    /// Their controller.
+    /// Controller.
     pub form: Form,
-    /// How many there are.
+    /// Number of connections.
     pub count: f64,
-    /// A route for each subflow.
+    /// One route per subflow.
     pub routes: Vec<Route>,
-    /// Most packets that all subflows together may have on their way before the receiver stops the sender.
+    /// Limit on the packets in flight on all subflows before the receiver stops the sender.
     pub buffer: f64,
-    /// No window falls below this, packets.
+    /// Minimum of each window, packets.
     pub least_window: f64,
 }
 
@@ -105,24 +105,24 @@ pub struct Route {
     pub loss: f64,
     /// Links with queues, in order.
     pub links: Vec<LinkIndex>,
-    /// Whether it carries data.
+    /// True if it carries data.
     pub active: bool,
-    /// What the controllers are told about its cost.
+    /// Cost as known to the controllers.
     pub cost: Cost,
     /// Subflows of one user with the same number share a bottleneck (DWC).
     pub group: usize,
 }
 
-/// What the control plane tells about a route.
+/// Values that the control plane gives the controllers about a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// b_r.
     pub slope: JoulesPerBit,
     /// θ_r.
     pub sunk: Watts,
-    /// Payload of a packet, bit; with 0, θ_r does not count.
+    /// Payload of a packet, bit; 0 leaves θ_r out.
     pub packet_bits: f64,
-    /// α_r, the share of the traffic that it shall carry.
+    /// α_r: share of the traffic that it should carry.
     pub share: f64,
     /// ρ_r: energy per bit relative to the cheapest route (002, section V-C).
     pub relative_energy: f64,
@@ -141,13 +141,14 @@ impl Route {
 }
 
 impl User {
-    /// One connection over `routes` that only congestion limits. Its windows may fall to [`LEAST_WINDOW`].
+    /// One connection over `routes`, limited by congestion only. The minimum of its windows is
+    /// [`LEAST_WINDOW`].
     pub fn new(form: impl Into<Form>, routes: Vec<Route>) -> Self {
         User { form: form.into(), count: 1.0, routes, buffer: f64::INFINITY, least_window: LEAST_WINDOW }
     }
 }
 
-/// The lower bound in theory of a window that tends to 0, packets.
+/// Minimum of windows that tend to 0 in theory, packets.
 pub const LEAST_WINDOW: f64 = 1e-3;
 
 impl Network {
@@ -156,7 +157,7 @@ impl Network {
         Network { links: vec![], users: vec![User::new(form, routes)] }
     }
 
-    /// Number of routes of all users.
+    /// Total number of routes.
     pub fn routes(&self) -> usize {
         self.users.iter().map(|user| user.routes.len()).sum()
     }

@@ -1,13 +1,13 @@
-//! What a run is asked for besides its result.
+//! Options of a run.
 
 use joulepath_model::cancel::Cancel;
 
-/// What a run records besides its result, and what stops it.
+/// Time series to record, and cancellation.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Whether time series are recorded.
+    /// True to record time series.
     pub series: bool,
-    /// Once this has been set, the run ends within a fraction of a second with
+    /// Once it is set, the run ends within a fraction of a second with
     /// [`RunError::Cancelled`](crate::RunError::Cancelled).
     pub cancel: Cancel,
 }

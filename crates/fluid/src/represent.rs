@@ -1,8 +1,8 @@
-//! From a scenario and a policy to networks: one network for each period in which the scenario does not
+//! Turns a scenario and a policy into networks: one network for each period in which the scenario does not
 //! change.
 //!
-//! What varies at random counts with its mean: log-normal rates, bursts of cross traffic, jitter (0), bursts
-//! of losses. ACKs take no rate. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the
+//! Random quantities enter with their means: log-normal rates, bursts of cross traffic, jitter (0), bursts of
+//! losses. ACKs use no capacity. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the
 //! middle of its `spread`.
 
 use std::ops::Range;
@@ -24,42 +24,42 @@ use crate::error::{RunError, Unsupported};
 use crate::network::{Cost, Link, Network, Price, Route, User};
 use crate::sawtooth::sawtooth;
 
-/// Recorded links have their mean rate over periods of this length, ns.
+/// Recorded links have the mean rate of each period of this length, ns.
 const TRACE_BIN_NS: u64 = 1_000_000_000;
-/// What cross traffic leaves to others at least, packets/s.
+/// Minimum rate that cross traffic leaves to others, packets/s.
 const LEAST_RATE_PPS: f64 = 1.0;
 
-/// A scenario as the fluid engine sees it, for all periods.
+/// A scenario in the terms of the fluid engine, for all periods.
 pub(crate) struct Represented<'a> {
     pub(crate) scenario: &'a Scenario,
-    /// Users as they are when all their routes are open.
+    /// Users with all their routes open.
     users: Vec<User>,
-    /// What each of them stands for.
+    /// Origin of each user.
     pub(crate) members: Vec<Member<'a>>,
-    /// The scenario's link that each of the networks' links stands for.
+    /// The scenario's link that each link of the networks represents.
     pub(crate) links: Vec<LinkIndex>,
     /// Bits on the wire of a full segment.
     wire_bits: f64,
 }
 
-/// What a user stands for.
+/// Origin of a user.
 #[derive(Clone)]
 pub(crate) struct Member<'a> {
     /// The connections under test, or none for competitors.
     pub(crate) group: Option<&'a ConnectionGroup>,
     /// Start of the connection, s.
     pub(crate) start_s: f64,
-    /// When each route begins to deliver data, s.
+    /// Time at which each route starts to deliver data, s.
     pub(crate) opens_s: Vec<f64>,
     /// Path of each route; none for competitors.
     pub(crate) paths: Vec<PathIndex>,
-    /// The links that must be up for each route.
+    /// The links that each route needs to be up.
     needs: Vec<Vec<LinkIndex>>,
     /// Size of a file, packets.
     pub(crate) file_packets: Option<f64>,
 }
 
-/// What a link does to single packets, as the key of a scenario and in words.
+/// A per-packet feature of a link that the equations lack: its key in the scenario, and its description.
 fn feature_without_equations(link: &LinkSpec) -> Option<(&'static str, String)> {
     let has = |key: &'static str, feature: &str| Some((key, feature.to_owned()));
     match link {
@@ -71,7 +71,7 @@ fn feature_without_equations(link: &LinkSpec) -> Option<(&'static str, String)> 
     }
 }
 
-/// Refuses what the engine cannot represent.
+/// Refuses unsupported features.
 pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
     if let Some(part) = part_without_equations(setup) {
         return Err(Unsupported::Policy { policy: setup.policy().to_owned(), part });
@@ -121,14 +121,14 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
     }
 }
 
-/// The paths of a connection that carry data while all links are up. The only path of a policy may be a
-/// backup, too.
+/// The paths of a connection that carry data while all links are up. If the policy has only one path, it may
+/// be a backup.
 fn regular_paths(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) -> Vec<PathIndex> {
     let regular = |path: &PathIndex| setup.only_path().is_some() || !scenario.paths[*path].backup;
     group.paths.iter().copied().filter(regular).collect()
 }
 
-/// A part of the policy that decides what arrives and that the equations do not have.
+/// A part of the policy that affects arrivals and is missing in the equations.
 fn part_without_equations(setup: &Setup) -> Option<String> {
     match setup.scheduler().features().style {
         _ if setup.controller().has(Capability::OwnsWindow) => {
@@ -198,7 +198,7 @@ impl<'a> Represented<'a> {
             },
         });
         self.users.push(User {
-            form: Law::of(setup.controller(), &connection).expect("`check` has refused the others").into(),
+            form: Law::of(setup.controller(), &connection).expect("`check` refuses other controllers").into(),
             count: f64::from(group.count),
             routes,
             buffer: group.receive_buffer.0.min(group.send_buffer.0) as f64 / scenario.transport.mss.0 as f64,
@@ -209,7 +209,7 @@ impl<'a> Represented<'a> {
 
     fn add_competitor(&mut self, competitor: &'a Competitor) -> Result<(), RunError> {
         let controller = competitor_controller(competitor)?;
-        let law = Law::of(controller, &Connection::new(1)).expect("`check` has refused the others");
+        let law = Law::of(controller, &Connection::new(1)).expect("`check` refuses other controllers");
         let route = self.route(&competitor.down, &competitor.up);
         let start_s = (competitor.start + Nanos(competitor.spread.0 / 2)).as_secs_f64();
         self.members.push(Member {
@@ -228,7 +228,7 @@ impl<'a> Represented<'a> {
         Ok(())
     }
 
-    /// A route with its RTT, its loss, and those of its links that have a rate.
+    /// A route with its RTT, its loss, and its links of finite rate.
     fn route(&mut self, data: &[LinkIndex], acks: &[LinkIndex]) -> Route {
         let links = &self.scenario.links;
         let base_rtt_s = self.one_way_s(data, self.wire_bits) + self.one_way_s(acks, self.control_bits());
@@ -238,32 +238,31 @@ impl<'a> Represented<'a> {
         Route { loss: 1.0 - delivered, ..Route::over(&limited, base_rtt_s) }
     }
 
-    /// Bits of an ACK, or of a packet of a handshake.
+    /// Bits of an ACK or of a handshake packet.
     fn control_bits(&self) -> f64 {
         self.scenario.transport.ack_size.0 as f64 * 8.0
     }
 
-    /// How long `link` takes to put a packet of `bits` on the wire, s.
+    /// Transmission time of a packet of `bits` on `link`, s.
     fn sending_s(&self, link: LinkIndex, bits: f64) -> f64 {
         let rate = self.scenario.links[link].rate.mean_bps(self.scenario.duration);
         if rate > 0.0 { bits / rate } else { 0.0 }
     }
 
-    /// How long a packet of `bits` travels over idle links, s.
+    /// Delay of a packet of `bits` over idle links, s.
     fn one_way_s(&self, links: &[LinkIndex], bits: f64) -> f64 {
         let of_link =
             |&link: &LinkIndex| self.scenario.links[link].delay.as_secs_f64() + self.sending_s(link, bits);
         links.iter().map(of_link).sum()
     }
 
-    /// When the first bit of data that leaves now arrives, s. The slowest link sends that bit as soon as it
-    /// has the packet.
+    /// Delay of the first bit of data, s. The slowest link sends that bit as soon as it has the packet.
     fn first_bit_s(&self, links: &[LinkIndex]) -> f64 {
         let slowest_s = links.iter().map(|&link| self.sending_s(link, self.wire_bits)).fold(0.0, f64::max);
         self.one_way_s(links, self.wire_bits) - slowest_s
     }
 
-    /// The network's index of a scenario's link.
+    /// The network's index for a scenario's link.
     fn link(&mut self, link: LinkIndex) -> usize {
         self.links.iter().position(|&known| known == link).unwrap_or_else(|| {
             self.links.push(link);
@@ -271,7 +270,7 @@ impl<'a> Represented<'a> {
         })
     }
 
-    /// Puts subflows over one link into one group: they share a bottleneck, as DWC would detect.
+    /// Puts subflows over a common link into one group: they share a bottleneck, as DWC would detect.
     fn group_by_bottleneck(&self, routes: &mut [Route]) {
         for r in 0..routes.len() {
             let shares = |k: &usize| routes[*k].links.iter().any(|link| routes[r].links.contains(link));
@@ -279,8 +278,8 @@ impl<'a> Represented<'a> {
         }
     }
 
-    /// When data begins to arrive on each route: after the promotion of the radio, MP_CAPABLE or MP_JOIN, and
-    /// the travel time of the first bit.
+    /// Time at which data starts to arrive on each route: after the promotion of the radio, MP_CAPABLE or
+    /// MP_JOIN, and the delay of the first bit.
     fn openings(&self, start_s: f64, direction: Direction, paths: &[usize]) -> Vec<f64> {
         let promotion_s = |path: usize| match &self.scenario.paths[path].energy.model {
             InterfaceModel::Rrc(rrc) => rrc.promotion.duration.as_secs_f64(),
@@ -288,7 +287,7 @@ impl<'a> Represented<'a> {
         };
         let begins_s =
             |path: usize| start_s + self.scenario.paths[path].start.as_secs_f64() + promotion_s(path);
-        // A packet of a handshake in the direction of the data, and against it.
+        // A handshake packet in the direction of the data, and one in the other direction.
         let control_s = |path: usize| {
             let (data, acks) = links_of(self.scenario, direction, path);
             (self.one_way_s(data, self.control_bits()), self.one_way_s(acks, self.control_bits()))
@@ -320,7 +319,7 @@ impl<'a> Represented<'a> {
         self.members.iter().map(range).collect()
     }
 
-    /// Every instant at which the scenario changes, ascending, from 0 to the end, s.
+    /// All times at which the scenario changes, ascending, from 0 to the end, s.
     pub(crate) fn changes_s(&self) -> Vec<f64> {
         let end_s = self.scenario.duration.as_secs_f64();
         let mut at: Vec<f64> = vec![0.0, self.scenario.warm_up.as_secs_f64(), end_s];
@@ -343,14 +342,14 @@ impl<'a> Represented<'a> {
         at
     }
 
-    /// Whether a link of each route is down at `from_s`, user by user.
+    /// For each route, user by user: true if one of its links is down at `from_s`.
     pub(crate) fn broken(&self, from_s: f64) -> Vec<bool> {
         let is_broken = |links: &Vec<LinkIndex>| links.iter().any(|&link| self.is_down(link, from_s));
         self.members.iter().flat_map(|member| &member.needs).map(is_broken).collect()
     }
 
-    /// Whether `link` is in an outage at `at_s`, or its rate is set to 0. A pause in a recording is neither:
-    /// what waits there is carried later.
+    /// True if `link` is in an outage at `at_s`, or its rate is set to 0. A pause in a trace is neither:
+    /// waiting packets are delivered later.
     pub(crate) fn is_down(&self, link: LinkIndex, at_s: f64) -> bool {
         let spec = &self.scenario.links[link];
         let is = |from: Nanos, until: Nanos| (from.as_secs_f64()..until.as_secs_f64()).contains(&at_s);
@@ -361,14 +360,14 @@ impl<'a> Represented<'a> {
         is_set_to_0 || spec.outages.iter().any(|outage| is(outage.from, outage.until))
     }
 
-    /// The rate of `link` at `at_s`, if it has steps, bit/s.
+    /// Rate of `link` at `at_s` if it has steps, bit/s.
     fn step_bps(&self, link: LinkIndex, at_s: f64) -> f64 {
         let RateSpec::Steps(steps) = &self.scenario.links[link].rate else { return 0.0 };
         let current = steps.iter().rev().find(|(from, _)| from.as_secs_f64() <= at_s);
         current.map_or(0.0, |(_, rate)| rate.bps() as f64)
     }
 
-    /// The network from `from_s` until the scenario changes; `done` tells which users send no more.
+    /// The network from `from_s` until the scenario changes; `done` marks the users that no longer send.
     pub(crate) fn network(&self, from_s: f64, done: &[bool]) -> Network {
         let rates: Vec<f64> =
             (0..self.scenario.links.len()).map(|link| self.rate_bps(link, from_s)).collect();
@@ -410,7 +409,7 @@ impl<'a> Represented<'a> {
         }
     }
 
-    /// What a link offers from `from_s` on without its cross traffic, bit/s; 0 during an outage.
+    /// Rate of a link from `from_s` on without cross traffic, bit/s; 0 during an outage.
     fn rate_bps(&self, link: LinkIndex, from_s: f64) -> f64 {
         let spec = &self.scenario.links[link];
         let is = |from: Nanos, until: Nanos| (from.as_secs_f64()..until.as_secs_f64()).contains(&from_s);

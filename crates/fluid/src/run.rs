@@ -1,4 +1,4 @@
-//! One run: the trajectory of a scenario, period by period, until its end or until its files have arrived.
+//! One run: the trajectory of a scenario, period by period, until its end or until all files have arrived.
 
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
@@ -10,36 +10,36 @@ use crate::network::Network;
 use crate::represent::Represented;
 use crate::transit::{Carried, LastPacket, Sample, delivered};
 
-/// Number of samples of a run, evenly spaced. Each period ends with a sample besides.
+/// Number of samples of a run, evenly spaced. Each period ends with an additional sample.
 const SAMPLES: f64 = 1000.0;
-/// A file that lacks less than this is whole: the solver's error, packets.
+/// A file is complete if less than this is missing: the error of the solver, packets.
 const WHOLE: f64 = 1e-6;
 /// Window of a route after an outage, packets.
 const WINDOW_AFTER_OUTAGE: f64 = 1.0;
 
-/// What happened in a scenario.
+/// History of a scenario.
 pub(crate) struct History<'a> {
     pub(crate) what: Represented<'a>,
     pub(crate) samples: Vec<Sample>,
-    /// When each user's file was complete, s.
+    /// Completion time of each user's file, s.
     pub(crate) completed_s: Vec<Option<f64>>,
     /// Number of steps of the solver.
     pub(crate) steps: usize,
 }
 
-/// The state that one period hands to the next.
+/// The state passed from one period to the next.
 struct Progress {
     windows: Vec<f64>,
-    /// Expected losses of each route since its slow start began.
+    /// Expected losses of each route since its slow start.
     losses: Vec<f64>,
-    /// What each route has lost before that.
+    /// Losses of each route before that.
     lost_before: Vec<f64>,
     queues: Vec<f64>,
     served: Vec<f64>,
     carried: Vec<Carried>,
-    /// Whether each user has sent its file.
+    /// For each user: true if it has sent its file.
     done: Vec<bool>,
-    /// The last packet of the file on each route, of users that are done and whose file has not arrived.
+    /// Last packet of the file on each route, for users that have sent a file that has not arrived.
     under_way: Vec<Vec<LastPacket>>,
 }
 
@@ -78,14 +78,14 @@ pub(crate) fn history<'a>(
 }
 
 impl History<'_> {
-    /// Whether every connection under test carried a file and all files have arrived.
+    /// True if all connections under test carried files and all files have arrived.
     fn is_over(&self) -> bool {
         let mut tested = self.what.members.iter().zip(&self.completed_s).filter(|(m, _)| m.group.is_some());
         tested.all(|(_, completed)| completed.is_some())
     }
 
-    /// Goes on from `from_s` to `until_s`, or until a file is sent or its last packet leaves a link; returns
-    /// the instant that it reached, s.
+    /// Continues from `from_s` to `until_s`, or until a file is sent or its last packet leaves a link.
+    /// Returns the time reached, s.
     fn advance(
         &mut self,
         progress: &mut Progress,
@@ -127,7 +127,8 @@ impl History<'_> {
         Ok(reached_s)
     }
 
-    /// What waits for a link that is down is lost, and the windows of its routes are as after a timeout.
+    /// Drops the packets that wait for a link that is down, and resets the windows of its routes as after a
+    /// timeout.
     fn strand(&self, progress: &mut Progress, from_s: f64) {
         for (r, _) in self.what.broken(from_s).iter().enumerate().filter(|(_, broken)| **broken) {
             let carried = &mut progress.carried[r];
@@ -153,7 +154,7 @@ impl History<'_> {
         }
     }
 
-    /// Whether a user that still sends has sent its file; `route` tells what a route has carried.
+    /// True if an active user has sent its file; `route` returns what a route has carried.
     fn file_is_sent(&self, progress: &Progress, route: impl Fn(usize) -> Carried) -> bool {
         let mut users = self.what.members.iter().zip(self.what.ranges()).zip(&progress.done);
         users.any(|((member, own), done)| {
@@ -172,7 +173,7 @@ impl History<'_> {
         self.samples.last_mut().expect("just pushed").carried.clone_from(&progress.carried);
     }
 
-    /// Stops users that have sent their files, and follows the last packets of those files.
+    /// Stops users that have sent their files, and tracks the last packets of those files.
     fn settle(&mut self, progress: &mut Progress, network: &Network, now_s: f64) {
         let Progress { queues, served, .. } = &*progress;
         let (queues, served) = (queues.clone(), served.clone());
@@ -193,7 +194,7 @@ impl History<'_> {
         }
     }
 
-    /// Evenly spaced instants from `from_s` to `until_s`, both included.
+    /// Evenly spaced times from `from_s` to `until_s`, both included.
     fn instants(&self, from_s: f64, until_s: f64) -> Vec<f64> {
         let step_s = self.what.scenario.duration.as_secs_f64() / SAMPLES;
         let steps = ((until_s - from_s) / step_s).ceil().max(1.0);
@@ -203,12 +204,13 @@ impl History<'_> {
 }
 
 impl Progress {
-    /// What route `r` has carried once it has sent `sent` packets and lost `losses` since its slow start.
+    /// Packets that route `r` has carried after sending `sent` and losing `losses` packets since its slow
+    /// start.
     fn carried_at(&self, r: usize, sent: f64, losses: f64) -> Carried {
         Carried { sent, lost: self.lost_before[r] + losses, ..self.carried[r] }
     }
 
-    /// Whether the last packet of a file has left a link.
+    /// True if the last packet of a file has left a link.
     fn a_packet_moves(&self, served: &[f64]) -> bool {
         self.under_way.iter().flatten().any(|packet| packet.moves(served))
     }

@@ -1,16 +1,16 @@
-//! The mean of a DropTail queue: the packets that wait in it, and the part of its rate that is used.
+//! Mean of a DropTail queue: the waiting packets, and the utilisation of the link.
 //!
-//! n windows of equal size, out of step, fill pipe and buffer, W = C τ + B, when one of them loses a packet
-//! and halves. Their sum swings between W (1 − 1/(2n)) and W. It grows by n packets per RTT, which is τ while
-//! the queue is empty and W/C when it is not. With n = 1 the utilisation is 1 − (1 − β)²/(4 (1 + β + β²)), β
-//! = B/(C τ) ≤ 1.
+//! n windows of equal size, out of phase, fill pipe and buffer, W = C τ + B, when one of them loses a packet
+//! and halves. Their sum oscillates between W (1 − 1/(2n)) and W. It grows by n packets per RTT; the RTT is τ
+//! while the queue is empty, otherwise W/C. With n = 1 the utilisation is 1 − (1 − β)²/(4 (1 + β + β²)), β =
+//! B/(C τ) ≤ 1.
 
 /// Means over a sawtooth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sawtooth {
-    /// Part of the rate that is used.
+    /// Utilisation of the link.
     pub utilisation: f64,
-    /// Mean number of packets that wait.
+    /// Mean number of waiting packets.
     pub queue: f64,
 }
 
@@ -22,7 +22,7 @@ pub fn sawtooth(capacity_pps: f64, buffer: f64, rtt_s: f64, flows: f64) -> Sawto
     let bottom = top * (1.0 - 0.5 / flows.max(1.0));
     let squares = |from: f64, to: f64| to * to - from * from;
     let cubes = |from: f64, to: f64| to * to * to - from * from * from;
-    // Below the pipe, time is ∝ τ dW and W/τ is sent. Above it, time is ∝ W/C dW and C is sent.
+    // Below the pipe, time is ∝ τ dW and the rate is W/τ. Above it, time is ∝ W/C dW and the rate is C.
     let empty_s = rtt_s * (pipe - bottom).max(0.0);
     let sent_empty = squares(bottom, pipe.max(bottom)) / 2.0;
     let from = bottom.max(pipe);
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_flow_uses_what_the_closed_form_says() {
+    fn the_utilisation_of_one_flow_matches_the_closed_form() {
         // β = 0.25: 1 − 0.5625/(4 · 1.3125) = 0.892857; β = 0.5: 1 − 0.25/7 = 0.964286; β ≥ 1: all.
         for (beta, use_of_rate) in [(0.25, 0.892857), (0.5, 0.964286), (1.0, 1.0), (2.0, 1.0)] {
             let mean = sawtooth(1000.0, beta * 100.0, 0.1, 1.0);

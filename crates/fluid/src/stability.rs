@@ -1,4 +1,4 @@
-//! How a network behaves around an equilibrium: its linear stability, and how fast it comes back.
+//! Behaviour of a network around an equilibrium: linear stability, and time to return.
 
 use nalgebra::Complex;
 
@@ -7,10 +7,10 @@ use crate::equilibrium::{Equilibrium, jacobian_at};
 use crate::network::Network;
 use crate::trajectory::Stuck;
 
-/// Number of instants at which a trajectory is looked at while it settles.
+/// Number of samples of a trajectory while it settles.
 const LOOKS: u32 = 4000;
 
-/// The dynamics linearised at an equilibrium. Windows and queues that a bound holds are left out.
+/// The dynamics linearised at an equilibrium, without windows and queues on a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stability {
     /// Eigenvalues of the Jacobian, 1/s, the slowest first.
@@ -18,18 +18,18 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Largest real part, 1/s. If it is positive, small deviations grow. −∞ if no window and no queue can
-    /// move.
+    /// Largest real part of an eigenvalue, 1/s. If it is positive, small deviations grow. −∞ if all windows
+    /// and queues are on a bound.
     pub fn abscissa(&self) -> f64 {
         self.eigenvalues.first().map_or(f64::NEG_INFINITY, |value| value.re)
     }
 
-    /// Whether small deviations vanish.
+    /// True if small deviations vanish.
     pub fn is_stable(&self) -> bool {
         self.abscissa() < 0.0
     }
 
-    /// Time in which a small deviation falls to 1/e in the end, s; infinite if it does not fall.
+    /// Time in which a small deviation eventually falls to 1/e, s; infinite if it does not.
     pub fn time_constant_s(&self) -> f64 {
         if self.is_stable() { -1.0 / self.abscissa() } else { f64::INFINITY }
     }
@@ -47,9 +47,9 @@ impl Network {
         Stability { eigenvalues }
     }
 
-    /// Responsiveness: the time after which every rate stays within `tolerance` of the total rate around its
-    /// equilibrium, if the windows start at `windows` and the queues are empty, s. `None` if that takes
-    /// longer than `patience_s`.
+    /// Responsiveness: the time after which every rate stays within `tolerance` times the total rate of its
+    /// equilibrium, for windows that start at `windows` and empty queues, s. `None` if it exceeds
+    /// `patience_s`.
     ///
     /// # Errors
     /// [`Stuck`] if the equations cannot be integrated.

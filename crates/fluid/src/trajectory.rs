@@ -1,4 +1,4 @@
-//! Trajectories: the dynamics from a state onwards.
+//! Trajectories: integration of the dynamics from a given state.
 //!
 //! The method is Dormand and Prince's of 5th order with adaptive steps. If it reports stiffness, Radau IIA
 //! takes over.
@@ -16,19 +16,19 @@ use joulepath_model::cancel::Cancel;
 
 use crate::dynamics::{Dynamics, Flow};
 
-/// Tolerated error of a step, relative. States are logarithms of windows, and packets.
+/// Relative error tolerance of a step. States are logarithms of windows, and packets.
 const RELATIVE: f64 = 1e-7;
-/// Tolerated error of a step, absolute: e-folds of windows, packets.
+/// Absolute error tolerance of a step: e-folds of windows, packets.
 const ABSOLUTE: f64 = 1e-7;
-/// The solver gives up after so many steps between two instants.
+/// Most steps between two output times; then the solver gives up.
 const MOST_STEPS: usize = 2_000_000;
 
-/// States at instants.
+/// States at given times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trajectory {
-    /// Instants, s.
+    /// Times, s.
     pub times_s: Vec<f64>,
-    /// The state at each instant.
+    /// State at each time.
     pub states: Vec<Vec<f64>>,
     /// Number of steps of the solver.
     pub steps: usize,
@@ -38,13 +38,13 @@ pub struct Trajectory {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the equations could not be integrated beyond {reached_s:.6} s: {why}")]
 pub struct Stuck {
-    /// The instant that it reached, s.
+    /// Time reached, s.
     pub reached_s: f64,
-    /// What the solver says.
+    /// Message of the solver.
     pub why: &'static str,
 }
 
-/// The equations as the solver calls them.
+/// The equations in the form that the solver calls.
 struct System<'d, 'n>(RefCell<&'d mut Dynamics<'n>>);
 
 impl ODE<f64, Vec<f64>> for System<'_, '_> {
@@ -53,11 +53,11 @@ impl ODE<f64, Vec<f64>> for System<'_, '_> {
     }
 }
 
-/// Whether an integration ends at a state. Once it does, it does at all later states, too.
+/// True if the integration ends at a state. Once true, it stays true at all later states.
 pub(crate) type Ends<'a> = &'a dyn Fn(&[f64]) -> bool;
 
-/// Keeps the states at the wanted instants, and ends the integration at the first state that `ends` it, which
-/// it keeps as well, or once the token is set.
+/// Keeps the states at the wanted times. Ends the integration at the first state for which `ends` is true,
+/// which it also keeps, or once the token is set.
 struct Wanted<'a> {
     instants: TEvalSolout<f64>,
     ends: Ends<'a>,
@@ -93,7 +93,7 @@ impl Solout<f64, Vec<f64>> for Wanted<'_> {
 }
 
 impl Wanted<'_> {
-    /// The first instant of a step whose state ends the integration, to the last bit, and that state.
+    /// The first time of a step at which the integration ends, to the last bit, and its state.
     fn end<I>(&self, t_curr: f64, t_prev: f64, y_curr: &[f64], interpolator: &mut I) -> (f64, Vec<f64>)
     where
         I: Interpolation<f64, Vec<f64>> + ?Sized,
@@ -113,17 +113,17 @@ impl Wanted<'_> {
 }
 
 impl Dynamics<'_> {
-    /// The states at `times_s` (ascending), from `start` at the first of them on.
+    /// The states at `times_s` (ascending), starting from `start` at the first of them.
     ///
     /// # Errors
-    /// [`Stuck`] if the solver gives up before the last instant.
+    /// [`Stuck`] if the solver gives up before the last time.
     pub fn trajectory(&mut self, start: &[f64], times_s: &[f64]) -> Result<Trajectory, Stuck> {
         let whole = self.trajectory_until(&|_| false, &Cancel::new(), start, times_s)?;
-        Ok(whole.expect("nobody else has the token"))
+        Ok(whole.expect("the default token is never set"))
     }
 
-    /// As [`Dynamics::trajectory`], but only to the first state that `ends` it; `None` if `cancel` was set
-    /// before the end.
+    /// Like [`Dynamics::trajectory`], but only up to the first state for which `ends` is true; `None` if
+    /// `cancel` was set before the end.
     pub(crate) fn trajectory_until(
         &mut self,
         ends: Ends<'_>,

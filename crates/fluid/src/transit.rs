@@ -1,24 +1,24 @@
-//! What has arrived. A packet that was sent waits in the queues of its route, and each queue serves packets
-//! in the order in which they came.
+//! Arrivals. A sent packet waits in the queues of its route, and each queue serves packets in order of
+//! arrival.
 //!
-//! Link l has taken in E_l = V_l + q_l packets, and has served V_l of them. What leaves it at t came at
-//! a_l(t), E_l(a_l(t)) = V_l(t). A route over the links 1, 2, … n that has sent K_r packets less those that
-//! were lost has delivered K_r(a₁(a₂(… a_n(t)))). So each link has carried all that is delivered.
+//! Link l has received E_l = V_l + q_l packets and served V_l of them. A packet that leaves it at t arrived
+//! at a_l(t), E_l(a_l(t)) = V_l(t). A route over the links 1, 2, … n that has sent K_r packets, without lost
+//! ones, has delivered K_r(a₁(a₂(… a_n(t)))). So every link has carried all delivered packets.
 
 use crate::dynamics::Flow;
 use crate::network::LinkIndex;
 
-/// All routes of all users at one instant.
+/// All routes of all users at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) time_s: f64,
-    /// User by user.
+    /// Routes, user by user.
     pub(crate) flows: Vec<Flow>,
-    /// Packets that wait in each link of the network.
+    /// Waiting packets at each link of the network.
     pub(crate) queues: Vec<f64>,
-    /// Packets that each link has served so far.
+    /// Packets served by each link so far.
     pub(crate) served: Vec<f64>,
-    /// What each route has carried so far.
+    /// Packets carried by each route so far.
     pub(crate) carried: Vec<Carried>,
 }
 
@@ -26,21 +26,21 @@ pub(crate) struct Sample {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Carried {
     pub(crate) sent: f64,
-    /// Lost in full queues and on the wire.
+    /// Packets lost in full queues and on the wire.
     pub(crate) lost: f64,
-    /// Lost because they waited for a link that went down.
+    /// Packets lost because they waited for a link that went down.
     pub(crate) stranded: f64,
-    /// Those that the receiver has.
+    /// Packets at the receiver.
     pub(crate) delivered: f64,
 }
 
 impl Carried {
-    /// Packets that have arrived or will.
+    /// Packets that have arrived or will arrive.
     pub(crate) fn kept(&self) -> f64 {
         self.sent - self.lost - self.stranded
     }
 
-    /// What was carried since `earlier`.
+    /// Packets carried since `earlier`.
     pub(crate) fn since(&self, earlier: &Carried) -> Carried {
         Carried {
             sent: self.sent - earlier.sent,
@@ -51,11 +51,11 @@ impl Carried {
     }
 }
 
-/// An instant between two samples.
+/// A time between two samples.
 #[derive(Clone, Copy)]
 struct Place {
     after: usize,
-    /// Part of the way to the next sample.
+    /// Fraction of the interval to the next sample.
     part: f64,
 }
 
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// When the packet came that `link` serves as its `served`th.
+/// Arrival at `link` of the packet that is the `served`th to be served.
 fn entered(samples: &[Sample], link: LinkIndex, served: f64) -> Place {
     let taken_in = |sample: &Sample| sample.served[link] + sample.queues[link];
     let next = samples.partition_point(|sample| taken_in(sample) <= served);
@@ -77,7 +77,7 @@ fn entered(samples: &[Sample], link: LinkIndex, served: f64) -> Place {
     Place { after, part: (served - before) / (taken_in(later) - before) }
 }
 
-/// Packets that route `r` over `links` has delivered at the last of `samples`.
+/// Packets delivered by route `r` over `links` at the last of `samples`.
 pub(crate) fn delivered(samples: &[Sample], r: usize, links: &[LinkIndex]) -> f64 {
     let Some((last, earlier)) = samples.split_last() else { return 0.0 };
     let mut place = Place { after: earlier.len(), part: 0.0 };
@@ -87,7 +87,7 @@ pub(crate) fn delivered(samples: &[Sample], r: usize, links: &[LinkIndex]) -> f6
     }
     let left = place.value(samples, |sample| sample.carried[r].sent - sample.carried[r].lost);
     let before = earlier.last().map_or(0.0, |sample| sample.carried[r].delivered);
-    // What waited in another link when one went down does not arrive.
+    // Packets that waited in another link when one went down do not arrive.
     before.max(left - last.carried[r].stranded)
 }
 
@@ -95,17 +95,17 @@ pub(crate) fn delivered(samples: &[Sample], r: usize, links: &[LinkIndex]) -> f6
 #[derive(Clone, Debug)]
 pub(crate) struct LastPacket {
     links: Vec<LinkIndex>,
-    /// How many of them it has left.
+    /// Number of links that it has left.
     passed: usize,
-    /// It leaves the next one when that has served so many packets.
+    /// It leaves the next link once that link has served this many packets.
     behind: f64,
 }
 
-/// The solver's error in what was served, packets.
+/// Error of the solver in served packets.
 const ROUNDING: f64 = 1e-6;
 
 impl LastPacket {
-    /// At the entrance of the first of `links`.
+    /// A packet at the entrance of the first of `links`.
     pub(crate) fn new(links: &[LinkIndex], served: &[f64], queues: &[f64]) -> Self {
         let mut this = LastPacket { links: links.to_vec(), passed: 0, behind: 0.0 };
         this.enter(served, queues);
@@ -118,12 +118,12 @@ impl LastPacket {
         }
     }
 
-    /// Whether it has left the link that it was in.
+    /// True if it has left its current link.
     pub(crate) fn moves(&self, served: &[f64]) -> bool {
         self.links.get(self.passed).is_some_and(|&link| served[link] + ROUNDING >= self.behind)
     }
 
-    /// Follows it as far as it has come; returns whether it has arrived.
+    /// Moves it as far as possible. Returns true if it has arrived.
     pub(crate) fn follow(&mut self, served: &[f64], queues: &[f64]) -> bool {
         while self.moves(served) {
             self.passed += 1;

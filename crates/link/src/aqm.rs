@@ -1,5 +1,5 @@
-//! A managed queue before the transmitter. It decides about packets when they come, when they leave, or both,
-//! so that what becomes of one is not known when it is offered.
+//! A managed queue before the transmitter. It may drop packets on arrival, on departure, or both, so the fate
+//! of a packet is unknown when it is offered.
 
 use joulepath_model::aqm::{AqmSpec, CodelSpec};
 use joulepath_model::network::QueueLimit;
@@ -10,11 +10,11 @@ use crate::fq_codel::FqCodel;
 use crate::packets::{Fifo, Packets};
 use crate::pie::{Pie, Verdict};
 
-/// A managed queue. Packets that it drops go into the list `dropped` of the caller.
+/// A managed queue. It appends the packets that it drops to the caller's list `dropped`.
 #[derive(Clone, Debug)]
 pub(crate) struct Aqm {
     discipline: Discipline,
-    /// Most packets that wait.
+    /// Limit of waiting packets.
     limit: u32,
 }
 
@@ -30,7 +30,7 @@ impl Aqm {
         let limit = match limit {
             QueueLimit::Packets(packets) => packets,
             QueueLimit::Bytes(_) => {
-                panic!("no scenario's parser accepts a managed queue with a limit in bytes")
+                panic!("a scenario refuses a managed queue with a limit in bytes")
             }
         };
         let discipline = match *spec {
@@ -43,7 +43,7 @@ impl Aqm {
         Aqm { discipline, limit }
     }
 
-    /// How many packets wait, and their bytes.
+    /// Number of waiting packets, and their bytes.
     pub(crate) fn waiting(&self) -> (u32, u64) {
         match &self.discipline {
             Discipline::Codel { fifo, .. } | Discipline::Pie { fifo, .. } => (fifo.packets, fifo.bytes),
@@ -51,7 +51,7 @@ impl Aqm {
         }
     }
 
-    /// Takes packet `number` of flow `flow`, which has just come, or drops it.
+    /// Queues or drops packet `number` of flow `flow` on its arrival.
     pub(crate) fn enqueue(&mut self, number: u32, flow: u64, all: &mut Packets, dropped: &mut Vec<u32>) {
         match &mut self.discipline {
             Discipline::FqCodel(queues) => queues.enqueue(number, flow, all, dropped),
@@ -76,7 +76,7 @@ impl Aqm {
         }
     }
 
-    /// The packet whose transmission starts now; none if nothing waits or everything was dropped.
+    /// The packet whose transmission starts now; none if the queue is empty or everything was dropped.
     pub(crate) fn dequeue(&mut self, now: u64, all: &mut Packets, dropped: &mut Vec<u32>) -> Option<u32> {
         match &mut self.discipline {
             Discipline::FqCodel(queues) => queues.dequeue(now, all, dropped),

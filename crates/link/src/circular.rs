@@ -1,30 +1,30 @@
-//! A list whose places go around in a circle.
+//! A circular list.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::ptr::NonNull;
 
-/// A list of 2ⁿ elements whose places count modulo that number: every place has an element, so that no access
-/// needs a check. Rings of packets and records by sequence number are such lists.
+/// A list of 2ⁿ elements. Indices count modulo the length, so every index is valid and needs no check.
+/// Examples are rings of packets and records by sequence number.
 pub struct Circular<T> {
     first: NonNull<T>,
-    /// The number of elements less one.
+    /// Number of elements minus 1.
     mask: u32,
 }
 
 impl<T: Copy + Default> Circular<T> {
-    /// A list of `len` elements, rounded up to a power of two.
+    /// A list of at least `len` elements; the length is rounded up to a power of two.
     ///
     /// # Panics
-    /// If that is more than 2³¹.
+    /// If `len` exceeds 2³¹.
     pub fn new(len: u32) -> Self {
         let len = len.checked_next_power_of_two().expect("a list has at most 2³¹ elements");
         let elements = vec![T::default(); len as usize].into_boxed_slice();
         Circular { first: NonNull::from(Box::leak(elements)).cast(), mask: len - 1 }
     }
 
-    /// Makes the list longer, for at least `len` elements. Those at `start` and after it, once around, keep
-    /// their places.
+    /// Extends the list to at least `len` elements. The elements from index `start` on, once around, keep
+    /// their indices.
     #[cold]
     #[inline(never)]
     pub fn grow(&mut self, len: u32, start: u32) {
@@ -38,13 +38,13 @@ impl<T: Copy + Default> Circular<T> {
 }
 
 impl<T> Circular<T> {
-    /// How many different places it has.
+    /// Length of the list.
     #[inline(always)]
     pub fn places(&self) -> u32 {
         self.mask + 1
     }
 
-    /// Whether so many elements, one after the other, take all places.
+    /// True if `elements` consecutive elements fill the list.
     #[inline(always)]
     pub fn is_filled_by(&self, elements: u32) -> bool {
         elements > self.mask
@@ -81,12 +81,12 @@ impl<T> IndexMut<u32> for Circular<T> {
 
 impl<T> Drop for Circular<T> {
     fn drop(&mut self) {
-        // SAFETY: they were a box, see `new`, and nobody else frees them.
+        // SAFETY: the elements came from a box, see `new`, and nothing else frees them.
         drop(unsafe { Box::from_raw(self.all().as_ptr()) });
     }
 }
 
-/// One element.
+/// A list of one element.
 impl<T: Copy + Default> Default for Circular<T> {
     fn default() -> Self {
         Self::new(1)
@@ -107,7 +107,7 @@ impl<T: fmt::Debug> fmt::Debug for Circular<T> {
     }
 }
 
-// SAFETY: it owns its elements, as a box does.
+// SAFETY: the list owns its elements, as a box does.
 unsafe impl<T: Send> Send for Circular<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Circular<T> {}
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_go_around() {
+    fn indices_wrap_around() {
         let mut list = Circular::new(5);
         assert_eq!(list.places(), 8);
         (0..8).for_each(|place| list[place] = place);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_stays_where_it_is_when_the_list_grows() {
+    fn elements_keep_their_indices_when_the_list_grows() {
         for start in [0, 3, 14, u32::MAX - 2] {
             let mut list = Circular::new(8);
             let places = (0..8).map(|after| start.wrapping_add(after));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_one_has_one_place() {
+    fn a_list_of_one_has_one_element() {
         let mut list = Circular::<u64>::default();
         list[7] = 3;
         assert_eq!((list[0], list.places()), (3, 1));

@@ -1,4 +1,4 @@
-//! CoDel: it drops when even the shortest sojourn time of an interval is above the target (RFC 8289; Linux:
+//! CoDel: drops packets when the lowest sojourn time of an interval is above the target (RFC 8289; Linux:
 //! `codel_impl.h`).
 //!
 //! ```text
@@ -12,35 +12,36 @@ use joulepath_model::aqm::CodelSpec;
 
 use crate::packets::{Fifo, Packets};
 
-/// When the next drop is due after one at `at_ns` (RFC 8289, section 3.2): t + interval/√count.
+/// Time of the next drop after a drop at `at_ns` (RFC 8289, section 3.2): t + interval/√count.
 ///
-/// Linux approximates 1/√count by one step of Newton's method per drop; this is the exact root.
+/// Linux approximates 1/√count by one step of Newton's method per drop; this function computes the exact
+/// root.
 pub(crate) fn control_law(at_ns: u64, interval_ns: u64, count: u32) -> u64 {
     at_ns + (interval_ns as f64 / libm::sqrt(f64::from(count))) as u64
 }
 
-/// The state of CoDel at one queue, with the names of RFC 8289, section 4.4.
+/// State of CoDel at one queue, with the names of RFC 8289, section 4.4.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Codel {
-    /// When the sojourn time will have been above the target for an interval, ns.
+    /// End of the interval for which the sojourn time must stay above the target, ns.
     first_above_ns: Option<u64>,
-    /// When the next packet is dropped, ns.
+    /// Time of the next drop, ns.
     drop_next_ns: u64,
-    /// Drops since the dropping state was entered.
+    /// Drops in the current dropping state.
     count: u32,
-    /// `count` when it was entered the last time.
+    /// `count` when the dropping state was last entered.
     last_count: u32,
     dropping: bool,
 }
 
-/// A queue at which CoDel works.
+/// A queue under CoDel.
 pub(crate) struct Head<'a> {
     pub(crate) spec: &'a CodelSpec,
     pub(crate) fifo: &'a mut Fifo,
     pub(crate) all: &'a mut Packets,
-    /// What waits in this queue and in those beside it, bytes.
+    /// Bytes that wait in all queues of the link.
     pub(crate) backlog: &'a mut u64,
-    /// Packets that were dropped.
+    /// Dropped packets.
     pub(crate) dropped: &'a mut Vec<u32>,
     pub(crate) now: u64,
 }
@@ -62,12 +63,12 @@ impl Head<'_> {
 }
 
 impl Codel {
-    /// Tells of packets that were dropped for lack of room: the signal has to become stronger.
+    /// Notes packets that were dropped because the queue was full: the signal must get stronger.
     pub(crate) fn overflowed(&mut self, drops: u32) {
         self.count = self.count.saturating_add(drops);
     }
 
-    /// The next packet to be sent, after those that CoDel drops before it.
+    /// The next packet to send. Drops the packets that CoDel discards before it.
     pub(crate) fn dequeue(&mut self, queue: &mut Head<'_>) -> Option<u32> {
         let sent = self.decide(queue);
         if let (Some(number), Some(threshold)) = (sent, queue.spec.ce_threshold)
@@ -120,8 +121,8 @@ impl Codel {
         Some(number)
     }
 
-    /// Enters the dropping state. If it was left not long ago, drops go on at the rate that controlled the
-    /// queue then.
+    /// Enters the dropping state. If CoDel left it recently, the drop rate continues from the rate that
+    /// controlled the queue then.
     fn enter(&mut self, now: u64, interval_ns: u64) {
         self.dropping = true;
         let drops = self.count.wrapping_sub(self.last_count);
@@ -131,8 +132,8 @@ impl Codel {
         self.drop_next_ns = control_law(now, interval_ns, self.count);
     }
 
-    /// Whether the sojourn time has been above the target for an interval. One packet in the queue is no
-    /// standing queue.
+    /// True if the sojourn time has been above the target for an interval. A single packet is no standing
+    /// queue.
     fn is_above(&mut self, queue: &Head<'_>, number: Option<u32>) -> bool {
         let low = number.is_none_or(|number| queue.sojourn_ns(number) < queue.spec.target.0)
             || *queue.backlog <= u64::from(queue.all.largest());

@@ -1,5 +1,5 @@
-//! Sources of packets that do not react to anything. Like a link they have no clock: the simulator and the
-//! emulator ask when the next packet is due.
+//! Sources of packets that do not react to congestion. They have no clock: the simulator and the emulator ask
+//! for the time of the next packet.
 
 use joulepath_model::scenario::{CrossPattern, CrossTraffic, LinkIndex};
 use joulepath_model::units::{BitRate, Nanos};
@@ -11,23 +11,23 @@ use joulepath_model::random::{Domain, Stream};
 pub struct CrossSource {
     spec: CrossTraffic,
     random: Stream,
-    /// Time between two packets of a burst, ns.
+    /// Time between packets of a burst, ns.
     gap_ns: f64,
-    /// When the next packet is due, ns; not rounded, so that the rate is exact.
+    /// Time of the next packet, ns; not rounded, so the rate is exact.
     due_ns: f64,
-    /// The current burst ends before this instant, ns.
+    /// End of the current burst, exclusive, ns.
     burst_until_ns: f64,
 }
 
 impl CrossSource {
-    /// The `index`-th source of a scenario. Its random numbers depend on `seed` and `index` alone.
+    /// Source number `index` of a scenario. Its random numbers depend only on `seed` and `index`.
     pub fn new(spec: &CrossTraffic, seed: u64, index: u64) -> Self {
         let mut random = Stream::new(seed, Domain::CrossTraffic, index);
         let rate = match spec.pattern {
             CrossPattern::Constant { rate } | CrossPattern::Pareto { rate, .. } => rate,
         };
         let start_ns = spec.start.0 as f64;
-        // Bursts start in a gap, so that several sources are not in phase.
+        // Start in a gap, so that several sources are not in phase.
         let (due_ns, burst_until_ns) = match spec.pattern {
             CrossPattern::Constant { .. } => (start_ns, f64::INFINITY),
             CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } => {
@@ -43,13 +43,13 @@ impl CrossSource {
         self.spec.link
     }
 
-    /// The instant of the next packet, ns; none after the last one.
+    /// Time of the next packet, ns; none after the last packet.
     pub fn next_ns(&self) -> Option<u64> {
         let at_ns = self.due_ns as u64;
         (Nanos(at_ns) < self.spec.stop).then_some(at_ns)
     }
 
-    /// The size on the wire, in bytes, of the packet that is due at `now_ns`; none if none is.
+    /// The size on the wire of the packet that is due at `now_ns`, bytes; none if none is due.
     pub fn emit(&mut self, now_ns: u64) -> Option<u32> {
         if self.next_ns()? > now_ns {
             return None;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_have_their_mean_length_and_gap() {
+    fn bursts_have_the_given_mean_length_and_gap() {
         let pattern = CrossPattern::Pareto {
             rate: BitRate::from_bps(1_200_000),
             mean_burst: Nanos::from_secs(5),

@@ -1,5 +1,4 @@
-//! A channel that stations share by CSMA/CA: the distributed coordination function of IEEE 802.11, basic
-//! access.
+//! A channel shared by CSMA/CA: the distributed coordination function of IEEE 802.11, basic access.
 //!
 //! ```text
 //!            origin                 start              end       free
@@ -8,9 +7,10 @@
 //! ```
 //!
 //! Each station has a FIFO queue and a backoff counter. Counters run in idle slots. A station whose counter
-//! reaches 0 sends its frame, and two that reach 0 in the same slot collide. No slot is simulated by itself:
-//! the least counter says when the next transmission begins and ends, and a frame that arrives before it
-//! begins may move it forward. Time and seed are arguments. docs/models/csma.md has the equations.
+//! reaches 0 sends its frame; two stations that reach 0 in the same slot collide. Slots are not simulated one
+//! by one: the lowest counter gives the start and end of the next transmission, and a frame that arrives
+//! before this start may move it forward. Time and seed are arguments. The equations are in
+//! docs/models/csma.md.
 
 use std::collections::VecDeque;
 
@@ -19,12 +19,12 @@ use joulepath_model::units::Nanos;
 
 use joulepath_model::random::{Domain, Stream};
 
-/// Where a station's backoff stands.
+/// State of a station's backoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Backoff {
-    /// The backoff is over: a frame that finds the channel idle is sent at the next slot.
+    /// The backoff is over: a frame that finds the channel idle is sent in the next slot.
     Done,
-    /// The backoff ends in this slot of the present idle period.
+    /// The backoff ends in this slot of the current idle period.
     Ends(u64),
     /// The backoff takes this many slots of the next idle period.
     Later(u64),
@@ -38,11 +38,11 @@ struct Station {
     backoff: Backoff,
     /// Failed transmissions of the oldest frame.
     failures: u32,
-    /// When the frame that is now the oldest became the oldest, ns.
+    /// Time since which the current oldest frame is the oldest, ns.
     head_since_ns: u64,
 }
 
-/// The next transmission, unless an arrival before its start changes it.
+/// The next transmission. A frame that arrives before its start may change it.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     slot: u64,
@@ -50,25 +50,25 @@ struct Plan {
     end_ns: u64,
 }
 
-/// What has happened on a channel.
+/// Counters of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelCounters {
     /// Transmissions of frames.
     pub transmissions: u64,
-    /// Transmissions that met another one.
+    /// Transmissions that collided.
     pub collided: u64,
-    /// Transmissions that met no other one and were lost all the same.
+    /// Transmissions that did not collide but were lost.
     pub corrupted: u64,
     /// Frames that reached their receiver.
     pub delivered: u64,
-    /// Frames that were given up after the last retry.
+    /// Frames given up after the last retry.
     pub given_up: u64,
-    /// Frames that found a full queue.
+    /// Frames dropped because the queue was full.
     pub queue_drops: u64,
-    /// Access delay, summed over all frames that arrived, ns: from when a frame became its station's oldest
-    /// to the start of the transmission that succeeded.
+    /// Sum of the access delays of all frames that arrived, ns: from the time a frame became its station's
+    /// oldest to the start of its successful transmission.
     pub access_ns: u64,
-    /// Time in which frames and ACKs were on the air, ns.
+    /// Time with frames and ACKs on the air, ns.
     pub busy_ns: u64,
 }
 
@@ -86,7 +86,7 @@ pub struct Arrival {
 pub struct Channel {
     spec: ChannelSpec,
     stations: Vec<Station>,
-    /// Counters run from here on, ns.
+    /// Time from which counters run, ns.
     origin_ns: u64,
     plan: Option<Plan>,
     given_up: Vec<usize>,
@@ -95,8 +95,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The `index`-th channel of a scenario, idle at time 0. Its random numbers depend on `seed` and `index`
-    /// alone.
+    /// Channel number `index` of a scenario, idle at time 0. Its random numbers depend only on `seed` and
+    /// `index`.
     pub fn new(spec: &ChannelSpec, stations: usize, seed: u64, index: u64) -> Self {
         let mut channel = Channel {
             spec: spec.clone(),
@@ -113,7 +113,7 @@ impl Channel {
         channel
     }
 
-    /// Adds a station; returns its number.
+    /// Adds a station and returns its number.
     pub fn add_station(&mut self) -> usize {
         let station =
             Station { queue: VecDeque::new(), backoff: Backoff::Done, failures: 0, head_since_ns: 0 };
@@ -121,10 +121,10 @@ impl Channel {
         self.stations.len() - 1
     }
 
-    /// Offers a frame of `size` bytes, without PHY and MAC headers, to the queue of `station`. Returns
-    /// whether there was room.
+    /// Offers a frame of `size` bytes, without PHY and MAC headers, to the queue of `station`. Returns false
+    /// if the queue is full.
     ///
-    /// Calls of this function and of [`Self::end`] come in the order of time.
+    /// Calls of this function and of [`Self::end`] must be in the order of time.
     pub fn offer(&mut self, now: Nanos, station: usize, size: u32) -> bool {
         let sender = &mut self.stations[station];
         if sender.queue.len() >= self.spec.queue as usize {
@@ -139,7 +139,7 @@ impl Channel {
         true
     }
 
-    /// Starts the backoff of a station whose queue was empty and now has a frame.
+    /// Starts the backoff of a station whose empty queue got a frame.
     fn contend(&mut self, now_ns: u64, station: usize) {
         let sending = self.plan.filter(|plan| now_ns > plan.start_ns);
         let over = match self.stations[station].backoff {
@@ -168,15 +168,15 @@ impl Channel {
         self.replan();
     }
 
-    /// The backoff after `failures` failed transmissions in a row: uniform in 0 … min(2^failures (CWmin + 1)
-    /// − 1, CWmax) (IEEE 802.11, DCF).
+    /// Draws the backoff after `failures` consecutive failed transmissions: uniform in 0 … min(2^failures
+    /// (CWmin + 1) − 1, CWmax) (IEEE 802.11, DCF).
     fn draw(&mut self, failures: u32) -> u64 {
         let timing = &self.spec.timing;
         let doubled = (u64::from(timing.cw_min) + 1) << failures.min(32);
         self.random.below(doubled.min(u64::from(timing.cw_max) + 1))
     }
 
-    /// Finds the next transmission: it is that of the station with a frame whose counter ends first.
+    /// Plans the next transmission: the one of the station with a frame whose counter ends first.
     fn replan(&mut self) {
         let slots = self.stations.iter().filter(|station| !station.queue.is_empty());
         let ends = slots.filter_map(|station| match station.backoff {
@@ -191,20 +191,19 @@ impl Channel {
         });
     }
 
-    /// When the present or the next transmission ends, as far as is known now. [`Self::offer`] and
-    /// [`Self::end`] may change it.
+    /// End of the current or next transmission. [`Self::offer`] and [`Self::end`] may change it.
     pub fn next_end(&self) -> Option<Nanos> {
         self.plan.map(|plan| Nanos(plan.end_ns))
     }
 
-    /// Ends the transmission of [`Self::next_end`]. Returns the frame that has arrived; `None` if frames have
-    /// collided or the frame was lost. The frames of the stations in [`Self::given_up`] have left their
+    /// Ends the transmission of [`Self::next_end`]. Returns the frame that arrived; `None` if frames collided
+    /// or the frame was lost. The oldest frames of the stations in [`Self::given_up`] have then left their
     /// queues, too.
     ///
     /// # Panics
     /// If no transmission is planned.
     pub fn end(&mut self) -> Option<Arrival> {
-        let plan = self.plan.take().expect("a transmission is under way");
+        let plan = self.plan.take().expect("a transmission is planned");
         let sends =
             |station: &Station| !station.queue.is_empty() && station.backoff == Backoff::Ends(plan.slot);
         let senders: u64 = self.stations.iter().map(|station| u64::from(sends(station))).sum();
@@ -238,17 +237,17 @@ impl Channel {
         &self.given_up
     }
 
-    /// What has happened so far.
+    /// Counters so far.
     pub fn counters(&self) -> ChannelCounters {
         self.counters
     }
 
-    /// Frames in the queue of a station.
+    /// Number of frames in the queue of a station.
     pub fn queued(&self, station: usize) -> usize {
         self.stations[station].queue.len()
     }
 
-    /// Stops the counter of a station that did not send: what is left of it is for the next idle period.
+    /// Stops the counter of a station that did not send. The rest is for the next idle period.
     fn stand_still(&mut self, at: usize, slot: u64) {
         let station = &mut self.stations[at];
         station.backoff = match station.backoff {
@@ -276,8 +275,8 @@ impl Channel {
         }
     }
 
-    /// Removes a station's oldest frame, returns its size, and draws the next backoff. There is one even if
-    /// the queue is empty now.
+    /// Removes a station's oldest frame, returns its size, and draws the next backoff, even if the queue is
+    /// now empty.
     fn release(&mut self, at: usize, now_ns: u64) -> u32 {
         self.stations[at].backoff = Backoff::Ends(self.draw(0));
         let station = &mut self.stations[at];

@@ -1,4 +1,4 @@
-//! Packets between the transmitter and the far end, where some are overtaken and bursts are made.
+//! Packets between the transmitter and the far end, with reordering and aggregation.
 //!
 //! ```text
 //!   enter(at) ─► wire, in the order of arrival ─┬──────────────────► bursts ─► out
@@ -14,58 +14,58 @@ use joulepath_model::random::Stream;
 
 use crate::rate::NEVER_NS;
 
-/// A packet on the wire. Those of one instant arrive in the order in which they left.
+/// A packet on the wire. Packets of one instant arrive in the order in which they were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrival {
     at_ns: u64,
     serial: u64,
     number: u32,
     size: u32,
-    /// Whether others have to pass it.
+    /// True if later packets have to overtake it.
     held_back: bool,
 }
 
-/// What is between the transmitter and the far end.
+/// The part of the link between the transmitter and the far end.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
     wire: BinaryHeap<Reverse<Arrival>>,
     entered: u64,
     reorder: Option<Reorder>,
     aggregate: Option<Aggregate>,
-    /// Packets that are out, and when.
+    /// Packets that have arrived, with their times.
     out: VecDeque<(u64, u32)>,
 }
 
-/// Which packets are held back, and those that are.
+/// Chooses the packets to hold back, and keeps them.
 #[derive(Clone, Debug)]
 struct Reorder {
     spec: ReorderSpec,
-    /// Packets until the next one that is held back.
+    /// Number of packets before the next packet that is held back.
     gap: u64,
     stream: Stream,
     held: Vec<HeldBack>,
 }
 
-/// A packet that others have to pass.
+/// A packet that later packets have to overtake.
 #[derive(Clone, Copy, Debug)]
 struct HeldBack {
     number: u32,
     size: u32,
-    /// How many.
+    /// Packets that still have to overtake it.
     left: u32,
-    /// When it waits no longer, ns.
+    /// Time at which it is released at the latest, ns.
     until_ns: u64,
 }
 
-/// Packets that wait to be released together.
+/// Packets that wait for the release of their burst.
 #[derive(Clone, Debug)]
 struct Aggregate {
     spec: AggregateSpec,
-    /// Periods end at this instant and whole periods after it, ns.
+    /// Periods end at this time plus whole periods, ns.
     phase_ns: u64,
     burst: VecDeque<u32>,
     bytes: u64,
-    /// When the burst is released, ns.
+    /// Release time of the burst, ns.
     due_ns: u64,
 }
 
@@ -83,7 +83,7 @@ impl Flight {
         }
     }
 
-    /// Adds a packet that would arrive at `at_ns` if nothing passed it.
+    /// Adds a packet that arrives at `at_ns` if nothing overtakes it.
     pub(crate) fn enter(&mut self, at_ns: u64, number: u32, size: u32) {
         let mut arrival = Arrival { at_ns, serial: self.entered, number, size, held_back: false };
         self.entered += 1;
@@ -98,13 +98,13 @@ impl Flight {
         self.wire.push(Reverse(arrival));
     }
 
-    /// When something happens next, ns.
+    /// Time of the next event, ns.
     pub(crate) fn due_ns(&self) -> u64 {
         let out = self.out.front().map_or(NEVER_NS, |&(at_ns, _)| at_ns);
         out.min(self.wire_due_ns()).min(self.held_due_ns()).min(self.burst_due_ns())
     }
 
-    /// The next packet that is out by `now`, and when it came out, ns.
+    /// The next packet that has arrived by `now`, and its time, ns.
     pub(crate) fn take(&mut self, now: u64) -> Option<(u64, u32)> {
         loop {
             if let Some(out) = self.out.pop_front() {
@@ -137,7 +137,7 @@ impl Flight {
         self.aggregate.as_ref().map_or(NEVER_NS, |aggregate| aggregate.due_ns)
     }
 
-    /// The first packet on the wire arrives. Others may have waited for it to pass them.
+    /// Lets the first packet on the wire arrive. It may release packets that it overtakes.
     fn arrive(&mut self) {
         let Some(Reverse(arrival)) = self.wire.pop() else { return };
         let Arrival { at_ns, number, size, held_back, .. } = arrival;
@@ -156,7 +156,7 @@ impl Flight {
         self.release_held(now, |held| held.until_ns <= now);
     }
 
-    /// Releases the packets that need not be held back any more, the oldest first.
+    /// Releases the held packets for which `is_over` is true, oldest first.
     fn release_held(&mut self, now: u64, is_over: impl Fn(&HeldBack) -> bool) {
         while let Some(reorder) = &mut self.reorder {
             let Some(at) = reorder.held.iter().position(&is_over) else { return };
@@ -165,7 +165,7 @@ impl Flight {
         }
     }
 
-    /// A packet has arrived, in the order that it keeps from now on.
+    /// Handles a packet that has arrived, after any reordering.
     fn pass(&mut self, now: u64, number: u32, size: u32) {
         match &mut self.aggregate {
             None => self.out.push_back((now, number)),
@@ -190,7 +190,7 @@ impl Reorder {
         Reorder { spec, gap: stream.geometric(spec.share.get()), stream, held: vec![] }
     }
 
-    /// Whether the next packet is held back.
+    /// True if the next packet is held back.
     fn strikes(&mut self) -> bool {
         let strikes = self.gap == 0;
         self.gap = if strikes { self.stream.geometric(self.spec.share.get()) } else { self.gap - 1 };
@@ -204,7 +204,7 @@ impl Aggregate {
         Aggregate { spec, phase_ns, burst: VecDeque::new(), bytes: 0, due_ns: NEVER_NS }
     }
 
-    /// Adds a packet; returns whether the burst has its full size.
+    /// Adds a packet. Returns true if the burst has its full size.
     fn add(&mut self, now: u64, number: u32, size: u32) -> bool {
         if self.burst.is_empty() {
             self.due_ns = self.period_end_ns(now);
@@ -217,7 +217,7 @@ impl Aggregate {
         }
     }
 
-    /// The end of the period at `now`; `now` itself if that is one.
+    /// End of the period that contains `now`; `now` itself if a period ends there.
     fn period_end_ns(&self, now: u64) -> u64 {
         let period_ns = self.spec.period.0;
         now + (period_ns - (now + period_ns - self.phase_ns) % period_ns) % period_ns

@@ -1,4 +1,4 @@
-//! FQ-CoDel: flows are hashed to queues, which are served by deficit round robin, and CoDel works at each of
+//! FQ-CoDel: flows are hashed to queues, deficit round robin serves the queues, and CoDel runs in each of
 //! them (RFC 8290; Linux: `sch_fq_codel`).
 //!
 //! ```text
@@ -14,20 +14,20 @@ use joulepath_model::random::Stream;
 use crate::codel::{Codel, Head};
 use crate::packets::{Fifo, NONE, Packets};
 
-/// The queue of the flows that have one hash.
+/// The queue of all flows with one hash.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     fifo: Fifo,
     codel: Codel,
-    /// Bytes that it may send before its turn ends.
+    /// Bytes that it may still send in this round.
     deficit: i64,
-    /// The queue after it in its list.
+    /// The next queue in its list.
     next: u32,
-    /// Whether it is in one of the lists.
+    /// True if it is in one of the lists.
     listed: bool,
 }
 
-/// A list of queues in the order of their turns.
+/// A list of queues in the order of service.
 #[derive(Clone, Copy, Debug)]
 struct List {
     first: u32,
@@ -38,15 +38,15 @@ struct List {
 #[derive(Clone, Debug)]
 pub(crate) struct FqCodel {
     spec: FqCodelSpec,
-    /// Most packets in all queues.
+    /// Limit of packets in all queues.
     limit: u32,
     flows: Box<[Flow]>,
     new: List,
     old: List,
-    /// In all queues.
+    /// Packets in all queues.
     packets: u32,
     bytes: u64,
-    /// Flows get other queues with another seed.
+    /// Key of the hash: another seed maps flows to other queues.
     perturbation: u64,
 }
 
@@ -88,16 +88,16 @@ impl FqCodel {
         (self.packets, self.bytes)
     }
 
-    /// The queue of a flow.
+    /// Index of a flow's queue.
     fn queue_of(&self, flow: u64) -> u32 {
-        // A product of 128 bits, folded: each bit of the key reaches both halves.
+        // A 128-bit product, folded: each bit of the key affects both halves.
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let product = u128::from(flow ^ self.perturbation) * u128::from(ODD);
         let hash = (product >> 64) as u64 ^ product as u64;
         ((u128::from(hash) * self.flows.len() as u128) >> 64) as u32
     }
 
-    /// Queues a packet. Those that there is no room for, perhaps this one among them, go into `dropped`.
+    /// Queues a packet. Packets dropped on overflow, possibly including this one, go into `dropped`.
     pub(crate) fn enqueue(&mut self, number: u32, flow: u64, all: &mut Packets, dropped: &mut Vec<u32>) {
         let index = self.queue_of(flow);
         let queue = &mut self.flows[index as usize];
@@ -114,7 +114,7 @@ impl FqCodel {
         }
     }
 
-    /// Drops half of the longest queue, at most a batch (RFC 8290, section 4.1.3; Linux: `fq_codel_drop`).
+    /// Drops half of the longest queue, at most one batch (RFC 8290, section 4.1.3; Linux: `fq_codel_drop`).
     #[cold]
     fn drop_from_longest(&mut self, all: &mut Packets, dropped: &mut Vec<u32>) {
         let mut longest = 0;
@@ -137,7 +137,7 @@ impl FqCodel {
         self.bytes -= bytes;
     }
 
-    /// The next packet to be sent (RFC 8290, section 4.2).
+    /// The next packet to send (RFC 8290, section 4.2).
     pub(crate) fn dequeue(&mut self, now: u64, all: &mut Packets, dropped: &mut Vec<u32>) -> Option<u32> {
         loop {
             let is_new = self.new.first != NONE;
@@ -172,7 +172,8 @@ impl FqCodel {
                 flow.deficit -= i64::from(all.get(number).size);
                 return Some(number);
             }
-            // A new queue that is empty passes through the old ones, so that it cannot starve them.
+            // A new queue that becomes empty moves to the end of the old list, so that it cannot starve old
+            // queues.
             list.pop(&self.flows);
             if is_new && self.old.first != NONE {
                 self.old.push(index, &mut self.flows);

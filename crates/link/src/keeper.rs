@@ -1,4 +1,4 @@
-//! The packets of a link whose fate is not known when they are offered.
+//! Packets of a link whose fate is unknown when they are offered.
 
 use joulepath_model::network::LinkSpec;
 use joulepath_model::random::{Domain, Stream};
@@ -10,30 +10,30 @@ use crate::outcome::{Exit, Outcome};
 use crate::packets::Packets;
 use crate::rate::NEVER_NS;
 
-/// The packets of a link whose fate is not known when they are offered.
+/// Packets of a link whose fate is unknown when they are offered.
 #[derive(Clone, Debug)]
 pub(crate) struct Keeper {
     pub(crate) packets: Packets,
-    /// The managed queue; none if it is the DropTail queue.
+    /// The managed queue; none for DropTail.
     pub(crate) front: Option<Front>,
     pub(crate) flight: Flight,
-    /// Packets that were dropped by the queue or lost on the wire, and not told of yet.
+    /// Packets dropped by the queue or lost on the wire that were not reported yet.
     pub(crate) dropped: Vec<u32>,
     pub(crate) lost: Vec<u32>,
 }
 
-/// A managed queue, and when the next packet leaves it.
+/// A managed queue, and the time at which the next packet leaves it.
 #[derive(Clone, Debug)]
 pub(crate) struct Front {
     pub(crate) aqm: Aqm,
-    /// When the next transmission starts; [`NEVER_NS`] if nothing waits.
+    /// Start of the next transmission, ns; [`NEVER_NS`] if the queue is empty.
     pub(crate) start_ns: u64,
     /// Bytes whose transmission has started, modulo 2⁶⁴.
     pub(crate) sent: u64,
 }
 
 impl Keeper {
-    /// None if the fate of every packet is known when it is offered.
+    /// Returns `None` if the fate of every packet is known when it is offered.
     pub(crate) fn new(spec: &LinkSpec, stream: impl Fn(Domain) -> Stream) -> Option<Self> {
         if spec.aqm.is_none() && spec.reorder.is_none() && spec.aggregate.is_none() {
             return None;
@@ -54,7 +54,7 @@ impl Keeper {
         })
     }
 
-    /// A packet that was dropped or lost.
+    /// The next dropped or lost packet.
     pub(crate) fn known(&mut self) -> Option<Exit> {
         let (number, outcome) = match self.dropped.pop() {
             Some(number) => (number, Outcome::QueueDrop),
@@ -64,7 +64,7 @@ impl Keeper {
         Some(Exit { number, outcome })
     }
 
-    /// A packet that has arrived by `now`.
+    /// The next packet that has arrived by `now`.
     pub(crate) fn take_out(&mut self, now: u64) -> Option<Exit> {
         let (at_ns, number) = self.flight.take(now)?;
         let marked = self.packets.remove(number).marked;

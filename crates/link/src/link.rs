@@ -1,4 +1,4 @@
-//! One link: what becomes of a packet that is offered to it.
+//! A link: computes the fate of the packets that are offered to it.
 //!
 //! ```text
 //!   offer ─► policer ─► DropTail ──────► transmitter, wire ─┬─► the answer of `offer`
@@ -21,28 +21,28 @@ use joulepath_model::random::{Domain, Stream};
 
 /// A unidirectional link as a state machine: a DropTail queue, a transmitter, a wire.
 ///
-/// What every packet touches comes first, so that a network can put it into few cache lines.
+/// The fields that every packet uses come first, so that they share few cache lines.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Link {
-    /// When the transmitter will have sent all packets that were accepted, ns.
+    /// End of the transmission of all accepted packets, ns.
     free_ns: u64,
     rate: ConstantRate,
     delay_ns: u64,
     queue: Queue,
     quiet: Quiet,
-    /// The parts that most links do not have.
+    /// Parts that most links do not have.
     extras: Option<Box<Extras>>,
     #[cfg(debug_assertions)]
     last_offer: Nanos,
 }
 
-/// With the ring of packets in front of it, two cache lines: a network of a thousand links fits into the
-/// second-level cache.
+/// Together with the ring of packets in front of it this is two cache lines, so a network of a thousand links
+/// fits into the second-level cache.
 #[cfg(not(debug_assertions))]
 const _: () = assert!(size_of::<Link>() <= 104);
 
-/// All that makes a link more than a queue of packets, a constant rate and a constant delay.
+/// Everything beyond a queue of packets, a constant rate and a constant delay.
 #[derive(Clone, Debug)]
 struct Extras {
     loss: Option<Loss>,
@@ -64,12 +64,12 @@ enum Service {
 }
 
 impl Link {
-    /// The `index`-th link of a scenario, idle at time 0. Its random numbers depend on `seed` and `index`
-    /// alone.
+    /// Link number `index` of a scenario, idle at time 0. Its random numbers depend only on `seed` and
+    /// `index`.
     ///
     /// # Panics
-    /// If `spec` is one that no scenario's parser accepts: rate steps that do not ascend from time 0, a
-    /// log-normal rate whose mean or interval is 0, a trace that is empty or descends.
+    /// If `spec` is invalid in a scenario: rate steps that do not ascend from time 0, a log-normal rate with
+    /// mean or interval 0, a trace that is empty or descends.
     pub fn new(spec: &LinkSpec, seed: u64, index: u64) -> Self {
         let stream = |domain| Stream::new(seed, domain, index);
         let (rate, service) = transmitter(&spec.rate, stream(Domain::LinkRate));
@@ -95,18 +95,17 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes (below 1 GiB), headers included, at `now`, and says what will become
-    /// of it.
+    /// Offers a packet of `size` bytes (less than 1 GiB), headers included, at `now`, and returns its fate.
     ///
-    /// Calls come in the order of time: `now` does not decrease. Neither do the delivery times that are
-    /// returned, unless the link reorders.
+    /// `now` must not decrease from call to call. Delivery times do not decrease either, unless the link
+    /// reorders.
     #[inline(always)]
     pub fn offer(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         self.offer_of(0, now, size, ecn_capable)
     }
 
-    /// As [`Link::offer`], for a packet of the flow whose key is `flow`: packets of one key share a queue
-    /// where flows have queues.
+    /// Like [`Link::offer`], for a packet of the flow with key `flow`. Packets with the same key share a
+    /// queue if the link has a queue per flow.
     #[inline(always)]
     pub fn offer_of(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         match self.is_plain() {
@@ -115,14 +114,13 @@ impl Link {
         }
     }
 
-    /// Whether the link is no more than a queue of packets, a constant rate, a constant delay and random
-    /// loss.
+    /// True if the link has only a queue in packets, a constant rate, a constant delay and random loss.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.extras.as_deref().is_none_or(Extras::are_plain)
     }
 
-    /// [`Link::offer`] for a link that [is plain](Link::is_plain). It never holds a packet.
+    /// Like [`Link::offer`], for a link that [is plain](Link::is_plain). It never holds a packet.
     #[inline(always)]
     pub fn offer_to_plain(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         self.note_offer(now);
@@ -144,7 +142,7 @@ impl Link {
         Outcome::Delivered { at: Nanos(self.free_ns + self.delay_ns), marked: congested }
     }
 
-    /// Whether the packet is lost that the process of losses has to be asked about.
+    /// Asks the loss process about a packet after the quiet period. Returns true if the packet is lost.
     #[cold]
     fn loses(&mut self) -> bool {
         self.quiet.ask(self.extras.as_deref_mut().and_then(|extras| extras.loss.as_mut()))
@@ -160,15 +158,15 @@ impl Link {
         }
     }
 
-    /// Where [`Link::offer`] will read next, for a caller that asks for the memory in advance. What it only
-    /// writes needs no asking: nothing waits for that.
+    /// The memory that the next [`Link::offer`] reads first, so that a caller can prefetch it. Memory that it
+    /// only writes needs no prefetch.
     #[inline(always)]
     pub fn next_place(&self) -> &impl Sized {
         self.queue.next_decisive()
     }
 
-    /// Blocks the transmitter until `t`, for example while a radio is promoted. Packets that were accepted
-    /// before this call keep their delivery times.
+    /// Blocks the transmitter until `t`, for example during the promotion of a radio. Packets accepted before
+    /// this call keep their delivery times.
     pub fn hold_until(&mut self, t: Nanos) {
         if t.0 > self.free_ns {
             self.free_ns = t.0;
@@ -179,13 +177,13 @@ impl Link {
         }
     }
 
-    /// Whether the link keeps packets, [`Outcome::Held`].
+    /// True if the link can return [`Outcome::Held`].
     pub fn keeps_packets(&self) -> bool {
         self.extras.as_deref().is_some_and(|extras| extras.keeper.is_some())
     }
 
-    /// When [`Link::take`] has to be called next, because a packet that the link keeps moves on; none if the
-    /// link keeps none. [`Link::offer`] may make it earlier.
+    /// Time at which [`Link::take`] must be called next; none if the link holds no packets. [`Link::offer`]
+    /// may make it earlier.
     pub fn due(&self) -> Option<Nanos> {
         let keeper = self.extras.as_deref()?.keeper.as_ref()?;
         if !(keeper.dropped.is_empty() && keeper.lost.is_empty()) {
@@ -196,8 +194,8 @@ impl Link {
         (due_ns != NEVER_NS).then_some(Nanos(due_ns))
     }
 
-    /// The next packet whose fate is known at `now`; none if there are no more. Every link that keeps packets
-    /// is asked whenever it is [`Link::due`].
+    /// The next packet whose fate is known at `now`; none if there are no more. On a link that keeps packets,
+    /// call it whenever it is [`Link::due`].
     pub fn take(&mut self, now: Nanos) -> Option<Exit> {
         let mut extras = self.extras.take()?;
         let exit = self.take_through(&mut extras, now.0);
@@ -205,8 +203,8 @@ impl Link {
         exit
     }
 
-    /// Packets that wait at `now`, which is not before the last offer. The one in transmission does not
-    /// count.
+    /// Number of packets that wait at `now`, without the packet in transmission. `now` must not be before the
+    /// last offer.
     pub fn queue_packets(&self, now: Nanos) -> u32 {
         if let Some(front) = self.front() {
             return front.aqm.waiting().0;
@@ -214,7 +212,7 @@ impl Link {
         self.queue.waiting_packets(now.0)
     }
 
-    /// Bytes of the packets that wait at `now`, which is not before the last offer.
+    /// Bytes of the packets that wait at `now`. `now` must not be before the last offer.
     pub fn queue_bytes(&self, now: Nanos) -> u64 {
         if let Some(front) = self.front() {
             return front.aqm.waiting().1;
@@ -222,7 +220,7 @@ impl Link {
         self.queue.waiting_bytes(now.0)
     }
 
-    /// Bytes of all packets whose transmission has started by `now`, modulo 2⁶⁴.
+    /// Bytes of all packets with a transmission start up to `now`, modulo 2⁶⁴.
     pub fn sent_bytes(&self, now: Nanos) -> u64 {
         if let Some(front) = self.front() {
             return front.sent;
@@ -230,7 +228,7 @@ impl Link {
         self.queue.accepted_bytes().wrapping_sub(self.queue.waiting_bytes(now.0))
     }
 
-    /// Sends a packet at the constant rate as soon as the transmitter is free.
+    /// Transmits a packet at the constant rate as soon as the transmitter is free.
     #[inline(always)]
     fn transmit(&mut self, now: u64, size: u32) {
         let idle = self.free_ns < now;
@@ -297,14 +295,14 @@ impl Link {
         let Some(front) = &mut keeper.front else { unreachable!("only called with a managed queue") };
         front.aqm.enqueue(number, flow, &mut keeper.packets, &mut keeper.dropped);
         if front.start_ns == NEVER_NS && front.aqm.waiting().0 > 0 {
-            // A packet that arrives at the same instant as an opportunity of a trace has missed it.
+            // A packet that arrives at the exact time of a trace's opportunity has missed it.
             front.start_ns = extras.service.start_ns(self.free_ns.max(now), self.free_ns.max(now + 1));
             self.serve(extras, keeper, now);
         }
         Outcome::Held(number)
     }
 
-    /// Lets the packets of the managed queue leave it whose turn comes by `now`.
+    /// Transmits the packets of the managed queue that are due by `now`.
     fn serve(&mut self, extras: &mut Extras, keeper: &mut Keeper, now: u64) {
         let Some(front) = &mut keeper.front else { return };
         while front.start_ns <= now {
@@ -331,7 +329,7 @@ impl Link {
                 break Some(known);
             }
             let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
-            // What is out before the next packet leaves the queue comes first.
+            // A packet that arrives before the next one leaves the queue comes first.
             if let Some(out) = keeper.take_out(now.min(start_ns)) {
                 break Some(out);
             }
@@ -347,7 +345,7 @@ impl Link {
     fn offer_to_fifo(&mut self, extras: &mut Extras, now: u64, size: u32, ecn_capable: bool) -> Outcome {
         let start = match &mut extras.service {
             Service::Constant | Service::Piecewise(_) => self.free_ns.max(now),
-            // A packet that arrives at the same instant as an opportunity has missed it.
+            // A packet that arrives at the exact time of an opportunity has missed it.
             Service::Trace(opportunities) => opportunities.seek(self.free_ns.max(now + 1)),
         };
         let admission = match extras.byte_limits {
@@ -361,8 +359,8 @@ impl Link {
         }
     }
 
-    /// Sends a packet that was accepted at `now` from `start` on; returns when it arrives, ns, or none if it
-    /// is lost on the wire.
+    /// Transmits a packet, accepted at `now`, from `start` on. Returns its arrival time, ns, or none if it is
+    /// lost on the wire.
     fn send(&mut self, extras: &mut Extras, now: u64, start: u64, size: u32) -> Option<u64> {
         match &mut extras.service {
             Service::Constant => self.transmit(now, size),
@@ -376,7 +374,7 @@ impl Link {
         Some(self.arrival(extras))
     }
 
-    /// When the packet that is the last to leave the transmitter arrives at the far end.
+    /// Arrival time at the far end of the packet that left the transmitter last.
     fn arrival(&self, extras: &mut Extras) -> u64 {
         match &mut extras.jitter {
             _ if self.free_ns == NEVER_NS => NEVER_NS,
@@ -391,7 +389,7 @@ impl Extras {
         self.loss.is_none() && self.are_plain()
     }
 
-    /// Whether there is nothing but losses.
+    /// True if there is nothing but random loss.
     fn are_plain(&self) -> bool {
         matches!(self.service, Service::Constant)
             && self.byte_limits.is_none()
@@ -403,8 +401,7 @@ impl Extras {
 }
 
 impl Service {
-    /// When the next transmission starts, ns: at `free_ns`, or at the first opportunity from `opportunity_ns`
-    /// on.
+    /// Start of the next transmission, ns: `free_ns`, or the first opportunity from `opportunity_ns` on.
     fn start_ns(&mut self, free_ns: u64, opportunity_ns: u64) -> u64 {
         match self {
             Service::Constant | Service::Piecewise(_) => free_ns,
@@ -413,8 +410,8 @@ impl Service {
     }
 }
 
-/// The scenario as a run with `seed` meets it: every random rate is replaced by the steps that it takes.
-/// `None` if no rate is random.
+/// The scenario of a run with `seed`: every random rate is replaced by its steps. `None` if no rate is
+/// random.
 pub fn realised(scenario: &Scenario, seed: u64) -> Option<Scenario> {
     let mut realised = scenario.clone();
     let mut any = false;

@@ -4,19 +4,19 @@ use joulepath_model::network::LossSpec;
 
 use joulepath_model::random::Stream;
 
-/// Packets that pass before the [`Loss`] of their link has to be asked again.
+/// Number of packets that pass before the link must ask its [`Loss`] again.
 #[derive(Clone, Debug)]
 pub(crate) struct Quiet(u64);
 
-/// A process of losses. Random numbers are drawn only for the next packet that is lost or changes the state.
+/// A loss process. It draws random numbers only for the next packet that is lost or changes the state.
 #[derive(Clone, Debug)]
 pub(crate) enum Loss {
     Bernoulli { loss: f64, stream: Stream },
     GilbertElliott(GilbertElliott),
 }
 
-/// The Markov chain of Gilbert (1960) and Elliott (1963). A packet is lost with the probability of the
-/// present state; then the chain takes a step.
+/// The Markov chain of Gilbert (1960) and Elliott (1963). A packet is lost with the loss probability of the
+/// current state; then the chain takes a step.
 #[derive(Clone, Debug)]
 pub(crate) struct GilbertElliott {
     good: State,
@@ -24,7 +24,7 @@ pub(crate) struct GilbertElliott {
     in_bad: bool,
     /// Packets until the state changes, including the next one; at least 1.
     stay: u64,
-    /// Packets until the next loss if the state does not change before.
+    /// Packets until the next loss if the state does not change before that.
     gap: u64,
     stream: Stream,
 }
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Quiet {
-    /// Whether the process has to be asked about the next packet, which passes otherwise.
+    /// Counts a packet. Returns true if the loss process decides about it; otherwise it passes.
     #[inline(always)]
     pub(crate) fn is_over(&mut self) -> bool {
         if self.0 > 0 {
@@ -47,7 +47,8 @@ impl Quiet {
         true
     }
 
-    /// Whether the packet is lost that the process has to be asked about; sets how many pass after it.
+    /// Lets the loss process decide about a packet and sets how many packets pass after it. Returns true if
+    /// it is lost.
     #[cold]
     pub(crate) fn ask(&mut self, loss: Option<&mut Loss>) -> bool {
         match loss {
@@ -66,7 +67,7 @@ impl Quiet {
 }
 
 impl Loss {
-    /// The process, none if no packet is lost, and how many packets pass at first.
+    /// The process, or none if no packet is ever lost, and how many packets pass first.
     pub(crate) fn new(spec: LossSpec, mut stream: Stream) -> (Option<Self>, Quiet) {
         match spec {
             LossSpec::None => (None, Quiet(u64::MAX)),
@@ -87,7 +88,7 @@ impl Loss {
 }
 
 impl GilbertElliott {
-    /// Starts in a state that is drawn from the long-run distribution.
+    /// Starts in a state drawn from the stationary distribution.
     fn new(good: State, bad: State, mut stream: Stream) -> Self {
         let in_bad = stream.uniform() * (good.leave + bad.leave) < good.leave;
         let mut chain = GilbertElliott { good, bad, in_bad, stay: 0, gap: 0, stream };
@@ -102,7 +103,7 @@ impl GilbertElliott {
         self.gap = self.stream.geometric(loss);
     }
 
-    /// Decides about one packet: whether it is lost.
+    /// Decides about one packet. Returns true if it is lost.
     fn step(&mut self) -> bool {
         let lost = self.gap == 0;
         self.stay -= 1;
@@ -116,7 +117,7 @@ impl GilbertElliott {
         lost
     }
 
-    /// Skips the packets that are not lost and do not change the state; returns how many they are.
+    /// Skips the packets that are neither lost nor change the state. Returns their number.
     fn skip_quiet(&mut self) -> u64 {
         let quiet = self.gap.min(self.stay - 1);
         self.gap -= quiet;

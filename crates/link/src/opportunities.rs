@@ -1,4 +1,4 @@
-//! The transmitter of a recorded link: it sends when the trace says so, 1500 bytes at a time.
+//! The transmitter of a recorded link: it sends at the times of a trace, 1500 bytes each.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use joulepath_model::network::DeliveryTrace;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// A position in a trace that is repeated without end.
+/// A position in an endlessly repeated trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Opportunities {
     trace: Arc<DeliveryTrace>,
     /// Start of the current pass through the trace, ns.
     pass_ns: u64,
-    /// The line of the opportunity in use, and how many bytes it still lets through: at least 1.
+    /// Line of the current opportunity, and the bytes that it still lets through: at least 1.
     line: usize,
     left: u32,
 }
@@ -27,7 +27,7 @@ impl Opportunities {
         Opportunities { trace, pass_ns: 0, line: 0, left: DeliveryTrace::OPPORTUNITY_BYTES }
     }
 
-    /// Skips the opportunities before `from`, which are wasted; returns the instant of the one in use, ns.
+    /// Skips the opportunities before `from`, which are wasted. Returns the time of the current one, ns.
     pub(crate) fn seek(&mut self, from: u64) -> u64 {
         if self.at() < from {
             self.advance();
@@ -38,7 +38,7 @@ impl Opportunities {
         self.at()
     }
 
-    /// Sends `size` bytes; returns the instant of the opportunity that takes the last of them, ns.
+    /// Sends `size` bytes. Returns the time of the opportunity that takes the last byte, ns.
     pub(crate) fn send(&mut self, mut size: u32) -> u64 {
         while size > self.left {
             size -= self.left;
@@ -69,9 +69,9 @@ impl Opportunities {
         }
     }
 
-    /// Goes to the first opportunity at or after `from`, which is later than the current one.
+    /// Moves to the first opportunity at or after `from`, which is later than the current one.
     fn jump(&mut self, from: u64) {
-        // The end of a pass and the start of the next are the same instant. The opportunity at the end comes
+        // The end of a pass and the start of the next are the same time. The opportunity at the end comes
         // first.
         let passes = (from - self.pass_ns - 1) / self.period_ns();
         self.pass_ns += passes * self.period_ns();

@@ -1,29 +1,29 @@
-//! What becomes of packets.
+//! Fate of packets.
 
 use joulepath_model::units::Nanos;
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It reaches the far end.
     Delivered {
-        /// When its last byte arrives; [`Nanos::MAX`] if the rate stays 0 for ever.
+        /// Arrival of its last byte; [`Nanos::MAX`] if the rate stays 0 forever.
         at: Nanos,
-        /// Whether the queue set its congestion-experienced mark.
+        /// True if the queue marked it congestion experienced.
         marked: bool,
     },
-    /// The queue was full or dropped it early, or the policer did.
+    /// Dropped because the queue was full, early by the queue, or by the policer.
     QueueDrop,
-    /// It was sent, but lost on the wire: by chance or in an outage.
+    /// Sent, but lost on the wire: at random or in an outage.
     WireLoss,
-    /// It is not known yet. The link keeps the packet under this number until [`crate::Link::take`] tells.
+    /// Not known yet. The link keeps the packet under this number until [`crate::Link::take`] returns it.
     Held(u32),
 }
 
-/// What has become of a packet that the link kept.
+/// Fate of a packet that the link kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// Its number, which later packets may get again.
+    /// Number of the packet; the link may reuse it for later packets.
     pub number: u32,
     /// Its fate; never [`Outcome::Held`].
     pub outcome: Outcome,

@@ -1,7 +1,7 @@
-//! The packets that a link keeps because their fate is not known when they are offered, and FIFO queues of
-//! them. Nothing is allocated once there have been as many packets at once as ever.
+//! Packets that a link keeps because their fate is unknown when they are offered, and FIFO queues of them.
+//! Memory is allocated only when the number of packets reaches a new maximum.
 
-/// The number of no packet.
+/// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// One packet.
@@ -10,11 +10,11 @@ pub(crate) struct Slot {
     /// Bytes, headers included.
     pub(crate) size: u32,
     pub(crate) ecn_capable: bool,
-    /// Whether it has the congestion-experienced mark.
+    /// True if it is marked congestion experienced.
     pub(crate) marked: bool,
-    /// When it came to the queue, ns.
+    /// Arrival at the queue, ns.
     pub(crate) entered_ns: u64,
-    /// The packet after it in its queue, or in the list of unused slots.
+    /// The next packet in its queue, or in the list of unused slots.
     next: u32,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug)]
 pub(crate) struct Packets {
     slots: Vec<Slot>,
-    /// First of the unused slots.
+    /// First unused slot.
     free: u32,
     /// The largest packet so far, bytes.
     largest: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Packets {
 pub(crate) struct Fifo {
     first: u32,
     last: u32,
-    /// How many packets wait.
+    /// Number of packets.
     pub(crate) packets: u32,
     /// Their bytes.
     pub(crate) bytes: u64,
@@ -44,7 +44,7 @@ impl Packets {
         Packets { slots: vec![], free: NONE, largest: 0 }
     }
 
-    /// Adds a packet that comes at `now`; returns its number.
+    /// Adds a packet that arrives at `now`, and returns its number.
     pub(crate) fn add(&mut self, now: u64, size: u32, ecn_capable: bool, marked: bool) -> u32 {
         self.largest = self.largest.max(size);
         let slot = Slot { size, ecn_capable, marked, entered_ns: now, next: NONE };
@@ -57,7 +57,7 @@ impl Packets {
         number
     }
 
-    /// Forgets a packet that has left the link; its number is given to another one.
+    /// Removes a packet that has left the link. Its number can be reused.
     pub(crate) fn remove(&mut self, number: u32) -> Slot {
         let slot = &mut self.slots[number as usize];
         slot.next = std::mem::replace(&mut self.free, number);
@@ -68,7 +68,7 @@ impl Packets {
         &self.slots[number as usize]
     }
 
-    /// Marks a packet if it is ECN-capable; returns whether it is.
+    /// Marks a packet if it is ECN-capable. Returns true if it is.
     pub(crate) fn mark(&mut self, number: u32) -> bool {
         let slot = &mut self.slots[number as usize];
         slot.marked |= slot.ecn_capable;

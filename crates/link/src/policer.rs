@@ -1,11 +1,11 @@
-//! A token bucket that drops what does not conform.
+//! A token bucket that drops excess packets.
 
 use joulepath_model::network::PolicerSpec;
 
-/// Tokens are counted in bits × 10⁻⁹ s, so that a rate in bit/s adds a whole number of them per nanosecond.
+/// Tokens are counted in bits × 10⁻⁹ s, so a rate in bit/s adds an integer number of tokens per nanosecond.
 const PER_BYTE: u128 = 8 * 1_000_000_000;
 
-/// A token bucket: tokens come at a rate and add up to a burst.
+/// A token bucket with a rate and a burst.
 #[derive(Clone, Debug)]
 pub(crate) struct Policer {
     rate_bps: u128,
@@ -21,7 +21,7 @@ impl Policer {
         Policer { rate_bps: spec.rate.bps().into(), burst, tokens: burst, filled_ns: 0 }
     }
 
-    /// Whether a packet of `size` bytes passes; if so, it takes its tokens. `now` does not decrease.
+    /// True if a packet of `size` bytes passes; it then takes its tokens. `now` must not decrease.
     pub(crate) fn passes(&mut self, now: u64, size: u32) -> bool {
         let elapsed_ns = now - std::mem::replace(&mut self.filled_ns, now);
         self.tokens = (self.tokens + u128::from(elapsed_ns) * self.rate_bps).min(self.burst);

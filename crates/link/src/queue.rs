@@ -1,4 +1,4 @@
-//! The DropTail queue before the transmitter. It is stored as the instants at which packets leave it.
+//! The DropTail queue before the transmitter, stored as the departure times of packets.
 
 use joulepath_model::network::QueueLimit;
 
@@ -7,47 +7,47 @@ use crate::circular::Circular;
 /// One accepted packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
-    /// When its transmission starts, ns; the packet waits until then.
+    /// Start of its transmission, ns; the packet waits until then.
     start_ns: u64,
     /// Bytes accepted before it, modulo 2⁶⁴.
     bytes_before: u64,
 }
 
-/// What the queue did with a packet.
+/// Result of an offer to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// The packet waits or goes straight to the transmitter. `congested`: it is ECN-capable, and the queue
-    /// that it found had reached the threshold of marking.
+    /// The packet waits or goes straight to the transmitter. `congested`: it is ECN-capable and found a queue
+    /// at or above the marking threshold.
     Accepted { congested: bool },
     /// The queue was full.
     Dropped,
 }
 
-/// A FIFO queue whose service times are known.
+/// A FIFO queue with known service times.
 ///
 /// Transmissions start in order. So more than `limit` packets wait if and only if the packet that was
-/// accepted `limit` packets before the newest has not started. One look into a ring of start times decides,
+/// accepted `limit` packets before the newest has not started. One read from a ring of start times decides,
 /// and nothing is ever removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    /// The slot at place `accepted` is free for the next packet.
+    /// The slot at index `accepted` is free for the next packet.
     slots: Circular<Slot>,
     /// Bytes accepted so far, modulo 2⁶⁴.
     bytes: u64,
     /// Packets accepted since the transmitter was last idle, modulo 2³².
     accepted: u32,
-    /// Most packets that may wait.
+    /// Limit of waiting packets.
     limit: u32,
-    /// min(`limit`, number of slots − 1): how many packets back the decision looks.
+    /// min(`limit`, number of slots − 1): distance to the packet that decides.
     look_back: u32,
     /// A packet is marked if this many packets wait.
     mark_at: u32,
 }
 
-/// Limit and threshold in bytes. They are apart from those in packets because they cost a search.
+/// Limit and threshold in bytes. They are separate from those in packets because they need a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteLimits {
-    /// Most bytes that may wait.
+    /// Limit of waiting bytes.
     capacity: u64,
     /// A packet is marked if this many bytes wait.
     mark_at: u64,
@@ -56,11 +56,11 @@ pub(crate) struct ByteLimits {
 /// Eight slots are two cache lines: a link that never queues stays small.
 const FIRST_LENGTH: u32 = 8;
 
-/// More than any ring can hold.
+/// Larger than any ring.
 const UNBOUNDED: u32 = u32::MAX;
 
 impl ByteLimits {
-    /// `None` if neither the limit nor the threshold is in bytes.
+    /// Returns `None` if neither the limit nor the threshold is in bytes.
     pub(crate) fn new(limit: QueueLimit, ecn_threshold: Option<QueueLimit>) -> Option<Self> {
         let bytes = |limit| match limit {
             QueueLimit::Bytes(bytes) => bytes.0,
@@ -72,7 +72,7 @@ impl ByteLimits {
 }
 
 impl Queue {
-    /// Makes a queue with those of the limits that are in packets.
+    /// A queue with the limits that are in packets.
     pub(crate) fn new(limit: QueueLimit, ecn_threshold: Option<QueueLimit>) -> Self {
         let packets = |limit| match limit {
             QueueLimit::Packets(packets) => packets,
@@ -90,7 +90,7 @@ impl Queue {
     }
 
     /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now` nor
-    /// `start_ns` decreases. Only for an `ecn_capable` packet the threshold of marking is looked at.
+    /// `start_ns` may decrease. The marking threshold applies to `ecn_capable` packets only.
     #[inline(always)]
     pub(crate) fn admit(&mut self, now: u64, start_ns: u64, size: u32, ecn_capable: bool) -> Admission {
         if start_ns == now {
@@ -107,8 +107,8 @@ impl Queue {
         Admission::Accepted { congested }
     }
 
-    /// As [`Queue::admit`] for a packet whose transmission starts at once, for which there is always room;
-    /// returns whether it is marked. No packet waits, and this one never will, so no slot is needed.
+    /// Like [`Queue::admit`] for a packet whose transmission starts at once, so there is always room. Returns
+    /// true if it is marked. No packet waits, so no slot is needed.
     #[inline(always)]
     pub(crate) fn pass(&mut self, size: u32, ecn_capable: bool) -> bool {
         self.accepted = 0;
@@ -116,7 +116,7 @@ impl Queue {
         ecn_capable && self.mark_at == 0
     }
 
-    /// As [`Queue::admit`], but limits in bytes apply, too.
+    /// Like [`Queue::admit`], with additional limits in bytes.
     pub(crate) fn admit_within(
         &mut self,
         limits: ByteLimits,
@@ -139,8 +139,7 @@ impl Queue {
 
     /// Number of packets whose transmission has not started at `now`.
     pub(crate) fn waiting_packets(&self, now: u64) -> u32 {
-        // Binary search from the newest packet on. The free slot is left out: it may hold a packet that was
-        // dropped.
+        // Binary search from the newest packet on, without the free slot, which may hold a dropped packet.
         let (mut waiting, mut at_most) = (0, self.newest());
         while waiting < at_most {
             let middle = waiting + (at_most - waiting).div_ceil(2);
@@ -166,7 +165,7 @@ impl Queue {
         }
     }
 
-    /// Whether at least `mark_at` packets wait besides the one that was just put into the free slot.
+    /// True if at least `mark_at` packets wait in front of the packet in the free slot.
     #[inline]
     fn reaches_mark(&self, now: u64) -> bool {
         self.mark_at == 0 || self.mark_at <= self.newest() && self.start_ns(self.mark_at) > now
@@ -178,7 +177,7 @@ impl Queue {
         self.slot(self.look_back)
     }
 
-    /// When the packet `back` slots before the free one starts, ns.
+    /// Start of the packet `back` slots before the free slot, ns.
     #[inline(always)]
     fn start_ns(&self, back: u32) -> u64 {
         self.slot(back).start_ns
@@ -189,14 +188,13 @@ impl Queue {
         &self.slots[self.accepted.wrapping_sub(back)]
     }
 
-    /// How many slots there are before the free one.
+    /// Number of slots before the free slot.
     #[inline]
     fn newest(&self) -> u32 {
         self.slots.places() - 1
     }
 
-    /// Doubles the slots when all have waiting packets. Returns false if the queue's limit is reached and not
-    /// theirs.
+    /// Doubles the slots if all hold waiting packets. Returns false if instead the queue is at its limit.
     #[cold]
     fn grow(&mut self) -> bool {
         if self.look_back == self.limit {
@@ -215,8 +213,8 @@ mod tests {
 
     use super::*;
 
-    /// A packet: time since the one before, time that its transmission takes, time for which the transmitter
-    /// is held after it, all ns; bytes; whether it is ECN-capable.
+    /// A packet: time since the previous packet, time of its transmission, time for which the transmitter is
+    /// held after it (all ns); bytes; ECN-capable.
     type Offered = (u64, u64, u64, u32, bool);
 
     fn offered() -> impl Strategy<Value = Offered> {
@@ -225,9 +223,9 @@ mod tests {
     }
 
     proptest! {
-        /// A packet that finds the transmitter idle needs no slot: nothing that is ever said differs.
+        /// A packet that finds the transmitter idle needs no slot: all results are the same.
         #[test]
-        fn to_pass_is_to_be_admitted_at_once(
+        fn pass_equals_admit_on_an_idle_link(
             packets in prop::collection::vec(offered(), 1..400),
             limit in 0u32..40,
             mark_at in prop::option::of(0u32..40),
@@ -260,9 +258,9 @@ mod tests {
             }
         }
 
-        /// The same beside limits in bytes, which need the slots of all packets that wait.
+        /// The same with limits in bytes, which need the slots of all waiting packets.
         #[test]
-        fn a_limit_in_bytes_sees_packets_that_passed(sizes in prop::collection::vec(40u32..1500, 1..50)) {
+        fn a_byte_limit_counts_passed_packets(sizes in prop::collection::vec(40u32..1500, 1..50)) {
             let limit = QueueLimit::Bytes(Bytes(3_000));
             let limits = ByteLimits::new(limit, None).expect("the limit is in bytes");
             let mut passing = Queue::new(limit, None);

@@ -1,28 +1,28 @@
-//! Rates of transmitters: constant, or constant for some time.
+//! Rates of transmitters: constant, piecewise constant, log-normal.
 
 use joulepath_model::units::{BitRate, Nanos};
 
 use joulepath_model::random::Stream;
 
-/// An instant that never comes.
+/// A time that never comes.
 pub(crate) const NEVER_NS: u64 = u64::MAX;
 
-/// What a byte costs, bit/s × ns: 8 bit × 1e9 ns/s.
+/// Work per byte, bit/s × ns: 8 bit × 1e9 ns/s.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
 
-/// A constant rate, exact and without a division on the hot path.
+/// A constant rate, exact, without a division on the fast path.
 ///
-/// The end of a transmission is rounded up to a nanosecond. If the next packet follows without a gap, it gets
-/// back what was rounded up, so that roundings do not add up.
+/// The end of a transmission is rounded up to a nanosecond. A packet that follows without a gap gets the
+/// rounding back, so rounding errors do not accumulate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantRate {
     bps: u64,
-    /// ⌈2⁶⁴⁺ˢ/bps⌉, where 2ˢ is the greatest power of 2 below bps; 0 for a transmitter that takes no time.
+    /// ⌈2⁶⁴⁺ˢ/bps⌉, where 2ˢ is the largest power of 2 below bps; 0 for a transmitter that takes no time.
     reciprocal: u64,
     /// s.
     shift: u32,
-    /// What is added to the work of the next transmission, bit/s × ns: bps − 1, which rounds its end up, less
-    /// what the last end was rounded up by.
+    /// Addend to the work of the next transmission, bit/s × ns: bps − 1, which rounds its end up, minus the
+    /// amount by which the last end was rounded up.
     phase: u64,
 }
 
@@ -30,7 +30,7 @@ impl ConstantRate {
     /// The rate of a transmitter that takes no time.
     pub(crate) const UNLIMITED: Self = ConstantRate { bps: 1, reciprocal: 0, shift: 0, phase: 0 };
 
-    /// `None` for a rate of 0 or of 1 bit/s, whose reciprocal no word holds.
+    /// Returns `None` for 0 and 1 bit/s, whose reciprocal does not fit into a word.
     pub(crate) fn new(rate: BitRate) -> Option<Self> {
         let bps = rate.bps();
         let shift = bps.checked_sub(1)?.checked_ilog2()?;
@@ -38,27 +38,27 @@ impl ConstantRate {
         Some(ConstantRate { bps, reciprocal, shift, phase: bps - 1 })
     }
 
-    /// There is a gap between the last transmission and the next.
+    /// Notes a gap between the last transmission and the next.
     #[inline]
     pub(crate) fn interrupt(&mut self) {
         self.phase = self.bps - 1;
     }
 
-    /// Time from the start of a transmission to its end, ns. `idle`: there was a gap before it.
+    /// Duration of a transmission, ns. `idle`: there was a gap before it.
     #[inline(always)]
     pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
         let phase = if idle { self.bps - 1 } else { self.phase };
         let time_ns;
-        // Where it takes no time, what is left over grows for ever, and says nothing.
+        // For a transmitter that takes no time the remainder grows without meaning.
         (time_ns, self.phase) = self.divide((u64::from(size) * WORK_PER_BYTE).wrapping_add(phase));
         time_ns
     }
 
     /// Quotient and remainder of `work` / bps, for work below 2⁶³.
     ///
-    /// The reciprocal is r = (2⁶⁴⁺ˢ + e)/bps with 0 ≤ e < bps ≤ 2ˢ⁺¹. So the quotient that it gives is too
-    /// large by work · e/(bps · 2⁶⁴⁺ˢ) before it is rounded down, which is less than 1/bps. The fraction of
-    /// the true quotient is at most 1 − 1/bps: both are rounded down to the same.
+    /// The reciprocal is r = (2⁶⁴⁺ˢ + e)/bps with 0 ≤ e < bps ≤ 2ˢ⁺¹. So its quotient is too large by work ·
+    /// e/(bps · 2⁶⁴⁺ˢ) before rounding down, which is less than 1/bps. The fraction of the true quotient is
+    /// at most 1 − 1/bps, so both round down to the same integer.
     #[inline(always)]
     fn divide(&self, work: u64) -> (u64, u64) {
         let quotient = ((u128::from(work) * u128::from(self.reciprocal)) >> u64::BITS) as u64 >> self.shift;
@@ -73,8 +73,8 @@ pub(crate) struct PiecewiseRate {
     /// End of the current piece, ns.
     until: u64,
     pieces: Pieces,
-    /// End of the last transmission, rounded up, ns; and the work that could still have been done by then,
-    /// bit/s × ns.
+    /// End of the last transmission, rounded up, ns; and the work that was still possible by then, bit/s ×
+    /// ns.
     last_finish: u64,
     credit: u64,
 }
@@ -104,7 +104,7 @@ impl PiecewiseRate {
         rate
     }
 
-    /// When a transmission that starts at `start` ends, ns. `start` does not decrease from call to call.
+    /// End of a transmission that starts at `start`, ns. `start` must not decrease.
     pub(crate) fn finish(&mut self, start: u64, size: u32) -> u64 {
         let mut work = u64::from(size) * WORK_PER_BYTE;
         let mut at = start;
@@ -168,8 +168,8 @@ pub(crate) struct LogNormal {
 }
 
 impl LogNormal {
-    /// Makes a rate of the given mean and standard deviation/mean. The autocorrelation of its logarithm is
-    /// exp(−t/correlation).
+    /// A rate with the given mean and ratio of standard deviation to mean. The autocorrelation of its
+    /// logarithm is exp(−t/correlation).
     ///
     /// # Panics
     /// If the mean or the interval is 0.
@@ -193,7 +193,7 @@ impl LogNormal {
         }
     }
 
-    /// The steps that the process takes until `until`.
+    /// The steps of the rate until `until`.
     pub(crate) fn steps(mut self, until: Nanos) -> Vec<(Nanos, BitRate)> {
         let starts = (0..until.0.max(1)).step_by(self.interval_ns as usize);
         starts.map(|at| (Nanos(at), BitRate::from_bps(self.next_bps()))).collect()
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_normal_rate_has_mean_deviation_and_correlation_as_asked() {
+    fn a_log_normal_rate_has_the_given_mean_deviation_and_correlation() {
         let rho = (-0.5f64).exp();
         let mut process = process(Nanos::from_millis(200));
         let rates: Vec<f64> = (0..VALUES).map(|_| process.next_bps() as f64 / 1e7).collect();

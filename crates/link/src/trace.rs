@@ -1,22 +1,22 @@
-//! Mahimahi's packet-delivery traces: one line per opportunity, the milliseconds since the start.
+//! Mahimahi's packet-delivery traces: one line per opportunity, in milliseconds since the start.
 //!
-//! Format as read by Mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015): decimal integers, one per
-//! line, never falling, the last one above 0; no comments and no blank lines. A missing newline at the end
-//! and CR LF are accepted.
+//! The format is that of Mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015): decimal integers, one per
+//! line, never decreasing, the last above 0; no comments or blank lines. A missing final newline and CR LF
+//! are accepted.
 
 use joulepath_model::network::DeliveryTrace;
 
-/// Longest trace that is accepted: 10¹⁰ ms are 116 days. More is a trace in another unit.
+/// Longest accepted trace: 10¹⁰ ms are 116 days. A longer trace is in another unit.
 pub const MAX_MS: u64 = 10_000_000_000;
 
-/// Why a trace could not be read: the place, and what to do. The text is never quoted: an untrusted scenario
-/// may have named a file whose content must not be shown.
+/// Reason why a trace could not be read: the position, and the fix. It never quotes the text, because an
+/// untrusted scenario may name a file with confidential content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
     /// No line at all.
     #[error("{trace}: the trace is empty; write one line per 1500 bytes, the milliseconds since the start")]
     Empty {
-        /// Where the trace came from.
+        /// Name of the trace.
         trace: String,
     },
     /// A line that is not a decimal integer.
@@ -25,44 +25,44 @@ pub enum TraceError {
          without blank lines and comments"
     )]
     NotANumber {
-        /// Where the trace came from.
+        /// Name of the trace.
         trace: String,
-        /// From 1.
+        /// Line, from 1.
         line: usize,
     },
     /// A line beyond [`MAX_MS`].
     #[error("{trace}:{line}: this is more than {MAX_MS} ms (116 days); is the trace in µs or ns? divide it")]
     TooLarge {
-        /// Where the trace came from.
+        /// Name of the trace.
         trace: String,
-        /// From 1.
+        /// Line, from 1.
         line: usize,
     },
     /// A line earlier than the one before.
     #[error("{trace}:{line}: this is earlier than the line before; sort the lines in ascending order")]
     Backwards {
-        /// Where the trace came from.
+        /// Name of the trace.
         trace: String,
-        /// From 1.
+        /// Line, from 1.
         line: usize,
     },
-    /// A trace without duration could not be repeated.
+    /// A trace of zero length, which could not be repeated.
     #[error(
         "{trace}:{line}: the trace ends at 0 ms, so it has no duration to repeat it after; \
          end it with a line above 0"
     )]
     NoDuration {
-        /// Where the trace came from.
+        /// Name of the trace.
         trace: String,
-        /// From 1.
+        /// Line, from 1.
         line: usize,
     },
 }
 
-/// Reads a trace. `source` says where it came from, for messages and results.
+/// Reads a trace. `source` is its name in messages and results.
 ///
 /// # Errors
-/// The first line that is not as Mahimahi's format wants it.
+/// The first line that violates Mahimahi's format.
 pub fn parse(text: impl AsRef<[u8]>, source: &str) -> Result<DeliveryTrace, TraceError> {
     let text = text.as_ref();
     if text.is_empty() {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_read_with_and_without_its_last_newline_and_from_windows() {
+    fn a_trace_may_lack_its_final_newline_or_have_crlf() {
         let expected = DeliveryTrace { source: "x".into(), opportunities_ms: vec![0, 3, 3, 10] };
         for text in ["0\n3\n3\n10\n", "0\n3\n3\n10", "0\r\n3\r\n3\r\n10\r\n", "00\n03\n3\n0010\n"] {
             assert_eq!(parse(text, "x").as_ref(), Ok(&expected), "{text:?}");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_trace_is_told_the_place_and_the_mend() {
+    fn a_malformed_trace_is_refused_with_position_and_fix() {
         assert_eq!(
             message(""),
             "lte.down: the trace is empty; write one line per 1500 bytes, the milliseconds since the start"
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_comments_signs_and_spaces_are_not_numbers() {
+    fn blank_lines_comments_signs_and_spaces_are_refused() {
         for (text, line) in [
             ("\n", 1),
             ("1\n\n2\n", 2),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_text_is_quoted() {
+    fn errors_do_not_quote_the_text() {
         for text in ["root:x:0:0\n", "7\n5\n", "77777777777777777\n"] {
             let said = message(text);
             assert!(!said.contains("root") && !said.contains("77") && !said.contains('5'), "{said}");

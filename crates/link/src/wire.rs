@@ -1,4 +1,4 @@
-//! What happens after the transmitter, apart from random loss: outages and the variation of the delay.
+//! Outages and variation of the delay after the transmitter.
 
 use joulepath_model::network::{JitterSpec, Outage};
 
@@ -9,7 +9,7 @@ use joulepath_model::random::Stream;
 pub(crate) struct Outages {
     /// Ascending and disjoint, ns.
     periods: Vec<(u64, u64)>,
-    /// Index of the first one that is not over.
+    /// Index of the first period that is not over.
     next: usize,
 }
 
@@ -31,8 +31,8 @@ impl Outages {
         self.periods.is_empty()
     }
 
-    /// Whether a transmission in [start, finish), or at the instant `start` if it takes no time, meets an
-    /// outage. `start` does not decrease.
+    /// True if a transmission in [start, finish), or at `start` if it takes no time, overlaps an outage.
+    /// `start` must not decrease.
     pub(crate) fn meet(&mut self, start: u64, finish: u64) -> bool {
         while self.periods.get(self.next).is_some_and(|&(_, until)| until <= start) {
             self.next += 1;
@@ -47,10 +47,10 @@ impl Outages {
 pub(crate) struct Jitter {
     deviation_ns: f64,
     correlation_ns: f64,
-    /// A standard normal variable: its value at `sampled_at`.
+    /// The process at `sampled_at`, as a standard normal variable.
     x: f64,
     sampled_at: u64,
-    /// When the packet before arrives.
+    /// Arrival of the previous packet.
     last_arrival: u64,
     stream: Stream,
 }
@@ -67,12 +67,11 @@ impl Jitter {
         }
     }
 
-    /// When a packet that departs now arrives: not before it departs, and not before the packet that departed
-    /// before it.
+    /// Arrival of a packet that departs now: not before its departure, and not before the previous packet.
     pub(crate) fn arrival(&mut self, departure: u64, delay_ns: u64) -> u64 {
         self.sample(departure);
         let total_ns = delay_ns as f64 + self.deviation_ns * self.x;
-        // A negative total becomes 0 in the conversion.
+        // The conversion turns a negative total into 0.
         let arrival = departure + (total_ns + 0.5) as u64;
         self.last_arrival = self.last_arrival.max(arrival);
         self.last_arrival

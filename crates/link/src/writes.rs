@@ -1,44 +1,45 @@
-//! When an application writes, and how much. The simulator and the kernel engine draw the same writes.
+//! Times and sizes of an application's writes. The simulator and the kernel engine use the same random
+//! writes.
 
 use joulepath_model::scenario::Workload;
 use joulepath_model::units::{Bytes, Nanos};
 
 use joulepath_model::random::{Domain, Stream};
 
-/// One write of an application, and when it acts again.
+/// One write of an application, and the time of its next action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Write {
-    /// How much it writes now; zero if nothing.
+    /// Bytes to write now; may be zero.
     pub bytes: Bytes,
-    /// When it acts next by itself; none if it does not.
+    /// Time of the next action; none if it only reacts.
     pub next: Option<Nanos>,
 }
 
-/// The writes of one application in their order. Bulk data has none, because there is always more of it.
-/// Answers are written when they are asked for, so they are not here either.
+/// The writes of one application, in order. Bulk data has none, because the sender always has data; answers
+/// to requests have none, because requests trigger them.
 #[derive(Clone, Debug)]
 pub struct Writes {
     workload: Workload,
     random: Stream,
-    /// Payload that a stream of constant bit rate has not written yet, bits.
+    /// Payload of a constant-bit-rate stream that is not written yet, bits.
     owed_bits: f64,
     /// Start of the current on-period of a stream.
     on_since: Nanos,
 }
 
 impl Writes {
-    /// The writes of the `index`-th connection of a run.
+    /// The writes of connection number `index` of a run.
     pub fn new(workload: Workload, seed: u64, index: u64) -> Self {
         let random = Stream::new(seed, Domain::Workload, index);
         Writes { workload, random, owed_bits: 0.0, on_since: Nanos::ZERO }
     }
 
-    /// What the application does.
+    /// The workload that it follows.
     pub fn workload(&self) -> Workload {
         self.workload
     }
 
-    /// Tells the application that the connection is established.
+    /// Notes that the connection is established.
     pub fn start(&mut self, now: Nanos) -> Write {
         match self.workload {
             Workload::Bulk | Workload::Requests { .. } => Write::default(),
@@ -53,7 +54,7 @@ impl Writes {
         }
     }
 
-    /// Tells the application that the instant of its last [`Write::next`] has come.
+    /// Notes that the time of the last [`Write::next`] has come.
     pub fn wake(&mut self, now: Nanos) -> Write {
         match self.workload {
             Workload::Bulk | Workload::File { .. } | Workload::Requests { .. } => Write::default(),
@@ -69,7 +70,7 @@ impl Writes {
         }
     }
 
-    /// The end of a gap that is exponentially distributed, as in a Poisson process.
+    /// End of an exponentially distributed gap, as in a Poisson process.
     fn after_gap(&mut self, now: Nanos, mean_gap: Nanos) -> Nanos {
         Nanos(now.0 + (self.random.exponential(mean_gap.0 as f64) as u64).max(1))
     }
@@ -85,8 +86,8 @@ impl Writes {
     }
 }
 
-/// When the `index`-th connection of a run starts: uniform in the period `spread`, so that connections are
-/// not in phase and seeds differ.
+/// Start of connection number `index` of a run: uniform within `spread` after `start`, so that connections
+/// are not in phase and seeds differ.
 pub fn start_within(seed: u64, index: u64, start: Nanos, spread: Nanos) -> Nanos {
     let mut random = Stream::new(seed, Domain::Start, index);
     Nanos(start.0 + random.below(spread.0.max(1)))
@@ -97,13 +98,13 @@ mod tests {
     use super::*;
     use joulepath_model::units::BitRate;
 
-    /// Instants and sizes of the first `n` writes of an application that starts at 0.
+    /// Times and sizes of the first `n` writes of an application that starts at 0.
     fn writes(workload: Workload, n: usize) -> Vec<(u64, u64)> {
         let mut application = Writes::new(workload, 1, 0);
         let mut next = application.start(Nanos::ZERO).next;
         let mut all = vec![];
         while all.len() < n {
-            let now = next.expect("it goes on");
+            let now = next.expect("the application writes again");
             let write = application.wake(now);
             all.push((now.0, write.bytes.0));
             next = write.next;
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_keep_their_mean_gap() {
+    fn messages_have_the_given_mean_gap() {
         let workload = Workload::Messages { mean_gap: Nanos::from_millis(10), size: Bytes(100) };
         let all = writes(workload, 10_000);
         let mean_ms = all[9_999].0 as f64 / 1e6 / 10_000.0;

@@ -1,11 +1,10 @@
-//! Active queue management, as data. The defaults are those of Linux (`sch_codel`, `sch_fq_codel`,
-//! `sch_pie`).
+//! Active queue management, as data. Defaults are those of Linux (`sch_codel`, `sch_fq_codel`, `sch_pie`).
 
 use serde::Serialize;
 
 use crate::units::{Bytes, Nanos};
 
-/// How a queue decides which packets to drop or to mark before it is full.
+/// How a queue decides which packets to drop or mark before it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AqmSpec {
@@ -20,14 +19,14 @@ pub enum AqmSpec {
 /// Parameters of CoDel (RFC 8289, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CodelSpec {
-    /// The standing queue that is acceptable, as a sojourn time.
+    /// Acceptable sojourn time of a standing queue.
     pub target: Nanos,
-    /// The sojourn time has to be above the target for this long before the first drop; the next drop follows
+    /// Time for which the sojourn time must exceed the target before the first drop. The next drop follows
     /// after interval/√2.
     pub interval: Nanos,
-    /// ECN-capable packets are marked in place of being dropped.
+    /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// ECN-capable packets that waited longer than this are marked, whatever CoDel decides.
+    /// Mark ECN-capable packets that waited longer than this, whatever CoDel decides.
     pub ce_threshold: Option<Nanos>,
 }
 
@@ -38,33 +37,33 @@ pub struct FqCodelSpec {
     pub codel: CodelSpec,
     /// Number of queues that flows are hashed to.
     pub flows: u32,
-    /// Bytes that a queue may send in its turn.
+    /// Bytes that a queue may send per round.
     pub quantum: Bytes,
-    /// Bytes that may wait in all queues.
+    /// Limit on the bytes in all queues.
     pub memory_limit: Bytes,
-    /// Most packets that are dropped at once from the longest queue when there is no room.
+    /// Largest number of packets dropped at once from the longest queue on overflow.
     pub drop_batch: u32,
 }
 
 /// Parameters of PIE (RFC 8033, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PieSpec {
-    /// The queueing delay that is aimed at.
+    /// Target queueing delay.
     pub target: Nanos,
     /// Time between two updates of the drop probability.
     pub tupdate: Nanos,
-    /// Weight of the delay's distance from the target, in sixteenths of a hertz.
+    /// Weight of the delay's deviation from the target, in sixteenths of a hertz.
     pub alpha: u32,
     /// Weight of the delay's growth, in sixteenths of a hertz.
     pub beta: u32,
-    /// Drop small packets with a probability in proportion to their size.
+    /// Scale the drop probability with the size of the packet.
     pub bytemode: bool,
-    /// Mark ECN-capable packets in place of dropping them while the probability is at most 10 %.
+    /// Mark ECN-capable packets instead of dropping them while the probability is at most 10 %.
     pub ecn: bool,
 }
 
 impl AqmSpec {
-    /// Packets that wait at most unless the scenario says otherwise (`sch_codel`: DEFAULT_CODEL_LIMIT;
+    /// Limit of the queue in packets if the scenario sets none (`sch_codel`: DEFAULT_CODEL_LIMIT;
     /// `sch_fq_codel`: 10 * 1024; `sch_pie`: 1000).
     pub fn default_limit_packets(&self) -> u32 {
         match self {
@@ -73,7 +72,7 @@ impl AqmSpec {
         }
     }
 
-    /// The queueing delay that it accepts.
+    /// Target of the queueing delay.
     pub fn target(&self) -> Nanos {
         match self {
             AqmSpec::Codel(spec) => spec.target,
@@ -82,7 +81,7 @@ impl AqmSpec {
         }
     }
 
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub fn name(&self) -> &'static str {
         match self {
             AqmSpec::Codel(_) => "codel",
@@ -91,7 +90,7 @@ impl AqmSpec {
         }
     }
 
-    /// Whether it marks ECN-capable packets.
+    /// True if it marks ECN-capable packets.
     pub fn marks(&self) -> bool {
         let codel = |codel: &CodelSpec| codel.ecn || codel.ce_threshold.is_some();
         match self {

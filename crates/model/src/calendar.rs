@@ -1,4 +1,4 @@
-//! Days since 1970 and the months that they are in (proleptic Gregorian calendar, UTC).
+//! Days since 1970 and their months (proleptic Gregorian calendar, UTC).
 
 /// Seconds of a day.
 const DAY_S: i64 = 86_400;
@@ -19,14 +19,14 @@ pub struct Date {
 }
 
 impl Day {
-    /// The day of an instant, in seconds since 1970.
+    /// The day of an instant given in seconds since 1970.
     pub fn of(unix_s: i64) -> Self {
         Day(unix_s.div_euclid(DAY_S))
     }
 
-    /// Which date it is.
+    /// The date of this day.
     pub fn date(self) -> Date {
-        // March is the first month here, so that a leap day is the last of its year: an era has 400 years.
+        // The year starts in March here, so a leap day is its last day. An era has 400 years.
         let since_march = self.0 + 719_468;
         let era = since_march.div_euclid(146_097);
         let of_era = since_march.rem_euclid(146_097);
@@ -39,8 +39,8 @@ impl Day {
         Date { year, month: month as u32, day: day as u32 }
     }
 
-    /// The first day of the period in which this day is, where periods begin on a day of the month; in a
-    /// month that has no such day, on its last one.
+    /// First day of the period that contains this day. Periods begin on day `period_day` of each month, or on
+    /// the last day of a month that has no such day.
     pub fn period_start(self, period_day: u32) -> Day {
         let Date { year, month, .. } = self.date();
         let here = begin(year, month, period_day);
@@ -56,7 +56,6 @@ fn begin(year: i64, month: u32, day: u32) -> Day {
     Date { year, month, day: day.min(length(year, month)) }.day_number()
 }
 
-/// Days of a month.
 fn length(year: i64, month: u32) -> u32 {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     match month {
@@ -68,7 +67,7 @@ fn length(year: i64, month: u32) -> u32 {
 }
 
 impl Date {
-    /// Its number.
+    /// The day of this date.
     pub fn day_number(self) -> Day {
         let year = self.year - i64::from(self.month <= 2);
         let era = year.div_euclid(400);
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_days_are_one_to_one() {
+    fn day_numbers_and_dates_convert_both_ways() {
         // 2000 had a leap day, 1900 had none: 365 · 30 + 7 leap days from 1970 to 2000 is 10957.
         assert_eq!(day("1970-01-01"), Day(0));
         assert_eq!(day("2000-01-01"), Day(10_957));
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_begins_on_its_day_or_on_the_last_of_a_short_month() {
+    fn a_period_begins_on_its_day_or_on_the_last_day_of_a_shorter_month() {
         for (today, period_day, start) in [
             ("2026-11-23", 1, "2026-11-01"),
             ("2026-11-23", 23, "2026-11-23"),

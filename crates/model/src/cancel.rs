@@ -1,11 +1,11 @@
-//! A wish to stop, shared between whoever may have it and whoever works.
+//! Cancellation, shared between the threads that may request it and those that work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A token that many hold and any may set. Work that lasts looks at it several times a second, stops when it
-/// is set, and says so by an error; what is finished stays finished. Copies share one flag; the default is
-/// never set by anybody else.
+/// A cancellation token. Long work polls it several times a second; once it is set, the work stops and
+/// returns an error, and finished parts remain. Copies share one flag. The default token belongs to nobody
+/// else, so it is never set.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
@@ -13,25 +13,25 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// One that is not set.
+    /// A token that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that is set when this one is, or by itself: it ends one piece of the work and nothing else. Of a
-    /// child there is no child: it has the same parent.
+    /// A token that is set together with this one, or alone: it can end one part of the work. A child of a
+    /// child depends on the topmost token only.
     #[must_use]
     pub fn child(&self) -> Self {
         let parent = self.parent.as_ref().unwrap_or(&self.flag);
         Cancel { flag: Arc::default(), parent: Some(Arc::clone(parent)) }
     }
 
-    /// Asks everybody who holds a copy to stop. May be called from a signal handler: it is one atomic store.
+    /// Requests cancellation from all holders of a copy. Safe in a signal handler: it is one atomic store.
     pub fn set(&self) {
         self.flag.store(true, Ordering::SeqCst);
     }
 
-    /// Whether somebody asked.
+    /// True once cancellation was requested.
     pub fn is_set(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
             || self.parent.as_ref().is_some_and(|parent| parent.load(Ordering::Relaxed))

@@ -1,5 +1,5 @@
-//! What the daemon for real interfaces is told: intents, interfaces, quotas. Read by
-//! [`scenario::read_live`](crate::scenario::read_live).
+//! Configuration of the daemon for real interfaces: intents, interfaces, quotas.
+//! [`scenario::read_live`](crate::scenario::read_live) reads it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
-/// What the paths of a machine are for.
+/// How a machine uses its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Intent {
-    /// The cheapest sufficient paths by energy; the others have no subflow.
+    /// The paths that suffice at the least energy; the others have no subflow.
     Frugal,
-    /// One path; the next has no subflow before the first is in trouble, and carries few bytes then.
+    /// One path. The next path has no subflow until the first is in trouble, and then carries few bytes.
     Handover,
-    /// One path; the others are backups with a subflow that is open.
+    /// One path. The others are backups with an open subflow.
     Interactive,
     /// All paths.
     Aggregate,
-    /// The paths in the user's order of cost, the next one only while the cheaper ones are full.
+    /// The paths in the user's order of cost; the next path only while the cheaper ones are full.
     Overflow,
-    /// Nothing is touched.
+    /// The daemon changes nothing.
     Off,
 }
 
 impl Intent {
-    /// All, in the order of the documentation.
+    /// All intents, in the order of the documentation.
     pub const ALL: [Intent; 6] = [
         Intent::Frugal,
         Intent::Handover,
@@ -38,7 +38,7 @@ impl Intent {
         Intent::Off,
     ];
 
-    /// The word for it.
+    /// Name in configurations.
     pub const fn word(self) -> &'static str {
         match self {
             Intent::Frugal => "frugal",
@@ -50,83 +50,83 @@ impl Intent {
         }
     }
 
-    /// The intent of that name.
+    /// The intent with this name.
     pub fn by_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|intent| intent.word() == word)
     }
 }
 
-/// Bytes that an interface may carry in each period, both directions together.
+/// Bytes that an interface may carry per period, both directions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Quota {
-    /// From here on the interface is a backup.
+    /// From this amount on, the interface is a backup.
     pub soft: Option<Bytes>,
-    /// From here on it is not used at all.
+    /// From this amount on, the interface is not used.
     pub hard: Option<Bytes>,
-    /// Day of the month on which a period begins, 1 to 31, at midnight UTC. In a month that has no such day,
-    /// its last day.
+    /// Day of the month on which a period begins, 1 to 31, at midnight UTC. In a shorter month it begins on
+    /// the last day.
     pub period_day: u32,
 }
 
-/// What is known of one interface, or of those whose names fit a pattern.
+/// Configuration of one interface, or of all interfaces whose names match a pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceConfig {
-    /// Its name; `*` stands for any letters.
+    /// Name; `*` matches any characters.
     pub name: String,
-    /// In place of the machine's.
+    /// Intent of this interface; none: the machine's.
     pub intent: Option<Intent>,
-    /// Place in the order of cost, the least first; interfaces without one come last.
+    /// Rank by cost, the cheapest first; interfaces without a rank come last.
     pub cost: Option<u32>,
-    /// Its bytes are paid for: at most a backup while another path works.
+    /// Traffic is paid for: at most a backup while another path works.
     pub metered: bool,
-    /// Bytes per period.
+    /// Quota per period.
     pub quota: Option<Quota>,
-    /// On battery, with less charge than this, it is used only while no other path works.
+    /// On battery, below this charge, the interface is used only while no other path works.
     pub battery_below: Option<Probability>,
-    /// What it carries; absent: as measured.
+    /// Capacity; none: as measured.
     pub rate: Option<BitRate>,
-    /// What its traffic costs.
+    /// Energy model of its traffic.
     pub energy: Option<InterfaceEnergy>,
-    /// Connections open a subflow from it to every address of the other end.
+    /// Connections open a subflow from this interface to every address of the other end.
     pub fullmesh: bool,
-    /// The other end is told of its addresses: for servers.
+    /// Announce the address to the other end; for servers.
     pub signal: bool,
 }
 
-/// Who may talk to the daemon.
+/// The control socket and its access rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlConfig {
-    /// The Unix socket.
+    /// Path of the Unix socket.
     pub socket: String,
-    /// Group that may read the state besides root and those who may command; absent: everybody.
+    /// Group that may read the state, besides root and `commanders`; none: every user.
     pub readers: Option<String>,
-    /// Group that may change intents, pause and resume besides root; absent: nobody.
+    /// Group that may change intents, pause and resume, besides root; none: root only.
     pub commanders: Option<String>,
 }
 
-/// What measures the power of the machine.
+/// Meter of the machine's power.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MeterConfig {
-    /// A meter of this machine, by the name that `joulepath meter` prints.
+    /// A meter of this machine, as `joulepath meter` lists it.
     Name(String),
-    /// A program that prints watts, one number a line; run by the shell.
+    /// Command for the shell that prints watts, one number per line.
     Command(String),
 }
 
-/// Who opens and closes the subflows of connections.
+/// Path manager: which program opens and closes subflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
-    /// The kernel, of all connections alike, by the endpoints that the daemon sets.
+    /// The kernel, for all connections alike, by the endpoints that the daemon sets.
     #[default]
     Kernel,
-    /// The daemon, of each connection by itself.
+    /// The daemon, for each connection separately.
     #[serde(rename = "userspace")]
     UserSpace,
 }
 
 impl Manager {
-    /// The word for it, which is the kernel's own.
+    /// Name in configurations, which is the kernel's name.
     pub const fn word(self) -> &'static str {
         match self {
             Manager::Kernel => "kernel",
@@ -144,25 +144,25 @@ impl std::str::FromStr for Manager {
     }
 }
 
-/// When a connection gets a second subflow: as soon as one of both is reached.
+/// When a connection gets a second subflow: as soon as it reaches either threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAfter {
-    /// What it has carried, both directions together.
+    /// Data that the connection has carried, both directions together.
     pub bytes: Bytes,
-    /// How long it has stood.
+    /// Age of the connection.
     pub age: Nanos,
 }
 
-/// Addresses that begin alike.
+/// A prefix of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRange {
     address: IpAddr,
-    /// How many bits are alike.
+    /// Length of the prefix, bits.
     length: u32,
 }
 
 impl AddressRange {
-    /// From `192.0.2.0/24`, or a single address.
+    /// Parses `192.0.2.0/24`, or a single address.
     pub fn parse(text: &str) -> Option<Self> {
         let (address, length) =
             text.split_once('/').map_or((text, None), |(all, length)| (all, Some(length)));
@@ -172,7 +172,7 @@ impl AddressRange {
         (length <= most).then_some(AddressRange { address, length })
     }
 
-    /// Whether an address is among them.
+    /// True if the address has this prefix.
     pub fn contains(&self, address: IpAddr) -> bool {
         let bits = |address: IpAddr| match address {
             IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
@@ -189,17 +189,17 @@ impl std::fmt::Display for AddressRange {
     }
 }
 
-/// What the paths are for of some connections: of those for which all is true that is said.
+/// Intent of the connections that match all keys of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// In place of the machine's intent.
+    /// Intent of the matching connections.
     pub intent: Intent,
-    /// Name of the program, or its path if it has a `/`; `*` stands for any letters.
+    /// Name of the program, or its path if it contains a `/`; `*` matches any characters.
     pub program: Option<String>,
-    /// The owner of the socket: a name, or a number.
+    /// Owner of the socket: a user name or number.
     pub user: Option<String>,
-    /// Path of the control group, or the name of a part of it, such as a unit of systemd; `*` stands for any
-    /// letters.
+    /// Path of the control group, or the name of a part of it, such as a systemd unit; `*` matches any
+    /// characters.
     pub cgroup: Option<String>,
     /// Port of the other end.
     pub port: Option<u16>,
@@ -208,7 +208,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// What it says, in words: `program ffmpeg, port 443`.
+    /// The conditions as text: `program ffmpeg, port 443`.
     pub fn words(&self) -> String {
         let text = |key: &str, value: &Option<String>| value.as_ref().map(|value| format!("{key} {value}"));
         let all = [
@@ -222,58 +222,59 @@ impl Rule {
     }
 }
 
-/// The daemon's configuration.
+/// Configuration of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveConfig {
-    /// Of all interfaces that have none of their own.
+    /// Intent of all interfaces without one of their own.
     pub intent: Intent,
-    /// Who opens and closes subflows.
+    /// Path manager.
     pub manager: Manager,
-    /// When a connection gets its second subflow; absent: as its intent says. For [`Manager::UserSpace`].
+    /// When a connection gets its second subflow; none: the intent decides. For [`Manager::UserSpace`].
     pub open_after: Option<OpenAfter>,
-    /// What the paths of some connections are for; the first that fits counts. For [`Manager::UserSpace`].
+    /// Intents of some connections; the first rule that matches applies. For [`Manager::UserSpace`].
     pub rules: Vec<Rule>,
-    /// On battery, with less charge than this, the machine's intent is [`Intent::Frugal`].
+    /// On battery, the machine's intent is [`Intent::Frugal`] below this charge.
     pub battery_below: Option<Probability>,
-    /// Size of a transfer that `frugal` decides for.
+    /// Transfer size for which `frugal` chooses paths.
     pub transfer: Bytes,
-    /// A transfer must be done by then; `frugal` uses more paths where it would not be.
+    /// Longest time that a transfer may take; `frugal` adds paths to meet it.
     pub deadline: Option<Nanos>,
-    /// The rate that suffices; `frugal` uses more paths where one carries less.
+    /// Required rate; `frugal` adds paths if one path is slower.
     pub rate: Option<BitRate>,
-    /// What the second path may carry in one event under [`Intent::Handover`].
+    /// Data that the second path may carry per handover under [`Intent::Handover`].
     pub handover_budget: Bytes,
-    /// Time between two looks at counters and connections.
+    /// Poll interval for counters and connections.
     pub sample: Nanos,
-    /// What the device burns besides its interfaces.
+    /// Power of the device besides its interfaces.
     pub device: DeviceEnergy,
     /// Patterns of further interfaces that may be used: see [`Self::allows`].
     pub allow: Vec<String>,
-    /// Interfaces, the first that fits counts.
+    /// Interfaces; the first entry that matches a name applies.
     pub interfaces: Vec<InterfaceConfig>,
-    /// What congestion controller new sockets get, by the machine's intent; under the others it stays.
+    /// Congestion controller of new sockets by the machine's intent. Under an intent without an entry, the
+    /// daemon leaves the setting as it found it.
     pub controllers: BTreeMap<Intent, String>,
-    /// What measures the machine; none: joules are only attributed by models.
+    /// Meter of the machine's power; none: models alone attribute the energy.
     pub meter: Option<MeterConfig>,
     /// The control socket.
     pub control: ControlConfig,
-    /// Folder of what outlives a boot: counted bytes and joules.
+    /// Folder for state that survives a reboot: counted bytes and joules.
     pub state: String,
 }
 
 impl LiveConfig {
-    /// What is said of an interface; none if nothing is.
+    /// Configuration of an interface, if it has an entry.
     pub fn interface(&self, name: &str) -> Option<&InterfaceConfig> {
         self.interfaces.iter().find(|interface| fits(&interface.name, name))
     }
 
-    /// Whether an interface is named, in `[[interface]]` or in `allow`.
+    /// True if the interface is named in `[[interface]]` or in `allow`.
     pub fn allows(&self, name: &str) -> bool {
         self.interface(name).is_some() || self.allow.iter().any(|pattern| fits(pattern, name))
     }
 }
 
-/// Whether a name fits a pattern, in which `*` stands for any letters, also none.
+/// True if a name matches a pattern. `*` matches any characters, or none.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(left) = name.strip_prefix(head) else { return false };
@@ -285,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_any_letters() {
+    fn a_star_matches_any_characters() {
         for (pattern, name) in [("wlan*", "wlan0"), ("*", ""), ("w*n*", "wwan1"), ("eth0", "eth0")] {
             assert!(fits(pattern, name), "{pattern} {name}");
         }
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_the_addresses_that_begin_alike() {
+    fn a_prefix_contains_matching_addresses() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let range = AddressRange::parse("192.0.2.0/24").unwrap();
         assert!(range.contains(ip("192.0.2.255")) && !range.contains(ip("192.0.3.0")));
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intent_is_found_by_its_word() {
+    fn an_intent_is_found_by_its_name() {
         for intent in Intent::ALL {
             assert_eq!(Intent::by_word(intent.word()), Some(intent));
             assert_eq!(serde_json::to_value(intent).unwrap(), intent.word());

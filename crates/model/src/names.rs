@@ -1,10 +1,10 @@
-//! Which known name was probably meant, and how to say so.
+//! Suggestions for misspelt names.
 
-/// The name in `known` that is most like `written`, case aside, if one is like it at all.
+/// The name in `known` that is most similar to `written`, ignoring case, if any is similar enough.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Below this similarity (Jaro–Winkler, 0 to 1) a name is a different name, not a slip of the pen.
+    /// Below this similarity (Jaro–Winkler, 0 to 1) a name is a different name, not a misspelling.
     const LEAST_SIMILARITY: f64 = 0.7;
-    /// Similarity of names that differ by one slip, which Jaro–Winkler underrates in short ones such as `let`
+    /// Similarity of names that differ by one edit. Jaro–Winkler underrates it for short names such as `let`
     /// for `lte`.
     const ONE_SLIP: f64 = 0.9;
     let lower = written.to_lowercase();
@@ -21,8 +21,7 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, name)| name)
 }
 
-/// What to tell whoever wrote `name` instead of one of `known`: the nearest one, if one is like it, and all
-/// that there are.
+/// Hint for an unknown `name`: the most similar name in `known`, if there is one, and the list of all.
 pub fn suggest(name: &str, known: &[&str]) -> String {
     let all = match known {
         [] => "there are none".to_owned(),
@@ -34,7 +33,7 @@ pub fn suggest(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// `text` with a capital letter at the beginning.
+/// `text` with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
@@ -45,14 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_recognised_and_a_strange_word_is_not() {
+    fn a_misspelling_is_recognised_and_an_unrelated_word_is_not() {
         assert_eq!(nearest("oila", ["lia", "olia", "balia"]), Some("olia"));
         assert_eq!(nearest("WiFi", ["wifi", "lte"]), Some("wifi"));
         assert_eq!(nearest("zzz", ["lia", "olia"]), None);
     }
 
     #[test]
-    fn all_names_stand_after_the_nearest() {
+    fn the_list_of_names_follows_the_nearest() {
         assert_eq!(suggest("lie", &["lia", "reno"]), "did you mean `lia`? There are: lia, reno");
         assert_eq!(suggest("x", &[]), "there are none");
     }

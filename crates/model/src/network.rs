@@ -1,4 +1,4 @@
-//! What a link is, as data: rate, delay, queue, loss. The state machine that acts on it is the `link` crate.
+//! A link, as data: rate, delay, queue, loss. The `link` crate has the state machine that acts on it.
 
 use std::sync::Arc;
 
@@ -16,29 +16,28 @@ pub struct LinkSpec {
     pub rate: RateSpec,
     /// Propagation delay after the queue.
     pub delay: Nanos,
-    /// Variation of the propagation delay; never reorders.
+    /// Variation of the propagation delay; it never reorders packets.
     pub jitter: Option<JitterSpec>,
-    /// Drops what exceeds a rate and a burst before it comes to the queue.
+    /// Token bucket in front of the queue.
     pub policer: Option<PolicerSpec>,
     /// Capacity of the queue. The packet in transmission does not count.
     pub queue: QueueLimit,
-    /// How the queue is managed; none: DropTail.
+    /// Queue management; none: DropTail.
     pub aqm: Option<AqmSpec>,
-    /// Mark ECN-capable packets when the queue found on arrival is at least this long (RFC 8257, section
-    /// 3.1).
+    /// An ECN-capable packet is marked if it finds a queue of at least this length (RFC 8257, section 3.1).
     pub ecn_threshold: Option<QueueLimit>,
     /// Loss on the wire: a lost packet has used queue and rate.
     pub loss: LossSpec,
     /// Periods in which every packet is lost.
     pub outages: Vec<Outage>,
-    /// Packets that others overtake on the wire.
+    /// Packets that are held back on the wire so that later packets overtake them.
     pub reorder: Option<ReorderSpec>,
-    /// Packets come out in bursts.
+    /// Release of packets in bursts.
     pub aggregate: Option<AggregateSpec>,
 }
 
 impl LinkSpec {
-    /// Whether packets come out at once and unchanged.
+    /// True if packets come out at once and unchanged.
     pub fn is_transparent(&self) -> bool {
         self.rate == RateSpec::Unlimited
             && self.delay == Nanos::ZERO
@@ -50,8 +49,7 @@ impl LinkSpec {
             && self.aggregate.is_none()
     }
 
-    /// What the link lets through in the long run at `rate_bps` of its transmitter, bit/s: no more than its
-    /// policer does.
+    /// Long-run throughput if the transmitter has `rate_bps`, bit/s: at most the policer's rate.
     pub fn policed_bps(&self, rate_bps: f64) -> f64 {
         self.policer.map_or(rate_bps, |policer| rate_bps.min(policer.rate.bps() as f64))
     }
@@ -62,45 +60,45 @@ impl LinkSpec {
 pub struct ChannelSpec {
     /// Unique among paths, links and channels.
     pub name: String,
-    /// Rate at which frames are sent after their PHY header.
+    /// Rate of a frame after its PHY header.
     pub rate: BitRate,
     /// Intervals, windows and headers.
     pub timing: ChannelTiming,
-    /// Frames that a station holds, the one it sends included.
+    /// Frames that a station can hold, including the frame in transmission.
     pub queue: u32,
-    /// Transmissions of a frame before it is given up.
+    /// Transmissions of a frame before the station gives it up.
     pub retry_limit: u32,
-    /// Loss of a frame that did not collide.
+    /// Loss of a frame that does not collide.
     pub frame_error: Probability,
 }
 
 /// Intervals, contention windows and headers of a CSMA/CA channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ChannelTiming {
-    /// Backoff counters count slots of this length.
+    /// Length of the slots that backoff counters count.
     pub slot: Nanos,
-    /// Between a frame and its ACK.
+    /// Time between a frame and its ACK.
     pub sifs: Nanos,
     /// Idle time before counters run.
     pub difs: Nanos,
-    /// Idle time before that, after a frame that nobody could read: EIFS − DIFS.
+    /// Additional idle time after a frame that nobody could decode: EIFS − DIFS.
     pub unread: Nanos,
-    /// Counters are drawn from 0 to this at first.
+    /// Initial contention window: counters are drawn from 0 to this.
     pub cw_min: u32,
-    /// And from 0 to this after many collisions.
+    /// Largest contention window, after many collisions.
     pub cw_max: u32,
     /// Preamble and PHY header of a frame.
     pub phy_header: Nanos,
     /// MAC header and checksum of a frame.
     pub mac_header: Bytes,
-    /// An ACK, its PHY header included.
+    /// Duration of an ACK, including its PHY header.
     pub ack: Nanos,
-    /// From one station to another.
+    /// Propagation delay between stations.
     pub propagation: Nanos,
 }
 
 impl ChannelTiming {
-    /// The presets: name and timing.
+    /// Presets by name.
     pub const PRESETS: [(&str, ChannelTiming); 3] =
         [("802.11b", Self::DSSS), ("802.11g", Self::ERP_OFDM), ("bianchi2000-fhss", Self::BIANCHI_FHSS)];
 
@@ -121,8 +119,8 @@ impl ChannelTiming {
     };
 
     /// IEEE 802.11g without 802.11b stations: ERP-OFDM, short slot, preamble and SIGNAL of 20 µs and signal
-    /// extension of 6 µs, ACK of 14 B at 24 Mbit/s (28 + 6 µs), in EIFS at 6 Mbit/s (44 + 6 µs). That a frame
-    /// ends with a symbol of 4 µs is left out.
+    /// extension of 6 µs, ACK of 14 B at 24 Mbit/s (28 + 6 µs), in EIFS at 6 Mbit/s (44 + 6 µs). The model
+    /// omits the rounding of frames to symbols of 4 µs.
     const ERP_OFDM: Self = ChannelTiming {
         slot: Nanos::from_micros(9),
         sifs: Nanos::from_micros(10),
@@ -136,8 +134,8 @@ impl ChannelTiming {
         propagation: Nanos::from_micros(1),
     };
 
-    /// Bianchi, IEEE JSAC 18(3), 2000, table II, with W = 32 and m = 3; after a collision only DIFS (eq.
-    /// 14).
+    /// Bianchi, IEEE JSAC 18(3), 2000, table II, with W = 32 and m = 3. After a collision stations wait only
+    /// DIFS (eq. 14).
     const BIANCHI_FHSS: Self = ChannelTiming {
         slot: Nanos::from_micros(50),
         sifs: Nanos::from_micros(28),
@@ -151,15 +149,15 @@ impl ChannelTiming {
         propagation: Nanos::from_micros(1),
     };
 
-    /// The preset of that name.
+    /// The preset `name`.
     pub fn preset(name: &str) -> Option<Self> {
         Self::PRESETS.iter().find(|(known, _)| *known == name).map(|&(_, timing)| timing)
     }
 }
 
 impl ChannelSpec {
-    /// How long a frame of `size` bytes, the headers of IP and TCP included, is under way, its PHY and MAC
-    /// headers included.
+    /// Time on the air of a frame of `size` bytes, including IP, TCP, MAC and PHY headers; `size` covers IP
+    /// and TCP.
     pub fn airtime(&self, size: u32) -> Nanos {
         let bits = (u64::from(size) + self.timing.mac_header.0) * 8;
         let sent_ns = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.rate.bps())) as u64;
@@ -167,7 +165,7 @@ impl ChannelSpec {
     }
 }
 
-/// Length of a queue, in one of the two units in which queues are built.
+/// Length of a queue, in packets or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueLimit {
@@ -185,10 +183,11 @@ pub enum RateSpec {
     Unlimited,
     /// Constant.
     Constant(BitRate),
-    /// Piecewise constant: from each instant on, that rate. The first entry is at time 0; rate 0 is a pause.
+    /// Piecewise constant: each rate applies from its instant on. The first entry is at time 0; rate 0 is a
+    /// pause.
     Steps(Vec<(Nanos, BitRate)>),
-    /// exp of a Gaussian AR(1) sampled every `interval`, with the given mean and standard deviation of the
-    /// rate itself and autocorrelation exp(-interval/correlation).
+    /// exp of a Gaussian AR(1) sampled every `interval`. The rate has the given mean and standard deviation,
+    /// and autocorrelation exp(-interval/correlation).
     LogNormal {
         /// Mean rate.
         mean: BitRate,
@@ -204,10 +203,10 @@ pub enum RateSpec {
 }
 
 /// Packet-delivery opportunities in Mahimahi's format: at each listed millisecond up to 1500 bytes may leave
-/// the queue; an opportunity that finds no packet is wasted; after the last line the trace starts again.
+/// the queue. An opportunity that finds no packet is wasted. After the last line the trace starts again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeliveryTrace {
-    /// Where it came from, as written in the scenario.
+    /// Name in the scenario.
     pub source: String,
     /// Milliseconds since the start, ascending, repeats allowed, the last one greater than zero.
     #[serde(skip)]
@@ -223,20 +222,20 @@ pub struct JitterSpec {
     pub correlation: Nanos,
 }
 
-/// A token bucket that drops what does not conform: a packet passes if the bucket holds as many bytes as it
-/// has, and takes them out (RFC 2697 without its yellow).
+/// A token bucket that drops excess packets. A packet passes if the bucket holds as many bytes as it has, and
+/// removes them (RFC 2697 without yellow).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicerSpec {
-    /// Rate at which tokens come.
+    /// Rate of the tokens.
     pub rate: BitRate,
-    /// What the bucket holds at most, and at time 0.
+    /// Capacity of the bucket, which is full at time 0.
     pub burst: Bytes,
 }
 
-/// Packets that others overtake on their way.
+/// Packets that are held back so that later packets overtake them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReorderSpec {
-    /// Part of the packets that are held back.
+    /// Share of the packets that are held back.
     pub share: Probability,
     /// How far they are held back.
     pub depth: ReorderDepth,
@@ -246,24 +245,24 @@ pub struct ReorderSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReorderDepth {
-    /// By this time.
+    /// For this time.
     Time(Nanos),
-    /// Until this many later packets have arrived (the reordering extent of RFC 4737, section 4.2), and no
-    /// longer than `at_most`, because fewer may follow.
+    /// Until this many later packets have arrived (the reordering extent of RFC 4737, section 4.2), at most
+    /// for `at_most`, because fewer may follow.
     Packets {
-        /// How many.
+        /// Number of packets.
         packets: u32,
         /// Longest time.
         at_most: Nanos,
     },
 }
 
-/// Packets that arrive in bursts, as those of an A-MPDU on a wireless LAN do.
+/// Packets that arrive in bursts, as A-MPDUs do on a wireless LAN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AggregateSpec {
-    /// What has come is released once in this time.
+    /// Waiting packets leave once per period.
     pub period: Nanos,
-    /// So much is released at once, before the period is over.
+    /// A burst of this size leaves before its period is over.
     pub size: QueueLimit,
 }
 
@@ -303,17 +302,17 @@ impl LossSpec {
     }
 }
 
-/// A period in which a link delivers nothing.
+/// A period in which every packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Outage {
-    /// First instant of it.
+    /// Start, inclusive.
     pub from: Nanos,
-    /// First instant after it.
+    /// End, exclusive.
     pub until: Nanos,
 }
 
 impl RateSpec {
-    /// Mean rate over `horizon`, in bit/s; infinite for [`RateSpec::Unlimited`].
+    /// Mean rate over `horizon`, bit/s; infinite for [`RateSpec::Unlimited`].
     pub fn mean_bps(&self, horizon: Nanos) -> f64 {
         match self {
             RateSpec::Unlimited => f64::INFINITY,
@@ -337,10 +336,10 @@ impl RateSpec {
 }
 
 impl DeliveryTrace {
-    /// Bytes that one opportunity lets through.
+    /// Bytes per opportunity.
     pub const OPPORTUNITY_BYTES: u32 = 1500;
 
-    /// Mean rate of one pass, in bit/s.
+    /// Mean rate of one pass through the trace, bit/s.
     pub fn mean_bps(&self) -> f64 {
         let period_ms = *self.opportunities_ms.last().expect("a trace has at least one line") as f64;
         self.opportunities_ms.len() as f64 * f64::from(Self::OPPORTUNITY_BYTES) * 8.0 / (period_ms / 1e3)

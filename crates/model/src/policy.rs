@@ -1,7 +1,7 @@
 //! A policy by name: `mptcp`, `mptcp[cc=olia]`, `ewtcp[a=1/sqrt(n)]`, `single:wifi`.
 //!
-//! Grammar: `name[:argument]['[' key=value {',' key=value} ']']`. What a name stands for, and which keys its
-//! parts accept, is decided where the parts are registered.
+//! Grammar: `name[:argument]['[' key=value {',' key=value} ']']`. The registry of policies decides which
+//! names and keys exist.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,15 +11,15 @@ use serde::{Serialize, Serializer};
 /// A policy as a user writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Policy {
-    /// Registered name.
+    /// Name in the registry.
     pub name: String,
-    /// What follows a colon, as in `single:wifi`.
+    /// Text after the colon, as in `single:wifi`.
     pub argument: Option<String>,
     /// Overrides in the order written.
     pub overrides: Vec<(String, String)>,
 }
 
-/// Why a text is not a policy.
+/// Reason why a text is not a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a policy: {why}; write for example `mptcp[cc=olia]`")]
 pub struct PolicySyntax {
@@ -82,7 +82,7 @@ impl Serialize for Policy {
     }
 }
 
-/// Splits a comma-separated list of policies; commas within brackets do not separate.
+/// Splits a list of policies at commas outside brackets.
 pub fn split_list(text: &str) -> Vec<&str> {
     let mut depth = 0;
     text.split(|c| {
@@ -103,19 +103,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_survives_printing() {
+    fn a_printed_policy_parses_to_the_same_policy() {
         for text in ["mptcp", "mptcp[cc=olia]", "single:wifi", "mptcp[cc=ewtcp,a=1/sqrt(n)]"] {
             assert_eq!(text.parse::<Policy>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn commas_in_brackets_do_not_separate() {
+    fn commas_in_brackets_do_not_split_a_list() {
         assert_eq!(split_list("a[x=1,y=2], b"), ["a[x=1,y=2]", "b"]);
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn a_malformed_policy_is_refused_with_a_reason() {
         for (text, why) in
             [("mptcp[cc=olia", "`]`"), ("mptcp[cc]", "key=value"), ("single:", "colon"), ("a b", "name")]
         {

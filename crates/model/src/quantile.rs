@@ -15,7 +15,7 @@ pub fn linear(sorted: &[f64], part: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * way
 }
 
-/// [`linear`] of a sample in any order. It reorders the sample only as far as it must.
+/// [`linear`] of a sample in any order. It reorders only as much of the sample as necessary.
 #[inline]
 pub fn linear_unsorted(sample: &mut [f64], part: f64) -> f64 {
     let (below, way) = place(part, sample.len());
@@ -33,8 +33,8 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0)
 }
 
-/// Where quantile `part` of `n` sorted values lies: the index of the value below it, and the part of the way
-/// from there to the next.
+/// Position of quantile `part` among `n` sorted values: the index of the value below it, and the fraction of
+/// the distance from there to the next value.
 #[inline]
 fn place(part: f64, n: usize) -> (usize, f64) {
     let position = part * (n - 1) as f64;
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_lies_between_its_neighbours() {
+    fn a_quantile_interpolates_between_its_neighbours() {
         // Position 0.25 * 4 = 1.0 is the second value; 0.625 * 4 = 2.5 is halfway between the third and the
         // fourth.
         let sorted = [0.0, 10.0, 20.0, 40.0, 80.0];
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_an_unsorted_sample_is_that_of_the_sorted_one() {
+    fn an_unsorted_sample_has_the_same_quantiles() {
         let mut sample: Vec<f64> = (0..2000).map(|i| f64::from(i * 7919 % 2003).sqrt()).collect();
         sample[5] = f64::NAN;
         let mut sorted = sample.clone();
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn the_nearest_value_is_one_of_the_sample() {
         let sorted = [0.0, 10.0, 20.0, 40.0, 80.0];
-        // Places 1.2, 2.8 and 4.
+        // Positions 1.2, 2.8 and 4.
         assert_eq!([0.3, 0.7, 1.0].map(|part| nearest(&sorted, part)), [10.0, 40.0, 80.0]);
     }
 

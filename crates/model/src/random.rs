@@ -1,17 +1,16 @@
 //! Seeded random streams, the same on every machine.
 //!
-//! The generator is PCG XSL-RR 128/64 (MCG) (O'Neill, HMC-CS-2014-0905); logarithms and powers come from
-//! `libm`, written in Rust, because the system's libraries differ in the last bit. The starting states of the
-//! streams are hashes of (seed, domain, index), so adding a link or a flow leaves the numbers of all others
-//! as they were.
+//! The generator is PCG XSL-RR 128/64 (MCG) (O'Neill, HMC-CS-2014-0905). Logarithms and powers come from
+//! `libm`, written in Rust, because system libraries differ in the last bit. The initial state of a stream is
+//! a hash of (seed, domain, index), so another link or flow does not change the numbers of the others.
 
 use std::convert::Infallible;
 
 use rand_core::{Rng, TryRng};
 use rand_pcg::Pcg64Mcg;
 
-/// What a stream is for. Two domains never share numbers. The discriminants are part of the meaning of a
-/// seed: add, never renumber.
+/// Purpose of a stream. Two domains never share numbers. The discriminants define what a seed means: add new
+/// ones, never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Domain {
@@ -21,7 +20,7 @@ pub enum Domain {
     LinkRate = 2,
     /// Delay variation of a link.
     LinkJitter = 3,
-    /// Sizes and instants of what an application writes.
+    /// Sizes and times of an application's writes.
     Workload = 4,
     /// Flows that compete with the one under test.
     CrossTraffic = 5,
@@ -35,21 +34,21 @@ pub enum Domain {
     Placement = 9,
     /// Backoff and errors on a shared channel.
     Channel = 10,
-    /// Time that hosts take for packets.
+    /// Processing times of hosts.
     Processing = 11,
-    /// Early drops of a managed queue, and the hash of its flows.
+    /// Early drops of a managed queue, and its hash of flows.
     LinkAqm = 12,
     /// Which packets of a link are held back.
     LinkReorder = 13,
-    /// When a link begins its periods of aggregation.
+    /// Phase of a link's aggregation periods.
     LinkAggregate = 14,
     /// Random scenarios of the benchmark.
     Benchmark = 20,
-    /// Order of a calibration's blocks, its bootstrap, and the radios that it is tried on.
+    /// Order of a calibration's blocks, its bootstrap, and the radios that test it.
     Calibration = 30,
     /// Points of a study.
     Study = 40,
-    /// Draws and seeds of the episodes that an agent learns from.
+    /// Scenarios and seeds of reinforcement-learning episodes.
     Episodes = 50,
 }
 
@@ -57,11 +56,11 @@ pub enum Domain {
 #[derive(Clone, Debug)]
 pub struct Stream {
     generator: Pcg64Mcg,
-    /// The second half of the last pair that [`Stream::normal`] made.
+    /// The second number of the last pair that [`Stream::normal`] made.
     spare_normal: Option<f64>,
 }
 
-/// 2⁶⁴ divided by the golden ratio, made odd: the increment of SplitMix64.
+/// 2⁶⁴ divided by the golden ratio, rounded to an odd number: the increment of SplitMix64.
 const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA
@@ -73,7 +72,7 @@ const fn mix(x: u64) -> u64 {
 }
 
 impl Stream {
-    /// The stream of the `index`-th link or flow in `domain`.
+    /// The stream of link or flow number `index` in `domain`.
     pub fn new(seed: u64, domain: Domain, index: u64) -> Self {
         let of_seed = mix(seed.wrapping_add(GOLDEN_GAMMA));
         let of_domain = mix(of_seed.wrapping_add(domain as u64));
@@ -102,7 +101,7 @@ impl Stream {
     /// If `n` is 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
-        assert!(n > 0, "there is no number below 0");
+        assert!(n > 0, "the bound must be above 0");
         let unbiased_from = n.wrapping_neg() % n;
         loop {
             let product = u128::from(self.bits()) * u128::from(n);
@@ -146,8 +145,8 @@ impl Stream {
         }
     }
 
-    /// How many successes precede the next failure, where each trial fails with probability `failure`:
-    /// ⌊ln(1 − U)/ln(1 − failure)⌋. `failure` 0 gives `u64::MAX`, which means never; 1 gives 0.
+    /// Number of successes before the next failure if each trial fails with probability `failure`: ⌊ln(1 −
+    /// U)/ln(1 − failure)⌋. `failure` 0 gives `u64::MAX`, which means never; 1 gives 0.
     #[inline]
     pub fn geometric(&mut self, failure: f64) -> u64 {
         debug_assert!((0.0..=1.0).contains(&failure), "{failure} is not a probability");
@@ -159,7 +158,7 @@ impl Stream {
     }
 }
 
-/// For libraries that take any generator.
+/// For libraries that accept any generator.
 impl TryRng for Stream {
     type Error = Infallible;
 
@@ -188,7 +187,7 @@ mod tests {
         (mean, values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / DRAWS as f64)
     }
 
-    /// Within five standard errors, 1/√DRAWS = 1/1024 of a standard deviation each.
+    /// Checks a mean to five standard errors, each 1/√DRAWS = 1/1024 of a standard deviation.
     fn assert_mean(measured: f64, expected: f64, deviation: f64) {
         let error = (measured - expected).abs();
         assert!(error < 5.0 * deviation / 1024.0, "{measured} is not {expected} ± {deviation}/1024");
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn below_is_uniform_and_stays_below() {
+    fn below_is_uniform_and_less_than_its_bound() {
         let mut stream = Stream::new(2, Domain::Workload, 0);
         let mut counts = [0u32; 7];
         for _ in 0..DRAWS {
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn exponential_has_mean_and_deviation_as_asked() {
+    fn exponential_has_the_given_mean_and_deviation() {
         let mut stream = Stream::new(3, Domain::Workload, 0);
         let (mean, variance) = mean_and_variance(|| stream.exponential(4.0));
         assert_mean(mean, 4.0, 4.0);
@@ -251,9 +250,9 @@ mod tests {
     }
 
     #[test]
-    fn pareto_has_its_mean_its_least_value_and_its_tail() {
+    fn pareto_has_the_given_mean_minimum_and_tail() {
         let mut stream = Stream::new(4, Domain::CrossTraffic, 0);
-        // Shape 3, mean 3: least value 2, variance 2²·3/((3−1)²·(3−2)) = 3.
+        // Shape 3, mean 3: smallest value 2, variance 2²·3/((3−1)²·(3−2)) = 3.
         let mut least = f64::INFINITY;
         let mut beyond_four = 0u32;
         let (mean, _) = mean_and_variance(|| {
@@ -308,10 +307,10 @@ mod tests {
         }
     }
 
-    /// The bits were computed from the definitions of SplitMix64 and PCG in another language, in integers of
-    /// any size; the others follow from them within an ulp and are pinned to the bit here.
+    /// The bits come from the definitions of SplitMix64 and PCG, computed in another language with big
+    /// integers. The other values follow from them within an ulp and are fixed to the bit here.
     #[test]
-    fn a_seed_means_the_same_numbers_for_ever() {
+    fn a_seed_always_gives_the_same_numbers() {
         let mut stream = Stream::new(42, Domain::LinkLoss, 7);
         let bits: [u64; 3] = std::array::from_fn(|_| stream.bits());
         assert_eq!(bits, [17_512_180_490_045_511_027, 6_089_326_883_039_616_777, 13_504_704_982_608_082_670]);

@@ -1,4 +1,4 @@
-//! What a run yields, and what a comparison of policies shows. One schema for all engines.
+//! Result of a run, and of a comparison of policies. All engines use one schema.
 
 mod over_time;
 mod punctuality;
@@ -10,14 +10,14 @@ use crate::quantile::nearest;
 pub use over_time::{Band, OverTime};
 pub use punctuality::{DEADLINES_S, Delivery, Punctuality};
 
-/// Outcome of one run: scenario × policy × engine × seed. Sums over the connections under test.
+/// Outcome of one run: scenario × policy × engine × seed. Values are sums over the connections under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// As the user wrote it.
+    /// As written by the user.
     pub policy: String,
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Time over which rates and power are taken, in s: the measured interval, or until a file was complete.
+    /// Time over which rates and power are averaged, s: the measured interval, or until a file was complete.
     pub measured_s: f64,
     /// In-order data delivered to the application per second, bit/s.
     pub goodput_bps: f64,
@@ -27,34 +27,34 @@ pub struct RunResult {
     pub power_w: f64,
     /// In-order data per joule, bit/J.
     pub bits_per_joule: f64,
-    /// Where the energy went.
+    /// Energy by cause.
     pub energy_split: EnergySplit,
-    /// Time until the last byte of a file arrived (mean over connections), s; none if there is no file or one
-    /// did not complete.
+    /// Time until the last byte of a file arrived (mean over connections), s; none if there is no file or a
+    /// file is incomplete.
     pub completion_s: Option<f64>,
-    /// Delay of messages, writes or answers from the write (or the request) to complete in-order arrival, s.
+    /// Delay of messages, writes or answers, from the write (or request) to complete in-order arrival, s.
     pub delay: Option<DelayStats>,
-    /// How many of these came in time, for each deadline of [`DEADLINES_S`] that fits into the measured
-    /// interval, the shortest first; empty for files and bulk data, and where the engine does not say.
+    /// How many of these met each deadline of [`DEADLINES_S`] that fits into the measured interval, shortest
+    /// deadline first. Empty for files and bulk data, and if the engine does not report it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub punctuality: Vec<Punctuality>,
-    /// Segments sent again on their subflow or on another one, divided by all data segments sent.
+    /// Segments retransmitted on the same or another subflow, divided by all data segments sent.
     pub retransmission_ratio: f64,
     /// Per path, in the scenario's order.
     pub paths: Vec<PathResult>,
-    /// Goodput of the competitors together, bit/s.
+    /// Total goodput of the competitors, bit/s.
     pub competitors_bps: f64,
-    /// Goodput of each group of competitors, all of its connections together, in the scenario's order, bit/s;
-    /// empty where the engine does not tell them apart.
+    /// Total goodput of each group of competitors, in the scenario's order, bit/s; empty if the engine does
+    /// not separate them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub competitor_groups_bps: Vec<f64>,
     /// Goodput of each connection under test, bit/s.
     pub connections_bps: Vec<f64>,
-    /// Reception in blocks of 100 segments; none where the engine does not see segments, and for workloads
-    /// other than bulk and file.
+    /// Reception in blocks of 100 segments; none if the engine has no segments, and for workloads other than
+    /// bulk and file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockStats>,
-    /// Segments that wait out of order at the receivers, weighted by time; none where the engine does not see
+    /// Segments that wait out of order at the receivers, weighted by time; none if the engine has no
     /// segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Spread>,
@@ -64,41 +64,42 @@ pub struct RunResult {
     /// TCP relays, in the order of the scenario's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<RelayResult>,
-    /// What each link did, in the scenario's order; only where the packet engine was asked for it, and not in
+    /// Counters of each link, in the scenario's order. Empty unless requested from the packet engine, and in
     /// a topology.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkResult>,
-    /// What the network between the hosts did and burnt; only in a topology.
+    /// Traffic and energy of the network between the hosts; only in a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkResult>,
     /// Counters of the engine.
     pub counters: Counters,
-    /// Time series, where they were asked for.
+    /// Time series, if requested.
     pub series: Option<Series>,
 }
 
-/// What happened on a shared channel in the whole run.
+/// Events on a shared channel during the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChannelResult {
     /// Its name.
     pub name: String,
-    /// Transmissions of frames, ACKs not counted.
+    /// Transmissions of frames, without ACKs.
     pub transmissions: u64,
-    /// Part of them that met another one.
+    /// Share of the transmissions that collided.
     pub collision_ratio: f64,
     /// Frames that arrived.
     pub delivered: u64,
-    /// Frames that the MAC layer gave up; a TCP relay sends them again.
+    /// Frames that the MAC layer gave up; a TCP relay retransmits them.
     pub given_up: u64,
-    /// Frames that found a full station.
+    /// Frames dropped because the station's queue was full.
     pub queue_drops: u64,
-    /// Mean time from when a frame was its station's oldest to the start of the transmission that arrived, s.
+    /// Mean time from when a frame became its station's oldest to the start of its successful transmission,
+    /// s.
     pub mean_access_s: f64,
-    /// Part of the time in which frames or ACKs were on the air.
+    /// Share of the time with frames or ACKs on the air.
     pub busy_ratio: f64,
 }
 
-/// The buffer of a TCP relay in the whole run.
+/// Buffer of a TCP relay over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RelayResult {
     /// Name of its path.
@@ -109,25 +110,25 @@ pub struct RelayResult {
     pub max_buffer: f64,
 }
 
-/// What one unidirectional link did in the measured interval.
+/// Counters of one unidirectional link in the measured interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkResult {
-    /// Its name in the scenario.
+    /// Name in the scenario.
     pub name: String,
-    /// Packets that were offered to it: data, ACKs, cross traffic.
+    /// Packets offered to the link: data, ACKs, cross traffic.
     pub offered: u64,
-    /// Those that its queue dropped.
+    /// Packets dropped by its queue.
     pub queue_drops: u64,
-    /// Those that were lost after the queue, by chance or in an outage.
+    /// Packets lost after the queue, at random or in an outage.
     pub wire_losses: u64,
-    /// Those that its queue marked (ECN).
+    /// Packets marked by its queue (ECN).
     pub marked: u64,
-    /// Time average of the packets that wait, the one in transmission not counted.
+    /// Time average of the number of waiting packets, without the packet in transmission.
     pub mean_queue: f64,
 }
 
 impl LinkResult {
-    /// Packets lost of those offered, 0 to 1.
+    /// Share of the offered packets that were lost, 0 to 1.
     pub fn loss_ratio(&self) -> f64 {
         if self.offered == 0 {
             0.0
@@ -137,12 +138,12 @@ impl LinkResult {
     }
 }
 
-/// The network of a topology in the measured interval. Links are unidirectional.
+/// Network of a topology in the measured interval. Links are unidirectional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkResult {
     /// Energy of the switches' ports without traffic: P_idle, J.
     pub idle_j: f64,
-    /// What traffic adds: (P_max − P_idle) × utilisation, J.
+    /// Additional energy due to traffic: (P_max − P_idle) × utilisation, J.
     pub traffic_j: f64,
     /// Time average of U_ep of 002, section V-C: Σ (Q − Q̄)⁺ + ρ Σ y over links between switches, packets.
     pub price_packets: f64,
@@ -162,20 +163,20 @@ impl NetworkResult {
 pub struct LayerResult {
     /// `host-edge`, `edge-aggregation`, …
     pub name: String,
-    /// How many.
+    /// Number of links.
     pub links: u32,
-    /// Part of the time in which they send, 0 to 1: mean over the links.
+    /// Share of the time in which the links send, 0 to 1: mean over the links.
     pub utilisation: f64,
-    /// That of the busiest one.
+    /// Utilisation of the busiest link.
     pub busiest: f64,
 }
 
 /// Energy by cause, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnergySplit {
-    /// Power that burns whether data flows or not: θ or β, idle power, shared base, host idle.
+    /// Power that does not depend on traffic: θ or β, idle power, shared base, host idle.
     pub sunk_j: f64,
-    /// Proportional to traffic.
+    /// Energy proportional to traffic.
     pub transfer_j: f64,
     /// Promotions and tails.
     pub tail_j: f64,
@@ -191,20 +192,20 @@ impl EnergySplit {
 /// Distribution of a delay, s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelayStats {
-    /// How many were complete.
+    /// Number of complete messages, writes or answers.
     pub count: u64,
-    /// Mean.
+    /// Mean, s.
     pub mean_s: f64,
-    /// Median.
+    /// Median, s.
     pub p50_s: f64,
-    /// 95th percentile.
+    /// 95th percentile, s.
     pub p95_s: f64,
-    /// 99th percentile.
+    /// 99th percentile, s.
     pub p99_s: f64,
 }
 
 impl DelayStats {
-    /// Statistics of delays, s; none if there are none.
+    /// Statistics of delays in s; none for an empty list.
     #[inline]
     pub fn of(mut delays_s: Vec<f64>) -> Option<Self> {
         if delays_s.is_empty() {
@@ -239,8 +240,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of values with weights; none if the weights sum to 0. A percentile is the least value that at least so
-    /// much of the weight does not exceed.
+    /// Distribution of weighted values; none if the weights sum to 0. A percentile is the smallest value such
+    /// that at least this share of the weight is at or below it.
     #[inline]
     pub fn of(mut weighted: Vec<(f64, f64)>) -> Option<Self> {
         weighted.retain(|&(_, weight)| weight > 0.0);
@@ -269,26 +270,26 @@ impl Spread {
 /// Reception in blocks of consecutive segments (004, section IV).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlockStats {
-    /// Segments in a block.
+    /// Segments per block.
     pub segments: u32,
-    /// Complete blocks.
+    /// Number of complete blocks.
     pub count: u64,
-    /// A block's payload divided by the time from the arrival of its first segment, in order or not, to that
-    /// of its last, bit/s (004, eq. 1).
+    /// Payload of a block divided by the time between the arrivals of its first and last segment, in any
+    /// order, bit/s (004, eq. 1).
     pub goodput_bps: Spread,
-    /// Segments from the block's first on that have arrived when the block is complete: what a buffer must
-    /// hold that is emptied block by block.
+    /// Segments at or after the block's first that have arrived when the block is complete: the size of a
+    /// buffer that is emptied block by block.
     pub buffer: Spread,
 }
 
-/// One path's part in a run.
+/// One path's share of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathResult {
     /// Path name.
     pub name: String,
-    /// Part of the payload that arrived over this path (first copies), 0 to 1.
+    /// Share of the payload that arrived over this path (first copies), 0 to 1.
     pub share: f64,
-    /// Payload that arrived first over this path, bit/s.
+    /// Payload whose first copy arrived over this path, bit/s.
     pub goodput_bps: f64,
     /// Energy of its interfaces, J.
     pub energy_j: f64,
@@ -306,12 +307,12 @@ pub struct PathResult {
     pub loss_event_rate: f64,
 }
 
-/// What the engine did.
+/// Work done by the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Packets that reached the far end of a link.
     pub packet_hops: u64,
-    /// Events taken from the queue.
+    /// Events processed.
     pub events: u64,
     /// Packets dropped by full queues.
     pub queue_drops: u64,
@@ -319,34 +320,34 @@ pub struct Counters {
     pub wire_losses: u64,
 }
 
-/// Samples over time, all on the same instants. Inner vectors are by path, in the scenario's order.
+/// Samples over time, all at the same times. Inner vectors are by path, in the scenario's order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Instants, s.
+    /// Times, s.
     pub time_s: Vec<f64>,
-    /// Goodput since the previous instant, bit/s.
+    /// Goodput since the previous sample, bit/s.
     pub goodput_bps: Vec<Vec<f64>>,
     /// Congestion window, packets.
     pub cwnd: Vec<Vec<f64>>,
     /// Smoothed RTT, s; 0 before the first sample.
     pub rtt_s: Vec<Vec<f64>>,
-    /// Queue of the path's slowest link in the data direction, packets.
+    /// Queue of the path's slowest link towards the receiver of the data, packets.
     pub queue: Vec<Vec<f64>>,
-    /// Mean power of the interface since the previous instant, W.
+    /// Mean power of the interface since the previous sample, W.
     pub power_w: Vec<Vec<f64>>,
-    /// Segments that wait out of order at the receivers; empty where the engine does not see segments.
+    /// Segments that wait out of order at the receivers; empty if the engine has no segments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receive_buffer: Vec<f64>,
-    /// The blocks of the first connection, at instants of their own.
+    /// Blocks of the first connection, at times of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockSeries>,
 }
 
-/// Blocks of consecutive segments in the order of their completion: all of them, or every second, fourth, …
-/// of a long run.
+/// Blocks of consecutive segments in order of completion: all blocks, or in a long run every second, fourth,
+/// …
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockSeries {
-    /// When the block was complete, s.
+    /// Completion times, s.
     pub time_s: Vec<f64>,
     /// As [`BlockStats::goodput_bps`].
     pub goodput_bps: Vec<f64>,
@@ -365,25 +366,25 @@ pub struct Estimate {
     pub hi: f64,
 }
 
-/// What `compare` yields.
+/// Result of `compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Title and identity of the scenario.
     pub scenario: ScenarioRef,
     /// Engine name.
     pub engine: String,
-    /// Number of seeds asked for.
+    /// Number of seeds requested.
     pub seeds: u32,
-    /// How to get the same numbers again.
+    /// How to reproduce the numbers.
     pub manifest: Manifest,
-    /// What would be possible.
+    /// Upper bounds.
     pub limits: Vec<Limit>,
-    /// One per policy.
+    /// One row per policy.
     pub rows: Vec<Row>,
-    /// What a reader has to know of how the engine ran it, one sentence each.
+    /// Notes on how the engine ran the scenario, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Whether some runs are missing (interrupted).
+    /// True if runs are missing because the comparison was interrupted.
     pub partial: bool,
 }
 
@@ -394,7 +395,7 @@ pub struct ScenarioRef {
     pub title: String,
     /// File as given, or the name of a shipped scenario.
     pub file: String,
-    /// Paper, section, table.
+    /// Source: paper, section, table.
     pub source: Option<String>,
     /// Simulated seconds.
     pub duration_s: f64,
@@ -402,33 +403,31 @@ pub struct ScenarioRef {
     pub paths: Vec<String>,
     /// `bulk`, `file`, `messages`, `stream`, `requests`, or `mixed`.
     pub workload: String,
-    /// TCP connections that compete at a bottleneck of all paths: see
+    /// Long-lived TCP connections that compete at a bottleneck of all paths: see
     /// [`Scenario::rivals`](crate::scenario::Scenario::rivals).
     #[serde(default)]
     pub rivals: u32,
 }
 
-/// Which program made a result, and what it was asked.
+/// The program that made a result, and the command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Version of Joulepath.
     pub version: String,
-    /// Commit that it was built from, `-dirty` appended if the tree was changed; `unknown` outside a
-    /// repository.
+    /// Commit of the build; `-dirty` appended if the tree was changed; `unknown` outside a repository.
     pub commit: String,
-    /// The command line, or what stands for it.
+    /// The command line, or its equivalent.
     pub command: String,
 }
 
-/// How to get the same numbers again.
+/// How to reproduce the numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// SHA-256 of the scenario file and of the traces that it names.
+    /// SHA-256 of the scenario file and its traces.
     pub scenario_sha256: String,
     /// Version of Joulepath.
     pub version: String,
-    /// Commit that it was built from, `-dirty` appended if the tree was changed; `unknown` outside a
-    /// repository.
+    /// Commit of the build; `-dirty` appended if the tree was changed; `unknown` outside a repository.
     pub commit: String,
     /// The seeds, in order.
     pub seeds: Vec<u64>,
@@ -436,46 +435,45 @@ pub struct Manifest {
     pub command: String,
 }
 
-/// The best that any rates could reach.
+/// The best result that any choice of rates could give.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// `tcp-friendly` or `link`.
     pub kind: String,
-    /// For humans: which interfaces, which rates.
+    /// Description: interfaces and rates.
     pub label: String,
-    /// Paths that carry data in the optimum.
+    /// Paths that carry data at the optimum.
     pub paths: Vec<String>,
     /// Rate on each path of the scenario, bit/s.
     pub rates_bps: Vec<f64>,
-    /// Capacity of each path that was assumed, bit/s.
+    /// Assumed capacity of each path, bit/s.
     pub capacities_bps: Vec<f64>,
     /// Total rate, bit/s.
     pub goodput_bps: f64,
     /// Mean power, W.
     pub power_w: f64,
-    /// Best reachable efficiency, bit/J.
+    /// Highest possible efficiency, bit/J.
     pub bits_per_joule: f64,
-    /// For a file: least energy, J.
+    /// For a file: lowest possible energy, J.
     pub energy_j: Option<f64>,
 }
 
-/// One policy's line of a comparison.
+/// One policy's row of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// As the user wrote it.
+    /// As written by the user.
     pub policy: String,
-    /// For humans, with `(recon.)` where a part is reconstructed.
+    /// Name for readers, with `(recon.)` if a part is reconstructed.
     pub label: String,
-    /// What it is made of.
+    /// Parts of the policy.
     pub parts: String,
-    /// Whether each of its subflows is a TCP of its own: n of them take the share of n TCPs where they meet
-    /// at one bottleneck.
+    /// True if each subflow acts as a separate TCP: n subflows at one bottleneck take the share of n TCPs.
     #[serde(default)]
     pub uncoupled: bool,
-    /// Number of runs that the estimates are of.
+    /// Number of runs that the estimates summarise.
     pub n: u32,
-    /// Whether two or more runs differ in nothing but the seed: nothing in them was left to chance, and the
-    /// ends of an interval are the mean.
+    /// True if two or more runs differ only in the seed: nothing was random, and the ends of an interval
+    /// equal the mean.
     #[serde(default)]
     pub deterministic: bool,
     /// In-order data per second, bit/s.
@@ -486,28 +484,28 @@ pub struct Row {
     pub energy_j: Estimate,
     /// Efficiency, bit/J.
     pub bits_per_joule: Estimate,
-    /// Efficiency divided by the first policy's.
+    /// Efficiency relative to the first policy.
     pub ratio: f64,
-    /// 95 % interval of the ratio, seeds paired; none for the first policy and where fewer than two seeds are
-    /// common to both.
+    /// 95 % interval of the ratio, seeds paired; none for the first policy, and with fewer than two common
+    /// seeds.
     pub ratio_interval: Option<Estimate>,
-    /// Completion time of files, s, over the runs in which every file was complete.
+    /// Completion time of files, s, over the runs with all files complete.
     pub completion_s: Option<Estimate>,
-    /// Number of those runs; none if there is no file.
+    /// Number of runs with all files complete; none if there is no file.
     pub completed: Option<u32>,
     /// Mean delay of messages, s.
     pub delay_s: Option<Estimate>,
     /// 95th percentile of the delay, s (mean over seeds).
     pub delay_p95_s: Option<Estimate>,
-    /// Efficiency divided by the TCP-friendly limit's.
+    /// Efficiency relative to the TCP-friendly limit.
     pub limit_share: Option<f64>,
-    /// Efficiency divided by the limit's under the links' own rates.
+    /// Efficiency relative to the limit with the links' own rates.
     pub limit_share_link: Option<f64>,
-    /// Retransmitted part of the segments.
+    /// Share of retransmitted segments.
     pub retransmission_ratio: Estimate,
     /// Goodput of the competitors, bit/s.
     pub competitors_bps: Option<Estimate>,
-    /// Mean goodput of a connection under test over that of one of the scenario's rivals, seeds paired; none
+    /// Mean goodput of a connection under test relative to one of the scenario's rivals, seeds paired; none
     /// without rivals.
     #[serde(default)]
     pub tcp_share: Option<Estimate>,
@@ -517,24 +515,24 @@ pub struct Row {
     /// The network, means over seeds; only in a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkResult>,
-    /// Mean energy by cause.
+    /// Mean energy by cause, J.
     pub energy_split: EnergySplit,
     /// Per path.
     pub paths: Vec<PathRow>,
-    /// Over time, for the report; none where no series were recorded.
+    /// Over time, for the report; none if no series were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_time: Option<OverTime>,
-    /// Every run of the row, without series.
+    /// All runs of the row, without series.
     #[serde(skip)]
     pub runs: Vec<RunResult>,
 }
 
-/// One path's part in a row: means over seeds.
+/// One path's share of a row: means over seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathRow {
-    /// Path name.
+    /// Name of the path.
     pub name: String,
-    /// Part of the payload, 0 to 1.
+    /// Share of the payload, 0 to 1.
     pub share: f64,
     /// Payload per second, bit/s.
     pub goodput_bps: f64,

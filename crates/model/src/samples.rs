@@ -1,21 +1,21 @@
-//! Samples of a run whose length nobody knows beforehand.
+//! Samples of a run of unknown length.
 
-/// How many are kept at most.
+/// Largest number of samples kept.
 const MOST: usize = 1024;
 
-/// Samples at a steady interval. When there are 1024, every other one goes and the interval doubles: a short
-/// transfer in a long scenario has as many as a full one. They hold running totals, whose differences are
-/// taken at the end: thinning out loses nothing.
+/// Samples at a regular interval. At 1024 samples every other one is dropped and the interval doubles, so a
+/// short transfer in a long scenario has as many samples as a full one. Samples hold running totals, and
+/// their differences are taken at the end, so thinning loses nothing.
 #[derive(Clone, Debug)]
 pub struct Samples<T> {
     interval_ns: u64,
     kept: Vec<T>,
-    /// Those that went last.
+    /// The samples dropped last.
     gone: Vec<T>,
 }
 
 impl<T> Samples<T> {
-    /// None yet; the first ones are `interval_ns` apart.
+    /// No samples yet; the first will be `interval_ns` apart.
     pub fn every(interval_ns: u64) -> Self {
         Samples { interval_ns, kept: vec![], gone: vec![] }
     }
@@ -25,7 +25,7 @@ impl<T> Samples<T> {
         self.interval_ns
     }
 
-    /// What [`Self::interval_ns`] will be at `end_ns` if samples are added until then, the first one an
+    /// The value of [`Self::interval_ns`] at `end_ns` if samples are added until then, the first of them one
     /// interval after 0.
     pub fn last_interval_ns(&self, end_ns: u64) -> u64 {
         let mut times = Samples::every(self.interval_ns);
@@ -37,7 +37,7 @@ impl<T> Samples<T> {
         times.interval_ns
     }
 
-    /// Adds the next one.
+    /// Adds a sample.
     pub fn push(&mut self, sample: T) {
         self.kept.push(sample);
         if self.kept.len() >= MOST {
@@ -50,17 +50,17 @@ impl<T> Samples<T> {
         }
     }
 
-    /// A sample that is not kept any more, for its memory.
+    /// Takes a dropped sample, to reuse its memory.
     pub fn recycle(&mut self) -> Option<T> {
         self.gone.pop()
     }
 
-    /// Forgets all of them; the interval stays.
+    /// Removes all samples; the interval stays.
     pub fn clear(&mut self) {
         self.kept.clear();
     }
 
-    /// Those that are kept, in order.
+    /// The samples kept, in order.
     pub fn kept(&self) -> &[T] {
         &self.kept
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_stays_evenly_spaced_however_long_it_goes_on() {
+    fn samples_stay_evenly_spaced_in_long_runs() {
         let mut samples = Samples::every(10);
         let mut now_ns = 0;
         for _ in 0..5000 {
@@ -91,12 +91,12 @@ mod tests {
     }
 
     #[test]
-    fn what_went_comes_back_once_and_what_is_kept_does_not() {
+    fn each_dropped_sample_is_recycled_once() {
         let mut samples = Samples::every(10);
         (1..1024).for_each(|time| samples.push(time));
         assert_eq!(samples.recycle(), None, "none has gone yet");
         samples.push(1024);
-        // Of 1 to 1024 the odd ones go.
+        // Of 1 to 1024 the odd numbers are dropped.
         let mut gone: Vec<i32> = std::iter::from_fn(|| samples.recycle()).collect();
         gone.sort_unstable();
         assert_eq!(gone, (0..512).map(|i| 2 * i + 1).collect::<Vec<i32>>());

@@ -1,50 +1,50 @@
-//! What a study is: keys of a scenario that vary by a design, policies, engines and seeds. Read by
-//! [`scenario::read_study`](crate::scenario::read_study).
+//! A study: scenario keys varied by a design, with policies, engines and seeds.
+//! [`scenario::read_study`](crate::scenario::read_study) reads it.
 
 use std::fmt;
 
 use crate::policy::Policy;
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
-/// Significant digits of a value that a design draws or divides a range into.
+/// Significant digits of a value from a range.
 const DIGITS: usize = 6;
 
-/// A study as its file says it.
+/// A study, as in its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudySpec {
-    /// For reports.
+    /// Title for reports.
     pub title: Option<String>,
-    /// A shipped scenario, or a file beside the study's.
+    /// A shipped scenario, or a file in the folder of the study.
     pub scenario: String,
-    /// Variant of the scenario, if one is named.
+    /// Variant of the scenario.
     pub variant: Option<String>,
-    /// Keys that are the same at all points: dotted keys and values as TOML.
+    /// Keys with the same value at all points: dotted keys and TOML values.
     pub set: Vec<(String, String)>,
-    /// The policies; those that the scenario names if none.
+    /// Policies; none: those of the scenario.
     pub policies: Option<Vec<Policy>>,
-    /// What runs each point.
+    /// Engines that run each point.
     pub engines: Vec<StudyEngine>,
-    /// Seeds of each policy at each point; as many as the scenario says if none.
+    /// Seeds of each policy at each point; none: as many as in the scenario.
     pub seeds: Option<u32>,
-    /// The first of them.
+    /// The first seed.
     pub first_seed: u64,
-    /// Which points there are.
+    /// Design: which points there are.
     pub design: Design,
-    /// What varies.
+    /// The keys that vary.
     pub axes: Vec<Axis>,
 }
 
 /// An engine that a study can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StudyEngine {
-    /// Every segment, ACK, queue and timer.
+    /// The packet engine: every segment, ACK, queue and timer.
     Packet,
-    /// The differential equations.
+    /// The fluid engine: differential equations.
     Fluid,
 }
 
 impl StudyEngine {
-    /// Its name.
+    /// Name in the file of a study.
     pub const fn word(self) -> &'static str {
         match self {
             StudyEngine::Packet => "packet",
@@ -53,37 +53,37 @@ impl StudyEngine {
     }
 }
 
-/// How points are laid into the space of the axes.
+/// How points are chosen in the space of the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
     /// Every value of each axis with every value of the others; the last axis changes fastest.
     Grid,
-    /// Points that are drawn.
+    /// Random or quasi-random points.
     Drawn {
-        /// How.
+        /// Sampling method.
         how: Draw,
-        /// How many.
+        /// Number of points.
         points: u64,
-        /// Of the draw.
+        /// Seed of the points.
         seed: u64,
     },
 }
 
-/// How points are drawn.
+/// Sampling method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
     /// Independent and uniform.
     Random,
-    /// As many strata of equal probability on each axis as there are points, one point in each (McKay,
-    /// Beckman and Conover, Technometrics 21(2), 1979).
+    /// Each axis is divided into as many strata of equal probability as there are points, with one point in
+    /// each stratum (McKay, Beckman and Conover, Technometrics 21(2), 1979).
     LatinHypercube,
-    /// Sobol's sequence with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30(5), 2008),
-    /// shifted at random.
+    /// Sobol's sequence with the direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30(5), 2008) and a
+    /// random shift.
     Sobol,
 }
 
 impl Draw {
-    /// Its name.
+    /// Name in the file of a study.
     pub const fn word(self) -> &'static str {
         match self {
             Draw::Random => "random",
@@ -94,7 +94,7 @@ impl Draw {
 }
 
 impl Design {
-    /// Its name.
+    /// Name in the file of a study.
     pub const fn word(&self) -> &'static str {
         match self {
             Design::Grid => "grid",
@@ -103,30 +103,30 @@ impl Design {
     }
 }
 
-/// Keys that get the same value, and the values.
+/// Keys that get the same value, and their values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Dotted keys.
     pub keys: Vec<String>,
-    /// What they take.
+    /// The values of the keys.
     pub levels: Levels,
 }
 
 /// The values of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Levels {
-    /// These.
+    /// The values themselves.
     List(Vec<Level>),
-    /// From one to another.
+    /// An interval of values.
     Range(Range),
 }
 
 /// One value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// As it stands in a scenario: TOML.
+    /// The value as TOML in a scenario.
     pub toml: String,
-    /// For people: without quotes.
+    /// The value for readers: without quotes.
     pub text: String,
 }
 
@@ -137,20 +137,20 @@ pub struct Range {
     pub low: f64,
     /// The upper end, in the unit.
     pub high: f64,
-    /// As in a scenario; empty for a bare number.
+    /// Unit, as in a scenario; empty for a bare number.
     pub unit: String,
-    /// Whether equal parts of it are equal ratios.
+    /// True if equal parts of the range are equal ratios.
     pub log: bool,
-    /// Values of it in a grid.
+    /// Number of values in a grid.
     pub points: u32,
 }
 
-/// Units of which there are no parts.
+/// Units that are not divisible.
 const WHOLE: [&str; 6] = ["", "packet", "packets", "segments", "B", "bytes"];
 
 impl Range {
-    /// The value at `part` of the way, 0 to 1: whole where both ends are and the unit has no parts, of six
-    /// significant digits elsewhere.
+    /// The value at fraction `part` of the range, 0 to 1. It is an integer if both ends are and the unit is
+    /// not divisible; otherwise it has six significant digits.
     pub fn at(&self, part: f64) -> Level {
         let Range { low, high, log, .. } = *self;
         let between = if log { low * libm::pow(high / low, part) } else { low + (high - low) * part };
@@ -170,13 +170,13 @@ impl Range {
     }
 }
 
-/// To [`DIGITS`] significant digits.
+/// Rounds to [`DIGITS`] significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.*e}", DIGITS - 1).parse().expect("a printed number is a number")
 }
 
 impl Levels {
-    /// How many values a grid takes of it.
+    /// Number of values in a grid.
     pub fn count(&self) -> u64 {
         match self {
             Levels::List(list) => list.len() as u64,
@@ -184,10 +184,10 @@ impl Levels {
         }
     }
 
-    /// The value of that index in a grid.
+    /// Value number `index` of a grid.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `index` is too large.
     pub fn of_grid(&self, index: u64) -> Level {
         match self {
             Levels::List(list) => list[index as usize].clone(),
@@ -195,7 +195,7 @@ impl Levels {
         }
     }
 
-    /// The value at `part` of the way, 0 to 1: all values of a list have equal parts of it.
+    /// The value at fraction `part`, 0 to 1. Each value of a list has an equal share of that interval.
     pub fn at(&self, part: f64) -> Level {
         match self {
             Levels::List(list) => {
@@ -206,7 +206,7 @@ impl Levels {
         }
     }
 
-    /// What all values are, if that is one quantity; none if they are texts for a table.
+    /// The quantity that all values have in common; none if there is none or they are not numbers.
     pub fn quantity(&self) -> Option<Quantity> {
         let of = |level: &Level| level.measured().map(|(quantity, _)| quantity);
         let ends = |range: &Range| [range.at(0.0), range.at(1.0)];
@@ -220,7 +220,7 @@ impl Levels {
 }
 
 impl Level {
-    /// What it is, and the number in the quantity's base unit; none if it is a text.
+    /// The quantity, and the number in its base unit; none for a text.
     pub fn measured(&self) -> Option<(Quantity, f64)> {
         let text = self.text.as_str();
         if let Ok(number) = text.replace('_', "").parse::<f64>() {
@@ -245,7 +245,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// What a key measures, for the columns of a table.
+/// The quantity of a key, for the columns of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A bare number.
@@ -260,14 +260,14 @@ pub enum Quantity {
     Size,
     /// Packets.
     Packets,
-    /// W; also mW for each Mbit/s where they are written without "per".
+    /// W; also mW per Mbit/s if written without "per".
     Power,
     /// J/bit.
     PerBit,
 }
 
 impl Quantity {
-    /// What a column's name ends in.
+    /// Suffix of a column's name.
     pub const fn suffix(self) -> &'static str {
         match self {
             Quantity::Number | Quantity::Probability => "",
@@ -282,8 +282,8 @@ impl Quantity {
 }
 
 impl Axis {
-    /// The names of its columns, one for each key: the key with underscores, and the base unit.
-    /// `path.wifi.delay` in ms is `path_wifi_delay_s`.
+    /// Names of the columns, one per key: the key with underscores, and the base unit. `path.wifi.delay` in
+    /// ms becomes `path_wifi_delay_s`.
     pub fn columns(&self) -> Vec<String> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let suffix = self.levels.quantity().map_or("", Quantity::suffix);
@@ -300,9 +300,9 @@ mod tests {
         Range { low, high, unit: unit.to_owned(), log, points: 3 }
     }
 
-    /// √(0.1 · 10) = 1; the middle of 10 and 100 in ratios is 31.6, of which packets have no part.
+    /// √(0.1 · 10) = 1. The geometric middle of 10 and 100 is 31.6, which is rounded for packets.
     #[test]
-    fn a_value_of_a_range_is_rounded_and_whole_where_it_has_to_be() {
+    fn range_values_are_rounded_and_integers_where_required() {
         assert_eq!(range(0.1, 10.0, "%", true).at(0.5).toml, "\"1 %\"");
         assert_eq!(range(10.0, 100.0, "packets", true).at(0.5).text, "32 packets");
         assert_eq!(range(1.0, 2.0, "s", false).at(1.0 / 3.0).text, "1.33333 s");
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_gives_each_of_its_values_an_equal_part() {
+    fn each_value_of_a_list_has_an_equal_share() {
         let level = |text: &str| Level { toml: format!("\"{text}\""), text: text.to_owned() };
         let list = Levels::List(vec![level("a"), level("b"), level("c")]);
         let at = |part: f64| list.at(part).text;
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(column("path.lte-2.rate", "1 Mbit/s", "2 bps"), ("path_lte_2_rate_bps".into(), Some(1e6)));
         assert_eq!(column("workload.size", "1 kB", "1 MB"), ("workload_size_bytes".into(), Some(1000.0)));
         assert_eq!(column("path.a.queue", "9 packets", "10 packets").0, "path_a_queue_packets");
-        // A queue in packets and in bytes is no one quantity: its column holds texts.
+        // A queue in packets and in bytes has no common quantity: its column holds text.
         assert_eq!(column("path.a.queue", "9 packets", "10 kB").0, "path_a_queue");
     }
 }

@@ -1,12 +1,12 @@
-//! A data-centre network, as data: its kind and size, how connections are routed, what its switches burn. The
-//! links and routes are the `topology` crate's.
+//! A data-centre network, as data: its kind and size, the routing of connections, the power of its switches.
+//! The `topology` crate has the links and routes.
 
 use serde::Serialize;
 
 use crate::network::QueueLimit;
 use crate::units::{BitRate, Nanos, Probability, Watts};
 
-/// A regular network of hosts and switches, in place of paths. Every host has one connection under test.
+/// A regular network of hosts and switches, instead of paths. Every host has one connection under test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TopologySpec {
     /// Kind and size.
@@ -20,15 +20,15 @@ pub struct TopologySpec {
     pub delay: Nanos,
     /// DropTail queue of each link.
     pub queue: QueueLimit,
-    /// Mark ECN-capable packets when the queue found on arrival is at least this long.
+    /// An ECN-capable packet is marked if it finds a queue of at least this length.
     pub ecn_threshold: Option<QueueLimit>,
-    /// Subflows of each connection, unless the policy says otherwise.
+    /// Subflows of each connection, unless the policy sets their number.
     pub subflows: u32,
-    /// How subflows get their routes.
+    /// How routes are assigned to subflows.
     pub routing: Routing,
-    /// Who talks to whom.
+    /// Which hosts talk to each other.
     pub traffic: TrafficPattern,
-    /// What the switches burn.
+    /// Power of the switches.
     pub switch: SwitchPower,
 }
 
@@ -51,7 +51,7 @@ pub enum TopologyKind {
         /// Hosts below each top-of-rack switch.
         hosts_per_tor: u32,
     },
-    /// Hosts with k + 1 interfaces relay for each other (Guo et al., SIGCOMM 2009): n^(k+1) hosts, (k +
+    /// Hosts with k + 1 interfaces that relay for each other (Guo et al., SIGCOMM 2009): n^(k+1) hosts, (k +
     /// 1)·n^k switches.
     Bcube {
         /// Ports of a switch.
@@ -59,17 +59,17 @@ pub enum TopologyKind {
         /// Highest level.
         k: u32,
     },
-    /// A virtual private cloud: each interface of a host in a subnet of its own, one switch per subnet.
+    /// A virtual private cloud: each interface of a host is in its own subnet, with one switch per subnet.
     Vpc {
         /// Hosts.
         hosts: u32,
-        /// Interfaces of each, and subnets.
+        /// Interfaces of each host, which is also the number of subnets.
         interfaces: u32,
     },
 }
 
 impl TopologyKind {
-    /// How many hosts; none if that is more than 32 bits hold.
+    /// Number of hosts; none if it exceeds 32 bits.
     pub fn hosts(self) -> Option<u32> {
         match self {
             TopologyKind::FatTree { k } => k.checked_pow(3).map(|cube| cube / 4),
@@ -81,7 +81,7 @@ impl TopologyKind {
         }
     }
 
-    /// Interfaces of each host.
+    /// Number of interfaces of each host.
     pub fn interfaces(self) -> u32 {
         match self {
             TopologyKind::FatTree { .. } | TopologyKind::Vl2 { .. } => 1,
@@ -90,30 +90,31 @@ impl TopologyKind {
         }
     }
 
-    /// Whether there are links from switch to switch.
+    /// True if there are links between switches.
     pub fn has_switch_links(self) -> bool {
         matches!(self, TopologyKind::FatTree { .. } | TopologyKind::Vl2 { .. })
     }
 }
 
-/// How the subflows of a connection get their routes.
+/// How routes are assigned to subflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Routing {
-    /// Each subflow on a route of its own, drawn from all routes of least cost; as many subflows as there are
-    /// such routes, at most.
+    /// Each subflow takes a different route, drawn from all routes of least cost. There are at most as many
+    /// subflows as such routes.
     Distinct,
-    /// Each subflow on a route drawn for itself, as ECMP's hash of ports does; two may meet.
+    /// Each subflow's route is drawn independently, like ECMP's hash of ports; two subflows may share a
+    /// route.
     Ecmp,
 }
 
-/// Who talks to whom.
+/// Which hosts talk to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrafficPattern {
-    /// Every host has one connection of its own and is the far end of exactly one other.
+    /// Every host opens one connection and is the far end of exactly one other.
     Permutation,
-    /// Every host has one connection of its own, to any other host.
+    /// Every host opens one connection to a random other host.
     Random,
 }
 

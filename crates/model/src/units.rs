@@ -1,4 +1,5 @@
-//! Quantities with their units. A scenario never holds a bare number; arithmetic never guesses.
+//! Quantities with units. A scenario has no bare numbers for quantities, and arithmetic converts no units
+//! silently.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -60,12 +61,12 @@ impl Nanos {
         Nanos((s * 1e9).round() as u64)
     }
 
-    /// In seconds.
+    /// Value in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// In whole microseconds, rounded down.
+    /// Value in whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
@@ -87,19 +88,19 @@ impl BitRate {
         BitRate(bps)
     }
 
-    /// In bit/s.
+    /// Value in bit/s.
     pub const fn bps(self) -> u64 {
         self.0
     }
 }
 
 impl Probability {
-    /// `None` outside [0, 1].
+    /// Returns `None` outside [0, 1].
     pub fn new(p: f64) -> Option<Self> {
         (0.0..=1.0).contains(&p).then_some(Probability(p))
     }
 
-    /// As a number in [0, 1].
+    /// Value in [0, 1].
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -111,7 +112,7 @@ impl JoulesPerBit {
         JoulesPerBit(slope * 1e-9)
     }
 
-    /// In mW/(Mbit/s).
+    /// Value in mW/(Mbit/s).
     pub const fn mw_per_mbps(self) -> f64 {
         self.0 * 1e9
     }
@@ -144,50 +145,50 @@ impl Mul<u64> for Nanos {
     }
 }
 
-/// Why a quantity could not be read. The message says what to write instead.
+/// Reason why a quantity could not be read. The message contains the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// A number without unit.
     #[error("`{text}` has no unit; write for example \"{text} {example}\"")]
     Missing {
-        /// As written.
+        /// The text as written.
         text: String,
-        /// A unit that would fit.
+        /// A suitable unit.
         example: &'static str,
     },
     /// Not a number followed by a unit.
     #[error("`{text}` is not a {quantity}; write for example \"{example}\"")]
     Malformed {
-        /// As written.
+        /// The text as written.
         text: String,
-        /// What was expected.
+        /// The expected quantity.
         quantity: &'static str,
-        /// A correct value.
+        /// A valid value.
         example: &'static str,
     },
-    /// A unit of another quantity, or none that is known.
+    /// A unit of another quantity, or an unknown one.
     #[error("`{unit}` is not a unit of {quantity}; known: {known}")]
     Unknown {
-        /// As written.
+        /// The text as written.
         unit: String,
-        /// What was expected.
+        /// The expected quantity.
         quantity: &'static str,
-        /// All units that are accepted.
+        /// All accepted units.
         known: String,
     },
     /// A number outside the range of the quantity.
     #[error("`{text}` is out of range: a {quantity} is {range}")]
     Range {
-        /// As written.
+        /// The text as written.
         text: String,
-        /// What was expected.
+        /// The expected quantity.
         quantity: &'static str,
-        /// The range in words.
+        /// The valid range, as text.
         range: &'static str,
     },
 }
 
-/// How one quantity is written.
+/// Syntax of one quantity.
 struct Grammar {
     quantity: &'static str,
     example: &'static str,
@@ -230,7 +231,7 @@ impl Grammar {
     }
 }
 
-/// Whether the `e` at `i` stands between two parts of a number such as `1e-3`.
+/// True if the `e` at `i` is between two parts of a number such as `1e-3`.
 fn is_exponent(text: &str, i: usize) -> bool {
     let bytes = text.as_bytes();
     matches!(bytes[i], b'e' | b'E')
@@ -355,7 +356,7 @@ impl FromStr for JoulesPerBit {
     }
 }
 
-/// The largest prefix that keeps the number at 1 or more, without trailing zeros.
+/// Uses the largest prefix that leaves a number of at least 1, without trailing zeros.
 fn with_prefix(f: &mut fmt::Formatter<'_>, value: f64, units: &[(f64, &str)]) -> fmt::Result {
     let (factor, unit) = units.iter().rev().find(|(factor, _)| value >= *factor).unwrap_or(&units[0]);
     let scaled = format!("{:.6}", value / factor);
@@ -404,7 +405,7 @@ impl fmt::Display for JoulesPerBit {
     }
 }
 
-/// Serialised as it is written in a scenario.
+/// Serialises as in a scenario.
 macro_rules! serialize_as_text {
     ($($quantity:ty),*) => {$(
         impl Serialize for $quantity {
@@ -432,13 +433,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_told_its_unit() {
+    fn a_bare_number_is_refused_with_a_suitable_unit() {
         let error = "70".parse::<Nanos>().unwrap_err().to_string();
         assert_eq!(error, "`70` has no unit; write for example \"70 ms\"");
     }
 
     #[test]
-    fn a_wrong_unit_is_told_the_known_ones() {
+    fn a_wrong_unit_is_refused_with_the_known_units() {
         let error = "70 Mbit/s".parse::<Nanos>().unwrap_err().to_string();
         assert!(error.contains("known: ns, us, µs, ms, s"), "{error}");
         assert!("120 %".parse::<Probability>().is_err());
@@ -446,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_can_be_read_again() {
+    fn printed_quantities_parse_back() {
         for text in ["70 ms", "1.5 s", "250 µs"] {
             let value: Nanos = text.parse().unwrap();
             assert_eq!(value.to_string().parse(), Ok(value));

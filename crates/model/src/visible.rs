@@ -1,20 +1,19 @@
-//! Texts of others on a terminal: control characters are shown, not obeyed.
+//! Makes control characters in untrusted text visible, so that a terminal does not act on them.
 
 use std::borrow::Cow;
 
-/// Whether escape sequences that choose colours stay.
+/// Treatment of escape sequences that set colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colors {
-    /// They stay: the text has been coloured for this terminal.
+    /// They stay: the text was coloured for this terminal.
     Stay,
-    /// They are shown like all others.
+    /// They become visible like all others.
     Shown,
 }
 
-/// `text` with every character in place that a terminal would obey rather than show: C0 but line feed and
-/// tab, DEL,
-/// C1, line separators, and what changes the direction of writing. ESC becomes `␛`, U+202E becomes
-/// `<U+202E>`.
+/// `text` with visible substitutes for all characters that a terminal would act on: C0 except line feed and
+/// tab, DEL, C1, line separators, and characters that change the writing direction. ESC becomes `␛`, U+202E
+/// becomes `<U+202E>`.
 pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -30,9 +29,9 @@ pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
             rest = &rest[length..];
             continue;
         }
-        let character = rest.chars().next().expect("find has found one");
+        let character = rest.chars().next().expect("`find` returned the position of a character");
         match u32::from(character) {
-            // The pictures of C0 stand in the same order.
+            // The control pictures are in the same order as C0.
             code @ ..0x20 => shown.extend(char::from_u32(0x2400 + code)),
             0x7f => shown.push('␡'),
             code => shown.push_str(&format!("<U+{code:04X}>")),
@@ -46,18 +45,17 @@ pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
 fn is_obeyed(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
-        // Arabic letter mark, directional marks, embeddings and overrides, isolates; separators of lines and
-        // paragraphs.
+        // Arabic letter mark, directional marks, embeddings, overrides and isolates; line and paragraph
+        // separators.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        // The byte order mark and the tags, which no terminal shows.
+        // The byte order mark and the tags, which terminals do not display.
         '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
         character => character.is_control(),
     }
 }
 
-/// Length of the sequence at the beginning that chooses colours or weight (SGR); none if there is another.
-/// What makes
-/// text blink or hides it is no colour.
+/// Length of the SGR sequence at the start that sets colours or weight; none if there is another sequence.
+/// Sequences that make text blink or hide it do not count.
 fn color(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
@@ -67,7 +65,7 @@ fn color(text: &str) -> Option<usize> {
     }
     while let Some(parameter) = parameters_of.next() {
         match parameter {
-            // What follows is a number of the palette, or red, green and blue.
+            // A palette index follows, or red, green and blue.
             "38" | "48" | "58" => match parameters_of.next() {
                 Some("5") => drop(parameters_of.next()),
                 Some("2") => drop(parameters_of.by_ref().take(3).count()),
@@ -87,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown() {
+    fn control_characters_are_made_visible() {
         for (text, says) in [
             ("plain ±µ→ 日本", "plain ±µ→ 日本"),
             ("two\n\tlines", "two\n\tlines"),
@@ -105,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_stay_where_they_are_wanted_and_nothing_that_hides_text() {
+    fn colours_stay_on_request_but_sequences_that_hide_text_do_not() {
         for colour in [
             "\u{1b}[0m",
             "\u{1b}[m",
@@ -132,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_else_is_lost_and_nothing_that_is_obeyed_is_left(
+        fn other_text_is_kept_and_no_control_character_remains(
             text in "(\\PC|[\u{0}-\u{9f}\u{2028}-\u{202e}]|\u{1b}\\[){0,40}",
         ) {
             let shown = visible(&text, Colors::Shown);

@@ -6,12 +6,11 @@ use joulepath_model::random::Stream;
 use crate::draw::shuffle;
 use crate::graph::{Graph, Node};
 
-/// For each path that is wanted beyond the parallel ones, this many random paths are tried before the search
-/// ends.
+/// Number of random paths to try for each wanted path beyond the parallel ones.
 const TRIES: usize = 16;
 
-/// BCube(n, k). The address of a host has k + 1 digits below n. The switch of level l connects the n hosts
-/// whose addresses differ in digit l alone.
+/// BCube(n, k). Host addresses have k + 1 digits below n. A switch of level l connects the n hosts whose
+/// addresses differ only in digit l.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bcube {
     n: u32,
@@ -31,7 +30,7 @@ impl Bcube {
         self.levels * self.per_level()
     }
 
-    /// Hosts whose addresses have the same highest digit.
+    /// Number of hosts with the same highest digit.
     pub(crate) fn hosts_of_digit(self) -> u32 {
         self.n.pow(self.levels - 1)
     }
@@ -40,7 +39,8 @@ impl Bcube {
         self.n.pow(self.levels - 1)
     }
 
-    /// The switch of `level` that `host` is connected to: its number is the address without that digit.
+    /// The switch of `level` that `host` is connected to. Its number is the host's address without that
+    /// digit.
     fn switch(self, level: u32, host: Node) -> Node {
         let weight = self.n.pow(level);
         let rest = host / (weight * self.n) * weight + host % weight;
@@ -70,7 +70,7 @@ impl Bcube {
         (0..self.levels).filter(|&level| self.digit(level, a) != self.digit(level, b)).collect()
     }
 
-    /// Goes on with `walk`: corrects the digits at `levels`, in this order, to those of `b`.
+    /// Extends `walk` by correcting the digits at `levels`, in this order, to those of `b`.
     fn correct(self, walk: &mut Vec<Node>, levels: &[u32], b: Node) {
         for &level in levels {
             let host = *walk.last().expect("a walk begins somewhere");
@@ -79,7 +79,7 @@ impl Bcube {
         }
     }
 
-    /// A shortest path: it corrects the digits in a random order.
+    /// A shortest path, which corrects the digits in random order.
     pub(crate) fn shortest(self, a: Node, b: Node, stream: &mut Stream) -> Vec<Node> {
         let mut levels = self.differing(a, b);
         shuffle(&mut levels, stream);
@@ -88,8 +88,8 @@ impl Bcube {
         walk
     }
 
-    /// At most `wanted` paths, all different: first the k + 1 parallel ones of the BCube paper (BuildPathSet)
-    /// in a random order, then paths that leave at random levels and correct the digits in random orders.
+    /// At most `wanted` different paths: first the k + 1 parallel paths of the BCube paper (BuildPathSet) in
+    /// random order, then paths that leave at random levels and correct the digits in random order.
     pub(crate) fn distinct(self, a: Node, b: Node, wanted: usize, stream: &mut Stream) -> Vec<Vec<Node>> {
         let mut firsts: Vec<u32> = (0..self.levels).collect();
         shuffle(&mut firsts, stream);
@@ -113,8 +113,8 @@ impl Bcube {
         paths
     }
 
-    /// A path that leaves `a` at level `first` and goes on in the order `rest`. If the two hosts do not
-    /// differ at that level, the path goes to a random neighbour there and corrects that digit last.
+    /// A path that leaves `a` at level `first` and continues in the order `rest`. If the hosts do not differ
+    /// at that level, the path goes to a random neighbour there and corrects that digit last.
     fn leaving_at(self, first: u32, rest: Vec<u32>, a: Node, b: Node, stream: &mut Stream) -> Vec<Node> {
         let differs = |level: &u32| self.digit(*level, a) != self.digit(*level, b);
         let rest = rest.into_iter().filter(differs);

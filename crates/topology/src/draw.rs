@@ -1,4 +1,4 @@
-//! Random choices: which hosts talk to each other, and over which routes.
+//! Random choices: the pairs of hosts that communicate, and their routes.
 
 use joulepath_model::random::Stream;
 use joulepath_model::topology::TrafficPattern;
@@ -12,8 +12,8 @@ pub(crate) fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
     }
 }
 
-/// The first `wanted` of a random order of 0 … `of` − 1. With a smaller `wanted` they are the same ones,
-/// except for the last.
+/// The first `wanted` elements of a random order of 0 … `of` − 1. A smaller `wanted` gives the same elements
+/// without the last.
 pub(crate) fn some_of(of: u32, wanted: u32, stream: &mut Stream) -> Vec<u32> {
     let mut items: Vec<u32> = (0..of).collect();
     let wanted = wanted.min(of) as usize;
@@ -25,7 +25,7 @@ pub(crate) fn some_of(of: u32, wanted: u32, stream: &mut Stream) -> Vec<u32> {
     items
 }
 
-/// The far end of each host's connection.
+/// The peer of each host's connection.
 pub(crate) fn peers(pattern: TrafficPattern, hosts: u32, stream: &mut Stream) -> Vec<Node> {
     match pattern {
         TrafficPattern::Permutation => derangement(hosts, stream),
@@ -39,8 +39,8 @@ pub(crate) fn peers(pattern: TrafficPattern, hosts: u32, stream: &mut Stream) ->
     }
 }
 
-/// A permutation that leaves no host in its place; all such permutations have the same probability. Uniform
-/// permutations are drawn until one is such a permutation, which takes e draws on average.
+/// A permutation without fixed points; all have the same probability. Draws uniform permutations until one
+/// has no fixed point, which takes e draws on average.
 fn derangement(hosts: u32, stream: &mut Stream) -> Vec<Node> {
     loop {
         let mut peers: Vec<Node> = (0..hosts).collect();

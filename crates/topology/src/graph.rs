@@ -20,7 +20,7 @@ pub struct Arc {
     pub layer: usize,
 }
 
-/// A network that is built cable by cable.
+/// A network under construction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) arcs: Vec<Arc>,
@@ -28,7 +28,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Adds a cable, which is two links.
+    /// Adds a cable, which consists of two links.
     pub(crate) fn connect(&mut self, a: Node, b: Node, layer: usize) {
         for (from, to) in [(a, b), (b, a)] {
             self.links.insert((from, to), self.arcs.len());
@@ -36,12 +36,12 @@ impl Graph {
         }
     }
 
-    /// The links of a walk from neighbour to neighbour.
+    /// The links along a walk from neighbour to neighbour.
     pub(crate) fn route(&self, nodes: &[Node]) -> Vec<LinkIndex> {
         nodes.windows(2).map(|pair| self.links[&(pair[0], pair[1])]).collect()
     }
 
-    /// Every link for the simulator. Links of hosts have another rate than links between switches.
+    /// The specification of every link. Links of hosts and links between switches have different rates.
     pub(crate) fn specs(&self, spec: &TopologySpec, hosts: u32) -> Vec<LinkSpec> {
         let link = |arc: &Arc| {
             let at_host = arc.from < hosts || arc.to < hosts;

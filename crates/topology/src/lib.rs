@@ -1,5 +1,4 @@
-//! Data-centre networks: the links of a [`TopologySpec`], and the connections and routes that a seed draws on
-//! it.
+//! Data-centre networks: the links of a [`TopologySpec`], and the random connections and routes of a seed.
 //!
 //! ```text
 //!   TopologySpec ──► Network { links, layers }        the same for every seed
@@ -35,9 +34,9 @@ pub struct Network {
     spec: TopologySpec,
     shape: Shape,
     graph: Graph,
-    /// Number of hosts: they are the nodes 0 to `hosts` − 1.
+    /// Number of hosts, which are nodes 0 to `hosts` − 1.
     pub hosts: u32,
-    /// Number of switches: they are the nodes after the hosts.
+    /// Number of switches, which are the nodes after the hosts.
     pub switches: u32,
     /// Every unidirectional link.
     pub links: Vec<LinkSpec>,
@@ -45,7 +44,7 @@ pub struct Network {
     pub layers: Vec<String>,
 }
 
-/// The kind of network. It knows the routes.
+/// Kind of network, which determines the routes.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     FatTree(FatTree),
@@ -57,7 +56,7 @@ enum Shape {
 /// One connection and the paths of its subflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// The host whose connection it is.
+    /// The host that owns the connection.
     pub device: Node,
     /// The far end.
     pub peer: Node,
@@ -82,7 +81,7 @@ impl Network {
     /// Builds the network of a specification.
     ///
     /// # Panics
-    /// If there are too many hosts to be counted. A scenario's parser refuses such a specification.
+    /// If the number of hosts exceeds 32 bits. Scenarios with such a specification are refused.
     pub fn new(spec: &TopologySpec) -> Self {
         let hosts = spec.kind.hosts().expect("a parser bounds the number of hosts");
         let by_level =
@@ -117,21 +116,21 @@ impl Network {
         &self.graph.arcs
     }
 
-    /// Whether both ends of a link are switches (L' of 002, section V-C).
+    /// True if both ends of a link are switches (L' of 002, section V-C).
     pub fn is_between_switches(&self, link: LinkIndex) -> bool {
         let arc = self.graph.arcs[link];
         arc.from >= self.hosts && arc.to >= self.hosts
     }
 
-    /// How many of a link's ends are ports of switches.
+    /// Number of ends of a link that are switch ports.
     pub fn switch_ports(&self, link: LinkIndex) -> u32 {
         let arc = self.graph.arcs[link];
         u32::from(arc.from >= self.hosts) + u32::from(arc.to >= self.hosts)
     }
 
-    /// Draws the connections under test: one per host, each with at most `subflows` subflows. Which hosts
-    /// talk to each other depends on the seed alone. With distinct routes, fewer subflows take the first of
-    /// the routes that more subflows take.
+    /// Draws the connections under test: one per host, each with at most `subflows` subflows. The pairs of
+    /// hosts depend on the seed only. With distinct routes, a smaller number of subflows uses the first of
+    /// the routes of a larger number.
     pub fn draw(&self, seed: u64, subflows: u32) -> Vec<Connection> {
         let peers = peers(self.spec.traffic, self.hosts, &mut Stream::new(seed, Domain::Placement, 0));
         let connection = |(device, peer): (Node, Node)| {
@@ -142,8 +141,8 @@ impl Network {
         (0..self.hosts).zip(peers).map(connection).collect()
     }
 
-    /// Number of routes of least cost between two hosts, from which distinct routing draws. In BCube these
-    /// are the parallel ones, and there are longer ones besides them.
+    /// Number of routes of least cost between two hosts; distinct routing draws from these. In BCube these
+    /// are the parallel paths; longer ones also exist.
     pub fn choices(&self, a: Node, b: Node) -> u32 {
         match self.shape {
             Shape::FatTree(tree) => tree.choices(a, b),
@@ -152,7 +151,7 @@ impl Network {
         }
     }
 
-    /// The nodes that the path of each subflow passes.
+    /// The nodes on the path of each subflow.
     fn walks(&self, a: Node, b: Node, subflows: u32, stream: &mut Stream) -> Vec<Vec<Node>> {
         if let Shape::Bcube(bcube) = self.shape {
             return match self.spec.routing {
@@ -179,7 +178,7 @@ impl Network {
         let back: Vec<Node> = walk.iter().rev().copied().collect();
         let interface = match self.shape {
             Shape::FatTree(_) | Shape::Vl2(_) => 0,
-            // In these networks the layers are the interfaces.
+            // In these networks a layer belongs to one interface.
             Shape::Bcube(_) | Shape::Vpc(_) => self.graph.arcs[up[0]].layer,
         };
         let between = &walk[1..walk.len() - 1];

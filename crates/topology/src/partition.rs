@@ -1,20 +1,20 @@
-//! A network cut into parts for a simulation on several cores.
+//! Partition of a network for simulation on several cores.
 //!
-//! Hosts are cut into equal ranges of whole units: pods of a FatTree, racks below one pair of aggregation
-//! switches of VL2, the hosts of a BCube that share their highest digit, single hosts of a virtual private
-//! cloud. A switch all of whose neighbours below are in one part is there, too, so that a unit is not cut.
-//! The other switches connect all units; they are dealt out in equal ranges, because each of them carries the
-//! same traffic on average.
+//! Hosts are divided into equal ranges of whole units: pods of a FatTree, racks below one pair of aggregation
+//! switches of VL2, hosts of a BCube with the same highest digit, single hosts of a virtual private cloud. A
+//! switch whose neighbours below are all in one part belongs to that part, so units are not cut. The other
+//! switches connect all units; they are divided into equal ranges, because each carries the same average
+//! traffic.
 
 use crate::graph::{Arc, Node};
 use crate::{Network, Shape};
 
-/// Most parts: their numbers have one byte.
+/// Most parts: a part's number is one byte.
 const MOST: usize = 255;
 
 impl Network {
-    /// The part of each node, by number, if the network is cut into at most `parts` parts; fewer where it has
-    /// not as many units. Both directions of a cable between two parts cross the cut.
+    /// The part of each node, by number, for at most `parts` parts; fewer if the network has fewer units.
+    /// Both directions of a cable between two parts cross the cut.
     pub fn partition(&self, parts: usize) -> Vec<u8> {
         let unit = self.hosts_of_unit().max(1);
         let units = (self.hosts / unit) as usize;
@@ -34,7 +34,7 @@ impl Network {
         of.into_iter().map(|part| part.unwrap_or_else(&mut deal)).collect()
     }
 
-    /// Consecutive hosts that should stay together.
+    /// Number of consecutive hosts that should stay together.
     fn hosts_of_unit(&self) -> u32 {
         match self.shape {
             Shape::FatTree(tree) => tree.hosts_of_pod(),
@@ -45,16 +45,16 @@ impl Network {
     }
 }
 
-/// The part of number `index` among `count` that are dealt out in equal ranges.
+/// The part of item `index` of `count` items that are divided into equal ranges.
 fn share(index: usize, count: usize, parts: usize) -> u8 {
     u8::try_from(index * parts / count.max(1)).expect("there are at most 255 parts")
 }
 
-/// Gives each upper end of a layer's cables the part of the lower ends, if they agree.
+/// Assigns each upper end of a layer's cables to the part of its lower ends, if they agree.
 fn place_layer(of: &mut [Option<u8>], arcs: &[Arc], layer: usize) {
-    // Of each node above: what the ends below say so far; none if they disagree.
+    // For each upper node: the part of its lower ends so far; the inner `None` if they disagree.
     let mut said: Vec<Option<Option<u8>>> = vec![None; of.len()];
-    // Cables are two arcs, the one upwards first.
+    // A cable is two arcs; the first is upwards.
     for up in arcs.iter().step_by(2).filter(|arc| arc.layer == layer) {
         let (below, above) = (of[up.from as usize], up.to as usize);
         said[above] = match said[above] {
@@ -83,7 +83,7 @@ mod tests {
         Network::new(scenario.topology.as_ref().unwrap())
     }
 
-    /// Number of nodes of each part, and of cables between parts.
+    /// Number of nodes in each part, and number of cables between parts.
     fn cut(topology: &str, parts: usize) -> (Vec<usize>, usize) {
         let network = network(topology);
         let of = network.partition(parts);
@@ -96,9 +96,9 @@ mod tests {
         (sizes.collect(), crossing / 2)
     }
 
-    /// k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches. A pod's 4 cables to the core lead to 4
-    /// core switches, of which half are in the other part: 4 pods × 4 cables / 2. In four parts three of
-    /// four.
+    /// k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches. The 4 cables of a pod to the core lead to
+    /// 4 core switches. With two parts half of these are in the other part: 4 pods × 4 cables / 2. With four
+    /// parts, three of four.
     #[test]
     fn a_fat_tree_is_cut_between_pods() {
         let tree = "kind = \"fat-tree\"\nk = 4";
@@ -107,26 +107,27 @@ mod tests {
         assert_eq!(cut(tree, 4), (vec![9; 4], 12));
         // There are four pods.
         assert_eq!(cut(tree, 9), (vec![9; 4], 12));
-        // Two pods here, one each there; the first of four core switches and one more are in the first part.
+        // One part has two pods, two parts have one pod each. The first part has the first of the four core
+        // switches and one more.
         assert_eq!(cut(tree, 3).0, [18, 9, 9]);
     }
 
     /// D_A = 4, D_I = 4: 4 racks below two pairs of aggregation switches, 2 intermediate switches. Each part
-    /// has one pair; each of its two cables to the other part's intermediate switch crosses.
+    /// has one pair, and each of its two cables to the other part's intermediate switch crosses the cut.
     #[test]
     fn a_vl2_is_cut_between_pairs_of_aggregation_switches() {
         let vl2 = "kind = \"vl2\"\nd_a = 4\nd_i = 4\nhosts_per_tor = 3";
         assert_eq!(cut(vl2, 2), (vec![11, 11], 4));
     }
 
-    /// BCube(4, 1): 16 hosts, 4 switches of either level. Those of level 0 connect hosts with the same
-    /// highest digit. In two parts each switch of level 1 has two of its four cables across.
+    /// BCube(4, 1): 16 hosts, 4 switches per level. Switches of level 0 connect hosts with the same highest
+    /// digit. With two parts, two of the four cables of each switch of level 1 cross the cut.
     #[test]
     fn a_bcube_is_cut_at_its_highest_digit() {
         assert_eq!(cut("kind = \"bcube\"\nn = 4\nk = 1", 2), (vec![12, 12], 8));
     }
 
-    /// 8 hosts with 2 interfaces: each part has 4 hosts and a switch, which has 4 cables across.
+    /// 8 hosts with 2 interfaces: each part has 4 hosts and a switch, of which 4 cables cross the cut.
     #[test]
     fn a_cloud_is_cut_between_hosts() {
         assert_eq!(cut("kind = \"vpc\"\nhosts = 8\ninterfaces = 2", 2), (vec![5, 5], 8));

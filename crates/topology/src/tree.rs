@@ -36,7 +36,7 @@ impl FatTree {
         self.hosts() + 2 * self.half * self.half + pod * self.half + index
     }
 
-    /// Core switch `index` among those that the `group`-th aggregation switch of each pod is connected to.
+    /// Core switch `index` of those connected to aggregation switch number `group` of each pod.
     fn core(self, group: u32, index: u32) -> Node {
         self.hosts() + 4 * self.half * self.half + group * self.half + index
     }
@@ -63,7 +63,7 @@ impl FatTree {
         graph
     }
 
-    /// Number of shortest paths: 1 below the same edge switch, k/2 within a pod, (k/2)² between pods.
+    /// Number of shortest paths: 1 below one edge switch, k/2 within a pod, (k/2)² between pods.
     pub(crate) fn choices(self, a: Node, b: Node) -> u32 {
         let (edges, pods) = self.places(a, b);
         match () {
@@ -100,7 +100,7 @@ impl FatTree {
     }
 }
 
-/// VL2: each top-of-rack switch has two aggregation switches, each aggregation switch is connected to all
+/// VL2: each top-of-rack switch is connected to two aggregation switches, and each aggregation switch to all
 /// intermediate switches. Traffic between racks is spread over the intermediate switches (Valiant load
 /// balancing).
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +129,7 @@ impl Vl2 {
         self.tors() + self.aggregations + self.half_a
     }
 
-    /// Hosts below one pair of aggregation switches.
+    /// Number of hosts below one pair of aggregation switches.
     pub(crate) fn hosts_of_pair(self) -> u32 {
         self.half_a * self.per_tor
     }
@@ -138,7 +138,7 @@ impl Vl2 {
         self.hosts() + index
     }
 
-    /// One of the two aggregation switches that a rack is connected to.
+    /// One of the two aggregation switches of a rack.
     fn aggregation(self, tor: u32, side: u32) -> Node {
         self.hosts() + self.tors() + self.pair(tor) * 2 + side
     }
@@ -171,7 +171,7 @@ impl Vl2 {
     }
 
     /// Number of paths: 1 within a rack. Between racks there is one for every intermediate switch and each of
-    /// 2 × 2 choices of aggregation switches, except those that would pass one switch twice.
+    /// 2 × 2 choices of aggregation switches, except those that pass a switch twice.
     pub(crate) fn choices(self, a: Node, b: Node) -> u32 {
         let (from, to) = (a / self.per_tor, b / self.per_tor);
         match () {

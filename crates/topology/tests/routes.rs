@@ -1,4 +1,4 @@
-//! Sizes, routes and draws of each topology against what its paper says.
+//! Sizes, routes and draws of each topology compared with its paper.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ fn network(kind: TopologyKind) -> Network {
 
 #[test]
 fn each_topology_has_the_hosts_switches_and_links_that_its_paper_says() {
-    // k³/4, 5k²/4; host links k³/4, as many from edge to aggregation, as many from there to the core; two
-    // directions.
+    // k³/4 hosts, 5k²/4 switches; k³/4 host links, as many from edge to aggregation and from aggregation to
+    // core; two directions.
     for (kind, hosts, switches, links) in [
         (FAT_TREE, 128, 80, 2 * 3 * 128),
         (TopologyKind::FatTree { k: 16 }, 1024, 320, 2 * 3 * 1024),
@@ -60,14 +60,14 @@ fn each_topology_has_the_hosts_switches_and_links_that_its_paper_says() {
     }
 }
 
-/// Ports in use of each switch.
+/// Number of used ports of each switch.
 fn ports(network: &Network) -> Vec<usize> {
     let of = |node: Node| network.arcs().iter().filter(|arc| arc.from == node).count();
     (network.hosts..network.hosts + network.switches).map(of).collect()
 }
 
 #[test]
-fn switches_have_the_ports_that_their_kind_has() {
+fn switches_use_the_ports_of_their_kind() {
     assert!(ports(&network(FAT_TREE)).iter().all(|&ports| ports == 8));
     assert!(ports(&network(BCUBE)).iter().all(|&ports| ports == 5));
     let vl2 = ports(&network(VL2));
@@ -75,7 +75,7 @@ fn switches_have_the_ports_that_their_kind_has() {
     assert!(vl2[16..].iter().all(|&ports| ports == 8), "D_A and D_I are 8");
 }
 
-/// The nodes that a route passes.
+/// The nodes on a route.
 fn nodes(network: &Network, links: &[usize]) -> Vec<Node> {
     let arcs: Vec<_> = links.iter().map(|&link| network.arcs()[link]).collect();
     assert!(arcs.windows(2).all(|pair| pair[0].to == pair[1].from), "{arcs:?} is connected");
@@ -87,7 +87,7 @@ fn all_routes(connection: &Connection) -> Vec<&Vec<usize>> {
 }
 
 #[test]
-fn routes_are_connected_and_free_of_loops_and_acks_go_back_the_same_way() {
+fn routes_are_connected_without_loops_and_acks_use_the_same_nodes() {
     for kind in ALL {
         for routing in [Routing::Distinct, Routing::Ecmp] {
             let network = Network::new(&TopologySpec { routing, ..spec(kind) });
@@ -129,7 +129,7 @@ fn distinct_routes_are_distinct_and_as_many_as_there_are() {
 }
 
 #[test]
-fn a_fat_tree_has_one_path_behind_an_edge_switch_four_in_a_pod_and_sixteen_between_pods() {
+fn a_fat_tree_has_one_path_below_an_edge_switch_four_in_a_pod_and_sixteen_between_pods() {
     let network = network(FAT_TREE);
     // Edge switches have 4 hosts, pods 16.
     for (b, choices, links) in [(1, 1, 2), (4, 4, 4), (16, 16, 6), (127, 16, 6)] {
@@ -147,7 +147,7 @@ fn a_fat_tree_has_one_path_behind_an_edge_switch_four_in_a_pod_and_sixteen_betwe
 #[test]
 fn vl2_goes_over_every_intermediate_switch_by_two_aggregation_switches_at_each_end() {
     let network = network(VL2);
-    // Racks 0 and 1 have the same pair of aggregation switches: the one that was used upwards is not used
+    // Racks 0 and 1 have the same pair of aggregation switches: the switch used upwards is not used
     // downwards.
     assert_eq!([1, 8, 127].map(|b| network.choices(0, b)), [1, 2 * 4, 4 * 4]);
 }
@@ -189,7 +189,7 @@ fn a_permutation_has_every_host_once_and_none_in_its_place() {
 }
 
 #[test]
-fn random_traffic_meets_every_other_host_alike() {
+fn random_traffic_reaches_all_other_hosts_equally() {
     let network = Network::new(&TopologySpec { traffic: TrafficPattern::Random, ..spec(VPC) });
     let mut met = [0u32; 40];
     for seed in 0..1000 {
@@ -197,12 +197,12 @@ fn random_traffic_meets_every_other_host_alike() {
         met[peer as usize] += 1;
     }
     assert_eq!(met[0], 0, "no host talks to itself");
-    // 1000/39 = 25.6 each, deviation 5: within five of them.
+    // 1000/39 = 25.6 each, deviation 5: within five deviations.
     assert!(met[1..].iter().all(|&count| (1..=51).contains(&count)), "{met:?}");
 }
 
 #[test]
-fn a_seed_means_the_same_network_and_fewer_subflows_are_the_first_of_more() {
+fn a_seed_gives_the_same_network_and_fewer_subflows_use_the_first_routes() {
     for kind in ALL {
         let network = network(kind);
         assert_eq!(network.draw(4, 8), network.draw(4, 8));

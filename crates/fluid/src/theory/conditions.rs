@@ -8,10 +8,10 @@ use crate::equilibrium::Equilibrium;
 use crate::form::Form;
 use crate::network::Network;
 
-/// What Condition 1 is about: one user at an equilibrium, on the route h where its rate is largest.
+/// Terms of Condition 1: one user at an equilibrium, on the route h with its largest rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Friendliness {
-    /// h, among the user's routes that carry data.
+    /// h, the user's route with the largest rate.
     pub best: usize,
     /// ψ_h.
     pub psi: f64,
@@ -19,13 +19,13 @@ pub struct Friendliness {
     pub beta: f64,
     /// φ_h, packets/s².
     pub phi: f64,
-    /// X divided by the rate √(2/λ)/τ of a TCP on the route where that rate is largest. Friendliness is about
-    /// this ratio (RFC 6356).
+    /// X divided by the rate √(2/λ)/τ of a TCP on the route where that rate is largest. This ratio defines
+    /// friendliness (RFC 6356).
     pub tcp_shares: f64,
 }
 
 impl Friendliness {
-    /// Condition 1: ψ_h ≤ 1, β_h = ½, φ_h = 0, up to `tolerance`.
+    /// True if Condition 1 holds: ψ_h ≤ 1, β_h = ½, φ_h = 0, up to `tolerance`.
     pub fn holds(&self, tolerance: f64) -> bool {
         self.psi <= 1.0 + tolerance && (self.beta - 0.5).abs() <= tolerance && self.phi == 0.0
     }
@@ -50,26 +50,26 @@ pub fn friendliness(network: &Network, u: usize, equilibrium: &Equilibrium) -> F
     }
 }
 
-/// Whether the increase is the gradient of a concave utility (Condition 2), judged at some points.
+/// Terms of Condition 2: whether the increase is the gradient of a concave utility, tested at some points.
 ///
 /// With θ_r = c_r x_r² and losses β x² λ the dynamics climb U(x) − ½ Σ ∫ p if ∂U/∂x_r = f_r/c_r, f_r = ψ_r/(2
 /// β_r τ_r² X²). Such a U exists if the Jacobian of f/c is symmetric; U is concave if this Jacobian has no
-/// positive eigenvalue. 002 takes c = 1. A controller that needs another c is Pareto-optimal for prices
-/// weighted by 1/c_r.
+/// positive eigenvalue. 002 sets c = 1. A controller with another c is Pareto-optimal for prices weighted by
+/// 1/c_r.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Utility {
-    /// c_r, relative to the first route's.
+    /// c_r relative to the first route's.
     pub steps: Vec<f64>,
     /// Largest |J_rk − J_kr| at any point, relative to the largest entry.
     pub asymmetry: f64,
     /// Largest eigenvalue of the symmetric part at any point, relative to the largest entry.
     pub curvature: f64,
-    /// Least f_r, relative to the largest. It has to be positive: a utility increases.
+    /// Smallest f_r relative to the largest. It must be positive, since a utility increases.
     pub least: f64,
 }
 
 impl Utility {
-    /// Whether Condition 2 holds with some constant step sizes.
+    /// True if Condition 2 holds with some constant step sizes.
     pub fn exists(&self, tolerance: f64) -> bool {
         self.steps.iter().all(|step| *step > 0.0)
             && self.asymmetry <= tolerance
@@ -77,7 +77,7 @@ impl Utility {
             && self.least > 0.0
     }
 
-    /// Whether Condition 2 holds as printed: θ_r = x_r².
+    /// True if Condition 2 holds as printed: θ_r = x_r².
     pub fn exists_as_printed(&self, tolerance: f64) -> bool {
         self.exists(tolerance) && self.steps.iter().all(|step| (step - 1.0).abs() <= tolerance)
     }
@@ -86,8 +86,8 @@ impl Utility {
 /// Relative step of the differences that approximate the derivatives.
 const DIFFERENCE: f64 = 1e-5;
 
-/// Looks for the utility that `form` climbs on `paths`, at each of `points` (rates, packets/s). Losses, RTTs,
-/// costs and shares of `paths` stay as they are.
+/// Tests whether `form` climbs a utility on `paths`, at each of `points` (rates, packets/s). Losses, RTTs,
+/// costs and shares of `paths` stay constant.
 pub fn utility(form: Form, paths: &[Path], points: &[Vec<f64>]) -> Utility {
     let jacobians: Vec<DMatrix<f64>> = points.iter().map(|rates| jacobian(form, paths, rates)).collect();
     let steps = match jacobians.first() {
@@ -116,8 +116,8 @@ impl Utility {
     }
 }
 
-/// The c_r/c_0 that makes the entries (0, r) and (r, 0) equal. It is 1 if both vanish, and not positive if no
-/// c_r/c_0 does.
+/// The c_r/c_0 that makes the entries (0, r) and (r, 0) equal. It is 1 if both are zero, and not positive if
+/// no c_r/c_0 does.
 fn step(jacobian: &DMatrix<f64>, r: usize) -> f64 {
     let (down, across) = (jacobian[(r, 0)], jacobian[(0, r)]);
     let negligible = 1e-6 * jacobian.amax();

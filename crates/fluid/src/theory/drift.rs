@@ -1,8 +1,8 @@
 //! The trade-off of so-MPTCP (003, theorems 1 and 2) in its correct form.
 //!
-//! Time has slots; the backlog is Q ← (Q + a − Σ x)⁺. Each slot takes the x in the box [0, x̄] that minimises
-//! V E(x) − Q Σ x, with E = Σ c_i x_i. For this linear energy that is a threshold: path i sends x̄_i if Q > V
-//! c_i, otherwise nothing. The slots are those of the allocator, [`SoMptcp`].
+//! Time is slotted; the backlog is Q ← (Q + a − Σ x)⁺. Each slot uses the x in the box [0, x̄] that minimises
+//! V E(x) − Q Σ x, with E = Σ c_i x_i. For this linear energy the solution is a threshold: path i sends x̄_i
+//! if Q > V c_i, otherwise nothing. The slots are those of the allocator, [`SoMptcp`].
 //!
 //! For any fixed x* in the box, with L = Q²/2 and B_t = (a − Σ x)²/2, every slot has
 //!
@@ -19,12 +19,12 @@
 //! O(V).
 //!
 //! Deviations from 003: Q is projected and is a single queue (003-1, 003-2). Windows stay below the box, so
-//! that its virtual queues W_i are 0. Its theorem 2 bounds the gap by B + (B + V ΔE)/ε, which does not fall
-//! with V, and its text has the effect of V the wrong way round (003-6, 003-7).
+//! its virtual queues W_i are 0. Its theorem 2 bounds the gap by B + (B + V ΔE)/ε, which does not fall with
+//! V, and its text describes the effect of V the wrong way round (003-6, 003-7).
 
 use joulepath_control::allocate::so_mptcp::{self, EnergyShape, SlotPath, SoMptcp, energy_j};
 
-/// The slotted model with linear energy and paths that do not change.
+/// The slotted model with linear energy and constant paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
     /// Its paths.
@@ -38,7 +38,7 @@ pub struct Slots {
 pub struct Averages {
     /// Ē: mean energy per slot, J.
     pub energy_j: f64,
-    /// Q̄: mean backlog at the beginning of slots, packets.
+    /// Q̄: mean backlog at the start of a slot, packets.
     pub backlog: f64,
     /// Q at the end, packets.
     pub left: f64,
@@ -49,8 +49,8 @@ pub struct Averages {
 }
 
 impl Slots {
-    /// E*: the least energy per slot that carries a mean of `rate` packets per slot, J; infinite if the paths
-    /// cannot carry it.
+    /// E*: the lowest energy per slot for a mean of `rate` packets per slot, J; infinite if the paths cannot
+    /// carry it.
     pub fn least_energy_j(&self, rate: f64) -> f64 {
         so_mptcp::least_energy_j(&self.paths, rate)
     }

@@ -9,12 +9,12 @@
 //!   ───────── =  ────────────────────────────                                           (11), (12)
 //!   ∂x_r ∂x_s                D³
 //! ```
-//! Deviation: eq. (12) as printed has the minus before both terms; finite differences agree with the form
-//! above.
+//! Deviation: eq. (12) as printed has the minus in front of both terms; finite differences agree with the
+//! form above.
 
 use nalgebra::DMatrix;
 
-/// Interfaces that are all on.
+/// A set of active interfaces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyEfficiency {
     /// b_r, J/bit.
@@ -35,13 +35,13 @@ impl EnergyEfficiency {
         rates_bps.iter().sum::<f64>() / self.power_w(rates_bps)
     }
 
-    /// Its gradient, s/J (bit/J per bit/s).
+    /// Gradient, s/J (bit/J per bit/s).
     pub fn gradient(&self, rates_bps: &[f64]) -> Vec<f64> {
         let (total, power) = (rates_bps.iter().sum::<f64>(), self.power_w(rates_bps));
         self.slope_j_per_bit.iter().map(|b| (power - b * total) / (power * power)).collect()
     }
 
-    /// Its Hessian, s²/(bit J).
+    /// Hessian, s²/(bit J).
     pub fn hessian(&self, rates_bps: &[f64]) -> DMatrix<f64> {
         let (total, power) = (rates_bps.iter().sum::<f64>(), self.power_w(rates_bps));
         let b = &self.slope_j_per_bit;

@@ -21,7 +21,7 @@ pub struct Bottleneck {
     pub tcp_rtt_s: f64,
 }
 
-/// The rate of the user in units of the rate of one of the TCPs.
+/// Rate of the user relative to the rate of one TCP.
 ///
 /// # Errors
 /// [`NotFound`] if no equilibrium is found.

@@ -1,4 +1,4 @@
-//! What the papers prove or claim, as functions: conditions on ψ, fairness, the shape of 000's objective,
+//! Theorems and claims of the papers as functions: conditions on ψ, fairness, the shape of 000's objective,
 //! 003's trade-off.
 
 mod conditions;

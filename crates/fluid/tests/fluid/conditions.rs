@@ -7,12 +7,11 @@ use proptest::prelude::*;
 
 use crate::{DTS, ECMTCP, assert_near, law, pair, path};
 
-/// (name, law, Condition 1 on the pair of the reference, TCP shares). On that pair the best path is also the
-/// fastest.
+/// (name, law, Condition 1 on the reference's pair of paths). On that pair the best path is also the fastest.
 ///
-/// 002 holds that all but EWTCP with 1/√n and DTS with c = 1 are friendly; so it is. Uncoupled Reno has ψ =
-/// X²/x² > 1. Balia's ψ_h is 1 with its α_h = 1. Classic Coupled takes W/2 per loss, β_h = W/(2 w_h), which
-/// is ½ once the other path is empty.
+/// 002 states that all are friendly except EWTCP with 1/√n and DTS with c = 1; this agrees. Uncoupled Reno
+/// has ψ = X²/x² > 1. Balia's ψ_h is 1 for α_h = 1. Classic Coupled takes W/2 per loss, β_h = W/(2 w_h),
+/// which is ½ once the other path is empty.
 #[test]
 fn condition_1_holds_for_the_friendly_and_fails_for_the_others() {
     let cases = [
@@ -39,15 +38,15 @@ fn condition_1_holds_for_the_friendly_and_fails_for_the_others() {
             found.psi, found.beta, found.phi, found.tcp_shares
         );
         assert_eq!(verdict, holds, "{name}: {found:?}");
-        // With β = ½ and φ = 0: X = √(2 ψ_h/λ_h)/τ_h, hence √ψ_h TCPs on h.
+        // With β = ½ and φ = 0: X = √(2 ψ_h/λ_h)/τ_h, so the user is √ψ_h TCPs on h.
         assert_near(name, found.tcp_shares, found.psi.sqrt(), 1e-3);
     }
 }
 
-/// Condition 1 is sufficient, not necessary: it looks at the fastest path h, friendliness at the best TCP's.
-/// LIA on p = (0.0004, 0.01), τ = (0.2, 0.05): TCPs of 353.6 and 282.8; w ∝ 1/p, x ∝ (12500, 2000): h is the
-/// first. w/τ² is largest on the first unless 2500/0.04 < 100/0.0025. So shrink its lead: p = (0.002, 0.01)
-/// gives w/τ² ∝ 12500 against 40000.
+/// Condition 1 is sufficient, not necessary: it concerns the fastest path h, friendliness concerns the path
+/// of the best TCP. LIA on p = (0.0004, 0.01), τ = (0.2, 0.05): TCPs of 353.6 and 282.8; w ∝ 1/p, x ∝ (12500,
+/// 2000): h is the first path. w/τ² is largest on the first path unless 2500/0.04 < 100/0.0025. p = (0.002,
+/// 0.01) reverses this: w/τ² ∝ 12500 and 40000.
 #[test]
 fn lia_may_violate_condition_1_and_still_be_friendly() {
     let network = Network::of_one(Law::Lia, vec![Route::fixed(0.002, 0.2), Route::fixed(0.01, 0.045)]);
@@ -56,7 +55,7 @@ fn lia_may_violate_condition_1_and_still_be_friendly() {
     assert!(found.tcp_shares <= 1.0 + 1e-6, "{found:?}");
 }
 
-/// A point with coordinates from 50 to 500 packets/s, evenly spread.
+/// Points with coordinates from 50 to 500 packets/s, evenly distributed.
 fn points(n: usize) -> Vec<Vec<f64>> {
     let coordinate =
         |i: usize, r: usize| 50.0 + 450.0 * ((i * 7919 + r * 104_729 + i * r * 31) % 1000) as f64 / 1000.0;
@@ -66,12 +65,12 @@ fn points(n: usize) -> Vec<Vec<f64>> {
 /// (name, law, Condition 2 with equal RTTs, with unequal RTTs and some step sizes, with unequal RTTs as
 /// printed).
 ///
-/// Separable ψ (Reno, EWTCP) always have a utility. OLIA: ∂U/∂x_r = 1/(τ_r² X²) is a gradient with equal RTTs
-/// only; otherwise for steps c_r ∝ 1/τ_r². Coupled in 002's form: 1/W², c_r ∝ 1/τ_r. DTS at fixed u as OLIA.
-/// LIA's and Balia's max, and ecMTCP's, are no gradients: so 002's claim that among the four in its figure 6
-/// only OLIA is Pareto-optimal.
+/// Separable ψ (Reno, EWTCP) always have a utility. For OLIA ∂U/∂x_r = 1/(τ_r² X²) is a gradient only with
+/// equal RTTs, or with steps c_r ∝ 1/τ_r². Coupled in 002's form has 1/W², c_r ∝ 1/τ_r. DTS at fixed u is
+/// like OLIA. The maxima of LIA and Balia, and ecMTCP, are no gradients: hence 002's claim that of the four
+/// controllers in its figure 6 only OLIA is Pareto-optimal.
 #[test]
-fn condition_2_holds_for_those_that_climb_a_utility() {
+fn condition_2_holds_for_controllers_that_climb_a_utility() {
     let cases = [
         ("reno", law("reno", &[]), [true, true, true]),
         ("ewtcp", law("ewtcp", &[]), [true, true, true]),
@@ -97,7 +96,7 @@ fn condition_2_holds_for_those_that_climb_a_utility() {
     }
 }
 
-/// c_r of OLIA: 1/τ_r², here relative to the first of 0.05, 0.1, 0.3 s.
+/// c_r of OLIA: 1/τ_r², relative to the first of 0.05, 0.1, 0.3 s.
 #[test]
 fn olia_climbs_in_steps_of_the_inverse_square_of_the_rtt() {
     let paths: Vec<Path> = [0.05, 0.1, 0.3].iter().map(|&tau| path(1.0, tau, 0.001, 1.0)).collect();
@@ -109,8 +108,8 @@ fn olia_climbs_in_steps_of_the_inverse_square_of_the_rtt() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Rates in Mbit/s, slopes in J/Mbit: central differences of width 1e-4 are good to 1e-6 of the largest
-    /// entry.
+    /// Rates in Mbit/s, slopes in J/Mbit. Central differences of width 1e-4 are accurate to 1e-6 of the
+    /// largest entry.
     #[test]
     fn gradient_and_hessian_of_the_efficiency_are_its_derivatives(
         interfaces in proptest::collection::vec((0.05..0.3f64, 0.1..2.0f64, 0.1..5.0f64), 2..=5),

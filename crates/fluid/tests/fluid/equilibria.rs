@@ -1,4 +1,4 @@
-//! Where networks settle.
+//! Equilibria of networks.
 
 use joulepath_controllers::formula::Law;
 use joulepath_fluid::theory::{Bottleneck, tcp_shares};
@@ -7,11 +7,11 @@ use proptest::prelude::*;
 
 use crate::{DTS, ECMTCP, assert_near, law, pair};
 
-/// Each controller on the pair, in closed form where there is one: w_r = √(2/p_r) times √a for EWTCP;
-/// Semicoupled √2 (1/p_r)/√Σ1/p; LIA (1/p_r) max_k(√(2/p_k)/τ_k)/Σ1/(τ_k p_k); DWC 22.36 packets on both; DTS
-/// √ε(1) TCPs on the first.
+/// Each controller on the pair, in closed form if there is one: w_r = √(2/p_r), times √a for EWTCP;
+/// Semicoupled √2 (1/p_r)/√Σ1/p; LIA (1/p_r) max_k(√(2/p_k)/τ_k)/Σ1/(τ_k p_k); DWC 22.36 packets on both
+/// paths; DTS √ε(1) TCPs on the first path.
 #[test]
-fn every_controller_settles_on_two_paths_of_fixed_loss_where_the_reference_says() {
+fn every_controller_settles_at_the_reference_rates_on_two_lossy_paths() {
     let cases = [
         ("reno", law("reno", &[]), [894.427, 316.228]),
         ("ewtcp", law("ewtcp", &[]), [447.214, 158.114]),
@@ -27,7 +27,7 @@ fn every_controller_settles_on_two_paths_of_fixed_loss_where_the_reference_says(
         ("dwc, one group", law("dwc", &[("groups", "all")]), [447.214, 223.607]),
         // No queue: u = 1 on both, ε = 1.98661, √ε = 1.40948.
         ("dts", DTS, [1260.678, 0.0]),
-        // No queue: 0.8 of the window is left by each loss: √(1/(0.2 p)) instead of √(2/p), √2.5 times LIA's.
+        // No queue: each loss leaves 0.8 of the window. √(1/(0.2 p)) instead of √(2/p) is √2.5 times LIA's.
         ("mveno", law("mveno", &[]), [1131.371, 282.843]),
     ];
     for (name, law, want) in cases {
@@ -35,7 +35,7 @@ fn every_controller_settles_on_two_paths_of_fixed_loss_where_the_reference_says(
         let certificate = equilibrium.certificate;
         assert!(certificate.residual <= 1e-9 && certificate.distance <= 1e-7, "{name}: {certificate:?}");
         for (r, (flow, want)) in equilibrium.flows.iter().zip(want).enumerate() {
-            // A window at its least of 0.001 packets sends 0.01 to 0.02 packets/s.
+            // A window at its minimum of 0.001 packets sends 0.01 to 0.02 packets/s.
             let allowed = 1e-4 * want + 0.03;
             println!("{name}, path {r}: {:.3} packets/s, expected {want}", flow.rate_pps);
             assert!(
@@ -47,8 +47,8 @@ fn every_controller_settles_on_two_paths_of_fixed_loss_where_the_reference_says(
     }
 }
 
-/// CUBIC under loss p: RFC 9438, eq. 5, w = 1.0538 (τ/p)^(3/4), or the Reno-friendly √(0.5294/(0.3 p)) if
-/// that is more.
+/// CUBIC with loss p: RFC 9438, eq. 5, w = 1.0538 (τ/p)^(3/4), or the Reno-friendly √(0.5294/(0.3 p)) if
+/// larger.
 #[test]
 fn cubic_follows_its_response_function() {
     for (loss, rtt_s) in [(1e-5_f64, 0.2_f64), (1e-4, 0.1), (1e-2, 0.02)] {
@@ -60,10 +60,10 @@ fn cubic_follows_its_response_function() {
     }
 }
 
-/// Extended DTS' drain κ w U per packet is as much as a loss of 2 κ U (algorithm of 002, section V-C): the
-/// same rates as DTS that loses so much more. And CWA's slowest path yields: less on it than with LIA.
+/// Extended DTS' drain κ w U per packet equals a loss of 2 κ U (algorithm of 002, section V-C): its rates are
+/// those of DTS with this additional loss. CWA's slowest path yields: it carries less than with LIA.
 #[test]
-fn prices_and_yielding_take_from_a_path() {
+fn prices_and_yielding_reduce_the_rate_of_a_path() {
     let with = |law: Law, price: [f64; 2], extra: f64| {
         let mut routes =
             vec![Route::fixed(0.001 + price[0] * extra, 0.05), Route::fixed(0.0012 + price[1] * extra, 0.06)];
@@ -80,11 +80,11 @@ fn prices_and_yielding_take_from_a_path() {
     assert!(cwa[1].rate_pps < 0.9 * lia[1].rate_pps, "{cwa:?} {lia:?}");
 }
 
-/// U of extended DTS: queues of 60 and a little on links of 80 packets, Q̄ = 40, cost 60/40 − 1 = 0.5. Two
-/// equal paths, so X = 2 x: ε/(4 w) gained per packet, p w/2 + κ w U lost; w = 1000 · 0.11, u = 0.05/0.11, ε
-/// = 0.7766: p = ε/(2 w²) − 2 κ U = 1.2·10⁻⁵.
+/// U of extended DTS: queues slightly above 60 on links of 80 packets, Q̄ = 40, cost 60/40 − 1 = 0.5. Two
+/// equal paths, so X = 2 x: gain ε/(4 w) per packet, loss p w/2 + κ w U; w = 1000 · 0.11, u = 0.05/0.11, ε =
+/// 0.7766: p = ε/(2 w²) − 2 κ U = 1.2·10⁻⁵.
 #[test]
-fn a_queue_above_half_of_the_buffer_costs_extended_dts_its_window() {
+fn a_queue_above_half_of_the_buffer_reduces_the_window_of_extended_dts() {
     let link = Link { capacity_pps: 1000.0, price: Price::DropTail { knee: 60.0, ramp: 80.0 } };
     let kappa = 2e-5;
     let routes = vec![Route::over(&[0], 0.05), Route::over(&[1], 0.05)];
@@ -100,8 +100,8 @@ fn a_queue_above_half_of_the_buffer_costs_extended_dts_its_window() {
     }
 }
 
-/// wVegas keeps α_total = 10 packets in all queues together: on 1000 and 2000 packets/s both delays are
-/// 10/3000 s, and the queues 3.33 and 6.67 packets; the rates are those of the links.
+/// wVegas keeps α_total = 10 packets in all queues together. On 1000 and 2000 packets/s both delays are
+/// 10/3000 s, and the queues hold 3.33 and 6.67 packets. The rates are those of the links.
 #[test]
 fn wvegas_has_the_same_queueing_delay_on_all_paths() {
     let link = |capacity_pps| Link { capacity_pps, price: Price::DropTail { knee: 100.0, ramp: 100.0 } };
@@ -119,8 +119,8 @@ fn wvegas_has_the_same_queueing_delay_on_all_paths() {
     }
 }
 
-/// One Reno on a DropTail link: all of the rate, the queue at its knee and a little, and the loss of a window
-/// of C τ packets: 2/w².
+/// One Reno on a DropTail link uses the full rate. The queue is slightly above its knee, and the loss is that
+/// of a window of C τ packets: 2/w².
 #[test]
 fn a_saturated_link_finds_its_price() {
     let network = Network {
@@ -131,13 +131,13 @@ fn a_saturated_link_finds_its_price() {
     let flow = equilibrium.flows[0];
     assert_near("delivered, packets/s", flow.delivered_pps(), 1000.0, 1e-6);
     assert_near("loss", flow.loss, 2.0 / (flow.window * flow.window), 1e-6);
-    // τ = 0.05 + 50/1000 s and a little: w ≈ 100, p ≈ 2e-4, 0.02 packets above the knee.
+    // τ is slightly above 0.05 + 50/1000 s: w ≈ 100, p ≈ 2e-4, 0.02 packets above the knee.
     assert_near("queue", equilibrium.queues[0].1, 50.02, 1e-3);
 }
 
-/// RED: the queue rises until its loss is what the windows want.
+/// RED: the queue rises until its loss matches the windows.
 #[test]
-fn red_keeps_the_queue_where_its_loss_fits_the_windows() {
+fn red_keeps_the_queue_at_the_loss_that_the_windows_need() {
     let price = Price::Red { min: 20.0, max: 100.0, most: 0.01 };
     let network = Network {
         links: vec![Link { capacity_pps: 1000.0, price }],
@@ -150,9 +150,9 @@ fn red_keeps_the_queue_where_its_loss_fits_the_windows() {
     assert_near("window", flow.window, (2.0 / flow.loss).sqrt(), 1e-6);
 }
 
-/// RFC 6356's goal 2 in the mean field: at one bottleneck with equal RTTs coupled subflows are one TCP,
-/// uncoupled ones two, and 002's a = 1/√n of EWTCP n^(3/4) = 1.682; DTS is √ε(u): queue 60 on 40 packets of
-/// pipe, u = 0.4, ε = 0.5379.
+/// RFC 6356's goal 2 in the mean field, at one bottleneck with equal RTTs: coupled subflows together equal
+/// one TCP, two uncoupled subflows equal two, and 002's EWTCP with a = 1/√n equals n^(3/4) = 1.682. DTS
+/// equals √ε(u): queue 60 on 40 packets of pipe, u = 0.4, ε = 0.5379.
 #[test]
 fn at_a_shared_bottleneck_coupled_subflows_are_one_tcp() {
     let bottleneck = Bottleneck {
@@ -173,15 +173,15 @@ fn at_a_shared_bottleneck_coupled_subflows_are_one_tcp() {
         ("dts", DTS, 0.5379_f64.sqrt()),
     ] {
         let share = tcp_shares(law.into(), &bottleneck).expect(name);
-        // The queue stands a little above its knee, which DTS feels in u.
+        // The queue is slightly above its knee, which changes u in DTS.
         assert_near(name, share, want, 5e-3);
     }
 }
 
-/// Two paths of equal loss and RTT: any split balances Coupled in the form of 002, so that multi-start finds
-/// more than one.
+/// Two paths of equal loss and RTT: any split balances Coupled in the form of 002, so several starts find
+/// several equilibria.
 #[test]
-fn a_continuum_of_equilibria_is_found_to_be_more_than_one() {
+fn several_equilibria_of_a_continuum_are_found() {
     let coupled = Network::of_one(law("coupled", &[("epsilon", "seed")]), even());
     let found = coupled.equilibria();
     assert!(found.len() > 1, "only {} of a continuum", found.len());
@@ -192,11 +192,11 @@ fn a_continuum_of_equilibria_is_found_to_be_more_than_one() {
     assert_eq!(Network::of_one(Law::Lia, even()).equilibria().len(), 1);
 }
 
-/// Balia between two equal paths. On the slower one, α = x_1/x_2 ≥ 1, gains and losses are as 0.4 + α/2 +
-/// α²/10 to min(α, 1.5), on the faster one as 1 to 1. At α = 1 both are equal, but just above it the slower
-/// one loses: 0.7 is less than 1, the even split is unstable. They meet again at 0.1 α² + 0.5 α = 1.1, α =
-/// 1.6533: two stable equilibria, mirror images. Linux' integer α is 1 there, so that the slower path gains:
-/// the even split is the only one.
+/// Balia on two equal paths. On the slower path, α = x_1/x_2 ≥ 1, gain and loss have the ratio of 0.4 + α/2 +
+/// α²/10 to min(α, 1.5); on the faster path 1 to 1. At α = 1 both ratios are equal, but just above it the
+/// slower path loses: 0.7 is less than 1, so the even split is unstable. They are equal again at 0.1 α² + 0.5
+/// α = 1.1, α = 1.6533: two stable equilibria, mirror images of each other. Linux' integer α is 1 there, so
+/// the slower path gains and the even split is the only equilibrium.
 #[test]
 fn balia_between_equal_paths_prefers_one_of_them() {
     let balia = Network::of_one(law("balia", &[]), even());
@@ -220,7 +220,7 @@ fn even() -> Vec<Route> {
     vec![Route::fixed(0.002, 0.05), Route::fixed(0.002, 0.05)]
 }
 
-/// A buffer of B packets on one route: X = B/τ, whatever the window would like.
+/// A buffer of B packets on one route: X = B/τ, whatever the window.
 #[test]
 fn a_buffer_bounds_the_rate() {
     let mut user = User::new(Law::Reno, vec![Route::fixed(1e-5, 0.1)]);
@@ -238,14 +238,14 @@ fn any_route() -> impl Strategy<Value = Route> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A certificate means something: from the equilibrium the dynamics do not move.
+    /// From a certified equilibrium the dynamics do not move.
     #[test]
     fn certified_equilibria_stand_still(routes in proptest::collection::vec(any_route(), 2..=4)) {
         let balia = law("balia", &[]);
         for law in [Law::Reno, Law::Lia, Law::Olia, DTS, balia, law("dwc", &[("groups", "all")])] {
             let network = Network::of_one(law, routes.clone());
             let equilibrium = match network.equilibrium() {
-                // Between its kinks one in 2500 is not found; what is not certified is said to be so.
+                // Between Balia's kinks the search misses one in 2500 and reports it.
                 Err(missed) if law == balia => {
                     prop_assert!(missed.residual > 0.0);
                     continue;
@@ -262,9 +262,9 @@ proptest! {
         }
     }
 
-    /// What a search was used for before makes no difference: other links, other numbers of routes.
+    /// Earlier uses of a search do not affect its result: other links, other numbers of routes.
     #[test]
-    fn many_networks_settle_where_each_does_alone(
+    fn many_networks_settle_as_each_does_alone(
         all in proptest::collection::vec(
             (proptest::collection::vec(any_route(), 1..=4), 0usize..6, any::<bool>()),
             1..6,
@@ -286,8 +286,8 @@ proptest! {
         prop_assert_eq!(equilibria_of(&networks).collect::<Vec<_>>(), alone);
     }
 
-    /// LIA is together what one TCP is on the best path, whatever the paths (RFC 6356, goals 1 and 2); and
-    /// Balia and OLIA are.
+    /// LIA in total equals one TCP on the best path, whatever the paths (RFC 6356, goals 1 and 2). So do
+    /// Balia and OLIA.
     #[test]
     fn friendly_controllers_are_one_tcp_on_the_best_path(
         routes in proptest::collection::vec(any_route(), 2..=4),
@@ -295,10 +295,10 @@ proptest! {
         let tcp = |route: &Route| (2.0 / route.loss).sqrt() / route.base_rtt_s;
         let best = routes.iter().map(tcp).fold(0.0, f64::max);
         let total = |law: Law| Network::of_one(law, routes.clone()).equilibrium().map(|e| e.total_pps());
-        // LIA below the cap 1/w, where goal 3 acts.
+        // LIA below the cap 1/w, which is goal 3.
         let lia = total(Law::Lia).expect("an equilibrium");
         prop_assert!(lia <= best * 1.000_01, "LIA {lia} above {best}");
-        // Windows at their least add a little.
+        // Windows at their minimum add a little.
         let olia = total(Law::Olia).expect("an equilibrium");
         prop_assert!((olia / best - 1.0).abs() < 0.01, "OLIA {olia}, best TCP {best}");
     }

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestCaseError};
 
 use crate::runs::{scenario, setup, simulate};
 
-/// A file over one path whose host takes no time, so that both engines have the same delays.
+/// A file over one path with a host without processing time, so both engines have the same delays.
 fn file(size_bytes: u64, path: &str) -> String {
     format!(
         "duration = \"600 s\"\n[transport]\nprocessing_delay = \"0 s\"\n\
@@ -23,12 +23,12 @@ fn packets(scenario: &Scenario, setup: &Setup) -> RunResult {
         .expect("the packet engine runs it")
 }
 
-/// Seconds that a link of `rate_bps` takes for the bits of a file, with 40 bytes of headers for each 1460.
+/// Seconds for which a link of `rate_bps` carries a file, with 40 bytes of headers per 1460.
 fn carried_s(size_bytes: f64, rate_bps: f64) -> f64 {
     size_bytes / 1460.0 * 1500.0 * 8.0 / rate_bps
 }
 
-/// 1 MB: 8.219 s of the link and half an RTT of 100 ms; 20 kB at 24 kbit/s: 6.849 s.
+/// 1 MB: 8.219 s on the link and half an RTT of 100 ms. 20 kB at 24 kbit/s: 6.849 s.
 #[test]
 fn a_file_takes_as_long_as_its_link_takes_to_carry_it() {
     for (size, rate_bps, up) in
@@ -38,12 +38,12 @@ fn a_file_takes_as_long_as_its_link_takes_to_carry_it() {
         let completion_s = simulate(&file(size, &path), "reno").completion_s.expect("the file arrives");
         let least_s = carried_s(size as f64, rate_bps) + 0.05;
         println!("{size} B: {completion_s:.3} s, at least {least_s:.3} s");
-        // Handshake and request take less than 4 times 50 ms and a few ACKs' time.
+        // Handshake and request take less than 4 times 50 ms and the time of a few ACKs.
         assert!((least_s..least_s + 0.3).contains(&completion_s), "{completion_s} s, at least {least_s}");
     }
 }
 
-/// What one link with steps carries until `until_s`, bit.
+/// Capacity of one link with steps until `until_s`, bit.
 fn capacity_bits(steps: &[(f64, f64)], until_s: f64) -> f64 {
     let ends = steps.iter().skip(1).map(|(from_s, _)| *from_s).chain([f64::INFINITY]);
     let of_step =
@@ -51,7 +51,7 @@ fn capacity_bits(steps: &[(f64, f64)], until_s: f64) -> f64 {
     steps.iter().zip(ends).map(of_step).sum()
 }
 
-/// A path of a random scenario: rates from given instants on, and the rest in TOML.
+/// A path of a random scenario: the steps of its rate, and its other keys in TOML.
 #[derive(Clone, Debug)]
 struct Random {
     steps: Vec<(f64, f64)>,
@@ -61,7 +61,7 @@ struct Random {
 }
 
 fn random_path() -> impl Strategy<Value = Random> {
-    // 16 kbit/s to 100 Mbit/s, all orders of magnitude alike; every fourth step is a pause.
+    // 16 kbit/s to 100 Mbit/s, uniform in the logarithm; every fourth step is a pause.
     let rate_bps =
         prop_oneof![1 => Just(0.0), 3 => (4.2_f64..8.0).prop_map(|log| libm::pow(10.0, log).round())];
     let more = proptest::collection::vec((1_u32..40, rate_bps), 0..3);
@@ -93,7 +93,7 @@ impl Random {
     }
 }
 
-/// Payload that arrives by each instant, against what the links carry until then.
+/// Compares the payload that has arrived at each time with the capacity of the links until then.
 fn check_conservation(paths: &[Random], workload: &str, policy: &str) -> Result<(), TestCaseError> {
     let tomls: Vec<String> = paths.iter().enumerate().map(|(i, path)| path.toml(&format!("p{i}"))).collect();
     let toml = format!("duration = \"20 s\"\n{}{workload}", tomls.concat());
@@ -114,8 +114,8 @@ fn check_conservation(paths: &[Random], workload: &str, policy: &str) -> Result<
         }
         before_s = now_s;
     }
-    // The joules are those of the bits that passed: 0.1 J per Mbit of payload and headers, and ACKs. The
-    // meter has not seen up to a segment of each path yet.
+    // The energy is that of the transferred bits: 0.1 J per Mbit of payload and headers, and ACKs. The meter
+    // may still lack up to one segment of each path.
     let least_j = arrived.iter().sum::<f64>() / payload * 0.1e-6;
     prop_assert!(
         result.energy_j >= 0.99 * least_j - 1.2e-3 * paths.len() as f64,
@@ -151,9 +151,9 @@ proptest! {
 }
 
 /// Files on one path of constant rate, in both engines. The fluid has no burst of losses at the end of slow
-/// start: the queues hold what slow start sends.
+/// start: the queues hold everything that slow start sends.
 #[test]
-fn files_take_as_long_as_in_packets() {
+fn files_take_as_long_as_in_the_packet_engine() {
     let mut random = Stream::new(1, Domain::Workload, 0);
     let mut between =
         |low: f64, high: f64| libm::exp(libm::log(low) + libm::log(high / low) * random.uniform());
@@ -183,10 +183,10 @@ fn files_take_as_long_as_in_packets() {
     }
 }
 
-/// Two paths with links of 5 Mbit/s of their own and one of 2 Mbit/s for both and for a TCP: 1 MB takes
-/// 4.110 s of it, and all that arrives until the end no more than it carries.
+/// Two paths have own links of 5 Mbit/s and share one of 2 Mbit/s with a TCP: 1 MB takes 4.110 s there, and
+/// the total arrivals do not exceed its capacity.
 #[test]
-fn a_link_that_paths_and_others_share_carries_its_rate() {
+fn a_link_shared_by_paths_and_a_tcp_carries_at_most_its_rate() {
     let rest = "delay = \"5 ms\"\nqueue = \"60 packets\"\n";
     let path = |name: &str| {
         format!(
@@ -212,10 +212,10 @@ fn a_link_that_paths_and_others_share_carries_its_rate() {
     assert!(carried <= completion_s * 2e6 * 1460.0 / 1500.0, "{carried} bit by {completion_s} s");
 }
 
-/// 12 Mbit/s and a queue of 500 packets; an outage from 1 to 3 s. What waits in the queue then is lost and
-/// sent again: the file takes the link's time for it besides.
+/// 12 Mbit/s and a queue of 500 packets; an outage from 1 to 3 s. The packets in the queue at 1 s are lost
+/// and retransmitted: the file takes the link's additional time for them.
 #[test]
-fn what_waits_for_a_link_that_goes_down_is_sent_again() {
+fn packets_that_wait_for_a_failed_link_are_retransmitted() {
     let path =
         "rate = \"12 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"500 packets\"\noutages = [[\"1 s\", \"3 s\"]]";
     let result = simulate(&file(3_000_000, path), "reno");

@@ -1,4 +1,4 @@
-//! ψ, β and φ: against the list of 002, section IV, and against the C of `cc/`.
+//! ψ, β and φ compared with the list of 002, section IV, and with the C code of `cc/`.
 
 use joulepath_controllers::formula::{Law, Path, total_rate, total_window};
 use joulepath_controllers::{Connection, Controller, Subflow};
@@ -14,7 +14,7 @@ fn any_paths() -> impl Strategy<Value = Vec<Path>> {
     proptest::collection::vec(one, 2..=6)
 }
 
-/// 002's list, in its own symbols; ψ of EWTCP with 1/√n, of DWC with all subflows in one group.
+/// 002's list in its own symbols; ψ of EWTCP with 1/√n, of DWC with all subflows in one group.
 fn listed(name: &str, paths: &[Path], r: usize) -> f64 {
     let Path { w, tau, tau_base, .. } = paths[r];
     let (x, n) = (w / tau, paths.len() as f64);
@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn psi_is_what_002_lists(paths in any_paths()) {
+    fn psi_matches_the_list_in_002(paths in any_paths()) {
         let laws = [
             ("ewtcp", law("ewtcp", &[("a", "1/sqrt(n)")])),
             ("coupled", law("coupled", &[("epsilon", "seed")])),
@@ -52,7 +52,7 @@ proptest! {
         for (name, law) in laws {
             for r in 0..paths.len() {
                 let (psi, want) = (Form::from(law).psi(&paths, r), listed(name, &paths, r));
-                // The list leaves out LIA's cap: an increase of at most 1/w, ψ ≤ X²/x².
+                // The list omits LIA's cap: an increase of at most 1/w, ψ ≤ X²/x².
                 let capped = (total_rate(&paths) / paths[r].x()).powi(2);
                 let cap = if name == "lia" { capped } else { f64::INFINITY };
                 let want = want.min(cap);
@@ -61,11 +61,11 @@ proptest! {
         }
     }
 
-    /// The C of `cc/` against ψ through δ = ψ w/(τ² X²) − φ τ/x: what `crates/controllers` holds for
-    /// increases, here for the fluid's form of them. In states where the two differ by intent (α of OLIA,
-    /// thresholds) there is no such test; see forms.
+    /// Compares the C code of `cc/` with ψ through δ = ψ w/(τ² X²) − φ τ/x. `crates/controllers` tests
+    /// increases in this way; this test covers the fluid form. There is no such test for states in which the
+    /// two differ by design (α of OLIA, thresholds); see forms.
     #[test]
-    fn the_increase_of_the_c_code_is_psi(
+    fn the_increase_of_the_c_code_matches_psi(
         paths in any_paths(),
         told in proptest::collection::vec((1.0..100.0f64, 0.0..4.0f64), 6),
     ) {
@@ -86,7 +86,7 @@ proptest! {
                 subflow.own.set_path_price(*price);
             }
             let law = Law::of(controller, &connection).expect("a controller with a law");
-            // What the integers hold of the state, as real numbers.
+            // The state in the precision of the C integers, as real numbers.
             let held: Vec<Path> = connection.subflows[..paths.len()].iter().map(|s| Path {
                 w: f64::from(s.cwnd),
                 tau: f64::from(s.srtt_us) * 1e-6,
@@ -107,7 +107,7 @@ proptest! {
                 if want.abs() >= 1.0 || per_psi >= 0.25 {
                     continue; // held at one packet per ACK
                 }
-                // Largest of the terms that may cancel; the table of ε is within 0.0026.
+                // Largest of the terms that may cancel; the table of ε is accurate to 0.0026.
                 let terms = match name {
                     "eemptcp" => 1.0 / path.w,
                     "dts" | "edts" => 8.0 * per_psi + drain,
@@ -125,27 +125,28 @@ proptest! {
     }
 }
 
-/// x = (240, 375, 160), X = 775 packets/s, W = 82, as in the reference's worked state: OLIA's first term
-/// 0.00799168, 0.00780437, 0.00106556; CUBIC 0.3 · 1.0724 · 0.25/40^(1/3) = 0.023518 on the third.
+/// x = (240, 375, 160), X = 775 packets/s, W = 82, as in the reference's worked state. OLIA's first term is
+/// 0.00799168, 0.00780437, 0.00106556; CUBIC on the third path 0.3 · 1.0724 · 0.25/40^(1/3) = 0.023518.
 #[test]
-fn forms_that_are_not_their_definitions_compute_the_worked_numbers() {
+fn forms_that_differ_from_their_definitions_match_the_worked_numbers() {
     let state = [path(12.0, 0.05, 0.01, 0.9), path(30.0, 0.08, 0.002, 0.75), path(40.0, 0.25, 0.005, 0.6)];
     let growth = |law: Law, r: usize| Form::from(law).forces(&state, r).growth;
     for (r, want) in [0.00799168, 0.00780437, 0.00106556].into_iter().enumerate() {
         assert_near("OLIA", growth(Law::Olia, r), want, 1e-5);
     }
     assert_near("CUBIC", growth(Law::Cubic, 2), 0.0235179, 1e-4);
-    // Backlogs 1.2, 7.5 and 16 packets, α = 10 · 240/775 = 3.10, 4.84, 2.06: up, down, down.
+    // Backlogs 1.2, 7.5 and 16 packets; α = 10 · 240/775 = 3.10, 4.84, 2.06: up, down, down.
     for (r, sign) in [1.0, -1.0, -1.0].into_iter().enumerate() {
         assert_near("wVegas", growth(law("wvegas", &[]), r) * state[r].w, sign, 1e-12);
     }
-    // mVeno's threshold of 3: below it 0.2 is lost, above it a half, and half of LIA's 0.00799168 gained.
+    // mVeno's threshold is 3: below it a loss takes 0.2, above it one half, and the gain is half of LIA's
+    // 0.00799168.
     let mveno = |r| Form::from(law("mveno", &[])).forces(&state, r);
     assert_near("mVeno, random loss", mveno(0).decrease, 0.2, 1e-12);
     assert_near("mVeno, congested", mveno(1).decrease, 0.5, 1e-12);
     assert_near("mVeno, congested", mveno(1).growth, 0.00399584, 1e-5);
-    // CWA: θ = 0.25/0.05 = 5 is above 3, nothing; without the third path 1.6: 3 of 4 periods of 0.5 s, ln 1.6
-    // each.
+    // CWA: θ = 0.25/0.05 = 5 is above 3, so no effect. Without the third path θ = 1.6: 3 of 4 periods of 0.5
+    // s, ln 1.6 each.
     let cwa = |paths: &[Path], r| Form::from(law("cwa", &[])).forces(paths, r).yielding;
     assert_eq!(cwa(&state, 2), 0.0);
     assert_near("CWA", cwa(&state[..2], 1), 1.6f64.ln() * 1.5, 1e-12);

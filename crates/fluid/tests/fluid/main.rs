@@ -1,7 +1,7 @@
-//! The fluid model against closed forms, numbers worked by hand, finite differences and the packet engine.
+//! The fluid model compared with closed forms, hand-computed numbers, finite differences and the packet
+//! engine.
 //!
-//! `cargo test -p joulepath-fluid --test fluid -- --nocapture` prints what was computed beside what was
-//! expected.
+//! `cargo test -p joulepath-fluid --test fluid -- --nocapture` prints computed and expected values.
 
 mod conditions;
 mod equilibria;
@@ -16,14 +16,14 @@ use joulepath_controllers::{Connection, Controller};
 use joulepath_fluid::Route;
 use joulepath_model::units::JoulesPerBit;
 
-/// Fails if they differ by more than `tolerance`, relative to the expected one.
+/// Fails if `got` differs from `want` by more than the relative `tolerance`.
 #[track_caller]
 fn assert_near(what: &str, got: f64, want: f64, tolerance: f64) {
     println!("{what}: {got:.6}, expected {want:.6}");
     assert!((got - want).abs() <= tolerance * want.abs(), "{what}: {got}, not {want} within {tolerance}");
 }
 
-/// A law by its controller's name and parameters.
+/// A law, by the name and parameters of its controller.
 fn law(name: &str, params: &[(&str, &str)]) -> Law {
     let controller = Controller::by_name(name).expect("a controller");
     let mut connection = Connection::new(2);
@@ -33,7 +33,8 @@ fn law(name: &str, params: &[(&str, &str)]) -> Law {
     Law::of(controller, &connection).expect("a controller with a law")
 }
 
-/// p = (0.001, 0.002), τ = (0.05, 0.1) s, energy 1 : 2 per bit: one TCP on the first gets 894.427 packets/s.
+/// p = (0.001, 0.002), τ = (0.05, 0.1) s, energy per bit 1 : 2. One TCP on the first path gets 894.427
+/// packets/s.
 fn pair() -> Vec<Route> {
     let route = |loss, rtt_s, joules| {
         let mut route = Route::fixed(loss, rtt_s);

@@ -37,11 +37,11 @@ const SATURATED: &str = r#"
     kind = "bulk"
 "#;
 
-/// Goodput 1000 · 1460 B; energy 2 W, 12 Mbit/s down at 100 mW, 1000 ACKs of 40 B up at 300 mW.
+/// Goodput 1000 · 1460 B; energy 2 W, plus 12 Mbit/s down at 100 mW and 1000 ACKs of 40 B up at 300 mW.
 #[test]
 fn a_saturated_link_delivers_its_rate_and_the_model_its_joules() {
     let result = simulate(SATURATED, "reno");
-    // One flow, B = C τ: all of the rate is used (a little over 40 packets of pipe: 0.9998).
+    // One flow, B = C τ: the full rate is used (0.9998, since the pipe is slightly above 40 packets).
     assert_near("goodput", result.goodput_bps, 1000.0 * 1460.0 * 8.0, 2e-3);
     let power_w = 2.0 + 0.1 * 12.0 + 0.3 * 1000.0 * 40.0 * 8.0 / 1e6;
     assert_near("power", result.power_w, power_w, 2e-3);
@@ -52,9 +52,9 @@ fn a_saturated_link_delivers_its_rate_and_the_model_its_joules() {
     assert_near("power over time", *series.power_w[0].last().expect("samples"), power_w, 1e-2);
 }
 
-/// 10 MB at 1000 packets/s: 6.85 s and a start of a few RTTs.
+/// 10 MB at 1000 packets/s: 6.85 s, plus a few RTTs for the start.
 #[test]
-fn a_file_takes_its_size_over_the_rate_and_its_handshake() {
+fn a_file_takes_its_size_over_the_rate_plus_the_handshake() {
     let toml = SATURATED
         .replace("kind = \"bulk\"", "kind = \"file\"\n    size = \"10 MB\"")
         .replace("warm_up = \"50 s\"", "");
@@ -66,7 +66,7 @@ fn a_file_takes_its_size_over_the_rate_and_its_handshake() {
     assert_near("goodput", result.goodput_bps * seconds, 80e6, 2e-3);
 }
 
-/// A radio sleeps before and after; during a download it is active: Huang's LTE, β = 1288.04 mW, 51.97
+/// A radio sleeps before and after a download and is active during it: Huang's LTE, β = 1288.04 mW, 51.97
 /// mW/Mbit/s.
 #[test]
 fn a_radio_is_active_while_data_flows() {
@@ -79,7 +79,7 @@ fn a_radio_is_active_while_data_flows() {
     assert_near("power", result.power_w, power_w, 5e-3);
 }
 
-/// The rate halves at 100 s: 50 s of either in the measured interval.
+/// The rate halves at 100 s: the measured interval has 50 s before and 100 s after.
 #[test]
 fn steps_of_the_rate_are_followed() {
     let steps = r#"rate = { steps = [["0 s", "12 Mbit/s"], ["100 s", "6 Mbit/s"]] }"#;
@@ -88,12 +88,12 @@ fn steps_of_the_rate_are_followed() {
     assert_near("goodput", result.goodput_bps, (1000.0 * 50.0 + 500.0 * 100.0) / 150.0 * 1460.0 * 8.0, 1e-2);
 }
 
-/// A buffer of 20 packets on 40 packets of pipe: half of the rate.
+/// A buffer of 20 packets on a pipe of 40 packets: half of the rate.
 #[test]
 fn the_receive_buffer_bounds_the_goodput() {
     let toml = format!("{SATURATED}\n[receiver]\nbuffer = \"29200 B\"\n");
     let result = simulate(&toml, "reno");
-    // Base RTT: 40 ms, and 1 ms for a segment, 0.027 ms for an ACK.
+    // Base RTT: 40 ms, plus 1 ms for a segment and 0.027 ms for an ACK.
     assert_near("goodput", result.goodput_bps, 20.0 * 1460.0 * 8.0 / 0.041_027, 1e-2);
 }
 
@@ -104,7 +104,7 @@ fn the_same_run_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_it_cannot_represent_is_refused_by_name() {
+fn unsupported_features_are_refused_by_name() {
     let checked = |toml: &str, policy: &str| {
         let scenario = scenario(toml);
         check(&scenario, &setup(policy, &scenario))
@@ -141,7 +141,7 @@ fn what_it_cannot_represent_is_refused_by_name() {
 }
 
 #[test]
-fn a_run_that_is_cancelled_says_so() {
+fn a_cancelled_run_reports_it() {
     let (scenario, cancel) = (scenario(SATURATED), Cancel::new());
     let outcome = || {
         let options = RunOptions { cancel: cancel.clone(), ..RunOptions::default() };

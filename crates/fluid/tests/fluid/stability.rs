@@ -1,4 +1,4 @@
-//! How equilibria are left and reached.
+//! Stability of equilibria, and trajectories.
 
 use joulepath_controllers::formula::Law;
 use joulepath_fluid::{Dynamics, Link, Network, Price, Route, User};
@@ -8,7 +8,7 @@ use crate::{assert_near, law, pair};
 /// Reno with fixed loss: d(ln w)/dt = 1/(w τ) − p w/(2 τ); at w = √(2/p) its derivative by ln w is −2/(w τ) =
 /// −√(2p)/τ.
 #[test]
-fn renos_eigenvalue_is_minus_the_root_of_2p_by_the_rtt() {
+fn renos_eigenvalue_is_minus_sqrt_2p_over_the_rtt() {
     let network = Network::of_one(Law::Reno, vec![Route::fixed(0.002, 0.1)]);
     let stability = network.stability(&network.equilibrium().expect("an equilibrium"));
     assert_eq!(stability.eigenvalues.len(), 1);
@@ -16,10 +16,10 @@ fn renos_eigenvalue_is_minus_the_root_of_2p_by_the_rtt() {
     assert_near("time constant, s", stability.time_constant_s(), 0.1 / 0.004f64.sqrt(), 1e-4);
 }
 
-/// Every controller with a unique equilibrium comes back to it; between equal paths Coupled in 002's form
-/// does not care.
+/// Every controller with a unique equilibrium returns to it. Between equal paths Coupled in 002's form is
+/// neutral.
 #[test]
-fn unique_equilibria_are_stable_and_those_of_a_continuum_are_neutral() {
+fn unique_equilibria_are_stable_and_continuous_ones_are_neutral() {
     for (name, law) in
         [("lia", Law::Lia), ("balia", law("balia", &[])), ("reno", Law::Reno), ("olia", Law::Olia)]
     {
@@ -33,9 +33,9 @@ fn unique_equilibria_are_stable_and_those_of_a_continuum_are_neutral() {
     assert!(stability.abscissa().abs() < 1e-5, "{stability:?}");
 }
 
-/// A window that fills a queue oscillates: complex eigenvalues, still stable without delays in the loop.
+/// A window that fills a queue oscillates: complex eigenvalues, but stable without delays in the loop.
 #[test]
-fn a_window_and_its_queue_swing_together() {
+fn a_window_and_its_queue_oscillate_together() {
     let network = Network {
         links: vec![Link { capacity_pps: 1000.0, price: Price::Red { min: 20.0, max: 100.0, most: 0.1 } }],
         users: vec![User { count: 10.0, ..User::new(Law::Reno, vec![Route::over(&[0], 0.1)]) }],
@@ -48,9 +48,9 @@ fn a_window_and_its_queue_swing_together() {
     );
 }
 
-/// Reno with fixed loss from v = w/w*: dv/ds = 1 − v², s = t √(p/2)/τ, so v = tanh(s) from nearly 0.
+/// Reno with fixed loss, v = w/w*: dv/ds = 1 − v², s = t √(p/2)/τ, so v = tanh(s) from nearly 0.
 #[test]
-fn a_trajectory_is_the_closed_form() {
+fn a_trajectory_matches_the_closed_form() {
     let (loss, rtt_s) = (0.002f64, 0.1f64);
     let network = Network::of_one(Law::Reno, vec![Route::fixed(loss, rtt_s)]);
     let mut dynamics = Dynamics::new(&network);
@@ -65,8 +65,8 @@ fn a_trajectory_is_the_closed_form() {
     }
 }
 
-/// Responsiveness: from half of its windows a network is near its equilibrium after a few time constants;
-/// Balia sooner than OLIA, as its authors show.
+/// Responsiveness: from half of its windows a network is near its equilibrium after a few time constants.
+/// Balia settles earlier than OLIA, as its authors show.
 #[test]
 fn balia_settles_sooner_than_olia() {
     let settles_s = |law: Law| {
@@ -81,7 +81,7 @@ fn balia_settles_sooner_than_olia() {
     assert!(olia.is_none_or(|olia| balia < 0.5 * olia), "Balia {balia}, OLIA {olia:?}");
 }
 
-/// The same bytes on any machine: a queue, exponentials, powers in the solver's steps.
+/// The same bits on any machine, with a queue, exponentials, and powers in the solver's steps.
 #[test]
 fn a_trajectory_has_the_same_bits_everywhere() {
     let network = Network {

@@ -86,7 +86,7 @@ fn a_file_with_mistakes_is_told_with_place_and_mend() {
         ("seeds = 1", "engines = [\"kernel\"]", "one at a time in real time"),
         ("to = \"10 %\"", "to = \"10 ms\"", "write both ends in one unit"),
         ("to = \"10 %\"", "to = \"0.01 %\"", "write the lower end first"),
-        ("from = \"0.1 %\"", "from = \"0 %\"", "let a log scale begin above 0"),
+        ("from = \"0.1 %\"", "from = \"0 %\"", "start the log scale above 0"),
         ("from = \"0.1 %\"", "values = [\"1 %\"]", "needs either `values`, or `from` and `to`"),
         ("[\"path.wifi.delay\", \"path.lte.delay\"]", "\"path.wifi.loss\"", "varies twice"),
     ] {

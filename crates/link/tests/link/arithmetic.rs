@@ -1,4 +1,4 @@
-//! Departures worked by hand.
+//! Departure times computed by hand.
 
 use crate::common::{delivered_at, ms, with_rate};
 use joulepath_link::{Link, Outcome};
@@ -11,7 +11,7 @@ fn mbps(n: u64) -> RateSpec {
     RateSpec::Constant(BitRate::from_bps(n * MBIT))
 }
 
-/// 1500 bytes at 12 Mbit/s take 1 ms; delay 20 ms; 50 packets wait at most.
+/// 1500 bytes at 12 Mbit/s take 1 ms; delay 20 ms; at most 50 packets wait.
 fn one_per_ms() -> LinkSpec {
     LinkSpec { delay: ms(20), ..with_rate(mbps(12)) }
 }
@@ -23,19 +23,19 @@ fn a_packet_takes_its_transmission_time_and_the_delay() {
     assert_eq!(delivered_at(link.offer(ms(0), 1500, false)), ms(21));
     assert_eq!(delivered_at(link.offer(ms(0), 1500, false)), ms(22));
     assert_eq!(delivered_at(link.offer(ms(10), 1500, false)), ms(31));
-    // Half the bytes take half the time: starts at 11 ms, when the last one is out.
+    // Half the bytes take half the time. It starts at 11 ms, at the end of the previous packet.
     assert_eq!(delivered_at(link.offer(ms(10), 750, false)), Nanos(31_500_000));
 }
 
 #[test]
-fn parts_of_a_nanosecond_do_not_add_up() {
+fn rounding_errors_do_not_accumulate() {
     // 100 bytes at 7 Mbit/s: 800/7 µs = 114 285.714… ns. Seven of them: 800 µs.
     let mut link = Link::new(&with_rate(mbps(7)), 0, 0);
     let expected = [114_286, 228_572, 342_858, 457_143, 571_429, 685_715, 800_000];
     for at in expected {
         assert_eq!(delivered_at(link.offer(Nanos::ZERO, 100, false)), Nanos(at));
     }
-    // Without a queue each departure is rounded up by itself.
+    // Without a queue each departure is rounded up separately.
     for _ in 0..7 {
         let now = ms(1);
         let mut link = link.clone();
@@ -44,7 +44,7 @@ fn parts_of_a_nanosecond_do_not_add_up() {
 }
 
 #[test]
-fn a_packet_that_comes_the_moment_the_last_one_left_follows_without_a_gap() {
+fn a_packet_that_arrives_at_the_end_of_a_transmission_follows_without_a_gap() {
     let mut link = Link::new(&with_rate(mbps(7)), 0, 0);
     let mut now = Nanos::ZERO;
     for _ in 0..7 {
@@ -55,8 +55,8 @@ fn a_packet_that_comes_the_moment_the_last_one_left_follows_without_a_gap() {
 
 #[test]
 fn a_hold_is_a_gap() {
-    // Three packets leave at 342 857.14 ns, rounded up by 0.86. A fourth that followed them would take 114
-    // 285 ns.
+    // Three packets leave at 342 857.14 ns, rounded up by 0.86. A fourth packet directly after them would
+    // take 114 285 ns.
     let mut link = Link::new(&with_rate(mbps(7)), 0, 0);
     for _ in 0..3 {
         delivered_at(link.offer(Nanos::ZERO, 100, false));
@@ -82,7 +82,7 @@ fn the_long_run_rate_is_exact_to_a_millionth_from_1_kbps_to_100_gbps() {
 #[test]
 fn a_link_is_fully_used_while_packets_wait() {
     let mut link = Link::new(&one_per_ms(), 0, 0);
-    // 1.25 packets per ms are offered for 8 s; one per ms gets through, and 50 still wait at the end.
+    // 1.25 packets per ms are offered for 8 s. One per ms gets through, and 50 still wait at the end.
     let delivered = (0..10_000u64)
         .filter(|i| matches!(link.offer(Nanos(i * 800_000), 1500, false), Outcome::Delivered { .. }))
         .count();
@@ -99,8 +99,8 @@ fn the_packet_in_transmission_does_not_count_as_waiting() {
         assert_eq!(link.offer(Nanos::ZERO, 1500, false), Outcome::QueueDrop, "limit {limit}");
         assert_eq!(link.queue_packets(Nanos::ZERO), limit);
         assert_eq!(link.queue_bytes(Nanos::ZERO), u64::from(limit) * 1500);
-        // One nanosecond before the first packet is out there is no room; when it is out there is room for
-        // one.
+        // One nanosecond before the end of the first packet the queue is full; at its end there is room for
+        // one packet.
         assert_eq!(link.offer(Nanos(999_999), 1500, false), Outcome::QueueDrop, "limit {limit}");
         assert_eq!(delivered_at(link.offer(ms(1), 1500, false)), ms(22 + u64::from(limit)));
         assert_eq!(link.offer(ms(1), 1500, false), Outcome::QueueDrop, "limit {limit}");
@@ -108,7 +108,7 @@ fn the_packet_in_transmission_does_not_count_as_waiting() {
 }
 
 #[test]
-fn a_queue_in_bytes_takes_small_packets_where_large_ones_find_no_room() {
+fn a_byte_queue_accepts_small_packets_when_large_ones_do_not_fit() {
     let mut link = Link::new(&LinkSpec { queue: QueueLimit::Bytes(Bytes(3_100)), ..one_per_ms() }, 0, 0);
     for _ in 0..3 {
         delivered_at(link.offer(Nanos::ZERO, 1500, false));
@@ -128,7 +128,7 @@ fn a_queue_in_bytes_takes_small_packets_where_large_ones_find_no_room() {
 }
 
 #[test]
-fn an_idle_link_takes_a_packet_larger_than_its_queue() {
+fn an_idle_link_accepts_a_packet_larger_than_its_queue() {
     let mut link = Link::new(&LinkSpec { queue: QueueLimit::Bytes(Bytes(100)), ..one_per_ms() }, 0, 0);
     delivered_at(link.offer(Nanos::ZERO, 1500, false));
     assert_eq!(link.offer(Nanos::ZERO, 1500, false), Outcome::QueueDrop);
@@ -144,7 +144,7 @@ fn capable_packets_are_marked_from_the_threshold_on() {
         let marks = [(); 5].map(|()| marked(link.offer(Nanos::ZERO, 1500, true)));
         assert_eq!(marks, [false, false, false, true, true], "{threshold:?}");
         assert!(!marked(link.offer(Nanos::ZERO, 1500, false)), "a packet that is not capable");
-        // Six were accepted: at 3 ms the fourth starts and two wait, at 4 ms one.
+        // Six were accepted. At 3 ms the fourth starts and two wait; at 4 ms one waits.
         assert!(marked(link.clone().offer(ms(3), 1500, true)), "{threshold:?}");
         assert!(!marked(link.clone().offer(ms(4), 1500, true)), "{threshold:?}");
     }
@@ -176,11 +176,11 @@ fn a_transmission_across_a_step_is_sent_partly_at_each_rate() {
         (ms(10), BitRate::from_bps(6 * MBIT)),
     ];
     let mut link = Link::new(&with_rate(RateSpec::Steps(steps)), 0, 0);
-    // 1500 bytes: 1 ms at 12, 0.5 ms at 24, 2 ms at 6 Mbit/s. At 1.5 ms: half by 2 ms, the other half in 0.25
-    // ms.
+    // 1500 bytes take 1 ms at 12, 0.5 ms at 24, 2 ms at 6 Mbit/s. From 1.5 ms: half by 2 ms, the other half
+    // in 0.25 ms.
     assert_eq!(delivered_at(link.offer(Nanos(1_500_000), 1500, false)), Nanos(2_250_000));
-    // 3000 bytes take 1 ms more; 3.25 ms. 3000 bytes: 0.75 of 1 ms by 4 ms, pause, a quarter (750 bytes, 1
-    // ms) from 10 ms.
+    // 3000 bytes take 1 ms more: 3.25 ms. The next 3000 bytes: three quarters by 4 ms, a pause, and the last
+    // quarter (750 bytes, 1 ms) from 10 ms.
     assert_eq!(delivered_at(link.offer(Nanos(1_500_000), 3000, false)), Nanos(3_250_000));
     assert_eq!(delivered_at(link.offer(Nanos(1_500_000), 3000, false)), ms(11));
     // From idle in the last piece.
@@ -200,7 +200,7 @@ fn steps_that_do_not_change_the_rate_change_nothing() {
 }
 
 #[test]
-fn a_rate_of_zero_for_ever_delivers_never() {
+fn a_permanent_rate_of_zero_never_delivers() {
     let stalled = RateSpec::Steps(vec![(ms(0), BitRate::from_bps(12 * MBIT)), (ms(5), BitRate::from_bps(0))]);
     for rate in [RateSpec::Constant(BitRate::from_bps(0)), stalled] {
         let mut link = Link::new(&LinkSpec { queue: QueueLimit::Packets(2), ..with_rate(rate) }, 0, 0);
@@ -238,15 +238,16 @@ fn a_held_transmitter_starts_when_it_is_released() {
 }
 
 #[test]
-fn what_is_sent_in_an_outage_is_lost_and_has_used_the_rate() {
-    // Out of order, touching and overlapping: together [10 ms, 20 ms).
+fn packets_sent_in_an_outage_are_lost_and_use_the_rate() {
+    // Unsorted, touching and overlapping; together [10 ms, 20 ms).
     let outages =
         [(15, 20), (10, 12), (11, 15)].map(|(from, until)| Outage { from: ms(from), until: ms(until) });
     let mut link = Link::new(&LinkSpec { outages: outages.into(), ..one_per_ms() }, 0, 0);
-    // In transmission 8–9, 9–10: out when the outage begins. Their 20 ms on the wire lie in it without harm.
+    // Transmissions 8–9 and 9–10 end before the outage starts. Their 20 ms on the wire during the outage do
+    // no harm.
     assert_eq!(delivered_at(link.offer(ms(8), 1500, false)), ms(29));
     assert_eq!(delivered_at(link.offer(ms(8), 1500, false)), ms(30));
-    // 10–11 is lost; so is 18.5–19.5, and 19.5–20.5 for its first half.
+    // 10–11 is lost; so is 18.5–19.5, and 19.5–20.5 because of its first half.
     assert_eq!(link.offer(ms(8), 1500, false), Outcome::WireLoss);
     assert_eq!(link.offer(Nanos(18_500_000), 1500, false), Outcome::WireLoss);
     assert_eq!(link.offer(Nanos(18_500_000), 1500, false), Outcome::WireLoss);
@@ -255,7 +256,7 @@ fn what_is_sent_in_an_outage_is_lost_and_has_used_the_rate() {
 }
 
 #[test]
-fn an_outage_meets_packets_that_take_no_time() {
+fn an_outage_drops_packets_without_transmission_time() {
     let outages = vec![Outage { from: ms(1), until: ms(2) }];
     let mut link = Link::new(&LinkSpec { outages, ..with_rate(RateSpec::Unlimited) }, 0, 0);
     assert_eq!(delivered_at(link.offer(Nanos(999_999), 1500, false)), Nanos(999_999));
@@ -274,8 +275,8 @@ fn a_packet_lost_on_the_wire_has_used_queue_and_rate() {
 }
 
 #[test]
-fn extras_that_are_void_change_nothing() {
-    // The same link once on the short way through the code and once on the long one.
+fn extras_without_effect_change_nothing() {
+    // The same link once on the fast path and once on the general path of the code.
     let jitter = Some(JitterSpec { deviation: Nanos::ZERO, correlation: Nanos::ZERO });
     let mut short = Link::new(&LinkSpec { rate: mbps(7), ..one_per_ms() }, 0, 0);
     let mut long = Link::new(&LinkSpec { rate: mbps(7), jitter, ..one_per_ms() }, 0, 0);

@@ -9,7 +9,7 @@ pub(crate) fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-/// No delay, 50 packets wait at most, nothing is lost on the wire.
+/// No delay, at most 50 waiting packets, no loss on the wire.
 pub(crate) fn with_rate(rate: RateSpec) -> LinkSpec {
     LinkSpec {
         name: "under test".into(),
@@ -27,7 +27,7 @@ pub(crate) fn with_rate(rate: RateSpec) -> LinkSpec {
     }
 }
 
-/// The delivery time of a packet that must not be lost.
+/// Delivery time of a packet; fails if it is lost.
 #[track_caller]
 pub(crate) fn delivered_at(outcome: Outcome) -> Nanos {
     match outcome {

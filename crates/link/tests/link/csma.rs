@@ -1,4 +1,4 @@
-//! A shared channel against Bianchi's fixed point, closed forms, and what must hold under any load.
+//! A shared channel compared with Bianchi's fixed point and closed forms, and its properties under any load.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ fn ofdm() -> (ChannelSpec, u32) {
     (spec("802.11g", 54_000_000), 1500)
 }
 
-/// Payload per second and collided part of the transmissions of `stations` that always have a frame, over so
+/// Payload per second, and share of collided transmissions, of `stations` that always have a frame, over this
 /// many deliveries.
 fn saturated(spec: &ChannelSpec, size: u32, stations: usize, deliveries: u32) -> (f64, f64) {
     let mut channel = Channel::new(spec, stations, 1, 0);
@@ -52,7 +52,7 @@ fn saturated(spec: &ChannelSpec, size: u32, stations: usize, deliveries: u32) ->
 }
 
 /// Saturation throughput, bit/s, and collision probability (Bianchi, IEEE JSAC 18(3), 2000, eqs 7, 9, 13,
-/// 14), solved by bisection: eq. 9 rises in τ, the inverse of eq. 7 falls.
+/// 14), by bisection: eq. 9 increases in τ, the inverse of eq. 7 decreases.
 fn bianchi(spec: &ChannelSpec, size: u32, stations: u32) -> (f64, f64) {
     let timing = &spec.timing;
     let window = f64::from(timing.cw_min + 1);
@@ -80,9 +80,10 @@ fn bianchi(spec: &ChannelSpec, size: u32, stations: u32) -> (f64, f64) {
     (some * success * f64::from(size) * 8.0 / mean_slot, p)
 }
 
-/// Bianchi lets counters run through a busy slot, the standard does not: a few percent for few stations.
+/// Bianchi's counters run during a busy slot; those of the standard do not. This makes a few percent with few
+/// stations.
 #[test]
-fn saturation_throughput_is_bianchis() {
+fn saturation_throughput_matches_bianchi() {
     for (name, (spec, size)) in
         [("Bianchi's FHSS", fhss()), ("802.11b, 11 Mbit/s", dsss()), ("802.11g, 54 Mbit/s", ofdm())]
     {
@@ -103,7 +104,8 @@ fn saturation_throughput_is_bianchis() {
     }
 }
 
-/// One station never collides: a frame takes DIFS, CWmin/2 slots on average, the frame, SIFS and the ACK.
+/// A single station never collides. A frame takes DIFS, CWmin/2 slots on average, the frame, SIFS and the
+/// ACK.
 #[test]
 fn one_station_takes_the_sum_of_the_intervals() {
     for (spec, size) in [fhss(), dsss(), ofdm()] {
@@ -117,9 +119,10 @@ fn one_station_takes_the_sum_of_the_intervals() {
     }
 }
 
-/// 1500 B at 11 Mbit/s: 192 µs + 1536 × 8/11 µs + 1 µs = 1310.091 µs. The channel has been idle: no backoff.
+/// 1500 B at 11 Mbit/s: 192 µs + 1536 × 8/11 µs + 1 µs = 1310.091 µs. The channel was idle, so there is no
+/// backoff.
 #[test]
-fn a_frame_that_finds_the_channel_idle_goes_at_once() {
+fn a_frame_that_finds_the_channel_idle_is_sent_at_once() {
     let (spec, size) = dsss();
     let mut channel = Channel::new(&spec, 2, 1, 0);
     assert!(channel.offer(Nanos::from_millis(7), 1, size));
@@ -128,7 +131,7 @@ fn a_frame_that_finds_the_channel_idle_goes_at_once() {
     assert_eq!((channel.next_end(), channel.counters().access_ns), (None, 0));
 }
 
-/// The other station's frame came while the first was on the air: it waits for the ACK, DIFS and 0 to 31
+/// The other station's frame arrives during the first transmission: it waits for the ACK, DIFS and 0 to 31
 /// slots.
 #[test]
 fn a_frame_that_finds_the_channel_busy_backs_off() {
@@ -148,7 +151,7 @@ fn a_frame_that_finds_the_channel_busy_backs_off() {
     assert!(slots.iter().all(|&slot| slot <= 31) && (13.0..18.0).contains(&mean), "{mean}");
 }
 
-/// Each loss is independent: of 20 000 frames with three tries at 50 % an eighth is given up.
+/// Losses are independent: of 20 000 frames with three tries at 50 %, an eighth is given up.
 #[test]
 fn a_frame_is_given_up_after_its_last_retry() {
     let (mut spec, size) = dsss();
@@ -169,7 +172,7 @@ fn a_frame_is_given_up_after_its_last_retry() {
 }
 
 #[test]
-fn a_full_station_takes_nothing() {
+fn a_full_station_refuses_frames() {
     let (spec, size) = dsss();
     let mut channel = Channel::new(&spec, 2, 1, 0);
     assert!((0..4).all(|_| channel.offer(Nanos::ZERO, 0, size)));
@@ -178,10 +181,10 @@ fn a_full_station_takes_nothing() {
 }
 
 proptest! {
-    /// Whatever comes when: frames are conserved, each station's leave in order, and a delivery and its ACK
-    /// have the channel for themselves.
+    /// For any arrivals, frames are conserved, each station sends in order, and a delivery and its ACK have
+    /// the channel to themselves.
     #[test]
-    fn under_any_load_frames_are_conserved_and_alone(
+    fn frames_are_conserved_and_never_overlap_under_any_load(
         offers in prop::collection::vec((0u64..6_000_000, 0usize..5, 1u32..1600), 1..300),
         retry_limit in 1u32..8,
         error in 0.0..0.6f64,
@@ -198,7 +201,7 @@ proptest! {
         let mut step = |channel: &mut Channel, queues: &mut Vec<VecDeque<u32>>, at: Nanos| {
             if let Some(arrival) = channel.end() {
                 let start_ns = at.0 - spec.airtime(arrival.size).0;
-                assert!(start_ns >= free_ns, "two at once");
+                assert!(start_ns >= free_ns, "two transmissions overlap");
                 free_ns = at.0 + timing.sifs.0 + timing.ack.0 + timing.difs.0;
                 assert_eq!(queues[arrival.station].pop_front(), Some(arrival.size));
                 out += 1;

@@ -1,4 +1,4 @@
-//! Managed queues against what RFC 8289, 8290 and 8033 say, worked by hand or in closed form.
+//! Managed queues compared with RFC 8289, 8290 and 8033, by hand or in closed form.
 
 use joulepath_link::{Exit, Link, Outcome};
 use joulepath_model::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
@@ -39,7 +39,7 @@ fn managed(aqm: AqmSpec, limit: u32) -> LinkSpec {
     }
 }
 
-/// A link, and what came out of it: flow, when it was offered, when it was told of, what it became.
+/// A link and its packets that have left: flow, time of the offer, time of the report, fate.
 struct Bench {
     link: Link,
     of: Vec<(u64, Nanos)>,
@@ -52,7 +52,7 @@ impl Bench {
         Bench { link: Link::new(spec, seed, 0), of: vec![], now: Nanos::ZERO, exits: vec![] }
     }
 
-    /// Takes all that is known by `now`, each at the instant at which the link says that it is due.
+    /// Takes all packets whose fate is known by `now`, each at the time at which it is due.
     fn run_to(&mut self, now: Nanos) {
         while let Some(due) = self.link.due().filter(|due| *due <= now) {
             self.now = self.now.max(due);
@@ -66,7 +66,7 @@ impl Bench {
     fn offer(&mut self, now: Nanos, flow: u64, size: u32, capable: bool) {
         self.run_to(now);
         let Outcome::Held(number) = self.link.offer_of(flow, now, size, capable) else {
-            panic!("it is managed")
+            panic!("a managed link keeps every packet")
         };
         if self.of.len() <= number as usize {
             self.of.resize(number as usize + 1, (0, Nanos::ZERO));
@@ -91,9 +91,10 @@ impl Bench {
     }
 }
 
-/// Two packets a millisecond where one is sent: the queue grows for ever. At t ≈ 5 ms the sojourn time is
-/// at the target, one interval later comes the first drop, and the n-th follows interval/√(n − 1) after the
-/// one before (RFC 8289, section 3.2). Packets leave once in a millisecond, so each is at most 1 ms late.
+/// Two packets per millisecond are offered and one is sent, so the queue keeps growing. The sojourn time
+/// reaches the target at t ≈ 5 ms, the first drop follows one interval later, and drop n follows interval/√(n
+/// − 1) after the previous drop (RFC 8289, section 3.2). Packets leave once per millisecond, so each drop is
+/// at most 1 ms late.
 #[test]
 fn codel_drops_by_the_control_law() {
     let mut bench = Bench::new(&managed(AqmSpec::Codel(CODEL), 5000), 1);
@@ -103,7 +104,7 @@ fn codel_drops_by_the_control_law() {
     }
     let drops = bench.drops();
     let first = drops[0];
-    // A sojourn of 5 ms is reached at 10 ms (packet 2n waits n ms), the interval is over at 110 ms.
+    // The sojourn time is 5 ms at 10 ms (packet 2n waits n ms); the interval ends at 110 ms.
     assert!((ms(110)..=ms(112)).contains(&first), "{first}");
     let mut due_ms = first.0 as f64 / 1e6;
     for (n, at) in drops.iter().enumerate().skip(1) {
@@ -114,7 +115,7 @@ fn codel_drops_by_the_control_law() {
     assert!(drops.len() > 80, "{}", drops.len());
 }
 
-/// With ECN the same instants are marks, and nothing is lost.
+/// With ECN, packets are marked at the same times, and none is lost.
 #[test]
 fn codel_marks_what_it_would_drop() {
     let marking = AqmSpec::Codel(CodelSpec { ecn: true, ..CODEL });
@@ -129,13 +130,13 @@ fn codel_marks_what_it_would_drop() {
     let marks = bench.exits.iter().filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
     let marks = marks.count();
     assert_eq!(bench.drops().len(), 0);
-    // The first at 110 ms, then Σ 100 ms/√n ≈ 100 ms (2 √N − 1.46) = 890 ms gives N = 27 more.
+    // The first mark is at 110 ms; then Σ 100 ms/√n ≈ 100 ms (2 √N − 1.46) = 890 ms gives N = 27 more.
     assert!((26..=29).contains(&marks), "{marks}");
     assert!(unable.drops().len().abs_diff(marks) <= 2, "{} drops, {marks} marks", unable.drops().len());
 }
 
-/// A queue that empties within each interval is no standing queue: bursts of 50 packets, which wait up to 49
-/// ms, once in 100 ms.
+/// A queue that empties within each interval is no standing queue: bursts of 50 packets every 100 ms, which
+/// wait up to 49 ms.
 #[test]
 fn codel_lets_bursts_pass() {
     let mut bench = Bench::new(&managed(AqmSpec::Codel(CODEL), 1000), 1);
@@ -156,14 +157,15 @@ fn codel_marks_above_its_ce_threshold_and_drops_above_its_limit() {
         bench.offer(ms(0), 0, PACKET, true);
     }
     bench.run_to(ms(100));
-    // One in transmission, ten wait; the others find it full. Those that wait 4 to 10 ms are marked.
+    // One is in transmission, ten wait; the others find the queue full. Packets that wait 4 to 10 ms are
+    // marked.
     assert_eq!(bench.drops(), [ms(0); 9]);
     let marked = bench.exits.iter().filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
     assert_eq!(marked.count(), 7);
 }
 
-/// One flow with a backlog and one that sends a packet every 20 ms: the sparse one is served next whenever
-/// it comes, so it waits for one packet in transmission and for no more (RFC 8290, section 3).
+/// One flow has a backlog, one sends a packet every 20 ms. The sparse flow is always served next, so it waits
+/// at most for the packet in transmission (RFC 8290, section 3).
 #[test]
 fn fq_codel_serves_a_sparse_flow_at_once() {
     let mut bench = Bench::new(&managed(AqmSpec::FqCodel(FQ), 10_240), 1);
@@ -178,7 +180,7 @@ fn fq_codel_serves_a_sparse_flow_at_once() {
     }
     let sparse = bench.delivered(2);
     assert!(sparse.len() >= 249, "{}", sparse.len());
-    // At most 1 ms of the packet in transmission, then its own 200 B: 0.134 ms.
+    // At most 1 ms for the packet in transmission, then 0.134 ms for its own 200 B.
     let worst = sparse.iter().map(|(offered, at)| at.0 - offered.0).max().unwrap();
     assert!(worst <= 1_134_000, "{worst} ns");
     let bulk = bench.delivered(1);
@@ -186,7 +188,7 @@ fn fq_codel_serves_a_sparse_flow_at_once() {
     assert!(longest > 50_000_000, "the bulk flow has a queue of its own: {longest} ns");
 }
 
-/// Three flows that offer 3, 2 and 1 packets a millisecond, where one is sent, get a third each.
+/// Three flows that offer 3, 2 and 1 packets per millisecond to a link for one get a third each.
 #[test]
 fn fq_codel_shares_equally_whatever_is_offered() {
     let mut bench = Bench::new(&managed(AqmSpec::FqCodel(FQ), 10_240), 1);
@@ -204,9 +206,9 @@ fn fq_codel_shares_equally_whatever_is_offered() {
     assert!(counts.iter().all(|count| count.abs_diff(all / 3) <= 2), "{counts:?}");
 }
 
-/// Without room FQ-CoDel drops from the longest queue, half of it and at most a batch.
+/// On overflow FQ-CoDel drops half of the longest queue, at most one batch.
 #[test]
-fn fq_codel_takes_room_from_the_longest_queue() {
+fn fq_codel_drops_from_the_longest_queue() {
     let mut bench = Bench::new(&managed(AqmSpec::FqCodel(FQ), 100), 1);
     for _ in 0..98 {
         bench.offer(ms(0), 1, PACKET, false);
@@ -214,7 +216,8 @@ fn fq_codel_takes_room_from_the_longest_queue() {
     for _ in 0..4 {
         bench.offer(ms(0), 2, PACKET, false);
     }
-    // 98 + 4, of which one is in transmission: 101 wait, and half of the 97 of flow 1, rounded up, go.
+    // 98 + 4 packets, one in transmission: 101 wait. Half of the 97 packets of flow 1, rounded up, are
+    // dropped.
     let dropped: Vec<u64> =
         bench.exits.iter().filter(|exit| exit.3 == Outcome::QueueDrop).map(|exit| exit.0).collect();
     assert_eq!(dropped, vec![1; 49]);
@@ -224,11 +227,11 @@ fn fq_codel_takes_room_from_the_longest_queue() {
     for _ in 0..12 {
         bench.offer(ms(0), 1, PACKET, false);
     }
-    // One is in transmission; ten of 1500 B are allowed, the eleventh costs a batch of three.
+    // One is in transmission. Ten packets of 1500 B are allowed; the eleventh costs a batch of three.
     assert_eq!((bench.drops().len(), bench.link.queue_packets(ms(0))), (3, 8));
 }
 
-/// A CBR load of 1.25 times the rate: in equilibrium PIE drops a fifth, and its delay is the target (RFC
+/// A CBR load of 1.25 times the rate. In equilibrium PIE drops a fifth, and the delay is the target (RFC
 /// 8033, section 4: the integral part leaves no steady error).
 #[test]
 fn pie_holds_its_target_under_a_steady_load() {
@@ -251,16 +254,16 @@ fn pie_holds_its_target_under_a_steady_load() {
     assert!((share - 0.2).abs() < 0.01, "{share}");
 }
 
-/// Twice the rate for 150 ms, which is the allowance for bursts, and for ever a little below the rate.
+/// Twice the rate for 150 ms, the burst allowance; and forever slightly less than the rate.
 #[test]
-fn pie_lets_a_burst_pass_and_small_queues_alone() {
+fn pie_passes_a_burst_and_never_drops_below_the_rate() {
     let mut bench = Bench::new(&managed(AqmSpec::Pie(PIE), 1000), 3);
-    // 150 ms of twice the rate: within the allowance for bursts nothing is dropped.
+    // 150 ms at twice the rate: no drops within the burst allowance.
     for n in 0..298 {
         bench.offer(Nanos(n * 500_000), 0, PACKET, false);
     }
     assert_eq!(bench.drops().len(), 0);
-    // Below the rate nothing is dropped, ever.
+    // Below the rate there are never drops.
     let mut calm = Bench::new(&managed(AqmSpec::Pie(PIE), 1000), 3);
     for n in 0..20_000 {
         calm.offer(Nanos(n * 1_010_000), 0, PACKET, false);
@@ -268,7 +271,7 @@ fn pie_lets_a_burst_pass_and_small_queues_alone() {
     assert_eq!(calm.drops().len(), 0);
 }
 
-/// ECN-capable packets are marked while the probability is at most 10 %, and dropped above.
+/// ECN-capable packets are marked up to a probability of 10 %, and dropped above.
 #[test]
 fn pie_marks_up_to_a_tenth() {
     let run = |step_ns: u64| {
@@ -280,18 +283,17 @@ fn pie_marks_up_to_a_tenth() {
             bench.exits.iter().filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
         (marks.count(), bench.drops().len())
     };
-    // Marks do not lighten this load, so the probability rises beyond 10 %. Drops of more than 10 % then
-    // empty the queue faster than the excess of 3 % fills it, and the probability falls again: both go on for
-    // ever.
+    // Marks do not reduce this load, so the probability rises above 10 %. Drops of more than 10 % then empty
+    // the queue faster than the excess of 3 % fills it, and the probability falls again, forever.
     let (marks, drops) = run(970_000);
     assert!(marks > 800 && drops > 1000, "{marks} marks, {drops} drops");
-    // What is dropped is the excess: 3 % of 41,237 packets.
+    // The drops are the excess: 3 % of 41,237 packets.
     assert!((1137..1337).contains(&drops), "{drops}");
-    // Below the rate neither.
+    // Below the rate there are no marks or drops.
     assert_eq!(run(1_010_000), (0, 0));
 }
 
-/// What goes in comes out, once: delivered, dropped or lost, with small packets, pauses and holds among it.
+/// Every packet leaves exactly once: delivered, dropped or lost; with small packets, pauses and holds.
 #[test]
 fn every_packet_of_a_managed_link_comes_out_once() {
     let steps = [(ms(0), 12_000_000), (ms(300), 0), (ms(500), 3_000_000), (ms(900), 50_000_000)];
@@ -318,11 +320,11 @@ fn every_packet_of_a_managed_link_comes_out_once() {
         );
         assert!(!bench.drops().is_empty(), "{aqm:?}");
         let told = bench.exits.windows(2).all(|pair| pair[0].2 <= pair[1].2);
-        assert!(told, "{aqm:?}: out of the order of time");
+        assert!(told, "{aqm:?}: not in the order of time");
     }
 }
 
-/// A managed queue before a recorded link: packets leave at the opportunities, as under DropTail.
+/// A managed queue before a recorded link: packets leave at the opportunities, as with DropTail.
 #[test]
 fn a_managed_queue_uses_the_same_opportunities_as_droptail() {
     use joulepath_model::network::DeliveryTrace;

@@ -8,8 +8,8 @@ use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};
 
 use crate::common::{delivered_at, ms, with_rate};
 
-/// Offers packets of 1000 B at the instants of `offers`, in ns, to a link that keeps them; returns number and
-/// instant of each in the order in which they come out.
+/// Offers packets of 1000 B at the times `offers`, ns, to a link that keeps them. Returns number and time of
+/// each packet in order of departure.
 fn through(spec: &LinkSpec, seed: u64, offers: impl IntoIterator<Item = u64>) -> Vec<(usize, u64)> {
     let mut link = Link::new(spec, seed, 0);
     let (mut names, mut out) = (vec![], vec![]);
@@ -23,7 +23,9 @@ fn through(spec: &LinkSpec, seed: u64, offers: impl IntoIterator<Item = u64>) ->
     };
     for (n, at) in offers.into_iter().enumerate() {
         take(&mut link, &names, at);
-        let Outcome::Held(number) = link.offer(Nanos(at), 1000, false) else { panic!("it is kept") };
+        let Outcome::Held(number) = link.offer(Nanos(at), 1000, false) else {
+            panic!("the link keeps every packet")
+        };
         if names.len() <= number as usize {
             names.resize(number as usize + 1, 0);
         }
@@ -38,8 +40,8 @@ fn policer(kbps: u64, burst: u64) -> LinkSpec {
     LinkSpec { policer: Some(policer), ..with_rate(RateSpec::Unlimited) }
 }
 
-/// 8 Mbit/s are 1000 B a millisecond. A full bucket of 3000 B lets three packets pass at once; then one more
-/// for each millisecond.
+/// 8 Mbit/s are 1000 B per millisecond. A full bucket of 3000 B passes three packets at once, then one per
+/// millisecond.
 #[test]
 fn a_policer_counts_its_tokens() {
     let mut link = Link::new(&policer(8_000, 3_000), 1, 0);
@@ -49,16 +51,16 @@ fn a_policer_counts_its_tokens() {
         outcome != Outcome::QueueDrop
     };
     assert_eq!([0, 0, 0, 0].map(|at| passes(at, 1000)), [true, true, true, false]);
-    // 999 B after 999 µs; what is dropped takes no tokens.
+    // 999 B after 999 µs; dropped packets take no tokens.
     assert!(!passes(999, 1000));
     assert!(passes(999, 999));
     assert!(!passes(999, 1));
     assert!(passes(1000, 1));
-    // Ten milliseconds would be 10,000 B, but the bucket holds 3000.
+    // Ten milliseconds would give 10,000 B, but the bucket holds 3000.
     assert_eq!([11_000; 4].map(|at| passes(at, 1000)), [true, true, true, false]);
 }
 
-/// Over any time a policer passes burst + rate × time, to the packet, whatever is offered.
+/// Over any time a policer passes exactly burst + rate × time, whatever is offered.
 #[test]
 fn a_policer_passes_its_rate_and_its_burst() {
     for (kbps, burst, gap_ns) in [(5_000, 64_000, 100_000), (1_000, 1_500, 10_000), (977, 12_345, 333_333)] {
@@ -77,8 +79,8 @@ fn reordering(share: f64, depth: ReorderDepth) -> LinkSpec {
     LinkSpec { reorder: Some(ReorderSpec { share, depth }), delay: ms(10), ..with_rate(RateSpec::Unlimited) }
 }
 
-/// The reordering extent of each packet that is reordered (RFC 4737, sections 3.3 and 4.2.2): how many
-/// packets before it were sent later, counted from the first of them.
+/// Reordering extent of each reordered packet (RFC 4737, sections 3.3 and 4.2.2): the number of earlier
+/// packets that were sent later, counted from the first of them.
 fn extents(out: &[(usize, u64)]) -> Vec<usize> {
     let mut highest = None;
     let mut late = vec![];
@@ -102,20 +104,20 @@ fn a_depth_in_packets_is_the_reordering_extent() {
     let out = through(&spec, 4, (0..count).map(|n| n * 100_000));
     assert_eq!(out.len(), count as usize);
     let late = extents(&out);
-    // Two that are held back at once pass one another; the others have the extent exactly.
+    // Two packets held back at the same time overtake each other; all others have exactly this extent.
     let exact = late.iter().filter(|extent| **extent == 7).count();
     assert!(exact * 100 >= late.len() * 97, "{exact} of {}", late.len());
     assert!(late.iter().all(|extent| (6..=9).contains(extent)), "{late:?}");
     // 100 packets, standard deviation 10.
     assert!((60..=140).contains(&late.len()), "{}", late.len());
-    // All others arrive after the delay and not later.
+    // All other packets arrive exactly after the delay.
     let on_time = out.iter().filter(|&&(n, at)| at == n as u64 * 100_000 + 10_000_000).count();
     assert_eq!(on_time, out.len() - late.len());
 }
 
-/// If nothing follows, a packet that is held back arrives after the longest time.
+/// If no packet follows, a held packet arrives after the longest time.
 #[test]
-fn a_packet_that_nobody_passes_arrives_all_the_same() {
+fn a_held_packet_arrives_after_the_longest_time() {
     let spec = reordering(0.5, ReorderDepth::Packets { packets: 3, at_most: ms(40) });
     let out = through(&spec, 4, (0..200).map(|n| n * 1_000_000_000));
     let times: Vec<u64> = out.iter().map(|&(n, at)| at - n as u64 * 1_000_000_000).collect();
@@ -124,8 +126,7 @@ fn a_packet_that_nobody_passes_arrives_all_the_same() {
     assert!((65..=135).contains(&held), "{held}");
 }
 
-/// A depth of 1 ms where a packet comes every 0.3 ms: three pass, and every packet that is held back is 1 ms
-/// late.
+/// A depth of 1 ms with a packet every 0.3 ms: three packets overtake, and every held packet is 1 ms late.
 #[test]
 fn a_depth_in_time_delays_by_that_time() {
     let spec = reordering(0.01, ReorderDepth::Time(ms(1)));
@@ -146,9 +147,9 @@ fn aggregating(period: Nanos, size: QueueLimit) -> LinkSpec {
 }
 
 /// A packet every 0.1 ms and a period of 4 ms: bursts of 40 every 4 ms. A packet waits for the rest of its
-/// period, which is uniform: 2 ms in the mean, 4 ms/√12 = 1.155 ms deviation.
+/// period, which is uniform: mean 2 ms, deviation 4 ms/√12 = 1.155 ms.
 #[test]
-fn bursts_come_once_in_a_period() {
+fn bursts_leave_once_per_period() {
     let spec = aggregating(ms(4), QueueLimit::Packets(1000));
     let out = through(&spec, 3, (0..100_000).map(|n| n * 100_000));
     assert!(out.iter().enumerate().all(|(at, &(n, _))| at == n), "the order is kept");
@@ -164,7 +165,7 @@ fn bursts_come_once_in_a_period() {
     );
     let mean = waits.iter().sum::<f64>() / waits.len() as f64;
     let variance = waits.iter().map(|wait| (wait - mean).powi(2)).sum::<f64>() / waits.len() as f64;
-    // A grid of 40 instants: its mean is within half a step of 2 ms, wherever the period begins.
+    // A grid of 40 times: its mean is within half a step of 2 ms, whatever the phase of the period.
     assert!((mean - 2.0).abs() <= 0.0501, "{mean} ms");
     assert!((variance.sqrt() - 4.0 / 12f64.sqrt()).abs() < 0.01, "{}", variance.sqrt());
     // Another seed, another phase.
@@ -172,22 +173,23 @@ fn bursts_come_once_in_a_period() {
     assert_ne!(other[0].1, out[0].1);
 }
 
-/// Of a burst of ten that comes at once, three threes go on at once; the last one waits for its period.
+/// Of ten packets that arrive at once, three bursts of three leave at once; the last packet waits for its
+/// period.
 #[test]
 fn a_full_burst_does_not_wait() {
     let spec = aggregating(ms(4), QueueLimit::Packets(3));
     let out = through(&spec, 3, [ms(8).0; 10]);
     assert_eq!(out.iter().filter(|(_, at)| *at == ms(8).0).count(), 9);
     assert!(out[9].1 > ms(8).0 && out[9].1 <= ms(12).0);
-    // 1000 B each: the size is reached with the third.
+    // 1000 B each: the third packet reaches the size.
     let bytes = through(&aggregating(ms(4), QueueLimit::Bytes(Bytes(2500))), 3, [ms(8).0; 10]);
     assert_eq!(bytes, out);
-    // A packet every millisecond, four to a burst: they wait 3, 2, 1 and 0 ms where the period is long.
+    // A packet every millisecond, four per burst: with a long period they wait 3, 2, 1 and 0 ms.
     let slow = through(&aggregating(ms(1_000_000), QueueLimit::Packets(4)), 3, (0..40).map(|n| ms(n).0));
     assert!(slow.iter().all(|&(n, at)| at == ms((n as u64 / 4) * 4 + 3).0), "{slow:?}");
 }
 
-/// The two together: what overtakes does so within its burst.
+/// Reordering and aggregation together: packets overtake within their burst.
 #[test]
 fn reordered_packets_are_aggregated_too() {
     let reorder = Some(ReorderSpec {

@@ -1,4 +1,4 @@
-//! Loss, rate and jitter against their closed forms. Seeds are fixed; bounds are five standard errors.
+//! Loss, rate and jitter compared with their closed forms. Seeds are fixed; bounds are five standard errors.
 
 use crate::common::{delivered_at, ms, with_rate};
 use joulepath_link::{Link, Outcome};
@@ -11,7 +11,7 @@ fn p(probability: f64) -> Probability {
     Probability::new(probability).expect("in [0, 1]")
 }
 
-/// Whether each of many packets on an unlimited link was lost.
+/// Loss (true) or delivery of many packets on an unlimited link.
 fn losses(loss: LossSpec) -> Vec<bool> {
     let mut link = Link::new(&LinkSpec { loss, ..with_rate(RateSpec::Unlimited) }, 5, 0);
     (0..PACKETS).map(|_| link.offer(Nanos::ZERO, 1500, false) == Outcome::WireLoss).collect()
@@ -21,7 +21,7 @@ fn share(losses: &[bool]) -> f64 {
     losses.iter().filter(|lost| **lost).count() as f64 / losses.len() as f64
 }
 
-/// How often two neighbours are both lost.
+/// Share of neighbouring pairs that are both lost.
 fn pairs(losses: &[bool]) -> f64 {
     losses.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / losses.len() as f64
 }
@@ -61,7 +61,7 @@ fn gilbert_loss_comes_in_bursts_of_the_right_length() {
         loss_bad: p(1.0),
     };
     let losses = losses(spec);
-    // Long-run share 0.02/0.27. One independent trial per 1/(0.02 + 0.25) packets, twice that with its echo.
+    // Long-run share 0.02/0.27. One independent trial per 1/(0.02 + 0.25) packets, halved by the correlation.
     assert_share(share(&losses), spec.mean(), PACKETS as f64 * 0.27 / 2.0);
     assert!((spec.mean() - 0.02 / 0.27).abs() < 1e-12);
     // Bursts are geometric: mean 1/leave, standard deviation √(1 − leave)/leave.
@@ -85,11 +85,11 @@ fn gilbert_elliott_loss_has_its_mean_and_the_right_pairs() {
         loss_bad: p(bad),
     };
     let losses = losses(spec);
-    // In the bad state for a sixth of the packets: (5·0.002 + 0.4)/6.
+    // The chain is in the bad state for a sixth of the packets: (5·0.002 + 0.4)/6.
     let expected = (5.0 * good + bad) / 6.0;
     assert!((spec.mean() - expected).abs() < 1e-12);
     assert_share(share(&losses), expected, PACKETS as f64 * (enter + leave) / 2.0);
-    // Both lost: in each state, lost there, then lost in the same state or in the other one.
+    // Both lost: in each state, a loss, then a loss in the same or the other state.
     let from_good = good * ((1.0 - enter) * good + enter * bad);
     let from_bad = bad * ((1.0 - leave) * bad + leave * good);
     let expected = (5.0 * from_good + from_bad) / 6.0;
@@ -111,7 +111,7 @@ fn gilbert_elliott_is_exact_at_its_edges() {
 }
 
 #[test]
-fn links_of_one_seed_lose_independently_and_one_link_always_alike() {
+fn links_of_one_seed_lose_independently_and_each_link_reproducibly() {
     let spec = LinkSpec { loss: LossSpec::Bernoulli(p(0.5)), ..with_rate(RateSpec::Unlimited) };
     let fates = |seed, index| {
         let mut link = Link::new(&spec, seed, index);
@@ -134,7 +134,7 @@ fn log_normal(mean_bps: u64) -> RateSpec {
 #[test]
 fn a_saturated_log_normal_link_carries_its_mean_rate() {
     let mut link = Link::new(&with_rate(log_normal(12_000_000)), 9, 0);
-    // 20 000 s are 400 000 values, of which (1 − rho)/(1 + rho) = 0.245 count as independent (rho =
+    // 20 000 s are 400 000 values, of which (1 − rho)/(1 + rho) = 0.245 are effectively independent (rho =
     // exp(−1/2)): standard error 0.3/√98 000 = 0.001 of the mean.
     const SECONDS: u64 = 20_000;
     let mut carried_bits = 0.0;
@@ -159,7 +159,7 @@ fn the_rate_over_time_does_not_depend_on_what_was_sent() {
     }
 }
 
-/// Deviations from the delay, in ms, of packets that are offered every second.
+/// Deviations from the delay, ms, of packets offered once per second.
 fn jitters(jitter: JitterSpec, delay: Nanos) -> Vec<f64> {
     let spec = LinkSpec { jitter: Some(jitter), delay, ..with_rate(RateSpec::Unlimited) };
     let mut link = Link::new(&spec, 4, 0);
@@ -170,14 +170,14 @@ fn jitters(jitter: JitterSpec, delay: Nanos) -> Vec<f64> {
 }
 
 #[test]
-fn jitter_has_mean_deviation_and_correlation_as_asked() {
+fn jitter_has_the_given_mean_deviation_and_correlation() {
     for (correlation, rho) in [(Nanos::ZERO, 0.0), (Nanos::from_secs(2), (-0.5f64).exp())] {
         let values = jitters(JitterSpec { deviation: ms(3), correlation }, ms(100));
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let variance = values.iter().map(|x| x * x).sum::<f64>() / n;
         let lag_one = values.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n / variance;
-        // Standard errors at rho = exp(−1/2): 3·√(4.08/2¹⁸) = 0.012 for the mean, √(2·2.16/2¹⁸) = 0.004 of
+        // Standard errors at rho = exp(−1/2): 3·√(4.08/2¹⁸) = 0.012 for the mean, √(2·2.16/2¹⁸) = 0.004 for
         // the variance.
         assert!(mean.abs() < 0.06, "mean {mean}");
         assert!((variance / 9.0 - 1.0).abs() < 0.02, "variance {variance}");
@@ -188,7 +188,7 @@ fn jitter_has_mean_deviation_and_correlation_as_asked() {
 #[test]
 fn the_delay_is_never_negative() {
     let values = jitters(JitterSpec { deviation: ms(3), correlation: Nanos::ZERO }, Nanos::ZERO);
-    // Without a delay to vary, the negative half of the distribution is cut off.
+    // Without a delay, the negative half of the distribution is cut off.
     assert!(values.iter().all(|x| *x >= 0.0));
     let cut = values.iter().filter(|x| **x == 0.0).count() as f64 / values.len() as f64;
     assert_share(cut, 0.5, values.len() as f64);

@@ -1,4 +1,4 @@
-//! Properties of any link under any load, and an event-driven queue as an independent witness.
+//! Properties of any link under any load, and an event-driven queue as an independent check.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use joulepath_model::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Ou
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};
 use proptest::prelude::*;
 
-/// One offer, some time after the one before.
+/// An offer, some time after the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
     gap: Nanos,
     size: u32,
     capable: bool,
-    /// Hold the transmitter for so long before.
+    /// Time for which the transmitter is held before it.
     hold: Option<Nanos>,
 }
 
@@ -40,7 +40,7 @@ fn steps() -> impl Strategy<Value = RateSpec> {
     (rate(), prop::collection::vec(step, 0..20), rate()).prop_map(|(first, steps, last)| {
         let mut at = Nanos::ZERO;
         let mut all = vec![(at, first)];
-        // The last rate is above 0, so that every packet leaves.
+        // The last rate is above 0, so every packet leaves.
         for (gap, rate) in steps.into_iter().chain([(1, last)]) {
             at += Nanos(gap);
             all.push((at, rate));
@@ -124,7 +124,7 @@ fn any_link() -> impl Strategy<Value = LinkSpec> {
     )
 }
 
-/// Puts the offers to a link, one after the other, and shows each with its instant and its outcome.
+/// Makes the offers to a link in order and passes each with its time and outcome to `each`.
 fn run(link: &mut Link, offers: &[Offer], mut each: impl FnMut(&mut Link, Nanos, Offer, Outcome)) {
     let mut now = Nanos::ZERO;
     for offer in offers {
@@ -145,7 +145,7 @@ proptest! {
         run(&mut link, &offers, |link, now, offer, outcome| {
             let (waiting, waiting_bytes) = (link.queue_packets(now), link.queue_bytes(now));
             if outcome == Outcome::QueueDrop {
-                // Dropped only because the queue is full.
+                // Packets are dropped only if the queue is full.
                 match spec.queue {
                     QueueLimit::Packets(limit) => assert_eq!(waiting, limit),
                     QueueLimit::Bytes(limit) => assert!(waiting_bytes + u64::from(offer.size) > limit.0),
@@ -160,7 +160,7 @@ proptest! {
             assert!(waiting <= packets && waiting_bytes <= bytes);
             assert_eq!(waiting == 0, waiting_bytes == 0);
         });
-        // All that was accepted leaves the queue in the end.
+        // All accepted packets leave the queue in the end.
         let end = Nanos::from_secs(1_000_000);
         prop_assert_eq!((link.queue_packets(end), link.queue_bytes(end)), (0, 0));
     }
@@ -184,8 +184,8 @@ proptest! {
 
     #[test]
     fn a_link_is_never_faster_than_its_rate(rate in rate(), queue in queue(), offers in offers()) {
-        // Over any interval that begins and ends with an arrival, 1 ns of rounding apart:
-        // bits of the arrivals after the first ≤ rate × time.
+        // For any interval between two arrivals, with 1 ns of rounding: bits of the arrivals after the first
+        // ≤ rate × time.
         let mut link = Link::new(&LinkSpec { queue, ..with_rate(RateSpec::Constant(rate)) }, 0, 0);
         let (mut bits, mut worst) = (0u128, i128::MIN);
         run(&mut link, &offers, |_, _, offer, outcome| {
@@ -193,7 +193,7 @@ proptest! {
                 bits += u128::from(offer.size) * 8;
                 // Both sides × rate, in bit/s × ns.
                 let ahead = (bits * 1_000_000_000) as i128 - i128::from(at.0) * i128::from(rate.bps());
-                assert!(worst == i128::MIN || ahead <= worst + i128::from(rate.bps()), "ahead of its rate");
+                assert!(worst == i128::MIN || ahead <= worst + i128::from(rate.bps()), "faster than its rate");
                 worst = if worst == i128::MIN { ahead } else { worst.min(ahead) };
             }
         });
@@ -201,8 +201,8 @@ proptest! {
 
     #[test]
     fn a_transmitter_never_rests_while_packets_wait(rate in rate(), queue in queue(), offers in offers()) {
-        // Lindley: a packet leaves one transmission time after it came or after the one before it left,
-        // whichever is later.
+        // Lindley: a packet leaves one transmission time after its arrival or after the departure of the
+        // previous packet, whichever is later.
         let mut link = Link::new(&LinkSpec { queue, ..with_rate(RateSpec::Constant(rate)) }, 0, 0);
         let offers: Vec<_> = offers.into_iter().map(|offer| Offer { hold: None, ..offer }).collect();
         let mut last = Nanos::ZERO;
@@ -227,7 +227,7 @@ proptest! {
     }
 
     #[test]
-    fn a_trace_link_does_what_mahimahi_does_event_by_event(
+    fn a_trace_link_matches_mahimahi_event_by_event(
         opportunities_ms in delivery_trace(),
         limit in 0usize..20,
         offers in offers(),
@@ -249,14 +249,15 @@ proptest! {
     }
 }
 
-/// A trace-driven link as a simulation of events: what is due happens first, then the packet joins the queue.
+/// A trace-driven link as an event simulation: events that are due happen first, then the packet joins the
+/// queue.
 struct BytePump {
     opportunities_ms: Vec<u64>,
     limit: usize,
     /// The next opportunity: pass and line.
     next: (u64, usize),
     waiting: VecDeque<u32>,
-    /// Bytes of the packet in transmission that are not sent, 0 if there is none.
+    /// Remaining bytes of the packet in transmission, 0 if there is none.
     rest: u32,
     departures: Vec<Nanos>,
 }

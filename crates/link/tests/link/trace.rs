@@ -1,4 +1,4 @@
-//! Trace-driven links: byte-exact cases, recorded traces, and the parser under fire.
+//! Trace-driven links: byte-exact cases, recorded traces, and random input for the parser.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,22 @@ fn link_over(opportunities_ms: &[u64]) -> Link {
     Link::new(&with_rate(RateSpec::Trace(Arc::new(trace))), 0, 0)
 }
 
-/// Offers packets of these sizes at time 0; when they arrive, in ms.
+/// Offers packets of these sizes at time 0. Returns their arrivals, ms.
 fn arrivals(link: &mut Link, sizes: &[u32]) -> Vec<u64> {
     sizes.iter().map(|size| delivered_at(link.offer(Nanos::ZERO, *size, false)).0 / 1_000_000).collect()
 }
 
 #[test]
 fn small_packets_share_an_opportunity() {
-    // 700 + 700 = 1400 at 5 ms. Of the third 100 pass at 5, 600 at 8 ms, where 900 are left for 700 + 200.
+    // 700 + 700 = 1400 at 5 ms. 100 bytes of the third packet pass at 5 ms, 600 at 8 ms, where 900 remain for
+    // 700 + 200.
     let mut link = link_over(&[5, 8, 9, 100]);
     assert_eq!(arrivals(&mut link, &[700, 700, 700, 700, 200, 1]), [5, 5, 8, 8, 8, 9]);
 }
 
 #[test]
 fn a_packet_larger_than_an_opportunity_continues_in_the_next() {
-    // 1540 bytes: 1500 at 5, 40 at 8 ms, which leaves 1460 there. 4500 bytes: three whole opportunities.
+    // 1540 bytes: 1500 at 5 ms, 40 at 8 ms, where 1460 remain. 4500 bytes: three whole opportunities.
     let mut link = link_over(&[5, 8, 9, 9, 10, 100]);
     assert_eq!(arrivals(&mut link, &[1540, 1460, 4500]), [8, 8, 10]);
 }
@@ -39,7 +40,7 @@ fn a_packet_larger_than_an_opportunity_continues_in_the_next() {
 fn an_opportunity_without_a_waiting_packet_is_wasted() {
     let mut link = link_over(&[1, 2, 3, 10, 100]);
     assert_eq!(delivered_at(link.offer(Nanos(2_500_000), 1500, false)), ms(3));
-    // The rest of an opportunity does not keep either.
+    // The rest of an opportunity is wasted, too.
     assert_eq!(delivered_at(link.offer(ms(5), 700, false)), ms(10));
     assert_eq!(delivered_at(link.offer(ms(11), 700, false)), ms(100));
 }
@@ -53,7 +54,7 @@ fn a_packet_that_arrives_at_the_instant_of_an_opportunity_has_missed_it() {
 
 #[test]
 fn the_trace_repeats_after_its_last_line() {
-    // Period 10 ms; the end of one pass and the start of the next are two opportunities at one instant.
+    // Period 10 ms. The end of one pass and the start of the next are two opportunities at the same time.
     let mut link = link_over(&[0, 4, 10]);
     assert_eq!(arrivals(&mut link, &[1500; 6]), [4, 10, 10, 14, 20, 20]);
     for (now, at) in
@@ -61,12 +62,12 @@ fn the_trace_repeats_after_its_last_line() {
     {
         assert_eq!(delivered_at(link.offer(ms(now), 1500, false)), ms(at), "offered at {now} ms");
     }
-    // Two at 1 000 010; the next pass follows.
+    // Two opportunities at 1 000 010; then the next pass.
     assert_eq!(delivered_at(link.offer(ms(1_000_009), 1500, false)), ms(1_000_014));
 }
 
 #[test]
-fn after_a_pause_both_opportunities_at_the_seam_of_two_passes_are_there() {
+fn both_opportunities_between_two_passes_are_used_after_a_pause() {
     let mut link = link_over(&[0, 4, 10]);
     let now = Nanos(ms(1_000_010).0 - 1);
     let arrivals = [(); 3].map(|()| delivered_at(link.offer(now, 1500, false)));
@@ -74,14 +75,14 @@ fn after_a_pause_both_opportunities_at_the_seam_of_two_passes_are_there() {
 }
 
 #[test]
-fn the_queue_of_a_trace_counts_packets_of_which_nothing_was_sent() {
+fn the_queue_of_a_trace_link_counts_packets_that_have_not_started() {
     let trace = DeliveryTrace { source: "test".into(), opportunities_ms: vec![5, 8, 20] };
     let spec = LinkSpec { queue: QueueLimit::Packets(2), ..with_rate(RateSpec::Trace(Arc::new(trace))) };
     let mut link = Link::new(&spec, 0, 0);
     assert_eq!(delivered_at(link.offer(ms(0), 1600, false)), ms(8));
     assert_eq!(delivered_at(link.offer(ms(0), 1500, false)), ms(20));
     assert_eq!(link.offer(ms(0), 1500, false), Outcome::QueueDrop);
-    // From 5 ms on the first is in transmission, from 8 ms on the second.
+    // From 5 ms on the first packet is in transmission, from 8 ms on the second.
     assert_eq!(link.queue_packets(Nanos(4_999_999)), 2);
     assert_eq!(link.queue_packets(ms(5)), 1);
     assert_eq!(link.queue_packets(ms(8)), 0);
@@ -95,7 +96,7 @@ fn a_held_transmitter_wastes_its_opportunities() {
     assert_eq!(arrivals(&mut link, &[700, 700, 700]), [8, 8, 9]);
 }
 
-/// Bytes that a sender gets through if it never lets the queue run empty, within two passes and a half.
+/// Bytes delivered by a sender whose queue never runs empty, during two and a half passes.
 fn carried_bytes(trace: &Arc<DeliveryTrace>, duration: Nanos) -> u64 {
     let mut link = Link::new(&with_rate(RateSpec::Trace(trace.clone())), 0, 0);
     let mut carried = 0;
@@ -132,7 +133,7 @@ fn assert_bulk_uses(trace: DeliveryTrace) {
 
 #[test]
 fn a_bulk_transfer_uses_the_opportunities_of_a_synthetic_trace() {
-    // A bursty link: 0 to 6 opportunities per ms with pauses of 300 ms, 30 s long.
+    // A bursty link of 30 s: 0 to 6 opportunities per ms, with pauses of 300 ms.
     let rate_at = |at_ms: u64| if at_ms % 2_000 < 300 { 0 } else { (at_ms * 7919 / 13) % 7 };
     let opportunities_ms = (0..30_000).flat_map(|at_ms| (0..rate_at(at_ms)).map(move |_| at_ms)).collect();
     assert_bulk_uses(DeliveryTrace { source: "synthetic".into(), opportunities_ms });
@@ -153,7 +154,7 @@ fn a_bulk_transfer_uses_the_opportunities_of_recorded_traces() {
     let beside_the_workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces");
     let directory = std::env::var("JOULEPATH_TRACES").unwrap_or(beside_the_workspace.into());
     let recorded = files(Path::new(&directory), &[".down", ".up"]);
-    // Straight to stderr: what `println!` prints is hidden when a test passes.
+    // Written straight to stderr, because the test runner hides the output of `println!` if a test passes.
     let mut stderr = std::io::stderr();
     if recorded.is_empty() {
         let _ = writeln!(
@@ -178,9 +179,9 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn the_corpus_is_judged_as_its_names_say() {
+fn corpus_files_are_accepted_or_refused_as_named() {
     let corpus = corpus();
-    assert!(corpus.len() >= 10, "the corpus is there");
+    assert!(corpus.len() >= 10, "the corpus has only {} files", corpus.len());
     for (name, text) in corpus {
         let result = parse(&text, &name);
         assert_eq!(result.is_ok(), name.starts_with("valid-"), "{name}: {result:?}");
@@ -191,14 +192,14 @@ fn written(trace: &DeliveryTrace) -> String {
     trace.opportunities_ms.iter().map(|at_ms| format!("{at_ms}\n")).collect()
 }
 
-/// What is accepted makes a link that works, and reads the same when it is written again.
+/// An accepted trace makes a link that works, and stays the same when written and read again.
 fn assert_sane(text: &[u8]) {
     let Ok(trace) = parse(text, "fuzz") else { return };
     assert_eq!(parse(written(&trace), "fuzz").as_ref(), Ok(&trace));
     assert!(link_over(&trace.opportunities_ms).offer(ms(12_345), 1500, false) != Outcome::QueueDrop);
 }
 
-/// A text of the corpus with a part of it replaced.
+/// A text of the corpus with one part replaced.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let texts: Vec<Vec<u8>> = corpus().into_iter().map(|(_, text)| text).collect();
     let patch =
@@ -216,17 +217,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn no_bytes_upset_the_parser(text in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_do_not_break_the_parser(text in prop::collection::vec(any::<u8>(), 0..200)) {
         assert_sane(&text);
     }
 
     #[test]
-    fn nothing_like_a_trace_upsets_the_parser(text in "[0-9\r\n]{0,80}") {
+    fn trace_like_text_does_not_break_the_parser(text in "[0-9\r\n]{0,80}") {
         assert_sane(text.as_bytes());
     }
 
     #[test]
-    fn no_damage_to_a_trace_upsets_the_parser(text in mutated()) {
+    fn damaged_traces_do_not_break_the_parser(text in mutated()) {
         assert_sane(&text);
     }
 

@@ -1,8 +1,8 @@
 //! Every constant of the shipped energy models, in the unit in which it was published.
 //!
-//! Slopes in mW/(Mbit/s), powers in mW, times as stated in the name. The letter says how far to trust it:
-//! **V** verified against the paper, a public tool's configuration or a published data set; **L** literature,
-//! not confirmed against the primary text; **R** chosen here.
+//! Slopes in mW/(Mbit/s), powers in mW, times as stated in the name. The letter gives the confidence: **V**
+//! verified against the paper, a public tool's configuration or a published data set; **L** literature, not
+//! confirmed against the primary text; **R** chosen here.
 
 /// Papers 000 (section V-A) and 001 (table 2): rounded from Huang et al. 2012, downlink. All V.
 pub mod seed {
@@ -104,7 +104,7 @@ pub mod huang2012 {
     /// Beacons of WiFi: period, µs (L).
     pub const WIFI_IDLE_PERIOD_US: u64 = 308_200;
 
-    /// A longer gap is tail, not transfer, µs (V for LTE, R for the others).
+    /// A longer gap is tail instead of transfer, µs (V for LTE, R for the others).
     pub const INACTIVITY_US: u64 = 100_000;
 }
 
@@ -151,7 +151,7 @@ pub mod narayanan2021 {
     /// Intercept of LTE up, mW (V).
     pub const LTE_UP_PHONE_MW: f64 = 2799.0;
 
-    /// Phone without radio, mW: what is taken off the intercepts (R).
+    /// Power of the phone without radio, mW; it is subtracted from the intercepts (R).
     pub const PHONE_BASE_MW: f64 = 2000.0;
     /// IDLE → LTE, ms: middle of 0.29 s to 0.36 s (V).
     pub const LTE_PROMOTION_MS: u64 = 325;
@@ -171,7 +171,7 @@ pub mod narayanan2021 {
     pub const LTE_TAIL_MW: f64 = 178.0;
 }
 
-/// What a device burns besides its interfaces.
+/// Power of a device besides its interfaces.
 pub mod device {
     /// P0 of a phone, mW (R): 480 mW fits the thresholds of Lim et al. within 5 %.
     pub const PHONE_BASE_MW: f64 = 500.0;
@@ -181,19 +181,19 @@ pub mod device {
 
 /// Host power of 002, relative to a calibration point.
 pub mod host {
-    /// Rate at which a wired host burns 1, bit/s (002, text of figure 3; V).
+    /// Rate at which a wired host has power 1, bit/s (002, text of figure 3; V).
     pub const WIRED_LOW_BPS: f64 = 200e6;
-    /// Rate at which it burns `1 + WIRED_GROWTH`, bit/s (V).
+    /// Rate at which it has power `1 + WIRED_GROWTH`, bit/s (V).
     pub const WIRED_HIGH_BPS: f64 = 1000e6;
     /// Growth between the two (V).
     pub const WIRED_GROWTH: f64 = 0.15;
-    /// Rate at which a WiFi host burns 1, bit/s (002, text of figure 3; V).
+    /// Rate at which a WiFi host has power 1, bit/s (002, text of figure 3; V).
     pub const WIFI_LOW_BPS: f64 = 10e6;
-    /// Rate at which it burns `1 + WIFI_GROWTH`, bit/s (V).
+    /// Rate at which it has power `1 + WIFI_GROWTH`, bit/s (V).
     pub const WIFI_HIGH_BPS: f64 = 50e6;
     /// Growth between the two (V).
     pub const WIFI_GROWTH: f64 = 0.9;
-    /// RTT that adds η once, s (R).
+    /// RTT at which the term in η is 1, s (R).
     pub const DELAY_SCALE_S: f64 = 10e-3;
     /// η (R).
     pub const DELAY_WEIGHT: f64 = 0.01;

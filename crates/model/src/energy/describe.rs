@@ -75,7 +75,7 @@ mod tests {
     use crate::energy::profile;
 
     #[test]
-    fn constants_carry_their_units() {
+    fn constants_are_written_with_units() {
         // Paper 000, section V-A: b = 137 mW per Mbit/s, θ = 132.9 mW.
         let wifi = profile("wifi-seed000").unwrap().model.to_string();
         assert_eq!(wifi, "137 mW/Mbps down, 0 mW/Mbps up; 132.9 mW always");

@@ -1,12 +1,12 @@
-//! The equations of the energy models as pure functions. Rates are real numbers in bit/s, so that optimisers
-//! can use them; b in J/bit times x in bit/s is watts.
+//! The equations of the energy models as pure functions. Rates are real numbers in bit/s, so optimisers can
+//! use them; b in J/bit times x in bit/s is watts.
 
 use super::constants::host;
 use super::{HostCurve, HostModel, InterfaceModel, RrcModel, Traffic};
 use crate::result::EnergySplit;
 use crate::units::{Bytes, JoulesPerBit, Nanos, Watts};
 
-/// Rates below this are taken as this in [`energy_per_delivered_bit`], bit/s (algorithms.md, 2.12).
+/// [`energy_per_delivered_bit`] treats lower rates as this rate, bit/s (algorithms.md, 2.12).
 pub const LEAST_RATE_BPS: f64 = 0.01e6;
 
 /// P(x) = b x + θ 1{x > 0} (000, section III-B, eq. 2; Huang et al. 2012 with θ = β).
@@ -24,19 +24,19 @@ pub fn energy_per_delivered_bit(b: JoulesPerBit, sunk: Watts, rate_bps: f64, los
     JoulesPerBit((b.0 + sunk.0 / rate_bps.max(LEAST_RATE_BPS)) / delivered)
 }
 
-/// The rate at which two linear interfaces burn the same power: x = (θ1 − θ2) / (b2 − b1), in bit/s.
-/// None if they never do at a positive rate.
+/// The rate at which two linear interfaces draw the same power: x = (θ1 − θ2) / (b2 − b1), in bit/s. None if
+/// there is no such positive rate.
 pub fn crossover_bps(first: (JoulesPerBit, Watts), second: (JoulesPerBit, Watts)) -> Option<f64> {
     let rate = (first.1.0 - second.1.0) / (second.0.0 - first.0.0);
     (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
-/// Mean power of a receiver that burns `on` for `on_time` in every `period` (DRX, beacons).
+/// Mean power of a receiver that draws `on` for `on_time` in every `period` (DRX, beacons).
 pub fn duty_cycle_mean(on: Watts, on_time: Nanos, period: Nanos) -> Watts {
     Watts(on.0 * (on_time.0 as f64 / period.0 as f64))
 }
 
-/// One transfer from idle at a constant rate: promotion, transfer, whole tail (Huang et al. 2012).
+/// Energy of one transfer from idle at a constant rate: promotion, transfer, whole tail (Huang et al. 2012).
 pub fn isolated_transfer(model: &RrcModel, size: Bytes, rate_bps: f64, direction: Traffic) -> EnergySplit {
     let bits = size.0 as f64 * 8.0;
     let tail: f64 = model.tail.iter().map(|stage| stage.power.0 * stage.duration.as_secs_f64()).sum();
@@ -63,7 +63,7 @@ impl InterfaceModel {
         }
     }
 
-    /// θ or β: power that burns while traffic flows, whatever its rate. None of it in the slotted model.
+    /// θ or β: power while traffic flows, independent of the rate. Zero in the slotted model.
     pub fn sunk_power(&self) -> Watts {
         match self {
             InterfaceModel::Linear { sunk, .. } => *sunk,
@@ -78,10 +78,11 @@ impl InterfaceModel {
     }
 }
 
-/// eMPTCP's energy information base (Lim et al., CoNEXT 2015): a device with WiFi and one cellular interface.
+/// eMPTCP's energy information base (Lim et al., CoNEXT 2015) for a device with WiFi and one cellular
+/// interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnergyInformationBase {
-    /// P0, burnt whichever interface is used.
+    /// P0, drawn whichever interface is used.
     pub base: Watts,
     /// b and θ of WiFi.
     pub wifi: (JoulesPerBit, Watts),
@@ -89,12 +90,12 @@ pub struct EnergyInformationBase {
     pub cellular: (JoulesPerBit, Watts),
 }
 
-/// Between which WiFi rates both interfaces together cost the least energy per bit, at one cellular rate.
+/// WiFi rates between which both interfaces together cost the least energy per bit, at one cellular rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EibThresholds {
-    /// Up to this WiFi rate the cellular interface alone is cheapest, bit/s; infinite: always.
+    /// Up to this WiFi rate the cellular interface alone is cheapest, bit/s; infinite: at every rate.
     pub cellular_only_below_bps: f64,
-    /// From this WiFi rate WiFi alone is cheapest, bit/s; infinite: never.
+    /// From this WiFi rate on WiFi alone is cheapest, bit/s; infinite: at no rate.
     pub wifi_only_above_bps: f64,
 }
 
@@ -154,7 +155,7 @@ impl HostModel {
         Watts(self.unit.0 * self.curve.relative_power(rate_bps) * (1.0 + delay + further))
     }
 
-    /// What burns without traffic.
+    /// Power without traffic.
     pub fn idle_power(&self) -> Watts {
         self.power(0.0, Nanos::ZERO, 1)
     }

@@ -23,21 +23,21 @@ use crate::units::{JoulesPerBit, Nanos, Watts};
 pub struct InterfaceEnergy {
     /// Name of the profile, or `inline`.
     pub profile: String,
-    /// What it computes.
+    /// Equations and constants.
     pub model: InterfaceModel,
 }
 
-/// Before the name of a file where a profile was calibrated and is in that file.
+/// Prefix of `profile` for a calibrated profile, which is in a file.
 pub(crate) const FILE_PREFIX: &str = "file:";
 
 impl InterfaceEnergy {
-    /// Whether it was calibrated on a device, and so is in a file.
+    /// True if the profile was calibrated on a device, and so is in a file.
     pub fn is_calibrated(&self) -> bool {
         self.profile.starts_with(FILE_PREFIX)
     }
 }
 
-/// How one interface turns traffic into joules.
+/// How an interface turns traffic into joules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "model", rename_all = "snake_case")]
 pub enum InterfaceModel {
@@ -49,24 +49,24 @@ pub enum InterfaceModel {
         up: JoulesPerBit,
         /// θ.
         sunk: Watts,
-        /// When θ burns.
+        /// When θ is drawn.
         sunk_while: SunkWhile,
     },
-    /// The radio resource control machine of Huang et al. (MobiSys 2012).
+    /// The radio resource control state machine of Huang et al. (MobiSys 2012).
     Rrc(RrcModel),
     /// Per-slot cost of so-MPTCP (003, section 3, eq. 3): `transfer` per bit while sending, `idle` in slots
     /// without traffic.
     Slotted {
         /// c^d.
         transfer: JoulesPerBit,
-        /// c^e, burnt in every slot without traffic.
+        /// c^e: power in every slot without traffic.
         idle: Watts,
         /// Length of a slot.
         slot: Nanos,
     },
 }
 
-/// Which way traffic passes an interface of the device.
+/// Direction of traffic through an interface of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// Received by the device.
@@ -75,7 +75,7 @@ pub enum Traffic {
     Up,
 }
 
-/// When the sunk power of a linear model burns.
+/// When a linear model draws its sunk power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SunkWhile {
@@ -85,7 +85,7 @@ pub enum SunkWhile {
     Open,
 }
 
-/// IDLE → PROMOTION → ACTIVE → TAIL → IDLE; a packet during TAIL leads back to ACTIVE at once.
+/// IDLE → PROMOTION → ACTIVE → TAIL → IDLE; a packet during TAIL returns to ACTIVE at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RrcModel {
     /// α_d.
@@ -94,15 +94,15 @@ pub struct RrcModel {
     pub up: JoulesPerBit,
     /// β, while active.
     pub active: Watts,
-    /// A gap between packets shorter than this (and than the first stage of the tail) is ACTIVE; a longer one
-    /// is TAIL from its first instant.
+    /// A gap between packets shorter than this (and than the first stage of the tail) is ACTIVE. A longer gap
+    /// is TAIL from its start.
     pub inactivity: Nanos,
     /// IDLE → ACTIVE: power and duration; the first packet waits for it.
     pub promotion: Stage,
-    /// The tail, in order (LTE: one stage; 3G: DCH then FACH), timed from the last packet. Power is the mean,
-    /// DRX on-periods included. Without any stage the radio stays at `active` for `inactivity`.
+    /// Stages of the tail, in order (LTE: one stage; 3G: DCH then FACH), timed from the last packet. Powers
+    /// are means that include DRX on-periods. Without any stage the radio stays at `active` for `inactivity`.
     pub tail: Vec<Stage>,
-    /// Mean power when idle, DRX or beacons included.
+    /// Mean power when idle, including DRX or beacons.
     pub idle: Watts,
 }
 
@@ -115,22 +115,22 @@ pub struct Stage {
     pub duration: Nanos,
 }
 
-/// What a device burns besides the sum of its interfaces.
+/// Power of a device besides the sum of its interfaces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceEnergy {
-    /// Burns while at least one interface is active.
+    /// Power while at least one interface is active.
     pub shared_base: Watts,
-    /// κ: the power of all interfaces is multiplied by this while two or more are active (1: additive).
+    /// κ: factor on the power of all interfaces while two or more are active (1: additive).
     pub sharing_factor: f64,
-    /// Host power (002), relative to a calibration point; replaces nothing, adds to the interfaces.
+    /// Host power (002), relative to a calibration point, in addition to the interfaces.
     pub host: Option<HostModel>,
 }
 
 impl DeviceEnergy {
-    /// [`Self::additive`] as a constant, to be referred to.
+    /// [`Self::additive`] as a constant, for references.
     pub const ADDITIVE: Self = Self::additive();
 
-    /// Nothing but the sum of the interfaces (000, 001, 003).
+    /// The sum of the interfaces only (000, 001, 003).
     pub const fn additive() -> Self {
         DeviceEnergy { shared_base: Watts(0.0), sharing_factor: 1.0, host: None }
     }
@@ -156,13 +156,14 @@ pub struct HostModel {
     pub unit: Watts,
 }
 
-/// Relative power of a host as function of its rate.
+/// Relative power of a host as a function of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "medium", rename_all = "lowercase")]
 pub enum HostCurve {
-    /// 1 + 0.15 ((R − 200) / 800)^γ, R in Mbit/s; odd about 200 Mbit/s, so that 0 gives 1 − 0.15 (200/800)^γ.
+    /// 1 + 0.15 ((R − 200) / 800)^γ, R in Mbit/s. The power is odd about 200 Mbit/s: R = 0 gives 1 − 0.15
+    /// (200/800)^γ.
     Wired {
-        /// γ: 1 or, concave, 0.7.
+        /// γ: 1, or 0.7 for a concave curve.
         exponent: f64,
     },
     /// (34.4 + R) / 44.4, R in Mbit/s: 1 at 10 Mbit/s, 1.9 at 50 Mbit/s.

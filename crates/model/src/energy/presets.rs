@@ -1,4 +1,4 @@
-//! What a device burns besides its interfaces, by name, and the interface profiles that belong to it.
+//! Named models of devices: their power besides the interfaces, and the interface profiles that go with them.
 
 use super::constants::{device, host, narayanan2021};
 use super::profiles::Confidence;
@@ -8,35 +8,35 @@ use crate::units::Watts;
 /// A named model of a device.
 #[derive(Clone, Debug)]
 pub struct DevicePreset {
-    /// As written in scenarios.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// One line for humans.
+    /// One-line description.
     pub summary: &'static str,
-    /// How far to trust it.
+    /// Confidence in its constants.
     pub confidence: Confidence,
-    /// Profiles of interfaces that were calibrated with it.
+    /// Interface profiles that were calibrated together with the device.
     pub interfaces: &'static [&'static str],
     build: fn() -> DeviceEnergy,
 }
 
 impl DevicePreset {
-    /// What it computes.
+    /// The energy model of the device.
     pub fn device(&self) -> DeviceEnergy {
         (self.build)()
     }
 }
 
-/// All presets of devices.
+/// All device presets.
 pub fn device_presets() -> impl Iterator<Item = &'static DevicePreset> {
     PRESETS.iter()
 }
 
-/// The names of all presets of devices.
+/// Names of all device presets.
 pub fn device_preset_names() -> impl Iterator<Item = &'static str> {
     device_presets().map(|preset| preset.name)
 }
 
-/// The device called `name`.
+/// The device preset `name`.
 pub fn device_preset(name: &str) -> Option<DeviceEnergy> {
     device_presets().find(|preset| preset.name == name).map(DevicePreset::device)
 }

@@ -1,4 +1,4 @@
-//! Energy models of interfaces by name.
+//! Named energy models of interfaces.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ use crate::units::{JoulesPerBit, Nanos, Watts};
 /// A named energy model of an interface.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// As written in scenarios.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// One line for humans.
+    /// One-line description.
     pub summary: &'static str,
-    /// Where the constants come from.
+    /// Source of the constants.
     pub source: &'static str,
-    /// How far to trust it: the weakest of the constants that weigh.
+    /// Confidence in its constants: the lowest among those that matter.
     pub confidence: Confidence,
     build: fn() -> InterfaceModel,
 }
 
-/// How far a model's constants can be trusted.
+/// Confidence in the constants of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confidence {
     /// **V**: checked against the paper, a public tool's configuration or a published data set.
@@ -55,12 +55,12 @@ impl fmt::Display for Confidence {
 }
 
 impl Profile {
-    /// What it computes.
+    /// The equations and constants.
     pub fn model(&self) -> InterfaceModel {
         (self.build)()
     }
 
-    /// As the energy model of an interface.
+    /// The profile as the energy model of an interface.
     pub fn interface(&self) -> InterfaceEnergy {
         InterfaceEnergy { profile: self.name.to_owned(), model: self.model() }
     }
@@ -71,7 +71,7 @@ pub fn profiles() -> impl Iterator<Item = &'static Profile> {
     PROFILES.iter()
 }
 
-/// The names of all profiles.
+/// Names of all profiles.
 pub fn profile_names() -> impl Iterator<Item = &'static str> {
     profiles().map(|profile| profile.name)
 }
@@ -81,7 +81,7 @@ pub fn profile(name: &str) -> Option<InterfaceEnergy> {
     profiles().find(|profile| profile.name == name).map(Profile::interface)
 }
 
-/// The profile whose name is most like `name`, if one is alike enough to be what was meant.
+/// The profile whose name is most similar to `name`, if one is similar enough to be a likely misspelling.
 pub fn nearest(name: &str) -> Option<&'static str> {
     names::nearest(name, profile_names())
 }
@@ -191,21 +191,21 @@ static PROFILES: &[Profile] = &[
     },
     Profile {
         name: "5g-mmwave-2021",
-        summary: "5G NSA mmWave, phone base of 2 W taken off",
+        summary: "5G NSA mmWave, without the phone's base of 2 W",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
         build: mmwave_2021,
     },
     Profile {
         name: "5g-lowband-2021",
-        summary: "5G NSA low band, phone base of 2 W taken off",
+        summary: "5G NSA low band, without the phone's base of 2 W",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
         build: lowband_2021,
     },
     Profile {
         name: "lte-2021",
-        summary: "LTE of a 2020 phone, phone base of 2 W taken off",
+        summary: "LTE of a 2020 phone, without the phone's base of 2 W",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
         build: lte_2021,
@@ -304,7 +304,7 @@ fn umts_huang2012() -> InterfaceModel {
     })
 }
 
-/// Power by state only: no slope, and FACH → DCH (0.8 W for 1.5 s) is taken as immediate.
+/// Power depends on the state only: no slope; FACH → DCH (0.8 W for 1.5 s) is treated as immediate.
 fn umts_aro_i997() -> InterfaceModel {
     use aro_i997::*;
     InterfaceModel::Rrc(RrcModel {
@@ -321,7 +321,7 @@ fn umts_aro_i997() -> InterfaceModel {
     })
 }
 
-/// The radio alone: the downlink's intercept without the phone. Idle power lies within the phone's.
+/// The radio alone: the intercept of the downlink minus the phone. Idle power is part of the phone's.
 fn narayanan(slopes: [f64; 2], phone_mw: f64, promotion: Stage, tail_mw: f64) -> InterfaceModel {
     use narayanan2021::*;
     let [down, up] = slopes.map(JoulesPerBit::from_mw_per_mbps);
@@ -348,7 +348,7 @@ fn lowband_2021() -> InterfaceModel {
     narayanan([LOWBAND_DOWN, LOWBAND_UP], LOWBAND_DOWN_PHONE_MW, promotion, LOWBAND_TAIL_MW)
 }
 
-/// The data set has no promotion power for LTE: Huang's stands in.
+/// The data set has no promotion power for LTE; this model uses Huang's.
 fn lte_2021() -> InterfaceModel {
     use narayanan2021::*;
     let promotion = stage(huang2012::LTE_PROMOTION_MW, Nanos::from_millis(LTE_PROMOTION_MS));

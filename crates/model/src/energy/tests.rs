@@ -55,7 +55,7 @@ fn ten_megabytes_over_3g_cost_50_joules() {
 }
 
 #[test]
-fn table_1_of_000_counts_every_theta_all_the_time() {
+fn table_1_of_000_charges_every_theta_for_the_whole_run() {
     let interfaces = ["wifi-seed000", "lte-seed000", "umts-seed000"].map(model);
     let power = |total_bps: f64, shares: [f64; 3]| -> f64 {
         let parts = interfaces.iter().zip(shares);
@@ -98,9 +98,9 @@ fn the_energy_information_base_has_the_published_thresholds() {
 }
 
 #[test]
-fn wifi_alone_is_never_cheapest_beside_fast_lte() {
-    // The bracket 1288 - 85 x is negative above 15.15 Mbit/s; with P0 = 500 mW the other one above 21.04
-    // Mbit/s.
+fn wifi_alone_is_never_cheapest_with_fast_lte() {
+    // 1288 - 85 x is negative above 15.15 Mbit/s; with P0 = 500 mW the corresponding bracket is negative
+    // above 21.04 Mbit/s.
     assert!(eib(0.5).thresholds(15.1 * MBIT).wifi_only_above_bps.is_finite());
     assert!(eib(0.5).thresholds(15.2 * MBIT).wifi_only_above_bps.is_infinite());
     assert!(eib(0.5).thresholds(21.0 * MBIT).cellular_only_below_bps.is_finite());
@@ -108,7 +108,7 @@ fn wifi_alone_is_never_cheapest_beside_fast_lte() {
 }
 
 #[test]
-fn lte_burns_20_milliwatts_when_idle() {
+fn idle_lte_draws_20_milliwatts() {
     // 594.3 * 43.2 / 1280.2 = 20.054 mW; 77.2 * 7.6 / 308.2 = 1.904 mW; 374.2 * 55.4 / 5112 = 4.055 mW
     assert_close(rrc("lte-huang2012").idle.0, 20.054e-3, 1e-6);
     assert_close(rrc("wifi-huang2012").idle.0, 1.904e-3, 1e-6);
@@ -131,13 +131,13 @@ fn mmwave_is_cheaper_than_lte_above_187_megabits() {
     // (5136 - 2925) / (13.52 - 1.81) = 188.81; (5624 - 3204) / (29.15 - 9.42) = 122.66
     assert_close(crossover(mmwave_down, lowband_down), 189.0, 0.5);
     assert_close(crossover(mmwave_up, lowband_up), 123.0, 0.5);
-    // Taking the phone off both leaves the crossover where it is.
+    // Subtracting the phone from both models does not change the crossover.
     let radio = |name| (model(name).slope(Traffic::Down), model(name).sunk_power());
     assert_close(crossover(radio("5g-mmwave-2021"), radio("lte-2021")), 187.0, 0.5);
 }
 
 #[test]
-fn parallel_interfaces_never_cross() {
+fn interfaces_with_equal_slopes_have_no_crossover() {
     assert_eq!(crossover_bps((slope(1.0), Watts(1.0)), (slope(1.0), Watts(2.0))), None);
     assert_eq!(crossover_bps((slope(1.0), Watts(1.0)), (slope(2.0), Watts(2.0))), None);
 }
@@ -160,7 +160,7 @@ fn an_interface_without_traffic_needs_no_power() {
 }
 
 #[test]
-fn a_wired_host_burns_15_percent_more_at_a_gigabit() {
+fn a_wired_host_draws_15_percent_more_at_a_gigabit() {
     let wired = HostCurve::Wired { exponent: 1.0 };
     assert_close(wired.relative_power(200.0 * MBIT), 1.0, 1e-12);
     assert_close(wired.relative_power(1000.0 * MBIT), 1.15, 1e-12);
@@ -174,7 +174,7 @@ fn a_wired_host_burns_15_percent_more_at_a_gigabit() {
 }
 
 #[test]
-fn a_wifi_host_burns_90_percent_more_at_fifty_megabits() {
+fn a_wifi_host_draws_90_percent_more_at_fifty_megabits() {
     // a + b R with a = 34.4 b: 44.4 b at 10, 84.4 b at 50 Mbit/s.
     assert_close(HostCurve::Wifi.relative_power(10.0 * MBIT), 1.0, 1e-12);
     assert_close(HostCurve::Wifi.relative_power(50.0 * MBIT), 1.9, 1e-12);
@@ -182,7 +182,7 @@ fn a_wifi_host_burns_90_percent_more_at_fifty_megabits() {
 }
 
 #[test]
-fn a_host_burns_more_with_delay_and_subflows() {
+fn a_host_draws_more_with_delay_and_subflows() {
     let device = device_preset("host-relative").expect("shipped preset");
     let host = device.host.expect("it has a host");
     // RTT 30 ms: log2(4) = 2, so 1 + 0.01 * 2 + 0.03 * (3 - 1) = 1.08
@@ -191,18 +191,18 @@ fn a_host_burns_more_with_delay_and_subflows() {
 }
 
 #[test]
-fn every_name_leads_to_its_profile() {
+fn every_profile_is_found_by_its_name() {
     let names: Vec<_> = profile_names().collect();
     for name in &names {
         assert_eq!(profile(name).expect("listed").profile, *name);
         assert_eq!(nearest(name), Some(*name));
-        assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name} stands twice");
+        assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name} is listed twice");
     }
     assert_eq!(profile("wifi"), None);
 }
 
 #[test]
-fn a_misspelt_profile_is_recognised() {
+fn the_nearest_profile_is_suggested_for_a_misspelt_name() {
     assert_eq!(nearest("wifi-huang2021"), Some("wifi-huang2012"));
     assert_eq!(nearest("LTE-seed000"), Some("lte-seed000"));
     assert_eq!(nearest("5g-mmwave"), Some("5g-mmwave-2021"));
@@ -210,7 +210,7 @@ fn a_misspelt_profile_is_recognised() {
 }
 
 #[test]
-fn presets_name_profiles_that_exist() {
+fn presets_name_existing_profiles() {
     for preset in device_presets() {
         assert_eq!(device_preset(preset.name), Some(preset.device()));
         for interface in preset.interfaces {
@@ -223,7 +223,7 @@ fn presets_name_profiles_that_exist() {
 }
 
 #[test]
-fn powers_and_times_of_all_profiles_are_those_of_radios() {
+fn all_profiles_have_plausible_powers_and_times() {
     for profile in profiles() {
         let InterfaceModel::Rrc(rrc) = profile.model() else { continue };
         let name = profile.name;
@@ -239,7 +239,7 @@ fn powers_and_times_of_all_profiles_are_those_of_radios() {
 }
 
 proptest! {
-    /// Mediant lemma: under an additive model the cost of both lies between the costs of each.
+    /// Mediant lemma: under an additive model the cost of both interfaces lies between the costs of each.
     #[test]
     fn both_interfaces_never_beat_the_better_one(
         (b_w, theta_w, x_w) in (0.0..500.0, 0.0..3.0, 0.01..1000.0),
@@ -256,7 +256,7 @@ proptest! {
         prop_assert!(both * rounding >= w.min(c) && both <= w.max(c) * rounding);
     }
 
-    /// The closed thresholds agree with the costs from which they follow.
+    /// The closed-form thresholds agree with the costs.
     #[test]
     fn thresholds_separate_the_cheapest_choices(base_w in 0.0..2.0, x_w in 0.01..50.0, x_c in 0.01..50.0) {
         let eib = eib(base_w);

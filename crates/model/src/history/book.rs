@@ -1,31 +1,31 @@
-//! All networks that a device remembers.
+//! All networks that a device remembers, each with its estimates.
 
 use super::estimate::{Estimate, PathHistory};
 
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;
-/// A loss that was never seen counts as this, so that it has a logarithm.
+/// Losses below this count as this, because 0 has no logarithm.
 const LEAST_LOSS: f64 = 1e-6;
 
 /// One network as one interface sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Name of the interface, as a scenario's path.
+    /// Name of the interface, which is the name of a scenario's path.
     pub interface: String,
-    /// Which network it was attached to; none where there is only one.
+    /// Network that the interface was attached to; none if it has only one.
     pub network: Option<String>,
-    /// When it was last used, s since 1970.
+    /// Time of the last use, s since 1970.
     pub seen_s: u32,
-    /// How often it has been used.
+    /// Number of visits.
     pub visits: u32,
-    /// The estimates, as they were then: their age is 0.
+    /// The estimates at the time of the last use: their age is 0.
     pub known: PathHistory,
 }
 
-/// What one visit saw of a network; `None` where it saw nothing.
+/// Measurements from one visit to a network; `None` where there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Visit {
-    /// Rate while more waited, bit/s.
+    /// Rate while more data was waiting, bit/s.
     pub rate_bps: Option<f64>,
     /// Smoothed RTT, s.
     pub rtt_s: Option<f64>,
@@ -33,14 +33,14 @@ pub struct Visit {
     pub loss: Option<f64>,
 }
 
-/// The networks, by interface and network.
+/// Networks by interface and name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Book {
     networks: Vec<Network>,
 }
 
 impl Book {
-    /// A book of these networks. Of two entries for one network the later one counts.
+    /// A book of these networks. If a network has two entries, the later entry counts.
     pub fn new(networks: Vec<Network>) -> Self {
         let mut book = Book::default();
         networks.into_iter().for_each(|network| match book.place(&network.interface, network.network()) {
@@ -50,24 +50,24 @@ impl Book {
         book
     }
 
-    /// All of them, in the order of their names.
+    /// All networks, sorted by name.
     pub fn networks(&self) -> &[Network] {
         &self.networks
     }
 
-    /// When any of them was last used, s since 1970; 0 if there is none.
+    /// Time of the latest use of any network, s since 1970; 0 if there is none.
     pub fn latest_s(&self) -> u32 {
         self.networks.iter().map(|network| network.seen_s).max().unwrap_or(0)
     }
 
-    /// What is known at `now_s` of a network; nothing if it was never used.
+    /// Estimates of a network at `now_s`; empty if it was never used.
     pub fn recall(&self, interface: &str, network: Option<&str>, now_s: u32) -> PathHistory {
         let Ok(place) = self.place(interface, network) else { return PathHistory::default() };
         let Network { seen_s, known, .. } = &self.networks[place];
         PathHistory { age_days: days(*seen_s, now_s), ..*known }
     }
 
-    /// Takes in what a visit at `now_s` saw. A visit that saw nothing changes nothing.
+    /// Adds the measurements of a visit at `now_s`. A visit without any changes nothing.
     pub fn learn(&mut self, interface: &str, network: Option<&str>, now_s: u32, visit: Visit) {
         if visit == Visit::default() {
             return;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_of_one_interface_are_told_apart() {
+    fn networks_of_one_interface_are_kept_apart() {
         let mut book = Book::default();
         book.learn("wifi", Some("home"), 1000, rate(20e6));
         book.learn("wifi", Some("train"), 2000, rate(2e6));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_that_saw_nothing_teaches_nothing_and_one_that_lost_nothing_has_a_logarithm() {
+    fn a_visit_without_measurements_changes_nothing_and_zero_loss_has_a_logarithm() {
         let mut book = Book::default();
         book.learn("wifi", None, 5, Visit::default());
         assert_eq!(book, Book::default());
@@ -139,7 +139,7 @@ mod tests {
         let known = book.recall("wifi", None, 5 + 2 * 86_400);
         assert_eq!((known.loss.unwrap().median, known.age_days), (LEAST_LOSS, 2.0));
         assert_eq!(known.rtt_s, None);
-        // What the second visit did not see has aged meanwhile.
+        // A quantity that the second visit did not measure has aged meanwhile.
         book.learn("wifi", None, 5 + 86_400, rate(1e6));
         let entry = &book.networks()[0];
         assert_eq!((entry.visits, entry.seen_s), (2, 86_405));

@@ -1,4 +1,5 @@
-//! What is known of a network from earlier visits: rate, RTT and loss as log-normal estimates that age.
+//! Estimates of a network's rate, RTT and loss from earlier visits. They are log-normal and lose confidence
+//! with age.
 //!
 //! ```text
 //!   ln X ~ N(ln median, ln² spread)                 spread: the factor of one standard deviation, at least 1
@@ -6,38 +7,38 @@
 //!                        ln median += w d,   ln² spread ← (1 − w)(ln² spread + w d²)
 //!   after t days:        ln² spread(t) = ln² spread + D² t,   at most [`MOST_SPREAD`]
 //! ```
-//! Rates of access networks over days are close to log-normal, and a factor is what a choice between radios
-//! depends on.
+//! Rates of access networks over days are close to log-normal, and a choice between radios depends on ratios.
 
 use serde::Serialize;
 
-/// Least weight of the latest visit: older ones than about five count little.
+/// Least weight of the latest visit: visits before the last five or so count little.
 const LATEST_WEIGHT: f64 = 0.2;
-/// Spread after a single visit, which says nothing of its own.
+/// Spread after a single visit, which cannot show any variation.
 const FIRST_SPREAD: f64 = 1.5;
-/// No estimate is surer than this: variance of the logarithm.
+/// Least variance of the logarithm: no estimate is more certain.
 const LEAST_VARIANCE: f64 = 1e-6;
-/// By this factor an estimate spreads in a day.
+/// Factor by which the spread of an estimate grows per day.
 const DAILY_SPREAD: f64 = 1.3;
-/// No estimate is worth less: below it, nothing is known.
+/// Largest spread: a network with this spread counts as unknown.
 pub const MOST_SPREAD: f64 = 20.0;
 
-/// A quantity above 0 whose logarithm is normal.
+/// A positive quantity whose logarithm is normally distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// In the unit of the quantity.
+    /// Median, in the unit of the quantity.
     pub median: f64,
     /// Factor of one standard deviation, at least 1.
     pub spread: f64,
 }
 
 impl Estimate {
-    /// After the first visit.
+    /// The estimate after the first visit.
     pub fn first(value: f64) -> Self {
         Estimate { median: value, spread: FIRST_SPREAD }
     }
 
-    /// With one more visit after `visits` of them, `days` after the last, which saw `value`.
+    /// The estimate after one more visit, which measured `value`, `days` after the last of `visits` earlier
+    /// visits.
     #[must_use]
     pub fn learn(self, value: f64, visits: u32, days: f64) -> Self {
         let weight = (1.0 / (f64::from(visits) + 1.0)).max(LATEST_WEIGHT);
@@ -50,8 +51,8 @@ impl Estimate {
         }
     }
 
-    /// The median after `samples` measurements whose logarithms have the mean of `value`'s and the spread
-    /// `spread` each: the mean of both logarithms, weighted by their precision.
+    /// The median after `samples` measurements whose logarithms have mean ln `value` and spread `spread`
+    /// each: the mean of remembered and measured logarithm, weighted by precision.
     pub fn updated_by(self, value: f64, spread: f64, samples: f64) -> f64 {
         let precision = |spread: f64| 1.0 / square(libm::log(spread)).max(LEAST_VARIANCE);
         let (measured, remembered) = (samples * precision(spread), precision(self.spread));
@@ -59,7 +60,7 @@ impl Estimate {
         libm::exp(sum / (measured + remembered))
     }
 
-    /// As it is worth after `days`.
+    /// The estimate after `days`: its spread grows.
     #[must_use]
     pub fn aged(self, days: f64) -> Self {
         let variance = square(libm::log(self.spread)) + square(libm::log(DAILY_SPREAD)) * days.max(0.0);
@@ -71,10 +72,10 @@ fn square(x: f64) -> f64 {
     x * x
 }
 
-/// What is known of the network that a path's interface is attached to.
+/// Estimates of the network that a path's interface is attached to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PathHistory {
-    /// What it carried while more waited, bit/s.
+    /// Rate while more data was waiting, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<Estimate>,
     /// Smoothed RTT, s.
@@ -88,13 +89,13 @@ pub struct PathHistory {
 }
 
 impl PathHistory {
-    /// The rate as it is worth now; none if nothing is known, or nothing any more.
+    /// The estimate of the rate, aged to now; none if the rate is unknown or too uncertain.
     pub fn rate_now(&self) -> Option<Estimate> {
         let aged = self.rate_bps?.aged(self.age_days);
         (aged.spread < MOST_SPREAD).then_some(aged)
     }
 
-    /// Whether nothing is known.
+    /// True if there are no estimates.
     pub fn is_empty(&self) -> bool {
         self.rate_bps.is_none() && self.rtt_s.is_none() && self.loss.is_none()
     }
@@ -110,13 +111,13 @@ mod tests {
         // e^0.75010 = 2.1172.
         let second = Estimate::first(4.0).learn(16.0, 1, 0.0);
         assert!((second.median - 8.0).abs() < 1e-12 && (second.spread - 2.1172).abs() < 1e-4, "{second:?}");
-        // The hundredth still counts a fifth: 8 · (1/32)^0.2 = 4.
+        // The hundredth visit still has weight 1/5: 8 · (1/32)^0.2 = 4.
         let later = Estimate { median: 8.0, spread: 1.2 }.learn(0.25, 100, 0.0);
         assert!((later.median - 4.0).abs() < 1e-12, "{later:?}");
     }
 
     #[test]
-    fn what_is_measured_outweighs_what_is_remembered() {
+    fn measurements_and_memory_are_weighted_by_precision() {
         // Equal spreads: the geometric mean of 1 and 16; with three samples, 16^(3/4).
         let known = Estimate { median: 1.0, spread: 1.5 };
         assert!((known.updated_by(16.0, 1.5, 1.0) - 4.0).abs() < 1e-12);
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_visits_make_it_sure_and_days_make_it_unsure() {
+    fn equal_visits_reduce_the_spread_and_days_increase_it() {
         let sure = (1..40).fold(Estimate::first(5.0), |known, visits| known.learn(5.0, visits, 0.0));
         assert!((sure.median - 5.0).abs() < 1e-12 && sure.spread < 1.02, "{sure:?}");
         // From a spread of 1: 1.3^√t. Four days: 1.69.

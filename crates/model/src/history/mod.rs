@@ -1,5 +1,5 @@
-//! What a device knows of the networks that it has used: estimates that age, and the book in which they are
-//! kept. How a book is written as a file is in [`crate::scenario`].
+//! Estimates of the networks that a device has used, and the book that holds them. [`crate::scenario`] reads
+//! and writes the file.
 
 mod book;
 mod estimate;

@@ -1,25 +1,25 @@
-//! How the runs of one policy went over time.
+//! Time series of the runs of one policy.
 
 use serde::{Deserialize, Serialize};
 
 /// Medians and bands over the seeds, in bins of equal length. Inner vectors are by path, in the scenario's
 /// order.
 ///
-/// A bin has a value where at least half of the runs have one: those that ended earlier say nothing of what
-/// came later.
+/// A bin has a value if at least half of the runs have one: runs that ended earlier do not count in later
+/// bins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverTime {
-    /// Length of a bin, s. What a run contributes to a bin is its mean over it.
+    /// Length of a bin, s. A run contributes its mean over the bin.
     pub bin_s: f64,
     /// The middle of each bin, s.
     pub time_s: Vec<f64>,
     /// Number of runs.
     pub runs: u32,
-    /// The quantiles that a band lies between, 0 to 1.
+    /// Quantiles at the ends of a band, 0 to 1.
     pub band: (f64, f64),
-    /// Goodput of all paths together, bit/s.
+    /// Total goodput of all paths, bit/s.
     pub total_goodput_bps: Band,
-    /// Power of all interfaces together, W.
+    /// Total power of all interfaces, W.
     pub total_power_w: Band,
     /// Goodput, bit/s.
     pub goodput_bps: Vec<Band>,
@@ -27,13 +27,13 @@ pub struct OverTime {
     pub cwnd: Vec<Band>,
     /// Smoothed RTT, s.
     pub rtt_s: Vec<Band>,
-    /// Queue of the path's slowest link in the data direction, packets.
+    /// Queue of the path's slowest link towards the receiver of the data, packets.
     pub queue: Vec<Band>,
     /// Power of the interface, W.
     pub power_w: Vec<Band>,
 }
 
-/// One quantity, bin by bin; none where too few runs have a value.
+/// One quantity, bin by bin; none in bins where too few runs have a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// Lower end.

@@ -1,33 +1,34 @@
-//! How many messages, writes or answers came in time.
+//! Share of messages, writes or answers that arrive by a deadline.
 
 use serde::{Deserialize, Serialize};
 
-/// Deadlines for which [`RunResult::punctuality`](super::RunResult::punctuality) is counted, s.
+/// Deadlines of [`RunResult::punctuality`](super::RunResult::punctuality), s.
 pub const DEADLINES_S: [f64; 8] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0];
 
-/// One message, write or answer: when it was written, or asked for, and its delay until it was complete.
+/// One message, write or answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delivery {
-    /// When the application wrote it, or asked for it, s.
+    /// Time of the write or the request, s.
     pub since_s: f64,
-    /// Until it had arrived in full, s; none if it had not at the end of the run.
+    /// Time until it had arrived in full, s; none if it was incomplete at the end of the run.
     pub delay_s: Option<f64>,
 }
 
-/// How many messages, writes or answers came in time.
+/// Messages, writes or answers that arrived by one deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Punctuality {
-    /// The deadline, s after the write.
+    /// The deadline, s after the write or request.
     pub deadline_s: f64,
-    /// Those whose deadline was in the measured interval: written after the warm-up, and not later than the
-    /// deadline before the end.
+    /// Number of messages with a deadline in the measured interval: written after the warm-up, and early
+    /// enough for the deadline to fall before the end.
     pub offered: u64,
-    /// Those of them that were complete at their deadline.
+    /// Number of those that were complete at their deadline.
     pub in_time: u64,
 }
 
 impl Punctuality {
-    /// For each deadline that leaves any of `all`, the deliveries of a run that ended at `end_s`.
+    /// Counts for each deadline that at least one delivery has in the measured interval, for a run that ended
+    /// at `end_s`.
     pub fn of(all: &[Delivery], end_s: f64) -> Vec<Self> {
         let at = |deadline_s: f64| {
             let due = || all.iter().filter(|one| one.since_s + deadline_s <= end_s);
@@ -42,10 +43,11 @@ impl Punctuality {
 mod tests {
     use super::*;
 
-    /// A run of 4 s. Written at 1 s: there after 0.15 s. At 2 s: after 0.4 s. At 3.8 s: never; a deadline of
-    /// 0.2 s still fits before the end, one of 0.5 s does not. Deadlines of 5 s and more fit for none.
+    /// A run of 4 s with three writes: at 1 s (arrives after 0.15 s), at 2 s (after 0.4 s), and at 3.8 s
+    /// (never arrives). After 3.8 s a deadline of 0.2 s fits before the end, a deadline of 0.5 s does not.
+    /// Deadlines of 5 s and more fit for no write.
     #[test]
-    fn what_had_no_time_for_its_deadline_does_not_count_and_what_never_came_does() {
+    fn late_writes_without_time_for_the_deadline_do_not_count_and_lost_ones_do() {
         let delivery = |since_s, delay_s| Delivery { since_s, delay_s };
         let all = [delivery(1.0, Some(0.15)), delivery(2.0, Some(0.4)), delivery(3.8, None)];
         let counts: Vec<(f64, u64, u64)> =

@@ -1,32 +1,32 @@
-//! What a scenario names and does not hold: traces and calibrated profiles.
+//! Files that a scenario refers to: traces and calibrated profiles.
 
 use crate::energy::InterfaceModel;
 use crate::network::DeliveryTrace;
 
-/// An energy model that was calibrated on a device, with what is known of how.
+/// An energy model that was calibrated on a device, with the record of the calibration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibratedProfile {
     /// The model.
     pub model: InterfaceModel,
-    /// κ of the device with a second interface, if it was measured.
+    /// κ of the device together with a second interface, if measured.
     pub sharing_factor: Option<f64>,
     /// Name of the meter.
     pub meter: String,
     /// Name of the interface.
     pub interface: String,
-    /// Day, as 2026-11-23.
+    /// Date, as 2026-11-23.
     pub date: String,
-    /// 95 % intervals: what, and its two ends with their unit.
+    /// 95 % intervals: name, and both ends with units.
     pub intervals: Vec<(String, [String; 2])>,
-    /// What else was noted: what, and its value with its unit.
+    /// Further notes: name, and value with unit.
     pub notes: Vec<(String, String)>,
 }
 
-/// What a scenario finds beside itself: an error is a message, a semicolon, and what to do.
+/// Looks up the files that a scenario refers to. An error is a message, a semicolon, and the fix.
 #[derive(Clone, Copy)]
 pub struct Beside<'f> {
-    /// Resolves the traces that it names.
+    /// Resolves the name of a trace.
     pub traces: &'f dyn Fn(&str) -> Result<DeliveryTrace, String>,
-    /// Resolves the calibrated profiles that it names, without `file:`.
+    /// Resolves the name of a calibrated profile, without `file:`.
     pub profiles: &'f dyn Fn(&str) -> Result<CalibratedProfile, String>,
 }

@@ -1,4 +1,4 @@
-//! A device's history as a file: TOML, with a version.
+//! A device's history as a versioned TOML file.
 
 use std::fmt::Write as _;
 
@@ -11,31 +11,31 @@ use super::read::{At, Read};
 use crate::history::{Book, Estimate, Network, PathHistory};
 use crate::units::{BitRate, Nanos, Probability};
 
-/// The version that is written, and the only one that is read.
+/// The version that is written and read.
 const VERSION: u32 = 1;
 
 table! {
-    /// What a device knows of the networks that it has used.
+    /// Estimates of the networks that a device has used.
     struct RawBook in "a history" {
-        /// Of this format.
+        /// Version of the format.
         version: At<u32>,
-        /// The networks.
+        /// Networks.
         network: Vec<RawNetwork> = [],
     }
 }
 
 table! {
-    /// One network as one interface sees it.
+    /// One network, seen from one interface.
     struct RawNetwork in "[[network]]" {
         /// Name of the interface.
         interface: String,
-        /// Which network it was attached to.
+        /// Network that the interface was attached to.
         network: Option<String>,
-        /// When it was last used, s since 1970.
+        /// Time of the last use, s since 1970.
         seen: u32,
-        /// How often it was used.
+        /// Number of visits.
         visits: u32 = 1,
-        /// The estimates.
+        /// Estimates.
         known: RawHistory,
     }
 }
@@ -43,7 +43,7 @@ table! {
 /// Reads a history.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place and its mend.
+/// All problems, each with its position and fix.
 pub fn read_history(text: &str) -> Result<Book, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
@@ -70,7 +70,7 @@ fn book(raw: RawBook, out: &mut Problems) -> Option<Book> {
     networks.into_iter().collect::<Option<_>>().map(Book::new)
 }
 
-/// A history as [`read_history`] reads it.
+/// Writes a history that [`read_history`] reads.
 pub fn write_history(book: &Book) -> String {
     let mut text = format!(
         "# What this device knows of the networks that it has used. Estimates are log-normal: `rate_spread`\n\
@@ -90,7 +90,7 @@ pub fn write_history(book: &Book) -> String {
     text
 }
 
-/// A path's history as an inline table, as the key `history` of a scenario's path takes it.
+/// A path's history as an inline table: the value of `history` in a scenario's path.
 pub fn path_history(known: &PathHistory) -> String {
     let mut keys = vec![];
     let mut estimate = |name: &str, estimate: Option<Estimate>, write: &dyn Fn(f64) -> String| {
@@ -113,7 +113,7 @@ mod tests {
     use crate::history::Visit;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_written_history_reads_back_unchanged() {
         let mut book = Book::default();
         let visit = Visit { rate_bps: Some(18_500_000.0), rtt_s: Some(0.0215), loss: Some(0.004) };
         book.learn("wifi", Some("home \"5 GHz\""), 1_763_865_600, visit);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_its_mend() {
+    fn problems_are_reported_with_position_and_fix() {
         let network = "version = 1\n[[network]]\ninterface = \"wifi\"\nseen = 5\n";
         for (text, message) in [
             ("version = 2", "1:11: version 2 is not known: this program reads version 1; write a new file"),

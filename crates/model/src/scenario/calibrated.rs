@@ -1,4 +1,4 @@
-//! A calibrated energy profile as a file: TOML, with a version. A scenario names it as `file:NAME`.
+//! A calibrated energy profile as a versioned TOML file. Scenarios refer to it as `file:NAME`.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,17 @@ use super::resolve;
 use super::show;
 use crate::energy::FILE_PREFIX;
 
-/// The version that is written, and the only one that is read.
+/// The version that is written and read.
 const VERSION: u32 = 1;
-/// What such a file says of its numbers.
+/// Value of `quality` in such a file.
 const QUALITY: &str = "calibrated";
 
 table! {
     /// A calibrated energy profile.
     struct RawCalibrated in "a calibrated profile" {
-        /// Of this format.
+        /// Version of the format.
         version: At<u32>,
-        /// How the numbers came about.
+        /// Origin of the numbers.
         quality: At<String>,
         /// Name of the meter.
         meter: String,
@@ -32,24 +32,24 @@ table! {
         date: String,
         /// The model.
         energy: At<RawEnergy>,
-        /// κ of the device with a second interface.
+        /// κ of the device together with a second interface.
         sharing_factor: Option<At<f64>>,
         /// 95 % intervals.
         interval: Pairs,
-        /// What else was noted.
+        /// Further notes.
         noted: Notes,
     }
 }
 
-/// Lists of two texts by name.
+/// Lists of two strings, by name.
 #[derive(Clone, Debug, schemars::JsonSchema)]
 pub(super) struct Pairs(std::collections::BTreeMap<String, Vec<String>>);
 
-/// Texts by name.
+/// Strings by name.
 #[derive(Clone, Debug, schemars::JsonSchema)]
 pub(super) struct Notes(std::collections::BTreeMap<String, String>);
 
-/// The values of a table whose keys are free.
+/// The values of a table with arbitrary keys.
 fn free_table<T: Read>(node: &Node<'_>, what: &str, out: &mut Problems) -> Option<Vec<(String, T)>> {
     let Some(table) = node.get_ref().as_table() else {
         out.note(&node.span(), format!("{what} is a table, not {}", kind_of(node)));
@@ -86,7 +86,7 @@ impl Read for Notes {
 /// Reads a calibrated profile.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place and its mend.
+/// All problems, each with its position and fix.
 pub fn read_profile(text: &str) -> Result<CalibratedProfile, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
@@ -95,16 +95,16 @@ pub fn read_profile(text: &str) -> Result<CalibratedProfile, ScenarioErrors> {
     problems.finish(document.text, profile).map_err(|errors| errors.of("the profile"))
 }
 
-/// As [`read_profile`], of a file with a name: an error is the first problem with its place, and what to do.
+/// Like [`read_profile`], for a named file.
 ///
 /// # Errors
-/// The first thing that is wrong with it, and its mend.
+/// The first problem: a message with its position in `file`, and the fix.
 pub fn read_profile_in(text: &str, file: &str) -> Result<CalibratedProfile, (String, String)> {
     read_profile(text).map_err(|errors| {
         let first = &errors.problems()[0];
         let (line, column) = errors.place(first);
-        let mend = first.help.as_deref().unwrap_or("mend that file, or calibrate again");
-        (format!("{file}:{line}:{column}: {}", first.message), mend.to_owned())
+        let fix = first.help.as_deref().unwrap_or("fix the file, or calibrate again");
+        (format!("{file}:{line}:{column}: {}", first.message), fix.to_owned())
     })
 }
 
@@ -136,7 +136,7 @@ fn resolved(raw: RawCalibrated, out: &mut Problems) -> Option<CalibratedProfile>
     })
 }
 
-/// A profile as [`read_profile`] reads it. `file` is the name under which it will be found.
+/// Writes a profile that [`read_profile`] reads. `file` is the file's name, for the comments in it.
 pub fn write_profile(profile: &CalibratedProfile, file: &str) -> String {
     let mut text = format!(
         "# Energy model of {}, calibrated by `joulepath calibrate`. A scenario beside this file names it as\n\

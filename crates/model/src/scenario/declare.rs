@@ -1,11 +1,11 @@
-//! How tables and words are declared: once, with their reader and their JSON schema.
+//! Macros that declare tables and words together with their reader and JSON schema.
 
 use schemars::Schema;
 use schemars::transform::Transform;
 use serde_json::json;
 
-/// Declares a TOML table once: the struct, its reader and its JSON schema. `= literal` gives a key a default;
-/// `of kind` adds the key `kind`, whose value has already chosen the table.
+/// Declares a TOML table: the struct, its reader and its JSON schema. `= literal` sets a key's default.
+/// `of kind` adds the key `kind`, whose value has already selected this table.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -41,14 +41,14 @@ macro_rules! table {
     };
 }
 
-/// The key that tells tables of one place apart.
+/// The key that selects one of several tables.
 macro_rules! kind_key {
     ($kind:literal) => {
         "kind"
     };
 }
 
-/// The TOML text of a default, if there is one.
+/// The TOML text of a default, if any.
 macro_rules! default_text {
     () => {
         None
@@ -58,7 +58,7 @@ macro_rules! default_text {
     };
 }
 
-/// Declares how the values of an enum are written: reader, JSON schema, and the way back.
+/// Declares the words for the values of an enum: reader, JSON schema, and the word of a value.
 macro_rules! named {
     ($type:ty, $what:literal, { $( $name:literal => $value:path, )* }) => {
         impl super::read::Named for $type {
@@ -75,7 +75,7 @@ macro_rules! named {
     };
 }
 
-/// The first of some literals, in quotes.
+/// The first literal, in quotes.
 macro_rules! first_quoted {
     ($first:literal $(, $rest:literal)*) => {
         concat!("\"", $first, "\"")
@@ -83,7 +83,7 @@ macro_rules! first_quoted {
 }
 pub(super) use {default_text, first_quoted, kind_key, named, table};
 
-/// A key with a default may be absent.
+/// Makes keys with a default optional.
 pub(super) fn defaulted_keys_are_optional(schema: &mut Schema) {
     let has_default = |properties: &serde_json::Value, key: &str| properties[key].get("default").is_some();
     let Some(properties) = schema.get("properties").cloned() else { return };
@@ -92,7 +92,7 @@ pub(super) fn defaulted_keys_are_optional(schema: &mut Schema) {
     }
 }
 
-/// Adds the mandatory key `kind` with the one value that chooses this table.
+/// Adds the mandatory key `kind` with the only value that selects this table.
 #[derive(Clone, Copy)]
 pub(super) struct OfKind(pub(super) &'static str);
 

@@ -1,4 +1,4 @@
-//! The text of a scenario as a TOML tree with places, and overrides of single keys in it.
+//! The text of a scenario as a TOML tree with positions, and overrides of single keys.
 
 use std::borrow::Cow;
 
@@ -8,22 +8,23 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Problems, suggest};
 use super::read::Node;
 
-/// A scenario's text with one more line, `key = value`, for each override: a problem with an override has a
-/// place, too.
+/// The text of a scenario, followed by one line `key = value` for each override, so that problems with an
+/// override also have a position.
 pub(super) struct Document {
-    /// What spans refer to.
+    /// The text that spans refer to.
     pub(super) text: String,
     written: usize,
     overrides: Vec<OverrideLine>,
 }
 
-/// An override as it stands in the text.
+/// An override as a line of the text.
 struct OverrideLine {
-    /// The line after as many blanks as there is text before it: every span in it is where it belongs.
+    /// The line, preceded by as many blanks as there are bytes before it: its spans are then right for the
+    /// whole text.
     padded: String,
     /// First byte of the line.
     start: usize,
-    /// Number of parts of the dotted key; zero if the key is malformed.
+    /// Number of parts of the dotted key; 0 if the key is malformed.
     depth: usize,
 }
 
@@ -44,14 +45,15 @@ impl Document {
         let start = self.text.len();
         let depth = leaf_depth(&format!("{key} = 0")).unwrap_or(0);
         let bare = format!("{key} = {value}");
-        // A shell has taken the quotes of `--set duration="10 s"`: what is not TOML is a text.
+        // A shell has removed the quotes of `--set duration="10 s"`: text that is not TOML is taken as a
+        // string.
         let is_toml = leaf_depth(&bare).is_some_and(|leaf| leaf >= depth);
         self.text.push_str(&if is_toml { bare } else { format!("{key} = {}", quoted(value)) });
         let padded = " ".repeat(start) + &self.text[start..];
         self.overrides.push(OverrideLine { padded, start, depth });
     }
 
-    /// The tree, with overrides applied; `None` if the text is not TOML.
+    /// The tree with the overrides applied; `None` if the text is not TOML.
     pub(super) fn parse(&self, out: &mut Problems) -> Option<Node<'_>> {
         let (root, errors) = DeTable::parse_recoverable(&self.text[..self.written]);
         if !errors.is_empty() {
@@ -66,7 +68,8 @@ impl Document {
                 set_in_table(&mut root, &keys, value, out);
             }
         }
-        // A key that is missing at the top has no place of its own; the beginning is better than everything.
+        // A missing top-level key has no position of its own: point to the start instead of to the whole
+        // text.
         Some(Spanned::new(0..0, DeValue::Table(root)))
     }
 }
@@ -75,7 +78,7 @@ impl Document {
 type Key = Spanned<String>;
 
 impl OverrideLine {
-    /// Key and value, with their places in the text.
+    /// Key and value, with their positions in the text.
     fn parse(&self, out: &mut Problems) -> Option<(Vec<Key>, Node<'_>)> {
         let parsed = if self.depth == 0 { None } else { DeTable::parse(&self.padded).ok() };
         let Some(parsed) = parsed else {
@@ -96,7 +99,7 @@ impl OverrideLine {
     }
 }
 
-/// How many keys lead to the only leaf of a document; `None` if it is not TOML or has not exactly one leaf.
+/// Number of keys that lead to the only leaf of a document; `None` if it is not TOML or has several leaves.
 fn leaf_depth(text: &str) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;
     let mut table = root.get_ref();
@@ -114,7 +117,7 @@ fn leaf_depth(text: &str) -> Option<usize> {
     }
 }
 
-/// A text as TOML.
+/// A string as TOML.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
@@ -123,7 +126,7 @@ pub(super) fn quoted(text: &str) -> String {
 fn set_in_table<'t>(table: &mut DeTable<'t>, keys: &[Key], value: Node<'t>, out: &mut Problems) {
     let Some((key, rest)) = keys.split_first() else { return };
     if rest.is_empty() {
-        // Removed first: the map would keep the old key and its place.
+        // Remove first: otherwise the map would keep the old key and its position.
         table.remove(key.get_ref().as_str());
         table.insert(Spanned::new(key.span(), Cow::Owned(key.get_ref().clone())), value);
         return;
@@ -135,13 +138,13 @@ fn set_in_table<'t>(table: &mut DeTable<'t>, keys: &[Key], value: Node<'t>, out:
         DeValue::Table(inner) => set_in_table(inner, rest, value, out),
         DeValue::Array(items) => set_in_list(key, items, rest, value, out),
         _ => {
-            let message = format!("`{}` has no keys of its own", key.get_ref());
+            let message = format!("`{}` has no keys", key.get_ref());
             out.note_with_help(&key.span(), message, format!("override `{}` as a whole", key.get_ref()));
         }
     }
 }
 
-/// Replaces a value within one element of a list, found by its name or its index.
+/// Replaces a value in one element of a list. The element is given by its name or index.
 fn set_in_list<'t>(
     list: &Key,
     items: &mut toml::de::DeArray<'t>,
@@ -167,6 +170,6 @@ fn set_in_list<'t>(
     match item.get_mut() {
         _ if rest.is_empty() => *item = value,
         DeValue::Table(table) => set_in_table(table, rest, value, out),
-        _ => out.note(&wanted.span(), format!("`{}` has no keys of its own", wanted.get_ref())),
+        _ => out.note(&wanted.span(), format!("`{}` has no keys", wanted.get_ref())),
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: each problem with its place, its cause and its mend.
+//! Problems of a scenario: each with its position, its cause and its fix.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,26 +10,26 @@ use crate::names;
 /// A range of bytes in the text of a scenario.
 pub type Span = Range<usize>;
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, in bytes of [`ScenarioErrors::text`].
+    /// Position, in bytes of [`ScenarioErrors::text`].
     pub span: Span,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to write instead.
+    /// The fix.
     pub help: Option<String>,
 }
 
-/// Everything that is wrong with a scenario, in the order of the text.
+/// All problems of a scenario, in the order of the text.
 ///
-/// As a [`miette::Diagnostic`] it carries its own source text, so that a binary can print each problem with
-/// its line underlined.
+/// As a [`miette::Diagnostic`] it carries its source text, so a program can print each problem with its line
+/// underlined.
 #[derive(Debug)]
 pub struct ScenarioErrors {
     problems: Vec<Problem>,
     source: NamedSource<String>,
-    /// What has the problems.
+    /// The subject of the messages, such as `the scenario`.
     what: &'static str,
 }
 
@@ -45,30 +45,30 @@ impl ScenarioErrors {
         ScenarioErrors { problems, source: NamedSource::new("scenario", text), what: "the scenario" }
     }
 
-    /// Names the file in what is printed.
+    /// Sets the file name for printing.
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
         let ScenarioErrors { problems, source, what } = self;
         ScenarioErrors { problems, source: NamedSource::new(name, source.inner().clone()), what }
     }
 
-    /// The same of another kind of file.
+    /// Sets the subject for another kind of file.
     #[must_use]
     pub(super) fn of(self, what: &'static str) -> Self {
         ScenarioErrors { what, ..self }
     }
 
-    /// The problems, in the order of the text; at least one.
+    /// The problems, in the order of the text; never empty.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The text that the spans refer to: the scenario, followed by one line for each override.
+    /// The text that spans refer to: the scenario, followed by one line for each override.
     pub fn text(&self) -> &str {
         self.source.inner()
     }
 
-    /// Line and column of a problem, both counted from 1; the column counts characters.
+    /// Line and column of a problem, from 1; columns count characters.
     pub fn place(&self, problem: &Problem) -> (usize, usize) {
         let before = &self.text().as_bytes()[..problem.span.start];
         let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -130,12 +130,12 @@ impl Diagnostic for Problem {
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Notes a problem whose message says all.
+    /// Notes a problem without a fix.
     pub(super) fn note(&mut self, span: &Span, message: impl Into<String>) {
         self.0.push(Problem { span: span.clone(), message: message.into(), help: None });
     }
 
-    /// Notes a problem and its mend.
+    /// Notes a problem and its fix.
     pub(super) fn note_with_help(
         &mut self,
         span: &Span,
@@ -145,7 +145,7 @@ impl Problems {
         self.0.push(Problem { span: span.clone(), message: message.into(), help: Some(help.into()) });
     }
 
-    /// Notes an error of another module, whose text after a semicolon says what to write.
+    /// Notes an error of another module. The text after its semicolon is the fix.
     pub(super) fn note_error(&mut self, span: &Span, error: &dyn std::error::Error) {
         let text = error.to_string();
         match text.split_once("; ") {
@@ -154,12 +154,12 @@ impl Problems {
         }
     }
 
-    /// How many there are.
+    /// Number of problems.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// `Ok` with the value, unless there is a problem.
+    /// Returns the value if there are no problems.
     pub(super) fn finish<T>(self, text: String, value: Option<T>) -> Result<T, ScenarioErrors> {
         match value {
             Some(value) if self.0.is_empty() => Ok(value),
@@ -168,7 +168,7 @@ impl Problems {
     }
 }
 
-/// Says which of the known names was probably meant, and lists them.
+/// Suggests the most similar known name, and lists all.
 pub(super) fn suggest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>, plural: &str) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if known.is_empty() {

@@ -1,5 +1,4 @@
-//! Quantities as texts that read back to exactly the same value. (`Display` rounds to what a human wants to
-//! see.)
+//! Quantities as text that parses back to exactly the same value. (`Display` rounds for readers.)
 
 use std::str::FromStr;
 
@@ -9,7 +8,7 @@ use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
 /// A quantity with its unit, in quotes.
 pub(super) trait Exact {
-    /// TOML that reads back to the same value.
+    /// TOML that parses back to the same value.
     fn exact(&self) -> String;
 }
 
@@ -28,7 +27,7 @@ impl Exact for BitRate {
 impl Exact for Bytes {
     fn exact(&self) -> String {
         let units = [(0, "B"), (3, "kB"), (6, "MB"), (9, "GB")];
-        // Sizes of packets are told in bytes.
+        // Packet sizes are written in bytes.
         let decimal = decimal(self.0, if self.0 < 10_000 { &units[..1] } else { &units }, "B");
         let divides = |&(factor, _): &(u64, &str)| self.0 > 0 && self.0.is_multiple_of(factor);
         let binary = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")].into_iter().find(divides);
@@ -76,8 +75,7 @@ impl Exact for JoulesPerBit {
     }
 }
 
-/// A whole number of base units, written with the largest prefix that leaves an integer part: 1500 as "1.5
-/// k…".
+/// A whole number of base units, in the largest prefix that leaves an integer part: 1500 as "1.5 k…".
 fn decimal(value: u64, units: &[(u32, &str)], zero_unit: &str) -> String {
     let fits = |&&(exponent, _): &&(u32, &str)| value >= 10_u64.pow(exponent);
     let Some(&(exponent, unit)) = units.iter().rev().find(fits) else {
@@ -89,13 +87,13 @@ fn decimal(value: u64, units: &[(u32, &str)], zero_unit: &str) -> String {
     format!("\"{} {unit}\"", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The shortest decimal that reads back to `value`, in the first unit that has one.
+/// The shortest decimal that parses back to `value`, in the first unit that allows one.
 fn float<T: FromStr + PartialEq>(value: T, base: f64, units: &[(f64, &str)]) -> String {
-    /// Significant decimal digits that tell any two doubles apart.
+    /// Significant decimal digits that distinguish any two doubles.
     const DIGITS: usize = 17;
     for (factor, unit) in units {
         let scaled = base / factor;
-        // Scaling rounds once here and once when it is read: the number that was written may be a neighbour.
+        // Scaling rounds here and again on reading: the exact number may be a neighbour of `scaled`.
         let near = [scaled, scaled.next_up(), scaled.next_down()];
         let texts = (0..DIGITS).flat_map(|digits| near.map(|number| format!("{number:.digits$e}")));
         for number in texts.filter_map(|text| text.parse::<f64>().ok()) {
@@ -126,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_are_written_as_short_as_they_were() {
+    fn probabilities_are_written_in_their_shortest_form() {
         for text in ["0.1 %", "10 %", "57 %", "2.5 %", "0.00000001 %"] {
             assert_eq!(text.parse::<Probability>().unwrap().exact(), format!("\"{text}\""));
         }
     }
 
     #[test]
-    fn powers_are_written_as_short_as_they_were() {
+    fn powers_are_written_in_their_shortest_form() {
         assert_eq!("132.9 mW".parse::<Watts>().unwrap().exact(), "\"132.9 mW\"");
         assert_eq!("1288.04 mW".parse::<Watts>().unwrap().exact(), "\"1.28804 W\"");
         assert_eq!("137 mW".parse::<JoulesPerBit>().unwrap().exact(), "\"137 mW/Mbps\"");

@@ -1,4 +1,4 @@
-//! Values that can be written in more than one way: rates, losses, managed queues, jitter, workloads, energy
+//! Values that can be written in several forms: rates, losses, managed queues, jitter, workloads, energy
 //! models.
 
 use toml::de::{DeTable, DeValue};
@@ -86,7 +86,7 @@ impl Read for Jitter {
     }
 }
 
-/// How a queue is managed: one of the words of [`AqmKind`], or a table of that kind.
+/// Queue management: one of the words of [`AqmKind`], or a table of that kind.
 #[derive(Clone, Debug)]
 pub(super) enum Aqm {
     DropTail,
@@ -100,7 +100,7 @@ impl Read for Aqm {
 
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
         let Some(table) = node.get_ref().as_table() else {
-            // A word stands for a table without other keys.
+            // A word is the same as a table with no other keys.
             let kind = AqmKind::read(node, out)?;
             let empty = Node::new(node.span(), DeValue::Table(DeTable::new()));
             return Self::of_kind(kind, &empty, out);
@@ -132,7 +132,7 @@ impl Aqm {
     }
 }
 
-/// What an application does.
+/// Workload of an application.
 #[derive(Clone, Debug, schemars::JsonSchema)]
 #[schemars(untagged)]
 pub(super) enum Workload {
@@ -143,7 +143,7 @@ pub(super) enum Workload {
     Requests(RawRequests),
 }
 
-/// The kinds of workload.
+/// Kinds of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WorkloadKind {
     Bulk,
@@ -177,7 +177,7 @@ impl Read for Workload {
 }
 
 impl Workload {
-    /// Which way the data goes.
+    /// Direction of the data.
     pub(super) fn direction(&self) -> Direction {
         match self {
             Workload::Bulk(bulk) => bulk.direction,
@@ -207,7 +207,7 @@ impl Read for Energy {
         String::read(node, out).map(Energy::Profile)
     }
 
-    fn mend(key: &str) -> String {
+    fn fix(key: &str) -> String {
         format!(
             "write {key} = {{ per_mbps = \"137 mW\", active = \"132.9 mW\" }} or name a profile: {}",
             crate::energy::profile_names().collect::<Vec<_>>().join(", ")
@@ -215,7 +215,7 @@ impl Read for Energy {
     }
 }
 
-/// The overrides of a variant: dotted keys, and where their values stand.
+/// Overrides of a variant: dotted keys, and the positions of their values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VariantSet(pub(super) Vec<(String, Span)>);
 
@@ -230,7 +230,7 @@ impl Read for VariantSet {
         };
         let mut set: Vec<_> =
             table.iter().map(|(key, value)| (key.get_ref().to_string(), value.span())).collect();
-        // In the order in which they are written, since a later one may refine an earlier one.
+        // In the order of the text, because a later override may refine an earlier one.
         set.sort_by_key(|(_, span)| span.start);
         Some(VariantSet(set))
     }

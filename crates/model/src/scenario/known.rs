@@ -1,4 +1,4 @@
-//! A scenario of one connection whose paths are known by a few numbers: those of a question, or measured.
+//! A scenario of one connection whose paths are given by a few numbers, as asked or as measured.
 
 use std::fmt::Write as _;
 
@@ -8,49 +8,49 @@ use super::{Scenario, ScenarioErrors, load, show};
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::units::{BitRate, Nanos, Probability};
 
-/// A path as far as it is known.
+/// Known properties of a path.
 #[derive(Clone, Debug)]
 pub struct KnownPath {
     /// Letters, digits, `-` and `_`.
     pub name: String,
-    /// Of its link, both ways.
+    /// Rate of its link, both directions.
     pub rate: BitRate,
-    /// Without queues.
+    /// Round-trip time without queueing.
     pub rtt: Nanos,
-    /// Random loss, of each packet.
+    /// Random loss per packet.
     pub loss: Probability,
-    /// Of its queue, packets; none: what a scenario that does not say it gets.
+    /// Queue, packets; none: the default of a scenario.
     pub queue: Option<u64>,
-    /// Also one that no profile names.
+    /// Energy model, also one without a profile.
     pub energy: InterfaceEnergy,
 }
 
-/// What is known of a connection.
+/// Known properties of a connection.
 #[derive(Clone, Debug)]
 pub struct KnownConnection {
-    /// One line for people.
+    /// One-line title.
     pub title: String,
     /// Simulated time.
     pub duration: Nanos,
-    /// In the order of the scenario.
+    /// Paths, in the scenario's order.
     pub paths: Vec<KnownPath>,
     /// The keys of `[workload]`, as TOML.
     pub workload: String,
-    /// What the device burns besides its interfaces.
+    /// Power of the device besides its interfaces.
     pub device: DeviceEnergy,
-    /// The policy that is compared with all paths by LIA and with each path alone.
+    /// Policy to compare with LIA over all paths and with each path alone.
     pub policy: String,
 }
 
 impl KnownConnection {
-    /// The scenario as TOML: every default filled in. It loads again.
+    /// The scenario as TOML with all defaults filled in. It can be loaded again.
     ///
     /// # Errors
-    /// Everything that a scenario does not allow, at its place in the text.
+    /// Values that a scenario does not allow, each with its position in the text.
     pub fn to_toml(&self) -> Result<String, ScenarioErrors> {
         let no_traces = |name: &str| Err(format!("no trace `{name}` belongs to it"));
         let mut scenario: Scenario = load(&self.page(), &no_traces)?;
-        // As values: they may have no name, and no short form.
+        // Set as values: a model may have neither a name nor a short form.
         for (path, known) in scenario.paths.iter_mut().zip(&self.paths) {
             path.energy = known.energy.clone();
         }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_known_is_rounded() {
+    fn known_values_are_not_rounded() {
         let (known, scenario) = (known(), loaded(&known()));
         assert_eq!((&scenario.title, scenario.duration), (&known.title, known.duration));
         assert_eq!(scenario.device, known.device);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_path_is_compared_with_itself_alone() {
+    fn a_single_path_is_not_compared_with_mptcp() {
         let mut one = known();
         one.paths.truncate(1);
         let policies =
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_scenario_allows_is_told() {
+    fn invalid_values_are_refused() {
         let mut wrong = known();
         wrong.paths[0].name = "my wifi".into();
         let errors = wrong.to_toml().unwrap_err().to_string();

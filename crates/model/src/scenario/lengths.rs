@@ -1,4 +1,4 @@
-//! Lengths that are written in packets, in bytes or as a time.
+//! Lengths written in packets, in bytes, or as a time.
 
 use super::ProcessingDelay;
 use super::error::Problems;
@@ -11,7 +11,7 @@ use crate::units::Nanos;
 pub(super) struct Packets(pub(super) u32);
 
 impl Packets {
-    /// From a text that ends with `packets`; `None` for any other text.
+    /// Parses a text that ends with `packets`; `None` for any other text.
     fn parse(text: &str) -> Option<Self> {
         let number = text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet"))?;
         number.trim().replace('_', "").parse().ok().map(Packets)
@@ -52,7 +52,7 @@ impl Read for Queue {
     }
 }
 
-/// How far a packet is held back.
+/// How far a packet is held back: a number of packets, or a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Depth {
     Packets(Packets),

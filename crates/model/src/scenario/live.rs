@@ -1,4 +1,5 @@
-//! The configuration of the daemon for real interfaces as a file: the same TOML, the same messages.
+//! The configuration file of the daemon for real interfaces: TOML with the same syntax and errors as a
+//! scenario.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +19,10 @@ use crate::units::{BitRate, Bytes, Nanos, Probability};
 
 /// Days of the longest month.
 const LONGEST_MONTH: u32 = 31;
-/// Shortest and longest time between two looks.
+/// Shortest and longest poll interval.
 const SAMPLES: [Nanos; 2] = [Nanos::from_millis(200), Nanos::from_secs(60)];
 
-/// Longest name of a congestion controller (`TCP_CA_NAME_MAX` with its end), bytes.
+/// Longest name of a congestion controller (`TCP_CA_NAME_MAX` without the terminating zero), bytes.
 const LONGEST_CONTROLLER: usize = 15;
 
 named!(Intent, "an intent", {
@@ -41,39 +42,41 @@ named!(Manager, "a path manager", {
 table! {
     /// Configuration of `joulepath live`.
     struct RawLive in "the configuration" {
-        /// What the machine's paths are for.
+        /// Intent of the machine: how it uses its paths.
         intent: Intent,
-        /// Who opens and closes subflows: the kernel, or the daemon, for each connection by itself.
+        /// Path manager: the kernel, which treats all connections alike, or the daemon, which manages each
+        /// connection separately.
         pm: Manager = "kernel",
-        /// With `pm = "userspace"`: when a connection gets its second subflow; absent: as its intent says.
+        /// With `pm = "userspace"`: when a connection gets its second subflow; absent: the intent decides.
         open_after: Option<At<RawOpenAfter>>,
-        /// On battery, with less charge than this, the intent is `frugal`.
+        /// On battery, the intent is `frugal` below this charge.
         battery_below: Option<Probability>,
-        /// Size of a transfer that `frugal` decides for.
+        /// Transfer size for which `frugal` chooses paths.
         transfer: At<Bytes> = "10 MB",
-        /// A transfer must be done by then.
+        /// Longest time that a transfer may take; `frugal` adds paths to meet it.
         deadline: Option<At<Nanos>>,
-        /// The rate that suffices.
+        /// Required rate; `frugal` adds paths if one path is slower.
         rate: Option<At<BitRate>>,
-        /// What the second path may carry in one event of `handover`.
+        /// Data that the second path may carry per handover.
         handover_budget: Bytes = "1 MB",
-        /// Time between two looks at counters and connections.
+        /// Poll interval for counters and connections.
         sample: At<Nanos> = "2 s",
-        /// What the device burns besides its interfaces.
+        /// Power of the device besides its interfaces.
         device: At<RawDevice> = {},
-        /// Further interfaces that may be used, by name or pattern: tunnels, bridges and the like need it.
+        /// Names or patterns of further interfaces that may be used. Virtual interfaces such as tunnels and
+        /// bridges must be named here or in `[[interface]]`.
         allow: Vec<At<String>> = [],
-        /// Interfaces; the first that fits a name counts.
+        /// Interfaces; the first entry that matches a name applies.
         interface: Vec<RawLiveInterface> = [],
-        /// With `pm = "userspace"`: intents of some connections; the first that fits counts.
+        /// With `pm = "userspace"`: intents of some connections; the first rule that matches applies.
         rule: Vec<At<RawRule>> = [],
-        /// Congestion controllers of new sockets, by the machine's intent.
+        /// Congestion controller of new sockets under each intent of the machine.
         controllers: RawControllers = {},
-        /// What measures the machine's power.
+        /// Meter of the machine's power.
         meter: Option<At<RawMeter>>,
         /// The control socket.
         control: RawControl = {},
-        /// Folder of what outlives a boot.
+        /// Folder for state that survives a reboot.
         state: At<String> = "/var/lib/joulepath",
     }
 }
@@ -81,35 +84,35 @@ table! {
 table! {
     /// One interface.
     struct RawLiveInterface in "[[interface]]" {
-        /// Its name; `*` stands for any letters.
+        /// Name of the interface; `*` matches any characters.
         name: At<String>,
-        /// In place of the machine's.
+        /// Intent of this interface; absent: the machine's.
         intent: Option<Intent>,
-        /// Place in the order of cost, the least first.
+        /// Rank by cost, the cheapest first; absent: last.
         cost: Option<u32>,
-        /// Its bytes are paid for.
+        /// Traffic is paid for: at most a backup while another path works.
         metered: bool = false,
-        /// Bytes per period.
+        /// Data quota per period.
         quota: Option<At<RawQuota>>,
-        /// On battery, with less charge than this, it is used only while no other path works.
+        /// On battery, below this charge, the interface is used only while no other path works.
         battery_below: Option<Probability>,
-        /// What it carries; absent: as measured.
+        /// Capacity of the interface; absent: as measured.
         rate: Option<At<BitRate>>,
-        /// What its traffic costs: a profile, or a table.
+        /// Energy model: a profile or a table.
         energy: Option<At<Energy>>,
-        /// Connections open a subflow from it to every address of the other end.
+        /// Connections open a subflow from this interface to every address of the other end.
         fullmesh: bool = false,
-        /// The other end is told of its addresses: for servers.
+        /// Announce the address to the other end; for servers.
         signal: At<bool> = false,
     }
 }
 
 table! {
-    /// Bytes that an interface may carry per period, both directions together.
+    /// Data that an interface may carry per period, both directions together.
     struct RawQuota in "a quota" {
-        /// From here on it is a backup.
+        /// From this amount on, the interface is a backup.
         soft: Option<Bytes>,
-        /// From here on it is not used.
+        /// From this amount on, the interface is not used.
         hard: Option<Bytes>,
         /// Day of the month on which a period begins, at midnight UTC.
         period_day: At<u32> = 1,
@@ -117,36 +120,36 @@ table! {
 }
 
 table! {
-    /// When a connection gets its second subflow: as soon as one of both is reached.
+    /// When a connection gets its second subflow: as soon as it reaches either threshold.
     struct RawOpenAfter in "open_after" {
-        /// What it has carried, both directions together.
+        /// Data that the connection has carried, both directions together.
         bytes: Bytes,
-        /// How long it has stood.
+        /// Age of the connection.
         age: Nanos,
     }
 }
 
 table! {
-    /// What the paths of some connections are for: of those for which all is true that stands here.
+    /// Intent of the connections that match all keys of this rule.
     struct RawRule in "[[rule]]" {
-        /// In place of the machine's.
+        /// Intent of the matching connections.
         intent: Intent,
-        /// Name of the program, or its path if it has a `/`; `*` stands for any letters.
+        /// Name of the program, or its path if it contains a `/`; `*` matches any characters.
         program: Option<At<String>>,
-        /// The owner of the socket: a name, or a number.
+        /// Owner of the socket: a user name or number.
         user: Option<At<String>>,
-        /// Path of the control group, or a part of it, such as a unit of systemd; `*` stands for any letters.
+        /// Path of the control group, or a part of it, such as a systemd unit; `*` matches any characters.
         cgroup: Option<At<String>>,
         /// Port of the other end.
         port: Option<At<u32>>,
-        /// Address of the other end, or where it begins: `10.0.0.0/8`.
+        /// Address of the other end, or a prefix: `10.0.0.0/8`.
         remote: Option<At<String>>,
     }
 }
 
 table! {
-    /// Which congestion controller new sockets of the network namespace get while an intent is in force: its
-    /// name in the kernel. Absent: it stays as it was found.
+    /// Congestion controller of new sockets in the network namespace under each intent of the machine, by its
+    /// name in the kernel. Absent: the setting stays as the daemon found it.
     struct RawControllers in "[controllers]" {
         /// Under `frugal`.
         frugal: Option<At<String>>,
@@ -162,23 +165,23 @@ table! {
 }
 
 table! {
-    /// A meter of the whole machine, by one of both keys.
+    /// Meter of the whole machine: either `name` or `command`.
     struct RawMeter in "[meter]" {
-        /// As `joulepath meter` names it.
+        /// Name, as `joulepath meter` lists it.
         name: Option<At<String>>,
-        /// A program that prints watts, one number a line.
+        /// Program that prints watts, one number per line.
         command: Option<At<String>>,
     }
 }
 
 table! {
-    /// Who may talk to the daemon.
+    /// The control socket and its access rights.
     struct RawControl in "[control]" {
-        /// The Unix socket.
+        /// Path of the Unix socket.
         socket: At<String> = "/run/joulepath/live.sock",
         /// Group that may read the state; absent: everybody.
         readers: Option<String>,
-        /// Group that may command; absent: root only.
+        /// Group that may send commands; absent: root only.
         commanders: Option<String>,
     }
 }
@@ -186,23 +189,23 @@ table! {
 /// Reads the configuration of the daemon.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place and its mend.
+/// All problems, each with its position and fix.
 pub fn read_live(text: &str) -> Result<LiveConfig, ScenarioErrors> {
-    let profiles = |name: &str| Err(format!("there is no folder to find `{name}` in; write its numbers"));
+    let profiles = |name: &str| Err(format!("`{name}` cannot be looked up here; write its numbers"));
     read_live_beside(text, None, &profiles)
 }
 
-/// As [`read_live`], also with calibrated profiles: `energy = "file:my-wifi.toml"`. An error of `profiles`
-/// is a message, a semicolon, and what to do. `manager` goes before what the file says.
+/// Like [`read_live`], but also resolves calibrated profiles: `energy = "file:my-wifi.toml"`. An error of
+/// `profiles` is a message, a semicolon, and the fix. `manager` overrides the file's `pm`.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place and its mend.
+/// All problems, each with its position and fix.
 pub fn read_live_beside(
     text: &str,
     manager: Option<Manager>,
     profiles: &dyn Fn(&str) -> Result<CalibratedProfile, String>,
 ) -> Result<LiveConfig, ScenarioErrors> {
-    let traces = |name: &str| Err(format!("a daemon has no use for the trace `{name}`; leave it out"));
+    let traces = |name: &str| Err(format!("the daemon does not use the trace `{name}`; leave it out"));
     let beside = Beside { traces: &traces, profiles };
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
@@ -220,7 +223,7 @@ pub fn live_schema() -> serde_json::Value {
 fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveConfig> {
     let device = device_energy(&raw.device, beside, out);
     if let (Some(_), Some(rate)) = (&raw.deadline, &raw.rate) {
-        let help = "keep one: `deadline` for transfers, `rate` for what is made or played as it goes";
+        let help = "keep one: `deadline` for transfers, `rate` for streams";
         out.note_with_help(&rate.span, "`rate` and `deadline` exclude each other", help);
     }
     for rate in raw.rate.iter().chain(raw.interface.iter().filter_map(|interface| interface.rate.as_ref())) {
@@ -233,20 +236,20 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         }
     }
     if raw.transfer.value == Bytes(0) {
-        out.note_with_help(&raw.transfer.span, "a transfer of 0 bytes", "write for example \"10 MB\"");
+        out.note_with_help(&raw.transfer.span, "`transfer` is 0 bytes", "write for example \"10 MB\"");
     }
     if raw.deadline.as_ref().is_some_and(|deadline| deadline.value == Nanos::ZERO) {
         let span = raw.deadline.as_ref().map_or(0..0, |deadline| deadline.span.clone());
-        out.note_with_help(&span, "no transfer takes no time", "write for example \"8 s\"");
+        out.note_with_help(&span, "`deadline` is 0 s", "write for example \"8 s\"");
     }
     if !(SAMPLES[0]..=SAMPLES[1]).contains(&raw.sample.value) {
-        let message = format!("the daemon looks every {} to {}", SAMPLES[0], SAMPLES[1]);
+        let message = format!("`sample` must be {} to {}", SAMPLES[0], SAMPLES[1]);
         out.note_with_help(&raw.sample.span, message, "write for example \"2 s\"");
     }
     for path in [&raw.state, &raw.control.socket] {
         if !path.value.starts_with('/') {
             let help = format!("write for example \"/var/lib/{}\"", path.value);
-            out.note_with_help(&path.span, "the path does not begin at the root", help);
+            out.note_with_help(&path.span, "the path is not absolute", help);
         }
     }
     for name in raw.allow.iter().chain(raw.interface.iter().map(|interface| &interface.name)) {
@@ -256,8 +259,8 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
     }
     for (i, RawLiveInterface { name, .. }) in raw.interface.iter().enumerate() {
         if raw.interface[..i].iter().any(|other| other.name.value == name.value) {
-            let help = "the first one would count: write both as one";
-            out.note_with_help(&name.span, format!("`{}` stands there twice", name.value), help);
+            let help = "only the first would apply: write both as one entry";
+            out.note_with_help(&name.span, format!("`{}` is listed twice", name.value), help);
         }
     }
     for_user_space_only(&raw, out);
@@ -296,17 +299,17 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
     })
 }
 
-/// The kernel's path manager treats all connections alike.
+/// Notes keys that only `pm = "userspace"` can honour.
 fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
     if raw.pm == Manager::UserSpace {
         return;
     }
-    let help = "write pm = \"userspace\" at the top of the file, or begin with --pm userspace";
+    let help = "write pm = \"userspace\" at the top of the file, or start with --pm userspace";
     if let Some(written) = &raw.open_after {
-        out.note_with_help(&written.span, "the kernel's path manager delays no subflow", help);
+        out.note_with_help(&written.span, "the kernel's path manager cannot delay subflows", help);
     }
     for written in &raw.rule {
-        let message = "the kernel's path manager treats all connections alike: it knows no rules";
+        let message = "the kernel's path manager treats all connections alike: it has no rules";
         out.note_with_help(&written.span, message, help);
     }
 }
@@ -315,19 +318,20 @@ fn rule(written: At<RawRule>, out: &mut Problems) -> Option<Rule> {
     let At { value: RawRule { intent, program, user, cgroup, port, remote }, span } = written;
     let before = out.len();
     if [&program, &user, &cgroup, &remote].iter().all(|key| key.is_none()) && port.is_none() {
-        let help = "write for example program = \"ffmpeg\"; for all connections there is `intent`";
-        out.note_with_help(&span, "the rule fits no connection in particular", help);
+        let help =
+            "write for example program = \"ffmpeg\"; for all connections set `intent` at the top of the file";
+        out.note_with_help(&span, "the rule has no condition", help);
     }
     for key in [&program, &user, &cgroup].into_iter().flatten().filter(|key| key.value.trim().is_empty()) {
-        out.note_with_help(&key.span, "it is empty", "leave it out if it does not matter");
+        out.note_with_help(&key.span, "the value is empty", "leave the key out if it does not matter");
     }
     let port_number = port.as_ref().and_then(|port| u16::try_from(port.value).ok()).filter(|&port| port != 0);
     if let (Some(port), None) = (&port, port_number) {
-        out.note_with_help(&port.span, "there is no such port", "write for example 443");
+        out.note_with_help(&port.span, "the port must be 1 to 65535", "write for example 443");
     }
     let range = remote.as_ref().and_then(|remote| AddressRange::parse(&remote.value));
     if let (Some(remote), None) = (&remote, range) {
-        let message = format!("`{}` is no address", remote.value);
+        let message = format!("`{}` is not an address", remote.value);
         out.note_with_help(&remote.span, message, "write for example \"192.0.2.0/24\" or \"2001:db8::7\"");
     }
     let text = |key: Option<At<String>>| key.map(|key| key.value);
@@ -351,7 +355,11 @@ fn controllers(raw: RawControllers, out: &mut Problems) -> Option<BTreeMap<Inten
         if !(1..=LONGEST_CONTROLLER).contains(&value.len()) || !value.bytes().all(is_name) {
             let help =
                 "write its name in the kernel, for example \"jp_joule\" (`joulepath cc list`) or \"bbr\"";
-            out.note_with_help(&span, format!("no congestion controller is called `{value}`"), help);
+            out.note_with_help(
+                &span,
+                format!("`{value}` cannot be the name of a congestion controller"),
+                help,
+            );
         }
         controllers.insert(intent, value);
     }
@@ -365,12 +373,12 @@ fn meter(written: At<RawMeter>, out: &mut Problems) -> Option<MeterConfig> {
         (None, Some(command)) => (command, MeterConfig::Command),
         _ => {
             let help = "write for example name = \"hwmon:powerz\" (`joulepath meter` lists them)";
-            out.note_with_help(&span, "[meter] needs one of both keys, `name` or `command`", help);
+            out.note_with_help(&span, "[meter] needs exactly one of the keys `name` and `command`", help);
             return None;
         }
     };
     if key.value.trim().is_empty() {
-        out.note_with_help(&key.span, "it is empty", "leave [meter] out if there is none");
+        out.note_with_help(&key.span, "the value is empty", "leave [meter] out if there is none");
         return None;
     }
     Some(meter(key.value))
@@ -412,13 +420,13 @@ fn quota(written: &At<RawQuota>, out: &mut Problems) -> Option<Quota> {
             out.note_with_help(&written.span, "a quota needs `soft`, `hard` or both", help);
         }
         (Some(soft), Some(hard)) if soft > hard => {
-            out.note_with_help(&written.span, "`soft` is above `hard`", "soft comes first: exchange them");
+            out.note_with_help(&written.span, "`soft` is above `hard`", "swap the two values");
         }
         _ => {}
     }
     if !(1..=LONGEST_MONTH).contains(&raw.period_day.value) {
-        let help = "write the day of the month on which the bill begins, 1 to 31";
-        out.note_with_help(&raw.period_day.span, "there is no such day of a month", help);
+        let help = "write the day of the month on which the billing period begins";
+        out.note_with_help(&raw.period_day.span, "`period_day` must be 1 to 31", help);
     }
     let period_day = raw.period_day.value;
     (out.len() == before).then_some(Quota { soft: raw.soft, hard: raw.hard, period_day })
@@ -466,7 +474,7 @@ commanders = "joulepath"
 "#;
 
     #[test]
-    fn everything_that_is_written_is_understood() {
+    fn every_key_is_read() {
         let config = read_live(FULL).unwrap_or_else(|errors| panic!("{errors}"));
         assert_eq!((config.intent, config.deadline), (Intent::Frugal, Some(Nanos::from_secs(8))));
         assert_eq!((config.transfer, config.sample), (Bytes(10_000_000), Nanos::from_secs(2)));
@@ -489,7 +497,7 @@ commanders = "joulepath"
     }
 
     #[test]
-    fn who_begins_the_daemon_may_choose_the_path_manager() {
+    fn the_command_line_overrides_the_path_manager() {
         let text = "intent = \"off\"\n[[rule]]\nintent = \"frugal\"\nport = 443";
         let read = |manager| read_live_beside(text, manager, &|_| unreachable!());
         assert!(read(None).is_err() && read(Some(Manager::Kernel)).is_err());
@@ -497,7 +505,7 @@ commanders = "joulepath"
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_its_mend() {
+    fn problems_are_reported_with_position_and_fix() {
         let with = |line: &str| format!("intent = \"frugal\"\n[[interface]]\nname = \"eth0\"\n{line}");
         for (text, message) in [
             ("", "the configuration needs the key `intent`; write for example intent = \"frugal\""),
@@ -506,47 +514,50 @@ commanders = "joulepath"
                 "intent = \"off\"\nallows = []",
                 "2:1: `allows` is not a key of the configuration; did you mean `allow`?",
             ),
-            ("intent = \"off\"\nsample = \"1 h\"", "2:10: the daemon looks every 200 ms to 60 s"),
+            ("intent = \"off\"\nsample = \"1 h\"", "2:10: `sample` must be 200 ms to 60 s"),
             ("intent = \"off\"\nbattery_below = 0.2", "`0.2` has no unit; write for example \"0.2 %\""),
-            ("intent = \"off\"\nstate = \"here\"", "2:9: the path does not begin at the root"),
+            ("intent = \"off\"\nstate = \"here\"", "2:9: the path is not absolute"),
             ("intent = \"off\"\nrate = \"1 Mbit/s\"\ndeadline = \"1 s\"", "exclude each other"),
             (&with("quota = {}"), "4:9: a quota needs `soft`, `hard` or both"),
             (&with("quota = { soft = \"2 GB\", hard = \"1 GB\" }"), "`soft` is above `hard`"),
-            (&with("quota = { hard = \"1 GB\", period_day = 32 }"), "no such day"),
+            (&with("quota = { hard = \"1 GB\", period_day = 32 }"), "`period_day` must be 1 to 31"),
             (&with("quota = { hard = 5 }"), "`5` has no unit; write for example \"5 KiB\""),
             (&with("rate = \"0 Mbit/s\""), "carries nothing"),
             (&with("energy = \"wifi\""), "there is no energy profile `wifi`"),
             (&with("fullmesh = true\nsignal = true"), "5:10: the kernel refuses"),
             (
                 "intent = \"off\"\n[controllers]\nfrugal = \"a b\"",
-                "3:10: no congestion controller is called `a b`",
+                "3:10: `a b` cannot be the name of a congestion controller",
             ),
             ("intent = \"off\"\n[controllers]\noff = \"bbr\"", "3:1: `off` is not a key of [controllers]"),
-            ("intent = \"off\"\n[meter]\n", "[meter] needs one of both keys"),
-            ("intent = \"off\"\n[meter]\nname = \"a\"\ncommand = \"b\"", "[meter] needs one of both keys"),
-            ("intent = \"off\"\n[meter]\ncommand = \" \"", "3:11: it is empty"),
+            ("intent = \"off\"\n[meter]\n", "[meter] needs exactly one of the keys"),
+            (
+                "intent = \"off\"\n[meter]\nname = \"a\"\ncommand = \"b\"",
+                "[meter] needs exactly one of the keys",
+            ),
+            ("intent = \"off\"\n[meter]\ncommand = \" \"", "3:11: the value is empty"),
             (
                 "intent = \"off\"\n[[rule]]\nintent = \"frugal\"\nport = 443",
                 "2:1: the kernel's path manager treats all connections alike",
             ),
             (
                 "intent = \"off\"\nopen_after = { bytes = \"1 kB\", age = \"1 s\" }",
-                "2:14: the kernel's path manager delays no subflow",
+                "2:14: the kernel's path manager cannot delay subflows",
             ),
             (
                 "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"frugal\"",
-                "3:1: the rule fits no connection in particular",
+                "3:1: the rule has no condition",
             ),
             (
                 "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"frugal\"\nport = 65536",
-                "5:8: there is no such port",
+                "5:8: the port must be 1 to 65535",
             ),
             (
                 "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"frugal\"\nremote = \"10/8\"",
-                "5:10: `10/8` is no address",
+                "5:10: `10/8` is not an address",
             ),
             ("intent = \"off\"\npm = \"user\"", "2:6: `user` is not a path manager"),
-            (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` stands there twice"),
+            (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` is listed twice"),
         ] {
             let errors = read_live(text).expect_err(text).to_string();
             assert!(

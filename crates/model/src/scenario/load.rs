@@ -9,19 +9,19 @@ use super::read::Read;
 use super::resolve;
 use crate::network::DeliveryTrace;
 
-/// A named set of overrides that a scenario carries.
+/// A named set of overrides in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Unique among the variants of a scenario.
     pub name: String,
-    /// Dotted keys and values as TOML, to be passed to [`load_with`].
+    /// Dotted keys and TOML values, for [`load_with`].
     pub set: Vec<(String, String)>,
 }
 
-/// Loads a scenario. `traces` resolves the traces that it names.
+/// Loads a scenario. `traces` resolves the traces that it refers to.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place and its mend.
+/// All problems, each with its position and fix.
 pub fn load(
     text: &str,
     traces: &dyn Fn(&str) -> Result<DeliveryTrace, String>,
@@ -29,25 +29,25 @@ pub fn load(
     load_with(text, &[], traces)
 }
 
-/// Loads a scenario after setting dotted keys, in their order: `workload.size` to `16 kB`, `path.wifi.loss`
-/// to `2 %`. An element of a list is found by its name or its index. A value is TOML; what is not TOML is
-/// taken as text.
+/// Loads a scenario after setting dotted keys, in this order: `workload.size` to `16 kB`, `path.wifi.loss` to
+/// `2 %`. Elements of lists are given by name or index. A value is TOML; text that is not TOML is taken as a
+/// string.
 ///
 /// # Errors
-/// Everything that is wrong with the scenario as it is after the overrides.
+/// All problems of the scenario with the overrides applied.
 pub fn load_with(
     text: &str,
     overrides: &[(String, String)],
     traces: &dyn Fn(&str) -> Result<DeliveryTrace, String>,
 ) -> Result<Scenario, ScenarioErrors> {
-    let profiles = |name: &str| Err(format!("there is no folder to find `{name}` in; write its numbers"));
+    let profiles = |name: &str| Err(format!("`{name}` cannot be looked up here; write its numbers"));
     load_beside(text, overrides, &Beside { traces, profiles: &profiles })
 }
 
-/// As [`load_with`], also with calibrated profiles.
+/// Like [`load_with`], but also resolves calibrated profiles.
 ///
 /// # Errors
-/// Everything that is wrong with the scenario as it is after the overrides.
+/// All problems of the scenario with the overrides applied.
 pub fn load_beside(
     text: &str,
     overrides: &[(String, String)],
@@ -63,7 +63,7 @@ pub fn load_beside(
 /// The variants of a scenario, in the order written.
 ///
 /// # Errors
-/// What keeps the variants from being read; the rest of the scenario is not checked.
+/// Problems that make the variants unreadable; the rest of the scenario is not checked.
 pub fn variants(text: &str) -> Result<Vec<Variant>, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);

@@ -1,6 +1,6 @@
-//! A scenario: paths, workload, receiver, energy, duration. Validated once, immutable afterwards.
+//! A scenario: paths, workload, receiver, energy, duration. It is checked once and then immutable.
 //!
-//! [`Scenario`] is what engines run. How it is written in TOML is the business of the submodules.
+//! Engines run a [`Scenario`]. The submodules define its TOML form.
 
 mod beside;
 mod book;
@@ -53,56 +53,55 @@ pub type PathIndex = usize;
 /// Index into [`Scenario::channels`].
 pub type ChannelIndex = usize;
 
-/// Longest duration, and latest instant, of a scenario.
+/// Longest duration of a scenario, and latest time in it.
 pub const MAX_DURATION: Nanos = Nanos::from_secs(18 * 3600);
-/// Most subflows of a connection: the kernel's limit.
+/// Most subflows of a connection, which is the kernel's limit.
 pub const MAX_SUBFLOWS: usize = 8;
-/// Most connections of one group.
+/// Most connections of a group.
 pub const MAX_CONNECTIONS: u32 = 10_000;
 /// Most seeds of a comparison.
 pub const MAX_SEEDS: u32 = 100_000;
 
-/// A validated scenario: every default filled in, every name resolved.
+/// A checked scenario: all defaults filled in, all names resolved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
-    /// One line for humans.
+    /// One-line title.
     pub title: String,
-    /// Where it comes from (paper, section, table).
+    /// Source: paper, section, table.
     pub source: Option<String>,
     /// Simulated time.
     pub duration: Nanos,
-    /// Rates, power and shares are measured from here to the end. Files and messages are measured whole.
+    /// Rates, power and shares are measured from this instant to the end. Files and messages are measured
+    /// whole.
     pub warm_up: Nanos,
-    /// What all TCP senders and receivers have in common.
+    /// Parameters of all TCP senders and receivers.
     pub transport: Transport,
-    /// Every link, named ones and those that belong to one path.
+    /// All links: shared links and those of single paths.
     pub links: Vec<LinkSpec>,
-    /// What a subflow can travel on; in a topology the interfaces of a host, each with the link
-    /// that it is on alone.
+    /// Paths for subflows. In a topology: the interfaces of a host, each with its own link.
     pub paths: Vec<PathSpec>,
-    /// Short-range channels that relays share with the devices.
+    /// Short-range channels between relays and the devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<ChannelSpec>,
-    /// The data-centre network between the hosts, in place of paths. It gives each connection its routes.
+    /// The data-centre network between the hosts, instead of paths. It gives each connection its routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<TopologySpec>,
-    /// What the device burns besides its interfaces.
+    /// Power of the device besides its interfaces.
     pub device: DeviceEnergy,
-    /// The connections under test: they run the policies that are compared, each on a device of its own.
+    /// The connections under test, which run the policies. Each connection has its own device.
     pub connections: Vec<ConnectionGroup>,
-    /// Single-path TCP connections that compete with them.
+    /// Single-path TCP connections that compete with the connections under test.
     pub competitors: Vec<Competitor>,
-    /// Traffic that does not react.
+    /// Cross traffic, which does not react to congestion.
     pub cross: Vec<CrossTraffic>,
-    /// What `compare` does unless told otherwise.
+    /// Defaults of `compare`.
     pub compare: CompareDefaults,
 }
 
 impl Scenario {
-    /// How many TCP connections without end compete with the connections under test at a bottleneck that all
-    /// have in common: each on a link of every path that these use. 0 as soon as one of the competitors has
-    /// an end or is not on every path: the goodput of all competitors together then says nothing of a fair
-    /// share.
+    /// Number of long-lived TCP connections that compete at a bottleneck that all connections share: each
+    /// uses a link of every path of the connections under test. 0 if any competitor sends a limited amount or
+    /// misses one of the paths, because the competitors' total goodput then gives no fair share.
     pub fn rivals(&self) -> u32 {
         let meets = |competitor: &Competitor, group: &ConnectionGroup, path: &PathIndex| {
             let data = match group.direction {
@@ -124,55 +123,55 @@ impl Scenario {
 /// One path from the device to the server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathSpec {
-    /// Unique within the scenario; names the interface, too.
+    /// Name of the path and of its interface; unique within the scenario.
     pub name: String,
     /// Links from the server to the device, in order.
     pub down: Vec<LinkIndex>,
     /// Links from the device to the server, in order.
     pub up: Vec<LinkIndex>,
-    /// The link next to the device in each direction (down, up), which waits for the radio's promotion.
+    /// The link next to the device in each direction (down, up). It waits for the radio's promotion.
     pub radio: (LinkIndex, LinkIndex),
     /// Energy model of the device's interface.
     pub energy: InterfaceEnergy,
-    /// The subflow is opened this long after the connection starts (and not before MP_JOIN allows).
+    /// The subflow opens this long after the start of its connection, and not before MP_JOIN is possible.
     pub start: Nanos,
-    /// Established as backup (RFC 8684, section 3.3.8): used only while no other subflow is usable.
+    /// Backup subflow (RFC 8684, section 3.3.8): used only while no other subflow is usable.
     pub backup: bool,
-    /// Which network the interface is attached to, as a history calls it.
+    /// Name of the network that the interface is attached to, as in the history file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
-    /// What the device knows of that network from earlier.
+    /// Estimates of that network from earlier use.
     #[serde(skip_serializing_if = "PathHistory::is_empty")]
     pub history: PathHistory,
-    /// Where the path ends before the device: the links are those between server and relay then.
+    /// Relay at the end of the path; its links are then those between server and relay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelaySpec>,
 }
 
-/// A neighbour that receives for the device and passes on over a shared channel (004, section IV-A).
+/// A neighbour that forwards the device's traffic over a shared channel (004, section IV-A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RelaySpec {
     /// Between relay and device.
     pub channel: ChannelIndex,
-    /// What it passes on.
+    /// Kind of relay.
     pub kind: RelayKind,
 }
 
-/// What a relay passes on.
+/// Kind of relay, by what it forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RelayKind {
-    /// Packets: the channel is one more hop.
+    /// Packets: the channel is an additional hop.
     Ip,
     /// Segments of a subflow that ends at the relay.
     Tcp {
-        /// Segments that it holds.
+        /// Segments that the relay can hold.
         buffer: u32,
     },
 }
 
 impl RelayKind {
-    /// The buffer of a TCP relay, segments.
+    /// Buffer of a TCP relay, segments.
     pub fn buffer(self) -> Option<u32> {
         match self {
             RelayKind::Ip => None,
@@ -186,11 +185,11 @@ impl RelayKind {
 pub struct Transport {
     /// Payload of a full segment.
     pub mss: Bytes,
-    /// Headers on the wire of a data segment (IP, TCP, options).
+    /// Headers of a data segment on the wire (IP, TCP, options).
     pub header: Bytes,
     /// Size on the wire of a segment without payload.
     pub ack_size: Bytes,
-    /// Initial window in packets (RFC 6928: 10).
+    /// Initial window, packets (RFC 6928: 10).
     pub initial_window: u32,
     /// Lower bound of the RTO (RFC 6298: 1 s; Linux: 200 ms).
     pub rto_min: Nanos,
@@ -198,27 +197,27 @@ pub struct Transport {
     pub rto_initial: Nanos,
     /// Upper bound of the RTO after backoff.
     pub rto_max: Nanos,
-    /// A subflow is dead after this many timeouts in a row (Linux tcp_retries2: 15).
+    /// Consecutive timeouts after which a subflow is dead (Linux tcp_retries2: 15).
     pub max_retries: u32,
-    /// Delay of an ACK for a lone in-order segment; none means that every segment is acknowledged at once.
+    /// Delay of the ACK for a lone in-order segment; none: every segment is acknowledged at once.
     pub delayed_ack: Option<Nanos>,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Whether senders set ECT and receivers echo.
+    /// Use ECN: senders set ECT and receivers echo marks.
     pub ecn: bool,
-    /// TCP-level duplicate ACK threshold (RFC 5681: 3).
+    /// Number of duplicate ACKs that signal a loss (RFC 5681: 3).
     pub dup_threshold: u32,
-    /// The most that a host takes for a packet that has reached it. Only the packet engine reads it.
+    /// Longest time that a host takes to process a packet. Only the packet engine uses it.
     pub processing_delay: ProcessingDelay,
 }
 
-/// The longest time that a host takes for a packet. Each packet takes a random time between 0 and that.
+/// Longest time that a host takes to process a packet. Each packet takes a random time between 0 and this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessingDelay {
-    /// As long as so many of a flow's packets take on the slowest link of the flow's route.
+    /// The time that this many of the flow's packets take on the slowest link of its route.
     Packets(u32),
-    /// So long.
+    /// A fixed time.
     Time(Nanos),
 }
 
@@ -226,8 +225,8 @@ pub enum ProcessingDelay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
-    /// As Linux: RACK and tail loss probes (RFC 8985) find losses, PRR (RFC 9937) reduces the window; three
-    /// SACK blocks per ACK.
+    /// As in Linux: RACK and tail loss probes (RFC 8985) detect losses, PRR (RFC 9937) reduces the window.
+    /// Three SACK blocks per ACK.
     Rack,
     /// RFC 6675 with three SACK blocks per ACK.
     Sack,
@@ -236,29 +235,29 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// Whether ACKs carry SACK blocks.
+    /// True if ACKs carry SACK blocks.
     #[inline]
     pub fn has_sack(self) -> bool {
         self != Recovery::NewReno
     }
 }
 
-/// Equal connections under test.
+/// A group of identical connections under test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectionGroup {
-    /// For reports.
+    /// Name in reports.
     pub name: String,
-    /// How many.
+    /// Number of connections.
     pub count: u32,
-    /// The paths over which each opens a subflow, the first one first.
+    /// Paths of the subflows, the initial subflow first.
     pub paths: Vec<PathIndex>,
-    /// What the application does.
+    /// Workload of each connection.
     pub workload: Workload,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
     /// Start of the first connection.
     pub start: Nanos,
-    /// Each connection starts at a random instant of this period.
+    /// Each connection starts at a random instant within this time after `start`.
     pub spread: Nanos,
     /// Data-level receive buffer, shared by the subflows.
     pub receive_buffer: Bytes,
@@ -266,7 +265,7 @@ pub struct ConnectionGroup {
     pub send_buffer: Bytes,
 }
 
-/// Which way data goes.
+/// Direction of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -276,11 +275,11 @@ pub enum Direction {
     Upload,
 }
 
-/// What an application does.
+/// Workload of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
-    /// Always more data.
+    /// The sender always has data.
     Bulk,
     /// One file, then close.
     File {
@@ -289,9 +288,9 @@ pub enum Workload {
     },
     /// Messages at the instants of a Poisson process.
     Messages {
-        /// Mean time between two.
+        /// Mean time between two messages.
         mean_gap: Nanos,
-        /// Size of each.
+        /// Size of each message.
         size: Bytes,
     },
     /// Constant bit rate while on, silent while off, starting on.
@@ -305,7 +304,7 @@ pub enum Workload {
         /// Length of an off-period; zero means always on.
         off: Nanos,
     },
-    /// The device asks, the server answers, the device thinks, and asks again.
+    /// The device sends a request, receives the answer, thinks, and repeats.
     Requests {
         /// Size of an answer.
         size: Bytes,
@@ -314,12 +313,13 @@ pub enum Workload {
     },
 }
 
-/// Single-path TCP connections outside the policies, with bulk data from the server to the device.
+/// Single-path TCP connections that compete with the connections under test. They carry bulk data from the
+/// server to the device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Competitor {
-    /// For reports.
+    /// Name in reports.
     pub name: String,
-    /// How many.
+    /// Number of connections.
     pub count: u32,
     /// Links from sender to receiver.
     pub down: Vec<LinkIndex>,
@@ -327,30 +327,30 @@ pub struct Competitor {
     pub up: Vec<LinkIndex>,
     /// Congestion controller, by its registry name.
     pub cc: String,
-    /// Start of the first one.
+    /// Start of the first connection.
     pub start: Nanos,
-    /// Each starts at a random instant of this period.
+    /// Each connection starts at a random instant within this time after `start`.
     pub spread: Nanos,
-    /// Amount of data; none means bulk.
+    /// Data that each connection sends; none: unlimited.
     pub size: Option<Bytes>,
 }
 
-/// Unresponsive packets across one link.
+/// Packets across one link that do not react to congestion.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CrossTraffic {
     /// The link that carries them.
     pub link: LinkIndex,
-    /// When they are sent.
+    /// Pattern of the packets.
     pub pattern: CrossPattern,
     /// Size on the wire of each packet.
     pub packet: Bytes,
-    /// First packet not before.
+    /// No packet is sent before this instant.
     pub start: Nanos,
-    /// No packet from here on.
+    /// No packet is sent from this instant on.
     pub stop: Nanos,
 }
 
-/// When cross traffic sends.
+/// Pattern of cross traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrossPattern {
@@ -359,7 +359,7 @@ pub enum CrossPattern {
         /// Rate on the wire.
         rate: BitRate,
     },
-    /// Bursts at a constant rate; lengths and gaps are Pareto distributed.
+    /// Bursts at a constant rate. Lengths and gaps have Pareto distributions.
     Pareto {
         /// Rate on the wire within a burst.
         rate: BitRate,
@@ -372,10 +372,10 @@ pub enum CrossPattern {
     },
 }
 
-/// What `compare` does unless told otherwise.
+/// Defaults of `compare`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareDefaults {
-    /// The policies, in the order of the table; ratios refer to the first.
+    /// The policies, in the order of the table; ratios are relative to the first.
     pub policies: Vec<Policy>,
     /// Number of seeds per policy.
     pub seeds: u32,

@@ -11,9 +11,9 @@ use crate::history::{Estimate, PathHistory};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
 table! {
-    /// Bulk: always more data.
+    /// Bulk: the sender always has data.
     struct RawBulk in "a bulk workload" of kind "bulk" {
-        /// Which way the data goes.
+        /// Direction of the data.
         direction: Direction = "download",
     }
 }
@@ -21,7 +21,7 @@ table! {
 table! {
     /// One file, then close.
     struct RawFile in "a file workload" of kind "file" {
-        /// Which way the data goes.
+        /// Direction of the data.
         direction: Direction = "download",
         /// Size of the file.
         size: At<Bytes>,
@@ -31,7 +31,7 @@ table! {
 table! {
     /// Messages at the instants of a Poisson process.
     struct RawMessages in "a messages workload" of kind "messages" {
-        /// Which way the data goes.
+        /// Direction of the data.
         direction: Direction = "download",
         /// Mean time between two messages.
         mean_gap: At<Nanos>,
@@ -43,7 +43,7 @@ table! {
 table! {
     /// Constant bit rate while on, silent while off.
     struct RawStream in "a stream workload" of kind "stream" {
-        /// Which way the data goes.
+        /// Direction of the data.
         direction: Direction = "download",
         /// Rate while on.
         rate: At<BitRate>,
@@ -57,9 +57,9 @@ table! {
 }
 
 table! {
-    /// The device asks, the server answers, the device thinks, and asks again.
+    /// The device sends a request, receives the answer, thinks, and repeats.
     struct RawRequests in "a requests workload" of kind "requests" {
-        /// Which way the answers go.
+        /// Direction of the answers.
         direction: Direction = "download",
         /// Size of an answer.
         size: At<Bytes>,
@@ -71,7 +71,7 @@ table! {
 table! {
     /// Piecewise constant rate.
     struct RawSteps in "a rate with steps" {
-        /// Pairs of an instant and the rate from then on; the first instant is "0 s".
+        /// Pairs of an instant and the rate from that instant on; the first instant is "0 s".
         steps: At<Vec<At<(Nanos, BitRate)>>>,
     }
 }
@@ -93,17 +93,17 @@ table! {
 table! {
     /// Rate from a recorded trace.
     struct RawTrace in "a rate from a trace" {
-        /// File of packet-delivery opportunities in Mahimahi's format, relative to the scenario.
+        /// File of packet-delivery opportunities in Mahimahi's format. The path is relative to the scenario.
         trace: At<String>,
     }
 }
 
 table! {
-    /// Loss in bursts: a chain of two states that advances once per packet.
+    /// Loss in bursts: a Markov chain of two states that advances once per packet.
     struct RawBurstLoss in "a loss in bursts" {
-        /// Good to bad, per packet.
+        /// Probability per packet of changing from the good to the bad state.
         enter_bad: Probability,
-        /// Bad to good, per packet.
+        /// Probability per packet of changing from the bad to the good state.
         leave_bad: Probability,
         /// Loss in the good state.
         loss_good: Probability = "0 %",
@@ -117,7 +117,7 @@ table! {
     struct RawJitter in "jitter" {
         /// Standard deviation of the delay.
         deviation: Nanos,
-        /// Autocorrelation time; zero: each packet is independent.
+        /// Autocorrelation time; zero: each packet's delay is independent.
         correlation: Nanos = "0 s",
     }
 }
@@ -126,25 +126,25 @@ table! {
     /// Estimates from earlier use of a network. They are log-normal: a spread is the factor of one standard
     /// deviation.
     struct RawHistory in "a history" {
-        /// Rate while more waited.
+        /// Median rate while more data was waiting.
         rate: Option<BitRate>,
-        /// Of the rate.
+        /// Spread of the rate.
         rate_spread: At<f64> = 1.5,
-        /// Smoothed RTT.
+        /// Median smoothed RTT.
         rtt: Option<At<Nanos>>,
-        /// Of the RTT.
+        /// Spread of the RTT.
         rtt_spread: At<f64> = 1.5,
-        /// Loss events per packet.
+        /// Median number of loss events per packet.
         loss: Option<At<Probability>>,
-        /// Of the loss.
+        /// Spread of the loss.
         loss_spread: At<f64> = 1.5,
-        /// Time since then, days.
+        /// Age of the estimates, days.
         age_days: At<f64> = 0.0,
     }
 }
 
 impl RawHistory {
-    /// The estimates; `None` after noting what keeps them from being any.
+    /// The estimates, or `None` after noting a problem.
     pub(super) fn resolve(&self, out: &mut Problems) -> Option<PathHistory> {
         let mut spread = |spread: &At<f64>| {
             let is_factor = spread.value >= 1.0;
@@ -185,11 +185,11 @@ impl RawHistory {
 table! {
     /// One FIFO under CoDel (RFC 8289).
     struct RawCodel in "an AQM" of kind "codel" {
-        /// Acceptable standing queue, as a sojourn time.
+        /// Acceptable sojourn time of a standing queue.
         target: At<Nanos> = "5 ms",
         /// Time above the target before the first drop.
         interval: At<Nanos> = "100 ms",
-        /// Mark ECN-capable packets in place of dropping them.
+        /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = false,
         /// Mark ECN-capable packets that waited longer than this; absent: never.
         ce_threshold: Option<At<Nanos>>,
@@ -199,21 +199,21 @@ table! {
 table! {
     /// A queue per flow, each under CoDel (RFC 8290).
     struct RawFqCodel in "an AQM" of kind "fq-codel" {
-        /// Acceptable standing queue, as a sojourn time.
+        /// Acceptable sojourn time of a standing queue.
         target: At<Nanos> = "5 ms",
         /// Time above the target before the first drop.
         interval: At<Nanos> = "100 ms",
-        /// Mark ECN-capable packets in place of dropping them.
+        /// Mark ECN-capable packets instead of dropping them.
         ecn: bool = true,
         /// Mark ECN-capable packets that waited longer than this; absent: never.
         ce_threshold: Option<At<Nanos>>,
-        /// Queues that flows are hashed to.
+        /// Number of queues that flows are hashed to.
         flows: At<u32> = 1024,
-        /// What a queue may send in its turn.
+        /// Bytes that a queue may send per round.
         quantum: At<Bytes> = "1514 B",
-        /// What may wait in all queues, besides `queue`.
+        /// Limit on the bytes in all queues, in addition to `queue`.
         memory_limit: At<Bytes> = "32 MiB",
-        /// Most packets that are dropped at once from the longest queue when there is no room.
+        /// Largest number of packets dropped at once from the longest queue on overflow.
         drop_batch: At<u32> = 64,
     }
 }
@@ -221,49 +221,49 @@ table! {
 table! {
     /// One FIFO under PIE (RFC 8033).
     struct RawPie in "an AQM" of kind "pie" {
-        /// Queueing delay that is aimed at.
+        /// Target queueing delay.
         target: At<Nanos> = "15 ms",
         /// Time between two updates of the drop probability.
         tupdate: At<Nanos> = "15 ms",
-        /// Weight of the delay's distance from the target, in sixteenths of a hertz.
+        /// Weight of the delay's deviation from the target, in sixteenths of a hertz.
         alpha: At<u32> = 2,
         /// Weight of the delay's growth, in sixteenths of a hertz.
         beta: At<u32> = 20,
-        /// Drop small packets with a probability in proportion to their size.
+        /// Scale the drop probability with the size of the packet.
         bytemode: bool = false,
-        /// Mark ECN-capable packets while the probability is at most 10 %.
+        /// Mark ECN-capable packets instead of dropping them while the probability is at most 10 %.
         ecn: bool = false,
     }
 }
 
 table! {
-    /// A token bucket that drops what exceeds it.
+    /// A token bucket that drops excess packets.
     struct RawPolicer in "a policer" {
         /// Rate of the tokens.
         rate: At<BitRate>,
-        /// What the bucket holds.
+        /// Capacity of the bucket.
         burst: At<Bytes>,
     }
 }
 
 table! {
-    /// Packets that others overtake.
+    /// Reordering: some packets are held back, and later packets overtake them.
     struct RawReorder in "a reordering" {
-        /// Part of the packets that are held back.
+        /// Share of the packets that are held back.
         share: At<Probability>,
-        /// By how many packets or by how much time.
+        /// How far they are held back: a number of packets, or a time.
         depth: At<Depth>,
-        /// A depth in packets ends after this time, if fewer follow.
+        /// Longest time for which a packet is held back, if `depth` is a number of packets.
         at_most: At<Nanos> = "100 ms",
     }
 }
 
 table! {
-    /// Packets that come in bursts.
+    /// Aggregation: packets leave in bursts.
     struct RawAggregate in "an aggregation" {
-        /// What has come is released once in this time.
+        /// Waiting packets leave once per period.
         period: At<Nanos>,
-        /// So much is released at once.
+        /// A burst of this size leaves before its period is over.
         size: At<Queue> = "64 packets",
     }
 }
@@ -273,33 +273,33 @@ table! {
     struct RawStage in "a stage" {
         /// Mean power.
         power: Watts,
-        /// How long.
+        /// Duration of the stage.
         duration: Nanos,
     }
 }
 
 table! {
-    /// An interface's energy model: a profile, changed or not, or all its numbers.
+    /// Energy model of an interface: a profile, a changed profile, or all numbers.
     struct RawEnergy in "an energy model" {
-        /// The profile that the other keys change.
+        /// Profile to start from; the other keys change it.
         profile: Option<At<String>>,
-        /// Where the numbers come from, for people; without a profile.
+        /// Source of the numbers, for readers; not together with `profile`.
         origin: Option<At<String>>,
-        /// Which model; absent: the profile's, or linear.
+        /// Kind of model; absent: that of the profile, or linear.
         model: Option<At<EnergyKind>>,
         /// Energy of received traffic.
         per_mbps: Option<At<JoulesPerBit>>,
         /// Energy of sent traffic; absent in a linear model: none.
         up_per_mbps: Option<At<JoulesPerBit>>,
-        /// Power besides: θ of a linear model, β of an RRC machine.
+        /// Power that does not depend on the rate: θ of a linear model, β of an RRC machine.
         active: Option<At<Watts>>,
-        /// Linear: when `active` burns; absent: always.
+        /// Linear: when `active` is drawn; absent: always.
         sunk_while: Option<At<SunkWhile>>,
         /// RRC: time without a packet until the tail begins.
         inactivity: Option<At<Nanos>>,
-        /// RRC: from idle to active.
+        /// RRC: promotion from idle to active.
         promotion: Option<At<RawStage>>,
-        /// RRC: the tail, stage by stage.
+        /// RRC: stages of the tail, in order.
         tail: Option<At<Vec<RawStage>>>,
         /// RRC: mean power when idle. Slotted: power in slots without traffic.
         idle: Option<At<Watts>>,
@@ -308,23 +308,23 @@ table! {
     }
 }
 
-/// Which energy model.
+/// Kind of energy model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EnergyKind {
     /// P = b x + θ.
     Linear,
     /// Radio resource control machine.
     Rrc,
-    /// Cost per slot (003).
+    /// Cost per slot (paper 003).
     Slotted,
 }
 
-/// What a relay passes on.
+/// Kind of relay, by what it forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelayWord {
     /// Packets.
     Ip,
-    /// What arrives on a subflow that ends there.
+    /// Segments of a subflow that ends at the relay.
     Tcp,
 }
 
@@ -346,7 +346,7 @@ pub(super) enum TopologyWord {
     Vpc,
 }
 
-/// How a host's network is attached.
+/// How a host is attached to its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Medium {
     /// By cable.
@@ -355,7 +355,7 @@ pub(super) enum Medium {
     Wifi,
 }
 
-/// When cross traffic sends.
+/// Pattern of cross traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CrossKind {
     /// Evenly spaced packets.

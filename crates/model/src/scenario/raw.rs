@@ -1,5 +1,5 @@
-//! The tables of a scenario as they are written, before anything is resolved: the single source of the
-//! reader, of the defaults and of the JSON schema.
+//! The tables of a scenario as written, before names are resolved. The reader, the defaults and the JSON
+//! schema all derive from them.
 
 use super::declare::table;
 use super::forms::{Aqm, Energy, Jitter, Loss, Rate, VariantSet, Workload};
@@ -13,41 +13,42 @@ use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, Nanos, Probability, Watts};
 
 table! {
-    /// A scenario for Joulepath: what is compared, over which paths, doing what.
+    /// A scenario: paths, workload, energy models, and the policies to compare.
     struct RawScenario in "a scenario" {
-        /// One line for humans.
+        /// One-line title.
         title: At<String>,
-        /// Where it comes from: paper, section, table.
+        /// Source: paper, section, table.
         source: Option<String>,
         /// Simulated time.
         duration: At<Nanos>,
-        /// Rates, power and shares are measured from here to the end; files and messages are measured whole.
+        /// Rates, power and shares are measured from this instant to the end; files and messages are measured
+        /// whole.
         warm_up: At<Nanos> = "0 s",
-        /// What a subflow can travel on.
+        /// Paths that subflows can take.
         path: Vec<At<RawPath>> = [],
-        /// A data-centre network in place of paths.
+        /// A data-centre network instead of paths.
         topology: Option<At<RawTopology>>,
-        /// Links that several paths share, by name.
+        /// Links that several paths can share; paths name them in `via`.
         link: Vec<At<RawLink>> = [],
-        /// Short-range channels that relays share with the device, by name.
+        /// Short-range channels between relays and the device; relays name them in `channel`.
         channel: Vec<At<RawChannel>> = [],
-        /// What the application of every connection does that does not say otherwise.
+        /// Workload of every connection that has none of its own; absent: a bulk download.
         workload: Option<Workload>,
-        /// The receiving end.
+        /// The receiving end of each connection.
         receiver: RawReceiver = {},
-        /// The sending end.
+        /// The sending end of each connection.
         sender: RawSender = {},
         /// TCP and MPTCP parameters.
         transport: RawTransport = {},
-        /// What the device burns besides its interfaces.
+        /// Power of the device besides its interfaces.
         device: At<RawDevice> = {},
-        /// The connections under test; none means one connection over all paths.
+        /// The connections under test; absent: one connection over all paths.
         connection: Vec<At<RawConnection>> = [],
-        /// Single-path TCP connections that compete with them.
+        /// Single-path TCP connections that compete with the connections under test.
         competitor: Vec<At<RawCompetitor>> = [],
-        /// Traffic that does not react.
+        /// Cross traffic, which does not react to congestion.
         cross: Vec<At<RawCross>> = [],
-        /// What `compare` does unless told otherwise.
+        /// Defaults of `compare`.
         compare: RawCompare = {},
         /// Named sets of overrides.
         variant: Vec<RawVariant> = [],
@@ -55,61 +56,61 @@ table! {
 }
 
 table! {
-    /// One path between the server and the device. Keys without direction describe the way to the device.
+    /// One path between the server and the device. Keys outside `up` describe the direction to the device.
     struct RawPath in "[[path]]" {
-        /// Unique among paths and links; names the interface, too.
+        /// Name of the path and of its interface; unique among paths and links.
         name: At<String>,
-        /// Rate of the path's own link; may be absent where `via` gives the path other links.
+        /// Rate of the path's own link; may be absent if `via` names shared links.
         rate: Option<At<Rate>>,
-        /// One-way propagation delay of the path's own link; may be absent where `via` gives the path other
-        /// links.
+        /// One-way propagation delay of the path's own link; may be absent if `via` names shared links.
         delay: Option<Nanos>,
         /// Variation of the delay.
         jitter: Option<Jitter>,
-        /// Capacity of the queue; absent: 100 packets, or the limit that is usual for its `aqm`.
+        /// Capacity of the queue; absent: 100 packets, or the default limit of its `aqm`.
         queue: Option<At<Queue>>,
-        /// How the queue is managed; absent: DropTail.
+        /// Queue management; absent: DropTail.
         aqm: Option<At<Aqm>>,
-        /// Mark ECN-capable packets when the queue found on arrival is at least this long.
+        /// An ECN-capable packet is marked if it finds a queue of at least this length.
         ecn_threshold: Option<At<Queue>>,
         /// Random loss towards the device.
         loss: Option<At<Loss>>,
         /// Periods in which every packet is lost.
         outages: At<Vec<At<(Nanos, Nanos)>>> = [],
-        /// Drops what exceeds a rate and a burst before it comes to the queue; only towards the device.
+        /// Token bucket in front of the queue; only towards the device.
         policer: Option<RawPolicer>,
-        /// Packets that others overtake; only towards the device.
+        /// Reordering of packets; only towards the device.
         reorder: Option<RawReorder>,
-        /// Packets that come in bursts; only towards the device.
+        /// Release of packets in bursts; only towards the device.
         aggregate: Option<RawAggregate>,
-        /// The way to the server; what is absent is as towards the device, except that nothing is lost,
-        /// reordered, aggregated or policed.
+        /// The direction to the server. Absent keys are as towards the device, except that there is no random
+        /// loss, reordering, aggregation or policing.
         up: RawUp = {},
-        /// Named links between the server and the path's own link, the one next to the server first.
+        /// Shared links between the server and the path's own link, by name, starting at the server.
         via: Vec<At<String>> = [],
         /// Energy model of the interface.
         energy: At<Energy>,
-        /// The subflow is opened this long after its connection starts.
+        /// The subflow opens this long after the start of its connection.
         start: At<Nanos> = "0 s",
-        /// Used only while no other subflow is usable (RFC 8684).
+        /// Backup path: used only while no other subflow is usable (RFC 8684).
         backup: bool = false,
-        /// Which network the interface is attached to, as a history calls it.
+        /// Name of the network that the interface is attached to, as in the history file.
         network: Option<String>,
-        /// What the device knows of that network from earlier; absent: nothing.
+        /// Estimates of that network from earlier use; absent: none.
         history: Option<RawHistory>,
-        /// The path ends at a relay, and a shared channel is its last hop; absent: at the device.
+        /// Relay at the end of the path, with a shared channel as the last hop; absent: the path ends at the
+        /// device.
         relay: Option<At<RawRelay>>,
     }
 }
 
 table! {
-    /// A neighbour that receives for the device and passes on over a shared channel.
+    /// A neighbour that forwards the device's traffic over a shared channel.
     struct RawRelay in "a relay" {
-        /// What it passes on.
+        /// Kind: `ip` forwards packets, `tcp` forwards the segments of a subflow that ends at the relay.
         kind: RelayWord,
         /// The channel between relay and device.
         channel: At<String>,
-        /// Segments that a TCP relay holds.
+        /// Segments that a TCP relay can hold.
         buffer: Option<At<Packets>>,
     }
 }
@@ -117,17 +118,17 @@ table! {
 table! {
     /// A short-range channel that relays and the device share by CSMA/CA.
     struct RawChannel in "[[channel]]" {
-        /// Unique among paths, links and channels.
+        /// Name; unique among paths, links and channels.
         name: At<String>,
-        /// Rate at which frames are sent after their PHY header.
+        /// Rate of a frame after its PHY header.
         rate: At<BitRate>,
-        /// Intervals, contention windows and headers: a preset by name.
+        /// Preset of intervals, contention windows and headers.
         timing: At<String> = "802.11b",
-        /// Frames that a station holds, the one it sends included.
+        /// Frames that a station can hold, including the frame in transmission.
         queue: At<Packets> = "50 packets",
-        /// Transmissions of a frame before it is given up.
+        /// Transmissions of a frame before the station gives it up.
         retry_limit: At<u32> = 7,
-        /// Loss of a frame that did not collide.
+        /// Loss of a frame that does not collide.
         frame_error: At<Probability> = "0 %",
     }
 }
@@ -135,114 +136,114 @@ table! {
 table! {
     /// A link that several paths share.
     struct RawLink in "[[link]]" {
-        /// Unique among paths and links.
+        /// Name; unique among paths and links.
         name: At<String>,
-        /// Rate.
+        /// Rate of the link.
         rate: At<Rate>,
         /// One-way propagation delay.
         delay: Nanos,
         /// Variation of the delay.
         jitter: Option<Jitter>,
-        /// Capacity of the queue; absent: 100 packets, or the limit that is usual for its `aqm`.
+        /// Capacity of the queue; absent: 100 packets, or the default limit of its `aqm`.
         queue: Option<At<Queue>>,
-        /// How the queue is managed; absent: DropTail.
+        /// Queue management; absent: DropTail.
         aqm: Option<At<Aqm>>,
-        /// Mark ECN-capable packets when the queue found on arrival is at least this long.
+        /// An ECN-capable packet is marked if it finds a queue of at least this length.
         ecn_threshold: Option<At<Queue>>,
         /// Random loss towards the devices.
         loss: Option<At<Loss>>,
         /// Periods in which every packet is lost.
         outages: At<Vec<At<(Nanos, Nanos)>>> = [],
-        /// Drops what exceeds a rate and a burst before it comes to the queue; only towards the devices.
+        /// Token bucket in front of the queue; only towards the devices.
         policer: Option<RawPolicer>,
-        /// Packets that others overtake; only towards the devices.
+        /// Reordering of packets; only towards the devices.
         reorder: Option<RawReorder>,
-        /// Packets that come in bursts; only towards the devices.
+        /// Release of packets in bursts; only towards the devices.
         aggregate: Option<RawAggregate>,
-        /// The way to the server; what is absent is as towards the devices, except that nothing is lost,
-        /// reordered, aggregated or policed.
+        /// The direction to the server. Absent keys are as towards the devices, except that there is no
+        /// random loss, reordering, aggregation or policing.
         up: RawUp = {},
     }
 }
 
 table! {
-    /// A data-centre network in place of paths. Every host has one connection under test.
+    /// A data-centre network instead of paths. Every host has one connection under test.
     struct RawTopology in "[topology]" {
-        /// Which network.
+        /// Kind of network.
         kind: At<TopologyWord>,
-        /// Fat-tree: ports of a switch, even. BCube: the highest level.
+        /// Fat-tree: ports of each switch, an even number. BCube: the highest level.
         k: Option<At<u32>>,
-        /// BCube: ports of a switch.
+        /// BCube: ports of each switch.
         n: Option<At<u32>>,
-        /// VL2: ports of an aggregation switch, even.
+        /// VL2: ports of each aggregation switch, an even number.
         d_a: Option<At<u32>>,
-        /// VL2: ports of an intermediate switch, even.
+        /// VL2: ports of each intermediate switch, an even number.
         d_i: Option<At<u32>>,
         /// VL2: hosts below each top-of-rack switch.
         hosts_per_tor: Option<At<u32>>,
-        /// Virtual private cloud: hosts.
+        /// Virtual private cloud: number of hosts.
         hosts: Option<At<u32>>,
-        /// Virtual private cloud: interfaces of each host, and subnets.
+        /// Virtual private cloud: interfaces of each host, which is also the number of subnets.
         interfaces: Option<At<u32>>,
         /// Rate of links that end at a host.
         rate: At<BitRate>,
-        /// Rate of links between switches; absent: as `rate`.
+        /// Rate of links between switches; absent: `rate`.
         switch_rate: Option<At<BitRate>>,
         /// One-way propagation delay of each link.
         delay: Nanos = "100 us",
         /// DropTail queue of each link.
         queue: At<Queue> = "100 packets",
-        /// Mark ECN-capable packets when the queue found on arrival is at least this long.
+        /// An ECN-capable packet is marked if it finds a queue of at least this length.
         ecn_threshold: Option<At<Queue>>,
-        /// Subflows of each connection, unless the policy says otherwise.
+        /// Subflows of each connection, unless the policy sets their number.
         subflows: At<u32> = 8,
-        /// How subflows get their routes.
+        /// How routes are assigned to subflows.
         routing: Routing = "distinct",
-        /// Who talks to whom.
+        /// Which hosts talk to each other.
         traffic: TrafficPattern = "permutation",
-        /// Each connection starts at a random instant of this period.
+        /// Each connection starts at a random instant within this time.
         spread: At<Nanos> = "0 s",
-        /// Energy model of each interface of a host; linear.
+        /// Energy model of each interface of a host; it must be linear.
         energy: At<Energy> = "free",
-        /// What the switches burn.
+        /// Power of the switches.
         switch: RawSwitch = {},
     }
 }
 
 table! {
-    /// Power of the switches, which grows with what their ports carry.
+    /// Power of the switches. It grows with the load of their ports.
     struct RawSwitch in "[topology.switch]" {
         /// Power of one port at full load.
         port: Watts = "1 W",
-        /// Part of it that burns without traffic.
+        /// Share of that power that a port draws without traffic.
         idle: Probability = "10 %",
     }
 }
 
 table! {
-    /// The way from the device to the server, where it differs.
+    /// The direction from the device to the server. Absent keys are as in the other direction.
     struct RawUp in "`up`" {
-        /// Rate.
+        /// Rate of the link.
         rate: Option<At<Rate>>,
         /// One-way propagation delay.
         delay: Option<Nanos>,
         /// Variation of the delay.
         jitter: Option<Jitter>,
-        /// Capacity of the queue; absent: 100 packets, or the limit that is usual for its `aqm`.
+        /// Capacity of the queue; absent: 100 packets, or the default limit of its `aqm`.
         queue: Option<At<Queue>>,
-        /// How the queue is managed; absent: DropTail.
+        /// Queue management; absent: DropTail.
         aqm: Option<At<Aqm>>,
-        /// Mark ECN-capable packets when the queue found on arrival is at least this long.
+        /// An ECN-capable packet is marked if it finds a queue of at least this length.
         ecn_threshold: Option<At<Queue>>,
         /// Random loss.
         loss: Option<At<Loss>>,
         /// Periods in which every packet is lost.
         outages: Option<At<Vec<At<(Nanos, Nanos)>>>>,
-        /// Drops what exceeds a rate and a burst before it comes to the queue.
+        /// Token bucket in front of the queue.
         policer: Option<RawPolicer>,
-        /// Packets that others overtake.
+        /// Reordering of packets.
         reorder: Option<RawReorder>,
-        /// Packets that come in bursts.
+        /// Release of packets in bursts.
         aggregate: Option<RawAggregate>,
     }
 }
@@ -268,7 +269,7 @@ table! {
     struct RawTransport in "[transport]" {
         /// Payload of a full segment.
         mss: At<Bytes> = "1460 B",
-        /// Headers on the wire of a data segment.
+        /// Headers of a data segment on the wire.
         header: At<Bytes> = "40 B",
         /// Size on the wire of a segment without payload.
         ack_size: At<Bytes> = "40 B",
@@ -280,31 +281,32 @@ table! {
         rto_initial: At<Nanos> = "1 s",
         /// Upper bound of the retransmission timeout after backoff.
         rto_max: At<Nanos> = "120 s",
-        /// A subflow is dead after this many timeouts in a row.
+        /// Consecutive timeouts after which a subflow is dead.
         max_retries: At<u32> = 15,
         /// Delay of the ACK for a lone in-order segment; absent: every segment is acknowledged at once.
         delayed_ack: Option<At<Nanos>>,
         /// Loss recovery.
         recovery: Recovery = "rack",
-        /// Whether senders set ECT and receivers echo marks.
+        /// Use ECN: senders set ECT and receivers echo marks.
         ecn: bool = false,
         /// Duplicate ACKs that signal a loss.
         dup_threshold: At<u32> = 3,
-        /// Packet engine: the most that a host takes for a packet that has reached it, drawn anew for each
-        /// from [0, this], in order; a time, or the time of so many packets on the flow's slowest link.
-        /// Hosts of the kernel engine are real and take their own time; the fluid engine has no packets.
+        /// Packet engine: the longest time that a host takes to process a packet. Each packet takes a random
+        /// time between 0 and this, and packets stay in order. A number of packets means the time that they
+        /// take on the flow's slowest link. The fluid engine has no packets, and the kernel engine's hosts
+        /// take their own time.
         processing_delay: At<ProcessingDelay> = "1 packet",
     }
 }
 
 table! {
-    /// What the device burns besides the sum of its interfaces.
+    /// Power of the device besides the sum of its interfaces.
     struct RawDevice in "[device]" {
-        /// A named device; the other keys override it.
+        /// Preset of a device; the other keys override it.
         preset: Option<At<String>>,
-        /// Burns while at least one interface is active.
+        /// Power while at least one interface is active.
         shared_base: Option<Watts>,
-        /// Interfaces' power is multiplied by this while two or more are active.
+        /// Factor on the power of all interfaces while two or more are active.
         sharing_factor: Option<At<f64>>,
         /// Power of the host itself.
         host: Option<RawHost>,
@@ -314,9 +316,9 @@ table! {
 table! {
     /// Power of the host relative to one calibration point (002, figs 1, 3 and 4).
     struct RawHost in "host" {
-        /// How its network is attached.
+        /// How the host is attached to its network.
         medium: Medium,
-        /// Exponent of the curve of a wired host.
+        /// Wired host: exponent of the power curve.
         exponent: Option<At<f64>>,
         /// Relative growth of the power with the mean RTT.
         delay_weight: At<f64> = 0.01,
@@ -328,19 +330,19 @@ table! {
 }
 
 table! {
-    /// Equal connections under test.
+    /// A group of identical connections under test.
     struct RawConnection in "[[connection]]" {
-        /// For reports.
+        /// Name in reports.
         name: At<String>,
-        /// How many.
+        /// Number of connections.
         count: At<u32> = 1,
-        /// The paths over which each opens a subflow, the first one first; none means all.
+        /// Paths of the subflows, the initial subflow first; empty: all paths.
         paths: At<Vec<At<String>>> = [],
-        /// What the application does; absent: as in [workload].
+        /// Workload of each connection; absent: as in [workload].
         workload: Option<Workload>,
         /// Start of the first connection.
         start: At<Nanos> = "0 s",
-        /// Each connection starts at a random instant of this period.
+        /// Each connection starts at a random instant within this time after `start`.
         spread: At<Nanos> = "0 s",
         /// Data-level receive buffer; absent: as in [receiver].
         receive_buffer: Option<At<Bytes>>,
@@ -350,59 +352,59 @@ table! {
 }
 
 table! {
-    /// Single-path TCP connections outside the policies.
+    /// Single-path TCP connections that compete with the connections under test.
     struct RawCompetitor in "[[competitor]]" {
-        /// For reports.
+        /// Name in reports.
         name: At<String>,
-        /// How many.
+        /// Number of connections.
         count: At<u32> = 1,
-        /// The path they travel on.
+        /// The path that they use.
         path: Option<At<String>>,
-        /// Or the named links they travel on, the one next to the sender first.
+        /// The shared links that they use, instead of `path`, starting at the sender.
         via: At<Vec<At<String>>> = [],
         /// Congestion controller, by its registry name.
         cc: At<String> = "reno",
-        /// Start of the first one.
+        /// Start of the first connection.
         start: At<Nanos> = "0 s",
-        /// Each starts at a random instant of this period.
+        /// Each connection starts at a random instant within this time after `start`.
         spread: At<Nanos> = "0 s",
-        /// Amount of data of each; absent: without end.
+        /// Data that each connection sends; absent: unlimited.
         size: Option<At<Bytes>>,
     }
 }
 
 table! {
-    /// Packets across one link that react to nothing.
+    /// Packets across one link that do not react to congestion.
     struct RawCross in "[[cross]]" {
-        /// The path whose own link carries them.
+        /// The path whose own link carries the packets.
         path: Option<At<String>>,
-        /// Or the named link that carries them.
+        /// The shared link that carries the packets, instead of `path`.
         link: Option<At<String>>,
         /// Towards the device or towards the server.
         direction: Direction = "download",
-        /// When they are sent.
+        /// Pattern of the packets: evenly spaced, or in bursts.
         kind: At<CrossKind>,
-        /// Rate on the wire; of bursts, within a burst.
+        /// Rate on the wire; for bursts, the rate within a burst.
         rate: At<BitRate>,
-        /// Mean length of a burst.
+        /// Pareto: mean length of a burst.
         mean_burst: Option<At<Nanos>>,
-        /// Mean gap between bursts.
+        /// Pareto: mean gap between bursts.
         mean_gap: Option<At<Nanos>>,
-        /// Shape of the distributions of bursts and gaps, greater than 1; absent: 1.5.
+        /// Pareto: shape of the distributions of bursts and gaps, greater than 1; absent: 1.5.
         shape: Option<At<f64>>,
         /// Size on the wire of each packet.
         packet: At<Bytes> = "1500 B",
-        /// First packet not before.
+        /// No packet is sent before this instant.
         start: At<Nanos> = "0 s",
-        /// No packet from here on; absent: until the end.
+        /// No packet is sent from this instant on; absent: the end of the run.
         stop: Option<At<Nanos>>,
     }
 }
 
 table! {
-    /// What `compare` does unless told otherwise.
+    /// Defaults of `compare`.
     struct RawCompare in "[compare]" {
-        /// Policies in the order of the table; ratios refer to the first.
+        /// Policies in the order of the table; ratios are relative to the first.
         policies: At<Vec<At<String>>> =
             ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp", "joule"],
         /// Number of seeds per policy.

@@ -1,4 +1,4 @@
-//! From TOML nodes to typed values, noting every problem instead of stopping at the first.
+//! Converts TOML nodes to typed values. It notes all problems instead of stopping at the first.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -6,31 +6,31 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Problems, Span, suggest};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
-/// A TOML value and where it stands.
+/// A TOML value and its position.
 pub(super) type Node<'t> = Spanned<DeValue<'t>>;
 
-/// A value and where it was written.
+/// A value and its position in the text.
 #[derive(Clone, Debug)]
 pub(super) struct At<T> {
     pub(super) value: T,
     pub(super) span: Span,
 }
 
-/// What can be read from a TOML value.
+/// A type that can be read from a TOML value.
 pub(super) trait Read: Sized {
-    /// How it is written, as TOML, for messages.
+    /// An example of its TOML, for messages.
     const EXAMPLE: &'static str;
 
-    /// The value, or `None` after noting why not.
+    /// The value, or `None` after noting a problem.
     fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self>;
 
-    /// The value of a key that is not there; `None` where the key is mandatory.
+    /// The value of an absent key; `None` if the key is mandatory.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// What to write where a mandatory key is missing.
-    fn mend(key: &str) -> String {
+    /// The fix for a missing mandatory key.
+    fn fix(key: &str) -> String {
         format!("write for example {key} = {}", Self::EXAMPLE)
     }
 }
@@ -42,8 +42,8 @@ impl<T: Read> Read for At<T> {
         T::read(node, out).map(|value| At { value, span: node.span() })
     }
 
-    fn mend(key: &str) -> String {
-        T::mend(key)
+    fn fix(key: &str) -> String {
+        T::fix(key)
     }
 }
 
@@ -67,22 +67,22 @@ impl<T: Read> Read for Vec<T> {
             out.note_with_help(
                 &node.span(),
                 format!("a list is expected, not {}", kind_of(node)),
-                "write [\"…\", \"…\"]; a section that may stand several times has double brackets, \
+                "write [\"…\", \"…\"]; a section that may appear several times has double brackets, \
                  as in [[path]]",
             );
             return None;
         };
-        // Every item is read, so that every problem is noted, before one of them spoils the list.
+        // Read all items first, so that every problem is noted before one of them makes the list invalid.
         let items: Vec<Option<T>> = items.iter().map(|item| T::read(item, out)).collect();
         items.into_iter().collect()
     }
 
-    fn mend(key: &str) -> String {
+    fn fix(key: &str) -> String {
         format!("write [[{key}]] and its keys below it")
     }
 }
 
-/// A list of exactly two.
+/// A list of exactly two values.
 impl<A: Read, B: Read> Read for (A, B) {
     const EXAMPLE: &'static str = "[\"…\", \"…\"]";
 
@@ -156,7 +156,7 @@ impl Read for f64 {
     }
 }
 
-/// Quantities are texts with a unit, bounded by what an engine can still compute with.
+/// Implements `Read` for quantities: strings with a unit, limited to what an engine can compute with.
 macro_rules! read_quantity {
     ($($quantity:ty, $example:literal, $fits:expr, $limit:literal;)*) => {$(
         impl Read for $quantity {
@@ -184,7 +184,7 @@ read_quantity! {
     JoulesPerBit, "137 mW/Mbps", |e| e.0 <= 1.0, "1 J/bit";
 }
 
-/// The text of a quantity; a bare number is passed on as text, whose parser says what is missing.
+/// The text of a quantity. A bare number becomes text, too; its parser reports the missing unit.
 pub(super) fn quantity_text(node: &Node<'_>, example: &str, out: &mut Problems) -> Option<String> {
     let text = node.get_ref().as_str().map(str::to_owned).or_else(|| bare_number(node));
     if text.is_none() {
@@ -194,7 +194,7 @@ pub(super) fn quantity_text(node: &Node<'_>, example: &str, out: &mut Problems) 
     text
 }
 
-/// The digits of a number without quotes.
+/// The digits of a bare number.
 fn bare_number(node: &Node<'_>) -> Option<String> {
     match node.get_ref() {
         DeValue::Integer(number) => Some(number.to_string()),
@@ -203,7 +203,7 @@ fn bare_number(node: &Node<'_>) -> Option<String> {
     }
 }
 
-/// What stands there, for messages.
+/// Kind of a value, for messages.
 pub(super) fn kind_of(node: &Node<'_>) -> String {
     match node.get_ref() {
         DeValue::String(text) => format!("\"{text}\""),
@@ -215,7 +215,7 @@ pub(super) fn kind_of(node: &Node<'_>) -> String {
     }
 }
 
-/// A TOML table that is being read.
+/// A TOML table and the keys that it may have.
 pub(super) struct Table<'n, 't> {
     span: Span,
     label: &'static str,
@@ -223,7 +223,7 @@ pub(super) struct Table<'n, 't> {
 }
 
 impl<'n, 't> Table<'n, 't> {
-    /// Checks that the node is a table and has no unknown keys.
+    /// Checks that the node is a table without unknown keys.
     pub(super) fn open(
         node: &'n Node<'t>,
         label: &'static str,
@@ -247,7 +247,7 @@ impl<'n, 't> Table<'n, 't> {
         Some(Table { span: node.span(), label, entries })
     }
 
-    /// The value of a key, or what stands for an absent one: `default` (as TOML), or what the type says.
+    /// The value of a key. An absent key has the value `default` (as TOML), or the default of its type.
     pub(super) fn get<T: Read>(
         &self,
         key: &str,
@@ -261,21 +261,21 @@ impl<'n, 't> Table<'n, 't> {
             return T::read(&self.default_node(default), out);
         }
         T::absent().or_else(|| {
-            out.note_with_help(&self.span, format!("{} needs the key `{key}`", self.label), T::mend(key));
+            out.note_with_help(&self.span, format!("{} needs the key `{key}`", self.label), T::fix(key));
             None
         })
     }
 
-    /// A default as a node that stands where its table stands.
+    /// A default as a node at the position of its table.
     fn default_node(&self, toml: &'static str) -> Node<'static> {
         let value = DeValue::parse(toml).expect("defaults are TOML literals").into_inner();
         Spanned::new(self.span.clone(), value)
     }
 }
 
-/// An enum whose values are written as words.
+/// An enum whose values are words.
 pub(super) trait Named: Copy + PartialEq + 'static {
-    /// Every value and its word.
+    /// All words and values.
     const NAMES: &'static [(&'static str, Self)];
 
     /// The word for a value.
@@ -284,7 +284,7 @@ pub(super) trait Named: Copy + PartialEq + 'static {
     }
 }
 
-/// Reads one of the words of an enum.
+/// Reads a word of an enum.
 pub(super) fn read_named<T: Named>(node: &Node<'_>, what: &str, out: &mut Problems) -> Option<T> {
     let word = String::read(node, out)?;
     let value = T::NAMES.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);

@@ -1,4 +1,4 @@
-//! The JSON schema of a scenario, for editors that complete and check TOML.
+//! JSON schema of a scenario, for editors that complete and check TOML.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ impl<T: JsonSchema> JsonSchema for At<T> {
     }
 }
 
-/// Quantities are texts with a unit.
+/// Quantities are strings with a unit.
 macro_rules! quantity_schema {
     ($($quantity:ty, $name:literal, $pattern:literal;)*) => {$(
         impl JsonSchema for $quantity {
@@ -99,7 +99,7 @@ word_schema! {
     TrafficPattern, "TrafficPattern";
 }
 
-/// A word, or a table of that kind.
+/// A word, or a table of the kind with that name.
 impl JsonSchema for Aqm {
     fn schema_name() -> Cow<'static, str> {
         "Aqm".into()

@@ -1,4 +1,4 @@
-//! A scenario as TOML with every default filled in; it loads again to the same scenario.
+//! Writes a scenario as TOML with all defaults filled in. It loads again to the same scenario.
 
 use std::fmt::{self, Write};
 
@@ -17,17 +17,16 @@ use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, Rr
 use crate::network::{AggregateSpec, ChannelSpec, ChannelTiming, LinkSpec, PolicerSpec, RateSpec};
 use crate::topology::{TopologyKind, TopologySpec};
 
-/// Everything that was understood of a scenario, as TOML: every default filled in, every name resolved.
+/// The scenario as TOML: all defaults filled in, all names resolved.
 ///
-/// What [`load`](super::load) returned loads again from this text to an equal scenario, given the same
-/// traces.
+/// [`load`](super::load) turns this text into an equal scenario again, given the same traces.
 pub fn show(scenario: &Scenario) -> String {
     let mut page = Page(String::new());
     page.scenario(scenario).expect("writing to a String does not fail");
     page.0
 }
 
-/// TOML text that grows.
+/// TOML text under construction.
 pub(super) struct Page(pub(super) String);
 
 impl Page {
@@ -86,7 +85,7 @@ impl Page {
         Ok(())
     }
 
-    /// The topology, and what its connections have in common.
+    /// The topology and the common settings of its connections.
     fn topology(&mut self, scenario: &Scenario, topology: &TopologySpec) -> fmt::Result {
         let group = &scenario.connections[0];
         self.section("[topology]")?;
@@ -163,7 +162,7 @@ impl Page {
     }
 
     fn link(&mut self, link: &LinkSpec) -> fmt::Result {
-        // An unlimited link has no queue, and a scenario that gave it one would be refused.
+        // An unlimited link has no queue, and a scenario with one would be refused.
         if link.rate != RateSpec::Unlimited {
             self.key("rate", rate(&link.rate))?;
             self.key("queue", link.queue.exact())?;
@@ -327,7 +326,7 @@ impl Page {
     }
 }
 
-/// Both directions of each link that is no path's own.
+/// Both directions of each shared link.
 fn shared_links(scenario: &Scenario) -> impl Iterator<Item = (&LinkSpec, &LinkSpec)> {
     let own: Vec<LinkIndex> = scenario.paths.iter().flat_map(|path| [path.radio.0, path.radio.1]).collect();
     let shared: Vec<&LinkSpec> = (0..scenario.links.len())
@@ -338,7 +337,7 @@ fn shared_links(scenario: &Scenario) -> impl Iterator<Item = (&LinkSpec, &LinkSp
     pairs.into_iter()
 }
 
-/// The name under which a scenario knows a link, without its direction.
+/// Name of a link in the scenario, without its direction.
 fn base_name(link: &LinkSpec) -> &str {
     link.name.rsplit_once('.').map_or(&link.name, |(base, _)| base)
 }
@@ -354,7 +353,7 @@ fn relay(relay: RelaySpec, channels: &[ChannelSpec]) -> String {
     }
 }
 
-/// All numbers of a model, and the profile that they come from, if any.
+/// All numbers of a model, and the name of its profile, if any.
 pub(super) fn energy(energy: &InterfaceEnergy) -> String {
     let base = energy.profile.strip_suffix(CHANGED).unwrap_or(&energy.profile);
     let origin = match crate::energy::profile(base) {

@@ -1,4 +1,4 @@
-//! The configuration of the daemon as TOML with every default filled in; it reads again to the same
+//! Writes the configuration of the daemon as TOML with all defaults filled in. It reads again to the same
 //! configuration.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use super::show::{Page, energy};
 use super::written::list;
 use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, Quota, Rule};
 
-/// Everything that a configuration says, as TOML that [`read_live`](super::read_live) reads again.
+/// The configuration as TOML that [`read_live`](super::read_live) reads again.
 pub fn show_live(config: &LiveConfig) -> String {
     let mut page = Page(String::new());
     page.live(config).expect("writing to a String does not fail");
@@ -117,7 +117,7 @@ mod tests {
     use crate::scenario::read_live;
 
     #[test]
-    fn a_configuration_reads_again_to_the_same() {
+    fn a_shown_configuration_reads_back_unchanged() {
         let full = r#"
 intent = "overflow"
 pm = "userspace"

@@ -1,4 +1,4 @@
-//! The file of a study: the same TOML, the same messages.
+//! The file of a study: TOML with the same syntax and errors as a scenario.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ use super::schema::word_schema;
 use crate::policy::Policy;
 use crate::study::{Axis, Design, Draw, Level, Levels, Range, StudyEngine, StudySpec};
 
-/// Most axes: as many dimensions as the sequence of Sobol has direction numbers for.
+/// Most axes: the number of dimensions for which there are Sobol direction numbers.
 const MOST_AXES: usize = 100;
-/// Most runs of a study: counts up to here are exact in every tool that reads tables.
+/// Most runs of a study: integers up to here are exact in a double.
 const MOST_RUNS: u64 = 1 << 53;
-/// Values that a grid takes of a range that does not say.
+/// Values that a grid takes from a range without `points`.
 const GRID_POINTS: u32 = 8;
 
 /// The name of a design.
@@ -49,49 +49,49 @@ named!(Scale, "a scale", {
 });
 
 table! {
-    /// A study: keys of a scenario that vary by a design, policies, engines and seeds.
+    /// A study: scenario keys varied by a design, with policies, engines and seeds.
     struct RawStudy in "a study" {
-        /// For reports.
+        /// Title for reports.
         title: Option<String>,
-        /// A shipped scenario, or a file beside this one.
+        /// A shipped scenario, or a file in the folder of this study.
         scenario: At<String>,
         /// Variant of the scenario.
         variant: Option<String>,
-        /// Keys that are the same at all points.
+        /// Keys with the same value at all points.
         set: VariantSet = {},
-        /// Policies; those of the scenario if absent.
+        /// Policies; absent: those of the scenario.
         policies: Option<At<Vec<At<String>>>>,
-        /// What runs each point: `packet`, `fluid`.
+        /// Engines that run each point: `packet`, `fluid`.
         engines: At<Vec<At<StudyEngine>>> = ["packet"],
-        /// Seeds of each policy at each point; as many as the scenario says if absent.
+        /// Seeds of each policy at each point; absent: as many as in the scenario.
         seeds: Option<At<u32>>,
-        /// The first of them.
+        /// The first seed.
         first_seed: u32 = 1,
-        /// How points are laid into the space of what varies.
+        /// Design: how points are chosen from the ranges in `vary`.
         design: DesignWord = "grid",
-        /// How many points, if they are drawn.
+        /// Number of points; not with `design = "grid"`.
         points: Option<At<u32>>,
-        /// Another one draws other points.
+        /// Seed of the points; not with `design = "grid"`.
         design_seed: Option<At<u32>>,
-        /// What varies.
+        /// The keys that vary.
         vary: Vec<At<RawVary>> = [],
     }
 }
 
 table! {
-    /// Keys that vary together, and what they take: `values`, or `from` and `to`.
+    /// Keys that vary together, and their values: `values`, or `from` and `to`.
     struct RawVary in "[[vary]]" {
-        /// A dotted key, or several that get the same value.
+        /// A dotted key, or several keys that get the same value.
         key: At<Keys>,
         /// The values.
         values: Option<At<Vec<At<Anything>>>>,
         /// The lower end of a range.
         from: Option<At<Anything>>,
-        /// Its upper end.
+        /// The upper end of the range.
         to: Option<At<Anything>>,
         /// `log` divides a range into equal ratios.
         scale: Option<At<Scale>>,
-        /// How many values a grid takes of a range; 8 if absent.
+        /// Number of values that a grid takes from the range; absent: 8.
         points: Option<At<u32>>,
     }
 }
@@ -129,7 +129,7 @@ impl JsonSchema for Keys {
     }
 }
 
-/// Whatever a scenario's key can be: its text if it is a text or a number.
+/// Any value of a scenario key: its text if it is a string or a number.
 #[derive(Clone, Debug)]
 pub(super) struct Anything(Option<String>);
 
@@ -183,10 +183,10 @@ word_schema! {
     Scale, "Scale";
 }
 
-/// Reads the file of a study. Whether the keys exist only the scenario can tell.
+/// Reads the file of a study. Whether its keys exist is checked when they are set in the scenario.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place and its mend.
+/// All problems, each with its position and fix.
 pub fn read_study(text: &str) -> Result<StudySpec, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
@@ -215,7 +215,7 @@ fn spec(raw: RawStudy, text: &str, out: &mut Problems) -> Option<StudySpec> {
     }
     if let (Some(points), true) = (&raw.points, raw.vary.is_empty()) {
         let help = "write [[vary]] with a key and its values or its range below it";
-        out.note_with_help(&points.span, "there is nothing that varies from point to point", help);
+        out.note_with_help(&points.span, "nothing varies between the points", help);
     }
     let axes: Vec<Axis> = axes.into_iter().collect::<Option<_>>()?;
     for (index, axis) in axes.iter().enumerate() {
@@ -263,7 +263,7 @@ fn policies(written: &At<Vec<At<String>>>, out: &mut Problems) -> Option<Vec<Pol
     for text in &written.value {
         match text.value.parse::<Policy>() {
             Ok(policy) if policies.contains(&policy) => {
-                out.note(&text.span, format!("`{policy}` stands there twice"));
+                out.note(&text.span, format!("`{policy}` is listed twice"));
             }
             Ok(policy) => policies.push(policy),
             Err(error) => out.note_error(&text.span, &error),
@@ -280,7 +280,7 @@ fn engines(written: &At<Vec<At<StudyEngine>>>, out: &mut Problems) -> Option<Vec
     let mut engines = vec![];
     for engine in &written.value {
         match engines.contains(&engine.value) {
-            true => out.note(&engine.span, format!("`{}` stands there twice", engine.value.word())),
+            true => out.note(&engine.span, format!("`{}` is listed twice", engine.value.word())),
             false => engines.push(engine.value),
         }
     }
@@ -293,7 +293,7 @@ fn design(raw: &RawStudy, out: &mut Problems) -> Option<Design> {
             for at in [&raw.points, &raw.design_seed].into_iter().flatten() {
                 let help =
                     "leave it out, or draw points: design = \"sobol\"; a range has `points` of its own";
-                out.note_with_help(&at.span, "a grid is not drawn", help);
+                out.note_with_help(&at.span, "this key is not for a grid", help);
             }
             return Some(Design::Grid);
         }
@@ -323,7 +323,8 @@ fn axis(raw: &RawVary, text: &str, is_grid: bool, out: &mut Problems) -> Option<
         (Some(values), None, None) => {
             for span in [raw.scale.as_ref().map(|at| &at.span), raw.points.as_ref().map(|at| &at.span)] {
                 let help = "leave it out, or write `from` and `to` in place of `values`";
-                span.into_iter().for_each(|span| out.note_with_help(span, "this is for ranges", help));
+                span.into_iter()
+                    .for_each(|span| out.note_with_help(span, "this key is only for ranges", help));
             }
             if values.value.is_empty() {
                 let help = "write for example values = [\"1 %\", \"2 %\"]";
@@ -368,11 +369,11 @@ fn range(
     }
     if low >= high {
         let message = format!("the range runs from {low} to {high}");
-        return wrong(&to.span, message, "write the lower end first, and another upper end", out);
+        return wrong(&to.span, message, "write the lower end first, and a higher upper end", out);
     }
     if log && low <= 0.0 {
-        let message = format!("there are no equal ratios from {low} on");
-        return wrong(&from.span, message, "let a log scale begin above 0", out);
+        let message = format!("a log scale cannot start at {low}");
+        return wrong(&from.span, message, "start the log scale above 0", out);
     }
     let points = match &raw.points {
         Some(points) if !is_grid => {
@@ -396,7 +397,7 @@ fn range(
     Some(range)
 }
 
-/// A number and its unit, which a range has to have.
+/// A number and its unit, as the ends of a range must have.
 fn number(at: &At<Anything>, out: &mut Problems) -> Option<(f64, String)> {
     let text = at.value.0.as_deref().unwrap_or("");
     let end =
@@ -404,7 +405,7 @@ fn number(at: &At<Anything>, out: &mut Problems) -> Option<(f64, String)> {
     let number: Option<f64> = text[..end].replace('_', "").parse().ok();
     let Some(number) = number.filter(|number| number.is_finite()) else {
         let help = "write a number with its unit, for example \"0.1 %\"; for other keys there is `values`";
-        out.note_with_help(&at.span, format!("`{text}` is no number with a unit"), help);
+        out.note_with_help(&at.span, format!("`{text}` is not a number with a unit"), help);
         return None;
     };
     let unit = text[end..].trim().to_owned();
@@ -413,7 +414,7 @@ fn number(at: &At<Anything>, out: &mut Problems) -> Option<(f64, String)> {
         let known = ["%", "ms", "s", "kbit/s", "Mbit/s", "kB", "MB", "KiB", "packets", "mW", "W", "mW/Mbps"];
         out.note_with_help(
             &at.span,
-            format!("`{unit}` is no unit of a range"),
+            format!("`{unit}` is not a unit of a range"),
             suggest(&unit, known, "units"),
         );
         return None;

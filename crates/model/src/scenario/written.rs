@@ -1,4 +1,4 @@
-//! The parts of a link as TOML that reads back to the same.
+//! Parts of a link as TOML that reads back to the same value.
 
 use super::document::quoted;
 use super::exact::Exact;

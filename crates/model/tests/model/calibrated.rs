@@ -52,7 +52,7 @@ fn profile() -> CalibratedProfile {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_written_profile_reads_back_unchanged() {
     let profile = profile();
     assert_eq!(profile.intervals, [("per_mbps".into(), ["118 mW/Mbps".into(), "122 mW/Mbps".into()])]);
     assert_eq!(profile.notes, [("hold_out_error".into(), "3.1 %".into())]);
@@ -62,13 +62,13 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn a_scenario_names_a_profile_in_a_file_for_a_path_and_the_device() {
+fn a_path_and_the_device_can_use_a_profile_in_a_file() {
     let scenario = with_profile(SCENARIO, PROFILE).unwrap();
     let energy = &scenario.paths[0].energy;
     assert_eq!(energy.model, profile().model);
     assert_eq!(energy.profile, "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz:bus");
     assert_eq!(scenario.device.sharing_factor, 0.85);
-    // What was understood holds all numbers: it needs the file no more.
+    // The output of `show` contains all numbers, so it loads without the file.
     let shown = show(&scenario);
     let none = |name: &str| Err(format!("no trace {name}"));
     assert_eq!(load(&shown, &none).unwrap_or_else(|errors| panic!("{errors}\n{shown}")), scenario);
@@ -87,21 +87,21 @@ fn a_profile_in_a_file_can_be_changed() {
 }
 
 #[test]
-fn what_is_wrong_with_the_name_or_the_file_is_told_at_its_place() {
+fn an_unusable_profile_file_is_reported_at_its_key() {
     let error = with_profile(&SCENARIO.replace("my-wifi", "other"), PROFILE).unwrap_err();
     assert!(error.contains("scenario:5:10: there is no file other.toml; calibrate first"), "{error}");
     let error = with_profile(SCENARIO, &PROFILE.replace("sharing_factor = 0.85\n", "")).unwrap_err();
     assert!(error.contains("without a second interface; calibrate with --second"), "{error}");
     let none = |name: &str| Err(format!("no trace {name}"));
     let error = load(SCENARIO, &none).unwrap_err().to_string();
-    assert!(error.contains("there is no folder to find `my-wifi.toml` in; write its numbers"), "{error}");
+    assert!(error.contains("`my-wifi.toml` cannot be looked up here; write its numbers"), "{error}");
     let origin = SCENARIO
         .replace("energy = \"file:my-wifi.toml\"", "energy = { profile = \"free\", origin = \"me\" }");
     assert!(with_profile(&origin, PROFILE).unwrap_err().contains("leave `origin` out"));
 }
 
 #[test]
-fn a_profile_that_is_wrong_says_where_and_what_to_write() {
+fn problems_of_a_profile_are_reported_with_position_and_fix() {
     for (from, to, said) in [
         (
             "version = 1",

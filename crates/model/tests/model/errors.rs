@@ -1,9 +1,9 @@
-//! Each mistake is told with its place, its cause and its mend.
+//! Each mistake is reported with its position, cause and fix.
 
 use joulepath_model::network::DeliveryTrace;
 use joulepath_model::scenario::{self, ScenarioErrors};
 
-/// A correct scenario that has a bit of everything.
+/// A correct scenario that uses every feature.
 const GOOD: &str = include_str!("../corpus/everything.toml");
 
 fn traces(name: &str) -> Result<DeliveryTrace, String> {
@@ -21,10 +21,11 @@ fn errors(text: &str) -> ScenarioErrors {
     }
 }
 
-/// Replaces one text of the correct scenario, and expects one problem: what is underlined, and what is said.
+/// Replaces one text of the correct scenario and expects one problem: the underlined text, and parts of the
+/// message.
 #[track_caller]
 fn expect(from: &str, to: &str, underlined: &str, said: &[&str]) {
-    assert_eq!(GOOD.matches(from).count(), 1, "`{from}` must stand exactly once in the scenario");
+    assert_eq!(GOOD.matches(from).count(), 1, "`{from}` must appear exactly once in the scenario");
     let errors = errors(&GOOD.replace(from, to));
     let [problem] = errors.problems() else { panic!("one problem was expected:\n{errors}") };
     assert_eq!(&errors.text()[problem.span.clone()], underlined, "{errors}");
@@ -41,7 +42,7 @@ fn the_scenario_with_everything_is_correct() {
 }
 
 #[test]
-fn a_bare_number_is_told_to_carry_its_unit() {
+fn a_quantity_needs_a_unit() {
     expect("\"10 Mbit/s\" # wifi", "10 # wifi", "10", &["`10` has no unit", "\"10 Mbit/s\""]);
     expect("loss = \"1 %\"", "loss = 1.2", "1.2", &["`1.2` has no unit", "\"1.2 %\""]);
     expect("queue = \"50 packets\"", "queue = 50", "50", &["`50`", "\"50 packets\"", "\"64 KiB\""]);
@@ -51,14 +52,14 @@ fn a_bare_number_is_told_to_carry_its_unit() {
 }
 
 #[test]
-fn a_count_or_a_factor_carries_none() {
+fn a_count_or_a_factor_has_no_unit() {
     expect("seeds = 5", "seeds = \"5\"", "\"5\"", &["a count is expected", "bare number"]);
     expect("sharing_factor = 0.9", "sharing_factor = \"90 %\"", "\"90 %\"", &["a factor", "0.8"]);
     expect("seeds = 5", "seeds = -5", "-5", &["a count is expected"]);
 }
 
 #[test]
-fn an_unknown_key_is_told_the_nearest_and_all() {
+fn an_unknown_key_is_refused_with_the_nearest_and_all_keys() {
     expect(
         "rate = \"10 Mbit/s\"",
         "raet = \"10 Mbit/s\"\nrate = \"10 Mbit/s\"",
@@ -75,7 +76,7 @@ fn an_unknown_key_is_told_the_nearest_and_all() {
 }
 
 #[test]
-fn an_unknown_name_is_told_the_nearest() {
+fn an_unknown_name_is_refused_with_the_nearest() {
     expect(
         "\"wifi-seed000\"",
         "\"wifi-sed000\"",
@@ -96,7 +97,7 @@ fn an_unknown_name_is_told_the_nearest() {
 }
 
 #[test]
-fn an_impossible_value_is_told_why() {
+fn an_impossible_value_is_refused_with_a_reason() {
     expect("loss = \"1 %\"", "loss = \"100 %\"", "\"100 %\"", &["every packet is lost", "outages"]);
     expect("loss = \"1 %\"", "loss = \"120 %\"", "\"120 %\"", &["between 0 % and 100 %"]);
     expect("\"10 Mbit/s\" # wifi", "\"0 bit/s\" # wifi", "\"0 bit/s\"", &["never delivers", "outages"]);
@@ -173,7 +174,7 @@ fn an_impossible_value_is_told_why() {
 }
 
 #[test]
-fn lists_in_the_wrong_order_are_told() {
+fn lists_in_the_wrong_order_are_refused() {
     expect(
         "[\"0 s\", \"8 Mbit/s\"]",
         "[\"1 s\", \"8 Mbit/s\"]",
@@ -198,7 +199,7 @@ fn lists_in_the_wrong_order_are_told() {
 const STEPS_LATE: &str = "[[\"1 s\", \"8 Mbit/s\"], [\"20 s\", \"2 Mbit/s\"]]";
 
 #[test]
-fn a_missing_key_is_told_with_an_example() {
+fn a_missing_key_is_reported_with_an_example() {
     expect(
         "energy = \"wifi-seed000\"\n",
         "",
@@ -222,7 +223,7 @@ const RRC_WITHOUT_IDLE: &str = "{ model = \"rrc\", per_mbps = \"52 mW\", \
      tail = [{ power = \"1.06 W\", duration = \"11.5 s\" }] }";
 
 #[test]
-fn names_that_clash_are_told() {
+fn clashing_names_are_refused() {
     expect(
         "name = \"lte\"",
         "name = \"wifi\"",
@@ -234,20 +235,20 @@ fn names_that_clash_are_told() {
         "via = [\"shared\"] # tcp",
         "via = [\"shared\", \"shared\"] # tcp",
         "\"shared\"",
-        &["stands twice"],
+        &["is listed twice"],
     );
-    expect("paths = [\"wifi\", \"lte\"]", "paths = [\"lte\", \"lte\"]", "\"lte\"", &["stands twice"]);
+    expect("paths = [\"wifi\", \"lte\"]", "paths = [\"lte\", \"lte\"]", "\"lte\"", &["is listed twice"]);
 }
 
 #[test]
-fn a_policy_that_is_none_is_told() {
+fn a_malformed_policy_is_refused() {
     expect("\"dts\"]", "\"dts[\"]", "\"dts[\"", &["`]` is missing", "mptcp[cc=olia]"]);
-    expect("\"dts\"]", "\"mptcp\"]", "\"mptcp\"", &["stands twice"]);
+    expect("\"dts\"]", "\"mptcp\"]", "\"mptcp\"", &["is listed twice"]);
     expect("policies = [\"mptcp\", \"dts\"]", "policies = []", "[]", &["no policies to compare"]);
 }
 
 #[test]
-fn a_trace_that_cannot_be_used_is_told() {
+fn an_unusable_trace_is_refused() {
     expect("\"cell.down\"", "\"cel.down\"", "\"cel.down\"", &["cannot be used: no such file"]);
     expect("\"cell.down\"", "\"empty.down\"", "\"empty.down\"", &["cannot be used: it is empty"]);
 }
@@ -274,7 +275,7 @@ fn a_queue_needs_a_rate() {
 }
 
 #[test]
-fn a_relay_that_cannot_be_is_told_why() {
+fn an_invalid_relay_is_refused_with_a_reason() {
     let ip = "relay = { kind = \"ip\", channel = \"short\" }";
     let with = |relay: &str, underlined: &str, said: &[&str]| expect(ip, relay, underlined, said);
     with(
@@ -301,7 +302,7 @@ fn a_relay_that_cannot_be_is_told_why() {
     );
     // The connection `talk` uploads over all paths.
     let tcp = "{ kind = \"tcp\", channel = \"short\", buffer = \"33 packets\" }";
-    with(&format!("relay = {tcp}"), tcp, &["`talk` sends up", "kind = \"ip\""]);
+    with(&format!("relay = {tcp}"), tcp, &["`talk` uploads", "kind = \"ip\""]);
     expect(
         "energy = { profile = \"lte-seed000\", active = \"140 mW\" }",
         "energy = \"lte-huang2012\"",
@@ -311,7 +312,7 @@ fn a_relay_that_cannot_be_is_told_why() {
 }
 
 #[test]
-fn a_channel_that_cannot_be_is_told_why() {
+fn an_invalid_channel_is_refused_with_a_reason() {
     expect(
         "timing = \"802.11b\"",
         "timing = \"802.11-b\"",
@@ -343,7 +344,7 @@ fn a_ninth_subflow_is_refused() {
 }
 
 #[test]
-fn several_problems_are_told_at_once_and_in_order() {
+fn several_problems_are_reported_together_in_order() {
     let text = GOOD
         .replace("loss = \"1 %\"", "loss = 1")
         .replace("seeds = 5", "seeds = \"many\"")
@@ -362,13 +363,13 @@ fn problems_are_printed_with_file_line_and_column() {
 }
 
 #[test]
-fn text_that_is_not_toml_is_told_where() {
+fn text_that_is_not_toml_is_reported_with_its_position() {
     let errors = errors("title = \"a\"\nduration = = \"1 s\"\n");
     assert_eq!(errors.place(&errors.problems()[0]).0, 2, "{errors}");
 }
 
 #[test]
-fn a_section_with_single_brackets_is_told_to_double_them() {
+fn a_list_section_with_single_brackets_is_refused_with_the_fix() {
     let errors = errors("title = \"a\"\nduration = \"1 s\"\n[path]\nname = \"wifi\"\n");
     assert!(errors.to_string().contains("[[path]]"), "{errors}");
 }
@@ -383,7 +384,7 @@ fn a_diagnostic_carries_text_labels_and_help() {
     assert_eq!(&errors.text()[label.offset()..label.offset() + label.len()], "0");
 }
 
-/// A correct topology, of which one text is replaced.
+/// A correct topology in which tests replace one text.
 const DATA_CENTRE: &str =
     "title = \"x\"\nduration = \"1 s\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100 Mbit/s\"\n";
 
@@ -399,14 +400,14 @@ fn expect_of_topology(from: &str, to: &str, underlined: &str, said: &[&str]) {
 }
 
 #[test]
-fn a_topology_that_cannot_be_built_is_told_why() {
+fn an_invalid_topology_is_refused_with_a_reason() {
     scenario::load(DATA_CENTRE, &traces).unwrap_or_else(|errors| panic!("{errors}"));
     expect_of_topology("fat-tree", "fattree", "\"fattree\"", &["did you mean `fat-tree`?", "bcube"]);
     expect_of_topology("k = 4\n", "", "", &["`fat-tree` needs the key `k`", "k = 8"]);
     expect_of_topology("k = 4", "k = 5", "5", &["an even number of at least 2"]);
     expect_of_topology("k = 4", "k = 4\nn = 5", "5", &["`n` is not a size of `fat-tree`"]);
     expect_of_topology("k = 4", "k = 64", "", &["65536 hosts, more than 10000"]);
-    expect_of_topology("k = 4", "k = 4000000", "", &["more hosts than can be counted"]);
+    expect_of_topology("k = 4", "k = 4000000", "", &["more than 2^32 hosts"]);
     expect_of_topology("\"100 Mbit/s\"", "\"0 bit/s\"", "\"0 bit/s\"", &["never delivers"]);
     expect_of_topology("\"100 Mbit/s\"", "100", "100", &["no unit"]);
     expect_of_topology("k = 4", "k = 4\nsubflows = 9", "9", &["1 to 8 subflows"]);
@@ -418,7 +419,7 @@ fn a_topology_that_cannot_be_built_is_told_why() {
 }
 
 #[test]
-fn what_has_no_place_in_a_topology_is_refused() {
+fn sections_that_a_topology_excludes_are_refused() {
     let link = "\n[[link]]\nname = \"l\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n";
     expect_of_topology(
         "\"100 Mbit/s\"\n",

@@ -44,7 +44,7 @@ fn load_with(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String>
 }
 
 #[test]
-fn what_the_simple_form_leaves_out_is_filled_in() {
+fn absent_keys_have_defaults() {
     let scenario = load(SIMPLE);
     let transport = &scenario.transport;
     assert_eq!((transport.mss, transport.header, transport.ack_size), (Bytes(1460), Bytes(40), Bytes(40)));
@@ -106,9 +106,9 @@ fn a_managed_queue_has_the_defaults_of_linux() {
     assert_eq!(with("{ kind = \"pie\" }"), (AqmSpec::Pie(pie), QueueLimit::Packets(1000)));
 }
 
-/// A queue is the same in both directions unless said otherwise; what befalls packets is not.
+/// The queue is the same in both directions unless set otherwise; loss, jitter and policing are not.
 #[test]
-fn what_befalls_packets_belongs_to_one_direction() {
+fn loss_policing_and_reordering_apply_to_one_direction() {
     let scenario = load(EVERYTHING);
     let link = |name: &str| scenario.links.iter().find(|link| link.name == name).unwrap();
     let (down, up) = (link("cell.down"), link("cell.up"));
@@ -194,7 +194,7 @@ fn overrides_find_sections_by_name_and_by_index() {
 }
 
 #[test]
-fn overrides_add_what_is_not_there_and_replace_whole_tables() {
+fn overrides_add_keys_and_replace_tables() {
     let scenario = load_with(
         SIMPLE,
         &[
@@ -211,7 +211,7 @@ fn overrides_add_what_is_not_there_and_replace_whole_tables() {
 }
 
 #[test]
-fn a_wrong_override_is_told_with_its_own_line() {
+fn a_wrong_override_is_reported_at_its_own_line() {
     let error = |key, value| load_with(SIMPLE, &[(key, value)]).unwrap_err();
     let told = error("path.wfi.loss", "2 %");
     assert!(told.contains("there is no path `wfi`") && told.contains("did you mean `wifi`?"), "{told}");
@@ -219,12 +219,12 @@ fn a_wrong_override_is_told_with_its_own_line() {
     // SIMPLE has 20 lines; the override is line 21.
     assert!(told.contains("scenario:21:12: `60` has no unit"), "{told}");
     assert!(error("a b", "1").contains("is not a key and a value"));
-    assert!(error("duration.x", "1").contains("has no keys of its own"));
+    assert!(error("duration.x", "1").contains("has no keys"));
     assert!(error("workload.sise", "1 kB").contains("`sise` is not a key of a bulk workload"));
 }
 
 #[test]
-fn variants_carry_what_they_set() {
+fn variants_contain_their_overrides() {
     let variants = scenario::variants(EVERYTHING).unwrap();
     let [lossy] = variants.as_slice() else { panic!("one variant") };
     assert_eq!(lossy.name, "lossy");
@@ -238,7 +238,7 @@ fn variants_carry_what_they_set() {
 }
 
 #[test]
-fn what_is_shown_is_toml_that_says_everything() {
+fn a_shown_scenario_contains_every_default() {
     let shown = scenario::show(&load(SIMPLE));
     for line in [
         "mss = \"1460 B\"",
@@ -254,7 +254,7 @@ fn what_is_shown_is_toml_that_says_everything() {
 }
 
 #[test]
-fn the_schema_names_every_key_and_requires_those_without_default() {
+fn the_schema_names_every_key_and_requires_keys_without_default() {
     let schema = scenario::schema();
     let definitions = &schema["$defs"];
     let keys = |name: &str, what: &str| match &definitions[name][what] {
@@ -273,7 +273,7 @@ fn the_schema_names_every_key_and_requires_those_without_default() {
 }
 
 #[test]
-fn a_scenario_that_names_no_workload_is_a_bulk_download() {
+fn a_scenario_without_workload_is_a_bulk_download() {
     let text = "title = \"x\"\nduration = \"12 s\"\n[[path]]\nname = \"wifi\"\nrate = \"7 Mbit/s\"\n\
                 delay = \"10 ms\"\nenergy = \"wifi-huang2012\"\n";
     let scenario = load(text);
@@ -282,7 +282,7 @@ fn a_scenario_that_names_no_workload_is_a_bulk_download() {
 }
 
 #[test]
-fn rivals_are_endless_tcps_at_a_bottleneck_of_all_paths() {
+fn rivals_are_long_lived_tcps_at_a_bottleneck_of_all_paths() {
     let link = "[[link]]\nname = \"shared\"\nrate = \"5 Mbit/s\"\ndelay = \"5 ms\"\n";
     let path = |name: &str| {
         format!("[[path]]\nname = \"{name}\"\nvia = [\"shared\"]\nenergy = \"wifi-huang2012\"\n")
@@ -296,10 +296,10 @@ fn rivals_are_endless_tcps_at_a_bottleneck_of_all_paths() {
         |name: &str, keys: &str| format!("[[competitor]]\nname = \"{name}\"\nvia = [\"shared\"]\n{keys}\n");
     assert_eq!(load(&shared).rivals(), 0);
     assert_eq!(load(&(shared.clone() + &competitor("t", "") + &competitor("u", "count = 3"))).rivals(), 4);
-    // The goodput of all together says nothing of one of them.
+    // The total goodput does not give the goodput of one competitor.
     let with_file = shared.clone() + &competitor("t", "") + &competitor("f", "size = \"1 MB\"");
     assert_eq!(load(&with_file).rivals(), 0);
-    // Theirs is the way down; what goes up meets only their ACKs.
+    // Competitors send downwards; an upload meets only their ACKs.
     let upload = shared.replace("kind = \"bulk\"", "kind = \"bulk\"\ndirection = \"upload\"");
     assert_eq!(load(&(upload + &competitor("t", ""))).rivals(), 0);
 

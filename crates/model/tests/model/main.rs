@@ -1,4 +1,4 @@
-//! Scenarios, units and results: what is accepted, what is refused with which words.
+//! Scenarios, units and results: valid input, and error messages for invalid input.
 
 mod calibrated;
 mod errors;

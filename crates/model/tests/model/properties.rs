@@ -1,4 +1,4 @@
-//! Whatever text comes in: no panic, and what is accepted keeps its promises and survives `show`.
+//! For any text: loading does not panic, and an accepted scenario is consistent and survives `show`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn traces(name: &str) -> Result<DeliveryTrace, String> {
     Ok(DeliveryTrace { source: name.into(), opportunities_ms: vec![1, 1, 4] })
 }
 
-/// What every engine relies on.
+/// Properties that every engine relies on.
 fn check(scenario: &Scenario) {
     assert!(scenario.duration > Nanos::ZERO && scenario.duration <= MAX_DURATION);
     assert!(scenario.warm_up < scenario.duration);
@@ -94,7 +94,7 @@ fn check_show(scenario: &Scenario) {
     assert_eq!(&again, scenario, "{shown}");
 }
 
-/// Loads; whatever is wrong must have its place within the text.
+/// Loads a text. The positions of all problems must lie within the text.
 fn load(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
     match scenario::load_with(text, overrides, &traces) {
         Ok(scenario) => {
@@ -114,7 +114,7 @@ fn load(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
 }
 
 #[test]
-fn the_corpus_is_accepted_or_refused_but_never_panics() {
+fn the_corpus_never_causes_a_panic() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut accepted = 0;
     let mut refused = 0;
@@ -138,7 +138,7 @@ fn every_shipped_scenario_survives_show() {
     }
 }
 
-/// A quantity of the kind, in one of its units, with a random number of digits.
+/// A random quantity in one of its units, with a random number of digits.
 fn quantity(units: &'static [&'static str]) -> impl Strategy<Value = String> {
     let number = prop_oneof![
         (0_u64..100_000).prop_map(|n| n.to_string()),
@@ -148,7 +148,7 @@ fn quantity(units: &'static [&'static str]) -> impl Strategy<Value = String> {
     (number, prop::sample::select(units)).prop_map(|(number, unit)| format!("{number} {unit}"))
 }
 
-/// An override that often makes sense: a key of the scenario with everything, and a value of its kind.
+/// An override that is often valid: a key of the scenario with everything, and a value of its type.
 fn sensible_override() -> impl Strategy<Value = (String, String)> {
     let with = |keys: &'static [&'static str], values: BoxedStrategy<String>| {
         (prop::sample::select(keys).prop_map(str::to_owned), values)
@@ -223,7 +223,7 @@ fn sensible_override() -> impl Strategy<Value = (String, String)> {
     ]
 }
 
-/// One edit of a text: a line away, a line twice, or some bytes replaced.
+/// One edit of a text: deletes a line, duplicates a line, or replaces some bytes.
 fn edit(text: &str, (kind, at, with): &(u8, prop::sample::Index, String)) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
@@ -281,7 +281,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_accepted_keeps_its_promises_and_survives_show(
+    fn an_accepted_scenario_is_consistent_and_survives_show(
         overrides in prop::collection::vec(sensible_override(), 0..4),
     ) {
         load(EVERYTHING, &overrides);

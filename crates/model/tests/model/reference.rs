@@ -1,11 +1,11 @@
-//! `docs/scenario.md` says what the reader does: no key, default or profile is missing from it.
+//! `docs/scenario.md` lists every key, default and profile.
 
 use joulepath_model::{energy, scenario};
 use serde_json::Value;
 
 const REFERENCE: &str = include_str!("../../../../docs/scenario.md");
 
-/// Every table of the schema, with its keys.
+/// Every table of the schema with its keys.
 fn tables() -> Vec<(String, serde_json::Map<String, Value>)> {
     let schema = scenario::schema();
     let root = ("a scenario".to_owned(), schema.clone());
@@ -31,7 +31,7 @@ fn every_default_is_in_the_reference() {
     for (table, keys) in tables() {
         for (key, schema) in keys {
             let Some(default) = schema.get("default") else { continue };
-            // The default of a section is that it may be left out.
+            // The default of a section is that it may be absent.
             let is_section = REFERENCE.contains(&format!("{key}]"));
             if is_section && (*default == serde_json::json!({}) || *default == serde_json::json!([])) {
                 continue;

@@ -1,4 +1,4 @@
-//! Every scenario that ships can be loaded, with each of its variants.
+//! Every shipped scenario loads, with each of its variants.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn every_shipped_scenario_loads_with_each_variant() {
     for file in shipped() {
         let text = std::fs::read_to_string(&file).unwrap();
         let name = file.display().to_string();
-        // What is in a trace is the business of who parses it; that it is there is ours.
+        // The traces only have to exist; the parser of traces checks their contents.
         let trace = |name: &str| {
             let beside = file.with_file_name(name);
             if !beside.is_file() {

@@ -1,22 +1,21 @@
-//! The device's clocks: simulated time, and how much of it two or more interfaces, or any at all, were
-//! active.
+//! Clocks of a device: simulated time, time with at least one active interface, and time with two or more.
 
 use crate::units::Nanos;
 
-/// Moves forward only; between two calls of [`Clock::advance`] the number of active interfaces is constant.
+/// Moves forward only. Between two calls of [`Clock::advance`] the number of active interfaces is constant.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     now: Nanos,
-    /// Time so far in which κ applied.
+    /// Time so far with two or more active interfaces, to which κ applies.
     shared: Nanos,
-    /// Time since the begin of the measurement with an active interface.
+    /// Time since the start of the measurement with at least one active interface.
     any: Nanos,
     active: u32,
-    /// Whether it matters that two interfaces are active.
+    /// False if κ = 1, so sharing has no effect.
     sharing: bool,
 }
 
-/// An instant on the first two clocks.
+/// An instant on the simulated and the shared clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stamp {
     pub(super) at: Nanos,
@@ -31,7 +30,8 @@ pub(super) struct Span {
 }
 
 impl Clock {
-    /// With κ = 1 nothing is shared, so that no interface's sums depend on another, not even in rounding.
+    /// With κ = 1 no time counts as shared, so an interface's sums do not depend on the others, not even in
+    /// rounding.
     pub(super) fn new(start: Nanos, sharing_factor: f64) -> Self {
         Clock { now: start, shared: Nanos::ZERO, any: Nanos::ZERO, active: 0, sharing: sharing_factor != 1.0 }
     }
@@ -40,29 +40,29 @@ impl Clock {
         self.now
     }
 
-    /// Whether two or more interfaces are active, and κ applies.
+    /// True if two or more interfaces are active and κ applies.
     pub(super) const fn is_shared(&self) -> bool {
         self.active >= 2 && self.sharing
     }
 
-    /// Time since the begin of the measurement with an active interface.
+    /// Time since the start of the measurement with at least one active interface.
     pub(super) const fn any(&self) -> Nanos {
         self.any
     }
 
-    /// Counts the time with an active interface from here.
+    /// Restarts the clock of time with an active interface.
     pub(super) fn restart_any(&mut self) {
         self.any = Nanos::ZERO;
     }
 
-    /// `at`, not earlier than the clock, on both clocks, provided that no interface changes before.
+    /// Both clocks at `at`, which is not in the past. No interface may change its state before `at`.
     #[inline]
     pub(super) fn stamp(&self, at: Nanos) -> Stamp {
         let since = if self.is_shared() { at.saturating_sub(self.now) } else { Nanos::ZERO };
         Stamp { at, shared: self.shared + since }
     }
 
-    /// Moves to `to`; an earlier time is the present.
+    /// Moves to `to`. Does nothing if `to` is in the past.
     pub(super) fn advance(&mut self, to: Nanos) {
         let step = to.saturating_sub(self.now);
         if self.active >= 1 {
@@ -74,12 +74,12 @@ impl Clock {
         self.now += step;
     }
 
-    /// An interface becomes active now.
+    /// Notes that an interface becomes active now.
     pub(super) fn enter(&mut self) {
         self.active += 1;
     }
 
-    /// An interface becomes inactive now.
+    /// Notes that an interface becomes inactive now.
     pub(super) fn leave(&mut self) {
         self.active -= 1;
     }
@@ -92,13 +92,13 @@ impl Span {
         self.shared += to.shared.saturating_sub(from.shared);
     }
 
-    /// This and the time from `from` to `to`.
+    /// This span plus the time from `from` to `to`.
     pub(super) fn and(mut self, from: Stamp, to: Stamp) -> Span {
         self.add(from, to);
         self
     }
 
-    /// In seconds, those with two or more active interfaces multiplied by κ.
+    /// Seconds; time with two or more active interfaces is multiplied by κ.
     pub(super) fn weighted_secs(self, sharing_factor: f64) -> f64 {
         let alone = self.total - self.shared;
         alone.as_secs_f64() + sharing_factor * self.shared.as_secs_f64()

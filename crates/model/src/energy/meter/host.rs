@@ -20,13 +20,13 @@ impl HostMeter {
         HostMeter { model, until: start, power, energy: EnergySplit::default() }
     }
 
-    /// What held from the end of the last window to `now`.
+    /// Records the state of the host from the end of the last window to `now`.
     pub(super) fn sample(&mut self, now: Nanos, rate: BitRate, mean_rtt: Nanos, subflows: u32) {
         self.power = self.model.power(rate.bps() as f64, mean_rtt, subflows);
         self.settle(now);
     }
 
-    /// A window that nobody sampled is like the last one.
+    /// Extends the last window to `now`.
     pub(super) fn settle(&mut self, now: Nanos) {
         let seconds = now.saturating_sub(self.until).as_secs_f64();
         let idle = self.model.idle_power().0;
@@ -35,12 +35,12 @@ impl HostMeter {
         self.until = self.until.max(now);
     }
 
-    /// The measurement begins.
+    /// Starts the measurement.
     pub(super) fn restart(&mut self) {
         self.energy = EnergySplit::default();
     }
 
-    /// Energy since the begin of the measurement: idle power as sunk, the rest as transfer.
+    /// Energy since the start of the measurement: idle power as sunk, the rest as transfer.
     pub(super) const fn energy(&self) -> EnergySplit {
         self.energy
     }

@@ -9,10 +9,10 @@ use crate::units::Watts;
 pub(super) struct LinearMeter {
     sunk: Watts,
     sunk_while: SunkWhile,
-    /// An interface without any cost is none of the device's: it never counts as active.
+    /// An interface without any cost never counts as active.
     free: bool,
     open: u32,
-    /// Where the charge of the present activity begins.
+    /// Start of the charge for the current activity.
     from: Option<Stamp>,
     span: Span,
 }
@@ -33,7 +33,7 @@ impl LinearMeter {
         }
     }
 
-    /// Stops burning at the clock's present.
+    /// Stops the charge at the clock's time.
     pub(super) fn retire(&mut self, clock: &mut Clock) {
         if let Some(from) = self.from.take() {
             self.span.add(from, clock.stamp(clock.now()));
@@ -43,7 +43,7 @@ impl LinearMeter {
         }
     }
 
-    /// One more subflow at the clock's present.
+    /// Opens a subflow at the clock's time.
     pub(super) fn open(&mut self, clock: &mut Clock) {
         self.open += 1;
         if self.sunk_while == SunkWhile::Open && self.open == 1 {
@@ -51,7 +51,7 @@ impl LinearMeter {
         }
     }
 
-    /// One subflow less at the clock's present.
+    /// Closes a subflow at the clock's time.
     pub(super) fn close(&mut self, clock: &mut Clock) {
         debug_assert!(self.open > 0, "closed more often than opened");
         self.open = self.open.saturating_sub(1);
@@ -60,13 +60,13 @@ impl LinearMeter {
         }
     }
 
-    /// The measurement begins at `here`; open subflows stay open.
+    /// Starts the measurement at `here`; open subflows stay open.
     pub(super) fn restart(&mut self, here: Stamp) {
         self.span = Span::default();
         self.from = self.from.map(|_| here);
     }
 
-    /// Energy without traffic from the begin of the measurement to `here`.
+    /// Energy that is not proportional to traffic, from the start of the measurement to `here`.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let span = self.from.map_or(self.span, |from| self.span.and(from, here));
         EnergySplit { sunk_j: self.sunk.0 * span.weighted_secs(sharing_factor), ..EnergySplit::default() }

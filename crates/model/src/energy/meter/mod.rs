@@ -1,11 +1,11 @@
 //! The energy of one device, integrated over simulated time from the packets that pass its interfaces.
 //!
-//! The meter counts nanoseconds per state and bytes; joules appear only when it is read. So sums are exact,
-//! the same on every machine, and never fall. A packet costs a nanosecond or two: states are advanced lazily,
-//! without timers.
+//! The meter counts nanoseconds per state and bytes; it computes joules only when it is read. So sums are
+//! exact, equal on every machine, and never decrease. A packet costs one or two nanoseconds of computing:
+//! states advance lazily, without timers.
 //!
-//! Calls come in the order of simulated time; one that comes late counts at the time of the latest call that
-//! changed a state.
+//! Calls come in the order of simulated time. A call that comes late counts at the time of the latest state
+//! change.
 
 mod clock;
 mod host;
@@ -26,20 +26,19 @@ use super::{DeviceEnergy, InterfaceModel, Traffic};
 use crate::result::EnergySplit;
 use crate::units::{BitRate, JoulesPerBit, Nanos, Watts};
 
-/// Integrates the energy of one device. Cloning it gives a meter that can be finished while the first one
-/// goes on.
+/// Integrates the energy of one device. To read final values without ending the measurement, finish a clone.
 #[derive(Clone, Debug)]
 pub struct DeviceMeter {
     interfaces: Vec<Interface>,
     clock: Clock,
-    /// No interface changes its state before this unless a packet comes; later than the clock.
+    /// No interface changes its state before this time unless a packet arrives. Always later than the clock.
     next_change: Nanos,
     sharing_factor: f64,
     shared_base: Watts,
     host: Option<HostMeter>,
 }
 
-/// What a device has burnt since the begin of the measurement.
+/// Energy of a device since the start of the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnergyReading {
     /// Each interface, in the order given to [`DeviceMeter::new`].
@@ -53,7 +52,7 @@ pub struct EnergyReading {
 #[derive(Clone, Debug)]
 struct Interface {
     machine: Machine,
-    /// Bytes that passed: alone or while two or more interfaces were active; down or up.
+    /// Bytes, by whether one or several interfaces were active, then by direction (down, up).
     bytes: [[u64; 2]; 2],
     down: JoulesPerBit,
     up: JoulesPerBit,
@@ -67,7 +66,7 @@ enum Machine {
 }
 
 impl DeviceMeter {
-    /// A device whose radios are idle at `start`, from where its energy counts.
+    /// A meter for a device whose radios are idle at `start`. Energy counts from there.
     pub fn new(interfaces: &[InterfaceModel], device: &DeviceEnergy, start: Nanos) -> Self {
         let mut clock = Clock::new(start, device.sharing_factor);
         let interfaces = interfaces.iter().map(|model| Interface::new(model, &mut clock)).collect();
@@ -81,8 +80,8 @@ impl DeviceMeter {
         }
     }
 
-    /// A subflow opens on `interface`. Matters to linear models that burn θ while one is open; radios wait
-    /// for packets.
+    /// Opens a subflow on `interface`. Affects only linear models that charge θ while a subflow is open;
+    /// radios wait for packets.
     pub fn open(&mut self, interface: usize, now: Nanos) {
         self.settle(now);
         if let Machine::Linear(linear) = &mut self.interfaces[interface].machine {
@@ -90,7 +89,7 @@ impl DeviceMeter {
         }
     }
 
-    /// A subflow closes on `interface`.
+    /// Closes a subflow on `interface`.
     pub fn close(&mut self, interface: usize, now: Nanos) {
         self.settle(now);
         if let Machine::Linear(linear) = &mut self.interfaces[interface].machine {
@@ -98,8 +97,8 @@ impl DeviceMeter {
         }
     }
 
-    /// A packet is about to use `interface`, in either direction. Returns when the radio is ready for it:
-    /// `now`, or later if the radio must be promoted first.
+    /// A packet is about to use `interface`, in either direction. Returns when the radio is ready: `now`, or
+    /// later if it must first be promoted.
     #[inline]
     pub fn wake(&mut self, interface: usize, now: Nanos) -> Nanos {
         let now = now.max(self.clock.now());
@@ -114,7 +113,7 @@ impl DeviceMeter {
         if awake { now } else { self.rouse(interface, now) }
     }
 
-    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes a radio that is idle.
+    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes an idle radio.
     #[inline]
     pub fn on_packet(&mut self, interface: usize, now: Nanos, bytes: u32, direction: Traffic) {
         self.wake(interface, now);
@@ -122,12 +121,11 @@ impl DeviceMeter {
         self.interfaces[interface].bytes[shared][direction as usize] += u64::from(bytes);
     }
 
-    /// How much later than it happened the meter may hear of traffic on `interface`, through
-    /// [`Self::on_burst`]: as long as no gap between packets is longer, it changes nothing. Zero where each
-    /// packet must be told at once.
+    /// How late traffic on `interface` may be reported to the meter by [`Self::on_burst`]. The result is the
+    /// same as long as no gap between packets is longer. Zero if each packet must be reported at once.
     pub fn patience(&self, interface: usize) -> Nanos {
         if self.sharing_factor != 1.0 {
-            return Nanos::ZERO; // who shares with whom is decided packet by packet
+            return Nanos::ZERO; // single packets decide which time is shared
         }
         match &self.interfaces[interface].machine {
             Machine::Linear(_) => Nanos::MAX,
@@ -136,8 +134,9 @@ impl DeviceMeter {
         }
     }
 
-    /// Packets have passed `interface` since the last call for it, the last one at `last`, without a gap of
-    /// [`Self::patience`]: `bytes` down and up. Tell the bursts of all interfaces before any other call.
+    /// Reports the packets that passed `interface` since the last call for it: `bytes` down and up, the last
+    /// packet at `last`, no gap as long as [`Self::patience`]. Report the bursts of all interfaces before any
+    /// other call.
     pub fn on_burst(&mut self, interface: usize, last: Nanos, bytes: [u64; 2]) {
         let shared = usize::from(self.clock.is_shared());
         let entry = &mut self.interfaces[interface];
@@ -146,21 +145,22 @@ impl DeviceMeter {
             Machine::Linear(_) => true,
             Machine::Slotted(_) => false,
         };
-        debug_assert!(awake, "a burst follows a packet that found the radio awake");
+        debug_assert!(awake, "a burst must follow a packet that woke the radio");
         for (sum, bytes) in entry.bytes[shared].iter_mut().zip(bytes) {
             *sum += bytes;
         }
     }
 
-    /// From the last sample (or the start) to `now` the host moved `rate` in total, over so many subflows.
-    /// Sample evenly, say every 100 ms: the curve is not linear. Without a host model nothing happens.
+    /// From the last sample (or the start) to `now`, the host moved `rate` in total over this many subflows.
+    /// Sample at even intervals, for example 100 ms: the power curve is not linear. Does nothing without a
+    /// host model.
     pub fn host_sample(&mut self, now: Nanos, rate: BitRate, mean_rtt: Nanos, subflows: u32) {
         if let Some(host) = &mut self.host {
             host.sample(now, rate, mean_rtt, subflows);
         }
     }
 
-    /// The warm-up is over: energy counts from `now`. The radios keep their states, open subflows stay open.
+    /// Ends the warm-up: energy counts from `now`. Radios keep their states, open subflows stay open.
     pub fn begin_measurement(&mut self, now: Nanos) {
         let here = self.settle(now);
         self.clock.restart_any();
@@ -173,23 +173,23 @@ impl DeviceMeter {
         }
     }
 
-    /// Energy up to `now`; no part is ever less than in an earlier snapshot. What only the future can tell,
-    /// such as whether the present gap belongs to a transfer or to a tail, is left to a later one (at most
-    /// `inactivity` or one slot), and the host counts up to its last sample.
+    /// Energy up to `now`. No part is ever less than in an earlier snapshot: if only later packets decide
+    /// whether the current gap is transfer or tail, a later snapshot charges it (at most `inactivity` or one
+    /// slot). The host counts up to its last sample.
     pub fn snapshot(&mut self, now: Nanos) -> EnergyReading {
         let mut reading = EnergyReading::default();
         self.snapshot_into(now, &mut reading);
         reading
     }
 
-    /// As [`Self::snapshot`], in the memory of an earlier reading.
+    /// Like [`Self::snapshot`], but reuses the memory of an earlier reading.
     pub fn snapshot_into(&mut self, now: Nanos, reading: &mut EnergyReading) {
         let here = self.settle(now);
         self.read_into(here, reading);
     }
 
-    /// Energy up to `now`, where the observation ends amid traffic: the present gap counts as transfer, tails
-    /// are cut.
+    /// Energy up to `now` if the observation ends during traffic: the current gap counts as transfer, and
+    /// tails are cut.
     pub fn finish(mut self, now: Nanos) -> EnergyReading {
         let here = self.stop(now);
         for interface in &mut self.interfaces {
@@ -200,8 +200,8 @@ impl DeviceMeter {
         self.read(here)
     }
 
-    /// Energy up to `now`, where the traffic ends, and that of the promotions and tails which are still to
-    /// run out, with the shared base meanwhile. No radio is charged for being idle after `now`.
+    /// Energy up to `now` if traffic ends here, plus the energy of the promotions and tails that still run,
+    /// including the shared base during that time. Idle power after `now` is not charged.
     pub fn finish_with_tails(mut self, now: Nanos) -> EnergyReading {
         let here = self.stop(now);
         while self.next_change < Nanos::MAX {
@@ -210,7 +210,7 @@ impl DeviceMeter {
         self.read(here)
     }
 
-    /// A packet for an interface that is not in the midst of traffic.
+    /// Handles a packet for an interface that is not active.
     #[cold]
     fn rouse(&mut self, interface: usize, now: Nanos) -> Nanos {
         self.advance(now);
@@ -227,7 +227,7 @@ impl DeviceMeter {
         ready
     }
 
-    /// Makes all changes that are due up to `now`, in their order.
+    /// Applies all state changes that are due by `now`, in their order.
     #[cold]
     fn sweep(&mut self, now: Nanos) {
         while self.next_change <= now {
@@ -239,7 +239,7 @@ impl DeviceMeter {
         }
     }
 
-    /// Moves the clock; no interface changes before `to`.
+    /// Moves the clock. No interface may change its state before `to`.
     fn advance(&mut self, to: Nanos) {
         for interface in &mut self.interfaces {
             if let Machine::Slotted(slots) = &mut interface.machine {
@@ -257,7 +257,7 @@ impl DeviceMeter {
         self.clock.stamp(now)
     }
 
-    /// Nothing happens after `now`, but radios still have to fall idle.
+    /// Ends the traffic at `now` and lets radios run until they are idle.
     fn stop(&mut self, now: Nanos) -> Stamp {
         let here = self.settle(now);
         for interface in &mut self.interfaces {
@@ -356,7 +356,7 @@ impl EnergyReading {
         })
     }
 
-    /// Joules of all causes.
+    /// Sum of all causes, joules.
     pub fn total_j(&self) -> f64 {
         self.total().total_j()
     }

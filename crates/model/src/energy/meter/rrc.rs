@@ -1,4 +1,4 @@
-//! The radio resource control machine of one interface (Huang et al. 2012), advanced lazily: it counts
+//! The radio resource control state machine of one interface (Huang et al. 2012), advanced lazily. It counts
 //! nanoseconds per state.
 //!
 //! ```text
@@ -11,9 +11,9 @@
 //!      +------------------------------------------------------------------- last stage over --+
 //! ```
 //!
-//! All but IDLE is active in the sense of the device's sharing. The gap after the last packet stays open
-//! until the next packet or the limit decides whether it was ACTIVE or TAIL; until then it is not charged. So
-//! no joule is ever taken back, and timers run from the last packet as in the radio.
+//! In terms of sharing, every state except IDLE is active. The gap after the last packet is not charged until
+//! the next packet or the limit decides whether it was ACTIVE or TAIL. So no energy is ever taken back, and
+//! timers run from the last packet, as in the radio.
 
 use super::clock::{Clock, Span, Stamp};
 use crate::energy::{RrcModel, Stage};
@@ -30,7 +30,6 @@ pub(super) struct RrcMeter {
     tail: Box<[Span]>,
 }
 
-/// The model, completed.
 #[derive(Clone, Debug)]
 struct Machine {
     idle: Watts,
@@ -41,7 +40,7 @@ struct Machine {
     limit: Nanos,
 }
 
-/// `from` is where the charge of the present state begins.
+/// `from` is the start of the charge for the current state.
 #[derive(Clone, Copy, Debug)]
 enum State {
     Idle { from: Stamp },
@@ -70,12 +69,12 @@ impl RrcMeter {
         RrcMeter { model, state: State::Idle { from: start }, idle, promotion, active, tail }
     }
 
-    /// A gap of this length ends ACTIVE.
+    /// Length of the gap that ends ACTIVE.
     pub(super) fn limit(&self) -> Nanos {
         self.model.limit
     }
 
-    /// A packet in ACTIVE at `now`, not before the clock's present. False in any other state.
+    /// A packet in ACTIVE at `now`, which is not before the clock's time. Returns false in any other state.
     #[inline]
     pub(super) fn touch_if_active(&mut self, now: Nanos, clock: &Clock) -> bool {
         let State::Active { last, .. } = &mut self.state else { return false };
@@ -83,7 +82,7 @@ impl RrcMeter {
         true
     }
 
-    /// A packet at the clock's present. Returns when the radio is ready for it.
+    /// A packet at the clock's time. Returns when the radio is ready for it.
     pub(super) fn rouse(&mut self, clock: &mut Clock) -> Nanos {
         let here = clock.stamp(clock.now());
         match self.state {
@@ -107,7 +106,7 @@ impl RrcMeter {
         }
     }
 
-    /// When the state changes unless a packet comes.
+    /// When the state changes unless a packet arrives.
     pub(super) fn due(&self) -> Nanos {
         match self.state {
             State::Idle { .. } => Nanos::MAX,
@@ -117,7 +116,7 @@ impl RrcMeter {
         }
     }
 
-    /// Makes the change that is due at the clock's present, if any.
+    /// Makes the state change that is due at the clock's time, if any.
     pub(super) fn step(&mut self, clock: &mut Clock) {
         if self.due() > clock.now() {
             return;
@@ -150,7 +149,7 @@ impl RrcMeter {
         }
     }
 
-    /// The measurement begins at `here`; the state carries over.
+    /// Starts the measurement at `here`; the state carries over.
     pub(super) fn restart(&mut self, here: Stamp) {
         (self.idle, self.promotion, self.active) = Default::default();
         self.tail.fill(Span::default());
@@ -162,15 +161,15 @@ impl RrcMeter {
         }
     }
 
-    /// The observation ends at `here`, within traffic: an open gap was ACTIVE.
+    /// Ends the observation at `here`, during traffic: an open gap counts as ACTIVE.
     pub(super) fn close_gap(&mut self, here: Stamp) {
         if let State::Active { last, .. } = &mut self.state {
             *last = here;
         }
     }
 
-    /// Energy without traffic from the begin of the measurement to `here`, an open gap left out. A machine
-    /// that has run ahead of `here` is charged for its tail, not for being idle.
+    /// Energy that is not proportional to traffic, from the start of the measurement to `here`, without an
+    /// open gap. If the machine has run ahead of `here`, its tail is charged but not its idle power.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let joules = |power: Watts, span: Span| power.0 * span.weighted_secs(sharing_factor);
         let (mut idle, mut promotion, mut active) = (self.idle, self.promotion, self.active);

@@ -1,7 +1,7 @@
-//! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. Active from the first packet of
-//! a slot to its end.
+//! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. An interface is active from the
+//! first packet of a slot to the end of the slot.
 //!
-//! A slot is charged when it is over or has its first packet, since only then is known which of the two costs
+//! A slot is charged when it ends or has its first packet: only then is it known which of the two costs
 //! applies.
 
 use super::clock::{Clock, Span, Stamp};
@@ -14,11 +14,11 @@ pub(super) struct SlotMeter {
     /// Δt, at least 1 ns.
     slot: Nanos,
     start: Nanos,
-    /// Begin of the latest slot that the clock has reached.
+    /// Start of the latest slot that the clock has reached.
     current: Stamp,
     /// End of the slot whose traffic makes the interface active.
     busy_until: Option<Nanos>,
-    /// What follows is without traffic and not charged yet.
+    /// Start of the time without traffic that is not charged yet.
     idle_from: Stamp,
     idle: Span,
 }
@@ -36,7 +36,7 @@ impl SlotMeter {
         }
     }
 
-    /// The clock is about to move to `to`; until then no interface changes.
+    /// Prepares for the clock's move to `to`. No interface may change its state before `to`.
     pub(super) fn before_advance(&mut self, to: Nanos, clock: &Clock) {
         let into_slot = Nanos(to.saturating_sub(self.start).0 % self.slot.0);
         let begin = to.saturating_sub(into_slot);
@@ -45,12 +45,12 @@ impl SlotMeter {
         }
     }
 
-    /// Whether the current slot has seen traffic.
+    /// True if the current slot has had traffic.
     pub(super) const fn is_busy(&self) -> bool {
         self.busy_until.is_some()
     }
 
-    /// The first packet of a slot, at the clock's present.
+    /// The first packet of a slot, at the clock's time.
     pub(super) fn rouse(&mut self, clock: &mut Clock) {
         if self.busy_until.is_none() {
             self.idle.add(self.idle_from, self.current);
@@ -64,7 +64,7 @@ impl SlotMeter {
         self.busy_until.unwrap_or(Nanos::MAX)
     }
 
-    /// Ends the activity if that is due at the clock's present.
+    /// Ends the activity if it is due at the clock's time.
     pub(super) fn step(&mut self, clock: &mut Clock) {
         if self.due() <= clock.now() {
             self.busy_until = None;
@@ -73,13 +73,13 @@ impl SlotMeter {
         }
     }
 
-    /// The measurement begins at `here`; the state carries over.
+    /// Starts the measurement at `here`; the state carries over.
     pub(super) fn restart(&mut self, here: Stamp) {
         self.idle = Span::default();
         self.idle_from = here;
     }
 
-    /// The observation ends at the clock's present, perhaps within a slot.
+    /// Ends the observation at the clock's time, possibly within a slot.
     pub(super) fn retire(&mut self, clock: &mut Clock) {
         let here = clock.stamp(clock.now());
         if self.busy_until.take().is_some() {
@@ -90,8 +90,8 @@ impl SlotMeter {
         (self.current, self.idle_from) = (here, here);
     }
 
-    /// Energy without traffic from the begin of the measurement to the begin of the current slot, at most to
-    /// `here`.
+    /// Energy that is not proportional to traffic, from the start of the measurement to the start of the
+    /// current slot, at most to `here`.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let settled = self.current.min(here);
         let idle = if self.is_busy() { self.idle } else { self.idle.and(self.idle_from, settled) };

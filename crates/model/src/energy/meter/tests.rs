@@ -1,4 +1,4 @@
-//! The meter against worked numbers; `oracle` holds it against an eager integration.
+//! The meter against worked numbers. `oracle` compares it with an eager integration.
 
 mod oracle;
 
@@ -29,8 +29,8 @@ fn additive(names: &[&str]) -> DeviceMeter {
     meter(names, DeviceEnergy::additive())
 }
 
-/// 0.1 s promotion at 3 W, 2 W active, tail of 1 s at 1 W and 2 s at 0.5 W, idle at 0.01 W, 1 nJ/bit down, 2
-/// up.
+/// 0.1 s promotion at 3 W; 2 W active; tail of 1 s at 1 W, then 2 s at 0.5 W; idle at 0.01 W; 1 nJ/bit down,
+/// 2 nJ/bit up.
 fn simple_radio() -> InterfaceModel {
     InterfaceModel::Rrc(RrcModel {
         down: JoulesPerBit(1e-9),
@@ -77,14 +77,14 @@ fn file_of_10_mb(name: &str, mbps: u64) -> f64 {
 }
 
 #[test]
-fn files_cost_what_the_closed_form_says() {
+fn the_energy_of_a_file_matches_the_closed_form() {
     assert_close(file_of_10_mb("lte-huang2012", 10), 27.047, 1e-3);
     assert_close(file_of_10_mb("wifi-huang2012", 10), 12.062, 1e-3);
     assert_close(file_of_10_mb("3g-huang2012", 2), 49.866, 1e-3);
 }
 
 #[test]
-fn table_1_of_000_comes_out_of_packets() {
+fn the_meter_reproduces_table_1_of_000() {
     let mut meter = additive(&["wifi-seed000", "lte-seed000", "umts-seed000"]);
     // 120 s at 415.66 kbit/s are 6 234 900 B, shared 0.18 / 0.43 / 0.39, in 100 parts each.
     for (interface, bytes) in [11_222, 26_810, 24_316].into_iter().enumerate() {
@@ -93,7 +93,7 @@ fn table_1_of_000_comes_out_of_packets() {
             meter.on_packet(interface, ms(1200 * part), 40, Traffic::Up); // ACKs are free in 000
         }
     }
-    // 2.2781 W; with these shares rounded to bytes the same.
+    // 2.2781 W; rounding these shares to bytes does not change it.
     assert_close(meter.finish(secs(120)).total_j() / 120.0, 2.2781, 5e-5);
 }
 
@@ -109,7 +109,7 @@ fn the_first_packet_waits_for_the_promotion() {
 }
 
 #[test]
-fn a_packet_cuts_the_tail_short() {
+fn a_packet_ends_the_tail() {
     let mut meter = simple_meter();
     meter.on_packet(0, ms(0), 1000, Traffic::Down); // ready at 100 ms
     assert_eq!(meter.wake(0, ms(1600)), ms(1600), "no promotion out of a tail");
@@ -121,7 +121,7 @@ fn a_packet_cuts_the_tail_short() {
 }
 
 #[test]
-fn a_short_gap_is_transfer_and_a_long_one_is_tail_from_its_first_instant() {
+fn a_short_gap_is_active_and_a_long_gap_is_tail_from_its_start() {
     let run = |gap| {
         let mut meter = simple_meter();
         meter.on_packet(0, ms(0), 0, Traffic::Down); // ready at 100 ms
@@ -142,20 +142,20 @@ fn the_radio_is_idle_after_its_tail_and_must_be_promoted_again() {
 }
 
 #[test]
-fn an_end_amid_traffic_cuts_the_tail_and_counts_the_gap_as_transfer() {
+fn finishing_during_traffic_cuts_the_tail_and_counts_the_gap_as_active() {
     let mut meter = simple_meter();
     meter.on_packet(0, ms(0), 0, Traffic::Down);
     assert_split(&meter.clone().finish(ms(50)), 0.0, 0.0, 3.0 * 0.05);
     assert_split(&meter.clone().finish(ms(250)), 2.0 * 0.15, 0.0, 0.3);
     assert_split(&meter.clone().finish(ms(600)), 0.0, 0.0, 0.3 + 0.5);
     assert_split(&meter.clone().finish(ms(4100)), 0.01 * 1.0, 0.0, 0.3 + 2.0);
-    // A snapshot leaves the open gap to a later one.
+    // A snapshot leaves the open gap to a later snapshot.
     assert_split(&meter.snapshot(ms(250)), 0.0, 0.0, 0.3);
     assert_split(&meter.snapshot(ms(600)), 0.0, 0.0, 0.3 + 0.5);
 }
 
 #[test]
-fn a_radio_without_tail_stays_active_for_its_inactivity() {
+fn a_radio_without_tail_stays_active_for_its_inactivity_time() {
     let InterfaceModel::Rrc(mut rrc) = simple_radio() else { unreachable!("it is a radio") };
     rrc.tail.clear();
     let mut meter = DeviceMeter::new(&[InterfaceModel::Rrc(rrc)], &DeviceEnergy::additive(), Nanos::ZERO);
@@ -164,7 +164,7 @@ fn a_radio_without_tail_stays_active_for_its_inactivity() {
 }
 
 #[test]
-fn the_measurement_starts_within_any_state() {
+fn the_measurement_can_start_in_any_state() {
     for (begin, sunk, tail) in [
         (50, 2.0 * 0.15, 3.0 * 0.05 + 2.0), // promotion
         (150, 2.0 * 0.1, 2.0),              // gap that becomes transfer at 250 ms
@@ -186,7 +186,7 @@ fn the_measurement_starts_within_any_state() {
 }
 
 #[test]
-fn sunk_power_burns_while_any_subflow_is_open() {
+fn sunk_power_is_charged_while_any_subflow_is_open() {
     let mut meter = additive(&["wlan-seed001", "wifi-seed000"]);
     meter.open(0, secs(1));
     meter.open(0, secs(2));
@@ -194,13 +194,13 @@ fn sunk_power_burns_while_any_subflow_is_open() {
     meter.close(0, secs(5));
     meter.open(0, secs(8));
     let reading = meter.finish(secs(10));
-    // 1 s to 5 s and 8 s to 10 s; the other one always.
+    // First interface: 1 s to 5 s and 8 s to 10 s. Second interface: always.
     assert_close(reading.interfaces[0].sunk_j, 0.1329 * 6.0, 1e-12);
     assert_close(reading.interfaces[1].sunk_j, 0.1329 * 10.0, 1e-12);
 }
 
 #[test]
-fn a_burst_that_is_told_late_costs_what_its_packets_cost() {
+fn a_burst_reported_late_costs_the_same_as_its_packets() {
     let mut meter = simple_meter();
     let ready = meter.wake(0, Nanos::ZERO);
     meter.on_packet(0, ready, 1000, Traffic::Down);
@@ -211,7 +211,7 @@ fn a_burst_that_is_told_late_costs_what_its_packets_cost() {
 }
 
 #[test]
-fn a_burst_may_be_told_late_where_no_other_interface_shares() {
+fn bursts_may_be_reported_late_only_without_sharing() {
     // The simple radio's gap of 200 ms ends ACTIVE; a linear model has no gaps.
     assert_eq!(simple_meter().patience(0), ms(200));
     assert_eq!(additive(&["wlan-seed001"]).patience(0), Nanos::MAX);
@@ -220,7 +220,7 @@ fn a_burst_may_be_told_late_where_no_other_interface_shares() {
 }
 
 #[test]
-fn two_active_interfaces_share() {
+fn two_active_interfaces_share_power() {
     let device = DeviceEnergy { shared_base: Watts(0.5), sharing_factor: 0.8, host: None };
     let mut meter = meter(&["wlan-seed001", "3g-seed001"], device);
     meter.open(0, secs(1));
@@ -238,7 +238,7 @@ fn two_active_interfaces_share() {
 }
 
 #[test]
-fn a_free_interface_shares_nothing() {
+fn a_free_interface_never_counts_as_active() {
     let mut meter = meter(&["free", "wlan-seed001"], device_preset("phone2015").expect("shipped"));
     meter.open(0, secs(0));
     meter.on_packet(0, secs(1), 1500, Traffic::Down);
@@ -257,14 +257,14 @@ fn slots_without_traffic_cost_c_e() {
 }
 
 #[test]
-fn a_host_is_charged_for_the_windows_that_were_sampled() {
+fn a_host_is_charged_for_sampled_windows() {
     let mut meter = meter(&["free"], device_preset("host-relative").expect("shipped"));
     meter.host_sample(secs(10), BitRate::from_bps(200_000_000), Nanos::ZERO, 1);
     assert_close(meter.snapshot(secs(10)).host.total_j(), 10.0, 1e-9);
     meter.begin_measurement(secs(10));
     meter.host_sample(secs(90), BitRate::from_bps(1_000_000_000), Nanos::ZERO, 1);
     let reading = meter.finish(secs(90));
-    // 80 s at 1.15, of which 1 - 0.15 * 0.25 = 0.9625 would burn without traffic.
+    // 80 s at 1.15; of that, 1 - 0.15 * 0.25 = 0.9625 is the power without traffic.
     assert_close(reading.host.sunk_j, 80.0 * 0.9625, 1e-9);
     assert_close(reading.total_j(), 80.0 * 1.15, 1e-9);
 }
@@ -279,7 +279,7 @@ fn a_timer_longer_than_the_run_does_not_overflow() {
 }
 
 #[test]
-fn a_late_call_counts_at_the_present() {
+fn a_late_call_counts_at_the_current_time() {
     let mut meter = additive(&["wlan-seed001", "3g-seed001"]);
     meter.open(0, secs(2));
     meter.open(1, secs(1));

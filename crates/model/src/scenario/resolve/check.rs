@@ -1,4 +1,4 @@
-//! Checks that several tables share: each notes what is wrong, and where.
+//! Checks that several tables share. Each notes the problem and its position.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) fn at_least(value: u64, least: u64, span: &Span, what: &str, text: &s
     }
 }
 
-/// Notes a buffer that not even one segment fits into.
+/// Notes a buffer that cannot hold one segment.
 pub(super) fn holds_segment(buffer: &At<Bytes>, mss: Bytes, what: &str, out: &mut Problems) {
     if buffer.value < mss {
         let message = format!("{what} of {} B cannot hold one segment of {} B", buffer.value.0, mss.0);
@@ -33,7 +33,7 @@ pub(super) fn holds_segment(buffer: &At<Bytes>, mss: Bytes, what: &str, out: &mu
     }
 }
 
-/// Notes two durations that stand in the wrong order.
+/// Notes two durations in the wrong order.
 pub(super) fn ordered(
     low: &At<Nanos>,
     low_name: &str,
@@ -42,14 +42,14 @@ pub(super) fn ordered(
     out: &mut Problems,
 ) {
     if low.value > high.value {
-        // The later of the two in the text: the other one may be a default, which has no place.
+        // Report the one later in the text: the other may be a default, which has no position.
         let span = if low.span.start > high.span.start { &low.span } else { &high.span };
         let message = format!("`{low_name}` ({}) is greater than `{high_name}` ({})", low.value, high.value);
         out.note(span, message);
     }
 }
 
-/// Notes names that stand twice.
+/// Notes duplicate names.
 pub(super) fn unique<'n>(names: impl Iterator<Item = &'n At<String>>, what: &str, out: &mut Problems) {
     let mut seen = BTreeMap::new();
     for name in names {
@@ -64,7 +64,7 @@ pub(super) fn unique<'n>(names: impl Iterator<Item = &'n At<String>>, what: &str
     }
 }
 
-/// Notes a name that could not stand in a dotted key, a policy or a file name.
+/// Notes a name that is invalid in a dotted key, a policy or a file name.
 fn check_name(name: &At<String>, out: &mut Problems) {
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     if name.value.is_empty() || !name.value.chars().all(allowed) {
@@ -76,7 +76,7 @@ fn check_name(name: &At<String>, out: &mut Problems) {
     }
 }
 
-/// The limit of a queue, if a segment fits it.
+/// The limit of a queue, if it holds at least one segment.
 pub(super) fn usable_queue(
     queue: &At<Queue>,
     transport: Option<&Transport>,
@@ -87,7 +87,7 @@ pub(super) fn usable_queue(
         QueueLimit::Packets(0) => {
             out.note_with_help(
                 &queue.span,
-                "a queue of no packets drops every burst",
+                "a queue of 0 packets drops every burst",
                 "write at least \"1 packets\"",
             );
             None

@@ -1,4 +1,4 @@
-//! Managed queues, policers, reordering and aggregation, from what is written of a link.
+//! Managed queues, policers, reordering and aggregation of a link.
 
 use super::super::Transport;
 use super::super::error::Problems;
@@ -11,7 +11,7 @@ use crate::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
 use crate::network::{AggregateSpec, PolicerSpec, QueueLimit, ReorderDepth, ReorderSpec};
 use crate::units::Nanos;
 
-/// The queue of a link: its limit, and how it is managed.
+/// The queue of a link: its limit and its management.
 pub(super) struct Managed {
     pub(super) queue: QueueLimit,
     pub(super) aqm: Option<AqmSpec>,
@@ -19,19 +19,18 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    /// A queue that drops only when it is full.
+    /// A DropTail queue.
     pub(super) fn drop_tail(queue: QueueLimit) -> Self {
         Managed { queue, aqm: None, ecn_threshold: None }
     }
 }
 
-/// What becomes of a key that may be absent: the outer `None` stands for a problem, the inner one for an
-/// absent key.
+/// Resolves an optional key. The outer `None` stands for a problem, the inner `None` for an absent key.
 pub(super) fn each<R, T>(raw: Option<R>, resolve: impl FnOnce(R) -> Option<T>) -> Option<Option<T>> {
     raw.map_or(Some(None), |raw| resolve(raw).map(Some))
 }
 
-/// How a queue is managed; the inner `None` is DropTail.
+/// Queue management; the inner `None` is DropTail.
 pub(super) fn aqm(raw: &Aqm, out: &mut Problems) -> Option<Option<AqmSpec>> {
     let before = out.len();
     let spec = match raw {
@@ -92,7 +91,7 @@ fn codel(
     Some(spec)
 }
 
-/// A token bucket that a segment fits into.
+/// A token bucket that can hold one segment.
 pub(super) fn policer(
     raw: &RawPolicer,
     transport: Option<&Transport>,
@@ -109,7 +108,7 @@ pub(super) fn policer(
     Some(PolicerSpec { rate: rate?, burst: raw.burst.value })
 }
 
-/// Packets that are held back; the inner `None` if there are none.
+/// Reordering; the inner `None` if no packets are held back.
 pub(super) fn reorder(raw: &RawReorder, out: &mut Problems) -> Option<Option<ReorderSpec>> {
     let (depth, empty) = match raw.depth.value {
         Depth::Time(time) => (ReorderDepth::Time(time), time == Nanos::ZERO),
@@ -132,7 +131,7 @@ pub(super) fn reorder(raw: &RawReorder, out: &mut Problems) -> Option<Option<Reo
     Some((share.get() > 0.0).then_some(ReorderSpec { share, depth }))
 }
 
-/// Packets that come in bursts.
+/// Aggregation of packets into bursts.
 pub(super) fn aggregate(
     raw: &RawAggregate,
     transport: Option<&Transport>,

@@ -12,7 +12,7 @@ use crate::energy::{
 };
 use crate::units::{JoulesPerBit, Nanos};
 
-/// Stands after the name of a profile of which a scenario has changed something.
+/// Follows the name of a profile that a scenario has changed.
 pub(in crate::scenario) const CHANGED: &str = ", changed";
 
 /// The energy model of an interface.
@@ -27,7 +27,7 @@ pub(in crate::scenario) fn interface(
     }
 }
 
-/// The model of a profile in a file, which does not build on another file.
+/// The model of a profile in a file. It may not build on another file.
 pub(in crate::scenario) fn model(raw: &At<RawEnergy>, out: &mut Problems) -> Option<InterfaceModel> {
     let none = |_: &str| Err("a profile in a file does not name another one; write its numbers".to_owned());
     table(&raw.value, &none, &raw.span, out).map(|energy| energy.model)
@@ -36,7 +36,7 @@ pub(in crate::scenario) fn model(raw: &At<RawEnergy>, out: &mut Problems) -> Opt
 /// Resolves the name of a calibrated profile.
 type Files<'f> = &'f dyn Fn(&str) -> Result<CalibratedProfile, String>;
 
-/// The calibrated profile `name`, if that names a file.
+/// The calibrated profile `name`, if `name` refers to a file.
 fn calibrated(
     name: &str,
     files: Files<'_>,
@@ -66,14 +66,18 @@ fn known_profile(name: &str, files: Files<'_>, span: &Span, out: &mut Problems) 
     found
 }
 
-/// A model from its numbers, or from a profile and what is changed of it.
+/// A model from its numbers, or from a profile and its changes.
 fn table(raw: &RawEnergy, files: Files<'_>, span: &Span, out: &mut Problems) -> Option<InterfaceEnergy> {
     let base = match &raw.profile {
         None => None,
         Some(name) => Some(known_profile(&name.value, files, &name.span, out)?),
     };
     if let (Some(_), Some(origin)) = (&base, &raw.origin) {
-        out.note_with_help(&origin.span, "a profile says itself where it comes from", "leave `origin` out");
+        out.note_with_help(
+            &origin.span,
+            "`origin` is only for models without a profile",
+            "leave `origin` out",
+        );
         return None;
     }
     let base_kind = base.as_ref().map(|base| kind(&base.model));
@@ -103,7 +107,7 @@ fn table(raw: &RawEnergy, files: Files<'_>, span: &Span, out: &mut Problems) -> 
     Some(InterfaceEnergy { profile, model })
 }
 
-/// Which model it is.
+/// Kind of a model.
 fn kind(model: &InterfaceModel) -> EnergyKind {
     match model {
         InterfaceModel::Linear { .. } => EnergyKind::Linear,
@@ -134,7 +138,7 @@ fn refuse_keys_of_other_models(raw: &RawEnergy, kind: EnergyKind, out: &mut Prob
     }
 }
 
-/// What is written, or what the profile says; notes that neither is there.
+/// The value as written, or from the profile; notes a problem if neither exists.
 fn written_or<T: Clone>(
     written: &Option<At<T>>,
     base: Option<T>,
@@ -228,7 +232,7 @@ fn slotted(
     Some(InterfaceModel::Slotted { transfer: transfer?, idle: idle?, slot: slot? })
 }
 
-/// What the device burns besides its interfaces.
+/// Power of the device besides its interfaces.
 pub(in crate::scenario) fn device(
     written: &At<RawDevice>,
     beside: Beside<'_>,
@@ -254,7 +258,7 @@ pub(in crate::scenario) fn device(
     })
 }
 
-/// Notes a factor that is none.
+/// Notes an invalid sharing factor.
 pub(in crate::scenario) fn sharing_factor(factor: &At<f64>, out: &mut Problems) -> Option<()> {
     let is_factor = factor.value > 0.0 && factor.value <= 1.0;
     if !is_factor {

@@ -1,4 +1,4 @@
-//! One link in each direction, from what is written of a path or a shared link.
+//! One link in each direction, from the keys of a path or a shared link.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::discipline::{self, Managed};
 use crate::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec};
 use crate::units::{BitRate, Nanos};
 
-/// Where traces come from.
+/// Looks up traces.
 type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
 
-/// The queue of a link whose scenario gives none.
+/// The queue of a link if its scenario sets none.
 const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);
 
-/// What paths and shared links have in common.
+/// Keys common to paths and shared links.
 pub(super) struct Written<'r> {
     rate: Option<&'r At<Rate>>,
     delay: Nanos,
@@ -37,7 +37,7 @@ pub(super) struct Written<'r> {
     up: &'r RawUp,
 }
 
-/// Periods as written, with the place of each.
+/// Periods, each with its position.
 type Periods = At<Vec<At<(Nanos, Nanos)>>>;
 
 impl<'r> Written<'r> {
@@ -75,9 +75,9 @@ impl<'r> Written<'r> {
         }
     }
 
-    /// The other direction: what it does not say is the same, except that nothing is lost at random, policed,
-    /// reordered or aggregated.
-    /// A queue that is managed in another way has a limit and a threshold of its own, too.
+    /// The other direction: absent keys have the same value, except that there is no random loss, policing,
+    /// reordering or aggregation. If its queue is managed differently, the limit and the threshold are not
+    /// copied, either.
     fn reverse(&self) -> Written<'r> {
         let same = self.up.aqm.is_none();
         Written {
@@ -97,7 +97,7 @@ impl<'r> Written<'r> {
     }
 }
 
-/// Builds links one after the other and reads each trace once.
+/// Builds links one by one and reads each trace once.
 pub(super) struct Builder<'f> {
     transport: Option<&'f Transport>,
     traces: Traces<'f>,
@@ -130,7 +130,7 @@ impl<'f> Builder<'f> {
         let policer = discipline::each(written.policer, |raw| discipline::policer(raw, transport, out));
         let reorder = discipline::each(written.reorder, |raw| discipline::reorder(raw, out));
         let aggregate = discipline::each(written.aggregate, |raw| discipline::aggregate(raw, transport, out));
-        // Without a rate, what is written of a queue belongs to the other direction.
+        // Without a rate, the keys of the queue apply to the other direction only.
         let (rate, managed) = match written.rate {
             None => (Some(RateSpec::Unlimited), Some(Managed::drop_tail(DEFAULT_QUEUE))),
             Some(rate) => (self.rate(rate, out), self.managed(written, out)),
@@ -218,7 +218,7 @@ impl<'f> Builder<'f> {
     }
 }
 
-/// Whether a trace keeps what its type promises.
+/// Checks what the type of a trace guarantees.
 fn usable(trace: &DeliveryTrace) -> Result<(), String> {
     let instants = &trace.opportunities_ms;
     match instants.last() {
@@ -291,7 +291,7 @@ fn outages(periods: &Periods, out: &mut Problems) -> Option<Vec<Outage>> {
     (out.len() == before).then(|| periods.value.iter().map(outage).collect())
 }
 
-/// Notes an ECN threshold that the queue is too short to reach.
+/// Notes an ECN threshold that is longer than the queue.
 pub(super) fn never_reached(threshold: &At<Queue>, queue: QueueLimit, out: &mut Problems) {
     let beyond = match (threshold.value.0, queue) {
         (QueueLimit::Packets(threshold), QueueLimit::Packets(queue)) => threshold > queue,

@@ -1,4 +1,4 @@
-//! From the tables as written to a [`Scenario`]: names resolved, values checked, nothing left open.
+//! From the tables as written to a [`Scenario`]: resolves names, checks values, fills in defaults.
 
 mod check;
 mod discipline;
@@ -22,7 +22,7 @@ pub(super) use energy::{
     CHANGED, device as device_energy, interface as interface_energy, model, sharing_factor,
 };
 
-/// The scenario, or `None` after noting why not.
+/// The scenario, or `None` after noting problems.
 pub(super) fn scenario(raw: RawScenario, beside: Beside<'_>, out: &mut Problems) -> Option<Scenario> {
     let duration = clock(&raw, out);
     let transport = transport(&raw.transport, out);
@@ -56,7 +56,7 @@ pub(super) fn scenario(raw: RawScenario, beside: Beside<'_>, out: &mut Problems)
     })
 }
 
-/// The duration, checked against the warm-up.
+/// The duration, if it is longer than the warm-up.
 fn clock(raw: &RawScenario, out: &mut Problems) -> Option<Nanos> {
     let duration = raw.duration.value;
     positive(&raw.duration, "the duration", out)?;
@@ -70,7 +70,7 @@ fn clock(raw: &RawScenario, out: &mut Problems) -> Option<Nanos> {
 }
 
 fn transport(raw: &RawTransport, out: &mut Problems) -> Option<Transport> {
-    /// What the length fields of IPv4 and IPv6 can express.
+    /// Largest length in the headers of IPv4 and IPv6.
     const LARGEST_PACKET: u64 = 65_535;
     let before = out.len();
     at_least(raw.mss.value.0, 1, &raw.mss.span, "the MSS", "1 B", out);
@@ -121,7 +121,7 @@ fn compare(raw: &RawCompare, out: &mut Problems) -> Option<CompareDefaults> {
     for text in &raw.policies.value {
         match text.value.parse() {
             Ok(policy) if policies.contains(&policy) => {
-                out.note(&text.span, format!("the policy `{policy}` stands twice"));
+                out.note(&text.span, format!("the policy `{policy}` is listed twice"));
             }
             Ok(policy) => policies.push(policy),
             Err(error) => out.note_error(&text.span, &error),

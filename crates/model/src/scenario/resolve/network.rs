@@ -17,14 +17,14 @@ pub(super) struct Network {
     pub(super) links: Vec<LinkSpec>,
     pub(super) paths: Vec<PathSpec>,
     pub(super) channels: Vec<ChannelSpec>,
-    /// Name of each shared link with its two directions (down, up), in the order written.
+    /// Name of each shared link and its two directions (down, up), in the order written.
     pub(super) shared: Vec<(String, (LinkIndex, LinkIndex))>,
-    /// What stands in place of paths; `paths` are the interfaces of a host then.
+    /// The topology, if there is one; `paths` are then the interfaces of a host.
     pub(super) topology: Option<TopologySpec>,
 }
 
 impl Network {
-    /// The two directions of a shared link; notes an unknown name.
+    /// The two directions of a shared link. Notes an unknown name.
     pub(super) fn shared_link(
         &self,
         name: &At<String>,
@@ -39,7 +39,7 @@ impl Network {
         found
     }
 
-    /// The index of a path; notes an unknown name.
+    /// The index of a path. Notes an unknown name.
     pub(super) fn path(&self, name: &At<String>, out: &mut Problems) -> Option<usize> {
         let found = self.paths.iter().position(|path| path.name == name.value);
         if found.is_none() {
@@ -50,7 +50,7 @@ impl Network {
         found
     }
 
-    /// The links of a route over shared links, in both directions; notes unknown and repeated names.
+    /// The links of a route over shared links, in both directions. Notes unknown and repeated names.
     pub(super) fn route(
         &self,
         via: &[At<String>],
@@ -58,7 +58,7 @@ impl Network {
     ) -> Option<(Vec<LinkIndex>, Vec<LinkIndex>)> {
         let twice = (0..via.len()).find(|&at| via[..at].iter().any(|name| name.value == via[at].value));
         if let Some(at) = twice {
-            out.note(&via[at].span, format!("the link `{}` stands twice", via[at].value));
+            out.note(&via[at].span, format!("the link `{}` is listed twice", via[at].value));
             return None;
         }
         let pairs: Vec<_> = via.iter().map(|name| self.shared_link(name, out)).collect();
@@ -69,7 +69,7 @@ impl Network {
     }
 }
 
-/// Builds every link and path that is written one by one.
+/// Builds all links and paths of a scenario without topology.
 pub(super) fn network(
     raw: &RawScenario,
     transport: Option<&Transport>,
@@ -92,7 +92,7 @@ pub(super) fn network(
     for link in &raw.link {
         let pair = builder.pair(&link.value.name.value, &Written::link(&link.value), out);
         let pair = pair.map(|pair| network.add(pair));
-        // A link that is wrong keeps its name, so that only its own problems are told.
+        // A link with errors keeps its name, so that only its own problems are reported.
         network.shared.push((link.value.name.value.clone(), pair.unwrap_or((0, 0))));
     }
     for path in &raw.path {

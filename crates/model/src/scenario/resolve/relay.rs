@@ -1,4 +1,4 @@
-//! Short-range channels, and the relays that reach the device over them.
+//! Short-range channels, and the relays that use them.
 
 use super::super::error::{Problems, suggest};
 use super::super::parts::RelayWord;
@@ -10,7 +10,7 @@ use super::check::moving;
 use crate::energy::InterfaceModel;
 use crate::network::{ChannelSpec, ChannelTiming};
 
-/// One channel; notes what is wrong with it.
+/// Builds a channel. Notes its problems.
 pub(super) fn channel(raw: &RawChannel, out: &mut Problems) -> Option<ChannelSpec> {
     let before = out.len();
     let timing = ChannelTiming::preset(&raw.timing.value);
@@ -37,7 +37,7 @@ pub(super) fn channel(raw: &RawChannel, out: &mut Problems) -> Option<ChannelSpe
     })
 }
 
-/// The relay of a path; notes what is wrong with it. `channels` are the names, in their order.
+/// Builds the relay of a path. Notes its problems. `channels` are the channels' names, in order.
 pub(super) fn relay(
     path: &RawPath,
     model: &InterfaceModel,
@@ -66,7 +66,7 @@ fn kind(relay: &At<RawRelay>, out: &mut Problems) -> Option<RelayKind> {
     match (relay.value.kind, &relay.value.buffer) {
         (RelayWord::Ip, None) => Some(RelayKind::Ip),
         (RelayWord::Ip, Some(buffer)) => {
-            let help = "leave `buffer` out; what waits stands in the station's queue, `queue` of [[channel]]";
+            let help = "leave `buffer` out; packets wait in the station's queue, `queue` of [[channel]]";
             out.note_with_help(&buffer.span, "an IP relay has no buffer of its own", help);
             None
         }

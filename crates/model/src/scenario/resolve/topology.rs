@@ -1,4 +1,4 @@
-//! A data-centre network: its size checked, its interfaces as paths.
+//! A data-centre network: checks its size, and turns its interfaces into paths.
 
 use super::super::beside::Beside;
 use super::super::error::{Problems, Span};
@@ -16,7 +16,7 @@ use crate::network::{LinkSpec, LossSpec, RateSpec};
 use crate::topology::{SwitchPower, TopologyKind, TopologySpec};
 use crate::units::{BitRate, Nanos};
 
-/// Fewest hosts: one sends, one receives.
+/// Fewest hosts: a sender and a receiver.
 const FEWEST_HOSTS: u32 = 2;
 
 /// The topology, and the interfaces of a host as paths.
@@ -96,7 +96,7 @@ pub(super) fn network(
     Some(network)
 }
 
-/// `nic`, or `nic0`, `nic1`, … where a host has several.
+/// `nic`, or `nic0`, `nic1`, … if a host has several interfaces.
 fn names(interfaces: u32) -> Vec<String> {
     match interfaces {
         1 => vec!["nic".into()],
@@ -121,7 +121,7 @@ fn host_link(name: String, spec: &TopologySpec) -> LinkSpec {
     }
 }
 
-/// Notes what makes no sense beside a topology.
+/// Notes sections that a topology excludes.
 fn refuse_others(raw: &RawScenario, out: &mut Problems) {
     let sections: [(&str, Option<&Span>); 6] = [
         ("[[path]]", raw.path.first().map(|at| &at.span)),
@@ -151,10 +151,10 @@ fn switch_rate(raw: &RawTopology, out: &mut Problems) -> Option<BitRate> {
     moving(written.value, &written.span, out)
 }
 
-/// A key, what is written, and the kinds that it is a size of.
+/// A key of a size, its value, and the kinds of network that it applies to.
 type Size<'r> = (&'static str, &'r Option<At<u32>>, &'static [TopologyWord]);
 
-/// Kind and size; notes sizes that are missing, misplaced or impossible.
+/// Kind and size. Notes sizes that are missing, misplaced or impossible.
 fn kind(raw: &RawTopology, span: &Span, out: &mut Problems) -> Option<TopologyKind> {
     let word = raw.kind.value;
     let keys: [Size<'_>; 7] = [
@@ -210,7 +210,7 @@ fn kind(raw: &RawTopology, span: &Span, out: &mut Problems) -> Option<TopologyKi
     within_bounds(kind, span, out).then_some(kind)
 }
 
-/// A size that fits.
+/// A valid size, for messages.
 fn example(word: TopologyWord, key: &str) -> u32 {
     match (word, key) {
         (TopologyWord::Bcube, "k") => 2,
@@ -224,11 +224,11 @@ fn example(word: TopologyWord, key: &str) -> u32 {
 fn within_bounds(kind: TopologyKind, span: &Span, out: &mut Problems) -> bool {
     let interfaces = kind.interfaces();
     let problem = match kind.hosts() {
-        None => Some("this topology has more hosts than can be counted".to_owned()),
+        None => Some("this topology has more than 2^32 hosts".to_owned()),
         Some(hosts) if hosts > MAX_CONNECTIONS => {
             Some(format!("this topology has {hosts} hosts, more than {MAX_CONNECTIONS}"))
         }
-        Some(hosts) if hosts < FEWEST_HOSTS => Some(format!("a topology of {hosts} hosts carries nothing")),
+        Some(hosts) if hosts < FEWEST_HOSTS => Some(format!("a topology of {hosts} hosts has no traffic")),
         Some(_) if interfaces > MAX_SUBFLOWS as u32 => {
             Some(format!("{interfaces} interfaces are more than the {MAX_SUBFLOWS} subflows of a connection"))
         }

@@ -1,4 +1,4 @@
-//! Who sends: connections under test, competitors, cross traffic.
+//! Senders: connections under test, competitors, cross traffic.
 
 use super::super::error::Problems;
 use super::super::forms::Workload as RawWorkload;
@@ -14,20 +14,20 @@ use super::network::Network;
 use crate::topology::TopologySpec;
 use crate::units::{Bytes, Nanos};
 
-/// The name of the connection that a scenario has without any `[[connection]]`.
+/// Name of the only connection of a scenario without `[[connection]]`.
 const ONLY_CONNECTION: &str = "main";
 
 /// The name of the connections of a topology.
 const HOSTS: &str = "hosts";
 
-/// Everything that sends.
+/// All senders.
 pub(super) struct Traffic {
     pub(super) connections: Vec<ConnectionGroup>,
     pub(super) competitors: Vec<Competitor>,
     pub(super) cross: Vec<CrossTraffic>,
 }
 
-/// What all senders are checked against.
+/// The context that senders are checked against.
 struct Frame<'r> {
     raw: &'r RawScenario,
     duration: Nanos,
@@ -35,7 +35,7 @@ struct Frame<'r> {
     network: &'r Network,
 }
 
-/// Builds everything that sends.
+/// Builds all senders.
 pub(super) fn traffic(
     raw: &RawScenario,
     duration: Nanos,
@@ -74,7 +74,7 @@ pub(super) fn traffic(
 }
 
 impl Frame<'_> {
-    /// The one connection of a scenario that lists none: over all paths.
+    /// The only connection of a scenario without `[[connection]]`: over all paths.
     fn only_connection(&self, out: &mut Problems) -> Option<ConnectionGroup> {
         let paths: Vec<_> = (0..self.network.paths.len()).collect();
         if paths.len() > MAX_SUBFLOWS {
@@ -98,7 +98,7 @@ impl Frame<'_> {
         })
     }
 
-    /// One connection for each host of a topology.
+    /// One connection per host of a topology.
     fn hosts(&self, topology: &TopologySpec, out: &mut Problems) -> Option<ConnectionGroup> {
         let spread = &self.raw.topology.as_ref()?.value.spread;
         self.starts_in_time(spread, spread.value, out);
@@ -140,25 +140,25 @@ impl Frame<'_> {
         })
     }
 
-    /// Notes TCP relays of a connection whose data goes up.
+    /// Notes TCP relays on the paths of a connection that uploads.
     fn refuse_tcp_relays(&self, group: &ConnectionGroup, out: &mut Problems) {
         let is_tcp = |path: &PathIndex| {
             self.network.paths[*path].relay.is_some_and(|relay| relay.kind != RelayKind::Ip)
         };
         for path in group.paths.iter().copied().filter(is_tcp) {
-            let message = format!("`{}` sends up, and a TCP relay passes on what comes down", group.name);
+            let message = format!("`{}` uploads, and a TCP relay forwards downloads only", group.name);
             let span = self.raw.path[path].value.relay.as_ref().map_or(0..0, |relay| relay.span.clone());
             out.note_with_help(&span, message, "write kind = \"ip\", or direction = \"download\"");
         }
     }
 
-    /// The paths of a connection; none named means all.
+    /// Paths of a connection; an empty list means all.
     fn subflows(&self, written: &At<Vec<At<String>>>, out: &mut Problems) -> Option<Vec<PathIndex>> {
         let named: Vec<_> = written.value.iter().map(|name| self.network.path(name, out)).collect();
         let mut paths: Vec<PathIndex> = named.into_iter().collect::<Option<_>>()?;
         if let Some(at) = (0..paths.len()).find(|&at| paths[..at].contains(&paths[at])) {
             let name = &written.value[at];
-            out.note(&name.span, format!("the path `{}` stands twice", name.value));
+            out.note(&name.span, format!("the path `{}` is listed twice", name.value));
             return None;
         }
         if paths.is_empty() {
@@ -177,7 +177,7 @@ impl Frame<'_> {
         holds_segment(send, self.transport.mss, "a send buffer", out);
     }
 
-    /// What the application does: its own workload, or that of the whole scenario, or a bulk download.
+    /// Workload: the connection's, else the scenario's, else a bulk download.
     fn workload(&self, own: Option<&RawWorkload>, out: &mut Problems) -> Option<(Workload, Direction)> {
         let Some(raw) = own.or(self.raw.workload.as_ref()) else {
             return Some((Workload::Bulk, Direction::Download));
@@ -272,7 +272,7 @@ impl Frame<'_> {
         })
     }
 
-    /// The link that carries cross traffic: a shared one, or a path's own.
+    /// The link that carries cross traffic: a shared link, or a path's own.
     fn cross_link(&self, written: &At<RawCross>, out: &mut Problems) -> Option<LinkIndex> {
         let raw = &written.value;
         let (down, up) = match (&raw.path, &raw.link) {
@@ -290,7 +290,7 @@ impl Frame<'_> {
         })
     }
 
-    /// Notes a start that lies beyond the end.
+    /// Notes a start after the end of the run.
     fn starts_in_time(&self, start: &At<Nanos>, spread: Nanos, out: &mut Problems) {
         let last = Nanos(start.value.0.saturating_add(spread.0));
         if start.value > Nanos::ZERO && last >= self.duration || spread >= self.duration {
@@ -300,11 +300,11 @@ impl Frame<'_> {
     }
 }
 
-/// Largest packet of cross traffic: what the length field of IPv4 can express.
+/// Largest packet of cross traffic: the maximum of IPv4's length field.
 const LARGEST_PACKET: Bytes = Bytes(65_535);
 
 fn cross_pattern(raw: &RawCross, out: &mut Problems) -> Option<CrossPattern> {
-    /// Shape of bursts and gaps where the scenario gives none: finite mean, infinite variance.
+    /// Default shape of bursts and gaps: finite mean, infinite variance.
     const DEFAULT_SHAPE: f64 = 1.5;
     let before = out.len();
     let rate = raw.rate.value;
@@ -354,7 +354,7 @@ fn not_empty(size: &At<Bytes>, out: &mut Problems) -> Bytes {
     size.value
 }
 
-/// Notes a count of zero, or one that no engine can hold.
+/// Notes a count of zero, or one above the limit.
 fn count(count: &At<u32>, out: &mut Problems) {
     at_least(count.value.into(), 1, &count.span, "the count", "1", out);
     if count.value > MAX_CONNECTIONS {

@@ -1,5 +1,5 @@
-//! An independent witness: the whole history is known, power is looked up in every millisecond and summed.
-//! All times are whole milliseconds, so that the sum is exact.
+//! An independent check with the whole history at hand: it looks up the power of every millisecond and sums
+//! it. All times are whole milliseconds, so the sum is exact.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::energy::{DeviceEnergy, InterfaceModel, RrcModel, Stage, SunkWhile, Tr
 use crate::result::EnergySplit;
 use crate::units::{JoulesPerBit, Nanos, Watts};
 
-/// What happens, each at a millisecond of its own.
+/// An action; each has its own millisecond.
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Packet { interface: usize, bytes: u32, direction: Traffic },
@@ -29,7 +29,7 @@ fn models() -> Vec<InterfaceModel> {
         sunk: Watts(sunk),
         sunk_while,
     };
-    // The tail's first real stage is shorter than the inactivity, and burns more than the transfer.
+    // The first real stage of the tail is shorter than the inactivity, and draws more power than a transfer.
     let odd_radio = InterfaceModel::Rrc(RrcModel {
         down: JoulesPerBit(2e-7),
         up: JoulesPerBit(4e-7),
@@ -43,12 +43,12 @@ fn models() -> Vec<InterfaceModel> {
     vec![simple_radio(), odd_radio, linear(0.6, SunkWhile::Open), linear(0.3, SunkWhile::Always), slotted]
 }
 
-/// The life of a radio, from the instants at which packets came.
+/// The states of a radio, computed from the times of its packets.
 struct Radio<'a> {
     model: &'a RrcModel,
     tail: Vec<(u64, f64)>,
     promotions: Vec<(u64, u64)>,
-    /// When packets passed, after any promotion.
+    /// Times at which packets passed, after any promotion.
     passed: Vec<u64>,
 }
 
@@ -75,8 +75,8 @@ impl<'a> Radio<'a> {
         Radio { model, tail, promotions, passed }
     }
 
-    /// Power in the millisecond from `t` (sunk, tail), and whether the radio is active; traffic is watched
-    /// until `end`.
+    /// Power in the millisecond from `t` (sunk, tail), and whether the radio is active. `end`, if any, is the
+    /// end of the observation, which closes the last gap.
     fn at(&self, t: u64, end: Option<u64>) -> (f64, f64, bool) {
         if self.promotions.iter().any(|(from, ready)| (*from..*ready).contains(&t)) {
             return (0.0, self.model.promotion.power.0, true);
@@ -140,7 +140,7 @@ fn power_at(
     }
 }
 
-/// Sums power over all milliseconds from the begin of the measurement.
+/// Sums power over all milliseconds from the start of the measurement.
 fn integrate(
     models: &[InterfaceModel],
     device: &DeviceEnergy,
@@ -177,7 +177,7 @@ fn integrate(
     reading
 }
 
-/// Plays the history; every part of every snapshot must be at least that of the one before.
+/// Plays the history. Every part of every snapshot must be at least that of the previous snapshot.
 fn play(models: &[InterfaceModel], device: &DeviceEnergy, history: &History) -> (DeviceMeter, EnergyReading) {
     let mut meter = DeviceMeter::new(models, device, Nanos::ZERO);
     let mut before = meter.snapshot(Nanos::ZERO);
@@ -226,7 +226,7 @@ fn assert_same(meter: &EnergyReading, oracle: &EnergyReading) {
     assert!(close(meter.total_j(), oracle.total_j()));
 }
 
-/// Up to 40 actions; only the open interface is closed, and the measurement begins at most a few times.
+/// Up to 40 actions. Only open subflows are closed, and the measurement starts at most a few times.
 fn histories(interfaces: usize) -> impl Strategy<Value = (History, u64)> {
     let direction = prop_oneof![Just(Traffic::Down), Just(Traffic::Up)];
     let action =
@@ -239,7 +239,7 @@ fn histories(interfaces: usize) -> impl Strategy<Value = (History, u64)> {
                 _ => Action::BeginMeasurement,
             }
         });
-    // Mostly within a transfer, sometimes within a tail, rarely beyond.
+    // Gaps are mostly within a transfer, sometimes within a tail, rarely longer.
     let gap = prop_oneof![6 => 1..40u64, 2 => 1..400u64, 1 => 1..3_500u64];
     let steps = prop::collection::vec((gap, action), 0..40);
     (steps, 1..300u64).prop_map(move |(steps, rest)| {
@@ -290,7 +290,7 @@ proptest! {
         prop_assert!(with_tails.interfaces.iter().all(|split| split.total_j() >= 0.0));
     }
 
-    /// Without sharing, interfaces do not see each other.
+    /// Without sharing, interfaces are independent.
     #[test]
     fn additive_devices_are_the_sum_of_their_interfaces(
         (models, (history, end)) in choices()
