@@ -1,4 +1,4 @@
-//! Puts the shipped scenarios and the papers' experiments into the library.
+//! Embeds the shipped scenarios and the papers' experiments in the library.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::{env, fs};
 fn main() {
     let crate_root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    // Links to the folders at the top of the repository; a package on the registry holds the files
+    // In the repository these are links to folders at its top; a published package holds the files
     // themselves.
     let [scenarios, papers] = ["scenarios", "papers"].map(|folder| crate_root.join(folder));
     for folder in [&scenarios, &papers] {
@@ -24,7 +24,7 @@ fn has_extension(file: &Path, extension: &str) -> bool {
     file.extension().is_some_and(|found| found == extension)
 }
 
-/// A configuration of the daemon, in the folder `daemon` beside its scenario.
+/// Whether the file is a daemon configuration: `daemon/NAME.toml`, next to its scenario.
 fn is_daemon(file: &Path) -> bool {
     has_extension(file, "toml") && file.parent().is_some_and(|folder| folder.ends_with("daemon"))
 }
@@ -33,7 +33,7 @@ fn is_scenario(file: &Path) -> bool {
     has_extension(file, "toml") && !is_daemon(file)
 }
 
-/// The table of these shipped files as Rust: name and text, sorted by name.
+/// Rust source of a table of the wanted files: name and text, sorted by name.
 fn shipped(root: &Path, is_wanted: fn(&Path) -> bool) -> String {
     let mut files = Vec::new();
     collect(root, &mut files);
@@ -48,7 +48,7 @@ fn shipped(root: &Path, is_wanted: fn(&Path) -> bool) -> String {
     table + "]\n"
 }
 
-/// The files below `folder`. Those of the benchmarks are of no use outside the repository.
+/// Collects the files below `folder`, except benchmarks, which only the repository uses.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));

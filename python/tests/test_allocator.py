@@ -257,5 +257,5 @@ def test_invalid_definitions_are_refused_before_a_run() -> None:
     for policy, said in cases:
         with pytest.raises(jp.UsageError, match=said):
             jp.run("quick", policy)
-    with pytest.raises(jp.UnsupportedError, match="keeps runs by the names"):
+    with pytest.raises(jp.UnsupportedError, match="identifies policies by name"):
         jp.Study.build("quick", {"path.wifi.loss": ["1 %"]}, ["eemptcp[allocator=fixed]"], seeds=1)

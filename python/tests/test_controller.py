@@ -57,7 +57,7 @@ def test_other_engines_say_that_they_cannot_run_it(tmp_path: Path) -> None:
 
 
 def test_invalid_names_and_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(jp.UsageError, match="no name of a controller"):
+    with pytest.raises(jp.UsageError, match="not a controller name"):
         jp.Controller.new("My CC", tmp_path)
     with pytest.raises(jp.FileError, match="cannot read the controller"):
         jp.Controller.from_c(tmp_path / "nowhere.h")

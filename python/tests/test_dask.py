@@ -184,7 +184,7 @@ def test_a_folder_that_workers_cannot_see_is_reported(tmp_path: Path, study: jp.
     from joulepath import _dask
     from joulepath._study import _parts
 
-    with pytest.raises(jp.FileError, match="there is no study in it as this process sees it"):
+    with pytest.raises(jp.FileError, match="this process finds no study in it"):
         _dask._batch(_parts(study._raw), tmp_path, None, "a call", "0-9")
 
 

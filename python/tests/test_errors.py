@@ -16,7 +16,7 @@ import joulepath as jp
         ({"policies": "mptcp[cc=oila]"}, "`oila`", "`olia`"),
         ({"policies": "mptcp["}, "mptcp[", None),
         ({"policies": []}, "the list of policies is empty", "uncoupled,mptcp"),
-        ({"policies": "mptcp,mptcp"}, "stands twice", None),
+        ({"policies": "mptcp,mptcp"}, "occurs twice", None),
         ({"policies": "single:wfi"}, "wfi", "wifi"),
         ({"seeds": 0}, "0 seeds", "at least one"),
         ({"seeds": -3}, "-3 seeds", "at least one"),

@@ -184,7 +184,7 @@ def test_networks_that_cannot_be_exported_are_refused(tmp_path: Path) -> None:
     refused("for 1 to 4", network(5, 4), paths=5)
     refused("policies of 'joulepath/Paths-v0'", good, "joulepath/Paths-v0")
     refused("is 'relative' or 'absolute'", good, action="both")
-    refused("no name of a controller", good, file="My policy.h")
+    refused("not a controller name", good, file="My policy.h")
 
 
 def test_the_kernel_tests_header_is_the_exported_one(tmp_path: Path) -> None:

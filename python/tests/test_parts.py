@@ -391,7 +391,7 @@ def test_studies_and_environments_refuse_your_own_parts() -> None:
     import joulepath.gym as jg
 
     name = NewReno().policy
-    with pytest.raises(jp.UnsupportedError, match="keeps runs by the names"):
+    with pytest.raises(jp.UnsupportedError, match="identifies policies by name"):
         jp.Study.build("quick", {"path.wifi.loss": ["1 %", "2 %"]}, [name], seeds=1)
     with pytest.raises(jp.UnsupportedError, match="steps of an environment"):
         jg.score([f"mptcp[scheduler={FirstFree().name}]", FirstFree().policy], "quick", seeds=[1])

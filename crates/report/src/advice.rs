@@ -1,4 +1,4 @@
-//! Which interfaces to use for a transfer: the texts of an answer of [`joulepath_control::advise`].
+//! Formats the answers of [`joulepath_control::advise`]: the interfaces to use for a transfer.
 
 mod page;
 mod table;

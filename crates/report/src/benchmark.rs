@@ -1,14 +1,14 @@
 //! The benchmark: policies on families of scenarios.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `metric` | what is measured, and the two kinds of families |
+//! | `metric` | metrics, and the two kinds of families |
 //! | `yardstick` | the limits, the work and the shared links of a scenario |
-//! | `measure` | from runs to ratios: share of the limit, work, time, harm |
-//! | `sample`, `tiers` | ranked families: means with their intervals, which policies can be told apart |
+//! | `measure` | turns runs into ratios: share of the limit, work, time, harm |
+//! | `sample`, `tiers` | ranked families: means with intervals, and distinguishable policies |
 //! | `quantile` | random families: median and worst 10 % |
-//! | `schema`, `rows` | the JSON, and how it is made |
-//! | `tables`, `front`, `page` | for terminals and pages, as a picture, as HTML |
+//! | `schema`, `rows` | the JSON, and its computation |
+//! | `tables`, `front`, `page` | for terminals and Markdown, as a picture, as HTML |
 
 mod front;
 mod measure;

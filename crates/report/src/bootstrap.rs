@@ -1,8 +1,8 @@
 //! Confidence intervals by the percentile bootstrap (Efron and Tibshirani, *An Introduction to the
 //! Bootstrap*, 1993, chapter 13).
 //!
-//! No normality is assumed: completion times and shares of a bistable system are anything but normal. With
-//! fewer than about ten seeds the interval is too narrow, which the reports say.
+//! Normality is not assumed: completion times and shares of a bistable system are far from normal. With fewer
+//! than about ten seeds the interval is too narrow; the reports say so.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,43 +12,43 @@ use joulepath_model::result::Estimate;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// Resamples for an interval. The Monte-Carlo error of its ends is then below a tenth of a standard error.
+/// Number of resamples. The Monte-Carlo error of an interval's ends is below a tenth of a standard error.
 pub const RESAMPLES: usize = 2000;
 /// Probability that an interval covers the mean.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// State and stream of the generator (those of PCG's own demonstration): every estimate draws the same
-/// indices, so that the same runs yield the same bytes, in whichever order metrics are computed.
+/// State and stream of the generator (from PCG's own demonstration). Every estimate draws the same indices,
+/// so that results do not depend on the order in which metrics are computed.
 const GENERATOR: (u64, u64) = (42, 54);
 
-/// Resamples whose sums are made side by side: the additions of one have to wait for each other.
+/// Resamples that are summed in parallel, because the additions of one depend on each other.
 const ABREAST: usize = 4;
-/// The indices for more samples than this are drawn anew for each estimate, which saves memory: 8 MB.
+/// Maximum number of samples whose indices are cached, to save memory: 8 MB.
 const MOST_REMEMBERED: usize = 1000;
 
 thread_local! {
-    /// The indices that every estimate of so many samples draws, one resample after the other. Most estimates
-    /// of a report are of as many samples as the one before.
+    /// Indices for the latest number of samples, one resample after another. Most estimates of a report have
+    /// as many samples as the previous one.
     static DRAWN: RefCell<(usize, Rc<[u32]>)> = RefCell::new((0, Rc::from([])));
 }
 
-/// Mean of `samples` with its 95 % interval, in the samples' unit; none without samples. One sample is its
-/// own interval.
+/// Mean of `samples` with its 95 % interval, in the samples' unit; `None` without samples. The interval of a
+/// single sample is the sample.
 pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let (rows, _) = samples.as_chunks::<1>();
     estimate_of_sums(rows, |[sum]| sum / samples.len() as f64)
 }
 
-/// Ratio of the means of `pairs` (numerator, denominator), resampled pair by pair; none without pairs.
+/// Ratio of the means of `pairs` (numerator, denominator), resampled by pair; `None` without pairs.
 ///
-/// Two policies that ran with the same seed saw the same losses and the same cross traffic: what they have in
-/// common cancels in the ratio.
+/// Policies that ran with the same seed had the same losses and cross traffic, so that common effects cancel
+/// in the ratio.
 pub fn ratio_estimate(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let rows: Vec<[f64; 2]> = pairs.iter().map(|&(above, below)| [above, below]).collect();
     estimate_of_sums(&rows, |[above, below]| above / below)
 }
 
-/// As [`resample`] for a statistic of the sums over the columns of `rows`.
+/// Like [`resample`], for a statistic of the column sums of `rows`.
 fn estimate_of_sums<const COLUMNS: usize>(
     rows: &[[f64; COLUMNS]],
     statistic: impl Fn([f64; COLUMNS]) -> f64,
@@ -80,7 +80,7 @@ fn plus<const COLUMNS: usize>(mut sum: [f64; COLUMNS], row: &[f64; COLUMNS]) -> 
     sum
 }
 
-/// The indices of all resamples of `n` samples, one resample after the other.
+/// Indices of all resamples of `n` samples, one resample after another.
 fn drawn(n: usize) -> Rc<[u32]> {
     DRAWN.with_borrow_mut(|(of, indices)| {
         if *of != n {
@@ -92,8 +92,8 @@ fn drawn(n: usize) -> Rc<[u32]> {
     })
 }
 
-/// `statistic` of the indices 0..n, and the percentiles of the same statistic of indices drawn with
-/// replacement; none if `n` is 0.
+/// `statistic` of the indices 0..n, with the percentiles of the statistic over indices drawn with
+/// replacement; `None` if `n` is 0.
 pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimate> {
     if n == 0 {
         return None;
@@ -112,14 +112,14 @@ pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimat
     Some(percentile_interval(mean, statistics))
 }
 
-/// The 95 % interval of what the resamples yielded, of which there is at least one.
+/// The 95 % interval of the resamples' statistics, of which there must be at least one.
 pub(crate) fn percentile_interval(mean: f64, mut statistics: Vec<f64>) -> Estimate {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let hi = linear_unsorted(&mut statistics, 1.0 - tail);
     Estimate { mean, lo: linear_unsorted(&mut statistics, tail), hi }
 }
 
-/// The generator of every estimate, at its start.
+/// A new generator; every estimate uses the same one.
 pub(crate) fn generator() -> Pcg32 {
     Pcg32::new(GENERATOR.0, GENERATOR.1)
 }
@@ -133,9 +133,9 @@ pub(crate) fn below(generator: &mut Pcg32, n: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The remembered indices are those of the plain loop, whatever was estimated before.
+    /// Cached indices equal the plain loop's, whatever was estimated before.
     #[test]
-    fn estimates_are_those_of_resamples_drawn_one_after_the_other() {
+    fn estimates_equal_those_of_plain_resampling() {
         for n in [2, 3, 30, 30, 7, 1000, 1001] {
             let samples: Vec<f64> = (0..n).map(|i| f64::from(i * i % 17).sqrt()).collect();
             let pairs: Vec<(f64, f64)> = samples.iter().map(|x| (x + 1.0, 3.0 - x / 5.0)).collect();
@@ -162,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_is_its_own_interval_and_none_has_none() {
+    fn one_sample_is_its_own_interval_and_no_sample_has_none() {
         assert_eq!(estimate(&[3.5]), Some(Estimate { mean: 3.5, lo: 3.5, hi: 3.5 }));
         assert_eq!(estimate(&[]), None);
     }
 
     #[test]
     fn a_common_factor_cancels_in_a_paired_ratio() {
-        // The second of each pair varies tenfold, yet the first is always twice as large.
+        // The denominator varies tenfold, yet the numerator is always twice as large.
         let pairs: Vec<_> = (1..=10).map(|i| (2.0 * f64::from(i), f64::from(i))).collect();
         let ratio = ratio_estimate(&pairs).unwrap();
         assert_eq!((ratio.mean, ratio.lo, ratio.hi), (2.0, 2.0, 2.0));

@@ -1,55 +1,55 @@
-//! What charts without scripts are made of: axes between round numbers, and pictures in SVG for pages and
-//! documentation. What is read off along an axis with the pointer or the keyboard is uPlot's (`assets/js`).
+//! Parts of charts without scripts: axes with round ends, and SVG pictures for pages and documentation.
+//! Charts that the pointer or keyboard can read are uPlot's (`assets/js`).
 
 use std::fmt::{Display, Write as _};
 
 use crate::scale::round_step;
 
-/// From one round number to another.
+/// An axis from one round number to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Axis {
     lo: f64,
     hi: f64,
-    /// Between two ticks: 1, 2 or 5 of a power of ten.
+    /// Distance of two ticks: 1, 2 or 5 times a power of ten.
     pub(crate) step: f64,
 }
 
 impl Axis {
-    /// From `lo` to `hi` with about `most` steps; none if that is no range.
+    /// An axis around `lo` and `hi` with about `most` steps; `None` if they are not a range.
     pub(crate) fn around(lo: f64, hi: f64, most: f64) -> Option<Self> {
         let step = round_step((hi - lo) / most).filter(|_| hi > lo)?;
         Some(Axis { lo: (lo / step).floor() * step, hi: (hi / step).ceil() * step, step })
     }
 
-    /// In one step, both ends included.
+    /// An axis with this step, both ends included.
     pub(crate) fn between(lo: f64, hi: f64, step: f64) -> Self {
         Axis { lo, hi, step }
     }
 
-    /// 0 at the lower end, 1 at the upper one.
+    /// Position from 0 at the lower end to 1 at the upper one.
     pub(crate) fn part(&self, value: f64) -> f64 {
         self.part_of_length(value - self.lo)
     }
 
-    /// Of the whole axis.
+    /// A length as a fraction of the whole axis.
     pub(crate) fn part_of_length(&self, length: f64) -> f64 {
         length / (self.hi - self.lo)
     }
 
-    /// All of them, ascending.
+    /// All ticks, ascending.
     pub(crate) fn ticks(self) -> impl Iterator<Item = f64> {
         let count = ((self.hi - self.lo) / self.step).round() as u32;
         (0..=count).map(move |i| self.lo + f64::from(i) * self.step)
     }
 }
 
-/// A picture. Its texts are escaped.
+/// An SVG picture. Its texts are escaped.
 pub(crate) struct Svg {
     text: String,
 }
 
 impl Svg {
-    /// Of a size in px, with a name that is read out. The style sheet is taken as it is.
+    /// A picture with a size in px and an accessible name. The style sheet is not escaped.
     pub(crate) fn new(width: f64, height: f64, name: &str, style: &str) -> Self {
         let name = escaped(name);
         let text = format!(
@@ -60,19 +60,17 @@ impl Svg {
         Svg { text }
     }
 
-    /// A rectangle.
     pub(crate) fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
         let _ = writeln!(self.text, "<rect class=\"{class}\" {place}></rect>");
     }
 
-    /// A circle about a place.
     pub(crate) fn circle(&mut self, class: &str, x: impl Display, y: impl Display, radius: f64) {
         let place = format!("cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"");
         let _ = writeln!(self.text, "<circle class=\"{class}\" {place}></circle>");
     }
 
-    /// Lines, in the notation of SVG.
+    /// Lines in SVG's path notation.
     pub(crate) fn path(&mut self, class: &str, lines: impl Display) {
         let _ = writeln!(self.text, "<path class=\"{class}\" d=\"{lines}\"></path>");
     }
@@ -82,7 +80,7 @@ impl Svg {
         let _ = writeln!(self.text, "<text x=\"{x}\" y=\"{y}\"{attributes}>{}</text>", escaped(words));
     }
 
-    /// The picture.
+    /// The finished picture.
     pub(crate) fn finish(self) -> String {
         self.text + "</svg>\n"
     }

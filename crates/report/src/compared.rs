@@ -1,4 +1,4 @@
-//! The table that `compare` prints.
+//! The table of `compare`.
 
 use joulepath_model::result::{Comparison, Limit};
 
@@ -9,14 +9,14 @@ use crate::text::wrapped;
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 
-/// Title, table and notes, at most `width` characters wide: columns and half-widths are hidden in a fixed
-/// order, and the last line counts them. `usize::MAX` shows everything. With `color`, the most efficient
-/// policy stands out; whether there is a terminal and whether NO_COLOR is set is for the caller to know.
+/// Title, table and notes, at most `width` characters wide. Columns and half-widths are hidden in a fixed
+/// order, and the last line counts them; `usize::MAX` shows everything. `color` highlights the most efficient
+/// policy; the caller checks for a terminal and NO_COLOR.
 pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
     table_with(comparison, width, color, "`--wide` shows them.")
 }
 
-/// As [`table`]; where columns are hidden, `wider` says how to see them: a sentence.
+/// Like [`table`]. If columns are hidden, the sentence `wider` says how to show them.
 pub fn table_with(comparison: &Comparison, width: usize, color: bool, wider: &str) -> String {
     let sheet = Sheet::of(comparison);
     let columns: Vec<_> = sheet.columns.iter().collect();
@@ -33,13 +33,13 @@ pub fn table_with(comparison: &Comparison, width: usize, color: bool, wider: &st
     blocks.join("\n\n") + "\n"
 }
 
-/// The limits in words, and the notes.
+/// Limits in words, and notes.
 pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
     let limit = |limit: &Limit| format!("{}: {}", limit_name(&limit.kind), limit.label);
     comparison.limits.iter().map(limit).chain(notes(comparison)).collect()
 }
 
-/// Scenario, engine, seeds, duration.
+/// Title line: scenario, engine, seeds, duration.
 pub(crate) fn title(comparison: &Comparison) -> String {
     let seeds = if comparison.seeds == 1 { "1 seed".into() } else { format!("{} seeds", comparison.seeds) };
     let scenario = &comparison.scenario;

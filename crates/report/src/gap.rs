@@ -1,4 +1,4 @@
-//! How far simulator and kernel are apart: the data, and its texts.
+//! Difference between simulator and kernel: data, and texts.
 
 mod table;
 
@@ -11,28 +11,30 @@ pub use table::{markdown, table};
 
 use crate::summary::differ_in_nothing;
 
-/// Part of what links and application let through that both engines have to carry in a cell that is `full`.
+/// A case is `full` if both engines carry at least this fraction of the throughput that links and application
+/// allow.
 pub const FULL: f64 = 0.97;
 
-/// What is compared. Differences are the kernel's value over the simulator's, less one; of shares: points.
+/// Compared quantities. A difference is the kernel's value divided by the simulator's, minus one; for shares,
+/// percentage points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// In-order data per second.
     Goodput,
-    /// Part of the data by path: the largest difference of a path, with its sign.
+    /// Fraction of the data by path: the largest difference of a path, with its sign.
     Share,
-    /// Mean RTT of the paths, weighted by what they carried.
+    /// Mean RTT of the paths, weighted by their data.
     Rtt,
-    /// Joules of the run.
+    /// Energy of the run.
     Energy,
 }
 
 impl Quantity {
-    /// All of them.
+    /// All quantities.
     pub const ALL: [Quantity; 4] = [Quantity::Goodput, Quantity::Share, Quantity::Rtt, Quantity::Energy];
 
-    /// For humans.
+    /// Name for readers.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Goodput => "goodput",
@@ -43,82 +45,83 @@ impl Quantity {
     }
 }
 
-/// What one engine measured: means over its runs.
+/// Measurements of one engine: means over its runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Means {
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
-    /// Whether two or more runs differ in nothing but the seed.
+    /// Whether there are several runs and all equal each other except for the seed.
     pub deterministic: bool,
     /// bit/s.
     pub goodput_bps: f64,
     /// Standard deviation over the runs, relative to the mean.
     pub goodput_spread: f64,
-    /// 0 to 1, by path.
+    /// Share of each path, 0 to 1.
     pub shares: Vec<f64>,
-    /// s, by path.
+    /// RTT of each path, s.
     pub rtt_s: Vec<Option<f64>>,
     /// J.
     pub energy_j: f64,
-    /// Segments sent again, relative to all.
+    /// Retransmitted segments as a fraction of all.
     pub retransmission_ratio: f64,
     /// bit/s.
     pub competitors_bps: f64,
 }
 
-/// One policy on one scenario.
+/// A policy on a scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct Case {
     /// Name of the scenario.
     pub scenario: String,
-    /// As the user wrote it.
+    /// The policy as the user wrote it.
     pub policy: String,
-    /// What the simulator measured.
+    /// Measurements of the simulator.
     pub packet: Means,
-    /// What the kernel measured.
+    /// Measurements of the kernel.
     pub kernel: Means,
-    /// What links and application let through, bit/s; null with competitors and for transfers that end.
+    /// Throughput that links and application allow, bit/s; `None` with competitors and for transfers with an
+    /// end.
     pub most_bps: Option<f64>,
-    /// Whether both engines carry at least [`FULL`] of that: there is little to differ in.
+    /// Whether both engines carry at least [`FULL`] of it, so that they can hardly differ.
     pub full: bool,
-    /// In the order of [`Quantity::ALL`].
+    /// Differences in the order of [`Quantity::ALL`].
     #[serde(serialize_with = "by_name")]
     pub differences: [f64; 4],
 }
 
-/// Everything.
+/// The whole measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Gap {
     /// Release of the kernel.
     pub release: String,
-    /// Seeds of a case whose links do not lose at random, the same for both engines; of the others four times
-    /// as many. How many runs there are is in each case.
+    /// Seeds of a case without random loss, the same for both engines; four times as many for others. Each
+    /// case has its number of runs.
     pub seeds: u32,
-    /// How late one packet in a hundred was allowed to be, if the user said it, s.
+    /// Lateness allowed for one packet in a hundred, if the user set it, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_lateness_s: Option<f64>,
-    /// In the order in which they ran.
+    /// Cases in the order of their runs.
     pub cases: Vec<Case>,
-    /// How many of them are not `full`.
+    /// Number of cases that are not `full`.
     pub hard: usize,
-    /// By quantity.
+    /// Summaries by quantity.
     pub summary: Vec<Summary>,
 }
 
-/// One quantity over all cases: absolute differences.
+/// A quantity over all cases.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Which quantity.
+    /// The quantity.
     pub quantity: Quantity,
     /// Median of the absolute differences.
     pub median: f64,
-    /// The same over the cases that are not `full`, if there are any.
+    /// The median over the cases that are not `full`, if there are any.
     pub median_hard: Option<f64>,
     /// The largest difference, with its sign.
     pub worst: f64,
-    /// Scenario of the largest one.
+    /// Scenario of the largest difference.
     pub scenario: String,
-    /// Policy of the largest one.
+    /// Policy of the largest difference.
     pub policy: String,
 }
 
@@ -153,9 +156,9 @@ impl Means {
 }
 
 impl Case {
-    /// Of the seeds that both engines have: a seed fixes which packets of a link get lost, so chance is the
-    /// same on both sides. None if there is no such seed. `most_bps` is what links and application let
-    /// through, if that is a measure.
+    /// Compares the seeds that both engines have: a seed fixes the lost packets of a link, so chance is equal
+    /// on both sides. `None` if they share no seed. `most_bps` is the throughput that links and application
+    /// allow, where it serves as a measure.
     pub fn of(
         scenario: &str,
         policy: &str,
@@ -175,7 +178,7 @@ impl Case {
     }
 }
 
-/// Whether both engines carry nearly all that can be carried.
+/// Whether both engines carry nearly all possible data.
 fn is_full(most_bps: Option<f64>, packet: &Means, kernel: &Means) -> bool {
     most_bps.is_some_and(|most| packet.goodput_bps.min(kernel.goodput_bps) >= FULL * most)
 }
@@ -199,7 +202,7 @@ fn difference(quantity: Quantity, packet: &Means, kernel: &Means) -> f64 {
     }
 }
 
-/// What cannot be compared is wholly different.
+/// Values that cannot be compared differ by 100 %.
 fn relative(kernel: f64, packet: f64) -> f64 {
     match packet {
         0.0 if kernel == 0.0 => 0.0,
@@ -209,7 +212,7 @@ fn relative(kernel: f64, packet: f64) -> f64 {
 }
 
 impl Gap {
-    /// Of all cases, with what they were run with.
+    /// Summarises all cases and their settings.
     pub fn of(release: String, cases: Vec<Case>, seeds: u32, max_lateness: Option<Nanos>) -> Self {
         let summary = Quantity::ALL.into_iter().enumerate().filter_map(|(i, quantity)| {
             let size = |case: &&Case| case.differences[i].abs();
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_the_kernels_over_the_simulators() {
+    fn differences_divide_the_kernels_values_by_the_simulators() {
         let packet = means(10e6, [0.75, 0.25], [0.1, 0.2], 50.0);
         let kernel = means(9e6, [0.8, 0.2], [0.11, 0.2], 55.0);
         let is = |quantity, expected: f64| {
@@ -262,14 +265,14 @@ mod tests {
         };
         is(Quantity::Goodput, -0.1);
         is(Quantity::Energy, 0.1);
-        // Both paths are off by five points: the first one counts.
+        // Both paths differ by five points: the first one counts.
         is(Quantity::Share, 0.05);
         // 0.75 · 10 % + 0.25 · 0 %
         is(Quantity::Rtt, 0.075);
     }
 
     #[test]
-    fn a_simulator_without_chance_has_no_spread() {
+    fn a_deterministic_simulator_has_no_spread() {
         let means = |deterministic| Means { runs: 3, deterministic, ..means(9e6, [1.0, 0.0], [0.1; 2], 1.0) };
         let case = Case {
             scenario: "s".into(),
@@ -281,11 +284,11 @@ mod tests {
             differences: [0.0; 4],
         };
         let text = markdown(&Gap::of("6.12".into(), vec![case], 3, None));
-        assert!(text.contains("| 9.00, no chance in it | 9.00 ± 0.00 |"), "{text}");
+        assert!(text.contains("| 9.00, deterministic | 9.00 ± 0.00 |"), "{text}");
     }
 
     #[test]
-    fn what_one_engine_does_not_deliver_is_wholly_different() {
+    fn data_that_one_engine_does_not_deliver_counts_as_a_full_difference() {
         assert_eq!((relative(0.0, 0.0), relative(5.0, 0.0), relative(0.0, 5.0)), (0.0, 1.0, -1.0));
     }
 
@@ -305,9 +308,9 @@ mod tests {
     }
 
     #[test]
-    fn cells_in_which_both_fill_the_links_have_no_part_in_the_median_of_hard_ones() {
-        // 97 % of 1.03 are 0.9991: the first is full. The kernel carries too little in the second; of the
-        // third nobody knows.
+    fn full_cases_do_not_count_in_the_median_of_hard_ones() {
+        // 97 % of 1.03 are 0.9991: the first case is full. In the second the kernel carries too little; in
+        // the third the maximum is unknown.
         let cases = vec![case(1.0, Some(1.03)), case(0.98, Some(1.03)), case(1.04, None)];
         assert_eq!(cases.iter().map(|case| case.full).collect::<Vec<_>>(), [true, false, false]);
         let gap = Gap::of("6.12".into(), cases, 1, None);

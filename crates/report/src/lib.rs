@@ -1,21 +1,21 @@
-//! What results look like: statistics over seeds, tables for the terminal, JSON, CSV and HTML pages.
+//! Reports: statistics over seeds, tables for the terminal, JSON, CSV and HTML pages.
 //!
-//! | module | of what |
+//! | module | contents |
 //! |---|---|
 //! | [`mod@table`] | any report: one table in all forms |
 //! | `chart` | pictures, and axes of charts without scripts |
 //! | `summary`, `compared`, `machine`, `notebook`, `html` | a comparison of policies |
 //! | [`benchmark`] | policies on families of scenarios: tiers at equal work; median, worst 10 % and harm |
-//! | [`gap`] | simulator and kernel, side by side |
-//! | [`live`] | what the daemon's choice of paths costs |
-//! | [`map`] | which policy wins where in a plane of two keys |
-//! | [`advice`] | which interfaces for a transfer |
+//! | [`gap`] | difference between simulator and kernel |
+//! | [`live`] | cost of the daemon's choice of paths |
+//! | [`map`] | the winning policy at each point of a plane of two keys |
+//! | [`advice`] | interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
-//! | [`search`] | where they hold |
+//! | [`search`] | where the papers' claims hold |
 //! | `stored` | pages of the last two from JSON |
 //! | [`study`] | many points of a scenario |
 //!
-//! Every function is pure: it takes results and returns data or text. Writing files is the caller's business.
+//! Every function is pure: it takes results and returns data or text. The caller writes files.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -1,4 +1,4 @@
-//! What the daemon's choice of paths costs, beside what else could have been chosen: the data, and its texts.
+//! Cost of the daemon's choice of paths, compared with alternatives: data, and texts.
 
 mod table;
 
@@ -8,55 +8,54 @@ use serde::Serialize;
 
 pub use table::{markdown, table};
 
-/// Policies of one path begin so.
+/// Prefix of policies of one path.
 const SINGLE: &str = "single:";
-/// Part of the most data per second that a contender has to carry to be compared with, where the
-/// application says how much it is.
+/// Minimum fraction of the highest goodput for a contender to count, if the application sets the rate.
 const CARRIES: f64 = 0.95;
-/// Measured joules per bit are told apart beyond this difference.
+/// Smallest relevant relative difference of measured joules per bit.
 pub const TOLERANCE: f64 = 0.02;
-/// Part of the best contender's bits per joule that `frugal` has to reach.
+/// Fraction of the best contender's bits per joule that `frugal` must reach.
 pub const OF_BEST: f64 = 0.9;
 
-/// Who chooses the paths.
+/// Method of choosing the paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chooser {
     /// The daemon.
     Daemon,
-    /// Nobody: all paths from the beginning.
+    /// None: all paths from the start.
     Plain,
-    /// A table of endpoints that stays as it is.
+    /// A fixed table of endpoints.
     Endpoints,
     /// A policy.
     Policy,
 }
 
-/// One of those that are compared: means over its runs.
+/// A contender: means over its runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contender {
-    /// For humans.
+    /// Name for readers.
     pub name: String,
-    /// Who chooses.
+    /// Its method.
     pub chooser: Chooser,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
     /// J.
     pub energy_j: f64,
-    /// Delivered bits for each joule.
+    /// Delivered bits per joule.
     pub bits_per_joule: f64,
     /// bit/s.
     pub goodput_bps: f64,
-    /// Of files, if all have arrived.
+    /// Completion time of files, s, if all are complete.
     pub completion_s: Option<f64>,
-    /// 95th percentile of delays, of messages and streams.
+    /// 95th percentile of the delays of messages and streams, s.
     pub delay_p95_s: Option<f64>,
-    /// Payload that arrived, by path, bytes.
+    /// Delivered payload by path, bytes.
     pub bytes: Vec<f64>,
 }
 
 impl Contender {
-    /// From its runs; none without any.
+    /// Means over its runs; `None` without runs.
     pub fn of(name: &str, chooser: Chooser, runs: &[RunResult]) -> Option<Self> {
         let first = runs.first()?;
         let mean = |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
@@ -85,15 +84,15 @@ impl Contender {
     }
 }
 
-/// What traffic there is, as far as it matters for what can be compared.
+/// Kind of traffic, as far as it affects the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
-    /// As much as goes through.
+    /// Unlimited data.
     Bulk,
     /// Files.
     Files,
-    /// As much as the application says.
+    /// Traffic at the application's rate.
     Given,
 }
 
@@ -102,43 +101,43 @@ pub enum Work {
 pub struct Case {
     /// Its name.
     pub scenario: String,
-    /// In words.
+    /// Title of the scenario.
     pub title: String,
-    /// What the daemon was told.
+    /// The daemon's intent.
     pub intent: Intent,
-    /// What traffic there is.
+    /// Kind of traffic.
     pub work: Work,
     /// Names of the paths.
     pub paths: Vec<String>,
-    /// The daemon first.
+    /// Contenders, the daemon first.
     pub contenders: Vec<Contender>,
-    /// Most bits for each joule that any rates could reach; null if there is no such bound.
+    /// Maximum bits per joule of any rates; `None` without a bound.
     pub limit_bits_per_joule: Option<f64>,
-    /// How the daemon stands; null if one of both is missing.
+    /// Verdict on the daemon; `None` if runs are missing.
     pub verdict: Option<Verdict>,
 }
 
-/// How the daemon stands.
+/// The daemon compared with the alternatives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Its joules for each bit, relative to all paths from the beginning.
+    /// Its joules per bit relative to all paths from the start.
     pub energy_of_plain: f64,
-    /// Whether that is no more, within [`TOLERANCE`].
+    /// Whether that is at most 1, within [`TOLERANCE`].
     pub saves: bool,
-    /// The contender with the most bits for each joule that does the work.
+    /// The contender with the most bits per joule that does the work.
     pub best: String,
-    /// Bits for each joule, relative to that one's.
+    /// The daemon's bits per joule relative to the best contender's.
     pub efficiency_of_best: f64,
     /// For `frugal`: whether that is at least [`OF_BEST`].
     pub near_best: Option<bool>,
-    /// Goodput relative to the best single path's; null where no single path was run.
+    /// Goodput relative to the best single path's; `None` if no single path ran.
     pub goodput_of_single: Option<f64>,
-    /// For `interactive` and `aggregate`: whether that is no less, within [`TOLERANCE`].
+    /// For `interactive` and `aggregate`: whether that is at least 1, within [`TOLERANCE`].
     pub as_fast: Option<bool>,
 }
 
 impl Case {
-    /// Puts the contenders side by side.
+    /// Compares the contenders.
     #[must_use]
     pub fn judged(mut self) -> Self {
         self.verdict = self.verdict();
@@ -174,14 +173,14 @@ impl Case {
     }
 }
 
-/// Everything.
+/// The whole measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     /// Release of the kernel.
     pub release: String,
     /// Seeds of each contender.
     pub seeds: u32,
-    /// In the order in which they ran.
+    /// Cases in the order of their runs.
     pub cases: Vec<Case>,
 }
 
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn frugal_is_held_against_the_best_contender_and_the_plain_one() {
+    fn frugal_is_compared_with_the_best_contender_and_plain() {
         // Plain: 5 Mbit/J; WiFi alone: 12 Mbit/J; the daemon: 120 Mbit for 11 J, 10.9 Mbit/J.
         let verdict = case(Intent::Frugal, Work::Bulk, (11.0, 12e6)).verdict.unwrap();
         assert!((verdict.energy_of_plain - 5.0 / (120.0 / 11.0)).abs() < 1e-12 && verdict.saves);
@@ -233,14 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_carry_the_given_load_is_no_yardstick() {
+    fn contenders_below_the_given_load_do_not_count() {
         // Only plain carries 20 Mbit/s.
         let verdict = case(Intent::Frugal, Work::Given, (40.0, 20e6)).verdict.unwrap();
         assert_eq!((verdict.best.as_str(), verdict.efficiency_of_best), ("linux", 1.0));
     }
 
     #[test]
-    fn interactive_is_held_against_the_fastest_single_path() {
+    fn interactive_is_compared_with_the_fastest_single_path() {
         assert_eq!(case(Intent::Interactive, Work::Bulk, (20.0, 12e6)).verdict.unwrap().as_fast, Some(true));
         let slow = case(Intent::Interactive, Work::Bulk, (20.0, 11e6)).verdict.unwrap();
         assert_eq!((slow.as_fast, slow.goodput_of_single), (Some(false), Some(11.0 / 12.0)));

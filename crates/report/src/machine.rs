@@ -1,17 +1,17 @@
-//! Results for programs: JSON and CSV. Units stand in the names; what is unknown is null or empty, never 0.
+//! Results for programs: JSON and CSV. Names include the units; unknown values are null or empty, never 0.
 
 use std::fmt;
 
 use joulepath_model::result::{Comparison, Estimate, Limit, Row, RunResult};
 use serde_json::Error as JsonError;
 
-/// Why results could not be written out.
+/// Reasons why results cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A number or a text that JSON cannot hold.
+    /// A number or a text that JSON cannot represent.
     #[error("the results do not fit into JSON: {0}")]
     Json(#[from] JsonError),
-    /// A record that CSV cannot hold.
+    /// A record that CSV cannot represent.
     #[error("the results do not fit into CSV: {0}")]
     Csv(#[from] csv::Error),
     /// The HTML template failed.
@@ -19,19 +19,19 @@ pub enum ReportError {
     Html(#[from] askama::Error),
 }
 
-/// The comparison without time series, indented. The shape is that of [`Comparison`].
+/// The comparison as indented JSON without time series, in the shape of [`Comparison`].
 pub fn to_json(comparison: &Comparison) -> Result<String, ReportError> {
     let rows = comparison.rows.iter().map(|row| Row { over_time: None, runs: Vec::new(), ..row.clone() });
     let summary = Comparison { rows: rows.collect(), ..comparison.clone() };
     Ok(serde_json::to_string_pretty(&summary)? + "\n")
 }
 
-/// One line per policy; an estimate takes three columns: `_mean`, `_lo`, `_hi`.
+/// One line for each policy. An estimate takes three columns: `_mean`, `_lo`, `_hi`.
 pub fn to_csv(comparison: &Comparison) -> Result<String, ReportError> {
     write_records(&policy_records(comparison))
 }
 
-/// One line per policy and seed.
+/// One line for each policy and seed.
 pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
     write_records(&run_records(comparison))
 }
@@ -39,15 +39,15 @@ pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
 /// The JSON of a struct with one line for each element of its lists.
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub(crate) fn by_lines(value: &impl serde::Serialize) -> Result<String, ReportError> {
     Ok(in_lines(serde_json::to_value(value)?))
 }
 
-/// An object with one line for each element of its lists.
+/// A JSON object with one line for each element of its lists.
 ///
 /// # Panics
-/// If it is no object.
+/// If `whole` is not an object.
 pub(crate) fn in_lines(whole: serde_json::Value) -> String {
     let serde_json::Value::Object(whole) = whole else { unreachable!("a struct is an object") };
     let field = |(name, value): (String, serde_json::Value)| match value {
@@ -60,23 +60,23 @@ pub(crate) fn in_lines(whole: serde_json::Value) -> String {
     format!("{{\n{}\n}}\n", whole.into_iter().map(field).collect::<Vec<_>>().join(",\n"))
 }
 
-/// One line of a table for programs: names and values. Units stand in the names.
+/// A row of a table for programs: names and values. Names include the units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// In the order of the columns. Records of one table have the same names, with values of the same kinds.
+    /// Fields in the order of the columns. Records of a table have the same names and types.
     pub fields: Vec<(String, Field)>,
 }
 
-/// A value of a [`Record`]; what is unknown is none.
+/// A value of a [`Record`]; unknown values are `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field {
     /// A name or a sentence.
     Text(String),
     /// Yes or no.
     Flag(bool),
-    /// How many.
+    /// A number of things.
     Count(Option<u64>),
-    /// Finite.
+    /// A finite number.
     Number(Option<f64>),
 }
 
@@ -106,7 +106,7 @@ impl Record {
         self.add(name, Field::Count(count.into()));
     }
 
-    /// Unknown if it is not finite.
+    /// Adds a number; unknown if it is not finite.
     fn number(&mut self, name: impl Into<String>, value: impl Into<Option<f64>>) {
         let value: Option<f64> = value.into();
         self.add(name, Field::Number(value.filter(|value| value.is_finite())));
@@ -120,7 +120,7 @@ impl Record {
     }
 }
 
-/// One record for each policy; an estimate takes three fields: `_mean`, `_lo`, `_hi`.
+/// One record for each policy. An estimate takes three fields: `_mean`, `_lo`, `_hi`.
 pub fn policy_records(comparison: &Comparison) -> Vec<Record> {
     comparison.rows.iter().map(|row| policy_record(comparison, row)).collect()
 }
@@ -223,7 +223,7 @@ pub fn run_record(run: &RunResult) -> Record {
     record
 }
 
-/// The first record's names, then everyone's values; empty without records.
+/// The names of the first record, then all values; empty without records.
 pub(crate) fn write_records(records: &[Record]) -> Result<String, ReportError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     if let Some(first) = records.first() {

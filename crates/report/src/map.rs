@@ -1,9 +1,9 @@
-//! Where in a plane of two scenario keys which policy wins: the data, and its texts.
+//! The winning policy at each point of a plane of two scenario keys: data, and texts.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | this one | the data |
-//! | `winners` | which policy wins where, ties, regions |
+//! | `winners` | winners, ties and regions |
 //! | `spot` | the packet engine at some of the points |
 //! | `table`, `machine`, `page` | text, JSON and CSV, HTML |
 
@@ -22,32 +22,32 @@ pub use spot::{Checked, SpotCheck};
 pub use table::table;
 pub use winners::{Region, TIE, Verdict, Winners};
 
-/// A map with all that was found.
+/// A map.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Map {
-    /// Which program made it.
+    /// The program that made it.
     pub provenance: Provenance,
     /// Title of the scenario.
     pub title: String,
-    /// File as given, or the name of a shipped scenario.
+    /// File as given, or name of a shipped scenario.
     pub scenario: String,
     /// SHA-256 of the scenario and its traces.
     pub sha256: String,
-    /// Keys that have one value everywhere in the plane.
+    /// Keys with one value everywhere in the plane.
     pub set: Vec<(String, String)>,
-    /// What runs from left to right, and from bottom to top.
+    /// Horizontal and vertical axis.
     pub axes: [Axis; 2],
-    /// What is compared, by name and label.
+    /// The policies.
     pub policies: Vec<Policy>,
-    /// What they are compared by.
+    /// Metric of the comparison.
     pub metric: Metric,
     /// Name of the engine.
     pub engine: String,
     /// Seeds of each run of the packet engine.
     pub seeds: u32,
-    /// By policy, then point by point, row by row from the lowest y.
+    /// Values by policy, then by point, row by row from the lowest y.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Which policy wins where.
+    /// Winners at all points.
     pub winners: Winners,
     /// The packet engine at some of the points.
     pub spot: Option<SpotCheck>,
@@ -58,9 +58,9 @@ pub struct Map {
 /// A policy of the map.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Policy {
-    /// As the user wrote it.
+    /// The policy as the user wrote it.
     pub policy: String,
-    /// For humans.
+    /// Name for readers.
     pub label: String,
 }
 
@@ -69,29 +69,29 @@ pub struct Policy {
 pub struct Axis {
     /// Keys that all get the same value.
     pub keys: Vec<String>,
-    /// In the unit of the axis, ascending.
+    /// Values in the unit of the axis, ascending.
     pub numbers: Vec<f64>,
-    /// As the user wrote it.
+    /// Unit as the user wrote it.
     pub unit: String,
-    /// Equal ratios instead of equal steps.
+    /// Whether steps have equal ratios instead of equal differences.
     pub log: bool,
 }
 
-/// What policies are compared by.
+/// Metric of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Metric {
     /// Data per joule.
     BitsPerJoule,
     /// Data per second.
     Goodput,
-    /// Joules: the least wins.
+    /// Joules: lower is better.
     Energy,
-    /// Time until files are complete: the least wins.
+    /// Time until all files are complete: lower is better.
     Completion,
 }
 
 impl Map {
-    /// How many points the plane has.
+    /// Number of points of the plane.
     pub fn points(&self) -> usize {
         self.axes.iter().map(|axis| axis.numbers.len()).product()
     }
@@ -102,7 +102,7 @@ impl Map {
         (point % columns, point / columns)
     }
 
-    /// A point for humans.
+    /// Description of a point.
     pub fn place(&self, point: usize) -> String {
         let (x, y) = self.column_and_row(point);
         format!("{}, {}", self.axes[0].place(x), self.axes[1].place(y))
@@ -115,19 +115,19 @@ impl Axis {
         format!("{} {}", self.numbers[index], self.unit).trim_end().to_owned()
     }
 
-    /// The keys and the value at `index`, for humans.
+    /// Keys and value at `index`, for readers.
     pub fn place(&self, index: usize) -> String {
         format!("{} = {}", self.keys.join(", "), self.value(index))
     }
 
-    /// For humans: the keys, and that it is logarithmic.
+    /// Title for readers: the keys, and whether the axis is logarithmic.
     pub fn title(&self) -> String {
         self.keys.join(", ") + if self.log { " (log)" } else { "" }
     }
 }
 
 impl Metric {
-    /// Of a run; none if the run does not have it. What costs no energy has no bits per joule.
+    /// Value of a run; `None` if the run does not have it. Runs without energy have no bits per joule.
     pub fn of(self, run: &RunResult) -> Option<f64> {
         match self {
             Metric::BitsPerJoule => (run.energy_j > 0.0).then_some(run.bits_per_joule),
@@ -137,7 +137,7 @@ impl Metric {
         }
     }
 
-    /// For humans.
+    /// Title for readers.
     pub fn title(self) -> &'static str {
         match self {
             Metric::BitsPerJoule => "bits per joule",
@@ -147,7 +147,7 @@ impl Metric {
         }
     }
 
-    /// For programs, with its unit.
+    /// Name for programs, with the unit.
     pub fn name(self) -> &'static str {
         match self {
             Metric::BitsPerJoule => "bits_per_joule",
@@ -157,7 +157,7 @@ impl Metric {
         }
     }
 
-    /// Whether more is better.
+    /// Whether higher values are better.
     pub fn is_gain(self) -> bool {
         matches!(self, Metric::BitsPerJoule | Metric::Goodput)
     }
@@ -166,7 +166,7 @@ impl Metric {
         if self.is_gain() { a > b } else { a < b }
     }
 
-    /// By how much `value` misses `best`, relative to `best`; 0 or more.
+    /// Shortfall of `value` relative to `best`; 0 or more.
     fn shortfall(self, value: f64, best: f64) -> f64 {
         let shortfall = if self.is_gain() { best - value } else { value - best };
         if best > 0.0 { shortfall / best } else { 0.0 }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_costs_no_energy_has_no_bits_per_joule() {
+    fn runs_without_energy_have_no_bits_per_joule() {
         let free = RunResult { goodput_bps: 1e6, ..RunResult::default() };
         assert_eq!((Metric::BitsPerJoule.of(&free), Metric::Goodput.of(&free)), (None, Some(1e6)));
         let costly = RunResult { energy_j: 2.0, bits_per_joule: 5e5, ..free };

@@ -1,4 +1,4 @@
-//! The table of `compare` as a piece of HTML, for notebooks.
+//! The table of `compare` as HTML for notebooks.
 
 use askama::Template;
 use joulepath_model::result::Comparison;
@@ -7,10 +7,11 @@ use crate::compared::{remarks, title};
 use crate::machine::ReportError;
 use crate::sheet::{PARTIAL, Sheet};
 
-/// A `<table>` with everything that the widest table of the terminal shows, without scripts, and with styles
-/// only in attributes: notebooks show it in the midst of other pages. Texts are escaped.
+/// A `<table>` with all columns of the widest terminal table. It has no scripts, and styles only in
+/// attributes, because notebooks embed it in other pages. Texts are escaped.
 ///
 /// # Errors
+/// If the template fails.
 /// If the template fails.
 pub fn notebook(comparison: &Comparison) -> Result<String, ReportError> {
     let sheet = Sheet::of(comparison);
@@ -30,7 +31,7 @@ pub fn notebook(comparison: &Comparison) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
-/// What the template shows. Text is escaped by the template.
+/// Data of the template, which escapes text.
 #[derive(Template)]
 #[template(path = "notebook.html")]
 struct Page {

@@ -1,4 +1,4 @@
-//! From the time series of a policy's runs to medians and bands.
+//! Turns time series of a policy's runs into medians and bands.
 //!
 //! ```text
 //!   run 1  ▁▃▂▅ ▇▅▂▁ …  ── mean per bin ──► a₁ b₁ …  ┐
@@ -6,21 +6,21 @@
 //!   …                                                ┘
 //! ```
 //!
-//! The bins are all the smoothing that there is: their length is told with the result.
+//! The bins are the only smoothing; the result includes their length.
 
 use joulepath_model::quantile::linear;
 use joulepath_model::result::{Band, OverTime, Series};
 
 use crate::scale::round_step;
 
-/// A chart of half a screen's width shows no more.
+/// Maximum number of bins. A chart of half a screen's width cannot show more.
 const MOST_BINS: f64 = 80.0;
-/// With fewer runs there is no tenth part of them: the band is then from the least to the greatest.
+/// Minimum number of runs for a band between tenths; with fewer, it spans lowest to highest.
 const RUNS_FOR_TENTHS: usize = 10;
 const TENTHS: (f64, f64) = (0.1, 0.9);
 const ALL: (f64, f64) = (0.0, 1.0);
 
-/// Length of the bins of a comparison, s: the same for all policies, however long their runs take. None
+/// Length of the bins of a comparison, s: equal for all policies, however long their runs take. `None`
 /// without samples.
 pub(crate) fn bin_length<'a>(runs: impl IntoIterator<Item = &'a Series>) -> Option<f64> {
     let of_run = |series: &'a Series| {
@@ -30,7 +30,7 @@ pub(crate) fn bin_length<'a>(runs: impl IntoIterator<Item = &'a Series>) -> Opti
     round_step(runs.into_iter().filter_map(of_run).reduce(f64::max)?)
 }
 
-/// Medians and bands of runs of one scenario, in bins of `bin_s` seconds; none without samples.
+/// Medians and bands of runs of one scenario, in bins of `bin_s` seconds; `None` without samples.
 pub(crate) fn over_time(runs: &[Series], bin_s: f64) -> Option<OverTime> {
     let runs: Vec<&Series> = runs.iter().filter(|series| !series.time_s.is_empty()).collect();
     let end = runs.iter().filter_map(|series| series.time_s.last().copied()).reduce(f64::max)?;
@@ -48,7 +48,7 @@ pub(crate) fn over_time(runs: &[Series], bin_s: f64) -> Option<OverTime> {
             (0..series.time_s.len()).map(|i| columns.iter().map(|path| path[i]).sum())
         })
     };
-    // 0 stands for "no sample yet".
+    // 0 means "no sample yet".
     let known = |&rtt_s: &f64| if rtt_s > 0.0 { rtt_s } else { f64::NAN };
     let rtt = |path: usize| bins.of(|series| series.rtt_s[path].iter().map(known));
     Some(OverTime {
@@ -70,19 +70,19 @@ fn band(runs: usize) -> (f64, f64) {
     if runs < RUNS_FOR_TENTHS { ALL } else { TENTHS }
 }
 
-/// The bin that ends at or after `time_s`: a sample is about the time before it.
+/// The bin that ends at or after `time_s`: a sample describes the time before it.
 fn bin_of(time_s: f64, bin_s: f64) -> usize {
     ((time_s / bin_s).ceil() as usize).saturating_sub(1)
 }
 
-/// What a sample stands for.
+/// Interval of a sample.
 struct Span {
     bin: usize,
-    /// The time since the sample before, s.
+    /// Time since the previous sample, s.
     lasts_s: f64,
 }
 
-/// What each sample of a run stands for, in `count` bins.
+/// Intervals of a run's samples, in `count` bins.
 fn spans(run: &Series, bin_s: f64, count: usize) -> Vec<Span> {
     let mut before = 0.0;
     let span = |&time: &f64| {
@@ -92,17 +92,17 @@ fn spans(run: &Series, bin_s: f64, count: usize) -> Vec<Span> {
     run.time_s.iter().map(span).collect()
 }
 
-/// The runs, and how they are cut.
+/// Runs divided into bins.
 struct Bins<'a> {
     runs: &'a [&'a Series],
-    /// By run and sample.
+    /// Intervals by run and sample.
     spans: Vec<Vec<Span>>,
     count: usize,
     band: (f64, f64),
 }
 
 impl Bins<'_> {
-    /// Quantiles of one value of each sample of each run; it may be NaN where there is nothing.
+    /// Quantiles of a value over the runs; NaN marks missing values.
     fn of<'s, Values: Iterator<Item = f64>>(&'s self, values: impl Fn(&'s Series) -> Values) -> Band {
         let runs = self.runs.iter().zip(&self.spans);
         let means: Vec<Vec<Option<f64>>> =
@@ -122,7 +122,7 @@ impl Bins<'_> {
     }
 }
 
-/// The mean over each of `count` bins of the values of one run, by the time that its samples stand for.
+/// Means of a run's values over each of `count` bins, weighted by the samples' intervals.
 fn means(values: impl Iterator<Item = f64>, spans: &[Span], count: usize) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0.0); count];
     for (value, span) in values.zip(spans) {
@@ -143,7 +143,7 @@ mod tests {
         super::over_time(runs, bin_length(runs)?)
     }
 
-    /// One path; RTT and the like as the goodput.
+    /// A series with one path; RTT and other values equal the goodput.
     fn series(time_s: &[f64], values: &[f64]) -> Series {
         let by_path = vec![values.to_vec()];
         Series {
@@ -164,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn a_run_counts_with_its_mean_over_a_bin() {
-        // 100 s in at most 80 bins: 1.25 s at least, so 2 s. Seconds 1 and 2 make the first: (1 + 2)/2.
+    fn a_bin_has_the_mean_of_each_run() {
+        // 100 s in at most 80 bins: at least 1.25 s, so 2 s. Seconds 1 and 2 form the first bin: (1 + 2)/2.
         let all = over_time(&[every_second((1..=100).map(f64::from))]).unwrap();
         assert_eq!((all.bin_s, all.time_s.len(), all.time_s[0]), (2.0, 50, 1.0));
         assert_eq!(all.cwnd[0].median[..2], [Some(1.5), Some(3.5)]);
@@ -173,9 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_weighs_as_much_as_the_time_that_it_stands_for() {
-        // Bins of 0.1 s (8 s in 80): the sample at 0.06 stands for 0.06 s, that at 0.1 for 0.04 s: 0.6 × 10 +
-        // 0.4 × 20.
+    fn samples_are_weighted_by_their_interval() {
+        // Bins of 0.1 s (8 s in 80): the sample at 0.06 covers 0.06 s, the one at 0.1 covers 0.04 s: 0.6 × 10
+        // + 0.4 × 20.
         let mut time = vec![0.06];
         time.extend((1..=80).map(|tenth| f64::from(tenth) / 10.0));
         let mut values = vec![10.0, 20.0];
@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn the_median_and_the_band_are_over_the_runs() {
-        // Eleven runs of 0, 1, …, 10: the tenths are 1 and 9; with nine runs of 0 … 8 the band is all of
+    fn median_and_band_are_taken_over_the_runs() {
+        // Eleven runs of 0, 1, …, 10: the tenths are 1 and 9. With nine runs of 0 … 8, the band covers all of
         // them.
         let runs = |n: u32| -> Vec<Series> {
             (0..n).map(|run| every_second((0..40).map(|_| f64::from(run)))).collect()
@@ -218,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_says_nothing_of_what_came_later() {
-        // Of four runs two end after 10 s and one after 20 s: half go on until 20 s, a quarter until 40 s.
+    fn ended_runs_do_not_count_afterwards() {
+        // Of four runs two end after 10 s and one after 20 s: half continue until 20 s, a quarter until 40 s.
         let runs = [10, 10, 20, 40].map(|end| every_second((0..end).map(|_| 1.0)));
         let all = over_time(&runs).unwrap();
         let known = all.goodput_bps[0].median.iter().filter(|value| value.is_some()).count();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_no_shorter_than_the_samples_are_apart() {
+    fn bins_are_at_least_as_long_as_the_sampling_interval() {
         // Four samples in 40 s: 10 s each, although 40 s could have 80 bins.
         let all = over_time(&[series(&[10.0, 20.0, 30.0, 40.0], &[1.0, 2.0, 3.0, 4.0])]).unwrap();
         assert_eq!((all.bin_s, all.time_s.len()), (10.0, 4));

@@ -1,10 +1,10 @@
-//! One prefix and one number of decimals per column, so that numbers can be compared at a glance.
+//! One prefix and number of decimals per column, so that its numbers are easy to compare.
 
 use joulepath_model::result::{Estimate, Row};
 
 use crate::table::{Cell, Column, Decimals};
 
-/// What a column measures. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain ratios.
+/// Quantity of a column. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Rate,
@@ -15,9 +15,9 @@ pub(crate) enum Quantity {
     Time,
     /// Shown in percent.
     Share,
-    /// Shown as it is, always with two decimals.
+    /// Unscaled, with two decimals.
     Ratio,
-    /// Shown as it is: windows in packets, counts.
+    /// Unscaled: windows in packets, counts.
     Plain,
 }
 
@@ -43,17 +43,17 @@ impl Quantity {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) mean: f64,
-    /// Lower and upper end.
+    /// Lower and upper end of the interval.
     pub(crate) interval: Option<(f64, f64)>,
 }
 
 impl Value {
-    /// Without interval.
+    /// A value without an interval.
     pub(crate) fn exact(mean: f64) -> Self {
         Value { mean, interval: None }
     }
 
-    /// Of a row; with interval, if it is of more than one of `runs` and chance had a part in them.
+    /// Value of a row, with its interval if it is the mean of several random `runs`.
     pub(crate) fn of(estimate: Estimate, row: &Row, runs: u32) -> Self {
         let varies = runs > 1 && !row.deterministic;
         Value { mean: estimate.mean, interval: varies.then_some((estimate.lo, estimate.hi)) }
@@ -71,23 +71,24 @@ impl Value {
     }
 }
 
-/// How the numbers of one column are written.
+/// Format of the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) unit: &'static str,
-    /// The unit in SI base units.
+    /// Size of the unit in SI base units.
     pub(crate) factor: f64,
     decimals: usize,
 }
 
-/// Digits of a number beyond which a column gets no further decimals.
+/// Maximum number of digits that decimals can add up to.
 const MAX_DIGITS: i32 = 5;
 
 impl Scale {
-    /// The largest prefix that leaves the largest value at 1 or more; three significant digits of the
-    /// largest, two of the smallest and one of the median interval, as far as five digits allow.
+    /// Uses the largest prefix with which the largest value is at least 1. Shows three significant digits of
+    /// the largest value, two of the smallest and one of the median interval, up to five digits.
     ///
-    /// Not of the widest interval: one policy whose runs differ a lot would leave ±0.00 to all others.
+    /// The widest interval has no influence: one policy with large variation would reduce all others to
+    /// ±0.00.
     pub(crate) fn of(quantity: Quantity, values: &[Value]) -> Scale {
         let magnitudes = || values.iter().map(|value| value.mean.abs()).filter(|v| v.is_finite() && *v > 0.0);
         let largest = magnitudes().fold(0.0, f64::max);
@@ -113,7 +114,7 @@ impl Scale {
     }
 
     /// For differences in percent: three digits of the largest and one of the smallest, at most two decimals.
-    /// The differences of several policies have little in common, so intervals have no say.
+    /// Differences of several policies vary widely, so intervals have no influence.
     pub(crate) fn of_differences(values: &[Value]) -> Scale {
         let digits = || {
             let sizes = values.iter().map(|value| value.mean.abs());
@@ -124,7 +125,7 @@ impl Scale {
         Scale { unit: "%", factor: 1.0, decimals }
     }
 
-    /// A column of numbers that are written so.
+    /// A column of numbers in this format.
     pub(crate) fn column(&self, name: &str, unit: &str) -> Column {
         Column::numbers(name, unit).factor(self.factor).decimals(Decimals::Fixed(self.decimals))
     }
@@ -141,22 +142,22 @@ impl Scale {
     }
 }
 
-/// The least of …, 0.1, 0.2, 0.5, 1, 2, 5, 10, … that is not below `least`; none for what is not finite or
-/// out of reach.
+/// The lowest of …, 0.1, 0.2, 0.5, 1, 2, 5, 10, … that is at least `least`; `None` if `least` is not finite
+/// or out of range.
 pub(crate) fn round_step(least: f64) -> Option<f64> {
     let steps = (-12..=12).flat_map(|power| [1, 2, 5].map(|digit| format!("{digit}e{power}")));
     let mut steps = steps.map(|text| text.parse::<f64>().expect("it is a decimal number"));
     steps.find(|&step| step >= least)
 }
 
-/// To so many significant digits.
+/// Rounds to `digits` significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().expect("a printed number is a number")
 }
 
 /// 3 for 123.4, 1 for 1.234, 0 for 0.1234, -1 for 0.01234; of a positive, finite number.
 fn digits_before_point(value: f64) -> i32 {
-    // The exponent of the decimal notation is exact, a logarithm near a power of ten is not.
+    // The exponent of the decimal notation is exact; a logarithm near a power of ten is not.
     let scientific = format!("{value:e}");
     let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
     exponent.expect("the notation of a finite number has an exponent") + 1
@@ -187,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn a_small_value_beside_a_large_one_keeps_its_digits_up_to_five() {
-        // 120.0 has three digits before the point, so two decimals are left: 0.05 and not 0.050.
+    fn a_small_value_next_to_a_large_one_keeps_up_to_five_digits() {
+        // 120.0 has three digits before the point, which leaves two decimals: 0.05, not 0.050.
         assert_eq!(written(Quantity::Power, &[120.0, 0.05]).0, ["120.00", "0.05"]);
     }
 
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_a_dash() {
+    fn missing_numbers_are_dashes() {
         assert_eq!(written(Quantity::Energy, &[f64::INFINITY, 2.0]).0, ["–", "2.00"]);
         assert_eq!(written(Quantity::Plain, &[0.0]).0, ["0"]);
         assert_eq!(written(Quantity::Power, &[0.0]), (vec!["0".into()], "W"));

@@ -1,5 +1,4 @@
-//! The numbers of a comparison, written out column by column. The terminal and the HTML report show the same
-//! sheet.
+//! Numbers of a comparison, formatted column by column, for both the terminal and the HTML report.
 
 use joulepath_model::result::{Comparison, Estimate, Limit, Row};
 
@@ -7,21 +6,21 @@ use crate::scale::{Quantity, Scale, Value};
 use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
 use crate::table::{Cell, Column, Line, Rank, Table, Tone};
 
-/// Widest policy name before it is broken, with and without room.
+/// Maximum width of a policy's name before it is broken, with and without room.
 const NAME_WIDTH: (usize, usize) = (32, 20);
-/// When names are broken earlier.
+/// Rank at which names become narrower.
 const NARROW_NAMES: Rank = Rank(12);
 
-/// What a column shows, in the order of the columns.
+/// Columns, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metric {
     Goodput,
     Power,
-    /// Of whole transfers: what counts for a file.
+    /// Energy of whole transfers, for files.
     Energy,
-    /// Of the measured time, where there are no files: power says the same.
+    /// Energy of the measured time, without files. Power carries the same information.
     RunEnergy,
-    /// Of the switches of a topology.
+    /// Energy of a topology's switches.
     Network,
     Efficiency,
     Ratio,
@@ -34,7 +33,7 @@ pub(crate) enum Metric {
     OfLinkLimit,
     Retransmissions,
     Competitors,
-    /// Goodput of a connection over that of one competing TCP.
+    /// Goodput of a connection relative to a competing TCP flow.
     TcpShare,
 }
 
@@ -59,7 +58,7 @@ impl Metric {
         Metric::TcpShare,
     ];
 
-    /// Title and unit of the column, where they are not the metric's name and the scale's unit.
+    /// Title and unit of the column, if they differ from the metric's name and the scale's unit.
     fn heading(self, scale: Scale) -> (&'static str, &'static str) {
         match self {
             Metric::OfLimit => ("of limit", "TCP, %"),
@@ -106,7 +105,7 @@ impl Metric {
         }
     }
 
-    /// When the column is hidden, and when its intervals are, the least important first.
+    /// Ranks for hiding the column and its intervals; the lowest is hidden first.
     fn ranks(self) -> (Rank, Rank) {
         let (hidden, plain) = match self {
             Metric::RunEnergy => (7, 0),
@@ -173,7 +172,7 @@ impl Metric {
         }
     }
 
-    /// Whether this comparison has anything to show under the metric.
+    /// Whether the comparison has values of the metric.
     fn applies(self, comparison: &Comparison) -> bool {
         let any = |has: fn(&Row) -> bool| comparison.rows.iter().any(has);
         match self {
@@ -193,7 +192,7 @@ impl Metric {
     }
 }
 
-/// One metric over all policies, then over all limits.
+/// A metric of all policies, then of all limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MetricColumn {
     pub(crate) metric: Metric,
@@ -201,15 +200,15 @@ pub(crate) struct MetricColumn {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// What a comparison shows.
+/// Columns of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sheet {
-    /// Names of the lines: the policies, then the limits.
+    /// Names of the lines: policies, then limits.
     pub(crate) lines: Vec<String>,
-    /// How many of the lines are policies.
+    /// Number of policies.
     pub(crate) policies: usize,
     pub(crate) columns: Vec<MetricColumn>,
-    /// The policy with the highest efficiency, if there are two or more.
+    /// The most efficient of several policies.
     pub(crate) best: Option<usize>,
 }
 
@@ -228,7 +227,7 @@ impl Sheet {
 }
 
 impl Sheet {
-    /// With the columns of the sheet in the order of `columns`. What `adorn` adds to a line is for pages.
+    /// A table with the columns of the sheet in the order of `columns`. `adorn` decorates lines for pages.
     pub(crate) fn table(&self, columns: &[&MetricColumn], adorn: impl Fn(usize, Line) -> Line) -> Table {
         let names = Column::words("policy").fold(NAME_WIDTH.0).narrow(NARROW_NAMES, NAME_WIDTH.1).indent(2);
         let heads = columns.iter().map(|column| column.column.clone());
@@ -246,7 +245,7 @@ impl Sheet {
     }
 }
 
-/// How a limit is called in the first column.
+/// Name of a limit in the first column.
 pub(crate) fn limit_name(kind: &str) -> String {
     match kind {
         LIMIT_TCP_FRIENDLY => "TCP-friendly limit".into(),
@@ -255,7 +254,7 @@ pub(crate) fn limit_name(kind: &str) -> String {
     }
 }
 
-/// Where nothing costs energy there are no bits per joule.
+/// Runs without energy have no bits per joule.
 pub(crate) fn costs_energy(row: &Row) -> bool {
     row.energy_j.mean > 0.0
 }
@@ -263,7 +262,7 @@ pub(crate) fn costs_energy(row: &Row) -> bool {
 fn best(rows: &[Row]) -> Option<usize> {
     let efficiency = |index: &usize| rows[*index].bits_per_joule.mean;
     let finite = (0..rows.len()).filter(|index| costs_energy(&rows[*index]) && efficiency(index).is_finite());
-    // The first of equals: `max_by` would take the last.
+    // Takes the first of equals, where `max_by` would take the last.
     finite.rev().max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)))
 }
 
@@ -279,7 +278,7 @@ fn numbers(metric: Metric, comparison: &Comparison) -> MetricColumn {
     let first = comparison.rows.first().map_or(f64::NAN, |row| row.bits_per_joule.mean);
     let of_limits = comparison.limits.iter().map(|limit| metric.of_limit(limit, first));
     let values: Vec<_> = comparison.rows.iter().map(|row| metric.of_row(row)).chain(of_limits).collect();
-    // The policies choose the unit: a limit far away must not blur them.
+    // The policies choose the unit, so that a distant limit does not reduce their digits.
     let shown = if comparison.rows.is_empty() { &values[..] } else { &values[..comparison.rows.len()] };
     let scale = Scale::of(metric.quantity(), &shown.iter().flatten().copied().collect::<Vec<_>>());
     let cell = |(line, value): (usize, Option<Value>)| match value {
@@ -296,7 +295,7 @@ fn numbers(metric: Metric, comparison: &Comparison) -> MetricColumn {
     }
 }
 
-/// `62 / 30 /  8`, in the order of the scenario's paths.
+/// Shares such as `62 / 30 /  8`, in the order of the scenario's paths.
 fn shares(comparison: &Comparison) -> MetricColumn {
     let of_row = |row: &Row| row.paths.iter().map(|path| path.share).collect::<Vec<_>>();
     let of_limit =
@@ -323,7 +322,7 @@ fn shares(comparison: &Comparison) -> MetricColumn {
     }
 }
 
-/// `28/30`: runs in which every file was complete.
+/// Such as `28/30`: runs in which every file was complete.
 fn completed(comparison: &Comparison) -> MetricColumn {
     let of_row = |row: &Row| {
         row.completed.map_or_else(Cell::empty, |completed| {
@@ -339,11 +338,11 @@ fn completed(comparison: &Comparison) -> MetricColumn {
     }
 }
 
-/// Said of a comparison that is [`Comparison::partial`], before anything else.
+/// First note of a comparison that is [`Comparison::partial`].
 pub(crate) const PARTIAL: &str =
-    "Interrupted or failed: some runs are missing. The numbers are those of the runs that are there.";
+    "Interrupted or failed: some runs are missing. The numbers cover the finished runs.";
 
-/// What a reader must know about the numbers, one note a line: how many runs, incomplete files, intervals.
+/// Notes on the numbers, one a line: number of runs, incomplete files, intervals.
 pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     for row in comparison.rows.iter().filter(|row| row.n != comparison.seeds) {
@@ -353,7 +352,7 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
         match row.completed {
             Some(0) => notes.push(format!("{}: no run had every file complete.", row.label)),
             Some(completed) if completed < row.n => notes.push(format!(
-                "{}: every file was complete in {completed} of {} runs; completion is over those.",
+                "{}: every file was complete in {completed} of {} runs; completion is their mean.",
                 row.label, row.n
             )),
             _ => {}
@@ -368,18 +367,18 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
 /// Seeds below which a percentile bootstrap is noticeably too narrow.
 const FEW_SEEDS: u32 = 10;
 
-/// Which policies have no interval, because their runs are the same with every seed.
+/// Policies without an interval because all their seeds give the same run.
 fn chance_note(rows: &[Row]) -> Option<String> {
     let same: Vec<&Row> = rows.iter().filter(|row| row.deterministic).collect();
     let n = same.first()?.n;
     if same.len() == rows.len() {
-        return Some(format!("No chance in it: the runs of all {n} seeds are the same."));
+        return Some(format!("All {n} seeds give the same run: no confidence intervals."));
     }
     let names: Vec<&str> = same.iter().map(|row| row.label.as_str()).collect();
-    Some(format!("{}: no chance in it, the runs of all {n} seeds are the same.", names.join(", ")))
+    Some(format!("{}: all {n} seeds give the same run, so no confidence interval.", names.join(", ")))
 }
 
-/// What ± means, of the policies that have it.
+/// Meaning of ±, for policies that have it.
 fn interval_note(rows: &[Row]) -> Option<String> {
     let rows: Vec<&Row> = rows.iter().filter(|row| !row.deterministic).collect();
     let (fewest, most) = (rows.iter().map(|row| row.n).min()?, rows.iter().map(|row| row.n).max()?);
@@ -387,7 +386,7 @@ fn interval_note(rows: &[Row]) -> Option<String> {
     Some(match most {
         1 => "One seed: no confidence intervals.".into(),
         2..FEW_SEEDS => format!(
-            "± half of the 95 % bootstrap interval over {seeds} seeds: too few, take it as too narrow."
+            "± half of the 95 % bootstrap interval over {seeds} seeds, which is too narrow; use 30 seeds."
         ),
         _ => format!("± half of the 95 % bootstrap interval over {seeds} seeds."),
     })

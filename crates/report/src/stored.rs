@@ -1,4 +1,4 @@
-//! Pages of results that are stored as JSON.
+//! Makes pages from results that are stored as JSON.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::machine::ReportError;
 use crate::reproduction::Reproduction;
 use crate::search::Search;
 
-/// The page of a scoreboard or of a search, with its name: `quick`, `full`, `claims`. `json` is what
-/// [`crate::reproduction_json`] or [`crate::search::search_json`] wrote.
+/// The page of a scoreboard or of a search, with its name: `quick`, `full` or `claims`. `json` is the output
+/// of [`crate::reproduction_json`] or [`crate::search::search_json`].
 ///
 /// # Errors
-/// If it is neither.
+/// If `json` is neither.
 pub fn stored_page(json: &str) -> Result<(String, String), ReportError> {
     let stored: Value = serde_json::from_str(json)?;
     if stored.get("claims").is_some() {

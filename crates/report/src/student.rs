@@ -1,14 +1,13 @@
-//! Intervals from few values, by Student's t. The percentile bootstrap of fewer than ten values is too
-//! narrow.
+//! Intervals from few values by Student's t. The percentile bootstrap of fewer than ten values is too narrow.
 //!
-//! The values are taken as normal, which few values can neither show nor deny; a ratio is linearised at its
-//! mean (the delta method; Cochran, *Sampling Techniques*, 1977, section 6.3).
+//! The values are assumed normal, which few values can neither prove nor disprove; a ratio is linearised at
+//! its mean (the delta method; Cochran, *Sampling Techniques*, 1977, section 6.3).
 
 use joulepath_model::result::Estimate;
 
 use crate::bootstrap::{estimate, ratio_estimate};
 
-/// From so many values on the bootstrap is used.
+/// Number of values from which the bootstrap is used.
 const ENOUGH: usize = 10;
 
 /// 97.5 % quantile of Student's t for 1 to 30 degrees of freedom.
@@ -16,11 +15,11 @@ const QUANTILE: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
-/// Of the normal distribution.
+/// 97.5 % quantile of the normal distribution.
 const NORMAL: f64 = 1.959_964;
 
-/// 97.5 % quantile of Student's t; beyond the table by the first two terms of its expansion (Abramowitz and
-/// Stegun, 26.7.5), whose error is below 0.0003 there.
+/// 97.5 % quantile of Student's t. Beyond the table: the first two terms of its expansion (Abramowitz and
+/// Stegun, 26.7.5), with an error below 0.0003.
 fn quantile(degrees: usize) -> f64 {
     let Some(place) = degrees.checked_sub(1) else { return f64::INFINITY };
     QUANTILE.get(place).copied().unwrap_or_else(|| {
@@ -30,20 +29,19 @@ fn quantile(degrees: usize) -> f64 {
     })
 }
 
-/// Sum of the squares of what is left of `values` around their mean, over n − 1.
+/// Sample variance: squared deviations from the mean over n − 1.
 fn variance(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// Mean of `values` with its 95 % interval: by the bootstrap from ten values on, otherwise by Student's t.
-/// One value is its own interval, since it may be without chance; none without values.
+/// Mean of `values` with its 95 % interval: by the bootstrap from ten values on, else by Student's t. The
+/// interval of a single value is the value, which may be deterministic; `None` without values.
 pub fn interval(values: &[f64]) -> Option<Estimate> {
     if (2..ENOUGH).contains(&values.len()) { student(values) } else { estimate(values) }
 }
 
-/// Mean of two or more `values` with its 95 % interval by Student's t, however many they are; as [`estimate`]
-/// for fewer.
+/// Mean of two or more `values` with its 95 % interval by Student's t; like [`estimate`] for fewer.
 pub fn student(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
     if n < 2 {
@@ -54,13 +52,13 @@ pub fn student(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { mean, lo: mean - half, hi: mean + half })
 }
 
-/// Ratio of the means of `pairs` (numerator, denominator) with its 95 % interval, as [`interval`].
+/// Ratio of the means of `pairs` (numerator, denominator) with its 95 % interval, like [`interval`].
 pub fn ratio_interval(pairs: &[(f64, f64)]) -> Option<Estimate> {
     if (2..ENOUGH).contains(&pairs.len()) { student_ratio(pairs) } else { ratio_estimate(pairs) }
 }
 
-/// Ratio of the means of two or more `pairs` with its 95 % interval by Student's t, however many they are; as
-/// [`ratio_estimate`] for fewer.
+/// Ratio of the means of two or more `pairs` with its 95 % interval by Student's t; like [`ratio_estimate`]
+/// for fewer.
 pub fn student_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let n = pairs.len();
     if n < 2 {
@@ -73,7 +71,7 @@ pub fn student_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     Some(Estimate { mean, lo: mean - half, hi: mean + half })
 }
 
-/// Where one further value lies with 95 % probability: mean ± t s √(1 + 1/n). None for fewer than two values.
+/// Range of one further value with 95 % probability: mean ± t s √(1 + 1/n). `None` for fewer than two values.
 pub fn prediction(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len();
     if n < 2 {
@@ -84,8 +82,8 @@ pub fn prediction(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean - half, mean + half))
 }
 
-/// Wilson's 95 % interval of a part of which `hits` of `n` independent draws lie within it; all of 0 to 1
-/// without draws (Wilson, *Probable inference*, 1927).
+/// Wilson's 95 % interval of a probability, from `hits` in `n` independent draws; 0 to 1 without draws
+/// (Wilson, *Probable inference*, 1927).
 pub fn wilson(hits: usize, n: usize) -> (f64, f64) {
     if n == 0 {
         return (0.0, 1.0);
@@ -115,13 +113,13 @@ mod tests {
     fn a_common_factor_cancels_in_a_ratio_of_few_pairs() {
         let ours = ratio_interval(&[(2.0, 1.0), (20.0, 10.0), (6.0, 3.0)]).unwrap();
         assert_eq!((ours.mean, ours.lo, ours.hi), (2.0, 2.0, 2.0));
-        // What does not cancel widens it.
+        // Independent variation widens it.
         let noisy = ratio_interval(&[(2.0, 1.0), (1.0, 1.0), (3.0, 1.0)]).unwrap();
         assert!((noisy.hi - noisy.lo) > 4.0, "{noisy:?}");
     }
 
     #[test]
-    fn beyond_the_table_the_quantile_goes_on_smoothly() {
+    fn the_quantile_continues_smoothly_beyond_the_table() {
         // Tables: 31 degrees 2.0395, 60 degrees 2.0003, 1000 degrees 1.9623.
         for (degrees, value) in [(31, 2.0395), (60, 2.0003), (1000, 1.9623)] {
             assert!((quantile(degrees) - value).abs() < 0.0003, "{degrees}: {}", quantile(degrees));
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn wilsons_interval_is_that_of_the_textbook() {
+    fn wilsons_interval_equals_the_textbooks() {
         // 2 of 10: (0.0567, 0.5098), Newcombe 1998.
         let (low, high) = wilson(2, 10);
         assert!((low - 0.0567).abs() < 1e-3 && (high - 0.5098).abs() < 1e-3, "{low} {high}");

@@ -1,4 +1,4 @@
-//! The page of a study: policies over all points, and along each key that varies.
+//! Page of a study: policies over all points, and along each key that varies.
 
 use askama::Template;
 use joulepath_model::result::Estimate;
@@ -11,7 +11,7 @@ use crate::reproduction::{Bars, Figure, Line, Plot};
 use crate::scale::{Quantity, Scale, Value};
 use crate::table::{Cell, Column, Line as TableLine, Table, Tone};
 
-/// The page's scripts, in the order in which they need each other.
+/// Scripts of the page, each after the scripts that it needs.
 const SCRIPTS: [&str; 11] = [
     include_str!("../assets/js/format.js"),
     include_str!("../assets/js/theme.js"),
@@ -27,36 +27,36 @@ const SCRIPTS: [&str; 11] = [
 ];
 const STYLES: [&str; 2] = [include_str!("../assets/reproduction.css"), include_str!("../assets/study.css")];
 
-/// A study and what its dataset says.
+/// A study and a summary of its dataset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Study {
-    /// For people.
+    /// Heading of the page.
     pub title: String,
     /// Name of the scenario.
     pub scenario: String,
     /// `grid`, `sobol`, …
     pub design: &'static str,
-    /// Of the design.
+    /// Points of the design.
     pub points: u64,
-    /// Of the study.
+    /// Runs of the whole study.
     pub runs: u64,
-    /// Those of them that are there.
+    /// Runs that are done.
     pub done: u64,
-    /// One for each engine and policy that has runs.
+    /// One row for each engine and policy that has runs.
     pub rows: Vec<StudyRow>,
-    /// One for each engine and axis.
+    /// One entry for each engine and axis.
     pub along: Vec<Along>,
-    /// Why runs failed, and how many; the most frequent first.
+    /// Reason of failed runs and their number, most frequent first.
     pub failures: Vec<(String, u64)>,
-    /// The command line.
+    /// Command line that makes the page.
     pub command: String,
-    /// Of the program that made the page.
+    /// Version of the program that made the page.
     pub version: String,
-    /// That it was built from.
+    /// Commit that the program was built from.
     pub commit: String,
 }
 
-/// A policy in an engine, over all points.
+/// Results of a policy in an engine, over all points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudyRow {
     /// Name of the engine.
@@ -73,22 +73,22 @@ pub struct StudyRow {
     pub joules_per_bit: Option<Estimate>,
     /// bit/J.
     pub bits_per_joule: Option<Estimate>,
-    /// Efficiency over the first policy's, with its interval.
+    /// Efficiency divided by the first policy's, with its interval.
     pub ratio: Option<(f64, Option<Estimate>)>,
-    /// s; none if no run had a file that was complete.
+    /// s; `None` if no run completed a file.
     pub completion_s: Option<Estimate>,
 }
 
-/// An axis in an engine: means over all runs that have a value of it.
+/// Results along an axis in an engine: means over all runs at each value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Along {
     /// Name of the engine.
     pub engine: String,
-    /// The keys.
+    /// Keys that vary together along the axis.
     pub keys: Vec<String>,
-    /// What they take.
+    /// Values of the keys.
     pub places: Places,
-    /// One for each policy.
+    /// One line for each policy.
     pub lines: Vec<AlongLine>,
 }
 
@@ -97,18 +97,18 @@ pub struct Along {
 pub enum Places {
     /// Numbers in the base unit, ascending.
     Numbers {
-        /// What they measure.
+        /// Their unit.
         unit: Unit,
-        /// Whether steps of one ratio are equal.
+        /// Whether the axis is logarithmic.
         log: bool,
-        /// The values; middles of equal parts of the range where points are drawn.
+        /// The values. For points drawn from a range: the middles of its equal parts.
         values: Vec<f64>,
     },
-    /// Anything else.
+    /// Values that are not numbers.
     Texts(Vec<String>),
 }
 
-/// A policy along an axis: one estimate for each place, none without runs.
+/// A policy along an axis: one estimate for each place, `None` where no run exists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlongLine {
     /// As the user wrote it.
@@ -119,10 +119,10 @@ pub struct AlongLine {
     pub goodput_bps: Vec<Option<Estimate>>,
 }
 
-/// One self-contained page, as [`crate::html`].
+/// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn html(study: &Study) -> Result<String, ReportError> {
     let figures = figures(study);
     let payload: Vec<Drawn<'_>> = figures.iter().map(drawn).collect();
@@ -132,7 +132,7 @@ pub fn html(study: &Study) -> Result<String, ReportError> {
     Ok(Page { study, policies, failures, groups, assets }.render()?)
 }
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "study.html")]
 struct Page<'a> {
@@ -152,7 +152,8 @@ impl Page<'_> {
         vec![scenario.clone(), of_design, many(*runs, "run"), "joules are modelled, not measured".to_owned()]
     }
 
-    /// The best policy of each engine that has several, and which others chance may have put behind it.
+    /// The best policy of each engine with several policies, and the policies whose intervals overlap its
+    /// own.
     fn answers(&self) -> Vec<String> {
         let rows = &self.study.rows;
         let answer = |row: &StudyRow| {
@@ -210,7 +211,7 @@ fn policies(study: &Study) -> Table {
     Table::new(columns).with(study.rows.iter().map(line))
 }
 
-/// Whether it has the most bits for each joule in its engine, where there is another one.
+/// Whether the row has the highest efficiency in its engine, which has other policies.
 fn is_best(study: &Study, row: &StudyRow) -> bool {
     let of_engine = study.rows.iter().filter(|other| other.engine == row.engine);
     let efficiency = |row: &StudyRow| row.bits_per_joule.map_or(f64::NEG_INFINITY, |of| of.mean);
@@ -218,18 +219,18 @@ fn is_best(study: &Study, row: &StudyRow) -> bool {
     of_engine.count() > 1 && most.is_finite() && efficiency(row) == most
 }
 
-/// Whether two intervals have values in common.
+/// Whether two intervals overlap.
 fn overlap(a: Option<Estimate>, b: Option<Estimate>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a.lo <= b.hi && b.lo <= a.hi)
 }
 
-/// Reasons and how many runs have failed for each.
+/// Reasons of failures and the number of runs that failed for each.
 fn failures(study: &Study) -> Table {
     let line = |(reason, count): &(String, u64)| TableLine::new([Cell::text(reason), Cell::count(*count)]);
     Table::new([Column::words("reason"), Column::numbers("runs", "")]).with(study.failures.iter().map(line))
 }
 
-/// Energy and goodput along each axis in each engine; what has no value is left out.
+/// Energy and goodput along each axis in each engine, without figures that have no value.
 fn figures(study: &Study) -> Vec<Figure> {
     let mut figures = vec![];
     for along in &study.along {
@@ -285,7 +286,7 @@ fn figure(
     Figure { title: name.to_owned(), x, y: scale.unit.to_owned(), plot }
 }
 
-/// Unit of an axis, and its size in the base unit.
+/// Display unit of an axis, and the size of that unit in base units.
 fn across(unit: Unit, values: &[f64]) -> (&'static str, f64) {
     let of = |quantity: Quantity| {
         let scale = Scale::of(quantity, &values.iter().copied().map(Value::exact).collect::<Vec<_>>());
@@ -307,7 +308,7 @@ fn across(unit: Unit, values: &[f64]) -> (&'static str, f64) {
     }
 }
 
-/// The figures of each axis and engine under one heading.
+/// Figures, grouped by axis and engine.
 fn groups(figures: &[Figure], study: &Study) -> Vec<(String, Vec<(usize, String)>)> {
     let several = study.along.iter().any(|along| along.engine != study.along[0].engine);
     let mut at = 0;

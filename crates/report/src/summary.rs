@@ -1,4 +1,4 @@
-//! From the runs of each policy to the rows of a comparison.
+//! Turns the runs of each policy into the rows of a comparison.
 
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -12,33 +12,33 @@ use joulepath_model::result::{
 use crate::bootstrap::{estimate, ratio_estimate};
 use crate::over_time::{bin_length, over_time};
 
-/// [`Limit::kind`] of the optimum over rates that TCP would take on each path.
+/// [`Limit::kind`] of the optimum over rates that TCP would reach on each path.
 pub const LIMIT_TCP_FRIENDLY: &str = "tcp-friendly";
 /// [`Limit::kind`] of the optimum over the links' own rates.
 pub const LIMIT_LINK: &str = "link";
 
-/// The runs of one policy, in the order of the seeds.
+/// Runs of a policy in the order of the seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyRuns {
-    /// As the user wrote it.
+    /// The policy as the user wrote it.
     pub policy: String,
-    /// For humans, with `(recon.)` where a part is reconstructed.
+    /// Name for readers, with `(recon.)` if a part is reconstructed.
     pub label: String,
-    /// What it is made of.
+    /// Parts of the policy.
     pub parts: String,
-    /// As [`Row::uncoupled`].
+    /// See [`Row::uncoupled`].
     pub uncoupled: bool,
-    /// One per seed that was run.
+    /// One run for each finished seed.
     pub runs: Vec<RunResult>,
 }
 
-/// One row per policy, in the order given; ratios refer to the first. A policy without runs has no row:
-/// whoever was interrupted before it marks the comparison as partial.
+/// One row for each policy in the given order; ratios refer to the first policy. A policy without runs has no
+/// row, and the caller must mark the comparison as partial.
 pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyRuns>) -> Vec<Row> {
     summarise_on(NonZeroUsize::MIN, scenario, limits, policies)
 }
 
-/// [`summarise`] on so many threads, on which the rows do not depend: resampling takes time.
+/// [`summarise`] on `threads` threads, because resampling takes time. The rows do not depend on the number.
 pub fn summarise_on(
     threads: NonZeroUsize,
     scenario: &ScenarioRef,
@@ -73,14 +73,14 @@ pub fn summarise_on(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// What the rows of a comparison have in common.
+/// Data that the rows of a comparison share.
 struct Context<'a> {
     has_files: bool,
     has_competitors: bool,
     rivals: u32,
-    /// Length of a bin over time, s; none without series.
+    /// Length of a bin over time, s; `None` without series.
     bin_s: Option<f64>,
-    /// Seed and efficiency of the first policy's runs.
+    /// Seeds and efficiencies of the first policy's runs.
     first: Vec<(u64, f64)>,
     limits: &'a [Limit],
 }
@@ -105,7 +105,7 @@ impl Context<'_> {
             completed: self.has_files.then_some(completed),
             delay_s: over_some(&runs, |run| run.delay.map(|delay| delay.mean_s)),
             delay_p95_s: over_some(&runs, |run| run.delay.map(|delay| delay.p95_s)),
-            // The limit is that of whole files, tails included: what was cut short cannot be held against it.
+            // The limit is for whole files including tails, so it does not apply to runs that were cut short.
             limit_share: whole
                 .then(|| self.share_of_limit(LIMIT_TCP_FRIENDLY, bits_per_joule.mean))
                 .flatten(),
@@ -135,7 +135,7 @@ impl Context<'_> {
         (limit.bits_per_joule > 0.0).then(|| bits_per_joule / limit.bits_per_joule)
     }
 
-    /// Connections under test are alike, and so are the rivals: means of each.
+    /// Connections under test are alike, and so are the competitors: compares their means.
     fn tcp_share(&self, runs: &[RunResult]) -> Option<Estimate> {
         if self.rivals == 0 {
             return None;
@@ -161,7 +161,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether there are two or more runs, the same but for the seed.
+/// Whether there are several runs that differ only in their seed.
 pub(crate) fn differ_in_nothing(runs: &[RunResult]) -> bool {
     let Some((first, others)) = runs.split_first() else { return false };
     let mut first = first.clone();
@@ -176,7 +176,7 @@ fn efficiencies(runs: &[RunResult]) -> Vec<(u64, f64)> {
     runs.iter().map(|run| (run.seed, run.bits_per_joule)).collect()
 }
 
-/// Estimate over all runs, of which there is at least one.
+/// Estimate over all runs, of which there must be at least one.
 fn over(runs: &[RunResult], metric: impl Fn(&RunResult) -> f64) -> Estimate {
     over_some(runs, |run| Some(metric(run))).expect("a row has at least one run")
 }
@@ -192,7 +192,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::from(count)
 }
 
-/// Means over the runs; none without a topology.
+/// Means over the runs; `None` without a topology.
 fn network(runs: &[RunResult]) -> Option<NetworkResult> {
     let all: Vec<&NetworkResult> = runs.iter().filter_map(|run| run.network.as_ref()).collect();
     let of = |value: &dyn Fn(&NetworkResult) -> f64| mean(all.iter().map(|network| value(network)));

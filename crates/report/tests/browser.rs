@@ -1,7 +1,7 @@
-//! The pages in a browser: their scripts run, nothing is cut at 1280 and 400 pixels, every chart has a name.
+//! Tests pages in a browser: scripts run, nothing is cut off at 1280 and 400 pixels, every chart has a name.
 //!
-//! All pages are measured by one Chromium, each in a frame of its own width: a window has a least width.
-//! Without Chromium the tests are ignored, and say so; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
+//! One Chromium loads all pages, each in a frame of its own width, because windows have a minimum width.
+//! Without Chromium the tests are reported as ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,26 +27,26 @@ use serde::Deserialize;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const WIDTHS: [u32; 2] = [1280, 400];
-/// More than the page of a comparison has.
+/// More policies than a comparison's page has.
 const POLICIES: u32 = 11;
 const PATHS: usize = 3;
 
-/// What a page did in a frame.
+/// Measurements of a page in a frame.
 #[derive(Clone, Debug, Deserialize)]
 struct Measured {
     name: String,
     width: u32,
-    /// Messages of scripts that failed.
+    /// Messages of failed scripts.
     failures: Vec<String>,
-    /// How far the page can be scrolled sideways, and back.
+    /// Width over which the page scrolls sideways.
     scroll_width: u32,
-    /// What stands out of the page without being in a box that scrolls.
+    /// Elements that extend beyond the page outside of a scrolling box.
     cut: Vec<String>,
-    /// What the charts say of themselves.
+    /// Accessible names of the charts.
     names: Vec<String>,
-    /// Charts without a name, or that take no focus.
+    /// Number of charts without a name or focus.
     mute: u32,
-    /// Everything that can be read.
+    /// All visible text.
     text: String,
 }
 
@@ -61,17 +61,17 @@ fn main() -> ExitCode {
         })
     };
     let trials = vec![
-        trial("a_broken_page_is_noticed", a_broken_page_is_noticed),
+        trial("the_faults_of_a_broken_page_are_found", the_faults_of_a_broken_page_are_found),
         trial("no_script_fails", no_script_fails),
-        trial("nothing_is_cut_at_1280_and_400_pixels", nothing_is_cut_at_1280_and_400_pixels),
+        trial("nothing_is_cut_off_at_1280_and_400_pixels", nothing_is_cut_off_at_1280_and_400_pixels),
         trial("every_chart_has_a_name_and_takes_the_focus", every_chart_has_a_name_and_takes_the_focus),
         trial("no_number_is_missing_its_value", no_number_is_missing_its_value),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// The control: what the other tests look for is found where it is.
-fn a_broken_page_is_noticed() -> Result<(), Failed> {
+/// Control: the tests find the faults of a broken page.
+fn the_faults_of_a_broken_page_are_found() -> Result<(), Failed> {
     let page = of("broken", 400)?;
     ensure(page.failures.iter().any(|failure| failure.contains("nowhere is not defined")), &page.failures)?;
     ensure(page.scroll_width > 400 && page.cut == ["DIV.wide"], (&page.cut, page.scroll_width))?;
@@ -82,7 +82,7 @@ fn no_script_fails() -> Result<(), Failed> {
     pages()?.iter().try_for_each(|page| ensure(page.failures.is_empty(), page))
 }
 
-fn nothing_is_cut_at_1280_and_400_pixels() -> Result<(), Failed> {
+fn nothing_is_cut_off_at_1280_and_400_pixels() -> Result<(), Failed> {
     let fits = |page: &Measured| page.scroll_width <= page.width && page.cut.is_empty();
     pages()?
         .iter()
@@ -93,10 +93,10 @@ fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
     for page in pages()? {
         ensure(page.mute == 0, (&page.name, page.mute))?;
         let least = match page.name.as_str() {
-            // Five quantities over time, on a wide screen of two policies.
+            // Five quantities over time; two policies on a wide screen.
             "comparison" if page.width > 600 => 10,
             "comparison" => 5,
-            // One policy is the same as the first everywhere: a sentence says so.
+            // One policy equals the first everywhere; a sentence replaces its map.
             "map" => POLICIES as usize - 1,
             "advice" | "benchmark" => 1,
             // Its pictures are text and shapes.
@@ -150,7 +150,7 @@ fn browser() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Loads every page at every width and writes down what it did.
+/// Loads every page at every width and records the measurements.
 const PROBE: &str = r#"<!doctype html><meta charset="utf-8"><body><script>
 const pages = PAGES;
 const rest = () => new Promise(done => setTimeout(done, 100));
@@ -192,7 +192,7 @@ async function look({ name, width, html }) {
 })();
 </script>"#;
 
-/// Notes what fails, before anything else runs.
+/// Records errors from before any other script.
 const WATCH: &str = "<head><script>window.failures = [];\
     addEventListener(\"error\", event => failures.push(event.message));</script>";
 
@@ -239,7 +239,7 @@ fn all_pages() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// As many policies as a comparison, in two engines, along a range and along words.
+/// As many policies as the comparison, in two engines, along a range and along words.
 fn study() -> Study {
     let estimate = |mean: f64| Some(Estimate { mean, lo: 0.95 * mean, hi: 1.05 * mean });
     let row = |engine: &str, policy: u32| StudyRow {
@@ -289,7 +289,7 @@ fn study() -> Study {
     }
 }
 
-/// As many policies as the real one, on four scenarios.
+/// As many policies as the real benchmark, on four scenarios.
 fn ranked() -> Benchmark {
     let entry = |i: u32| Entry {
         policy: format!("p{i}"),
@@ -365,7 +365,7 @@ fn label(policy: u32) -> String {
     format!("MPTCP [cc=controller-{policy},with=an-option-that-is-long] (recon.)")
 }
 
-/// Many policies with long names, beside a TCP.
+/// Many policies with long names, and a TCP competitor.
 fn comparison() -> Comparison {
     let seeds: Vec<u64> = (1..=12).collect();
     let scenario = ScenarioRef {

@@ -1,12 +1,12 @@
-//! Which interfaces for a transfer, without simulating anything.
+//! Recommends interfaces for a transfer, without a simulation.
 //!
 //! | module | what |
 //! |---|---|
-//! | `question` | words as a question |
-//! | `machine` | the answer for programs |
-//! | `scenario` | the question as a scenario, for what policies make of it |
+//! | `question` | parses the command line's words |
+//! | `machine` | the answer as JSON |
+//! | `scenario` | the question as a scenario, to compare policies on it |
 //!
-//! The optimum itself is [`joulepath_control::advise`]; tables and pages are [`joulepath_report::advice`].
+//! [`joulepath_control::advise`] computes the optimum; [`joulepath_report::advice`] has tables and pages.
 
 mod machine;
 mod question;
@@ -23,7 +23,7 @@ pub use scenario::scenario;
 /// Answers `question`.
 ///
 /// # Errors
-/// If nothing meets the demand; the help says what would be possible.
+/// If no plan meets the deadline or rate; the help names the nearest one that can be met.
 pub fn answer(question: &Question) -> Result<Advice> {
     advise::advise(question).map_err(|error| impossible(question, &error))
 }
@@ -36,7 +36,7 @@ fn impossible(question: &Question, error: &Impossible) -> Error {
         .with_help(format!("give at least --deadline {:.3}s, or a smaller --size", fastest_s + 0.0005)),
         (Impossible::Rate { most_bps }, Within::Rate(rate)) => {
             let most = format!("{}Mbit/s", significant(most_bps * 0.995 / 1e6));
-            Error::usage(format!("--rate {rate} is more than the paths carry: {error}"))
+            Error::usage(format!("--rate {rate} exceeds the capacity of the paths: {error}"))
                 .with_help(format!("ask for at most --rate {most}, or add a --path"))
         }
         _ => Error::usage(error),

@@ -1,5 +1,5 @@
-//! Runs of an engine: found among stored ones, or done on all cores, tried again where that may help, told as
-//! they come.
+//! Runs scenarios on an engine, on all cores: reuses stored runs, retries failed runs and reports each run as
+//! it ends.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -15,31 +15,31 @@ use crate::parallel::{self, News};
 use crate::source::Overrides;
 use crate::stored::{Finished, Key, StoredRuns};
 
-/// One run that is wanted.
+/// A run to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
-    /// What messages call the scenario.
+    /// Name of the scenario in messages.
     pub(crate) name: &'a str,
     pub(crate) scenario: &'a Scenario,
     pub(crate) setup: &'a Setup,
     pub(crate) task: Task,
-    /// What the scenario is stored under: SHA-256, and what is set in it.
+    /// Key of the scenario in the store: its SHA-256 and its overrides.
     pub(crate) identity: (&'a str, &'a Overrides),
 }
 
-/// What became of a run.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// It is there.
+    /// The run succeeded.
     Run(Box<Finished>),
-    /// It failed, this way.
+    /// It failed, with this message.
     Failed(String),
-    /// It was not begun, or not finished, before the cancellation.
+    /// It was cancelled before it started or finished.
     Missing,
 }
 
 impl Outcome {
-    /// The run, if it is there.
+    /// The run, if it succeeded.
     pub(crate) fn run(self) -> Option<RunResult> {
         match self {
             Outcome::Run(finished) => Some(finished.run),
@@ -48,17 +48,16 @@ impl Outcome {
     }
 }
 
-/// What all runs of a batch have in common.
+/// Settings that all runs of a batch share.
 pub(crate) struct Batch<'a> {
     pub(crate) engine: &'a dyn Engine,
-    /// Runs at a time; as many as there are cores if none.
+    /// Runs at a time; `None`: as many as there are cores.
     pub(crate) jobs: Option<NonZeroUsize>,
     pub(crate) cancel: &'a Cancel,
 }
 
 impl Batch<'_> {
-    /// Does every run that `stored` does not have; those that are done are stored. Returned is what became of
-    /// each, in the order of `wanted`.
+    /// Does every run that `stored` lacks and stores it. Returns the outcomes in the order of `wanted`.
     pub(crate) fn run(
         &self,
         wanted: &[Wanted<'_>],
@@ -113,7 +112,7 @@ impl Batch<'_> {
         outcomes
     }
 
-    /// The runs that failed, in the order of `wanted`.
+    /// The failed runs, in the order of `wanted`.
     pub(crate) fn failures(&self, wanted: &[Wanted<'_>], outcomes: &[Outcome]) -> Vec<FailedRun> {
         let failed = |(wanted, outcome): (&Wanted<'_>, &Outcome)| match outcome {
             Outcome::Failed(error) => Some(self.failed(wanted, error)),
@@ -122,8 +121,8 @@ impl Batch<'_> {
         wanted.iter().zip(outcomes).filter_map(failed).collect()
     }
 
-    /// One run and the time that it took. A run that fails is tried again, as often as the engine allows;
-    /// `say` hears of all failures but the last.
+    /// Does one run and measures its time. Retries a failed run as often as the engine allows, and reports
+    /// every failure but the last to `say`.
     fn attempt(
         &self,
         wanted: &Wanted<'_>,
@@ -164,13 +163,13 @@ impl Batch<'_> {
     }
 }
 
-/// Cores that each of `runs` runs at a time may use. Many runs are faster side by side than one after the
-/// other, so a run gets more than one core only where there are not enough runs for all.
+/// Cores for each of `runs` concurrent runs. Many runs are faster side by side than in sequence, so a run
+/// gets several cores only if there are fewer runs than cores.
 pub(crate) fn cores_of_each(cores: NonZeroUsize, runs: usize) -> NonZeroUsize {
     NonZeroUsize::new(cores.get() / runs.max(1)).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The time that all of them took together.
+/// Total time of all runs.
 pub(crate) fn took(outcomes: &[Outcome]) -> Duration {
     let of = |outcome: &Outcome| match outcome {
         Outcome::Run(finished) => finished.took,
@@ -189,13 +188,13 @@ mod tests {
 
     use super::*;
 
-    /// Fails a run so often before it succeeds; a seed without an entry succeeds at once. Seed 0 lasts until
-    /// it is cancelled.
+    /// Number of failures of each seed before it succeeds; a seed without an entry succeeds at once. Seed 0
+    /// runs until it is cancelled.
     #[derive(Default)]
     struct Fake {
         failures: Mutex<BTreeMap<u64, usize>>,
         attempts: usize,
-        /// Whether it doubts that runs succeed here.
+        /// Whether it reports a doubt before the first run.
         doubts: bool,
     }
 
@@ -246,7 +245,7 @@ mod tests {
         }
     }
 
-    /// What became of each seed, as text, and what was heard on the way.
+    /// Outcome of each seed as text, and the events heard.
     fn batch(engine: &Fake, seeds: &[u64], stored: Option<&mut StoredRuns>) -> (Vec<String>, Vec<String>) {
         let scenario = load(crate::shipped::find("quick").unwrap().1, &|_| Err(String::new())).unwrap();
         let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
@@ -269,7 +268,7 @@ mod tests {
                 Event::Note(note) => note,
                 Event::Step => "step".to_owned(),
             });
-            // A run of seed 0 never ends: it is cancelled after the first run of another seed.
+            // A run of seed 0 never ends: cancel it after the first run of another seed.
             if seeds.contains(&0) && heard.iter().any(|event| event.starts_with("finished")) {
                 cancel.set();
             }
@@ -284,15 +283,15 @@ mod tests {
         (outcomes.into_iter().map(text).collect(), heard)
     }
 
-    /// 30 runs on 2 cores, 3 on 8, 1 on 8; none is left.
+    /// Uses all cores with 30 runs on 2 cores, 3 on 8, and 1 on 8.
     #[test]
-    fn runs_share_the_cores_and_a_single_one_has_them_all() {
+    fn runs_share_the_cores_and_a_single_run_uses_all() {
         let each = |cores, runs| cores_of_each(NonZeroUsize::new(cores).unwrap(), runs).get();
         assert_eq!((each(2, 30), each(8, 3), each(8, 1), each(2, 0)), (1, 2, 8, 2));
     }
 
     #[test]
-    fn a_run_is_tried_as_often_as_the_engine_allows_and_each_failure_is_told() {
+    fn a_run_is_retried_as_often_as_the_engine_allows_and_each_failure_is_reported() {
         let (outcomes, heard) = batch(&Fake::failing(3, &[(1, 2), (2, 3)]), &[1, 2], None);
         assert_eq!(outcomes, ["run 1", "0 more to come"]);
         for event in ["begin 2", "again 1: 1 more to come", "again 1: 0 more to come", "finished 1"] {
@@ -307,24 +306,24 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_is_asked_once_is_not_asked_twice() {
+    fn an_engine_without_retries_runs_once() {
         let (outcomes, heard) = batch(&Fake::failing(1, &[(1, 1)]), &[1], None);
         assert_eq!((outcomes.len(), heard.len()), (1, 2), "{heard:?}");
         assert_eq!(outcomes, ["0 more to come"]);
     }
 
     #[test]
-    fn stored_runs_are_not_done_again_and_new_ones_are_stored() {
+    fn stored_runs_are_reused_and_new_runs_are_stored() {
         let mut stored = StoredRuns::default();
         let (outcomes, _) = batch(&Fake::failing(1, &[(2, 1)]), &[1, 2], Some(&mut stored));
         assert_eq!(outcomes, ["run 1", "0 more to come"]);
-        // The engine would fail on the first seed now, which is stored; the second one succeeds.
+        // The engine would fail on the first seed, which is stored; the second one succeeds.
         let (outcomes, heard) = batch(&Fake::failing(1, &[(1, 1)]), &[1, 2], Some(&mut stored));
         assert_eq!((outcomes, heard.len()), (vec!["run 1".to_owned(), "run 2".to_owned()], 3));
     }
 
     #[test]
-    fn an_engine_tells_its_doubt_before_the_first_run_and_not_about_stored_ones() {
+    fn an_engine_reports_doubts_before_the_first_run_and_none_about_stored_runs() {
         let (mut engine, mut stored) = (Fake::failing(1, &[]), StoredRuns::default());
         engine.doubts = true;
         let (_, heard) = batch(&engine, &[1], Some(&mut stored));
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_cancelled_is_missing_and_has_not_failed() {
+    fn a_cancelled_run_is_missing_not_failed() {
         let (outcomes, heard) = batch(&Fake::failing(1, &[]), &[0, 1, 2], None);
         assert_eq!((outcomes[0].as_str(), outcomes[1].as_str()), ("missing", "run 1"));
         assert!(heard.iter().all(|event| !event.starts_with("failed")), "{heard:?}");

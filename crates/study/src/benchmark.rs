@@ -2,15 +2,15 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `family`, `set` | the families; the sets of random scenarios |
-//! | `scenarios` | random scenarios, as texts |
-//! | `plan` | what is asked for, checked |
-//! | `cases` | which scenarios count, by a rule |
-//! | `field` | which policies take part |
-//! | `runs` | every run on all cores, and what came out |
-//! | `warm`, `sealed` | what earlier visits left; the log of runs of sealed scenarios |
+//! | `family`, `set` | families of scenarios; sets of random scenarios |
+//! | `scenarios` | random scenarios as TOML |
+//! | `plan` | checks the request |
+//! | `cases` | the rule that selects the scenarios that count |
+//! | `field` | policies that take part |
+//! | `runs` | does every run on all cores and collects the results |
+//! | `warm`, `sealed` | state of earlier visits; log of runs of sealed scenarios |
 //!
-//! What is measured, and the tiers, are in [`joulepath_report::benchmark`].
+//! [`joulepath_report::benchmark`] defines the measures and the tiers.
 
 mod cases;
 mod family;
@@ -37,11 +37,11 @@ pub use plan::{Plan, Request};
 pub use sealed::{SealedLog, day_and_time};
 pub use set::Set;
 
-/// Does every run that `stored` does not have, and measures every policy on every scenario. A run that fails
-/// is reported, and its policy is missing on that scenario.
+/// Does every run that `stored` lacks, and measures every policy on every scenario. Reports failed runs;
+/// their policy has no result on that scenario.
 ///
 /// # Errors
-/// If a scenario cannot be loaded; if scenarios are sealed and there is no `sealed` entry of their log.
+/// If a scenario cannot be loaded, or if the scenarios are sealed and their log has no `sealed` entry.
 pub fn benchmark(
     plan: &Plan,
     sealed: Option<Sealed>,
@@ -52,8 +52,10 @@ pub fn benchmark(
     cancel: &Cancel,
 ) -> Result<Benchmark> {
     if plan.is_sealed() != sealed.is_some() {
-        return Err(Error::usage("sealed scenarios are run with an entry in their log, and no others are")
-            .with_help("`joulepath benchmark --random sealed --sealed-log FILE` keeps the log"));
+        return Err(Error::usage(
+            "sealed scenarios need an entry in their log, and other scenarios must not have one",
+        )
+        .with_help("`joulepath benchmark --random sealed --sealed-log FILE` keeps the log"));
     }
     let rounds = Rounds::of(plan, engine)?;
     let batch = Batch { engine, jobs: plan.jobs, cancel };
@@ -63,14 +65,14 @@ pub fn benchmark(
     Ok(Benchmark::of(by.clone(), extent, rounds.measured(&results)))
 }
 
-/// The random scenarios of `plan` as files: their names and texts, and the traces that they name.
+/// The random scenarios of `plan` as files: names and texts, and the traces that they name.
 ///
 /// # Errors
-/// If the scenarios are sealed, or there are none: the papers' ship.
+/// If the scenarios are sealed, or if the plan has none because it uses the papers' shipped scenarios.
 pub fn scenario_files(plan: &Plan) -> Result<Vec<(String, String)>> {
     if plan.is_sealed() {
         return Err(Error::usage("sealed scenarios are not for reading")
-            .with_help("nothing can be tuned on what nobody has seen; write those of --random check"));
+            .with_help("sealed scenarios stay unseen so that nobody can tune on them; use --random check"));
     }
     let of_family = |&family: &Family| cases::random(plan, family);
     let files = |random: scenarios::Random| {
@@ -84,8 +86,8 @@ pub fn scenario_files(plan: &Plan) -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
-/// The `index`-th scenario, from 1, of `set` for a random family: its name and the scenario; none for other
-/// families, and beyond the end of the set. The error is that of a scenario that cannot be loaded.
+/// The `index`-th scenario of `set`, from 1, for a random family: its name and the scenario. `None` for other
+/// families and beyond the end of the set. Fails if the scenario cannot be loaded.
 #[cfg(feature = "packet")]
 pub(crate) fn random_scenario(
     family: Family,

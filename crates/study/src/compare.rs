@@ -1,4 +1,4 @@
-//! Policies on a scenario, side by side.
+//! Compares policies on a scenario.
 
 use std::num::NonZeroUsize;
 
@@ -22,29 +22,28 @@ use crate::policies;
 use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
 
-/// Seeds whose runs have series: a run's series take up to 130 kB until the study is done, and the quantiles
-/// of a hundred runs are good enough.
+/// Number of seeds with time series. The series of a run take up to 130 kB until the study is done, and the
+/// quantiles of a hundred runs are accurate enough.
 const MOST_SERIES: usize = 100;
 
-/// What is compared, and how.
+/// Work and options of a comparison.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Which variants of the scenario.
+    /// Variants to run.
     pub variants: Variants,
-    /// Keys that are set besides.
+    /// Keys to set in addition.
     pub set: Overrides,
-    /// The policies; those that the scenario names if none.
+    /// The policies; default: those that the scenario names.
     pub policies: Option<Vec<Policy>>,
-    /// Policies that stand after those of the scenario; nothing where `policies` are given.
+    /// Policies after the scenario's; ignored if `policies` is given.
     pub also: Vec<Policy>,
-    /// Seeds of each policy; as many as the scenario says if none, and at most as many as the engine does
-    /// unasked.
+    /// Seeds of each policy; default: as many as the scenario says, up to the engine's own limit.
     pub seeds: Option<u32>,
     /// The first seed.
     pub first_seed: u64,
-    /// Runs at a time; as many as there are cores if none. The results do not depend on it.
+    /// Runs at a time; default: the number of cores. The results do not depend on it.
     pub jobs: Option<NonZeroUsize>,
-    /// Whether time series are recorded.
+    /// Whether to record time series.
     pub series: bool,
 }
 
@@ -63,19 +62,19 @@ impl Default for Request {
     }
 }
 
-/// Which variants of a scenario.
+/// Selection of a scenario's variants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Variants {
-    /// The scenario as it is.
+    /// The scenario without a variant.
     #[default]
     Plain,
     /// The variant of this name.
     One(String),
-    /// All of them, one after the other.
+    /// All variants.
     All,
 }
 
-/// A comparison that is ready to run: everything is loaded and checked.
+/// A comparison, loaded and checked.
 pub struct Plan {
     engine: Box<dyn Engine>,
     cases: Vec<Case>,
@@ -83,7 +82,7 @@ pub struct Plan {
     series: bool,
 }
 
-/// One scenario that is compared: the scenario itself, or a variant of it.
+/// A scenario, or one variant of it.
 pub struct Case {
     variant: Option<String>,
     scenario: Scenario,
@@ -95,18 +94,19 @@ pub struct Case {
     notes: Vec<String>,
 }
 
-/// What came out of a case.
+/// Result of a case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// The comparison of what has run.
+    /// Comparison of the completed runs.
     pub comparison: Comparison,
-    /// What has failed, and why: by seed, then by policy.
+    /// Failed runs with their reasons, by seed, then by policy.
     pub failures: Vec<FailedRun>,
 }
 
-/// Runs every case of a plan. A failed run is told, and left out.
+/// Runs every case of a plan. Reports failed runs and leaves them out.
 ///
-/// After a cancellation no case is begun; the one under way has what had finished, and is marked as partial.
+/// A cancellation starts no further case. The case in progress keeps its finished runs and is marked as
+/// partial.
 pub fn compare(plan: &Plan, watch: Watch<'_>, cancel: &Cancel) -> Vec<Compared> {
     let mut done = vec![];
     for case in plan.cases() {
@@ -143,7 +143,7 @@ impl Plan {
         &self.cases
     }
 
-    /// Runs one case, and writes every run to the journal as it finishes.
+    /// Runs one case and writes every run to the journal as it finishes.
     pub fn run(
         &self,
         case: &Case,
@@ -188,7 +188,7 @@ impl Case {
         };
         let asked = request.policies.as_ref().unwrap_or(&request.also);
         let asked = policies::prepare(asked, &scenario, Kind::Usage)?;
-        // What was named has been checked.
+        // Named policies are checked already.
         if !asked.is_empty() {
             engine.check(&scenario, &asked)?;
         }
@@ -214,23 +214,23 @@ impl Case {
         Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes })
     }
 
-    /// What is run.
+    /// The scenario of the case.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The first policy, as the user wrote it: the others are compared with it.
+    /// The first policy, as the user wrote it, with which the others are compared.
     pub fn first_policy(&self) -> &str {
         self.setups.first().map_or("", Setup::policy)
     }
 
-    /// Its variant, if it is one.
+    /// Name of its variant.
     pub fn variant(&self) -> Option<&str> {
         self.variant.as_deref()
     }
 
-    /// Every run: all policies on the first seed, then all on the next, so that an interrupted study has
-    /// compared like with like. Series are recorded for the first [`MOST_SERIES`] seeds, if at all.
+    /// Every run: all policies with the first seed, then all with the next, so that an interrupted study
+    /// compares equal seeds. At most the first [`MOST_SERIES`] seeds record series.
     fn wanted(&self, series: bool) -> Vec<Wanted<'_>> {
         let of_seed = |(index, &seed): (usize, &u64)| {
             self.setups.iter().map(move |setup| Wanted {
@@ -256,7 +256,7 @@ impl Case {
             policy: setup.policy().to_owned(),
             label: setup.label().to_owned(),
             parts: setup.parts().to_string(),
-            // What owns its window is coupled only in a group that has been found, if at all.
+            // A controller that owns its window is coupled only within a detected group.
             uncoupled: [Capability::Uncoupled, Capability::OwnsWindow]
                 .into_iter()
                 .any(|capability| setup.controller().has(capability)),
@@ -307,8 +307,7 @@ fn workload(scenario: &Scenario) -> &'static str {
     if names.all(|other| other == first) { first } else { "mixed" }
 }
 
-/// The best that any rates could reach; with random rates, the mean over those that the runs with these seeds
-/// meet.
+/// The limits of the scenario; with random rates, the mean over the rates of these seeds.
 pub fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Limit> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
@@ -323,7 +322,7 @@ mod tests {
     use super::*;
     use crate::engine::{EngineName, EngineOptions, open};
 
-    /// The case of the shipped scenario `quick` under two policies.
+    /// Case of the shipped scenario `quick` with two policies.
     fn plan(seeds: u32, first_seed: u64) -> Result<Plan> {
         let request = Request {
             policies: Some(policies::parse("mptcp,olia").unwrap()),
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_gets_the_same_seeds_in_turn_and_series_are_of_the_first_hundred() {
+    fn every_policy_gets_the_same_seeds_and_the_first_hundred_record_series() {
         let task = |policy: &str, seed, series| (policy.to_owned(), seed, series);
         assert_eq!(
             tasks(2, true),
@@ -354,10 +353,10 @@ mod tests {
         assert!(tasks(101, false).iter().all(|(.., series)| !series));
     }
 
-    /// A scenario serves all engines; what somebody asks for by name is run or refused.
+    /// A scenario serves all engines. A policy that the user names runs or is refused.
     #[cfg(feature = "fluid")]
     #[test]
-    fn what_an_engine_cannot_run_is_left_out_of_the_scenario_s_policies_and_said() {
+    fn policies_that_an_engine_cannot_run_are_left_out_with_a_note() {
         let plan = |set: &str, asked: Option<&str>| {
             let request = Request {
                 policies: asked.map(|list| policies::parse(list).unwrap()),
@@ -379,7 +378,7 @@ mod tests {
     #[test]
     fn seeds_that_do_not_fit_are_refused() {
         let refused = |seeds, first| plan(seeds, first).err().map(|error| error.to_string()).unwrap();
-        assert!(refused(2, u64::MAX).contains("beyond 2^64"));
+        assert!(refused(2, u64::MAX).contains("exceed 2^64"));
         assert!(refused(0, 1).contains("there is no seed"));
     }
 }

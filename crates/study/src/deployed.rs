@@ -1,22 +1,22 @@
-//! What a daemon has decided, decided again on simulated paths: its record becomes runs of the packet engine,
-//! in which the daemon's own code chooses.
+//! Repeats the decisions of a daemon on simulated paths: turns its record into runs of the packet engine,
+//! where the daemon's own code decides.
 //!
 //! ```text
 //!   record ──► stretches of half a minute: rates, RTTs, losses, outages, offered traffic ──► session
 //!     │                                                                    counters, RTTs │  ▲ paths to use
 //!     │                                              the daemon's measuring and deciding ◄─┘──┘
-//!     └── what was decided ──────────────────────────────────────────────► compared, look by look
+//!     └── recorded decisions ────────────────────────────────────────────► compared, poll by poll
 //! ```
-//! | of the simulation | from the record |
+//! | simulation | source in the record |
 //! |---|---|
-//! | rate of a path | `rate` of the configuration, or the highest rate seen until then |
-//! | delay | half of the median RTT of the stretch, of the record, or 25 ms |
-//! | loss | what was sent again, as a part of what was sent |
-//! | outages | while an interface was down, without a route, silent, or without answers |
-//! | traffic | the mean of the stretch as one stream, bulk data where the paths in use were full, or none |
-//! | battery, quotas, addresses, intents that were set | as they were |
+//! | rate of a path | `rate` of the configuration, or the highest rate so far |
+//! | delay | half of the median RTT of the stretch, else of the record, else 25 ms |
+//! | loss | retransmitted fraction of the sent data |
+//! | outages | times when an interface was down, without a route, silent, or without answers |
+//! | traffic | a stream at the mean of the stretch, bulk data if the paths in use were full, or none |
+//! | battery, quotas, addresses, intents | as recorded |
 //!
-//! The rest follows: what each path carries, how full it is, when it falls silent.
+//! The traffic, load and silence of each path follow from the simulation.
 
 mod feed;
 mod stretch;
@@ -33,15 +33,15 @@ use self::feed::Feed;
 use self::stretch::Stretch;
 use crate::error::{Error, Result};
 
-/// Length of a stretch, in which the traffic is taken as even.
+/// Length of a stretch, in which traffic counts as constant.
 const LENGTH: Nanos = Nanos::from_secs(30);
-/// Differences that are told one by one.
+/// Differences that are listed one by one.
 const MOST_TOLD: usize = 10;
 
-/// Decides again what a file has recorded, on simulated paths; `seed` is that of their losses.
+/// Repeats the recorded decisions of a file on simulated paths. `seed` sets their losses.
 ///
 /// # Errors
-/// If the file is no record, or nothing can be simulated from it.
+/// If the file is not a record, or nothing in it can be simulated.
 pub fn replay(path: &Path, seed: u64) -> Result<Simulated> {
     let failed = |error: joulepath_live::Error| {
         let help = match &error {
@@ -76,13 +76,13 @@ pub fn replay(path: &Path, seed: u64) -> Result<Simulated> {
     Ok(replay.told)
 }
 
-/// Decides again, stretch by stretch.
+/// Repeats the decisions, stretch by stretch.
 struct Replay {
     config: LiveConfig,
     seed: u64,
     decider: Decider,
     feed: Feed,
-    /// The roles that are in force in the simulation.
+    /// Roles in force in the simulation.
     roles: BTreeMap<String, Role>,
     first: Option<Nanos>,
     told: Simulated,

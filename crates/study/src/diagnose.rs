@@ -1,15 +1,15 @@
-//! The mistakes of a scenario as people read them: each with its line underlined, and what to write instead.
+//! Formats the mistakes of a scenario: each with its line underlined and a suggestion.
 
 use std::fmt;
 
 use joulepath_model::scenario::{Problem, ScenarioErrors};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 
-/// Problems of one scenario that are shown; a binary file has thousands.
+/// Maximum number of problems shown; a binary file has thousands.
 const MAX_PROBLEMS: usize = 20;
 
-/// The first problems of a scenario, at most `width` columns wide, and how many more there are; without a
-/// line break at the end.
+/// The first problems of a scenario, at most `width` columns wide, and the number of the others; no line
+/// break at the end.
 pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(width);
@@ -27,7 +27,7 @@ pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
     blocks.join("\n")
 }
 
-/// A problem together with the text that it is in.
+/// A problem with the text that contains it.
 #[derive(Debug)]
 struct Placed<'a> {
     problem: &'a Problem,

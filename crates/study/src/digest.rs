@@ -1,8 +1,6 @@
-//! Digests as text.
-
 use std::fmt::Write as _;
 
-/// In hexadecimal digits.
+/// Hexadecimal digits of `bytes`.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

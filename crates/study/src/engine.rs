@@ -1,7 +1,7 @@
-//! What runs a scenario. An engine is a type that implements [`Engine`]; [`open`] finds one by its name.
+//! Engines that run scenarios. An engine implements [`Engine`]; [`open`] finds it by name.
 //!
-//! Studies know no engine: a further one is a module here, a variant of [`EngineName`] and an arm of
-//! [`open`].
+//! Studies know no particular engine. A new engine is a module here, a variant of [`EngineName`] and an arm
+//! of [`open`].
 
 mod contract;
 #[cfg(feature = "fluid")]
@@ -15,22 +15,22 @@ pub use contract::{Engine, EngineOptions, RunError, Task};
 
 use crate::error::{Error, Result};
 
-/// An engine by its name.
+/// Names of the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineName {
-    /// Every segment, ACK, queue and timer, simulated.
+    /// Simulates every segment, ACK, queue and timer.
     Packet,
-    /// The differential equations.
+    /// Solves differential equations.
     Fluid,
-    /// The machine's own MPTCP stack over emulated links, in real time.
+    /// Uses the machine's own MPTCP stack over emulated links, in real time.
     Kernel,
 }
 
 /// The engine called `name`.
 ///
 /// # Errors
-/// [`Error::Unsupported`] if this library was built without it, [`Error::Usage`] if an engine without a clock
-/// is to keep time.
+/// [`Error::Unsupported`] if this library was built without it, [`Error::Usage`] if `max_lateness` is set for
+/// a simulation.
 pub fn open(name: EngineName, options: &EngineOptions) -> Result<Box<dyn Engine>> {
     if options.max_lateness.is_some() && name != EngineName::Kernel {
         return Err(Error::usage("--max-lateness is for emulated links, which other engines do not have")
@@ -48,12 +48,12 @@ pub fn open(name: EngineName, options: &EngineOptions) -> Result<Box<dyn Engine>
     }
 }
 
-/// What to say where an engine was left out of the build.
+/// The error for an engine that is missing from the build.
 #[cfg(not(all(feature = "packet", feature = "fluid", feature = "kernel")))]
 fn without(name: EngineName) -> Error {
     let (engine, help) = match name {
         EngineName::Packet => ("packet", "build it with the feature `packet`"),
-        EngineName::Fluid => ("fluid", "`make build` leaves one in target/release that has it"),
+        EngineName::Fluid => ("fluid", "`make build` builds one with it in target/release"),
         EngineName::Kernel => ("kernel", "on Linux `make build` installs what it needs and builds it in"),
     };
     let message = format!("this joulepath was built without the {engine} engine");

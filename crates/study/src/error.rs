@@ -1,4 +1,4 @@
-//! Why something cannot be done, of which kind that is, and what to do next.
+//! Errors of this crate: the reason, its kind and the next step for the user.
 
 use std::fmt;
 use std::io;
@@ -9,119 +9,119 @@ use joulepath_model::policy::PolicySyntax;
 use joulepath_model::scenario::ScenarioErrors;
 use joulepath_report::ReportError;
 
-/// What kind of failure it is: a program maps it to its exit code.
+/// Kind of a failure. A program maps it to its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It did not work: a file is broken, a disk is full, a scenario is wrong.
+    /// The operation failed: a file is broken, a disk is full, a scenario has mistakes.
     Failed,
-    /// What was asked for is wrong: a name, an option, a value.
+    /// The request is wrong: a name, an option, a value.
     Usage,
-    /// This build or this machine cannot do it.
+    /// This build or this machine does not support it.
     Unsupported,
-    /// A file or a device may not be used.
+    /// Access to a file or a device is denied.
     Permission,
 }
 
-/// Why something cannot be done. [`Error::kind`] classifies it, [`Error::help`] says what to do next.
+/// An error of this crate. [`Error::kind`] classifies it, [`Error::help`] names the next step.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An option, a name or a value that does not exist or does not fit.
+    /// An option, name or value that does not exist or does not fit.
     #[error("{message}")]
     Usage {
-        /// What is wrong.
+        /// The mistake.
         message: String,
-        /// What to write instead.
+        /// The next step.
         help: Option<String>,
     },
-    /// A text that is no policy.
+    /// A text that is not a policy.
     #[error(transparent)]
     Syntax(#[from] PolicySyntax),
     /// A policy that does not exist or does not fit the scenario.
     #[error("{error}")]
     Setup {
-        /// What is wrong.
+        /// The mistake.
         error: Box<SetupError>,
-        /// [`Kind::Usage`] if the policy was asked for, [`Kind::Failed`] if the scenario names it.
+        /// [`Kind::Usage`] if the user named the policy, [`Kind::Failed`] if the scenario names it.
         kind: Kind,
     },
-    /// A scenario with mistakes. As a diagnostic of miette, the value shows each of them in its line.
+    /// A scenario with mistakes. As a miette diagnostic, the value shows each of them in its line.
     #[error("{errors}")]
     Scenario {
-        /// All mistakes, with their places.
+        /// All mistakes with their places.
         errors: Box<ScenarioErrors>,
-        /// [`Kind::Usage`] if all of them are in the overrides, [`Kind::Permission`] if a trace may not be
-        /// read.
+        /// [`Kind::Usage`] if all mistakes are in the overrides, [`Kind::Permission`] if a trace is not
+        /// readable.
         kind: Kind,
     },
-    /// An episode that an agent steers could not go on.
+    /// An episode that could not continue.
     #[error("{doing}: {why}")]
     Episode {
-        /// Which one, and at which instant.
+        /// The episode and its simulated time.
         doing: String,
-        /// What went wrong.
+        /// The reason.
         why: String,
     },
     /// A file that could not be read or written.
     #[error("{doing}")]
     File {
-        /// `cannot write results.json`.
+        /// The operation, for example `cannot write results.json`.
         doing: String,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file that is not used, because that would not be safe or would make no sense.
+    /// A file that is refused because its use is unsafe or makes no sense.
     #[error("{doing}: {why}")]
     Refused {
-        /// `cannot write results.json`.
+        /// The operation, for example `cannot write results.json`.
         doing: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
-        /// What to do instead.
+        /// The next step.
         help: String,
-        /// [`Kind::Failed`], or [`Kind::Usage`] if another kind of file was asked for.
+        /// [`Kind::Failed`], or [`Kind::Usage`] if the request needs another kind of file.
         kind: Kind,
     },
-    /// Something that this build or an engine cannot do.
+    /// A feature that this build or an engine does not have.
     #[error("{message}")]
     Unsupported {
-        /// What and why.
+        /// The feature and the reason.
         message: String,
-        /// What can do it.
+        /// The alternative.
         help: String,
     },
-    /// The running kernel cannot do it, or may not for this user.
+    /// The running kernel does not support it or denies it to this user.
     #[cfg(feature = "live")]
     #[error(transparent)]
     Kernel(#[from] joulepath_kernel::Error),
-    /// The kernel engine cannot run a scenario, or a lab cannot be made.
+    /// The kernel engine cannot run a scenario or create a lab.
     #[cfg(feature = "kernel")]
     #[error(transparent)]
     Lab(joulepath_lab::Error),
-    /// A file of stored runs with something else in it.
-    #[error("line {line} of {} is no run: {source}", path.display())]
+    /// A file of stored runs with a line that is not a run.
+    #[error("line {line} of {} is not a run: {source}", path.display())]
     NoRun {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What the line lacks.
+        /// The parser's error.
         source: serde_json::Error,
     },
-    /// Results that could not be written out.
+    /// Results that could not be written.
     #[error(transparent)]
     Report(#[from] ReportError),
 }
 
-/// Of this crate.
+/// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Something that was asked for and is wrong.
+    /// An error in the request.
     pub fn usage(message: impl fmt::Display) -> Self {
         Error::Usage { message: message.to_string(), help: None }
     }
 
-    /// The same error with what to do next; errors that know it themselves keep theirs.
+    /// Adds the next step, except to errors that have their own.
     #[must_use]
     pub fn with_help(mut self, text: impl Into<String>) -> Self {
         if let Error::Usage { help, .. } = &mut self {
@@ -130,12 +130,12 @@ impl Error {
         self
     }
 
-    /// A file that could not be read or written; `doing` says which and what for.
+    /// An error while reading or writing a file; `doing` names the file and the operation.
     pub fn file(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Error::File { doing: doing.into(), source: source.into() }
     }
 
-    /// What kind of failure it is.
+    /// Kind of the failure.
     pub fn kind(&self) -> Kind {
         match self {
             Error::Usage { .. } | Error::Syntax(_) => Kind::Usage,
@@ -149,13 +149,13 @@ impl Error {
             Error::Unsupported { .. } => Kind::Unsupported,
             #[cfg(feature = "live")]
             Error::Kernel(error) => kind_of_kernel(error),
-            // What the kernel said is an `Error::Kernel`.
+            // Errors of the kernel itself are `Error::Kernel`.
             #[cfg(feature = "kernel")]
             Error::Lab(_) => Kind::Failed,
         }
     }
 
-    /// What to do next, where the message does not say it.
+    /// The next step, unless the message contains it.
     pub fn help(&self) -> Option<String> {
         match self {
             Error::Usage { help, .. } => help.clone(),
@@ -172,7 +172,7 @@ impl Error {
         }
     }
 
-    /// The mistakes of a scenario, if that is what is wrong.
+    /// The mistakes of a scenario, for [`Error::Scenario`].
     pub fn scenario(&self) -> Option<&ScenarioErrors> {
         match self {
             Error::Scenario { errors, .. } => Some(errors),
@@ -180,7 +180,7 @@ impl Error {
         }
     }
 
-    /// What is wrong, in one line.
+    /// The error in one line.
     pub fn in_one_line(&self) -> String {
         match self {
             Error::Scenario { errors, .. } => {
@@ -202,12 +202,12 @@ impl From<joulepath_lab::Error> for Error {
     }
 }
 
-/// What to do about an error of the file system.
+/// The next step after a file system error.
 fn io_help(kind: io::ErrorKind) -> Option<&'static str> {
     use io::ErrorKind as Io;
     match kind {
         Io::NotFound => Some("check the path"),
-        Io::PermissionDenied => Some("check who may use it with `ls -l`"),
+        Io::PermissionDenied => Some("check its permissions with `ls -l`"),
         Io::StorageFull | Io::QuotaExceeded => Some("free some space, or write to another place"),
         Io::ReadOnlyFilesystem => Some("write to another place"),
         _ => None,

@@ -1,33 +1,33 @@
-//! What happens while runs are done: for a progress bar or a log.
+//! Progress of runs, for a progress bar or a log.
 
 use std::time::Duration;
 
 use joulepath_model::result::RunResult;
 use serde::Serialize;
 
-/// Something that happened. Events come one at a time, in the thread that called.
+/// Progress of runs. Events arrive one at a time, in the calling thread.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// Runs are about to be done.
+    /// Runs are about to start.
     Begin {
-        /// How many, those included that are found among stored runs.
+        /// Number of runs, including stored ones.
         runs: usize,
-        /// How long each of them takes, if that is known.
+        /// Duration of each run, if known.
         takes: Option<Duration>,
     },
-    /// A run is there: it has just finished, or was found among stored runs.
+    /// A run has finished or was found among the stored ones.
     Finished(&'a RunResult),
-    /// A run without a result of that form is there: those of the slotted system.
+    /// A run of the slotted system has finished; it has no [`RunResult`].
     Step,
-    /// A run has failed and is done again.
+    /// A run failed and starts again.
     Again(&'a FailedRun),
-    /// A run has failed for good. The others go on.
+    /// A run failed for the last time. The other runs continue.
     Failed(&'a FailedRun),
-    /// Something that the user has to know, one sentence; nothing stops because of it.
+    /// A note for the user, one sentence. Nothing stops because of it.
     Note(String),
 }
 
-/// A function that is called with each event.
+/// Receives each event.
 pub type Watch<'a> = &'a mut dyn FnMut(Event<'_>);
 
 /// A run that failed.
@@ -35,15 +35,15 @@ pub type Watch<'a> = &'a mut dyn FnMut(Event<'_>);
 pub struct FailedRun {
     /// Name or title of the scenario.
     pub scenario: String,
-    /// As the user wrote it.
+    /// The policy as the user wrote it.
     pub policy: String,
     /// Name of the engine.
     pub engine: &'static str,
     /// The run's seed.
     pub seed: u64,
-    /// Why it failed.
+    /// Reason of the failure.
     pub error: String,
 }
 
-/// A watch that ignores all events.
+/// Ignores all events.
 pub fn unwatched(_: Event<'_>) {}

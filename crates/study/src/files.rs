@@ -1,15 +1,15 @@
-//! Files that are read for a scenario and written for the user. Neither an untrusted scenario nor a link that
-//! somebody has planted decides which files these are.
+//! Files that scenarios read and users write. Neither an untrusted scenario nor a planted link decides which
+//! files these are.
 //!
-//! - What is **read** is opened by `joulepath_files`.
-//! - **Results** are never written through a symbolic link. A new file takes the place of an old one in one
-//!   step: a reader never sees half of it, and a full disk leaves the old one. A device or a pipe is written
-//!   to as it is.
-//! - A path that the **user** gives is used as it is, but for links: of a relative path no folder may be one,
-//!   of an absolute path not the last folder.
+//! - `joulepath_files` opens files for **reading**.
+//! - **Results** are never written through a symbolic link. A new file replaces an old one in one step:
+//!   readers never see a partial file, and a full disk keeps the old one. Devices and pipes are written to
+//!   directly.
+//! - A path that the **user** gives is used, except for links: no folder of a relative path may be a link,
+//!   nor the last folder of an absolute path.
 //!
-//! Paths are followed folder by folder, each opened relative to the one before (`openat` with `O_NOFOLLOW`):
-//! what is checked is what is used, even if another process changes the folders meanwhile.
+//! Paths are followed folder by folder, each opened relative to its parent (`openat` with `O_NOFOLLOW`), so
+//! that the checked folders are the used ones even if another process changes them.
 
 #[cfg(not(unix))]
 mod portable;
@@ -33,12 +33,11 @@ use trouble::Trouble;
 
 use crate::error::{Error, Kind, Result};
 
-/// The text in the file at `path`, of at most `limit` bytes. Under `sudo` it is read with the rights of the
-/// user who
-/// called that; `/dev/stdin` and `<(…)` are read, too.
+/// Text of the file at `path`, at most `limit` bytes. Under `sudo`, reads with the rights of the user who
+/// called it. Also reads `/dev/stdin` and `<(…)`.
 ///
 /// # Errors
-/// Why it is not read.
+/// If the file cannot be read, is too long, or is not text.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let content = joulepath_files::read(path, By::Argument, limit)?;
     if !content.may_be_quoted {
@@ -48,32 +47,26 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(content.bytes).map_err(io::Error::other)
 }
 
-/// What a user names, as `doing` calls it: see [`joulepath_files::read`].
-///
-/// # Errors
-/// Why it is not read.
+/// Content of a file that the user names; `doing` describes the operation in errors. See
+/// [`joulepath_files::read`].
 pub(crate) fn read_named(path: &Path, by: By, limit: u64, doing: &str) -> Result<Content> {
     joulepath_files::read(path, by, limit).map_err(|trouble| unread(trouble, doing.to_owned()))
 }
 
-/// What is in the file that a scenario in `folder` calls `name`, at most `limit` bytes.
-///
-/// # Errors
-/// Why it is not read: see [`joulepath_files::read_beside`].
+/// Content of the file that a scenario in `folder` calls `name`, at most `limit` bytes. See
+/// [`joulepath_files::read_beside`].
 pub(crate) fn read_beside(folder: &Path, name: &str, limit: u64) -> Result<Vec<u8>> {
     let read = joulepath_files::read_beside(folder, name, limit);
     read.map_err(|trouble| unread(trouble, format!("cannot read `{name}`")))
 }
 
-/// The file at `path`, as `doing` calls it, for a reader that bounds what it keeps.
-///
-/// # Errors
-/// Why it is not opened: see [`joulepath_files::open`].
+/// Opens the file at `path` for a reader that bounds its memory; `doing` describes the operation in errors.
+/// See [`joulepath_files::open`].
 pub(crate) fn open(path: &Path, doing: &str) -> Result<File> {
     joulepath_files::open(path).map_err(|trouble| unread(trouble, doing.to_owned()))
 }
 
-/// Why a file is not read, as an error of this crate.
+/// Converts the reason why a file is not read.
 pub(crate) fn unread(trouble: Unread, doing: String) -> Error {
     match trouble {
         Unread::Io(source) => Error::file(doing, source),
@@ -87,8 +80,7 @@ pub(crate) fn unread(trouble: Unread, doing: String) -> Error {
     }
 }
 
-/// Creates the folder that `file` is in, and says whether `file` may be written: now rather than after hours
-/// of runs.
+/// Creates the folder of `file` and checks that `file` can be written, before hours of runs.
 ///
 /// # Errors
 /// If the folder cannot be created, or if it or the file is a symbolic link or a folder.
@@ -107,36 +99,30 @@ pub fn prepare(file: &Path) -> Result<()> {
     system::check(file).map_err(|trouble| trouble.into_error(format!("cannot write {}", file.display())))
 }
 
-/// Writes a file whole or not at all; a device or a pipe is written to.
+/// Writes a whole file or nothing. Writes to devices and pipes directly.
 ///
 /// # Errors
-/// If it cannot be written, or if it or a folder on the way is a symbolic link.
+/// If the file cannot be written, or if it or a folder of its path is a symbolic link.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     write_bytes(path, text.as_bytes())
 }
 
-/// As [`write`], any bytes.
-///
-/// # Errors
-/// As [`write`].
+/// Like [`write`], for bytes.
 pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     system::write(path, bytes)
         .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
 }
 
-/// A new and empty file in the place of an old one; none where there is a device or a pipe.
-///
-/// # Errors
-/// As [`write`].
+/// Creates an empty file, which replaces an old one; `None` for a device or a pipe. Fails like [`write`].
 pub(crate) fn create(path: &Path) -> Result<Option<File>> {
     system::create(path).map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
 }
 
-/// What is in a file, and the file, open and locked for appending; a new file is empty.
+/// Text of a file, and the file, opened and locked for appending. Creates a missing file.
 ///
 /// # Errors
-/// If it cannot be read and written, is not a regular file, a symbolic link on the way, or in use by another
-/// process.
+/// If the file cannot be read and written, is not a regular file, is in use by another process, or its path
+/// contains a symbolic link.
 pub(crate) fn open_for_appending(path: &Path) -> Result<(String, File)> {
     let open = || -> Result<(String, File), Trouble> {
         let mut file = system::open_for_appending(path)?;

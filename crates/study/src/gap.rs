@@ -1,4 +1,4 @@
-//! How far simulator and kernel are apart, on the same scenarios under the same policies.
+//! Measures the difference between simulator and kernel on the same scenarios with the same policies.
 
 mod suite;
 
@@ -25,36 +25,35 @@ use crate::source::Overrides;
 use crate::stored::StoredRuns;
 use suite::Entry;
 
-/// What [`Request::quick`] leaves of the policies.
+/// Number of policies of [`Request::quick`].
 const QUICK_POLICIES: usize = 2;
-/// Where links lose at random, runs differ more from one another, and so many times the seeds are run.
+/// Factor on the seeds for links with random loss, where runs differ more.
 const SEEDS_IF_LOSSY: u32 = 4;
-/// Kernel runs at a time, if that was not said.
+/// Default number of concurrent kernel runs.
 const KERNEL_JOBS: NonZeroUsize = NonZeroUsize::MIN;
 
-/// What is compared, and how.
+/// Work and options of the measurement.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Scenario files, or names of shipped scenarios; without any, the shipped ones that are made for it.
+    /// Scenario files or names of shipped scenarios; default: the shipped suite.
     pub scenarios: Vec<String>,
-    /// The policies; those of each scenario if none.
+    /// The policies; default: those of each scenario.
     pub policies: Option<Vec<Policy>>,
-    /// Seeds, the same for both engines; four times as many where links lose at random.
+    /// Seeds, the same for both engines; four times as many for links with random loss.
     pub seeds: u32,
     /// The first seed.
     pub first_seed: u64,
-    /// How late the emulated links may be, if that was said: runs that were allowed to be late are stored
-    /// apart.
+    /// Maximum lateness of the emulated links, if the user sets it. Such runs are stored separately.
     pub max_lateness: Option<Nanos>,
-    /// Three scenarios under two policies, unless others are named.
+    /// Three scenarios with two policies, unless the request names others.
     pub quick: bool,
-    /// Simulated runs at a time; as many as there are cores if none.
+    /// Concurrent simulated runs; default: the number of cores.
     pub jobs: Option<NonZeroUsize>,
-    /// Runs of the kernel at a time, one if none; not more than its engine does.
+    /// Concurrent kernel runs, default one; limited by the engine.
     pub kernel_jobs: Option<NonZeroUsize>,
 }
 
-/// What is ready to run.
+/// A checked measurement, ready to run.
 pub struct Plan {
     scenarios: Vec<Planned>,
     seeds: u32,
@@ -63,15 +62,15 @@ pub struct Plan {
     max_lateness: Option<Nanos>,
 }
 
-/// One scenario and what runs on it.
+/// A scenario with its runs.
 struct Planned {
     name: String,
     sha256: String,
     scenario: Scenario,
-    /// What the runs are stored under besides the scenario.
+    /// Part of the store's key besides the scenario.
     overrides: Overrides,
     seeds: Vec<u64>,
-    /// What links and application let through, bit/s, if that is a measure.
+    /// Throughput that links and application allow, bit/s, where it serves as a measure.
     most_bps: Option<f64>,
     policies: Vec<Policy>,
     kernel: Vec<Setup>,
@@ -79,9 +78,9 @@ struct Planned {
     packet: Vec<Setup>,
 }
 
-/// What came out.
+/// Result of the measurement.
 pub struct Measured {
-    /// The differences of all cases that both engines have run.
+    /// Differences of all cases that both engines ran.
     pub gap: Gap,
     /// Whether some runs are missing.
     pub partial: bool,
@@ -105,7 +104,7 @@ impl Plan {
     }
 }
 
-/// What is named; if nothing is, the suite.
+/// The requested scenarios; default: the suite.
 fn entries(request: &Request) -> Result<Vec<Entry>> {
     match request.scenarios.as_slice() {
         [] => suite::all(request.quick),
@@ -147,7 +146,7 @@ impl Planned {
         })
     }
 
-    /// The runs of one policy.
+    /// Runs of one policy.
     fn wanted<'a>(&'a self, setup: &'a Setup) -> impl Iterator<Item = Wanted<'a>> {
         self.seeds.iter().map(move |&seed| Wanted {
             name: &self.name,
@@ -159,13 +158,13 @@ impl Planned {
     }
 }
 
-/// Whether a link loses packets by chance, other than by a queue that is full: PIE draws which to drop.
+/// Whether a link loses packets by chance, not only in a full queue. PIE drops at random.
 fn loses_at_random(scenario: &Scenario) -> bool {
     let draws = |link: &LinkSpec| link.loss != LossSpec::None || matches!(link.aqm, Some(AqmSpec::Pie(_)));
     scenario.links.iter().any(draws)
 }
 
-/// The same policy with the only scheduler that the kernel has.
+/// The policy with the kernel's only scheduler.
 fn with_mainline(policy: &Policy) -> Policy {
     let mut policy = policy.clone();
     if policy.overrides.iter().all(|(key, _)| key != "scheduler") {
@@ -174,8 +173,7 @@ fn with_mainline(policy: &Policy) -> Policy {
     policy
 }
 
-/// Runs both engines; runs of the kernel that `stored` has are not done again. A run that fails is told, and
-/// left out.
+/// Runs both engines; reuses stored kernel runs. Reports failed runs and leaves them out.
 pub fn gap(
     plan: &Plan,
     packet: &dyn Engine,
@@ -211,7 +209,7 @@ fn runs(outcomes: impl Iterator<Item = Outcome>) -> Vec<RunResult> {
     outcomes.filter_map(Outcome::run).collect()
 }
 
-/// Release of the running kernel; empty where it is not known.
+/// Release of the running kernel; empty if unknown.
 pub(crate) fn release() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()

@@ -1,22 +1,22 @@
-//! Reinforcement learning: connections that an agent steers, one step of simulated time after the other.
+//! Reinforcement learning: an agent steers connections, one step of simulated time after another.
 //!
 //! ```text
 //!   Spec ──► Environment ──reset──► Episode: a packet engine that is stepped
 //!              ▲      │                 │
-//!         action      └── observation, reward ◄── status: what TCP_INFO and the meter tell
+//!         action      └── observation, reward ◄── status: TCP_INFO and the energy meter
 //! ```
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `world` | where episodes happen: a scenario, or random scenarios of a family of the benchmark |
-//! | `action` | what numbers from −1 to 1 mean |
-//! | `observation` | what an agent sees, scaled to 0 to 1 |
-//! | `reward` | joules, data and deadlines |
-//! | `environment` | episodes one after the other |
+//! | `world` | scenarios of episodes: a fixed one, or random ones of a benchmark family |
+//! | `action` | meaning of the numbers from −1 to 1 |
+//! | `observation` | values that the agent observes, scaled to 0 to 1 |
+//! | `reward` | reward from joules, data and deadlines |
+//! | `environment` | a sequence of episodes |
 //! | `fleet` | many environments on all cores |
-//! | `score` | what classic policies reach by the same reward |
+//! | `score` | rewards of classic policies |
 //!
-//! Same seed and same actions, same bytes of observation and reward, on any number of cores. What users are
-//! told of it is in docs/gym.md.
+//! Equal seeds and actions give the same bytes of observation and reward, on any number of cores. docs/gym.md
+//! is the user's guide.
 
 mod action;
 mod environment;

@@ -1,7 +1,7 @@
-//! What a device remembers of its networks, as a file: read before runs, written after them.
+//! The device's memory of its networks as a file: read before runs, written after them.
 //!
-//! A simulation has no date. A history is as old for it as each entry is older than the latest one, so that
-//! the same file gives the same results on any day.
+//! A simulation has no date. Each entry's age counts from the latest entry, so that a file gives the same
+//! results on any day.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use crate::error::{Error, Kind, Result};
 use crate::files::{self, By};
 use crate::source::Overrides;
 
-/// Longest history that is read, bytes: a hundred thousand networks.
+/// Maximum size of a history, bytes: a hundred thousand networks.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Reads a history.
 ///
 /// # Errors
-/// If there is none, or everything that is wrong with it, each with its place and its mend.
+/// If the file does not exist, or all its mistakes, each with its place and correction.
 pub fn read(path: &Path) -> Result<Book> {
     let doing = format!("cannot read the history {}", path.display());
     let content = files::read_named(path, By::File, MAX_BYTES, &doing)?;
@@ -35,10 +35,10 @@ pub fn read(path: &Path) -> Result<Book> {
     })
 }
 
-/// Reads a history; an empty one if there is no such file.
+/// Reads a history; an empty one if there is no such file. Fails like [`read`].
 ///
 /// # Errors
-/// As [`read`].
+/// All mistakes of an existing file.
 pub fn read_or_begin(path: &Path) -> Result<Book> {
     match path.try_exists() {
         Ok(false) => Ok(Book::default()),
@@ -46,8 +46,8 @@ pub fn read_or_begin(path: &Path) -> Result<Book> {
     }
 }
 
-/// What makes `scenario` begin with what `book` knows of its paths' networks, and the names of the paths of
-/// which it knows nothing.
+/// Overrides that make `scenario` start with the knowledge of `book` about its networks, and the names of
+/// paths on unknown networks.
 pub fn overrides(book: &Book, scenario: &Scenario) -> (Overrides, Vec<String>) {
     let (mut set, mut unknown) = (vec![], vec![]);
     for path in &scenario.paths {
@@ -61,22 +61,22 @@ pub fn overrides(book: &Book, scenario: &Scenario) -> (Overrides, Vec<String>) {
     (set, unknown)
 }
 
-/// Gathers what runs see of networks, and adds it to a history.
+/// Records what runs observe of networks and adds it to a history.
 pub struct Recorder {
     file: PathBuf,
     book: Book,
     policy: String,
-    /// Name, network and whether its rate shows what it can carry, of each path.
+    /// For each path: name, network, and whether its rate shows its capacity.
     paths: Vec<(String, Option<String>, bool)>,
-    /// By seed.
+    /// Visits by seed.
     seen: Vec<(u64, Vec<Visit>)>,
 }
 
 impl Recorder {
-    /// For the runs of `policy` on `scenario`; `file` need not exist.
+    /// Records runs of `policy` on `scenario`. `file` need not exist.
     ///
     /// # Errors
-    /// If the file exists and is no history, or may not be written.
+    /// If the file exists and is not a history, or cannot be written.
     pub fn new(file: &Path, scenario: &Scenario, policy: &str) -> Result<Self> {
         let book = read_or_begin(file)?;
         files::prepare(file)?;
@@ -90,7 +90,7 @@ impl Recorder {
         Ok(Recorder { file: file.to_owned(), book, policy: policy.to_owned(), paths, seen: vec![] })
     }
 
-    /// Takes in a run; one of another policy, or one without series, says nothing.
+    /// Records a run. Ignores runs of other policies and runs without series.
     pub fn hear(&mut self, run: &RunResult) {
         if run.policy == self.policy {
             let visit = |(i, (_, _, shows_rate)): (usize, &(String, Option<String>, bool))| {
@@ -101,7 +101,7 @@ impl Recorder {
     }
 
     /// Writes the history with every run as a visit at `now_s`, s since 1970, in the order of the seeds.
-    /// Returns how many runs there were.
+    /// Returns the number of runs.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -117,8 +117,8 @@ impl Recorder {
     }
 }
 
-/// What a run saw of path `i`: the median of its rates while it carried anything, if nothing but the path
-/// bounded them.
+/// Observations of path `i` in a run: the median of its rates while it carried data, if only the path limited
+/// them.
 fn visit(run: &RunResult, i: usize, shows_rate: bool) -> Visit {
     let path = &run.paths[i];
     let samples = run.series.iter().filter(|_| shows_rate).filter_map(|series| series.goodput_bps.get(i));
@@ -148,7 +148,7 @@ mod tests {
         load(text, &|_| Err("no traces".into())).unwrap_or_else(|errors| panic!("{errors}"))
     }
 
-    /// A run on both paths; goodput of each at three instants, Mbit/s.
+    /// A run on both paths; their goodput at three instants, Mbit/s.
     fn run(policy: &str, seed: u64, mbps: [[f64; 2]; 3]) -> RunResult {
         let path = |name: &str, i: usize| PathResult {
             name: name.to_owned(),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_saw_is_what_the_next_ones_begin_with() {
+    fn runs_start_with_the_observations_of_earlier_runs() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("history.toml");
         let home = scenario(HOME);
@@ -184,7 +184,7 @@ mod tests {
         recorder.hear(&run("joule", 1, [[2.0, 0.0], [0.0, 0.0], [7.0, 0.0]]));
         assert_eq!(recorder.finish(1_000_000).unwrap(), 2);
         let book = read(&file).unwrap();
-        // Medians 7 and 9 Mbit/s; the second visit counts a half: √63. LTE was never used.
+        // Medians 7 and 9 Mbit/s; the second visit has weight one half: √63. LTE was never used.
         let known = book.recall("wifi", Some("home"), 1_000_000);
         assert!((known.rate_bps.unwrap().median / 1e6 - 63f64.sqrt()).abs() < 1e-6, "{known:?}");
         let (set, unknown) = overrides(&book, &home);
@@ -192,13 +192,13 @@ mod tests {
         let warm = load_with(HOME, &set, &|_| Err("no traces".into())).unwrap();
         assert_eq!(warm.paths[0].history.rate_bps.map(|rate| rate.median.round()), Some(7_937_253.0));
         assert!(warm.paths[1].history.is_empty());
-        // Another network of the same interface is not known.
+        // Another network of the same interface is unknown.
         let train = scenario(&HOME.replace("home", "train"));
         assert_eq!(overrides(&book, &train).1.len(), 2);
     }
 
     #[test]
-    fn a_history_ages_by_its_own_dates() {
+    fn a_historys_age_counts_from_its_latest_entry() {
         let mut book = Book::default();
         let rate = |bps| Visit { rate_bps: Some(bps), ..Visit::default() };
         book.learn("wifi", Some("home"), 1_000_000, rate(9e6));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_history_is_left_as_it_is() {
+    fn files_that_are_not_histories_stay_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scenario.toml");
         std::fs::write(&file, HOME).unwrap();

@@ -1,4 +1,5 @@
-//! Finished runs of a comparison, one JSON line each, written as they finish: what a crash leaves.
+//! Journal of a comparison: finished runs as JSON lines, written as they finish, so that they survive a
+//! crash.
 
 use std::path::Path;
 
@@ -9,20 +10,20 @@ use crate::error::Result;
 use crate::files;
 use crate::lines::JsonLines;
 
-/// The journal of a session: a line with scenario and manifest, then a line for each of its runs, without
-/// series; then the next variant's.
+/// Journal of a session: for each variant, a line with scenario and manifest, then a line for each run,
+/// without series.
 pub struct Journal {
     lines: JsonLines,
 }
 
 impl Journal {
-    /// Starts a journal beside `output`: `a/b.html` has `a/b.runs.jsonl`. It takes the place of an earlier
-    /// one; where there is a device or a pipe, there is no journal.
+    /// Starts a journal next to `output`: `a/b.runs.jsonl` for `a/b.html`. Replaces an earlier one. `None` if
+    /// `output` is a device or a pipe.
     ///
     /// # Errors
-    /// If the file cannot be created or is a symbolic link: now rather than after the study.
+    /// If the file cannot be created or is a symbolic link; checked before the study.
     pub fn beside(output: &Path) -> Result<Option<Self>> {
-        // What is no file has no place beside it.
+        // A device or a pipe has no place for a journal next to it.
         if output.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             return Ok(None);
         }
@@ -31,8 +32,8 @@ impl Journal {
         Ok(file.map(|file| Journal { lines: JsonLines::new(file, &path) }))
     }
 
-    /// What the runs below are of, and how to get them again. Returned is what the user has to know if it
-    /// could not be written.
+    /// Writes the origin of the following runs and how to repeat them. Returns a warning for the user if that
+    /// fails.
     pub(crate) fn begin(&mut self, scenario: &ScenarioRef, manifest: &Manifest) -> Option<String> {
         #[derive(Serialize)]
         struct Head<'a> {
@@ -42,12 +43,12 @@ impl Journal {
         self.lines.add(&Head { scenario, manifest })
     }
 
-    /// One finished run. Returned is what the user has to know if it could not be written.
+    /// Writes a finished run. Returns a warning for the user if that fails.
     pub(crate) fn add(&mut self, run: &RunResult) -> Option<String> {
         self.lines.add(&RunResult { series: None, ..run.clone() })
     }
 
-    /// Where it is.
+    /// Path of the journal.
     pub fn path(&self) -> &Path {
         self.lines.path()
     }

@@ -1,5 +1,5 @@
-//! What the daemon's choice of paths costs: the daemon itself on the emulated radios of a scenario, beside
-//! what else could have been chosen.
+//! Measures what the daemon's choice of paths costs: runs the daemon on the emulated radios of a scenario,
+//! and the alternatives.
 //!
 //! ```text
 //!   NAME.toml ────────► emulated radios, kernel ──┬── policies of the scenario: all paths, one, selectors
@@ -35,56 +35,56 @@ use crate::shipped;
 use crate::source::{Overrides, Source, Text, not_shown};
 use crate::stored::StoredRuns;
 
-/// Folder of the shipped scenarios that are made for this.
+/// Folder of the shipped scenarios for this measurement.
 const FOLDER: &str = "live/";
-/// Folder beside scenarios with the daemon's configuration for each of them.
+/// Folder next to scenarios with the daemon's configuration for each of them.
 const DAEMON: &str = "daemon";
-/// All paths from the beginning, under the kernel's own congestion control and scheduler.
+/// All paths from the start, with the kernel's own congestion control and scheduler.
 const PLAIN: &str = "linux";
-/// The endpoints that NetworkManager and mptcpd set unless told otherwise: one `subflow` for each address.
+/// The endpoints that NetworkManager and mptcpd set by default: one `subflow` endpoint for each address.
 const SUBFLOWS: &str = "all endpoints, kernel's limits";
 
-/// What is judged, and how.
+/// Work and options of the measurement.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Scenario files, each with a configuration of that name in the folder `daemon` beside it, or names of
-    /// shipped ones; without any, all shipped ones.
+    /// Scenario files, each with a configuration of the same name in the folder `daemon` next to it, or names
+    /// of shipped scenarios; default: all shipped ones.
     pub scenarios: Vec<String>,
     /// Seeds of each contender.
     pub seeds: u32,
     /// The first seed.
     pub first_seed: u64,
-    /// How the runs keep time.
+    /// Options of the runs.
     pub engine: EngineOptions,
-    /// The program whose `live --config FILE` is the daemon.
+    /// Program whose `live --config FILE` is the daemon.
     pub program: PathBuf,
-    /// Folder that gets what the daemons said; none: it is not kept.
+    /// Folder for the daemons' output; `None`: it is not kept.
     pub logs: Option<PathBuf>,
 }
 
-/// What is ready to run.
+/// A checked measurement, ready to run.
 pub struct Plan {
     cases: Vec<Planned>,
     seeds: u32,
     kernel: Box<dyn Engine>,
 }
 
-/// One scenario, and who runs on it.
+/// A scenario with its contenders.
 struct Planned {
     name: String,
     sha256: String,
     scenario: Scenario,
     config: LiveConfig,
     seeds: Vec<u64>,
-    /// The first one is plain.
+    /// The policies, the plain one first.
     policies: Vec<Setup>,
     endpoints: Managed,
     daemon: Managed,
-    /// What the daemon's runs are stored under besides the scenario.
+    /// Part of the store's key of the daemon's runs besides the scenario.
     told: Overrides,
 }
 
-/// What came out.
+/// Result of the measurement.
 pub struct Done {
     /// The cases.
     pub judged: Judged,
@@ -163,18 +163,18 @@ impl Planned {
     }
 }
 
-/// Where the daemon's configuration for a scenario is: `daemon/home.toml` for `home.toml`.
+/// Path of the daemon's configuration for a scenario: `daemon/home.toml` for `home.toml`.
 fn beside(scenario: &Path) -> PathBuf {
     let name = scenario.file_name().unwrap_or_default();
     scenario.with_file_name(DAEMON).join(name).with_extension("toml")
 }
 
-/// The configuration beside a scenario, with what the scenario knows better: what traffic costs.
+/// The configuration of a scenario, with the costs of traffic from the scenario.
 fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveConfig> {
     let name = beside(Path::new(argument));
     let missing = || {
         Error::usage(format!("there is no configuration `{}` for the daemon", name.display()))
-            .with_help("write this file: docs/live-toml.md explains its keys")
+            .with_help("create this file: docs/live-toml.md explains its keys")
     };
     let shipped = |text: &str| Text { text: text.to_owned(), may_be_quoted: true };
     let text = match source.is_shipped() {
@@ -195,11 +195,11 @@ fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveCo
         config.interfaces.iter().find(|one| !scenario.paths.iter().any(|path| path.name == one.name))
     {
         return Err(Error::usage(format!("{}: the scenario has no path `{}`", name.display(), unknown.name))
-            .with_help("name each interface as its path"));
+            .with_help("give each interface the name of its path"));
     }
     if let Some(path) = scenario.paths.iter().find(|path| config.interface(&path.name).is_none()) {
         return Err(Error::usage(format!("{} has no [[interface]] `{}`", name.display(), path.name))
-            .with_help("emulated interfaces are virtual ones, which have to be named"));
+            .with_help("the daemon uses virtual interfaces, such as emulated ones, only if they are named"));
     }
     for interface in &mut config.interfaces {
         let path = scenario.paths.iter().find(|path| path.name == interface.name);
@@ -209,7 +209,7 @@ fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveCo
     Ok(config)
 }
 
-/// Runs all contenders; runs that `stored` has are not done again. A run that fails is told, and left out.
+/// Runs all contenders; reuses stored runs. Reports failed runs and leaves them out.
 pub fn judge(plan: &Plan, mut stored: Option<&mut StoredRuns>, watch: Watch<'_>, cancel: &Cancel) -> Done {
     let mut partial = false;
     let mut cases = vec![];

@@ -1,30 +1,30 @@
-//! Runs by the hundred: what is run, stored, compared and judged, as a library that prints nothing.
+//! Runs, stores, compares and judges hundreds of simulations, as a library that prints nothing.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`source`], [`shipped`] | where a scenario comes from: a file, a text, this library |
-//! | [`policies`] | policies, looked up and checked against a scenario |
-//! | [`engine`] | what can run a scenario, as one trait; each engine is a cargo feature |
-//! | [`compare`] | policies on a scenario and its variants, side by side |
+//! | [`source`], [`shipped`] | scenarios from files, texts and this library |
+//! | [`policies`] | looks policies up and checks them against a scenario |
+//! | [`engine`] | the trait of engines; each engine is a cargo feature |
+//! | [`compare`] | compares policies on a scenario and its variants |
 //! | [`benchmark`] | policies on families of scenarios: tiers at equal work; median, worst 10 % and harm |
-//! | [`map`] | which policy wins where in a plane of two keys |
-//! | [`gap`] | how far simulator and kernel are apart |
-//! | `gym` | connections that an agent steers, step by step; with the packet engine |
-//! | `deployed` | what a daemon has decided, decided again in the packet engine; with both |
-//! | `judge` | what the daemon's choice of paths costs; with the kernel engine |
-//! | [`reproduce`] | which claims of the papers hold |
+//! | [`map`] | the winning policy at each point of a plane of two keys |
+//! | [`gap`] | difference between simulator and kernel |
+//! | `gym` | connections that an agent steers step by step; needs the packet engine |
+//! | `deployed` | repeats a daemon's decisions in the packet engine; needs both |
+//! | `judge` | cost of the daemon's choice of paths; needs the kernel engine |
+//! | [`reproduce`] | checks the claims of the papers |
 //! | [`sweep`] | studies: designs over keys of a scenario, stored as Parquet |
-//! | [`advise`] | which interfaces for a transfer |
-//! | [`own`] | controllers of users: compiled, checked, run |
+//! | [`advise`] | recommends interfaces for a transfer |
+//! | [`own`] | compiles, checks and runs controllers of users |
 //! | [`stored`], [`journal`] | finished runs in files |
-//! | [`files`], [`marks`] | files, read and written without following links; tables written into pages |
-//! | [`event`], [`parallel`] | what happens meanwhile; runs on all cores |
-//! | [`error`], [`diagnose`] | why something cannot be done, and what to do next |
+//! | [`files`], [`marks`] | reads and writes files without following links; writes tables into pages |
+//! | [`event`], [`parallel`] | progress; runs on all cores |
+//! | [`error`], [`diagnose`] | errors with their next step |
 //!
-//! Everything that lasts takes a watch, which hears of each run as it comes ([`event::Event`]), and a token
-//! ([`joulepath_model::cancel::Cancel`]): once it is set, runs under way end within a second, and what had
-//! finished is returned. Results do not depend on the number of threads. Files are written where the caller
-//! says, and nowhere else.
+//! Every long operation takes a watch, which receives an [`event::Event`] for each run, and a cancel token
+//! ([`joulepath_model::cancel::Cancel`]). After the token is set, runs end within a second and the finished
+//! ones are returned. Results do not depend on the number of threads. Files are written only to paths that
+//! the caller gives.
 //!
 //! ```
 //! use joulepath_model::cancel::Cancel;

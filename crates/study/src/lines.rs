@@ -1,4 +1,4 @@
-//! A file that runs are added to as they finish, one line of JSON each.
+//! A file of JSON lines to which runs are added as they finish.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// Time between two times that the disk is told to keep what was written: a crash of the machine loses no
-/// more than this.
+/// Interval between syncs to disk: bounds the loss when the machine crashes.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// An open file, until a write fails.
+/// An open file. Writing stops at the first failure.
 pub(crate) struct JsonLines {
     file: Option<File>,
     path: PathBuf,
@@ -19,13 +18,13 @@ pub(crate) struct JsonLines {
 }
 
 impl JsonLines {
-    /// Lines are written where `file`, opened from `path`, stands.
+    /// Writes lines at the current position of `file`, which was opened from `path`.
     pub(crate) fn new(file: File, path: &Path) -> Self {
         JsonLines { file: Some(file), path: path.to_owned(), synced: Instant::now() }
     }
 
-    /// Appends a line. The first failure is returned as a sentence for the user, and after it nothing more is
-    /// written: the runs go on.
+    /// Appends a line. Returns the first failure as a sentence for the user and writes nothing afterwards, so
+    /// that the runs continue.
     pub(crate) fn add(&mut self, value: &impl Serialize) -> Option<String> {
         let written = self.write(value);
         written.err().map(|error| {
@@ -45,14 +44,14 @@ impl JsonLines {
         Ok(())
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
 impl Drop for JsonLines {
-    /// What was written last reaches the disk, too.
+    /// Syncs the last lines to disk.
     fn drop(&mut self) {
         if let Some(file) = &self.file {
             let _ = file.sync_data();

@@ -1,11 +1,11 @@
-//! Where in a plane of two scenario keys which policy wins.
+//! Finds the winning policy at each point of a plane of two scenario keys.
 //!
 //! | module | what |
 //! |---|---|
 //! | `axis` | a key and its values |
-//! | `plane` | every scenario of the plane, run under every policy |
+//! | `plane` | all scenarios of the plane and their runs |
 //!
-//! Winners, ties, regions and the comparison with the packet engine are in [`joulepath_report::map`].
+//! [`joulepath_report::map`] has winners, ties, regions and the comparison with the packet engine.
 
 mod axis;
 mod plane;
@@ -28,31 +28,31 @@ use crate::source::{Overrides, Source};
 
 pub use axis::parse_axis;
 
-/// Which points are drawn: always the same.
+/// Seed of the choice of points for the spot check.
 const DRAW_SEED: u64 = 1;
 
-/// What is drawn, and how.
+/// Axes, policies and options of a map.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// From left to right, and from bottom to top: see [`parse_axis`].
+    /// Horizontal and vertical axis: see [`parse_axis`].
     pub axes: [Axis; 2],
-    /// Variant of the scenario, if one is named.
+    /// Variant of the scenario, if any.
     pub variant: Option<String>,
-    /// Keys that are set besides.
+    /// Keys to set in addition.
     pub set: Overrides,
-    /// The policies; those that the scenario names if none.
+    /// The policies; default: those that the scenario names.
     pub policies: Option<Vec<Policy>>,
-    /// What they are compared by.
+    /// Metric of the comparison.
     pub metric: Metric,
-    /// So many of the points are run by the packet engine, too.
+    /// Number of points that the packet engine runs too.
     pub spot_check: u32,
-    /// Seeds of each run of an engine that draws.
+    /// Seeds of each run, for engines with random results.
     pub seeds: u32,
-    /// Runs at a time; as many as there are cores if none. The results do not depend on it.
+    /// Runs at a time; default: the number of cores. The results do not depend on it.
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// A map that is ready to be drawn: every point is loaded and checked.
+/// A map whose points are all loaded and checked.
 pub struct Plan<'a> {
     request: &'a Request,
     scenario: String,
@@ -63,10 +63,10 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Loads and checks every point. `engine` runs all of them, `packet` those of the spot check.
+    /// Loads and checks every point. `engine` runs all points, `packet` those of the spot check.
     ///
     /// # Errors
-    /// If a key, a value or a policy is wrong, or `engine` cannot run the scenario of some point.
+    /// If a key, a value or a policy is wrong, or `engine` cannot run the scenario at some point.
     pub fn of(
         source: &Source,
         request: &'a Request,
@@ -74,13 +74,13 @@ impl<'a> Plan<'a> {
         packet: &'a dyn Engine,
     ) -> Result<Self> {
         let plan = Self::unless(&Cancel::new(), source, request, engine, packet)?;
-        Ok(plan.expect("nobody cancels it"))
+        Ok(plan.expect("the token is never set"))
     }
 
-    /// The same, or none if it is cancelled meanwhile: thousands of points take seconds.
+    /// Like [`Plan::of`], but `None` if cancelled: loading thousands of points takes seconds.
     ///
     /// # Errors
-    /// As [`Plan::of`].
+    /// Those of [`Plan::of`].
     pub fn unless(
         cancel: &Cancel,
         source: &Source,
@@ -96,10 +96,10 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Runs every point. A run that fails is told, and its point has no value of that policy.
+/// Runs every point. Reports failed runs; their policy has no value at that point.
 ///
 /// # Errors
-/// If the request asks for no seed.
+/// If the request has no seeds.
 pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) -> Result<Map> {
     let Plan { request, plane, .. } = plan;
     plane.notes.iter().for_each(|note| watch(Event::Note(note.clone())));
@@ -133,7 +133,7 @@ pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) 
     })
 }
 
-/// `count` of `points`, without repetition, ascending; all if there are fewer.
+/// Chooses `count` of `points` without repetition, ascending; all if there are fewer.
 fn draw(points: usize, count: usize) -> Vec<usize> {
     let mut stream = Stream::new(DRAW_SEED, Domain::Placement, 0);
     let mut all: Vec<usize> = (0..points).collect();
@@ -152,10 +152,10 @@ fn draw(points: usize, count: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Maps are drawn by the fluid engine unless told otherwise, and scenarios name policies for all engines.
+    /// Maps use the fluid engine by default, and scenarios name policies for all engines.
     #[cfg(all(feature = "fluid", feature = "packet"))]
     #[test]
-    fn what_the_engine_cannot_run_is_left_out_of_the_scenario_s_policies_and_said() {
+    fn policies_that_the_engine_cannot_run_are_left_out_with_a_note() {
         use crate::engine::{EngineName, EngineOptions, open};
 
         let source = Source::named("quick").unwrap();
@@ -186,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn points_are_drawn_once_each_and_always_the_same() {
+    fn chosen_points_are_distinct_and_reproducible() {
         let drawn = draw(576, 20);
         assert_eq!((drawn.len(), &drawn), (20, &draw(576, 20)));
         assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[19] < 576, "{drawn:?}");
         assert_eq!(draw(3, 5), [0, 1, 2]);
-        // Not only from one end.
+        // Not only from one end of the range.
         assert!(drawn[0] < 200 && drawn[19] > 376, "{drawn:?}");
     }
 }

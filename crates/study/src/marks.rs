@@ -1,11 +1,11 @@
-//! Tables that commands write into pages, between two marks: `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
+//! Writes tables into pages between two marks: `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::files;
 
-/// Longest page that is read, bytes.
+/// Maximum size of a page, bytes.
 const MAX_PAGE_BYTES: u64 = 64 << 20;
 
 /// Writes `tables` into `page` between the marks of `name`.
@@ -17,10 +17,10 @@ pub fn write(page: &Path, name: &str, tables: &str) -> Result<()> {
     files::write(page, &text)
 }
 
-/// Whether `page` has the marks of any of `names`.
+/// Checks that `page` has the marks of at least one of `names`.
 ///
 /// # Errors
-/// If it cannot be read, or has none of them.
+/// If `page` cannot be read or has none of the marks.
 pub fn check(page: &Path, names: &[&str]) -> Result<()> {
     let text = read(page)?;
     if names.iter().any(|name| between(&text, name, "").is_some()) {
@@ -29,10 +29,10 @@ pub fn check(page: &Path, names: &[&str]) -> Result<()> {
     Err(no_place(page, names[0]))
 }
 
-/// Writes into `page` all of `tables` (name and text) for which it has marks.
+/// Writes each of `tables` (name and text) whose marks are in `page`.
 ///
 /// # Errors
-/// If the page cannot be read or written, or has none of these marks.
+/// If the page cannot be read or written, or has none of the marks.
 pub fn write_known(page: &Path, tables: &[(&str, &str)]) -> Result<()> {
     let mut text = read(page)?;
     let mut found = false;
@@ -55,14 +55,14 @@ fn read(page: &Path) -> Result<String> {
 fn no_place(page: &Path, name: &str) -> Error {
     let [begin, end] = marks(name);
     Error::usage(format!("{} has no place for the tables", page.display()))
-        .with_help(format!("write two lines `{begin}` and `{end}` where they shall stand"))
+        .with_help(format!("insert two lines `{begin}` and `{end}` at their place"))
 }
 
 fn marks(name: &str) -> [String; 2] {
     ["begin", "end"].map(|mark| format!("<!-- {name}: {mark} -->"))
 }
 
-/// `page` with `tables` between the marks; none if it has no marks.
+/// `page` with `tables` between the marks; `None` if it has no marks.
 fn between(page: &str, name: &str, tables: &str) -> Option<String> {
     let marks = marks(name);
     let begin = page.find(&marks[0])? + marks[0].len();
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_replaced_between_the_marks_and_nowhere_else() {
+    fn only_text_between_the_marks_is_replaced() {
         let page = |tables| format!("before\n<!-- gap: begin -->\n{tables}\n<!-- gap: end -->\nafter\n");
         let new = between(&page("old"), "gap", "new\n").unwrap();
         assert_eq!(new, page("new"));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_gets_what_it_has_marks_for() {
+    fn a_page_receives_the_tables_whose_marks_it_has() {
         let folder = tempfile::tempdir().unwrap();
         let page = folder.path().join("page.md");
         let full =

@@ -1,15 +1,15 @@
-//! Controllers of users: one C header each, written against `cc/mpcc.h`, compiled by this machine's C
-//! compiler and loaded into this process, for the packet engine; and by its clang, for the kernel.
+//! Controllers of users: one C header each, written against `cc/mpcc.h`. The machine's C compiler builds it
+//! for this process and the packet engine, its clang for the kernel.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `build` | from a header to a library that is loaded |
-//! | [`check`] | the properties that our own controllers have, on random states |
-//! | `examples` | numbers that a header states of itself |
-//! | `inert` | a library is looked at before it is loaded: nothing of it may run then |
-//! | [`kernel`] | the same header in the kernel, and what its verifier says |
-//! | `sandbox` | the calls of a check: what is undefined ends the call, not the process |
-//! | `template` | a new header |
+//! | `build` | compiles a header and loads the library |
+//! | [`check`] | properties of the shipped controllers, on random states |
+//! | `examples` | numbers that a header states in its comments |
+//! | `inert` | refuses libraries that would run code when they are loaded |
+//! | [`kernel`] | the header in the kernel, and the verifier's verdict |
+//! | `sandbox` | calls of a check: undefined behaviour ends the call, not the process |
+//! | `template` | text of a new header |
 
 mod build;
 pub mod check;
@@ -35,11 +35,11 @@ use crate::error::{Error, Kind, Result};
 pub use build::name_of;
 pub use template::template;
 
-/// Gives up root's rights for good, before hooks of a user run: in favour of the user who called `sudo`, or
-/// of `nobody`.
-/// A process without root's rights stays as it is.
+/// Gives up root's rights permanently before a user's hooks run: becomes the user who called `sudo`, or
+/// `nobody`. Does nothing without root's rights.
 ///
 /// # Errors
+/// If the system refuses; the hooks must not run then.
 /// If the system refuses; the hooks must not run then.
 pub fn give_up_root() -> Result<()> {
     let refused = |error: std::io::Error| Error::Refused {
@@ -51,32 +51,32 @@ pub fn give_up_root() -> Result<()> {
     Invoker::give_up_root().map(drop).map_err(refused)
 }
 
-/// True if this process runs as root for another user, who called `sudo` or the like.
+/// True if this process runs as root for another user, through `sudo` or the like.
 ///
 /// # Errors
-/// If a variable that should name the user does not.
+/// If an environment variable that should name the user is invalid.
 pub fn acts_for_another() -> Result<bool> {
-    let unknown = |error| Error::file("cannot tell who called sudo", error);
+    let unknown = |error| Error::file("cannot find the user who called sudo", error);
     Ok(Invoker::of_process().map_err(unknown)?.is_some())
 }
 
-/// Where each controller that was loaded comes from.
+/// Header of each loaded controller.
 static LOADED: RwLock<Vec<(Controller, PathBuf)>> = RwLock::new(vec![]);
 
-/// A controller that was compiled and loaded.
+/// A compiled and loaded controller.
 #[derive(Clone, Debug)]
 pub struct Own {
-    /// Under its own name a policy from now on, in this process.
+    /// From now on, this process has a policy with the controller's name.
     pub controller: Controller,
-    /// What the compiler warned of, each with its line.
+    /// Warnings of the compiler, each with its line.
     pub warnings: Vec<String>,
 }
 
-/// Compiles the header `file` and makes its controller known under its name, which is that of the file. The
-/// same file may be loaded again after a change: plans that are made from then on run the new one.
+/// Compiles the header `file` and registers its controller under the file's name. A file can be loaded again
+/// after a change; later plans use the new version.
 ///
 /// # Errors
-/// If it cannot be read or compiled, with the compiler's words; or if it does not keep to the contract.
+/// If the header cannot be read, does not compile (with the compiler's output), or violates the contract.
 pub fn load(file: &Path) -> Result<Own> {
     let library = Library::build(file, Build::Fast)?;
     let controller = controller(file, &library)?;
@@ -85,18 +85,18 @@ pub fn load(file: &Path) -> Result<Own> {
     Ok(Own { controller, warnings: library.warnings })
 }
 
-/// The header of a controller that was loaded.
+/// Header of a loaded controller.
 #[cfg(feature = "kernel")]
 fn header_of(controller: Controller) -> Option<PathBuf> {
     let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
     loaded.iter().find(|(known, _)| *known == controller).map(|(_, file)| file.clone())
 }
 
-/// Refuses setups with controllers or other parts of users, for engines that have equations in place of
+/// Refuses setups with controllers or other parts of users, for engines that use equations instead of
 /// controllers.
 ///
 /// # Errors
-/// The first one, by name.
+/// Names the first such setup.
 #[cfg(feature = "fluid")]
 pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
     let is_own = |setup: &&Setup| setup.controller().is_adopted() || setup.has_hosted_hooks();
@@ -108,7 +108,7 @@ pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
                 setup.policy(),
                 if setup.controller().is_adopted() { "a controller" } else { "a part" }
             ),
-            help: "use `--engine packet` or `--engine kernel`, which can".to_owned(),
+            help: "use `--engine packet` or `--engine kernel`".to_owned(),
         }),
     }
 }

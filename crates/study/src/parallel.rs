@@ -1,7 +1,7 @@
-//! Many independent tasks on all cores.
+//! Runs many independent tasks on all cores.
 //!
-//! Threads take tasks in the order of the list; results are put back into that order: they do not depend on
-//! the number of threads. A task that fails or panics takes no other task with it.
+//! Threads take tasks in the order of the list, and results are returned in that order, so they do not depend
+//! on the number of threads. A task that fails or panics affects no other task.
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -12,27 +12,27 @@ use std::thread;
 
 use joulepath_model::cancel::Cancel;
 
-/// How many threads: as asked for, or as many as there are cores.
+/// Number of threads: `jobs`, or the number of cores.
 pub fn cores(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// So much news of each thread may wait to be heard: a thread that is ahead of who listens waits. Otherwise
-/// short tasks would pile up while a file is written, and a cancellation would come when all is done.
+/// Messages of each thread that may be queued; a thread with a full queue waits. Without a bound, short tasks
+/// would pile up during a file write and a cancellation would have no effect.
 const MOST_NEWS: usize = 4;
 
-/// What a thread says of the task that it does.
+/// Message of a thread about its task.
 pub(crate) enum News<M, R> {
-    /// Something that happened on the way.
+    /// Progress of the task.
     Message(M),
-    /// It is done; an error if it panicked.
+    /// The task is done; an error if it panicked.
     Done(Result<R, String>),
 }
 
-/// Does the tasks on `threads` threads until all are done or `cancel` is set; then no more are begun.
+/// Does the tasks on `threads` threads until all are done or `cancel` is set; then starts no more.
 ///
-/// `work` may say something on the way by its second argument. `on_news` hears it and sees each outcome as it
-/// comes, in no particular order. Returned is what was done, by index, in the order of the tasks.
+/// `work` sends messages through its second argument. `on_news` receives them and each result as it arrives,
+/// in any order. Returns the results in the order of the tasks.
 pub(crate) fn run<T: Sync, M: Send, R: Send>(
     tasks: &[T],
     threads: NonZeroUsize,
@@ -70,7 +70,7 @@ pub(crate) fn run<T: Sync, M: Send, R: Send>(
     done
 }
 
-/// The message of a panic. The panic hook has written it to stderr with its place already.
+/// The message of a panic. The panic hook has already written it to stderr with its place.
 pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
     let text =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn results_stand_in_the_order_of_the_tasks_on_any_number_of_threads() {
+    fn results_keep_the_order_of_the_tasks_on_any_number_of_threads() {
         let tasks: Vec<u64> = (0..12).collect();
         // Earlier tasks take longer.
         let work = |task: &u64, _: &dyn Fn(())| {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_panics_does_not_take_the_others_with_it() {
+    fn a_panicking_task_does_not_affect_others() {
         let work = |task: &u64, _: &dyn Fn(())| match task {
             2 => panic!("{task} is unlucky"),
             task => *task,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_cancellation_nothing_begins_and_what_is_done_is_returned() {
+    fn a_cancellation_starts_no_task_and_returns_the_finished_ones() {
         let cancel = Cancel::new();
         let work = |task: &u64, _: &dyn Fn(())| {
             if *task == 3 {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_on_the_way_is_heard_before_the_end() {
+    fn messages_arrive_before_the_end() {
         let work = |_: &u64, say: &dyn Fn(&'static str)| say("half");
         let mut heard = vec![];
         run(&[7], threads(1), &Cancel::new(), work, |index, news| {

@@ -1,4 +1,4 @@
-//! Policies, looked up and checked against a scenario before anything runs.
+//! Looks policies up and checks them against a scenario before anything runs.
 
 use joulepath_control::Setup;
 use joulepath_model::policy::{Policy, split_list};
@@ -7,16 +7,16 @@ use joulepath_model::scenario::Scenario;
 use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
 
-/// The policies of a comma-separated list.
+/// Parses a comma-separated list of policies.
 ///
 /// # Errors
-/// If one of them is malformed or stands twice, or there is none.
+/// If a policy is malformed or occurs twice, or the list is empty.
 pub fn parse(list: &str) -> Result<Vec<Policy>> {
     let mut policies: Vec<Policy> = Vec::new();
     for text in split_list(list) {
         let policy = text.parse()?;
         if policies.contains(&policy) {
-            return Err(Error::usage(format!("`{policy}` stands twice in the list of policies")));
+            return Err(Error::usage(format!("`{policy}` occurs twice in the list of policies")));
         }
         policies.push(policy);
     }
@@ -28,8 +28,8 @@ pub fn parse(list: &str) -> Result<Vec<Policy>> {
     Ok(policies)
 }
 
-/// Those of the policies that `scenario` names which all of these engines can run, and a note for each of the
-/// others: one file serves several engines, and nobody has asked for just these policies.
+/// The policies named by `scenario` that all `engines` can run, and a note for each of the others. One file
+/// serves several engines, and the user did not ask for these policies.
 ///
 /// # Errors
 /// If a policy does not exist or does not fit, or the engines can run none of them.
@@ -48,7 +48,7 @@ pub(crate) fn runnable(scenario: &Scenario, engines: &[&dyn Engine]) -> Result<(
     if kept.is_empty() { Err(error) } else { Ok((kept, notes)) }
 }
 
-/// `policies`, ready to run on `scenario`. `kind` says whose mistake it is if one does not fit.
+/// Prepares `policies` to run on `scenario`. `kind` classifies the error if one does not fit.
 ///
 /// # Errors
 /// The first policy that does not exist or does not fit.
@@ -56,10 +56,10 @@ pub(crate) fn prepare(policies: &[Policy], scenario: &Scenario, kind: Kind) -> R
     policies.iter().map(|policy| setup(policy, scenario, kind)).collect()
 }
 
-/// `policy`, ready to run on `scenario`. `kind` says whose mistake it is if it does not fit.
+/// Prepares `policy` to run on `scenario`. `kind` classifies the error if it does not fit.
 ///
 /// # Errors
-/// If the policy does not exist or does not fit, or a competitor could not run.
+/// If the policy does not exist or does not fit, or a competitor cannot run.
 pub fn setup(policy: &Policy, scenario: &Scenario, kind: Kind) -> Result<Setup> {
     Setup::of(policy, scenario).map_err(|error| {
         let kind = if error.is_of_scenario() { Kind::Failed } else { kind };
@@ -67,11 +67,11 @@ pub fn setup(policy: &Policy, scenario: &Scenario, kind: Kind) -> Result<Setup> 
     })
 }
 
-/// Refuses parts that belong to the program which holds this library, such as classes of an interpreter;
-/// `why`.
+/// Refuses parts that belong to the program that uses this library, such as Python classes; `why` is the
+/// reason.
 ///
 /// # Errors
-/// The first policy that has one.
+/// The first policy with such a part.
 pub(crate) fn refuse_hosted(setups: &[Setup], why: &str) -> Result<()> {
     match setups.iter().find(|setup| setup.is_hosted()) {
         None => Ok(()),

@@ -1,14 +1,14 @@
-//! Which claims of the papers hold.
+//! Checks the claims of the papers.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | `paper`, `set_up`, `boxes` | the files under `papers/`: rows, set-ups, what a paper leaves open |
-//! | `names`, `wrong` | which names a file may use, and what it is told otherwise |
-//! | `study`, `experiment`, `space` | what has to run, what an experiment is, a point of a box |
-//! | `finding`, `figure`, `number` | what is read off the runs, as the files state it |
-//! | `metrics`, `computed` | the numbers that the files name: of a run, and of arithmetic |
+//! | `names`, `wrong` | names that a file may use, and errors about other ones |
+//! | `study`, `experiment`, `space` | runs, experiments, points of a box |
+//! | `finding`, `figure`, `number` | results as the files state them |
+//! | `metrics`, `computed` | numbers that the files name: of a run, of arithmetic |
 //! | `runs`, `slotted`, `evidence` | runs of the engines and of 003's slotted system |
-//! | [`search`] | where the claims hold |
+//! | [`search`] | finds where in a box the claims hold |
 
 mod boxes;
 mod computed;
@@ -48,29 +48,29 @@ use crate::stored::StoredRuns;
 
 pub use study::Extent;
 
-/// An experiment, described.
+/// Description of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
-    /// `000-fig4`.
+    /// For example `000-fig4`.
     pub id: String,
-    /// A few words.
+    /// Title in a few words.
     pub title: String,
-    /// What the paper says.
+    /// Statement of the paper.
     pub claim: String,
-    /// Paper, section, figure, table.
+    /// Paper, section, figure or table.
     pub source: String,
-    /// Shipped scenarios that it runs.
+    /// Names of the shipped scenarios.
     pub scenarios: Vec<String>,
     /// Whether it is part of [`Extent::Quick`].
     pub quick: bool,
-    /// Whether it is measured a second time in the kernel's own stack.
+    /// Whether the kernel's own stack repeats the measurement.
     pub kernel: bool,
 }
 
-/// The experiments whose id begins with one of `ids`; all of them if there are none.
+/// Experiments whose id starts with one of `ids`; default: all.
 ///
 /// # Errors
-/// If none begins with one of them.
+/// If no experiment starts with one of them.
 pub fn describe(ids: &[String]) -> Result<Vec<Description>> {
     Ok(choose(ids)?.iter().map(|experiment| Description::of(experiment)).collect())
 }
@@ -92,7 +92,7 @@ impl Description {
     }
 }
 
-/// Those whose id begins with one of `ids`; all if there are none.
+/// Experiments whose id starts with one of `ids`; default: all.
 fn choose(ids: &[String]) -> Result<Vec<Arc<Experiment>>> {
     let all = &paper::papers()?.experiments;
     for id in ids {
@@ -107,33 +107,33 @@ fn choose(ids: &[String]) -> Result<Vec<Arc<Experiment>>> {
     Ok(all.iter().filter(wanted).cloned().collect())
 }
 
-/// What is run, and how.
+/// Experiments to run, and options.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Experiments, by name or by how the name begins; all of them if there are none.
+    /// Names of experiments or prefixes of names; default: all.
     pub ids: Vec<String>,
-    /// How much of them.
+    /// How much to run.
     pub extent: Extent,
-    /// Simulated runs at a time; as many as there are cores if none.
+    /// Simulated runs at a time; default: the number of cores.
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// Experiments that are ready to run.
+/// Experiments, ready to run.
 pub struct Plan {
     chosen: Vec<Arc<Experiment>>,
-    /// Whether these are all that there are.
+    /// Whether these are all experiments.
     is_whole: bool,
     extent: Extent,
     jobs: Option<NonZeroUsize>,
     packet: Box<dyn Engine>,
-    /// For the second measurement.
+    /// Engine of the second measurement.
     kernel: Option<Box<dyn Engine>>,
     runs: runs::Plan,
 }
 
 impl Plan {
-    /// Loads and checks everything. `packet` does the simulations; `kernel`, if it is there and can, the
-    /// second measurement of the full extent. Returned besides is why `kernel` cannot, if it is asked for.
+    /// Loads and checks everything. `packet` simulates; `kernel`, if available and able, repeats the
+    /// measurement of the full extent. Also returns the reason if `kernel` is needed and unable.
     ///
     /// # Errors
     /// If there is no such experiment, or none of them is part of the quick extent.
@@ -146,9 +146,7 @@ impl Plan {
         let mut chosen = choose(&request.ids)?;
         chosen.retain(|experiment| extent == Extent::Full || experiment.is_quick());
         if chosen.is_empty() {
-            return Err(
-                Error::usage("none of these experiments is part of --quick").with_help("write --full")
-            );
+            return Err(Error::usage("none of these experiments is part of --quick").with_help("use --full"));
         }
         let (kernel, refused) = match kernel.filter(|_| extent == Extent::Full) {
             Some(kernel) => second_engine(&chosen, kernel),
@@ -160,24 +158,24 @@ impl Plan {
         Ok((Plan { chosen, is_whole, extent, jobs, packet, kernel, runs }, refused))
     }
 
-    /// Whether all experiments are part of it.
+    /// Whether the plan has all experiments.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// How many runs of engines there are: those of the slotted system do not count.
+    /// Number of engine runs, without those of the slotted system.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
 
-    /// How many experiments there are.
+    /// Number of experiments.
     pub fn experiments(&self) -> usize {
         self.chosen.len()
     }
 }
 
-/// The engine of the second measurement, if any experiment asks for one and it can run the first of them; or
-/// why it cannot.
+/// Engine of the second measurement if an experiment needs one and it can run the first of them; else the
+/// reason why it cannot.
 fn second_engine(
     chosen: &[Arc<Experiment>],
     kernel: Box<dyn Engine>,
@@ -190,8 +188,7 @@ fn second_engine(
     }
 }
 
-/// A search of the experiments whose id begins with one of `ids`; of all of them if there are none. `packet`
-/// does the runs.
+/// Plans a search of the experiments whose id starts with one of `ids`; default: all. `packet` does the runs.
 ///
 /// # Errors
 /// If there is no such experiment, or none is a paper's.
@@ -203,11 +200,11 @@ pub fn search_plan(
     search::Plan::of(request, choose(ids)?, packet)
 }
 
-/// The experiments whose id begins with one of `ids` at one point of their box, with the seeds that confirm
-/// it. A run that fails is told, and counted as missing.
+/// Runs the experiments whose id starts with one of `ids` at one point of their box, with the seeds of the
+/// confirmation. Reports failed runs and counts them as missing.
 ///
 /// # Errors
-/// If there is no such experiment, or they share no box, or the box has no such key or value.
+/// If there is no such experiment, they share no box, or the box has no such key or value.
 pub fn reproduce_at(
     ids: &[String],
     request: &search::Request,
@@ -220,8 +217,8 @@ pub fn reproduce_at(
     search::at(request, choose(ids)?, at, packet, by, watch, cancel)
 }
 
-/// Does every run that `stored` does not have, and examines what there is. A run that fails is told, and
-/// counted as missing.
+/// Does every run that `stored` lacks, and evaluates the results. Reports failed runs and counts them as
+/// missing.
 pub fn reproduce(
     plan: &Plan,
     stored: &mut StoredRuns,
@@ -280,7 +277,7 @@ impl Plan {
     }
 }
 
-/// What the numbers of an experiment come from, apart from the kernel.
+/// Sources of an experiment's numbers, except the kernel.
 fn engines(experiment: &Experiment, has_findings: bool) -> Vec<String> {
     let uses =
         |is_slotted: bool| experiment.studies.iter().any(|study| study.scenario().is_none() == is_slotted);

@@ -1,25 +1,25 @@
-//! The scenarios that are part of this library.
+//! Scenarios that are part of this library.
 
 use joulepath_model::names::nearest;
 
-/// Name and text, sorted by name.
+/// Names and texts, sorted by name.
 pub static SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
-/// Recorded links beside them: name without extension, and text.
+/// Traces next to the scenarios: name without extension, and text.
 static TRACES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/traces.rs"));
 
-/// Configurations of the daemon in the folders `daemon` beside them: name without extension, and text.
+/// Configurations of the daemon in the folders `daemon`: name without extension, and text.
 #[cfg(feature = "kernel")]
 static DAEMON: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/daemon.rs"));
 
-/// The text of a trace as a shipped scenario names it, beside itself.
+/// Text of a trace that a shipped scenario names relative to itself.
 pub(crate) fn trace(scenario: &str, name: &str) -> Option<&'static str> {
     let folder = scenario.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let wanted = folder + name.strip_suffix(".trace")?;
     TRACES.iter().find(|(known, _)| *known == wanted).map(|(_, text)| *text)
 }
 
-/// The daemon's configuration of this name: `live/daemon/file`.
+/// The daemon's configuration with this name, for example `live/daemon/file`.
 #[cfg(feature = "kernel")]
 pub(crate) fn daemon(name: &str) -> Option<&'static str> {
     DAEMON.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
@@ -31,7 +31,7 @@ pub fn find(name: &str) -> Option<(&'static str, &'static str)> {
     SCENARIOS.iter().copied().find(|(known, _)| *known == bare)
 }
 
-/// The name of the shipped scenario that is most like `name`.
+/// The name of the most similar shipped scenario.
 pub(crate) fn most_like(name: &str) -> Option<&'static str> {
     let bare = bare(name);
     let file_of = |known: &'static str| known.rsplit('/').next().unwrap_or(known);
@@ -42,7 +42,7 @@ pub(crate) fn most_like(name: &str) -> Option<&'static str> {
     nearest(bare, SCENARIOS.iter().map(|(known, _)| *known)).or_else(by_file)
 }
 
-/// The name as in the table: neither the repository's folder nor the extension.
+/// The name in the table: without the repository's folder and the extension.
 fn bare(name: &str) -> &str {
     let name = name.strip_prefix("./").unwrap_or(name);
     let name = name.strip_prefix("scenarios/").unwrap_or(name);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_and_a_forgotten_folder_are_recognised() {
+    fn typing_errors_and_missing_folders_are_recognised() {
         assert_eq!(most_like("quikc"), Some("quick"));
         assert_eq!(most_like("000-table1"), Some("papers/000-table1"));
         assert_eq!(most_like("zzzz"), None);

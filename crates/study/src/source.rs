@@ -1,4 +1,4 @@
-//! Where a scenario comes from: a file, a text, or this library itself.
+//! Sources of scenarios: files, texts, and this library.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,37 +18,37 @@ use crate::error::{Error, Kind, Result};
 use crate::files;
 use crate::shipped;
 
-/// Longest scenario that is read, bytes. More is not a scenario.
+/// Maximum size of a scenario, bytes.
 const MAX_SCENARIO_BYTES: u64 = 16 << 20;
-/// Longest trace that is read, bytes: two days at 100 Mbit/s.
+/// Maximum size of a trace, bytes: two days at 100 Mbit/s.
 const MAX_TRACE_BYTES: u64 = 1 << 30;
-/// Longest calibrated profile that is read, bytes. More is not a profile.
+/// Maximum size of a calibrated profile, bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
-/// Keys and values that replace what the scenario says.
+/// Keys and values that replace those of the scenario.
 pub type Overrides = Vec<(String, String)>;
 
-/// A scenario's text and the traces that belong to it.
+/// A scenario's text and its traces.
 pub struct Source {
-    /// The file as given, or the name of a shipped scenario.
+    /// File name as given, or the name of a shipped scenario.
     name: String,
     text: String,
-    /// Whether messages may show some of the text.
+    /// Whether messages may quote the text.
     may_be_quoted: bool,
     traces_in: TracesIn,
-    /// Traces by the path in the scenario: they are needed once for each link, and for the hash.
+    /// Traces by their path in the scenario. Each link needs them, and so does the hash.
     traces: Mutex<Traces>,
 }
 
-/// Where traces are looked for.
+/// Place of the traces.
 enum TracesIn {
-    /// This library, beside the shipped scenario.
+    /// This library, next to the shipped scenario.
     Library,
-    /// A folder, which their paths are relative to.
+    /// The folder that their paths are relative to.
     Folder(PathBuf),
-    /// In the hand: the name of the only one, and its text.
+    /// The only trace: name and text.
     Given(String, String),
-    /// Nowhere.
+    /// No traces.
     Nowhere,
 }
 
@@ -58,18 +58,18 @@ type Traces = BTreeMap<String, (DeliveryTrace, Digested)>;
 type Digested = (u64, [u8; 32]);
 
 impl Source {
-    /// Opens a file or a shipped scenario that the user names; a file goes first.
+    /// Opens a file or a shipped scenario; a file takes precedence.
     ///
     /// # Errors
-    /// If there is no such thing, or it cannot be read.
+    /// If neither exists, or it cannot be read.
     pub fn open(argument: &str) -> Result<Self> {
         Self::find(Path::new(argument), argument, By::Argument)
     }
 
-    /// Opens what a file in `folder` calls `name`: a file, relative to the folder, or a shipped scenario.
+    /// Opens a scenario named in a file in `folder`: a file relative to the folder, or a shipped scenario.
     ///
     /// # Errors
-    /// As [`Source::open`], and if the user who called `sudo` may not read the file.
+    /// Those of [`Source::open`], and if the user who called `sudo` may not read the file.
     pub(crate) fn open_beside(folder: &Path, name: &str) -> Result<Self> {
         Self::find(&folder.join(name), name, By::File)
     }
@@ -84,15 +84,15 @@ impl Source {
         Ok(Source { may_be_quoted: text.may_be_quoted, ..Self::new(&shown, text.text, traces_in) })
     }
 
-    /// The shipped scenario of that name, whatever files there are.
+    /// The shipped scenario of that name, even if a file has the name.
     ///
     /// # Errors
-    /// If none has it.
+    /// If there is none.
     pub fn named(name: &str) -> Result<Self> {
         shipped::find(name).map(Self::shipped).ok_or_else(|| missing(name))
     }
 
-    /// A shipped scenario: its name and its text.
+    /// A shipped scenario from its name and text.
     pub fn shipped((name, text): (&str, &str)) -> Self {
         Self::new(name, text.to_owned(), TracesIn::Library)
     }
@@ -101,28 +101,28 @@ impl Source {
         Source { name: name.to_owned(), text, may_be_quoted: true, traces_in, traces: Mutex::default() }
     }
 
-    /// A text of the user's. Traces that it names are looked for in `folder`, if there is one.
+    /// A text from the user. Its traces are files in `folder`, if given.
     pub fn text(name: &str, text: impl Into<String>, folder: Option<PathBuf>) -> Self {
         Self::new(name, text.into(), folder.map_or(TracesIn::Nowhere, TracesIn::Folder))
     }
 
-    /// A text with the trace that it names, if it names one: its name and its text.
+    /// A text with the trace that it names, if any, given by name and text.
     pub(crate) fn with_trace(name: &str, text: impl Into<String>, trace: Option<(String, String)>) -> Self {
         let given = trace.map_or(TracesIn::Nowhere, |(name, text)| TracesIn::Given(name, text));
         Self::new(name, text.into(), given)
     }
 
-    /// The file as given, or the name of a shipped scenario.
+    /// File name as given, or the name of a shipped scenario.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text, as it was read.
+    /// The text as read.
     pub fn content(&self) -> &str {
         &self.text
     }
 
-    /// The folder that traces are looked for in, if there is one.
+    /// The folder of traces, if there is one.
     pub fn folder(&self) -> Option<&Path> {
         match &self.traces_in {
             TracesIn::Folder(folder) => Some(folder),
@@ -130,23 +130,23 @@ impl Source {
         }
     }
 
-    /// Whether it is one of those in this library.
+    /// Whether it is a shipped scenario.
     pub fn is_shipped(&self) -> bool {
         matches!(self.traces_in, TracesIn::Library)
     }
 
-    /// Name for the files that are written about it.
+    /// Name for output files about it.
     pub fn stem(&self) -> String {
         Path::new(&self.name)
             .file_stem()
             .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// Loads the scenario after setting keys.
+    /// Loads the scenario with overrides.
     ///
     /// # Errors
-    /// Everything that is wrong with it. It is of the kind usage if all of that is in the overrides, of the
-    /// kind permission if a trace may not be read.
+    /// All mistakes in it. The kind is usage if all are in the overrides, and permission if a trace is not
+    /// readable.
     pub fn load(&self, overrides: &[(String, String)]) -> Result<Scenario> {
         let denied = Cell::new(false);
         let trace = |name: &str| {
@@ -179,7 +179,7 @@ impl Source {
     /// The variants of the scenario.
     ///
     /// # Errors
-    /// What keeps them from being read.
+    /// If the scenario cannot be read.
     pub fn variants(&self) -> Result<Vec<Variant>> {
         scenario::variants(&self.text).map_err(|errors| match self.may_be_quoted {
             true => Error::Scenario { errors: Box::new(errors.in_file(&self.name)), kind: Kind::Failed },
@@ -187,7 +187,7 @@ impl Source {
         })
     }
 
-    /// What a variant sets, if one is named, and then `set`.
+    /// The overrides of a variant, if named, followed by `set`.
     ///
     /// # Errors
     /// If there is no such variant.
@@ -206,9 +206,9 @@ impl Source {
         variants.iter().find(|variant| variant.name == name).map(|v| v.set.clone()).ok_or_else(unknown)
     }
 
-    /// SHA-256 of the text, as `sha256sum` prints it, if the scenario names no traces; with traces, of the
-    /// text followed by each trace's name, length and SHA-256, in the order of the names; with calibrated
-    /// profiles, of that followed by all that was understood, as `joulepath show` prints it.
+    /// SHA-256 of the text, as `sha256sum` prints it, if the scenario names no traces. With traces: of the
+    /// text followed by each trace's name, length and SHA-256, ordered by name. With calibrated profiles: of
+    /// that followed by the output of `joulepath show`.
     pub fn sha256(&self, scenario: &Scenario) -> String {
         let named: BTreeSet<&str> = scenario.links.iter().filter_map(|link| trace_of(&link.rate)).collect();
         let mut hash = Sha256::new_with_prefix(&self.text);
@@ -243,7 +243,7 @@ impl Source {
         Ok(trace)
     }
 
-    /// The calibrated profile in a file beside the scenario.
+    /// The calibrated profile in a file next to the scenario.
     fn profile(&self, name: &str) -> Result<CalibratedProfile> {
         let TracesIn::Folder(folder) = &self.traces_in else { return Err(without_folder(name)) };
         let bytes = files::read_beside(folder, name, MAX_PROFILE_BYTES)?;
@@ -257,21 +257,20 @@ impl Source {
     }
 
     fn traces(&self) -> MutexGuard<'_, Traces> {
-        self.traces.lock().expect("nothing panics while it looks at traces")
+        self.traces.lock().expect("no thread panics while it holds the traces")
     }
 }
 
 fn without_folder(name: &str) -> Error {
     Error::Refused {
         doing: format!("cannot read `{name}`"),
-        why: "a scenario that is no file has no folder to find it in".to_owned(),
+        why: "the scenario is not a file, so it has no folder".to_owned(),
         help: "save the scenario as a file first".to_owned(),
         kind: Kind::Failed,
     }
 }
 
-/// What is wrong with a trace or a profile, as a problem of the scenario: a message, a semicolon, and what to
-/// do.
+/// Message for a trace or a profile as a problem of the scenario: the mistake, a semicolon, and the fix.
 fn in_scenario(error: &Error) -> String {
     match error {
         Error::File { source, .. } => format!("{source}; its path is relative to the scenario"),
@@ -280,7 +279,7 @@ fn in_scenario(error: &Error) -> String {
     }
 }
 
-/// The name of the trace that a rate comes from.
+/// Name of the trace of a rate.
 fn trace_of(rate: &RateSpec) -> Option<&str> {
     match rate {
         RateSpec::Trace(trace) => Some(&trace.source),
@@ -298,19 +297,18 @@ fn missing(argument: &str) -> Error {
     }
 }
 
-/// A file of TOML that a user names.
+/// Text of a TOML file that a user names.
 pub(crate) struct Text {
-    /// What is in it.
     pub(crate) text: String,
-    /// Whether messages may show some of it: [`not_shown`] is the error if not.
+    /// Whether messages may quote the text. If not, use [`not_shown`] for its errors.
     pub(crate) may_be_quoted: bool,
 }
 
 impl Text {
-    /// Reads the file; `what` it is: a `scenario` or the like. None if there is no such file.
+    /// Reads the file; `what` describes it, for example `scenario`. `None` if there is no such file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no text.
+    /// If it cannot be read, or is not UTF-8.
     pub(crate) fn read(path: &Path, what: &str, by: By) -> Result<Option<Self>> {
         let doing = format!("cannot read the {what} {}", path.display());
         let content = match joulepath_files::read(path, by, MAX_SCENARIO_BYTES) {
@@ -330,10 +328,10 @@ impl Text {
         Ok(Some(Text { text, may_be_quoted: content.may_be_quoted }))
     }
 
-    /// As [`Text::read`], a file that the user names.
+    /// Like [`Text::read`], but a missing file is an error.
     ///
     /// # Errors
-    /// As there, and if there is no such file.
+    /// Those of [`Text::read`], and if there is no such file.
     pub(crate) fn named(path: &Path, what: &str) -> Result<Self> {
         let missing = || {
             let doing = format!("cannot read the {what} {}", path.display());
@@ -343,18 +341,17 @@ impl Text {
     }
 }
 
-/// What is wrong with a file that the user who called `sudo` may not read.
+/// The error for mistakes in a file that the user who called `sudo` may not read.
 pub(crate) fn not_shown(name: &str) -> Error {
     Error::Refused {
         doing: format!("cannot use {name}"),
-        why: "it has mistakes, which are not shown because the user who called sudo may not read it"
-            .to_owned(),
-        help: "let that user read the file, or run the command in a shell of root's".to_owned(),
+        why: "it has mistakes, which are hidden because the user who called sudo may not read it".to_owned(),
+        help: "let that user read the file, or run the command in a root shell".to_owned(),
         kind: Kind::Failed,
     }
 }
 
-/// Whether a word on a command line names a scenario rather than a file to write.
+/// Whether a word on the command line names a scenario, not an output file.
 pub fn looks_like_scenario(word: &str) -> bool {
     word.ends_with(".toml") || (shipped::find(word).is_some() && !Path::new(word).exists())
 }

@@ -1,5 +1,5 @@
-//! Finished runs in a file, one JSON line each: what was interrupted can be gone on with, and a crash loses
-//! only the runs under way.
+//! Stores finished runs in a file of JSON lines. An interrupted study can resume, and a crash loses only
+//! unfinished runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,18 +12,18 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::lines::JsonLines;
 
-/// Which run it is.
+/// Key of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// SHA-256 of the scenario, as [`crate::source::Source::sha256`] gives it.
+    /// SHA-256 of the scenario, from [`crate::source::Source::sha256`].
     pub scenario: &'a str,
-    /// What is set in it, in the order in which it is set.
+    /// Overrides of the scenario, in the order of their application.
     pub overrides: &'a [(String, String)],
     /// Name of the engine.
     pub engine: &'a str,
-    /// As the user wrote it.
+    /// The policy as the user wrote it.
     pub policy: &'a str,
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
 }
 
@@ -46,9 +46,9 @@ struct Line {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     overrides: Vec<(String, String)>,
     engine: String,
-    /// Of the program that did the run.
+    /// Commit of the program that did the run.
     commit: String,
-    /// Time that it took, s.
+    /// Time of the run, s.
     #[serde(default)]
     took_s: f64,
     run: RunResult,
@@ -57,33 +57,32 @@ struct Line {
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
-    /// What it yielded.
+    /// Its result.
     pub run: RunResult,
-    /// Time that it took, on the wall.
+    /// Its wall-clock time.
     pub took: Duration,
 }
 
-/// Runs that have been done before, and the file that new runs are added to. The default keeps runs only as
-/// long as it lives.
+/// Finished runs, and the file that stores new ones. The default stores them in memory only.
 #[derive(Default)]
 pub struct StoredRuns {
     runs: BTreeMap<Place, Finished>,
     new: Option<JsonLines>,
-    /// Commit of this program; it is stored with each run.
+    /// Commit of this program, stored with each run.
     commit: String,
     foreign: usize,
 }
 
 impl StoredRuns {
-    /// Reads `path` if it exists; new runs are appended. `commit` is that of this program: runs of another
-    /// commit count, and [`StoredRuns::note`] says so.
+    /// Reads `path` if it exists and appends new runs to it. Runs of commits other than `commit` are used
+    /// too; [`StoredRuns::note`] reports them.
     ///
     /// # Errors
-    /// If the file cannot be read and written, is not a regular file, is in use by another session, or holds
-    /// something else than runs.
+    /// If the file cannot be read and written, is not a regular file, is in use by another process, or
+    /// contains anything but runs.
     pub fn open(path: &Path, commit: &str) -> Result<Self> {
         let (text, file) = files::open_for_appending(path)?;
-        // A line that was cut off in the middle has no end of line.
+        // A truncated last line has no end of line.
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let mut stored = StoredRuns { commit: commit.to_owned(), ..StoredRuns::default() };
         for (number, line) in (1..).zip(whole.lines()) {
@@ -101,7 +100,7 @@ impl StoredRuns {
         Ok(stored)
     }
 
-    /// What the user has to know of what was found, one sentence.
+    /// Note for the user about the runs found, one sentence.
     pub fn note(&self) -> Option<String> {
         let path = self.new.as_ref()?.path().display();
         (self.foreign > 0).then(|| {
@@ -113,12 +112,12 @@ impl StoredRuns {
         })
     }
 
-    /// The run of `key`, if it has been done.
+    /// The run of `key`, if stored.
     pub fn find(&self, key: &Key<'_>) -> Option<&Finished> {
         self.runs.get(&key.place())
     }
 
-    /// Keeps a run. Returned is what the user has to know if it could not be written.
+    /// Stores a run. Returns a warning for the user if writing fails.
     pub fn add(&mut self, key: &Key<'_>, finished: &Finished) -> Option<String> {
         let line = Line {
             scenario_sha256: key.scenario.to_owned(),
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_found_again_even_after_one_that_was_cut_off() {
+    fn runs_are_found_again_even_after_a_truncated_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.jsonl");
         let open = || StoredRuns::open(&path, "c0ffee").unwrap();
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn another_scenario_engine_policy_or_change_is_another_run() {
+    fn runs_differ_by_scenario_engine_policy_and_overrides() {
         let mut stored = StoredRuns::default();
         stored.add(&key(1), &finished(1));
         let set = [("path.wifi.loss".to_owned(), "2 %".to_owned())];
@@ -205,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_back_to_the_last_bit() {
+    fn numbers_are_stored_to_the_last_bit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.jsonl");
-        // Reading such numbers to the nearest needs more than 64 bits.
+        // Reading such numbers exactly needs more than 64 bits.
         let numbers = (1..500).map(|i| f64::from(i).sqrt() * 1e-7 * f64::from(i).powi(7));
         let exact = RunResult { connections_bps: numbers.collect(), ..run(1) };
         StoredRuns::open(&path, "c0ffee").unwrap().add(&key(1), &Finished { run: exact.clone(), took: TOOK });
@@ -219,17 +218,17 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_something_else_is_told_with_its_line() {
+    fn other_files_are_refused_with_the_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.jsonl");
         std::fs::write(&path, "{\"title\": 1}\n").unwrap();
         let error = StoredRuns::open(&path, "c0ffee").err().unwrap();
         assert_eq!((error.kind(), error.to_string().contains("line 1 of")), (Kind::Failed, true), "{error}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"title\": 1}\n", "it is left as it was");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"title\": 1}\n", "the file stays unchanged");
     }
 
     #[test]
-    fn runs_of_another_commit_count_and_that_is_said() {
+    fn runs_of_another_commit_are_used_with_a_note() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.jsonl");
         let mut stored = StoredRuns::open(&path, "c0ffee").unwrap();
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sessions_do_not_write_to_one_file() {
+    fn two_processes_do_not_write_to_one_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.jsonl");
         let first = StoredRuns::open(&path, "c0ffee").unwrap();

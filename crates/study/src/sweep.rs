@@ -1,21 +1,21 @@
-//! Studies: keys of a scenario that vary by a design × engines × seeds × policies, stored as a dataset of
-//! Parquet files that any number of processes fill and any kill leaves whole.
+//! Studies: keys of a scenario varied by a design × engines × seeds × policies, stored as a dataset of
+//! Parquet files that any number of processes can fill and that stays valid if they are killed.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `plan` | a study that is ready to run |
+//! | `plan` | a study, ready to run |
 //! | `points` | the points of a design, by index |
 //! | `ranges` | sets of runs |
-//! | `case` | one point: its scenario and its policies, loaded once |
-//! | `parquet` | rows as a file, and back |
+//! | `case` | a point: its scenario and policies, loaded once |
+//! | `parquet` | writes and reads rows |
 //! | `dataset` | the folder: header, locks, files |
-//! | `shard` | which runs are whose |
-//! | `run` | runs that are missing, on all cores |
-//! | `page` | what a report of a dataset shows |
+//! | `shard` | division of the runs among processes |
+//! | `run` | does the missing runs on all cores |
+//! | `page` | data of a dataset's report |
 //! | `summary` | means with intervals over groups of runs |
 //!
-//! A run is known by its index: points are numbered by the design, and below a point the runs of an engine
-//! are those of all policies on the first seed, then of all on the next.
+//! A run's index identifies it: the design numbers the points; at a point, the runs of an engine are all
+//! policies with the first seed, then all with the next.
 
 mod case;
 mod dataset;

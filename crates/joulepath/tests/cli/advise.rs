@@ -30,7 +30,7 @@ fn whatever_is_wrong_with_a_question_is_told_with_its_option() {
         (&["--path", WIFI, "--size", "10MB", "--deadline", "1s"], "--deadline 1 s cannot be met"),
         (
             &["--path", WIFI, "--size", "10MB", "--rate", "90Mbit/s"],
-            "--rate 90 Mbit/s is more than the paths carry",
+            "--rate 90 Mbit/s exceeds the capacity of the paths",
         ),
     ];
     for (arguments, message) in cases {

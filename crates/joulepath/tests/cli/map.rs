@@ -78,9 +78,9 @@ fn what_makes_no_map_is_told_with_its_place_and_mend() {
             &["--x", "path.lte.rate=9..2 Mbit/s", "--y", DELAY],
             &["--x", "from 9 down to 2", "lower end first"],
         ),
-        (2, &["--x", "path.lte.rate=9..9 Mbit/s", "--y", DELAY], &["one point is no axis", "--set"]),
-        (2, &["--x", RATE, "--y", "path.lte.delay=1..9 ms:1"], &["--y", "one point is no axis"]),
-        (2, &["--x", "workload.kind=bulk..file", "--y", DELAY], &["`bulk` is no number", "compare --set"]),
+        (2, &["--x", "path.lte.rate=9..9 Mbit/s", "--y", DELAY], &["an axis needs two points", "--set"]),
+        (2, &["--x", RATE, "--y", "path.lte.delay=1..9 ms:1"], &["--y", "an axis needs two points"]),
+        (2, &["--x", "workload.kind=bulk..file", "--y", DELAY], &["`bulk` is not a number", "compare --set"]),
         (2, &["--x", "workload.kind=1..2:2", "--y", DELAY], &["workload.kind"]),
         (2, &["--x", RATE, "--y", DELAY, "--engine", "kernel"], &["hundreds of points", "--engine fluid"]),
         (

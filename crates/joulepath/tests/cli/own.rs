@@ -52,7 +52,7 @@ fn what_is_wrong_with_a_controller_is_told_with_its_line() {
         .unwrap();
     let said = run(&["cc", "check", "mine.h"]);
     assert_eq!(said.code, Some(1));
-    assert!(said.stdout.contains("WRONG any state") && said.stdout.contains(&format!("mine.h:{line}:")));
+    assert!(said.stdout.contains("WRONG every state") && said.stdout.contains(&format!("mine.h:{line}:")));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_controller_that_cannot_be_is_refused_with_what_to_do() {
     run(&["cc", "new", "mine"]).ok();
     for (arguments, code, says) in [
         (&["cc", "new", "mine"][..], 1, "is there already"),
-        (&["cc", "new", "Mine"], 2, "no name of a controller"),
+        (&["cc", "new", "Mine"], 2, "not a controller name"),
         (&["compare", "quick", "--cc", "nowhere.h"], 1, "cannot read the controller nowhere.h"),
         (&["compare", "quick", "--cc", "mine.h", "--engine", "fluid"], 3, "a controller of your own"),
         (&["compare", "quick", "-p", "mine"], 2, "there is no policy `mine`"),

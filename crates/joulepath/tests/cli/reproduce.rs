@@ -222,7 +222,7 @@ fn a_point_that_no_box_has_is_refused_with_the_mend() {
         (&["000-fig8", "--at", "queue=7 packets"][..], "write a number from 10 to 1000 packets"),
         (&["000-fig8", "--at", "speed=9"], "the box has no `speed`"),
         (&["000-fig8", "--at", "scheduler=best"], "it is one of minrtt, first-free"),
-        (&["000-fig8", "004-fig4", "--at", "usual"], "share no box"),
+        (&["000-fig8", "004-fig4", "--at", "usual"], "do not share a box"),
         (&["claim-7", "--search"], "not a paper's"),
     ] {
         let said = joulepath(&[&["reproduce"], arguments].concat());

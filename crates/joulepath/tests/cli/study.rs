@@ -128,7 +128,7 @@ fn a_page_of_a_dataset_is_written_beside_it() {
     {
         assert!(page.contains(text), "{text}");
     }
-    assert!(!page.contains("are not there yet"));
+    assert!(!page.contains("are not done yet"));
     let named = joulepath_in(folder.path(), &["study", "report", "sweep", "--out", "pages/of.html"]).ok();
     assert_eq!(named, "report: pages/of.html\n");
     let none = joulepath_in(folder.path(), &["study", "report", "pages"]);

@@ -1,11 +1,11 @@
-// Puts the page of an advice together.
+// Builds the page of an advice.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const place = document.getElementById("front");
 const rows = [...document.getElementById("ways").tBodies[0].rows];
 let chart = null;
 
-/** What is said of the corner at the pointer, and its line in the table. */
+/** Describes the corner at the pointer, and marks its line in the table. */
 function tell(tip, index, u) {
   rows.forEach((row, i) => row.classList.toggle("near", i === index));
   if (index == null) {
@@ -49,7 +49,7 @@ render();
 
 let width = innerWidth;
 addEventListener("resize", () => {
-  // A phone changes the height whenever its address bar hides.
+  // On phones the height changes whenever the address bar hides.
   if (innerWidth === width) return;
   width = innerWidth;
   requestAnimationFrame(render);

@@ -1,6 +1,6 @@
 // Cards that hold charts.
 
-/** A card with a title. All cards of a grid must be there before the first is measured. */
+/** A card with a title. Add all cards of a grid before measuring the first. */
 function card(container, title, hint) {
   const node = container.appendChild(element("div", "chart"));
   const head = node.appendChild(element("h3", null, title));
@@ -8,13 +8,13 @@ function card(container, title, hint) {
   return node;
 }
 
-/** Width of a card's inside, CSS pixels. */
+/** Inner width of a card, CSS pixels. */
 function insideWidth(node) {
   const style = getComputedStyle(node);
   return node.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
 }
 
-/** Names with their colours, and dashes if they have any; returns their nodes. */
+/** Adds names with their colours and dashes, and returns the nodes. */
 function legend(node, entries) {
   const list = node.appendChild(element("div", "legend"));
   return entries.map(([colour, text, dash]) => {
@@ -25,7 +25,6 @@ function legend(node, entries) {
   });
 }
 
-/** A short piece of a line. */
 function lineSample(colour, dash) {
   const drawing = svg("svg", { width: 20, height: 10, "aria-hidden": "true" });
   const line = svg("path", { d: "M0 5H20" });

@@ -1,6 +1,6 @@
-// Bars and boxes, side by side in groups.
+// Bars and box plots in groups.
 
-/** Part of a group's width that its bars take. */
+/** Fraction of a group's width that its bars take. */
 const FILLED = 0.8;
 const WIDEST_BAR = 44;
 const LINE_HEIGHT = 18;
@@ -16,15 +16,15 @@ function groupLegend(node, figure) {
     return { name, shapes };
   });
   if (columnsOf(figure).some(isStated)) items.push({ name: "paper", shapes: [[...DIAMOND, { fill: "var(--text)" }]] });
-  // One colour without a name needs no explanation.
+  // A single unnamed colour needs no legend.
   if (items.length > 1 || items[0]?.name) legendOf(node, items);
 }
 
 const isStated = ({ stated }) => (stated ?? []).some(value => value != null);
-/** Beyond the palette, colours come again, hatched. */
+/** Colours beyond the palette repeat with hatching. */
 const isHatched = index => index >= PALETTE;
 
-/** Stripes in the card's colour across a box. */
+/** Hatches a box in the card's colour. */
 function hatch(ctx, left, top, width, height) {
   const step = 6 * uPlot.pxRatio;
   ctx.save();
@@ -41,7 +41,7 @@ function hatch(ctx, left, top, width, height) {
   ctx.restore();
 }
 
-/** Centre and width of a column in CSS pixels of the chart's inside. */
+/** Centre and width of a column within the chart, CSS pixels. */
 function columnPlace(u, figure, group, column) {
   const slot = u.over.clientWidth / figure.groups.length;
   const count = columnsOf(figure).length;
@@ -59,7 +59,7 @@ function eachColumn(u, figure, draw) {
   }));
 }
 
-/** A line with two ends across it. */
+/** A vertical line with a bar at each end. */
 function verticalWhisker(ctx, x, from, to, half) {
   ctx.beginPath();
   ctx.moveTo(x, from); ctx.lineTo(x, to);
@@ -86,7 +86,7 @@ function drawBarsInside(u, figure) {
       ctx.fillStyle = colour(`policy-${column % PALETTE}`);
       ctx.fillRect(...box);
       if (isHatched(column)) hatch(ctx, ...box);
-      // A pale rim, or it would not be seen upon the bar.
+      // A pale rim makes the line visible on the bar.
       for (const [name, thickness] of lo === hi ? [] : [["card", 3.5], ["text", 1.5]]) {
         ctx.strokeStyle = colour(name);
         ctx.lineWidth = thickness * px;
@@ -104,7 +104,7 @@ function drawBarsInside(u, figure) {
     }
     const text = value ? brief(+value[0].toPrecision(3)) : "";
     if (!text || ctx.measureText(text).width > width) return;
-    // A number above the paper's mark would look like the paper's: it stands at the bar's foot.
+    // A number above the paper's mark would look like the paper's, so it goes to the foot of the bar.
     const isInside = marked && at(0) - Math.max(...value.map(at)) > LINE_HEIGHT * px;
     if (marked && !isInside) return;
     ctx.fillStyle = colour(isInside ? "on-fill" : "text");
@@ -141,19 +141,19 @@ function drawBoxesInside(u, figure) {
   ctx.restore();
 }
 
-/** Every number that must fit into the chart; bars begin at 0. */
+/** All numbers that the chart must contain; bars begin at 0. */
 function groupValues(figure) {
   const values = columnsOf(figure).flatMap(of => [...of.values.flatMap(value => value ?? []), ...(of.stated ?? [])]);
   return figure.bars ? [0, ...values] : values;
 }
 
-/** Names beneath the groups: upright if they fit, turned and shortened if not. */
+/** Group names below the axis: horizontal if they fit, otherwise turned and shortened. */
 function groupAxis(figure, width) {
   const slot = (width - 60) / figure.groups.length;
   const named = widest(figure.groups, FONT);
   const isTight = named + 8 > slot;
   const angle = TURN * Math.PI / 180;
-  // A turned name ends beneath its group, and must begin within the chart.
+  // A turned name ends below its group and must begin within the chart.
   const most = group => Math.min(LONGEST_NAME, (40 + (group + 0.5) * slot) / Math.cos(angle));
   const names = isTight ? figure.groups.map((name, group) => ellipsis(name, most(group), FONT)) : figure.groups;
   const turned = widest(names, FONT) * Math.sin(angle);
@@ -187,7 +187,7 @@ function drawGroups(node, figure) {
   return chart;
 }
 
-/** The number, the paper's beside it. */
+/** Our number, followed by the paper's. */
 function columnText(figure, of, group) {
   const value = of.values[group];
   const ours = !value ? "–" : figure.bars ? briefInterval(value)

@@ -1,19 +1,19 @@
-// Lines over numbers: ours with bands, the paper's dashed.
+// Line charts: our lines with bands, the paper's dashed.
 
 const STATED_DASH = [6, 4];
-/** Lines with more points than this have no dots. */
+/** Lines with more points have no dots. */
 const FEW = 30;
-/** So many whole numbers are ticks, at most. */
+/** Maximum number of whole numbers that all become ticks. */
 const MOST_TICKS = 12;
-/** Between two ticks there are at least so many CSS pixels. */
+/** Minimum distance between two ticks, CSS pixels. */
 const TICK_ROOM = 22;
 /** Steps of an axis of whole numbers. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6];
 
-/** `LIA (paper)` and `LIA` are about the same thing. */
+/** Subject of a line's name, the same for `LIA (paper)` and `LIA`. */
 const subject = name => name.replace(/\(?\b(the )?paper(['’]s)?\b\)?:?/gi, "").replace(/^[\s,·:]+|[\s,·:]+$/g, "");
 
-/** Colour and dashes of each line: what the paper states of something has the colour of ours. */
+/** Colour and dashes of each line. The paper's line has the colour of our line on the same subject. */
 function lineLooks(lines) {
   const ours = lines.filter(line => !line.stated).map(line => subject(line.name));
   const subjects = [...new Set([...ours, ...lines.map(line => subject(line.name))])];
@@ -23,7 +23,7 @@ function lineLooks(lines) {
   });
 }
 
-/** What the paper states says so. */
+/** Name of a line, marked if it is the paper's. */
 const lineName = line => (line.stated && !/paper/i.test(line.name) ? `${line.name} (paper)` : line.name);
 
 function lineLegend(node, { lines }) {
@@ -37,13 +37,13 @@ function lineLegend(node, { lines }) {
   }));
 }
 
-/** Abscissae that the line before has, too, are written once. */
+/** The x values of each line; equal ones are sent only once, with the first line. */
 function abscissae(lines) {
   let x = [];
   return lines.map(line => (x = line.x ?? x));
 }
 
-/** Every number that must fit into the chart. */
+/** All numbers that the chart must contain. */
 const lineValues = ({ lines }) => lines.flatMap(line => [...line.y, ...(line.lo ?? []), ...(line.hi ?? [])]);
 
 function drawLinePlot(node, figure) {
@@ -96,7 +96,7 @@ function lineSeries(line, look, length) {
   };
 }
 
-/** What the paper states at few places is marked as in bars. */
+/** Draws the paper's values as diamonds, like in bar charts, if there are few. */
 function statedDots(u, lines, xs) {
   const { ctx } = u;
   const looks = lineLooks(lines);
@@ -113,7 +113,7 @@ function statedDots(u, lines, xs) {
   ctx.restore();
 }
 
-/** Leaves out the numbers of ticks that stand too close to the one before. */
+/** Drops tick labels that are too close to the previous one. */
 function spread(u, ticks) {
   let before = -Infinity;
   return ticks.map(tick => {
@@ -124,13 +124,13 @@ function spread(u, ticks) {
   });
 }
 
-/** Few whole numbers are the ticks themselves: there is no subflow and a half. */
+/** Few whole numbers become the ticks: there are no fractional subflows. */
 function wholeTicks(xs) {
   const all = [...new Set(xs.flat())].sort((a, b) => a - b);
   return all.length <= MOST_TICKS && all.every(Number.isInteger) ? all : null;
 }
 
-/** A logarithmic axis has its numbers at 1, 2 and 5, or at powers of ten if those are too many. */
+/** A logarithmic axis has labels at 1, 2 and 5, or only at powers of ten if those are too many. */
 function horizontalAxis(figure, xs) {
   const axis = {
     ...axisStyle(), size: 26, gap: 2, space: 50, ...axisLabel(figure.x),
@@ -153,7 +153,7 @@ function horizontalAxis(figure, xs) {
   return { ...axis, splits, filter: (_, ticks) => ticks };
 }
 
-/** Room for the dots at both ends. */
+/** Leaves room for the dots at both ends. */
 function horizontalEnds(all, few, log) {
   const [lo, hi] = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), -Infinity)];
   if (!Number.isFinite(lo)) return [0, 1];
@@ -165,7 +165,7 @@ function horizontalEnds(all, few, log) {
   return [lo - room, hi + room];
 }
 
-/** A line may have no point where its neighbour has one. */
+/** A line may lack a point where its neighbour has one. */
 function nearestValue(u, series, closest) {
   const values = u.data[series];
   for (let step = 0; step < values.length; step += 1) {

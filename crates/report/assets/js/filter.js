@@ -1,6 +1,6 @@
-// Which experiments are shown, and which of them are unfolded.
+// Selects the experiments to show and to unfold.
 
-/** Shows what the form chooses; the links of the index choose a paper and a verdict. */
+/** Applies the form's filters; links of the index set paper and verdict. */
 function filter(form) {
   const items = [...document.querySelectorAll(".experiment")];
   const papers = [...document.querySelectorAll(".paper")];
@@ -21,7 +21,7 @@ function filter(form) {
   form.hidden = false;
   form.addEventListener("input", apply);
   form.addEventListener("submit", event => event.preventDefault());
-  // The lists have their first values only after the event.
+  // The lists have their initial values only after the event.
   form.addEventListener("reset", () => setTimeout(apply));
   for (const button of form.querySelectorAll("[data-fold]")) {
     button.addEventListener("click", () => {
@@ -29,7 +29,7 @@ function filter(form) {
     });
   }
   for (const link of document.querySelectorAll("[data-choose-paper]")) {
-    // Without scripts the link leads to the first of them.
+    // Without scripts, the link leads to the first experiment.
     link.addEventListener("click", event => {
       event.preventDefault();
       form.reset();
@@ -39,18 +39,18 @@ function filter(form) {
       document.getElementById("scoreboard").scrollIntoView();
     });
   }
-  // A page that is shown again may keep its lists.
+  // A page that is shown again may keep its filters.
   apply();
 }
 
-/** The experiment that the address names is shown and unfolded. */
+/** Shows and unfolds the experiment in the address. */
 function followAddress(form) {
   const follow = () => {
     const item = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!item?.matches(".experiment")) return;
     if (item.hidden) form.reset();
     item.open = true;
-    // What was unfolded above it has moved it.
+    // Unfolding above it has moved it.
     setTimeout(() => item.scrollIntoView());
   };
   addEventListener("hashchange", follow);

@@ -1,4 +1,4 @@
-// Numbers and texts.
+// Formats numbers and texts.
 
 /** Units of the time series by ascending factor. */
 const UNITS = {
@@ -8,20 +8,20 @@ const UNITS = {
   packets: [[1, "packets"]],
 };
 
-/** The largest unit that leaves `largest` at 1 or more: [factor, name]. */
+/** The largest unit in which `largest` is at least 1: [factor, name]. */
 function unitFor(quantity, largest) {
   const units = UNITS[quantity];
   return units.findLast(([factor]) => largest >= factor) ?? units[0];
 }
 
-/** Three significant digits, and never fewer than those before the point. */
+/** Three significant digits, and all digits before the point. */
 function compact(value) {
   if (value == null) return "–";
   const whole = Math.floor(Math.log10(Math.abs(value) || 1)) + 1;
   return value.toFixed(Math.min(3, Math.max(0, 3 - Math.max(whole, 1))));
 }
 
-/** As much of `text` as fits into `width` CSS pixels. */
+/** The longest start of `text` that fits into `width` CSS pixels. */
 function ellipsis(text, width, font) {
   const context = ellipsis.context ??= document.createElement("canvas").getContext("2d");
   context.font = font;
@@ -38,7 +38,7 @@ function widest(texts, font) {
   return Math.max(0, ...texts.map(text => context.measureText(text).width));
 }
 
-/** An element with text and classes; text is never read as HTML. */
+/** Creates an element with text and classes; text is never parsed as HTML. */
 function element(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -46,7 +46,7 @@ function element(tag, className, text) {
   return node;
 }
 
-/** A part of a drawing. */
+/** Creates an SVG element. */
 function svg(name, attributes, text) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);

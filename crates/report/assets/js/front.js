@@ -1,35 +1,35 @@
-// The time–energy front: a line, its corners, what they are.
+// The time–energy front: its line, corners and their descriptions.
 
 const FRONT_HEIGHT = 340;
-/** A pointer nearer to a corner than this many CSS pixels is about it. */
+/** Distance within which the pointer selects a corner, CSS pixels. */
 const NEAR = 40;
 
-/** One colour for each set of interfaces, in the order of the table. */
+/** A colour for each set of interfaces, in the order of the table. */
 function colourOfWay(ways) {
   const sets = [...new Set(ways.map(way => way.interfaces))];
   return way => policyColour(sets.indexOf(way.interfaces));
 }
 
-/** Beyond the palette, colours come again with another shape. */
+/** Colours beyond the palette repeat with another shape. */
 function shapeOfWay(ways) {
   const sets = [...new Set(ways.map(way => way.interfaces))];
   return way => (sets.indexOf(way.interfaces) < PALETTE ? "round" : "square");
 }
 
-/** `wifi + lte 71/29 %, 3.00 s, 11.2 J`. */
+/** Text such as `wifi + lte 71/29 %, 3.00 s, 11.2 J`. */
 function wayText(way) {
   const split = way.split === "100" ? "" : ` ${way.split} %`;
   return `${way.interfaces}${split}, ${way.time} s, ${way.energy} J`;
 }
 
-/** Ends of an axis that leave room around `values`. */
+/** Ends of an axis with room around `values`. */
 function around(values, most) {
   const [lo, hi] = [Math.min(...values), Math.max(...values)];
   const room = 0.08 * (hi - lo) || 0.1 * hi || 1;
   return [Math.max(0, lo - room), hi + most * room];
 }
 
-/** Draws the front; `onNear` hears which way the pointer is at, or null. */
+/** Draws the front. Calls `onNear` with the plan at the pointer, or null. */
 function drawFront(node, data, onNear) {
   const { ways, line } = data;
   const times = [...line.map(([s]) => s), ...ways.map(way => way.seconds), ...(data.deadline_s == null ? [] : [data.deadline_s])];
@@ -64,7 +64,7 @@ function drawFront(node, data, onNear) {
 
 const onCanvas = (u, seconds, joules) => [u.valToPos(seconds, "x", true), u.valToPos(joules, "y", true)];
 
-/** The front, and behind its end what waiting longer gains: nothing. */
+/** The front, extended beyond its end, where more time saves no energy. */
 function frontLine(u, line) {
   const { ctx, bbox } = u;
   ctx.save();
@@ -102,7 +102,7 @@ function deadlineLine(u, deadline) {
   ctx.restore();
 }
 
-/** A dot for each way; the best has a ring. */
+/** A dot for each plan; the best one has a ring. */
 function corners(u, ways) {
   const { ctx } = u;
   const px = uPlot.pxRatio;
@@ -131,7 +131,7 @@ function corners(u, ways) {
   ctx.restore();
 }
 
-/** The interfaces beside each dot, as far as no text covers another: the best first, then the ends. */
+/** The interfaces next to each dot, without overlaps: the best first, then the ends. */
 function cornerTexts(u, ways) {
   const { ctx, bbox } = u;
   const px = uPlot.pxRatio;
@@ -159,7 +159,7 @@ function cornerTexts(u, ways) {
     const place = places.find(({ box }) => free(box));
     if (!place) continue;
     taken.push(place.box);
-    // No line must run through the text.
+    // No line may cross the text.
     const [l, t, r, b] = place.box;
     ctx.fillStyle = colour("card");
     ctx.fillRect(l - 2 * px, t, r - l + 4 * px, b - t);
@@ -169,7 +169,7 @@ function cornerTexts(u, ways) {
   ctx.restore();
 }
 
-/** Index of the way at the pointer, or null. */
+/** Index of the plan at the pointer, or null. */
 function nearest(u, ways) {
   const { left, top } = u.cursor;
   if (left == null || left < 0) return null;

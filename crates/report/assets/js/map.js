@@ -1,27 +1,28 @@
-// Puts the page of a map together. Colours are the style sheet's variables, so that light, dark and paper need no redrawing.
+// Builds the page of a map. Colours are variables of the style sheet, so that light, dark and paper need no
+// redrawing.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const columns = data.x.values.length;
 const rows = data.y.values.length;
-/** Size of a cell and width of the margins, in the units of the drawing. */
+/** Size of a cell and width of the margins, in units of the drawing. */
 const CELL = 360 / Math.max(columns, rows);
 const [BOTTOM, EDGE] = [34, 8];
-/** The longest value of the vertical axis fits. */
+/** Fits the longest value of the vertical axis. */
 const LEFT = Math.max(64, 14 + 6.4 * Math.max(...data.y.values.map(value => value.length)));
 
-/** Places in the palette: who is the best somewhere comes first, so that no two of them look alike. */
+/** Order in the palette: policies that win somewhere come first and get different colours. */
 const palette = [...data.policies.keys()].sort((a, b) => data.best.includes(b) - data.best.includes(a) || a - b);
 const placeOf = policy => palette.indexOf(policy);
 const policyFill = policy => `var(--policy-${placeOf(policy) % PALETTE})`;
 const isHatched = policy => policy != null && placeOf(policy) >= PALETTE;
-/** As in the terminal: A, B, … */
+/** Letters as in the terminal: A, B, … */
 const letterOf = policy => (policy < 26 ? String.fromCharCode(65 + policy) : "*");
-/** Cells that are smaller hold no letter. */
+/** Smaller cells have no letter. */
 const ROOM_FOR_LETTER = 9;
 
 /**
- * A card with a map. Of each point, `fill` gives colour and opacity, `tell` the lines of its tip, `mark` a letter with its class
- * and whether it is hatched.
+ * A card with a map. For each point, `fill` returns colour and opacity, `tell` the lines of its tooltip, and
+ * `mark` a letter, its class and whether the cell is hatched.
  */
 function drawMap({ title, hint, fill, tell, mark = () => ({}), checked = [], words }) {
   const node = card(document.getElementById("maps"), title, hint);
@@ -61,7 +62,7 @@ function drawMap({ title, hint, fill, tell, mark = () => ({}), checked = [], wor
   return node;
 }
 
-/** What is said of the point at the pointer, or at the place that the arrow keys have come to. */
+/** Describes the point at the pointer, or at the place selected by arrow keys. */
 function tips(node, drawing, tell, mark) {
   const tip = node.appendChild(element("div", "tip"));
   tip.hidden = true;
@@ -99,7 +100,7 @@ function tips(node, drawing, tell, mark) {
   });
 }
 
-/** Values along the axes: the first, the last and what fits between. */
+/** Values along the axes: the first, the last, and as many between as fit. */
 function labels(drawing, width, height) {
   const places = (count, most) => {
     const step = Math.max(1, Math.ceil((count - 1) / most));
@@ -121,7 +122,7 @@ function labels(drawing, width, height) {
 const percent = ratio => `${ratio >= 1 ? "+" : "−"}${compact(Math.abs(ratio - 1) * 100)} %`;
 
 function winners() {
-  // Where all tie, nobody has the point.
+  // A point where all policies tie has no winner.
   const isOpen = point => data.best[point] == null || data.all_tie[point];
   const fill = point => isOpen(point) ? ["var(--line)", 1] : [policyFill(data.best[point]), data.clear[point] ? 1 : 0.45];
   const tell = point => data.policies.map((policy, i) => {
@@ -135,7 +136,7 @@ function winners() {
     const letter = data.clear[point] ? letterOf(best) : letterOf(best).toLowerCase();
     return { letter: data.all_tie[point] ? "·" : letter, tied: !data.clear[point], hatched: !isOpen(point) && isHatched(best) };
   };
-  const hint = data.checked.length ? "pale and small: a tie; grey: all tie; dots: whom the packet engine names" : "pale and small: a tie; grey: all tie";
+  const hint = data.checked.length ? "pale and small: a tie; grey: all tie; dots: the packet engine's winner" : "pale and small: a tie; grey: all tie";
   const count = policy => data.best.filter((best, point) => best === policy && !isOpen(point)).length;
   const present = [...data.policies.keys()].filter(count);
   const words = present.map(policy => `${data.policies[policy]} at ${count(policy)} of ${data.best.length} points`).join(", ");
@@ -144,14 +145,14 @@ function winners() {
   present.forEach((policy, i) => items[i].firstChild.classList.toggle("hatched", isHatched(policy)));
 }
 
-/** One policy relative to the first: better in one colour, worse in another; the farthest of all maps is the full colour. */
+/** A policy relative to the first: one colour for better, one for worse. The largest difference on any map has the full colour. */
 function relatives() {
   const ratio = (i, point) => data.values[i][point] != null && data.values[0][point] ? data.values[i][point] / data.values[0][point] : null;
   const span = Math.max(0.01, ...data.policies.flatMap((_, i) => data.best.map((_, point) => Math.abs(Math.log(ratio(i, point) || 1)))));
   const same = [];
   for (let i = 1; i < data.policies.length; i += 1) {
     const all = data.best.map((_, point) => ratio(i, point)).filter(r => r != null);
-    // A map on which nothing differs says less than a sentence.
+    // A map without differences is replaced by a sentence.
     if (all.length && all.every(r => Math.abs(r - 1) < 0.001)) { same.push(data.policies[i]); continue; }
     const fill = point => {
       const r = ratio(i, point);
@@ -170,7 +171,7 @@ function relatives() {
   }
 }
 
-/** From the full colour of what is worse over what is the same to that of what is better; the same on all maps. */
+/** The colour scale from worse through equal to better, the same on all maps. */
 function scale(node, span, range) {
   const line = node.appendChild(element("p", "scale"));
   const [worse, better] = [-span, span].map(log => percent(Math.exp(data.more_is_better ? log : -log)));

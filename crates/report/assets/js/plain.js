@@ -1,4 +1,4 @@
-// Sets up a page that draws nothing: tables that scroll, and the theme.
+// Sets up a page without charts: scrolling tables, and the theme.
 
 scrollHints();
 theme(() => {});

@@ -1,8 +1,8 @@
-// A chart that the keyboard can read.
+// Keyboard access to charts.
 
 /**
- * Makes a chart reachable: arrow keys move its cursor from place to place, Escape takes it away. `leftOf` gives the distance of a
- * place from the left end, `tell` hears where the cursor is. `acts` are further keys.
+ * Makes a chart focusable: arrow keys move its cursor from place to place, Escape hides it. `leftOf` returns the
+ * distance of a place from the left end, `tell` receives the cursor's place, `acts` are further keys.
  */
 function plotKeys(u, { count, leftOf, tell, acts = {} }) {
   const { root } = u;
@@ -30,11 +30,11 @@ function plotKeys(u, { count, leftOf, tell, acts = {} }) {
     event.preventDefault();
     act(event);
   });
-  // The next one begins where the pointer or another chart has left the cursor.
+  // Starts at the cursor's position from the pointer or another chart.
   root.addEventListener("focus", () => { at = u.cursor.idx ?? null; });
 }
 
-/** Says `text` to those who hear the page. */
+/** Announces `text` to screen readers. */
 function sayLive(id, text) {
   document.getElementById(id).textContent = text;
 }

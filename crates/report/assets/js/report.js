@@ -1,4 +1,4 @@
-// Puts the page together. Everything but the charts over time is there without scripts.
+// Builds the page of a comparison. Only the charts over time need scripts.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const series = document.getElementById("series");
@@ -19,7 +19,7 @@ render();
 
 let width = innerWidth;
 addEventListener("resize", () => {
-  // A phone changes the height whenever its address bar hides.
+  // On phones the height changes whenever the address bar hides.
   if (innerWidth === width) return;
   width = innerWidth;
   requestAnimationFrame(render);

@@ -1,8 +1,9 @@
-// Puts the page of the experiments together. A figure is drawn when its experiment is unfolded: there may be hundreds.
+// Builds the page of the experiments. Figures are drawn when their experiment is unfolded, because there may
+// be hundreds.
 
 const figures = JSON.parse(document.getElementById("data").textContent);
 const figureOf = place => figures[place.dataset.figure];
-/** Where all runs are missing, there is nothing to draw. */
+/** Whether a figure has any values: all its runs may be missing. */
 const hasValues = ({ lines, bars, boxes }) => (lines ?? bars ?? boxes)
   .some(({ y, values, stated }) => [...(y ?? values), ...(y ? [] : stated ?? [])].some(value => value != null));
 
@@ -11,7 +12,7 @@ const places = all.filter(place => hasValues(figureOf(place)));
 const empty = all.filter(place => !hasValues(figureOf(place)));
 const charts = new Map();
 
-/** Everything but the chart. */
+/** Prepares everything but the chart. */
 function prepare(place) {
   const figure = figureOf(place);
   const isLines = figure.kind === "lines";
@@ -22,16 +23,16 @@ function prepare(place) {
 }
 
 function draw(place) {
-  // What is folded or filtered out has no width.
+  // Folded or filtered figures have no width.
   if (charts.has(place) || place.offsetParent === null) return;
   const figure = figureOf(place);
   const node = place.querySelector(".plot");
-  // An anchor must not move when a chart is drawn anew.
+  // Fixes the height, so that anchors do not move while the chart is redrawn.
   node.style.height = `${figureHeight()}px`;
   charts.set(place, (figure.kind === "lines" ? drawLinePlot : drawGroups)(node, figure));
 }
 
-/** Draws what is to be seen anew: in other colours, or another width. */
+/** Redraws the visible charts, for new colours or a new width. */
 function render() {
   charts.forEach(chart => chart.destroy());
   charts.clear();
@@ -39,7 +40,7 @@ function render() {
 }
 
 places.forEach(prepare);
-for (const place of empty) place.append(element("p", "dim", "No run of this figure is there yet."));
+for (const place of empty) place.append(element("p", "dim", "No run of this figure is done yet."));
 scrollHints();
 const form = document.getElementById("filter");
 if (form) {
@@ -47,7 +48,7 @@ if (form) {
   form.addEventListener("input", () => places.forEach(draw));
   form.addEventListener("reset", () => setTimeout(() => places.forEach(draw)));
 }
-// The event does not rise, but it comes down.
+// `toggle` does not bubble, but it can be captured.
 document.addEventListener("toggle", event => { if (event.target.open) places.forEach(draw); }, true);
 theme(render);
 render();
@@ -55,7 +56,7 @@ if (form) followAddress(form);
 
 let width = innerWidth;
 addEventListener("resize", () => {
-  // A phone changes the height whenever its address bar hides.
+  // On phones the height changes whenever the address bar hides.
   if (innerWidth === width) return;
   width = innerWidth;
   requestAnimationFrame(render);

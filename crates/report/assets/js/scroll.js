@@ -1,6 +1,6 @@
-// Boxes that scroll sideways show on which side there is more.
+// Marks boxes that scroll sideways.
 
-/** Marks every scroller by what is out of sight; the style sheet draws it. */
+/** Sets the classes `more-left` and `more-right` of every scroller, which the style sheet draws. */
 function scrollHints() {
   for (const box of document.querySelectorAll(".scroller > .scroll")) {
     const mark = () => {

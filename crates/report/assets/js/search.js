@@ -1,4 +1,4 @@
-// The page of a search has nothing to draw: its pictures stand in it.
+// The page of a search draws nothing: its pictures are part of the HTML.
 
 theme(() => {});
 scrollHints();

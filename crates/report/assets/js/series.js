@@ -1,4 +1,4 @@
-// One or two policies over time, side by side: rows are quantities, lines are paths with their bands.
+// Charts over time for one or two policies: a row for each quantity, a line with a band for each path.
 
 const QUANTITIES = [
   { key: "goodput", title: "Goodput", quantity: "rate" },
@@ -8,15 +8,15 @@ const QUANTITIES = [
   { key: "power", title: "Power of the interfaces", quantity: "power" },
 ];
 const SERIES_HEIGHT = 170;
-/** Part of the axis that one press of + leaves. */
+/** Fraction of the axis that remains after pressing +. */
 const ZOOM = 0.6;
-/** A queue of which nothing is ever seen is told in words. */
+/** If no queue exceeds this, a sentence replaces the charts. */
 const NO_QUEUE = 0.05;
 
-/** Two lists of policies; `redraw` is called with the chosen ones whenever they change. */
+/** Two lists of policies. Calls `redraw` with the selected ones after each change. */
 function pickers(container, data, redraw) {
   const available = data.policies.map((_, index) => index).filter(index => data.series[index]);
-  // On a phone two policies would stand one after the other.
+  // On phones two policies would be stacked.
   const most = innerWidth <= 600 ? 1 : 2;
   const chosen = data.shown.filter(index => available.includes(index)).slice(0, most);
   const picker = (slot, text) => {
@@ -31,12 +31,12 @@ function pickers(container, data, redraw) {
     });
   };
   picker(0, "policy");
-  if (available.length > 1) picker(1, "beside it");
+  if (available.length > 1) picker(1, "compared with");
   container.hidden = false;
   return () => chosen.filter(index => index != null);
 }
 
-/** All charts of the chosen policies; scales are shared within a row, cursors and zoom by all. */
+/** Draws all charts of the selected policies. Charts of a row share scales; all charts share cursor and zoom. */
 function drawSeries(container, data, chosen) {
   container.replaceChildren();
   container.style.setProperty("--columns", Math.max(chosen.length, 1));
@@ -58,14 +58,14 @@ function drawSeries(container, data, chosen) {
   return drawings.map(draw => draw());
 }
 
-/** One line per path, and all together where that means something. */
+/** A line for each path, and one for their total if that is meaningful. */
 function linesOf(bands, paths) {
   const lines = bands.paths.map((band, path) => ({ name: paths[path], colour: pathColour(path), dash: dashOf(path), ...band }));
   if (bands.total) lines.unshift({ name: "all", colour: colour("text"), dash: [], ...bands.total });
   return lines;
 }
 
-/** Mean of the medians, and their ends, for who cannot see the line. */
+/** Mean of the medians, and their ends, for screen readers. */
 function inWords(line, factor) {
   const known = line.median.filter(value => value != null).map(value => value / factor);
   if (known.length === 0) return `${line.name}: nothing`;
@@ -105,7 +105,7 @@ function drawLines(node, data, lines, { factor, max, about }) {
     legend: { show: false },
     cursor: { sync: { key: "joulepath" }, y: false, drag: { x: true, y: false }, points: { size: 6 } },
     scales: {
-      // The first bin begins half a bin before its middle.
+      // The first bin begins half a bin before its centre.
       x: { time: false, range: (_, lo, hi) => [lo === data.time_s[0] ? Math.max(0, lo - half) : lo, hi] },
       y: { range: [0, 1.05 * max] },
     },

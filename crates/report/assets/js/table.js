@@ -1,6 +1,6 @@
-// Sorting of the overview. Limits stay below.
+// Sorts the overview. Limits stay at the bottom.
 
-/** Makes every column of the table sortable; a click sorts with the largest number or the first name on top. */
+/** Makes every column sortable. A click puts the largest number or the first name on top. */
 function sortable(table) {
   const body = table.tBodies[0];
   [...table.tHead.rows[0].cells].forEach((head, column) => {
@@ -21,7 +21,7 @@ function sortable(table) {
   });
 }
 
-/** Numbers by value and before missing ones, everything else by text. */
+/** Compares numbers by value, with missing ones last, and everything else by text. */
 function byCell(a, b) {
   const [left, right] = [a.dataset.sort, b.dataset.sort];
   if (left != null && right != null) return left - right;

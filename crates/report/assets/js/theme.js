@@ -1,13 +1,13 @@
-// Light and dark, and the colours that canvases need as plain values.
+// Light and dark theme, and colours as plain values for canvases.
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-/** Colours of policies and of paths repeat after this many, with other dashes or hatches. */
+/** Colours of policies and paths repeat after this many, with other dashes or hatches. */
 const PALETTE = 8;
-/** Beyond the palette, colours come again with other dashes, CSS pixels. */
+/** Dashes of lines by repetition of the palette, CSS pixels. */
 const DASHES = [[], [2, 3], [10, 3, 2, 3]];
 const dashOf = index => DASHES[Math.min(DASHES.length - 1, Math.floor(index / PALETTE))];
 
-/** The present value of the style sheet's variable `--name`, with light-dark() resolved. */
+/** Current value of the style sheet's variable `--name`, with light-dark() resolved. */
 function colour(name) {
   const probe = colour.probe ??= document.body.appendChild(element("span"));
   probe.hidden = true;
@@ -18,7 +18,7 @@ function colour(name) {
 const policyColour = index => colour(`policy-${index % PALETTE}`);
 const pathColour = index => colour(`path-${index % PALETTE}`);
 
-/** Sets up the button; `redraw` is called whenever colours change. `#dark` or `#light` in the address decides at first. */
+/** Sets up the button. Calls `redraw` when colours change. `#dark` or `#light` in the address sets the initial theme. */
 function theme(redraw) {
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -35,7 +35,7 @@ function theme(redraw) {
     redraw();
   });
   system.addEventListener("change", () => { label(); redraw(); });
-  // Paper is white and narrow: canvases are drawn anew for it, and once more afterwards.
+  // Paper is white and narrow: redraw canvases for it, and again afterwards.
   let before;
   addEventListener("beforeprint", () => {
     before = root.dataset.theme;

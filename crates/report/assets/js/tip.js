@@ -1,6 +1,6 @@
-// What is said of the thing at the pointer.
+// Tooltips of charts.
 
-/** An empty box within a chart. */
+/** Adds an empty tooltip to a chart. */
 function tipOf(chart) {
   const tip = chart.root.querySelector(".u-wrap").appendChild(element("div", "tip"));
   tip.hidden = true;
@@ -8,7 +8,7 @@ function tipOf(chart) {
   return tip;
 }
 
-/** Puts the box with `lines` beside (x, y), CSS pixels of the chart's inside; where there is room. */
+/** Puts the tooltip with `lines` next to (x, y), in CSS pixels of the chart, where it fits. */
 function placeTip(tip, u, x, y, lines) {
   tip.hidden = false;
   tip.replaceChildren(...lines);
@@ -18,5 +18,5 @@ function placeTip(tip, u, x, y, lines) {
   tip.style.top = `${offsetTop + Math.max(0, y - tip.offsetHeight - 14)}px`;
 }
 
-/** What a tip says, in one line. */
+/** Text of a tooltip in one line. */
 const wordsOf = tip => [...tip.children].map(line => line.textContent).join("; ");

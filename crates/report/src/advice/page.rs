@@ -1,4 +1,4 @@
-//! The answer as an HTML page, with the words and digits of the table.
+//! The answer as an HTML page, with the same words and digits as the table.
 
 use joulepath_control::advise::{Advice, Path, Question, Within, significant};
 use joulepath_control::limit::Capacity;
@@ -9,15 +9,14 @@ use crate::html::advice::{AdvicePage, AdviceRange, AdviceWay, advice_html};
 use crate::machine::ReportError;
 use crate::table::{Cell, Column, Line, Table};
 
-/// One self-contained page, as [`crate::html`].
+/// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn html(question: &Question, advice: &Advice, by: &Provenance) -> Result<String, ReportError> {
     advice_html(&page(question, advice, by))
 }
 
-/// What the page shows.
 fn page(question: &Question, advice: &Advice, by: &Provenance) -> AdvicePage {
     let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
     let ways = table::rows(advice).into_iter().map(|(plan, is_best)| {

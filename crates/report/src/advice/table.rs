@@ -1,4 +1,4 @@
-//! The answer for a terminal.
+//! The answer as text for a terminal.
 
 use joulepath_control::advise::{Advice, BreakEven, Plan, Question, significant};
 use joulepath_control::limit::Capacity;
@@ -6,8 +6,7 @@ use joulepath_control::limit::Capacity;
 use crate::table::{Cell, Column, Line, Table};
 use crate::text::wrapped;
 
-/// Reason, front, break-even sizes, and what the numbers rest on; sentences are at most `width` characters
-/// wide.
+/// Reason, front, break-even sizes, and assumptions. Sentences have at most `width` characters.
 pub fn table(question: &Question, advice: &Advice, width: usize) -> String {
     let mut text = format!("{}\n\n{}\n\n", wrapped(&advice.reason, width, ""), plans(question, advice));
     for line in break_evens(question, &advice.break_even) {
@@ -16,7 +15,7 @@ pub fn table(question: &Question, advice: &Advice, width: usize) -> String {
     text + &format!("{}\n", wrapped(footing(question.capacity), width, ""))
 }
 
-/// The front, with the advice among it.
+/// The front, including the advice.
 fn plans(question: &Question, advice: &Advice) -> String {
     let columns = [
         Column::words(""),
@@ -47,7 +46,8 @@ pub(super) fn cells(question: &Question, plan: &Plan) -> [String; 5] {
     ]
 }
 
-/// The front by time; the best plan is marked, and put in if the deadline lies between two corners.
+/// The front by time, with the best plan marked. The best plan is inserted if the deadline lies between two
+/// corners.
 pub(super) fn rows(advice: &Advice) -> Vec<(&Plan, bool)> {
     let mut rows: Vec<(&Plan, bool)> = advice.front.iter().map(|plan| (plan, *plan == advice.best)).collect();
     if !rows.iter().any(|(_, is_best)| *is_best) {
@@ -57,7 +57,7 @@ pub(super) fn rows(advice: &Advice) -> Vec<(&Plan, bool)> {
     rows
 }
 
-/// Ranges of sizes and what is advised for them, ascending.
+/// Ranges of sizes with their advice, ascending.
 pub(super) fn ranges(question: &Question, changes: &[BreakEven]) -> Vec<(String, String)> {
     let names = |paths: &[usize]| names(question, paths.iter().copied());
     let below = |at: &BreakEven| (format!("below {}", size(at.size_bytes)), names(&at.below));
@@ -73,10 +73,10 @@ fn break_evens(question: &Question, changes: &[BreakEven]) -> Vec<String> {
     ranges(question, changes).into_iter().map(|(sizes, names)| format!("{sizes}: {names}")).collect()
 }
 
-/// Where there is no break-even size.
+/// Text for the case without a break-even size.
 pub(super) const SAME_AT_ANY_SIZE: &str = "The same interfaces at any size up to 100 GB";
 
-/// `wifi alone`, `wifi + lte`.
+/// Text such as `wifi alone` or `wifi + lte`.
 pub(super) fn names(question: &Question, paths: impl Iterator<Item = usize>) -> String {
     let names: Vec<&str> = paths.map(|path| question.paths[path].name.as_str()).collect();
     match names.as_slice() {
@@ -85,14 +85,14 @@ pub(super) fn names(question: &Question, paths: impl Iterator<Item = usize>) -> 
     }
 }
 
-/// With the prefix that leaves one to three digits before the point.
+/// A size with the prefix that leaves one to three digits before the point.
 fn size(bytes: f64) -> String {
     let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
     let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
     format!("{} {name}", significant(bytes / unit))
 }
 
-/// What the rates are.
+/// Meaning of the rates.
 pub(super) fn footing(capacity: Capacity) -> &'static str {
     match capacity {
         Capacity::TcpFriendly => {

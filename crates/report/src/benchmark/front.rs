@@ -1,5 +1,5 @@
-//! The energy–goodput front as a picture: what goodput costs, over the scenarios where it
-//! depends on the policy.
+//! The energy–goodput front as a picture: the energy cost of goodput in scenarios where goodput depends on
+//! the policy.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,18 @@ use super::schema::{Benchmark, Overall, Row};
 use super::tables::title;
 use crate::scale::round_step;
 
-/// Of the picture, px.
+/// Size of the picture, px.
 const SIZE: [f64; 2] = [860.0, 560.0];
-/// Left, top, right and bottom of the axes within it, px.
+/// Left, top, right and bottom of the axes in the picture, px.
 const FRAME: [f64; 4] = [64.0, 56.0, 836.0, 500.0];
-/// Steps of an axis, at most.
+/// Maximum number of steps of an axis.
 const MOST_STEPS: f64 = 8.0;
-/// Width of a character of a label, px: an upper bound at 11 px.
+/// Width of a label's character, px: an upper bound at 11 px.
 const CHARACTER: f64 = 6.4;
 /// Half the height of a label, px.
 const HALF_LINE: f64 = 7.0;
 
-/// Light and dark as the reader's page is; light where `light-dark` is not known.
+/// Light or dark like the reader's page; light where the browser lacks `light-dark`.
 fn style() -> String {
     let rules = [
         (".ground", "fill", "#ffffff", "#181d23"),
@@ -46,13 +46,13 @@ fn style() -> String {
 /// A policy in the picture.
 struct Dot<'a> {
     row: &'a Row,
-    /// Goodput over that of the fastest single path, and its interval.
+    /// Goodput relative to the fastest single path, with its interval.
     x: [f64; 3],
-    /// Share of the limit there, in percent, and its interval.
+    /// Share of the limit, percent, with its interval.
     y: [f64; 3],
 }
 
-/// As SVG; none if no policy has run where goodput depends on it.
+/// The front as SVG; `None` if no policy has run where goodput depends on it.
 pub fn front(benchmark: &Benchmark) -> Option<String> {
     let dot = |row| -> Option<Dot<'_>> {
         let row: &Row = row;
@@ -87,8 +87,8 @@ pub fn front(benchmark: &Benchmark) -> Option<String> {
     Some(svg)
 }
 
-/// Whether it is a policy, and no policy has both more goodput and a larger share. Paths that are chosen in
-/// hindsight are none.
+/// Whether it is a policy (not a path chosen in hindsight), and no policy has both more goodput and a larger
+/// share.
 fn is_on_front(dot: &Dot<'_>, dots: &[Dot<'_>]) -> bool {
     let beats = |other: &Dot<'_>| {
         let no_less = other.x[0] >= dot.x[0] && other.y[0] >= dot.y[0];
@@ -97,7 +97,7 @@ fn is_on_front(dot: &Dot<'_>, dots: &[Dot<'_>]) -> bool {
     dot.row.entry.baseline.is_none() && !dots.iter().any(beats)
 }
 
-/// The policies that nobody beats in both, joined by steps: what lies to the left and below is beaten.
+/// Steps through the policies on the front. Everything left of and below them is inferior.
 fn staircase(dots: &[Dot<'_>], x: &Axis, y: &Axis) -> String {
     let mut corners: Vec<[f64; 2]> =
         dots.iter().filter(|dot| is_on_front(dot, dots)).map(|dot| [dot.x[0], dot.y[0]]).collect();
@@ -106,7 +106,7 @@ fn staircase(dots: &[Dot<'_>], x: &Axis, y: &Axis) -> String {
     let mut right = String::new();
     for (index, [at_x, at_y]) in corners.iter().enumerate() {
         let (px, py) = (x.place(*at_x), y.place(*at_y));
-        // The first one's height from the axis on; then down to each next one's.
+        // Starts on the axis at the height of the first policy, then goes down to each next one.
         let _ =
             if index == 0 { write!(path, "{py:.1} H{px:.1}") } else { write!(path, " V{py:.1} H{px:.1}") };
         right = format!(" V{:.1}", FRAME[3]);
@@ -134,7 +134,7 @@ fn mark(dot: &Dot<'_>, x: &Axis, y: &Axis) -> String {
     )
 }
 
-/// Names beside the dots, as far as no text covers another: the front first, then by tier.
+/// Names next to the dots, without overlaps: the front first, then by tier.
 fn labels(dots: &[Dot<'_>], x: &Axis, y: &Axis) -> String {
     let place = |dot: &Dot<'_>| (x.place(dot.x[0]), y.place(dot.y[0]));
     let around = |(px, py): (f64, f64)| [px - 6.0, py - 6.0, px + 6.0, py + 6.0];
@@ -212,7 +212,7 @@ fn grid(x: &Axis, y: &Axis) -> String {
     )
 }
 
-/// From one end of the values to the other, with room.
+/// An axis around the values, with room at the ends.
 struct Axis {
     ends: [f64; 2],
     places: [f64; 2],
@@ -237,7 +237,7 @@ impl Axis {
         self.places[0] + part * (self.places[1] - self.places[0])
     }
 
-    /// As [`Axis::place`]; what lies outside is at the end.
+    /// Like [`Axis::place`], clamped to the ends.
     fn within(&self, value: f64) -> f64 {
         self.place(value.clamp(self.ends[0], self.ends[1]))
     }
@@ -248,7 +248,7 @@ impl Axis {
     }
 }
 
-/// Without idle zeros.
+/// Without trailing zeros.
 fn number(tick: f64) -> String {
     let text = format!("{tick:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

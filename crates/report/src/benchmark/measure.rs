@@ -1,18 +1,18 @@
-//! From runs to ratios: what a policy did on one scenario.
+//! Turns runs into ratios: the results of a policy on one scenario.
 //!
 //! ```text
 //!              bits per joule of the run          work done in time
 //!     limit  = ───────────────────────────, work = ─────────────────, at most 1;   score = limit × work
 //!              bits per joule of the limit        work offered
 //!
-//!              goodput of the competitors on a link beside the policy
-//!     kept   = ──────────────────────────────────────────────────────────── ,   the least over the links
-//!              their goodput beside a NewReno in its place, with the same seed
+//!              goodput of the competitors on a link with the policy
+//!     kept   = ──────────────────────────────────────────────────────────── ,   the lowest of all links
+//!              their goodput with a NewReno flow in its place, with the same seed
 //! ```
-//! For work W `limit` is the least energy for W over what the policy would burn for W, so `score` is an
-//! energy–delay product (Gonzalez and Horowitz, IEEE JSSC 31(9), 1996), except that more than the offered
-//! work gains nothing. Random families have no `work`: there the share of offered data that comes in time is
-//! a factor of `limit`.
+//! For work W, `limit` is the minimum energy for W divided by the policy's energy for W. So `score` is an
+//! energy–delay product (Gonzalez and Horowitz, IEEE JSSC 31(9), 1996), except that work beyond the offered
+//! work gains nothing. Random families have no `work`: there the share of offered data that arrives in time
+//! is a factor of `limit`.
 
 use std::collections::BTreeMap;
 
@@ -23,27 +23,27 @@ use super::metric::{Kind, Metric};
 use super::yardstick::{SharedLink, Task, Yardstick};
 use crate::bootstrap::resample;
 
-/// Less than this counts as this: a policy that does nothing on one scenario is not out of everything.
+/// Minimum value of a metric, so that a policy that fails on one scenario keeps a nonzero mean.
 pub const LEAST: f64 = 0.01;
 
 /// Pairs of numerator and denominator by seed.
 type Pairs = Vec<(f64, f64)>;
 
-/// What single paths did on a scenario, with the same seeds as the policies.
+/// Results of single paths on a scenario, with the policies' seeds.
 #[derive(Clone, Debug, Default)]
 pub struct Singles {
-    /// By path; none where that could not run.
+    /// Runs by path; `None` where the path could not run.
     runs: Vec<Option<Vec<RunResult>>>,
     /// The path with the most data per joule.
     pub thriftiest: Option<usize>,
-    /// The path that does the work the soonest.
+    /// The path that completes the work first.
     pub fastest: Option<usize>,
-    /// The path with the greatest share of the limit.
+    /// The path with the largest share of the limit.
     pub best: Option<usize>,
 }
 
 impl Singles {
-    /// Of the runs of each path alone.
+    /// Evaluates the runs of each path alone.
     pub fn of(runs: Vec<Option<Vec<RunResult>>>, with: &Yardstick) -> Self {
         let best = |value: &dyn Fn(&[RunResult]) -> Option<f64>| {
             let of_path = |path: usize| value(runs[path].as_ref()?).filter(|value| value.is_finite());
@@ -62,7 +62,7 @@ impl Singles {
         }
     }
 
-    /// Whether there are any.
+    /// Whether there are no single paths.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -72,30 +72,30 @@ impl Singles {
         self.runs.get(path?)?.as_deref()
     }
 
-    /// The runs of a NewReno on this link: on the path through it on which one has most.
+    /// Runs of a NewReno flow on this link: on the path through it with the highest goodput.
     fn reno_at(&self, at: &SharedLink) -> Option<&[RunResult]> {
         let own_bps = |runs: &[RunResult]| runs.iter().map(|run| run.goodput_bps).sum::<f64>();
         let all = at.paths.iter().filter_map(|&path| self.runs(Some(path)));
         all.reduce(|a, b| if own_bps(b) > own_bps(a) { b } else { a })
     }
 
-    /// Goodput that one TCP on each of these bottlenecks has with the `i`-th seed, bit/s.
+    /// Goodput of one TCP flow on each of these bottlenecks, summed, with the `i`-th seed, bit/s.
     fn fair_bps(&self, bottlenecks: &[Vec<usize>], i: usize) -> f64 {
         let of_path = |&path: &usize| Some(self.runs[path].as_ref()?.get(i)?.goodput_bps);
         bottlenecks.iter().map(|paths| paths.iter().filter_map(of_path).fold(0.0, f64::max)).sum()
     }
 }
 
-/// One policy on one scenario.
+/// Results of a policy on a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     seeds: usize,
-    /// By shared link, where the metric is one of links.
+    /// Values by shared link, for metrics of links.
     pairs: BTreeMap<Metric, Vec<Pairs>>,
 }
 
 impl Cell {
-    /// Of the policy's runs, in the order of the seeds.
+    /// Evaluates the policy's runs, given in the order of the seeds.
     pub fn of(runs: &[RunResult], singles: &Singles, with: &Yardstick) -> Self {
         let of_metric = |metric: Metric| {
             let groups = pairs(metric, runs, singles, with).into_iter().filter(|pairs| !pairs.is_empty());
@@ -105,7 +105,7 @@ impl Cell {
         Cell { seeds: runs.len(), pairs: known.filter(|(_, groups)| !groups.is_empty()).collect() }
     }
 
-    /// Ratio of the means over the runs with these indices; none if it is not measured there.
+    /// Ratio of the means over the runs with these indices; `None` if the metric is not measured there.
     pub fn ratio(&self, metric: Metric, indices: &[usize]) -> Option<f64> {
         let of = |pairs: &Pairs| ratio(indices.iter().filter_map(|&i| pairs.get(i).copied()));
         match metric {
@@ -122,13 +122,13 @@ impl Cell {
         }
     }
 
-    /// Over all seeds.
+    /// Value over all seeds.
     pub(super) fn value(&self, metric: Metric) -> Option<f64> {
         let every: Vec<usize> = (0..self.seeds).collect();
         self.ratio(metric, &every).filter(|value| value.is_finite())
     }
 
-    /// As [`Cell::value`], with the interval over the seeds if there are several.
+    /// Like [`Cell::value`], with the interval over the seeds if there are several.
     pub(super) fn of_scenario(&self, metric: Metric) -> Option<Value> {
         let value = self.value(metric)?;
         if self.seeds < 2 {
@@ -138,7 +138,7 @@ impl Cell {
         Some(Value::Several(resample(self.seeds, ratio)?.into()))
     }
 
-    /// Of numbers that a test makes up.
+    /// A cell with invented numbers.
     #[cfg(test)]
     pub(super) fn made_up(values: &[(Metric, f64)]) -> Self {
         let pairs = values.iter().map(|&(metric, value)| (metric, vec![vec![(value, 1.0)]]));
@@ -146,7 +146,7 @@ impl Cell {
     }
 }
 
-/// Sum of the numerators over the sum of the denominators; none if that is 0.
+/// Sum of the numerators divided by the sum of the denominators; `None` if that is 0.
 fn ratio(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
     let (above, below) = pairs.into_iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     (below > 0.0).then(|| above / below)
@@ -186,9 +186,9 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
     }
 }
 
-/// Shares of a limit. In random families offered data that does not come in time counts as if it had to be
-/// paid for once more, nothing is gained by carrying less of it for less, and a file that is not complete
-/// counts by its part. None if a run does not tell.
+/// Shares of a limit. In random families, offered data that misses its deadline counts as paid for a second
+/// time, carrying less data for less energy gains nothing, and an incomplete file counts with its fraction.
+/// Empty if a run lacks the data.
 fn of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Pairs {
     if with.kind == Kind::Ranked {
         return runs.iter().map(|run| (run.bits_per_joule, limit)).collect();
@@ -210,7 +210,7 @@ fn of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Pairs {
     shares.unwrap_or_default()
 }
 
-/// Work done in time and work offered, by seed, in any unit.
+/// Work done in time and offered work by seed, in any unit.
 fn work(runs: &[RunResult], singles: &Singles, task: &Task) -> Pairs {
     let fastest = singles.runs(singles.fastest).unwrap_or_default();
     let of_run = |(i, run): (usize, &RunResult)| match task {
@@ -237,8 +237,8 @@ fn work(runs: &[RunResult], singles: &Singles, task: &Task) -> Pairs {
     runs.iter().enumerate().map(of_run).collect()
 }
 
-/// Goodput of one connection through the link, and of one TCP there, bit/s; none if the engine does not tell
-/// the TCPs apart.
+/// Goodput of one connection through the link and of one TCP flow there, bit/s; `None` if the engine does not
+/// separate the TCP flows.
 fn link_share(run: &RunResult, at: &SharedLink) -> Option<(f64, f64)> {
     let connections = run.connections_bps.len().max(1) as f64;
     let through: f64 = at.paths.iter().filter_map(|&path| Some(run.paths.get(path)?.share)).sum();
@@ -246,19 +246,19 @@ fn link_share(run: &RunResult, at: &SharedLink) -> Option<(f64, f64)> {
     Some((own, competitors_bps(run, at)? / f64::from(at.tcps)))
 }
 
-/// Goodput of the competitors on the link, bit/s; none if the engine does not tell them apart.
+/// Goodput of the competitors on the link, bit/s; `None` if the engine does not separate them.
 fn competitors_bps(run: &RunResult, at: &SharedLink) -> Option<f64> {
     at.competitors.iter().map(|&group| run.competitor_groups_bps.get(group)).sum()
 }
 
-/// What the competitors have beside the policy and beside a NewReno with the same seed, bit/s.
+/// Goodput of the competitors next to the policy and next to a NewReno flow with the same seed, bit/s.
 fn kept(runs: &[RunResult], alone: &Singles, at: &SharedLink) -> Pairs {
     let reno = alone.reno_at(at).unwrap_or_default();
     let pair = |(run, reno)| Some((competitors_bps(run, at)?, competitors_bps(reno, at)?));
     runs.iter().zip(reno).filter_map(pair).collect()
 }
 
-/// (Σ x)²/(n Σ x²) of the connections' goodputs (Jain, Chiu and Hawe, DEC-TR-301, 1984); none of one
+/// (Σ x)²/(n Σ x²) of the connections' goodputs (Jain, Chiu and Hawe, DEC-TR-301, 1984); empty for a single
 /// connection.
 fn jain(runs: &[RunResult]) -> Pairs {
     let of_run = |run: &RunResult| {
@@ -269,7 +269,7 @@ fn jain(runs: &[RunResult]) -> Pairs {
     runs.iter().map(of_run).collect::<Option<Pairs>>().unwrap_or_default()
 }
 
-/// A number of one seed, or the mean of several with its interval.
+/// The value of one seed, or the mean over several with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub(super) enum Value {
@@ -277,10 +277,10 @@ pub(super) enum Value {
     Several(Rounded),
 }
 
-/// An estimate with four significant digits.
+/// An estimate rounded to four significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Rounded {
-    /// Best single number.
+    /// Best estimate.
     pub mean: f64,
     /// Lower end of the 95 % interval.
     pub lo: f64,
@@ -294,7 +294,7 @@ impl From<Estimate> for Rounded {
     }
 }
 
-/// Four significant digits.
+/// Rounds to four significant digits.
 pub(super) fn rounded(value: f64) -> f64 {
     crate::scale::rounded(value, 4)
 }

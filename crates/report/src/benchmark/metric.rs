@@ -1,19 +1,19 @@
-//! What is measured of a policy on a scenario.
+//! Metrics of a policy on a scenario.
 
 use serde::{Deserialize, Serialize};
 
-/// How a family is measured.
+/// Kind of a family, which decides how it is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// By the mean score; policies are put into tiers.
+    /// By mean score, with policies grouped into tiers.
     Ranked,
-    /// By median, worst 10 % and worst of several metrics, on random scenarios of a set.
+    /// By median, worst 10 % and worst value of several metrics, on random scenarios of a set.
     Random,
 }
 
 impl Kind {
-    /// The metrics of its families, in the order of the columns.
+    /// Metrics of its families, in the order of the columns.
     pub const fn metrics(self) -> &'static [Metric] {
         use Metric::*;
         match self {
@@ -23,39 +23,39 @@ impl Kind {
     }
 }
 
-/// What is measured.
+/// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Share of the limit times work.
     Score,
-    /// Data per joule over that of the TCP-friendly limit.
+    /// Data per joule relative to the TCP-friendly limit.
     Limit,
-    /// The same where goodput depends on the policy: what goodput costs.
+    /// The same where goodput depends on the policy: the cost of goodput.
     LimitFree,
-    /// Data per joule over that of the limit of the links.
+    /// Data per joule relative to the link limit.
     Link,
-    /// Share of the limit over that of the best single path, chosen in hindsight.
+    /// Share of the limit relative to the best single path, chosen in hindsight.
     Single,
-    /// Work done in time over work offered.
+    /// Work done in time relative to the offered work.
     Work,
-    /// Goodput over that of the fastest single path, where the work depends on it.
+    /// Goodput relative to the fastest single path, where the work depends on it.
     Goodput,
-    /// Completion time, or 95th percentile of the delay, over that of the fastest single path.
+    /// Completion time, or 95th percentile of the delay, relative to the fastest single path.
     Time,
-    /// Goodput of one connection over that of one TCP: the most of any shared link.
+    /// Goodput of one connection relative to one TCP flow: the highest of any shared link.
     Share,
-    /// The same over the links without random loss.
+    /// The same for links without random loss.
     QuietShare,
-    /// Goodput of the competitors over what they have next to a NewReno in the policy's place: the least of
-    /// any shared link (Ware et al., HotNets 2019: one minus the harm).
+    /// Goodput of the competitors relative to their goodput next to a NewReno flow in the policy's place: the
+    /// lowest of any shared link (Ware et al., HotNets 2019: one minus the harm).
     Kept,
     /// Jain's index of the connections' goodputs.
     Jain,
 }
 
 impl Metric {
-    /// In JSON and CSV.
+    /// Name in JSON and CSV.
     pub const fn name(self) -> &'static str {
         match self {
             Metric::Score => "score",
@@ -78,7 +78,7 @@ impl Metric {
         if self.is_low_bad() { a < b } else { a > b }
     }
 
-    /// Whether less is worse.
+    /// Whether lower values are worse.
     pub(super) const fn is_low_bad(self) -> bool {
         !matches!(self, Metric::Time | Metric::Share | Metric::QuietShare)
     }

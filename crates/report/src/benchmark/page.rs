@@ -1,4 +1,4 @@
-//! The benchmark as one self-contained page: the picture, the tables, how to read them.
+//! The benchmark as one self-contained page: the picture, the tables and their notes.
 
 use super::front::front;
 use super::schema::Benchmark;

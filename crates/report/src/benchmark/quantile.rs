@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 use super::measure::{Rounded, rounded};
 use crate::bootstrap::{RESAMPLES, below, generator, percentile_interval};
 
-/// Part of the scenarios that the worst 10 % are.
+/// Fraction of the scenarios in the worst 10 %.
 const WORST: f64 = 0.1;
 
 /// A metric over the scenarios of a random family.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Quantiles {
-    /// Scenarios in which it is measured.
+    /// Number of scenarios where it is measured.
     pub n: usize,
     /// Median.
     pub median: Rounded,
-    /// What nine tenths of the scenarios reach; where more is worse, what they do not exceed.
+    /// The value that nine tenths of the scenarios reach; if higher is worse, that they do not exceed.
     pub worst_10: Rounded,
-    /// Of the worst scenario.
+    /// Value of the worst scenario.
     pub worst: f64,
-    /// That scenario.
+    /// Name of the worst scenario.
     pub worst_in: String,
 }
 
-/// Of values with the names of their scenarios; none without values. Scenarios are resampled with replacement
-/// (2000 times); the ends of an interval of one scenario are its value.
+/// Quantiles of values with the names of their scenarios; `None` without values. Resamples scenarios with
+/// replacement (2000 times). With one scenario, both ends of the interval are its value.
 pub(super) fn quantiles(values: Vec<(f64, &str)>, low_is_bad: bool) -> Option<Quantiles> {
     let is_worse = |a: f64, b: f64| if low_is_bad { a < b } else { a > b };
     let worst = values.iter().copied().reduce(|a, b| if is_worse(b.0, a.0) { b } else { a })?;
@@ -54,7 +54,7 @@ pub(super) fn quantiles(values: Vec<(f64, &str)>, low_is_bad: bool) -> Option<Qu
 mod tests {
     use super::*;
 
-    /// 11 values 0 to 10: the median is 5, a tenth of the way from 0 to 10 is 1, nine tenths are 9.
+    /// 11 values 0 to 10: the median is 5, a tenth of the range is 1, nine tenths are 9.
     #[test]
     fn the_worst_ten_percent_are_at_the_bad_end() {
         let values = || (0..11).rev().map(|i| (f64::from(i), if i == 0 { "low" } else { "x" })).collect();
@@ -67,10 +67,10 @@ mod tests {
         assert!(quantiles(vec![], true).is_none());
     }
 
-    /// The median of n draws lies between the order statistics n/2 ± 1.96·√n/2 with 95 %: of 400 values 0 to
-    /// 399 about 180 and 219.
+    /// The median of n draws lies between the order statistics n/2 ± 1.96·√n/2 with probability 95 %: for 400
+    /// values 0 to 399, about 180 and 219.
     #[test]
-    fn the_interval_of_the_median_is_that_of_order_statistics() {
+    fn the_interval_of_the_median_matches_order_statistics() {
         let values = (0..400).map(|i| (f64::from(i), "")).collect();
         let found = quantiles(values, true).unwrap();
         assert!((found.median.lo - 180.0).abs() < 4.0, "{:?}", found.median);

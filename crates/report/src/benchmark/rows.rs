@@ -1,4 +1,4 @@
-//! From what came out on each scenario to the rows of policies.
+//! Turns results on each scenario into rows of policies.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,26 @@ use super::schema::{
 };
 use super::tiers::tiers;
 
-/// The part that competitors should keep on any scenario.
+/// Fraction of their goodput that competitors should keep on every scenario.
 const LEAST_KEPT_EVER: f64 = 0.80;
-/// A policy is worse than a single path if it has less than this of its share of the limit.
+/// Ratio to the best single path's share of the limit below which a policy is worse than the path.
 const LEAST_OF_SINGLE: f64 = 0.95;
 
-/// What has been measured.
+/// Results of all runs.
 #[derive(Clone, Debug)]
 pub struct Measured<'a> {
     /// The families, in their order.
     pub families: Vec<FamilyRow>,
     /// Policies and baselines.
     pub entries: &'a [Entry],
-    /// What came out, by scenario.
+    /// Results by scenario.
     pub results: &'a [ScenarioResult],
-    /// What does not count.
+    /// Scenarios that do not count.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Benchmark {
-    /// The numbers of all entries, by what came out on each scenario.
+    /// Computes the numbers of all entries.
     pub fn of(provenance: Provenance, extent: Extent, measured: Measured<'_>) -> Self {
         let policies = match extent.kind {
             Kind::Ranked => ranked(&measured, extent.seeds as usize),
@@ -87,7 +87,7 @@ impl Measured<'_> {
         self.families.iter().map(of_family).collect()
     }
 
-    /// The row of an entry, with the metric `of_family(scenarios, metric)` in each family.
+    /// Row of an entry. `of_family(scenarios, metric)` computes a metric in a family.
     fn row(
         &self,
         column: usize,
@@ -150,7 +150,7 @@ fn harm(cells: &[Option<&Cell>]) -> Harm {
     }
 }
 
-/// The best first; what did not run everywhere stands below.
+/// Best first; entries that did not run everywhere come last.
 fn ranked(measured: &Measured<'_>, seeds: usize) -> Vec<Row> {
     let mut filled = measured.strata();
     filled.retain(|scenarios| !scenarios.is_empty());
@@ -212,8 +212,7 @@ fn ranked_row(
     }
 }
 
-/// Columns of different outcomes, each with the policies that have the same one. Baselines stand for
-/// themselves.
+/// Distinct results, each with the policies that have them. Baselines are never merged.
 fn distinct(measured: &Measured<'_>) -> Vec<(usize, Vec<String>)> {
     let is_policy = |column: usize| measured.entries[column].baseline.is_none();
     let are_same = |a: usize, b: usize| {

@@ -1,10 +1,9 @@
-//! Means over scenarios and seeds, and the same means of what is drawn from them again.
+//! Means over scenarios and seeds, and the same means of resamples.
 //!
-//! Families are fixed and weigh alike; within a family scenarios weigh alike. A resample draws as many
-//! scenarios of each family as it has, with replacement, and for each of them as many seeds. It is the same
-//! one for all policies, so that what a scenario has in store for all of them cancels in their differences
-//! (the bootstrap of nested data: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997,
-//! section 3.8).
+//! Families are fixed and have equal weights; within a family, scenarios have equal weights. A resample
+//! draws, with replacement, as many scenarios of each family as it has, and as many seeds for each of them.
+//! All policies share the resample, so that effects common to all cancel in their differences (bootstrap of
+//! nested data: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8).
 
 use joulepath_model::result::Estimate;
 use rand_pcg::Pcg32;
@@ -14,21 +13,21 @@ use super::metric::Metric;
 use super::tiers::Sizes;
 use crate::bootstrap::{RESAMPLES, below, generator, percentile_interval};
 
-/// Scenarios by family, with the seeds that count of each.
+/// Scenarios by family, each with its seeds.
 pub(super) type Sample = Vec<Vec<(usize, Vec<usize>)>>;
 
-/// Everything that was run, and what is drawn from it.
+/// All runs, and the resamples.
 pub(super) struct Samples {
     /// Each scenario and seed once.
     pub(super) all: Sample,
     /// Drawn with replacement.
     pub(super) drawn: Vec<Sample>,
-    /// How many scenarios there are.
+    /// Numbers of scenarios.
     pub(super) sizes: Sizes,
 }
 
 impl Samples {
-    /// Of `families`, each a list of scenarios, with so many seeds of each scenario.
+    /// Samples of `families`, each a list of scenarios, with this number of seeds of each scenario.
     pub(super) fn of(families: &[Vec<usize>], seeds: usize) -> Self {
         let every: Vec<usize> = (0..seeds).collect();
         let whole = |family: &Vec<usize>| family.iter().map(|&scenario| (scenario, every.clone())).collect();
@@ -39,8 +38,8 @@ impl Samples {
         Samples { sizes, all: families.iter().map(whole).collect(), drawn }
     }
 
-    /// The mean of a metric of one policy: over everything, and over each resample. None if it is nowhere
-    /// measured; a resample in which it is not measured is left out.
+    /// Mean of a metric of a policy, over everything and over each resample. `None` if it is measured
+    /// nowhere; resamples where it is not measured are left out.
     pub(super) fn means(&self, cells: &[Option<&Cell>], metric: Metric) -> Option<Means> {
         Some(Means {
             all: mean(&self.all, cells, metric)?,
@@ -61,7 +60,7 @@ fn draw(families: &[Vec<usize>], seeds: usize, generator: &mut Pcg32) -> Sample 
     families.iter().map(&mut of_family).collect()
 }
 
-/// A mean over everything, and over each resample, on the scale on which the metric is averaged.
+/// A mean over everything and over each resample, on the scale of the averaging.
 pub(super) struct Means {
     pub(super) all: f64,
     pub(super) drawn: Vec<Option<f64>>,
@@ -69,7 +68,7 @@ pub(super) struct Means {
 }
 
 impl Means {
-    /// With its 95 % interval, as a ratio again.
+    /// The mean with its 95 % interval, converted back to a ratio.
     pub(super) fn estimate(&self) -> Estimate {
         let drawn: Vec<f64> =
             self.drawn.iter().flatten().map(|&mean| from_scale(self.metric, mean)).collect();
@@ -82,9 +81,9 @@ impl Means {
     }
 }
 
-/// Ratios have geometric means: what one policy has twice of on one scenario and half of on another is
-/// balanced, whatever they are normalised by (Fleming and Wallace, CACM 29(3), 1986). Shares of TCPs, which
-/// may be nothing, have arithmetic ones.
+/// Ratios have geometric means: double on one scenario and half on another balance, whatever the
+/// normalisation (Fleming and Wallace, CACM 29(3), 1986). Shares of TCP flows, which may be 0, have
+/// arithmetic means.
 fn to_scale(metric: Metric, ratio: f64) -> f64 {
     let least = if metric == Metric::Score { LEAST * LEAST } else { LEAST };
     if metric == Metric::Share { ratio } else { libm::log(ratio.max(least)) }
@@ -94,7 +93,7 @@ fn from_scale(metric: Metric, mean: f64) -> f64 {
     if metric == Metric::Share { mean } else { libm::exp(mean) }
 }
 
-/// Over the families in which the metric is measured, of the means within each.
+/// Mean of the families' means, over the families where the metric is measured.
 fn mean(sample: &Sample, cells: &[Option<&Cell>], metric: Metric) -> Option<f64> {
     let value = |(scenario, seeds): &(usize, Vec<usize>)| {
         Some(to_scale(metric, cells[*scenario]?.ratio(metric, seeds)?))
@@ -108,7 +107,7 @@ fn plain_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// The mean of a metric over some scenarios, all seeds, as a ratio; none if it is measured in none of them.
+/// Mean of a metric over some scenarios with all seeds, as a ratio; `None` if it is measured in none of them.
 pub(super) fn mean_over(
     scenarios: &[usize],
     seeds: usize,
@@ -137,24 +136,24 @@ mod tests {
         Cell::of(&shares.iter().map(run).collect::<Vec<_>>(), &Singles::default(), &with)
     }
 
-    /// A family of three scenarios and one of one weigh alike: ³√(0.5 · 0.5 · 0.4) = 0.4642 and 0.2 have the
-    /// geometric mean √(0.4642 · 0.2) = 0.30469.
+    /// A family of three scenarios and a family of one have equal weights: ³√(0.5 · 0.5 · 0.4) = 0.4642 and
+    /// 0.2 have the geometric mean √(0.4642 · 0.2) = 0.30469.
     #[test]
-    fn families_weigh_alike() {
+    fn families_have_equal_weights() {
         let cells = [cell(&[0.5]), cell(&[0.5]), cell(&[0.4]), cell(&[0.2])];
         let cells: Vec<Option<&Cell>> = cells.iter().map(Some).collect();
         let samples = Samples::of(&[vec![0, 1, 2], vec![3]], 1);
         let means = samples.means(&cells, Metric::Limit).unwrap();
         assert!((means.estimate().mean - 0.304_69).abs() < 1e-5, "{}", means.estimate().mean);
-        // A policy that has run nowhere has no mean.
+        // A policy that ran nowhere has no mean.
         assert!(samples.means(&[None, None, None, None], Metric::Limit).is_none());
     }
 
-    /// One seed each: what varies are the scenarios. 200 of them, half at 0.2 and half at 0.8: the mean of
+    /// One seed each, so that only scenarios vary. 200 scenarios, half at 0.2 and half at 0.8: the mean of
     /// the logarithms has a standard error of ln 2/√200 = 0.049, so the interval is about 0.4 · exp(±1.96 ·
     /// 0.049).
     #[test]
-    fn the_interval_is_over_the_scenarios_and_not_only_over_the_seeds() {
+    fn the_interval_covers_scenarios_as_well_as_seeds() {
         let cells: Vec<Cell> = (0..200).map(|i| cell(&[if i % 2 == 0 { 0.2 } else { 0.8 }])).collect();
         let cells: Vec<Option<&Cell>> = cells.iter().map(Some).collect();
         let samples = Samples::of(&[(0..200).collect()], 1);

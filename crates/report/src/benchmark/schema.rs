@@ -1,4 +1,4 @@
-//! What a benchmark yields, as it stands in JSON.
+//! Results of a benchmark, in the shape of its JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,27 +11,27 @@ use super::metric::{Kind, Metric};
 use super::quantile::Quantiles;
 use crate::machine::ReportError;
 
-/// A policy that takes more than this many TCPs of a shared link is marked: a fifth above RFC 6356, goal 2.
+/// TCP shares of a shared link above which a policy is marked: a fifth above goal 2 of RFC 6356.
 pub const MOST_SHARE: f64 = 1.2;
-/// Competitors that keep less than this part of what they have next to a NewReno are harmed.
+/// Fraction of their goodput next to a NewReno flow below which competitors count as harmed.
 pub const LEAST_KEPT: f64 = 0.9;
-/// Random families: part of the scenarios in which a policy may harm others, and in which it may take too
-/// much, before it is marked.
+/// Random families: fraction of the scenarios in which a policy may harm others, then in which it may take
+/// too much, before it is marked.
 pub(super) const MOST_HARMED: f64 = 0.05;
 pub(super) const MOST_TAKEN: f64 = 0.10;
 
-/// What a device knows of its networks when a run begins.
+/// The device's knowledge of its networks at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
-    /// Nothing.
+    /// No knowledge.
     Cold,
     /// Rates, RTTs and losses of an earlier visit.
     Warm,
 }
 
 impl Start {
-    /// As in JSON.
+    /// Name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Start::Cold => "cold",
@@ -40,20 +40,20 @@ impl Start {
     }
 }
 
-/// What a single path does, chosen in hindsight on each scenario.
+/// A single path, chosen in hindsight on each scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Baseline {
     /// The path with the fewest joules per bit.
     Thriftiest,
-    /// The path that does the work the soonest.
+    /// The path that completes the work first.
     Fastest,
-    /// The path with the greatest share of the limit.
+    /// The path with the largest share of the limit.
     Best,
 }
 
 impl Baseline {
-    /// As in JSON.
+    /// Name in JSON.
     const fn name(self) -> &'static str {
         match self {
             Baseline::Thriftiest => "thriftiest",
@@ -63,23 +63,23 @@ impl Baseline {
     }
 }
 
-/// What one row of the tables is about.
+/// Subject of a row of the tables.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Entry {
-    /// As the user would write it.
+    /// The policy as the user would write it.
     pub policy: String,
-    /// For humans.
+    /// Name for readers.
     pub label: String,
-    /// What it is made of.
+    /// Its parts.
     pub parts: String,
-    /// What it knows at first.
+    /// Its knowledge at the start.
     pub start: Start,
-    /// Which single path it stands for; null for policies.
+    /// Choice of the single path; `None` for policies.
     pub baseline: Option<Baseline>,
 }
 
 impl Entry {
-    /// The single paths that stand next to policies in families of this kind.
+    /// Baselines of families of this kind.
     pub fn baselines(kind: Kind) -> Vec<Self> {
         let chosen: &[_] = match kind {
             Kind::Ranked => {
@@ -103,7 +103,7 @@ impl Entry {
 pub struct LeftOut {
     /// Its name.
     pub scenario: String,
-    /// The rule that leaves it out.
+    /// The rule that excludes it.
     pub why: String,
 }
 
@@ -112,64 +112,64 @@ pub struct LeftOut {
 pub struct FamilyRow {
     /// Its name.
     pub name: String,
-    /// What its scenarios have in common.
+    /// Description of its scenarios.
     pub what: String,
-    /// What its table shows, the most important first.
+    /// Columns of its table, the most important first.
     pub columns: Vec<Metric>,
 }
 
 /// A scenario that counts.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ScenarioRow {
-    /// Without folder and extension.
+    /// Name without folder and extension.
     pub name: String,
     /// Name of its family.
     pub family: String,
     /// Title.
     pub title: String,
-    /// Paper, section, table.
+    /// Paper, section or table.
     pub source: Option<String>,
     /// SHA-256 of the scenario and its traces.
     pub sha256: String,
     /// Keys that were changed in it.
     pub changed: BTreeMap<String, String>,
-    /// Data per joule of the limit that policies are held against, bit/J.
+    /// Data per joule of the limit that policies are compared with, bit/J.
     pub limit_bits_per_joule: f64,
-    /// Its kind: `tcp-friendly`, or `link` where there is no other.
+    /// Kind of the limit: `tcp-friendly`, or `link` if there is no other.
     pub limit_kind: String,
-    /// Random families: data per joule of the limit of the links, bit/J; null where nothing bounds it.
+    /// Random families: data per joule of the link limit, bit/J; `None` without a bound.
     pub link_limit_bits_per_joule: Option<f64>,
-    /// The work: `endless`, `files`, `requests`, `deadline`.
+    /// Kind of the work: `endless`, `files`, `requests`, `deadline`.
     pub work: Cow<'static, str>,
-    /// The deadline of messages and writes, s.
+    /// Deadline of messages and writes, s.
     pub deadline_s: Option<f64>,
-    /// The single path of each baseline, as a policy.
+    /// Single path of each baseline, as a policy.
     pub baselines: Vec<Option<String>>,
-    /// Competitors without end on links that policies share with them.
+    /// Endless competitors on links that policies share with them.
     pub competing_tcps: u32,
 }
 
-/// What came out on one scenario.
+/// Results on a scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioResult {
     /// The scenario.
     pub row: ScenarioRow,
-    /// For each entry what it did, or why it did not run.
+    /// For each entry its results, or the reason why it did not run.
     pub cells: Vec<Result<Cell, String>>,
 }
 
-/// When sealed scenarios were run, and what the log of such runs says of earlier ones.
+/// Time of a run of sealed scenarios, and the log's record of earlier runs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Sealed {
-    /// Day and time, UTC, as ISO 8601 writes it.
+    /// Date and time as ISO 8601, UTC.
     pub date: String,
     /// Commit of the program.
     pub commit: String,
-    /// SHA-256 of the line in the log with which this run began.
+    /// SHA-256 of the log's line for the start of this run.
     pub entry: String,
-    /// How often sealed scenarios had been run before, at any commit.
+    /// Number of earlier runs of sealed scenarios, at any commit.
     pub earlier: usize,
-    /// How often at this commit.
+    /// Number of earlier runs at this commit.
     pub earlier_here: usize,
 }
 
@@ -178,7 +178,7 @@ pub struct Sealed {
 pub struct Overall {
     /// Mean over the families, with its interval over scenarios and seeds.
     pub mean: Rounded,
-    /// The worst scenario's.
+    /// Value of the worst scenario.
     pub worst: f64,
     /// Name of that scenario.
     pub worst_in: String,
@@ -188,33 +188,31 @@ pub struct Overall {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum OfFamily {
-    /// Of a random family.
+    /// For a random family.
     Quantiles(Quantiles),
-    /// Of a ranked family.
+    /// For a ranked family.
     Mean {
-        /// Geometric, of shares arithmetic.
+        /// Geometric mean; arithmetic for shares.
         mean: f64,
     },
 }
 
-/// Random families: in how many scenarios a policy is worse than single paths, and harms TCPs.
+/// Random families: number of scenarios where a policy is worse than single paths or harms TCP flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Harm {
-    /// Scenarios in which it can be compared with the best single path, and in how many it has more than 5 %
-    /// less of the limit.
+    /// Number of scenarios with a comparison with the best single path.
     pub beside_single: usize,
-    /// See above.
+    /// Number of these with a share of the limit more than 5 % lower.
     pub worse_than_single: usize,
-    /// Scenarios with competitors, and in how many these keep less than 0.9 and less than 0.8.
+    /// Number of scenarios with competitors.
     pub beside_tcps: usize,
-    /// See above.
+    /// Number of these where competitors keep less than 0.9.
     pub kept_below_090: usize,
-    /// See above.
+    /// Number of these where competitors keep less than 0.8.
     pub kept_below_080: usize,
-    /// Scenarios with competitors on links without random loss, and in how many it takes more than 1.2 of
-    /// what one of them has on any one link.
+    /// Number of scenarios with competitors on links without random loss.
     pub on_quiet_links: usize,
-    /// See above.
+    /// Number of these where a connection takes more than 1.2 TCP shares of a link.
     pub share_above_120: usize,
 }
 
@@ -232,19 +230,20 @@ pub struct Row {
     /// The policy.
     #[serde(flatten)]
     pub entry: Entry,
-    /// 1 is the best; null for baselines, for what did not run on every scenario, and in random families.
+    /// From 1, the best; `None` for baselines, for entries that did not run on every scenario, and in random
+    /// families.
     pub tier: Option<usize>,
-    /// Policies that did the same, to the last bit, in every run, as the user would write them.
+    /// Policies with bit-identical results in every run, as the user would write them.
     pub also: Vec<String>,
-    /// Ranked: more than [`MOST_SHARE`] TCPs in the mean over the scenarios with shared links. Random: of a
-    /// link without random loss, in more than 10 % of the scenarios.
+    /// Ranked: more than [`MOST_SHARE`] TCP shares in the mean over the scenarios with shared links. Random:
+    /// on a link without random loss, in more than 10 % of the scenarios.
     pub takes_too_much: bool,
     /// Ranked: competitors keep less than [`LEAST_KEPT`] in the mean over these scenarios. Random: in more
     /// than 5 % of them.
     pub harms: bool,
     /// Ranked families: by metric.
     pub overall: BTreeMap<Metric, Overall>,
-    /// Random families.
+    /// Random families: counts of harm.
     pub harm: Option<Harm>,
     /// By family and metric.
     pub families: BTreeMap<String, BTreeMap<Metric, OfFamily>>,
@@ -252,7 +251,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Where it could not run, and why.
+    /// Scenarios where it could not run, with reasons.
     pub fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
         self.scenarios.iter().filter_map(|(name, cell)| match cell {
             CellRow::Missing { missing } => Some((name.as_str(), missing.as_str())),
@@ -260,7 +259,7 @@ impl Row {
         })
     }
 
-    /// Ranked families: mean of a metric over the families; none if it is not measured.
+    /// Ranked families: mean of a metric over the families; `None` if it is not measured.
     pub fn mean(&self, metric: Metric) -> Option<f64> {
         self.overall.get(&metric).map(|overall| overall.mean.mean)
     }
@@ -270,10 +269,10 @@ impl Row {
     }
 }
 
-/// How much was run.
+/// Extent of the runs.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Extent {
-    /// Of the families.
+    /// Kind of the families.
     pub kind: Kind,
     /// Name of the engine.
     pub engine: String,
@@ -287,47 +286,48 @@ pub struct Extent {
     pub first: u32,
     /// Scenarios of each family, except the papers'.
     pub scenarios_of_each: u32,
-    /// Of sealed scenarios.
+    /// Record of a sealed run.
     pub sealed: Option<Sealed>,
-    /// Some runs are missing.
+    /// Whether some runs are missing.
     pub partial: bool,
 }
 
 /// The whole benchmark.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Benchmark {
-    /// Which program made it.
+    /// The program that made it.
     #[serde(flatten)]
     pub provenance: Provenance,
-    /// How much was run.
+    /// Extent of the runs.
     #[serde(flatten)]
     pub extent: Extent,
-    /// What the numbers are.
+    /// Definition of the numbers.
     pub rule: String,
     /// The families.
     pub families: Vec<FamilyRow>,
     /// The scenarios that count.
     pub scenarios: Vec<ScenarioRow>,
-    /// Those that do not.
+    /// Scenarios that do not count.
     pub left_out: Vec<LeftOut>,
-    /// Ranked: the best first, what did not run everywhere last. Random: in the order in which they were
-    /// asked for, then the best single path.
+    /// Ranked: best first, incomplete entries last. Random: in the order of the request, then the best single
+    /// path.
     pub policies: Vec<Row>,
 }
 
 impl Benchmark {
-    /// As JSON, with one line for each scenario and policy.
+    /// The benchmark as JSON, with one line for each scenario and policy.
     ///
     /// # Errors
-    /// If a number fits no JSON.
+    /// If a number cannot be written as JSON.
     pub fn json(&self) -> Result<String, ReportError> {
         crate::machine::by_lines(self)
     }
 
-    /// As CSV: a line for each policy on each scenario, with every metric; empty where it is not measured.
+    /// The benchmark as CSV: a line for each policy on each scenario, with every metric; empty where it is
+    /// not measured.
     ///
     /// # Errors
-    /// If the text cannot be made.
+    /// If the CSV writer fails.
     pub fn csv(&self) -> Result<String, ReportError> {
         let metrics = self.extent.kind.metrics();
         let mut text = csv::Writer::from_writer(vec![]);

@@ -1,4 +1,4 @@
-//! The tables of a benchmark, and how to read them: the same for terminals, for pages and for HTML.
+//! Tables of a benchmark with their notes, the same for terminals, Markdown and HTML.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use super::schema::{Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily
 use crate::table::{Cell, Column, Decimals, Line, Rank, Table, View};
 use crate::text::{seeds, wrapped};
 
-/// Marks a policy that takes more than its share, and one that harms others.
+/// Marks for policies that take more than their share, and for policies that harm others.
 const TOO_MUCH: &str = "†";
 const HARMS: &str = "‡";
-/// Longest line of a note.
+/// Maximum length of a note's line.
 const NOTES: usize = 120;
-/// Shortest line of a label that is broken.
+/// Minimum length of a line of a broken label.
 const LEAST_LABEL: usize = 12;
-/// Most lines of the short table that are tiers; the rest share one.
+/// Maximum number of tiers with their own line in the short table; the others share one line.
 const MOST_TIERS: usize = 8;
 
-/// Names of the marks between which a page has the short table, if there is one, and everything.
+/// Names of a page's marks for the short table, if there is one, and for the complete tables.
 pub fn marks(set: Option<&str>, first: u32) -> [Option<String>; 2] {
     match (set, first) {
         (None, _) => [Some("benchmark".to_owned()), Some("benchmark-full".to_owned())],
@@ -29,15 +29,15 @@ pub fn marks(set: Option<&str>, first: u32) -> [Option<String>; 2] {
 
 /// A table with its title.
 pub(crate) struct Part {
-    /// For links on pages.
+    /// Its id, for links.
     pub(crate) id: String,
     pub(crate) title: String,
-    /// What it is about, after the title.
+    /// Subject, for the heading after the title.
     pub(crate) what: String,
     pub(crate) table: Table,
 }
 
-/// For a terminal of `width` characters; where something is hidden, `wider` says how to see it.
+/// Tables for a terminal of `width` characters. If columns are hidden, `wider` says how to show them.
 pub fn table(benchmark: &Benchmark, width: usize, wider: &str) -> String {
     let mut text = wrapped(&title(benchmark), width, "  ");
     for part in tables(benchmark) {
@@ -52,14 +52,14 @@ pub fn table(benchmark: &Benchmark, width: usize, wider: &str) -> String {
     text + "\n"
 }
 
-/// For docs/benchmark.md: every table, and how to read them.
+/// Text for docs/benchmark.md: every table, and the notes.
 pub fn markdown(benchmark: &Benchmark) -> String {
     let table = |part: &Part| format!("**{}**: {}\n\n{}", part.title, part.what, part.table.markdown());
     let tables: Vec<String> = tables(benchmark).iter().map(table).collect();
     format!("{}.\n\n{}\n{}\n", title(benchmark), tables.join("\n"), notes(benchmark).join("\n\n"))
 }
 
-/// For README.md: a line for each tier of ranked families.
+/// Text for README.md: a line for each tier of ranked families.
 pub fn short_markdown(benchmark: &Benchmark) -> String {
     let tiers = benchmark.policies.iter().filter_map(|policy| policy.tier).max().unwrap_or(0);
     let line = |tier: usize| {
@@ -112,7 +112,6 @@ pub(super) fn title(benchmark: &Benchmark) -> String {
     format!("{what}, {} engine, {} each{partial}", extent.engine, seeds(extent.seeds))
 }
 
-/// All of them.
 pub(super) fn tables(benchmark: &Benchmark) -> Vec<Part> {
     match benchmark.extent.kind {
         Kind::Ranked => {
@@ -126,12 +125,12 @@ pub(super) fn tables(benchmark: &Benchmark) -> Vec<Part> {
     }
 }
 
-/// A line for each policy: its label, then these cells.
+/// A line for each policy: label and cells.
 fn lines(benchmark: &Benchmark, columns: Vec<Column>, cells: impl Fn(&Row) -> Vec<Cell>) -> Table {
     let names = Column::words("policy").narrow(Rank(0), LEAST_LABEL).indent(2);
     let mut tier = None;
     let line = |row: &Row| {
-        // What has no tier stands where its score puts it.
+        // A row without a tier stands where its score puts it.
         let is_next = row.tier.is_some() && tier.is_some() && row.tier != tier;
         tier = row.tier.or(tier);
         let cells = [Cell::text(label(row))].into_iter().chain(cells(row));
@@ -140,7 +139,7 @@ fn lines(benchmark: &Benchmark, columns: Vec<Column>, cells: impl Fn(&Row) -> Ve
     Table::new([names].into_iter().chain(columns)).with(benchmark.policies.iter().map(line))
 }
 
-/// With the marks.
+/// Label with its marks.
 fn label(row: &Row) -> String {
     let marks = [(row.takes_too_much, TOO_MUCH), (row.harms, HARMS)];
     let marks: String = marks.iter().filter(|(has, _)| *has).map(|(_, mark)| *mark).collect();
@@ -160,20 +159,20 @@ fn number(value: Option<f64>) -> Cell {
     value.map_or_else(Cell::unknown, Cell::number)
 }
 
-/// With the interval of a mean of several.
+/// Mean with its interval, if it is the mean of several.
 fn estimate(of: &Rounded, has_several: bool) -> Cell {
     let cell = Cell::number(of.mean);
     if has_several { cell.with_interval(of.lo, of.hi) } else { cell }
 }
 
-/// Means over the families.
+/// Table of means over the families.
 fn overall(benchmark: &Benchmark) -> Part {
     let cells = |row: &Row| {
         let of = |metric: Metric| row.overall.get(&metric);
         let mean = |metric: Metric| number(row.mean(metric));
         vec![
             row.tier.map_or_else(Cell::unknown, |tier| Cell::count(tier as u64)),
-            // Nothing varies with one scenario of a family and one seed.
+            // One scenario of each family and one seed: no variation.
             of(Metric::Score)
                 .map_or_else(Cell::unknown, |score| estimate(&score.mean, score.mean.lo < score.mean.hi)),
             mean(Metric::Limit),
@@ -195,7 +194,7 @@ fn overall(benchmark: &Benchmark) -> Part {
     }
 }
 
-/// Score of every policy in each family.
+/// Table of scores by policy and family.
 fn by_family(benchmark: &Benchmark) -> Part {
     let score = |row: &Row, family: &FamilyRow| match row.of_family(&family.name, Metric::Score) {
         Some(OfFamily::Mean { mean }) => Cell::number(*mean),
@@ -214,7 +213,7 @@ fn by_family(benchmark: &Benchmark) -> Part {
     }
 }
 
-/// A random family; none without scenarios.
+/// Table of a random family; `None` without scenarios.
 fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
     let scenarios = benchmark.scenarios.iter().filter(|scenario| scenario.family == family.name).count();
     let columns = |metric: &Metric| {
@@ -256,7 +255,7 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
     })
 }
 
-/// In how many scenarios policies are worse than single paths, and harm TCPs.
+/// Table of scenarios where policies are worse than single paths or harm TCP flows.
 fn harm(benchmark: &Benchmark) -> Part {
     let cells = |row: &Row| {
         let of = |(count, all): (usize, usize)| match all {
@@ -281,7 +280,7 @@ fn harm(benchmark: &Benchmark) -> Part {
     }
 }
 
-/// How to read the tables, and what is missing.
+/// Notes on the tables and the missing runs.
 pub(super) fn notes(benchmark: &Benchmark) -> Vec<String> {
     let mut notes = match benchmark.extent.kind {
         Kind::Ranked => notes_ranked(benchmark),
@@ -350,7 +349,7 @@ fn notes_random(benchmark: &Benchmark) -> Vec<String> {
         ),
     ];
     if benchmark.policies.iter().all(|row| row.entry.start == Start::Cold) {
-        notes.push("All start cold: no policy knows what an earlier visit would have told it.".to_owned());
+        notes.push("All policies start cold, without the path history of an earlier visit.".to_owned());
     }
     if let Some(sealed) = &benchmark.extent.sealed {
         notes.push(format!(
@@ -362,7 +361,7 @@ fn notes_random(benchmark: &Benchmark) -> Vec<String> {
     notes
 }
 
-/// Which policies have not run, by reason.
+/// Policies that have not run, by reason.
 fn missing(benchmark: &Benchmark) -> Vec<String> {
     let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for row in &benchmark.policies {

@@ -8,8 +8,8 @@ use super::*;
 
 const SEEDS: usize = 2;
 
-/// A scenario whose limit is 1 bit/J and whose fastest path has a goodput of 1: a policy's efficiency is its
-/// share of the limit, its goodput its work.
+/// A scenario with a limit of 1 bit/J whose fastest path has a goodput of 1, so that a policy's efficiency is
+/// its share of the limit and its goodput is its work.
 fn cell(runs: [(f64, f64); SEEDS]) -> Cell {
     let run =
         |(bits_per_joule, goodput_bps)| RunResult { bits_per_joule, goodput_bps, ..RunResult::default() };
@@ -66,8 +66,8 @@ fn family(name: &str, columns: &[Metric]) -> FamilyRow {
     FamilyRow { name: name.into(), what: format!("what {name} is"), columns: columns.to_vec() }
 }
 
-/// `good` is twice as good as `bad` and `twin` everywhere, up to 5 %; `bad` and `twin` are the same; `absent`
-/// is the best but has not run on one scenario.
+/// `good` is about twice as good as `bad` and `twin` everywhere, within 5 %; `bad` and `twin` are equal;
+/// `absent` is best but has not run on one scenario.
 fn ranked() -> Benchmark {
     let entries = ["bad", "good", "twin", "absent"].map(entry);
     let result = |i: usize| {
@@ -88,7 +88,7 @@ fn ranked() -> Benchmark {
 }
 
 #[test]
-fn a_clear_difference_makes_two_tiers_and_what_is_missing_has_none() {
+fn a_clear_difference_makes_two_tiers_and_incomplete_policies_have_none() {
     let found = ranked();
     let order: Vec<(&str, Option<usize>)> =
         found.policies.iter().map(|row| (row.entry.policy.as_str(), row.tier)).collect();
@@ -97,13 +97,13 @@ fn a_clear_difference_makes_two_tiers_and_what_is_missing_has_none() {
 }
 
 #[test]
-fn policies_that_never_differ_are_one_row() {
+fn identical_policies_share_a_row() {
     let found = ranked();
     assert_eq!(found.policies[1].also, ["twin"]);
     assert!(table(&found, 80, "wider").contains("Same result in every run, so one row: twin as bad."));
 }
 
-/// Work of `bad` is 0.9 everywhere, so its score is 0.9 times its share of the limit.
+/// The work of `bad` is 0.9 everywhere, so its score is 0.9 times its share of the limit.
 #[test]
 fn the_score_is_the_share_of_the_limit_times_the_work() {
     let found = ranked();
@@ -116,7 +116,7 @@ fn the_score_is_the_share_of_the_limit_times_the_work() {
 }
 
 #[test]
-fn the_tables_have_80_columns_and_the_short_one_a_line_for_each_tier() {
+fn tables_fit_80_columns_and_the_short_one_has_a_line_for_each_tier() {
     let found = ranked();
     let text = table(&found, 80, "wider");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -130,9 +130,9 @@ fn the_tables_have_80_columns_and_the_short_one_a_line_for_each_tier() {
     assert!(full.contains("first (4): what first is;") && full.contains("| absent | – |"), "{full}");
 }
 
-/// `bad` is beaten in both; `good` has the most goodput that has run, `absent` more of both.
+/// `bad` is inferior in both; `good` has the highest goodput of the complete policies, `absent` more of both.
 #[test]
-fn the_picture_has_a_dot_for_each_policy_and_a_line_where_nobody_is_beaten() {
+fn the_picture_has_a_dot_for_each_policy_and_a_line_along_the_front() {
     let svg = front(&ranked()).unwrap();
     assert_eq!(svg.matches("<circle").count(), 3);
     assert_eq!(svg.matches("class=\"dot first\"").count(), 1);
@@ -151,13 +151,13 @@ fn json_of_ranked_families_has_one_line_for_each_policy_with_its_families_and_sc
 }
 
 #[test]
-fn the_page_of_ranked_families_holds_the_picture_and_every_policy() {
+fn the_page_of_ranked_families_has_the_picture_and_every_policy() {
     let page = html(&ranked()).unwrap();
     assert!(page.contains("<svg") && page.matches("<th scope=\"row\"").count() == 6, "{page}");
 }
 
-/// 20 scenarios of two families. `rude` has more of the limit, but competitors keep 0.7 on every fifth, and
-/// it takes 1.5 on every fourth; `absent` did not run on one.
+/// 20 scenarios of two families. `rude` has a higher share of the limit, but competitors keep 0.7 in every
+/// fifth scenario, and it takes 1.5 shares in every fourth; `absent` did not run on one.
 fn random() -> Benchmark {
     let mut entries = ["polite", "rude", "absent"].map(entry).to_vec();
     entries.extend(Entry::baselines(Kind::Random));
@@ -197,22 +197,22 @@ fn quantiles<'a>(row: &'a Row, family: &str, metric: Metric) -> &'a Quantiles {
 }
 
 #[test]
-fn who_harms_and_who_takes_too_much_is_marked() {
+fn policies_that_harm_or_take_too_much_are_marked() {
     let found = random();
     let marks: Vec<(bool, bool)> = found.policies.iter().map(|row| (row.takes_too_much, row.harms)).collect();
     assert_eq!(marks, [(false, false), (true, true), (false, false), (false, false)]);
     let rude = found.policies[1].harm.unwrap();
     assert_eq!((rude.beside_tcps, rude.kept_below_090, rude.kept_below_080), (20, 4, 4));
     assert_eq!((rude.on_quiet_links, rude.share_above_120, rude.worse_than_single), (20, 5, 0));
-    // 0.9 of the best single path is more than 5 % worse, in each of the 19 draws in which it ran.
+    // 0.9 of the best single path is more than 5 % worse, in each of the 19 scenarios where it ran.
     let absent = found.policies[2].harm.unwrap();
     assert_eq!((absent.beside_single, absent.worse_than_single), (19, 19));
 }
 
-/// Limits of `polite` in f1-bulk: 0.50, 0.52, … 0.68: the median is 0.59, the worst 10 % 0.9 of the way from
-/// the first to the second, 0.518.
+/// Limits of `polite` in f1-bulk: 0.50, 0.52, … 0.68. The median is 0.59; the worst 10 % are 0.9 of the way
+/// from the first to the second value, 0.518.
 #[test]
-fn median_worst_ten_percent_and_worst_are_those_of_the_family() {
+fn quantiles_are_computed_for_each_family() {
     let found = random();
     let limit = quantiles(&found.policies[0], "f1-bulk", Metric::Limit);
     assert_eq!((limit.n, limit.median.mean, limit.worst_10.mean, limit.worst), (10, 0.59, 0.518, 0.5));
@@ -222,7 +222,7 @@ fn median_worst_ten_percent_and_worst_are_those_of_the_family() {
 }
 
 #[test]
-fn tables_of_random_families_have_80_columns_and_say_what_is_missing() {
+fn tables_of_random_families_fit_80_columns_and_name_missing_runs() {
     let found = random();
     let text = table(&found, 80, "wider");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -232,7 +232,7 @@ fn tables_of_random_families_have_80_columns_and_say_what_is_missing() {
         "rude†‡",
         "best path alone",
         "Missing: absent in f4-competitors-check-0003: no such radio.",
-        "All start cold",
+        "All policies start cold",
         "4 of 20",
     ] {
         assert!(text.contains(what), "{what}\n{text}");
@@ -243,7 +243,7 @@ fn tables_of_random_families_have_80_columns_and_say_what_is_missing() {
 }
 
 #[test]
-fn the_widest_numbers_stay_apart() {
+fn wide_numbers_stay_separated() {
     let mut found = random();
     for row in &mut found.policies {
         for of_family in row.families.values_mut().flat_map(BTreeMap::values_mut) {
@@ -275,7 +275,7 @@ fn the_widest_numbers_stay_apart() {
 }
 
 #[test]
-fn a_sealed_run_is_said_on_every_page() {
+fn every_page_states_a_sealed_run() {
     let mut found = random();
     found.extent.sealed = Some(Sealed {
         date: "2026-01-02T03:04:05Z".into(),
@@ -293,7 +293,7 @@ fn a_sealed_run_is_said_on_every_page() {
 }
 
 #[test]
-fn pages_hold_the_words_of_the_terminal() {
+fn pages_contain_the_words_of_the_terminal() {
     let found = random();
     let page = html(&found).unwrap();
     for what in ["<h2 id=\"f1-bulk-title\">", "rude†‡", "what rude is made of", "4 of 20"] {
@@ -310,7 +310,7 @@ fn pages_hold_the_words_of_the_terminal() {
 }
 
 #[test]
-fn json_and_csv_hold_every_scenario_and_what_is_unknown_is_empty() {
+fn json_and_csv_contain_every_scenario_and_unknown_values_are_empty() {
     let found = random();
     let json: serde_json::Value = serde_json::from_str(&found.json().unwrap()).unwrap();
     assert_eq!(json["policies"][0]["scenarios"]["f1-bulk-check-0000"]["limit"], 0.5);

@@ -1,25 +1,25 @@
-//! Tiers: policies that cannot be told apart share one.
+//! Tiers: groups of policies that are not significantly different.
 //!
-//! Two policies are told apart if the difference of their mean log scores is more than `q` of its standard
-//! errors, with one `q` for all pairs: the 95 % quantile, over the resamples, of the largest studentised
-//! deviation of any pair (single-step max-T; Westfall and Young, *Resampling-Based Multiple Testing*, 1993,
-//! section 2.5). The chance that any two equal policies are told apart is 5 % in all, however many there are.
+//! Two policies differ if their mean log scores differ by more than `q` standard errors, with one `q` for all
+//! pairs: the 95 % quantile, over the resamples, of the largest studentised deviation of any pair
+//! (single-step max-T; Westfall and Young, *Resampling-Based Multiple Testing*, 1993, section 2.5). The
+//! probability that any two equal policies appear different is 5 % in total, however many there are.
 
 use joulepath_model::quantile::linear;
 
 use crate::bootstrap::CONFIDENCE;
 
-/// How many scenarios the scores are means of.
+/// Numbers of scenarios behind the scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sizes {
-    /// Of the smallest family of several scenarios; none if every family has one alone.
+    /// Size of the smallest family with several scenarios; `None` if every family has one.
     pub(super) least: Option<usize>,
-    /// Scenarios beyond the first of each family: degrees of freedom of a standard error.
+    /// Degrees of freedom of a standard error: scenarios beyond the first of each family.
     pub(super) freedom: usize,
 }
 
 impl Sizes {
-    /// What makes up for few scenarios. n draws of n vary by √((n − 1)/n) less than the mean of n does, and a
+    /// Corrects for few scenarios. n draws of n vary by √((n − 1)/n) less than the mean of n, and the
     /// quantile of resamples is normal where Student's t, with ν degrees of freedom, has longer tails: t ≈ z
     /// + (z³ + z)/4ν + (5z⁵ + 16z³ + 3z)/96ν² (Abramowitz and Stegun, 26.7.5).
     fn widened(self, z: f64) -> f64 {
@@ -31,11 +31,11 @@ impl Sizes {
     }
 }
 
-/// For each policy the number of its tier, from 1. `scores` descend; `drawn` has the same scores by resample,
-/// in the same order of policies.
+/// The tier of each policy, from 1. `scores` must descend; `drawn` has the scores of each resample in the
+/// same order of policies.
 ///
-/// From the best on, a policy begins a new tier if it is told apart from any member of the tier above it: so
-/// no two members of a tier are told apart. Neighbours on both sides of a border need not be.
+/// From the best on, a policy starts a new tier if it differs from any member of the current tier. So no two
+/// members of a tier differ, but neighbours across a border may be equal.
 pub(super) fn tiers(scores: &[f64], drawn: &[Vec<f64>], sizes: Sizes) -> Vec<usize> {
     let pairs = Pairs::of(scores, drawn);
     let critical = sizes.widened(pairs.critical());
@@ -55,11 +55,10 @@ pub(super) fn tiers(scores: &[f64], drawn: &[Vec<f64>], sizes: Sizes) -> Vec<usi
     tiers
 }
 
-/// All pairs of policies.
 struct Pairs<'a> {
     scores: &'a [f64],
     drawn: &'a [Vec<f64>],
-    /// Standard error of the difference, by pair; 0 where the resamples do not differ.
+    /// Standard error of the difference by pair; 0 if the resamples do not differ.
     errors: Vec<Vec<f64>>,
 }
 
@@ -76,12 +75,12 @@ impl<'a> Pairs<'a> {
         pairs
     }
 
-    /// By how much a resample's difference is off.
+    /// Studentised deviation of a resample's difference.
     fn deviation(&self, sample: &[f64], a: usize, b: usize) -> f64 {
         (sample[a] - sample[b]) - (self.scores[a] - self.scores[b])
     }
 
-    /// Standard errors that the largest deviation of all pairs seldom exceeds.
+    /// Number of standard errors that the largest deviation of all pairs exceeds in 5 % of the resamples.
     fn critical(&self) -> f64 {
         let largest = |sample: &Vec<f64>| {
             let of_pair = |b: usize, a: usize| match self.errors[b][a] {
@@ -98,15 +97,15 @@ impl<'a> Pairs<'a> {
         if all.is_empty() { f64::INFINITY } else { linear(&all, CONFIDENCE) }
     }
 
-    /// Whether `a`, the better one, and `b` are told apart. Where nothing was drawn that differs, as with one
-    /// scenario and one seed, nobody can tell.
+    /// Whether `a`, the better policy, differs from `b`. With one scenario and one seed there is no
+    /// variation, and they never differ.
     fn are_apart(&self, a: usize, b: usize, critical: f64) -> bool {
         let error = self.errors[b][a];
         is_some_error(error) && self.scores[a] - self.scores[b] > critical * error
     }
 }
 
-/// Less is rounding.
+/// Whether it exceeds rounding errors.
 fn is_some_error(error: f64) -> bool {
     error > 1e-12
 }
@@ -118,9 +117,8 @@ mod tests {
 
     const SIZES: Sizes = Sizes { least: Some(40), freedom: 39 };
 
-    /// The mean scores of policies on `n` scenarios, and 500 resamples of the scenarios. A policy's score on
-    /// a scenario is its level, and noise of the policy's own, uniform within ±1/2 (standard deviation
-    /// 0.289).
+    /// Mean scores of policies on `n` scenarios, and 500 resamples of the scenarios. A policy's score on a
+    /// scenario is its level plus independent noise, uniform within ±1/2 (standard deviation 0.289).
     fn resampled(levels: &[f64], n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let mut random = generator();
         let mut noise = || below(&mut random, 10_001) as f64 / 10_000.0 - 0.5;
@@ -150,14 +148,14 @@ mod tests {
 
     /// A difference of 1 has a standard error of 0.289 · √(2/60) = 0.053.
     #[test]
-    fn a_clear_difference_makes_two() {
+    fn a_clear_difference_makes_two_tiers() {
         assert_eq!(sorted(&[1.0, 0.0, 1.0, 0.0, 1.0], 60), [1, 1, 1, 2, 2]);
     }
 
-    /// A hundred benchmarks of six equal policies each: at most 5 % may see a difference, up to luck (five
-    /// expected, standard deviation 2.2).
+    /// A hundred benchmarks of six equal policies each: about 5 % may show a difference (five expected,
+    /// standard deviation 2.2).
     #[test]
-    fn equal_policies_are_seldom_told_apart_however_many_pairs_there_are() {
+    fn equal_policies_rarely_differ_however_many_pairs_there_are() {
         let mut random = generator();
         let mut wrong = 0;
         for _ in 0..100 {
@@ -178,27 +176,27 @@ mod tests {
         assert!(wrong <= 14, "{wrong} of 100");
     }
 
-    /// t of 15 degrees of freedom has the tail of 3.5 normal standard errors at 4.44 (0.023 %, one side), and
-    /// 16 draws of 16 vary by √(15/16) less: 4.44 · 1.0328 = 4.59.
+    /// Student's t with 15 degrees of freedom has the tail of 3.5 normal standard errors at 4.44 (0.023 %,
+    /// one side), and 16 draws of 16 vary by √(15/16) less: 4.44 · 1.0328 = 4.59.
     #[test]
-    fn few_scenarios_want_a_larger_difference() {
+    fn few_scenarios_require_a_larger_difference() {
         let widened = Sizes { least: Some(16), freedom: 15 }.widened(3.5);
         assert!((widened - 4.59).abs() < 0.03, "{widened}");
         assert_eq!(Sizes { least: None, freedom: 0 }.widened(3.5), 3.5);
     }
 
     #[test]
-    fn where_nothing_varies_nobody_is_told_apart() {
+    fn without_variation_no_policies_differ() {
         assert_eq!(tiers(&[3.0, 2.0, 1.0], &vec![vec![3.0, 2.0, 1.0]; 50], SIZES), [1, 1, 1]);
         assert_eq!(tiers(&[2.0, 1.0], &[], SIZES), [1, 1]);
     }
 
     /// The second varies by ±1.5, the first by ±0.1. Standard errors: first and second √(0.1² + 1.5²) =
     /// 1.503, second and third 1.5, first and third 0.1; the largest deviation of a resample is 1 or
-    /// 1.6/1.503 = 1.064 errors. So differences of 1 with the second say nothing, and one of 2 between the
-    /// first and the third does.
+    /// 1.6/1.503 = 1.064 errors. So differences of 1 from the second are not significant, and the difference
+    /// of 2 between first and third is.
     #[test]
-    fn no_two_members_of_a_tier_are_apart() {
+    fn no_two_members_of_a_tier_differ() {
         let sign = |bit: i32| if bit == 0 { 1.0 } else { -1.0 };
         let sample = |i: i32| vec![2.0 + 0.1 * sign(i & 1), 1.0 + 1.5 * sign(i & 2), 0.0];
         assert_eq!(tiers(&[2.0, 1.0, 0.0], &(0..100).map(sample).collect::<Vec<_>>(), SIZES), [1, 1, 2]);

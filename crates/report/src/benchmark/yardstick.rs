@@ -1,4 +1,4 @@
-//! What policies are compared with on a scenario: its limit, its work, and the links shared with TCPs.
+//! Reference of the comparisons on a scenario: its limit, its work, and the links shared with TCP flows.
 
 use joulepath_model::result::{DEADLINES_S, Limit, RunResult};
 use joulepath_model::scenario::{Competitor, Direction, LinkIndex, PathIndex, Scenario, Workload};
@@ -6,36 +6,36 @@ use joulepath_model::scenario::{Competitor, Direction, LinkIndex, PathIndex, Sce
 use super::metric::Kind;
 use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
 
-/// A message has this many times the time that it would take on the quickest path with nothing else on it.
+/// Deadline of a message as a multiple of its delay on the fastest path without other traffic.
 const PATIENCE: f64 = 4.0;
-/// No deadline is shorter, s: one retransmission timeout of Linux.
+/// Minimum deadline, s: one retransmission timeout of Linux.
 const LEAST_DEADLINE_S: f64 = 0.2;
 
 /// The work of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
-    /// There is always more data. Offered is what one TCP on each bottleneck would carry: the best single
-    /// path of each of these groups of paths, together.
+    /// Endless data. The offered work is the goodput of one TCP flow on each bottleneck: the best single path
+    /// of each of these groups of paths, summed.
     Endless {
-        /// The paths, grouped by the bottleneck that they share.
+        /// Paths grouped by shared bottleneck.
         bottlenecks: Vec<Vec<PathIndex>>,
     },
-    /// So many bits, in the time that the fastest single path takes.
+    /// Files, in the time of the fastest single path.
     Files {
-        /// All files together.
+        /// Total size of the files.
         bits: f64,
     },
     /// As many answers as over the fastest single path.
     Requests,
-    /// Messages or writes that are made whatever has become of the earlier ones, each with a deadline.
+    /// Messages or writes at given times, each with a deadline.
     Deadline {
-        /// After the write, s; one of [`DEADLINES_S`].
+        /// Deadline after the write, s; one of [`DEADLINES_S`].
         seconds: f64,
     },
 }
 
 impl Task {
-    /// As in JSON.
+    /// Name in JSON.
     pub const fn name(&self) -> &'static str {
         match self {
             Task::Endless { .. } => "endless",
@@ -45,8 +45,8 @@ impl Task {
         }
     }
 
-    /// When the work was done: completion of files, 95th percentile of delays, s. What is not complete takes
-    /// at least the whole run; none without end.
+    /// Completion time of files or 95th percentile of delays, s. Incomplete work takes at least the whole
+    /// run; `None` for endless work.
     pub(crate) fn time_s(&self, run: &RunResult) -> Option<f64> {
         match self {
             Task::Endless { .. } => None,
@@ -58,33 +58,33 @@ impl Task {
     }
 }
 
-/// A link that the policies share with TCPs.
+/// A link that policies share with TCP flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedLink {
     /// The paths through it.
     pub paths: Vec<PathIndex>,
-    /// The groups of competitors on it that do not end.
+    /// Groups of endless competitors on it.
     pub competitors: Vec<usize>,
-    /// How many TCPs these are.
+    /// Number of these TCP flows.
     pub tcps: u32,
-    /// Whether a path through it loses packets at random.
+    /// Whether a path through it has random loss.
     pub is_lossy: bool,
 }
 
-/// What the policies of a scenario are compared with.
+/// Reference values for the policies of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Yardstick {
-    /// How its family is measured.
+    /// Kind of its family.
     pub kind: Kind,
     /// Data per joule of the limit, bit/J.
     pub limit: f64,
-    /// Its kind: TCP-friendly, or that of the links where there is no other.
+    /// Kind of the limit: TCP-friendly, or the link limit if there is no other.
     pub limit_kind: String,
-    /// Random families: data per joule of the limit of the links, bit/J; none where nothing bounds it.
+    /// Random families: data per joule of the link limit, bit/J; `None` without a bound.
     pub link_limit: Option<f64>,
     /// The work.
     pub task: Task,
-    /// Where TCPs compete.
+    /// Links with competing TCP flows.
     pub shared: Vec<SharedLink>,
 }
 
@@ -92,7 +92,7 @@ impl Yardstick {
     /// For a scenario of a ranked family with the `limits` of comparisons.
     ///
     /// # Errors
-    /// Why policies cannot be compared there at equal work.
+    /// The reason why policies cannot be compared at equal work there.
     pub fn of(scenario: &Scenario, limits: &[Limit]) -> Result<Self, String> {
         let limit = of_kind(limits, LIMIT_TCP_FRIENDLY).or_else(|| of_kind(limits, LIMIT_LINK));
         let limit = limit.ok_or("it has no energy limit")?;
@@ -106,11 +106,11 @@ impl Yardstick {
         })
     }
 
-    /// For a scenario of a random family. Work and deadlines follow from `limits`; shares are those of
+    /// For a scenario of a random family. Work and deadlines follow from `limits`; shares refer to
     /// `attainable(deadline)`.
     ///
     /// # Errors
-    /// As [`Yardstick::of`].
+    /// Those of [`Yardstick::of`].
     pub fn of_random(
         scenario: &Scenario,
         limits: &[Limit],
@@ -129,7 +129,7 @@ impl Yardstick {
         })
     }
 
-    /// The deadline of messages and writes, s.
+    /// Deadline of messages and writes, s.
     pub fn deadline_s(&self) -> Option<f64> {
         match self.task {
             Task::Deadline { seconds } => Some(seconds),
@@ -137,7 +137,7 @@ impl Yardstick {
         }
     }
 
-    /// TCPs on links that the policies share with them.
+    /// Number of TCP flows on links that the policies share with them.
     pub fn tcps(&self) -> u32 {
         self.shared.iter().map(|link| link.tcps).sum()
     }
@@ -171,8 +171,8 @@ fn file_bits(scenario: &Scenario) -> f64 {
     scenario.connections.iter().map(of_group).sum()
 }
 
-/// The least of [`DEADLINES_S`] that gives a message of so many bits [`PATIENCE`] times the RTT and the
-/// transmission time of the quickest path; not more than half of the measured interval.
+/// The lowest of [`DEADLINES_S`] that is at least [`PATIENCE`] times the RTT and transmission time of a
+/// message on the fastest path; at most half of the measured interval.
 fn deadline_s(scenario: &Scenario, limit: &Limit, bits: f64) -> f64 {
     let alone = |path: PathIndex| rtt_s(scenario, path) + bits / limit.capacities_bps[path];
     let quickest = (0..scenario.paths.len()).map(alone).fold(f64::INFINITY, f64::min);
@@ -182,14 +182,14 @@ fn deadline_s(scenario: &Scenario, limit: &Limit, bits: f64) -> f64 {
     *DEADLINES_S.iter().find(fits).unwrap_or(&DEADLINES_S[DEADLINES_S.len() - 1])
 }
 
-/// Propagation there and back.
+/// Round-trip propagation delay.
 fn rtt_s(scenario: &Scenario, path: PathIndex) -> f64 {
     let path = &scenario.paths[path];
     let links = path.down.iter().chain(&path.up);
     links.map(|&link| scenario.links[link].delay.as_secs_f64()).sum()
 }
 
-/// The links of a path in the direction of the data.
+/// Links of a path in the direction of the data.
 fn data_links(scenario: &Scenario, path: PathIndex) -> &[LinkIndex] {
     match scenario.connections.first().map(|group| group.direction) {
         Some(Direction::Upload) => &scenario.paths[path].up,
@@ -197,7 +197,8 @@ fn data_links(scenario: &Scenario, path: PathIndex) -> &[LinkIndex] {
     }
 }
 
-/// The paths, grouped by the link with the least fair share; a path whose links have no rate is alone.
+/// Paths grouped by the link with the lowest fair share. A path whose links have no rate is a group of its
+/// own.
 fn by_bottleneck(scenario: &Scenario) -> Vec<Vec<PathIndex>> {
     let own: u32 = scenario.connections.iter().map(|group| group.count).sum();
     let fair_share = |link: LinkIndex| {
@@ -220,7 +221,7 @@ fn by_bottleneck(scenario: &Scenario) -> Vec<Vec<PathIndex>> {
     groups.into_iter().map(|(_, paths)| paths).collect()
 }
 
-/// The links that paths have in common with TCPs without end. Competitors elsewhere do not count.
+/// Links that paths share with endless TCP flows.
 fn shared(scenario: &Scenario) -> Vec<SharedLink> {
     let loses = |path: &PathIndex| {
         let path = &scenario.paths[*path];
@@ -241,7 +242,7 @@ fn shared(scenario: &Scenario) -> Vec<SharedLink> {
     };
     let mut found: Vec<SharedLink> = vec![];
     for link in (0..scenario.links.len()).filter_map(on) {
-        // A path's own link after a shared one tells the same once more.
+        // A path's own link after a shared one adds no information.
         if !found.contains(&link) {
             found.push(link);
         }

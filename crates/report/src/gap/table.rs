@@ -6,13 +6,13 @@ use super::{Case, FULL, Gap, Means, Quantity};
 use crate::table::{Align, Cell, Column, Decimals, Line, Rank, Table, View};
 use crate::text::seeds;
 
-/// Below this rate, bit/s, two decimals of Mbit/s say too little.
+/// Rate below which two decimals of Mbit/s are too few, bit/s.
 const SLOW_BPS: f64 = 1e6;
-/// Widest names of scenarios and policies before they are broken, with and without room.
+/// Maximum width of names of scenarios and policies before they are broken, with and without room.
 const SCENARIO: (usize, usize) = (24, 15);
 const POLICY: (usize, usize) = (32, 15);
 
-/// For a terminal.
+/// Text for a terminal.
 pub fn table(gap: &Gap, view: View) -> String {
     let (cases, _) = cases(gap, false).text(view);
     let mut text = format!("{}\n{}\n{cases}\n\n", title(gap), lateness(gap));
@@ -22,7 +22,7 @@ pub fn table(gap: &Gap, view: View) -> String {
     text + &summary(gap, Align::Right).text(view).0 + "\n"
 }
 
-/// For docs/fidelity.md.
+/// Text for docs/fidelity.md.
 pub fn markdown(gap: &Gap) -> String {
     format!(
         "{}.\n{}\n{}\nIn a cell that is full (=) both engines carry at least {} of all that links and \
@@ -35,7 +35,7 @@ pub fn markdown(gap: &Gap) -> String {
     )
 }
 
-/// The quantities over all cases.
+/// Table of the quantities over all cases.
 fn summary(gap: &Gap, align: Align) -> Table {
     let numbers = ["median of all", "of hard ones", "worst"];
     let numbers = numbers.map(|name| Column::numbers(name, "").align(align));
@@ -54,7 +54,7 @@ fn summary(gap: &Gap, align: Align) -> Table {
     }))
 }
 
-/// Every case; with what chance had to do with it, where there is room for it.
+/// Table of all cases, with the spread over the runs if there is room.
 fn cases(gap: &Gap, with_spread: bool) -> Table {
     let difference = |name, unit| Column::numbers(name, unit).factor(0.01).decimals(Decimals::Signed(1));
     let columns = [
@@ -88,12 +88,12 @@ fn title(gap: &Gap) -> String {
     )
 }
 
-/// The least part that both engines carry in a full cell.
+/// Fraction that both engines carry at least in a full case.
 fn full() -> String {
     format!("{:.0} %", FULL * 100.0)
 }
 
-/// A line for the lateness that was allowed.
+/// A line with the allowed lateness.
 fn lateness(gap: &Gap) -> String {
     let told = |bound| format!("Emulated links were allowed to be {} late.\n", Nanos::from_secs_f64(bound));
     gap.max_lateness_s.map(told).unwrap_or_default()
@@ -104,12 +104,12 @@ fn rate(case: &Case, means: &Means, with_spread: bool) -> String {
     match means.runs {
         _ if !with_spread => mean,
         1 => mean,
-        _ if means.deterministic => format!("{mean}, no chance in it"),
+        _ if means.deterministic => format!("{mean}, deterministic"),
         _ => format!("{mean} ± {}", mbps(case, means.goodput_bps * means.goodput_spread)),
     }
 }
 
-/// A rate of the case in Mbit/s, with one digit more if it is slow.
+/// A rate in Mbit/s, with one more digit for slow cases.
 fn mbps(case: &Case, bps: f64) -> String {
     let decimals = if case.packet.goodput_bps < SLOW_BPS { 3 } else { 2 };
     format!("{:.decimals$}", bps / 1e6)

@@ -1,4 +1,4 @@
-//! The page of an advice: the time–energy front as a plot, its points and the break-even sizes as tables.
+//! Page of an advice: the time–energy front as a plot, its points and the break-even sizes as tables.
 
 use askama::Template;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use super::assets::Assets;
 use crate::machine::ReportError;
 use crate::table::{Cell, Column, Line, Table, Tone};
 
-/// The page's scripts, in the order in which they need each other.
+/// The page's scripts, each after the scripts that it needs.
 const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
@@ -22,44 +22,44 @@ const SCRIPTS: [&str; 8] = [
 /// An advice, in the words and with the digits of the terminal.
 #[derive(Clone, Debug)]
 pub struct AdvicePage {
-    /// What is asked, for the heading.
+    /// The question, for the heading.
     pub title: String,
-    /// Deadline, device and the like, one each.
+    /// Deadline, device and similar conditions.
     pub chips: Vec<String>,
-    /// Why, in one sentence.
+    /// Reason in one sentence.
     pub reason: String,
-    /// The corners of the front by time, with the advice among them.
+    /// Corners of the front by time, including the advice.
     pub ways: Vec<AdviceWay>,
     /// The front as a line: seconds and joules.
     pub line: Vec<[f64; 2]>,
-    /// By when it must be done, s.
+    /// Deadline, s.
     pub deadline_s: Option<f64>,
     /// Ranges of sizes, ascending.
     pub ranges: Vec<AdviceRange>,
-    /// What was asked of each path.
+    /// Properties of each path.
     pub paths: Table,
-    /// What the numbers rest on.
+    /// Assumptions.
     pub notes: Vec<String>,
-    /// The command line.
+    /// Command line that makes the page.
     pub command: String,
-    /// Of Joulepath.
+    /// Version of Joulepath.
     pub version: String,
-    /// That it was built from.
+    /// Commit that it was built from.
     pub commit: String,
 }
 
-/// One way to do it.
+/// A plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct AdviceWay {
-    /// `wifi + lte`.
+    /// For example `wifi + lte`.
     pub interfaces: String,
-    /// `71/29`, %.
+    /// For example `71/29`, %.
     pub split: String,
-    /// `19.5/9.7`, Mbit/s of payload while it flows.
+    /// For example `19.5/9.7`, Mbit/s of payload while data flows.
     pub rates: String,
-    /// Time, with its digits, s.
+    /// Time as text, s.
     pub time: String,
-    /// Energy, with its digits, J.
+    /// Energy as text, J.
     pub energy: String,
     /// Time, s.
     pub seconds: f64,
@@ -69,19 +69,19 @@ pub struct AdviceWay {
     pub is_best: bool,
 }
 
-/// What is advised for a range of sizes.
+/// Advice for a range of sizes.
 #[derive(Clone, Debug)]
 pub struct AdviceRange {
-    /// `below 340 kB`.
+    /// For example `below 340 kB`.
     pub sizes: String,
-    /// `wifi alone`.
+    /// For example `wifi alone`.
     pub interfaces: String,
 }
 
-/// One self-contained page, as [`crate::html`].
+/// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn advice_html(advice: &AdvicePage) -> Result<String, ReportError> {
     let drawn = Drawn { ways: &advice.ways, line: &advice.line, deadline_s: advice.deadline_s };
     let page = Page {
@@ -94,7 +94,7 @@ pub fn advice_html(advice: &AdvicePage) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
-/// The corners of the front, with the colours of the plot.
+/// Table of the front's corners, in the colours of the plot.
 fn ways(ways: &[AdviceWay]) -> Table {
     let columns = [
         Column::words("interfaces"),
@@ -118,7 +118,7 @@ fn changes(ranges: &[AdviceRange]) -> Table {
     Table::new([Column::words("size"), Column::words("use")]).with(ranges.iter().map(line))
 }
 
-/// What the page's scripts draw.
+/// Data for the page's scripts.
 #[derive(Serialize)]
 struct Drawn<'a> {
     ways: &'a [AdviceWay],
@@ -126,7 +126,7 @@ struct Drawn<'a> {
     deadline_s: Option<f64>,
 }
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "advice.html")]
 struct Page<'a> {
@@ -142,7 +142,7 @@ impl Page<'_> {
         self.advice.ways.iter().find(|way| way.is_best)
     }
 
-    /// The fastest, if that is not the advice.
+    /// The fastest plan, if it is not the advice.
     fn fastest(&self) -> Option<&AdviceWay> {
         self.advice.ways.first().filter(|way| !way.is_best)
     }

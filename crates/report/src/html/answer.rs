@@ -1,4 +1,4 @@
-//! The first screen of a comparison: which policy, by how much, at whose expense.
+//! First screen of a comparison: the best policy, its advantage, and its cost to user and other traffic.
 
 use joulepath_model::result::{Comparison, Row, RunResult};
 
@@ -7,30 +7,30 @@ use super::measure::{Contrast, Measure, Tone};
 use crate::scale::{Quantity, Scale};
 use crate::sheet::{Metric, Sheet, costs_energy};
 
-/// One tile.
+/// A tile.
 pub(super) struct Fact {
     pub(super) what: &'static str,
-    /// The number, or the word that is the answer.
+    /// The number, or a word as the answer.
     pub(super) number: String,
     pub(super) unit: String,
     pub(super) notes: Vec<String>,
-    /// `price` if somebody pays, else empty.
+    /// `price` if there is a cost, else empty.
     pub(super) class: &'static str,
 }
 
-/// A path that carries less than this part of the data is not in use.
+/// Minimum fraction of the data for a path in use.
 const IN_USE: f64 = 0.005;
-/// Who takes more than this many TCPs is no longer counted among those that leave TCP its share: RFC 6356,
-/// goal 2, and a fifth.
+/// TCP shares above which a policy no longer counts as leaving TCP its share: a fifth above goal 2 of RFC
+/// 6356.
 const MOST_TCPS: f64 = 1.2;
-/// Without an interval, what differs by less is the same.
+/// Without an interval, smaller differences count as equal.
 const SAME: f64 = 0.001;
-/// Why there is no number.
+/// Reason for a missing number.
 const NO_RIVAL: &str = "Not measured: no TCP competes here.";
-/// From here on a ratio is told as a factor, not in percent.
+/// Ratios from here on are given as a factor, not in percent.
 const FACTOR: f64 = 2.5;
 
-/// The tiles; none without runs, or where nothing costs energy.
+/// The tiles; empty without runs or without energy costs.
 pub(super) fn facts(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Vec<Fact> {
     let best = order.first().filter(|&&best| costs_energy(&comparison.rows[best]));
     let Some(&best) = best else { return Vec::new() };
@@ -50,7 +50,7 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// `175 ±3 kbit/J`.
+    /// Text such as `175 ±3 kbit/J`.
     fn shown(&self, metric: Metric, row: usize) -> Option<String> {
         let column = self.sheet.columns.iter().find(|column| column.metric == metric)?;
         let cell = column.cells.get(row).filter(|cell| cell.value().is_some())?;
@@ -59,7 +59,7 @@ impl Answer<'_> {
             Metric::TcpShare => "",
             _ => column.column.unit(),
         };
-        // A number is not broken from its unit.
+        // Keeps number and unit on one line.
         Some(format!("{} {unit}", column.column.with_interval(cell)).trim_end().replace(' ', "\u{a0}"))
     }
 
@@ -78,7 +78,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Against the second, and against the first of the list where that is another one.
+    /// Compares with the second policy, and with the first of the list if that is a different one.
     fn by_how_much(&self) -> Option<Fact> {
         let &second = self.order.get(1)?;
         let name = |row: usize| &self.comparison.rows[row].label;
@@ -92,7 +92,7 @@ impl Answer<'_> {
             Some(format!("{} against {}, {what}", difference(&more), name(row)))
         };
         let fact = |number: String, unit: &str, notes: Vec<String>| Fact {
-            what: "by how much",
+            what: "lead",
             number,
             unit: unit.into(),
             notes,
@@ -106,24 +106,24 @@ impl Answer<'_> {
             return Some(fact(number, "more", std::iter::once(note).chain(first).collect()));
         }
         let note = match more.interval {
-            Some((lo, hi)) if lo == hi => format!("{} comes out the same", name(second)),
-            None => format!("{} comes out the same to a thousandth", name(second)),
+            Some((lo, hi)) if lo == hi => format!("{} has the same result", name(second)),
+            None => format!("{} differs by less than 0.1 %", name(second)),
             Some(_) => format!("{} is within chance: {}", name(second), difference(&more)),
         };
         let behind =
             self.order.iter().copied().find(|&row| self.more_than(row).is_some_and(|more| is_clear(&more)));
-        let behind = behind.and_then(|row| against(row, "the next that is clearly behind"));
+        let behind = behind.and_then(|row| against(row, "the next policy that is clearly behind"));
         Some(fact("no clear winner".into(), "", std::iter::once(note).chain(behind).collect()))
     }
 
-    /// Data per joule over that of another policy.
+    /// Data per joule relative to another policy.
     fn more_than(&self, other: usize) -> Option<Contrast> {
         let per_bit = Contrast::of(Measure::EnergyPerBit, self.row, &self.comparison.rows[other])?;
         let interval = per_bit.interval.map(|(lo, hi)| (1.0 / hi, 1.0 / lo));
         Some(Contrast { ratio: 1.0 / per_bit.ratio, interval, ..per_bit })
     }
 
-    /// Time or goodput, against the best in that.
+    /// Time or goodput, compared with the best policy in that respect.
     fn users_price(&self) -> Fact {
         let measure = Measure::of_user(self.comparison);
         let (metric, best) = match measure {
@@ -132,7 +132,7 @@ impl Answer<'_> {
             _ => (Metric::Goodput, "the highest goodput"),
         };
         let fact = |number: String, unit: &str, note: String, class| Fact {
-            what: "what it costs the user",
+            what: "cost for the user",
             number,
             unit: unit.into(),
             notes: Some(note).filter(|note| !note.is_empty()).into_iter().collect(),
@@ -151,7 +151,7 @@ impl Answer<'_> {
             return Fact { what: measure.title(), ..fact(shown(self.best), "", String::new(), "") };
         }
         if leader == self.best {
-            return fact("nothing".into(), "", format!("it has {best}, too: {}", shown(self.best)), "");
+            return fact("nothing".into(), "", format!("it also has {best}: {}", shown(self.best)), "");
         }
         let against = format!("{} against {} of {}", shown(self.best), shown(leader), rows[leader].label);
         match Contrast::of(measure, self.row, &rows[leader]) {
@@ -164,16 +164,15 @@ impl Answer<'_> {
                 let number = difference(&contrast).trim_start_matches('+').to_owned();
                 fact(number, unit, against, "price")
             }
-            _ => fact("nothing clear".into(), "", format!("{against}: within chance"), ""),
+            _ => fact("no clear difference".into(), "", format!("{against}: within chance"), ""),
         }
     }
 
-    /// What is left to others: measured where TCPs compete, else what follows from the controller's
-    /// definition.
+    /// Effect on other traffic: measured if TCP flows compete, else from the controller's definition.
     fn others_price(&self) -> Fact {
         if let Some(share) = self.row.tcp_share {
             let shown = self.shown(Metric::TcpShare, self.best).unwrap_or_default();
-            let note = "its goodput over that of a competing TCP; 1 is fair".to_owned();
+            let note = "its goodput divided by a competing TCP’s; 1 is fair".to_owned();
             let fact = others(shown, "TCPs", note);
             return if share.mean > MOST_TCPS { self.priced(fact) } else { fact };
         }
@@ -181,20 +180,22 @@ impl Answer<'_> {
             return fact;
         }
         match subflows(self.row) {
-            Some(0 | 1) => others("1 TCP’s share".into(), "", "all of its data take one path".into()),
+            Some(0 | 1) => others("1 TCP’s share".into(), "", "all its data takes one path".into()),
             Some(n) if self.row.uncoupled => {
-                let each = format!("at a bottleneck that its {n} subflows share: each is a TCP of its own.");
+                let each = format!(
+                    "at a bottleneck that its {n} subflows share: each grows like a separate TCP flow."
+                );
                 self.priced(others(format!("{n} TCPs’ share"), "", format!("{each} {NO_RIVAL}")))
             }
             None if self.row.uncoupled => {
-                let each = "at a bottleneck that subflows share: each is a TCP of its own.";
+                let each = "at a bottleneck that subflows share: each grows like a separate TCP flow.";
                 self.priced(others("a TCP’s share each".into(), "", format!("{each} {NO_RIVAL}")))
             }
             _ => others("not known".into(), "", format!("Its subflows are coupled. {NO_RIVAL}")),
         }
     }
 
-    /// What the competitors have less than beside the policy that leaves them most; none without competitors.
+    /// Loss of the competitors relative to the policy that leaves them most; `None` without competitors.
     fn competitors_price(&self) -> Option<Fact> {
         let rows = &self.comparison.rows;
         let left = |&row: &usize| Measure::Competitors.of_row(&rows[row]).map(|value| value.mean);
@@ -204,13 +205,13 @@ impl Answer<'_> {
         let contrast = Contrast::of(Measure::Competitors, self.row, &rows[most]);
         match contrast.filter(|contrast| contrast.tone(Measure::Competitors) == Tone::Worse) {
             Some(contrast) => {
-                let most = format!("beside {} {}", rows[most].label, self.shown(Metric::Competitors, most)?);
+                let most = format!("with {} {}", rows[most].label, self.shown(Metric::Competitors, most)?);
                 let note = format!("they get {own}; {most}");
                 Some(Fact { class: "price", ..others(difference(&contrast), "for the competitors", note) })
             }
             None => {
                 let note = format!("the competitors get {own}; no policy leaves them more beyond chance");
-                Some(others("nothing clear".into(), "", note))
+                Some(others("no clear difference".into(), "", note))
             }
         }
     }
@@ -223,7 +224,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The most efficient of those that leave TCP its share.
+    /// The most efficient of the policies that leave TCP its share.
     fn best_of_the_rest(&self) -> Option<String> {
         let leaves = |row: &Row| match row.tcp_share {
             Some(share) => share.mean <= MOST_TCPS,
@@ -231,28 +232,25 @@ impl Answer<'_> {
         };
         let rest = self.order.iter().copied().find(|&row| leaves(&self.comparison.rows[row]))?;
         let name = &self.comparison.rows[rest].label;
-        let kind = if self.row.tcp_share.is_some() {
-            "of those that take no more than 1.2 TCPs"
-        } else {
-            "of the coupled ones"
-        };
+        let kind =
+            if self.row.tcp_share.is_some() { "policy with at most 1.2 TCPs" } else { "coupled policy" };
         Some(format!("best {kind}: {name}, {}", self.shown(Metric::Efficiency, rest)?))
     }
 }
 
 fn others(number: String, unit: &str, note: String) -> Fact {
-    Fact { what: "what it costs other traffic", number, unit: unit.into(), notes: vec![note], class: "" }
+    Fact { what: "cost for other traffic", number, unit: unit.into(), notes: vec![note], class: "" }
 }
 
-/// Subflows that carry data: one on each path in use, if there is one connection and no topology that lays
-/// several over one interface. None if that is not known.
+/// Number of subflows that carry data: one on each path in use, for a single connection without a topology
+/// that puts several on one interface. `None` if unknown.
 fn subflows(row: &Row) -> Option<usize> {
     let in_use = row.paths.iter().filter(|path| path.share >= IN_USE).count();
     let is_one = |run: &RunResult| run.connections_bps.len() == 1 && run.network.is_none();
     (in_use <= 1 || row.runs.first().is_some_and(is_one)).then_some(in_use)
 }
 
-/// `+84 % ±5`, `−12 %`, `× 3.1`.
+/// Text such as `+84 % ±5`, `−12 %` or `× 3.1`.
 fn difference(contrast: &Contrast) -> String {
     if contrast.ratio >= FACTOR {
         let value = contrast.factor();

@@ -1,24 +1,24 @@
-//! What every page carries along: styles, scripts and the data that they draw.
+//! Contents of every page: styles, scripts, and the data that scripts draw.
 
 use serde::Serialize;
 
 use super::payload::escape;
 use crate::machine::ReportError;
 
-/// Texts that a page holds as they are. See `assets/head.html` and `assets/scripts.html`.
+/// Texts that a page contains unescaped. See `assets/head.html` and `assets/scripts.html`.
 pub(crate) struct Assets {
-    /// JSON that is safe within a script element.
+    /// JSON that is safe in a script element.
     pub(crate) data: String,
-    /// The page's own scripts, in the order in which they need each other.
+    /// The page's own scripts, each after the scripts that it needs.
     pub(crate) js: String,
-    /// The style sheets after uPlot's.
+    /// Style sheets after uPlot's.
     pub(crate) css: String,
     pub(crate) uplot_js: &'static str,
     pub(crate) uplot_css: &'static str,
 }
 
 impl Assets {
-    /// The common style sheet and `styles`, `scripts`, and what they draw.
+    /// The common style sheet with `styles`, then `scripts` and their data.
     pub(crate) fn new(
         styles: &[&str],
         scripts: &[&str],

@@ -1,4 +1,4 @@
-//! The page of the benchmark: a picture and tables.
+//! Page of the benchmark: a picture and tables.
 
 use askama::Template;
 
@@ -6,7 +6,7 @@ use super::assets::Assets;
 use crate::benchmark::tables::Part;
 use crate::machine::ReportError;
 
-/// The page's scripts, in the order in which they need each other.
+/// The page's scripts, each after the scripts that it needs.
 const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
@@ -20,23 +20,23 @@ const STYLES: [&str; 1] = [include_str!("../../assets/benchmark.css")];
 pub(crate) struct BenchmarkPage {
     /// Scenarios, engine, seeds.
     pub(crate) title: String,
-    /// Each with its HTML.
+    /// The tables with their HTML.
     pub(crate) tables: Vec<(Part, String)>,
     /// The front as SVG, if there is one.
     pub(crate) front: Option<String>,
-    /// How to read it, and what is missing.
+    /// Notes on the tables and the missing runs.
     pub(crate) notes: Vec<String>,
-    /// The command line.
+    /// Command line that makes the page.
     pub(crate) command: String,
-    /// Of Joulepath.
+    /// Version of Joulepath.
     pub(crate) version: String,
-    /// That it was built from.
+    /// Commit that it was built from.
     pub(crate) commit: String,
     /// Whether runs are missing.
     pub(crate) partial: bool,
 }
 
-/// One self-contained page, as [`crate::html`].
+/// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
 /// If the template fails.
@@ -44,7 +44,7 @@ pub(crate) fn benchmark_html(benchmark: &BenchmarkPage) -> Result<String, Report
     Ok(Page { benchmark, assets: Assets::new(&STYLES, &SCRIPTS, &())? }.render()?)
 }
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "benchmark.html")]
 struct Page<'a> {

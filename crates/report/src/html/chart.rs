@@ -1,4 +1,4 @@
-//! Charts that need no script: one row a policy, the best on top. Places are in percent of a row's track.
+//! Charts without scripts: a row for each policy, best first. Positions are percentages of a row's track.
 
 use joulepath_model::result::{Comparison, Row};
 
@@ -7,16 +7,15 @@ use crate::chart::Axis;
 use crate::scale::{Quantity, Scale, Value};
 use crate::sheet::limit_name;
 
-/// A row of a chart.
 pub(super) struct Bar {
     pub(super) name: String,
     /// `best`, `first`, `limit`, `better`, `worse`, `unclear`, or empty.
     pub(super) class: &'static str,
-    /// Where the bar ends, or the dot is; none without a number.
+    /// Position of the bar's end or of the dot; `None` without a number.
     pub(super) at: Option<String>,
     /// Left end and width.
     pub(super) whisker: Option<(String, String)>,
-    /// The number, and half of its interval's width.
+    /// The number as text, and half of its interval's width.
     pub(super) text: String,
     pub(super) half: Option<String>,
 }
@@ -54,51 +53,51 @@ impl Bar {
     }
 }
 
-/// One number a policy.
+/// A chart of one number for each policy.
 pub(super) struct Chart {
     pub(super) title: String,
-    /// Unit, and which way is better.
+    /// Unit, and the better direction.
     pub(super) hint: String,
-    /// `bars` from the left end, or `dots` about a zero.
+    /// `bars` from the left end, or `dots` around zero.
     pub(super) kind: &'static str,
     pub(super) rows: Vec<Bar>,
     /// Lines across all rows.
     pub(super) lines: Vec<String>,
-    /// Places with their numbers; none where every row has its own.
+    /// Positions with their numbers; empty if every row shows its own.
     pub(super) ticks: Vec<(String, String)>,
 }
 
-/// A policy, made of parts.
+/// Policies as rows of stacked parts.
 pub(super) struct Stack {
     pub(super) title: &'static str,
     pub(super) hint: String,
     pub(super) unit: &'static str,
-    /// `path` or `cause`: which colours.
+    /// Set of colours: `path` or `cause`.
     pub(super) colours: &'static str,
     pub(super) keys: Vec<String>,
     pub(super) rows: Vec<(String, Vec<Part>)>,
 }
 
-/// One part.
+/// A part of a row.
 pub(super) struct Part {
-    /// Percent of the longest row.
+    /// Width, percent of the longest row.
     pub(super) width: String,
     pub(super) text: String,
-    /// Whether the text does not fit.
+    /// Whether it is too narrow for its text.
     pub(super) is_narrow: bool,
 }
 
-/// A part that is narrower than this, in percent of the track, has no room for its number.
+/// Minimum width of a part for its number, percent of the track.
 const ROOM_FOR_TEXT: f64 = 9.0;
-/// Parts of the axis of a difference, at most.
+/// Maximum number of steps of an axis of differences.
 const MOST_TICKS: f64 = 4.0;
 
-/// The rows of a comparison in the order of the charts.
+/// Rows of a comparison in the order of the charts.
 pub(super) struct Field<'a> {
     pub(super) comparison: &'a Comparison,
     /// Indices of rows, the most efficient first.
     pub(super) order: &'a [usize],
-    /// The most efficient row, if there are two or more.
+    /// The most efficient of several rows.
     pub(super) best: Option<usize>,
 }
 
@@ -107,7 +106,7 @@ impl Field<'_> {
         self.order.iter().map(|&index| (index, &self.comparison.rows[index]))
     }
 
-    /// Each policy's measure with its interval, from zero.
+    /// Bars of each policy's measure with its interval, from zero.
     pub(super) fn bars(&self, measure: Measure) -> Chart {
         let values: Vec<Option<Value>> = self.rows().map(|(_, row)| measure.of_row(row)).collect();
         let scale = Scale::of(measure.quantity(), &values.iter().flatten().copied().collect::<Vec<_>>());
@@ -131,7 +130,7 @@ impl Field<'_> {
         });
         let of_limits = limits.iter().map(|(name, value)| bar(name, "limit", Some(*value)));
         let direction = match measure {
-            Measure::TcpShare => "1: as much as one TCP; more is at its expense",
+            Measure::TcpShare => "1: the share of one TCP flow; more is at its expense",
             _ if measure.less_is_better() => "less is better",
             _ => "more is better",
         };
@@ -149,7 +148,7 @@ impl Field<'_> {
         }
     }
 
-    /// What no policy can beat, or should; as values of `measure`.
+    /// Limits that no policy can exceed, or should; as values of `measure`.
     fn limits(&self, measure: Measure) -> Vec<(String, Value)> {
         match measure {
             Measure::EnergyPerBit => self
@@ -164,7 +163,7 @@ impl Field<'_> {
         }
     }
 
-    /// Each policy's difference to the first, seeds paired; none with one policy.
+    /// Difference of each policy from the first, paired by seed; `None` with one policy.
     pub(super) fn differences(&self, measure: Measure) -> Option<Chart> {
         let first = self.comparison.rows.first().filter(|_| self.order.len() > 1)?;
         let contrasts: Vec<Option<Contrast>> =
@@ -189,12 +188,12 @@ impl Field<'_> {
         })
     }
 
-    /// Where the data went.
+    /// Shares of the paths in the data.
     pub(super) fn shares(&self) -> Stack {
         let paths = &self.comparison.scenario.paths;
         let of_row = |row: &Row| row.paths.iter().map(|path| 100.0 * path.share).collect();
         Stack {
-            title: "Where the data went",
+            title: "Data by path",
             hint: "% of the payload that arrived first over each path".into(),
             unit: "%",
             colours: "path",
@@ -203,7 +202,7 @@ impl Field<'_> {
         }
     }
 
-    /// Where the energy went, per bit.
+    /// Causes of the energy per bit.
     pub(super) fn causes(&self) -> Stack {
         let of_row = |row: &Row| {
             let split = row.energy_split;
@@ -215,7 +214,7 @@ impl Field<'_> {
         let longest = all().map(|parts| parts.iter().sum()).fold(0.0, f64::max);
         let scale = Scale::of(Quantity::EnergyPerBit, &[Value::exact(longest)]);
         Stack {
-            title: "Where the energy of a bit went",
+            title: "Energy per bit by cause",
             hint: format!("{}, by cause", scale.unit),
             unit: scale.unit,
             colours: "cause",
@@ -238,7 +237,7 @@ impl Field<'_> {
     }
 }
 
-/// `+12`, `−3`, `0`: with a minus that is as wide as the plus.
+/// Text such as `+12`, `−3` or `0`, with a minus sign as wide as the plus.
 pub(super) fn signed(scale: &Scale, value: f64) -> String {
     let number = scale.number(value.abs());
     match () {
@@ -248,16 +247,16 @@ pub(super) fn signed(scale: &Scale, value: f64) -> String {
     }
 }
 
-/// A part of the track, in percent with two decimals: a tenth of a pixel.
+/// Position on the track, percent with two decimals: a tenth of a pixel.
 fn place(part: f64) -> String {
     format!("{:.2}", if part.is_finite() { 100.0 * part } else { 0.0 })
 }
 
-/// A range of differences in percent.
+/// Axis of differences in percent.
 struct Differences(Axis);
 
 impl Differences {
-    /// From one percent to the other if there is nothing but zero.
+    /// Spans ±1 % if all differences are zero.
     fn around(lo: f64, hi: f64) -> Self {
         Differences(Axis::around(lo, hi, MOST_TICKS).unwrap_or_else(|| Axis::between(-1.0, 1.0, 1.0)))
     }
@@ -272,7 +271,7 @@ impl Differences {
 
     fn ticks(&self) -> Vec<(String, String)> {
         let scale = Scale::of(Quantity::Plain, &[Value::exact(self.0.step)]);
-        // Steps are 1, 2 or 5 of their last digit.
+        // Steps are 1, 2 or 5 in their last digit.
         let text = |tick: f64| {
             let text = signed(&scale, tick);
             if text.contains('.') {

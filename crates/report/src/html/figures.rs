@@ -1,5 +1,4 @@
-//! Figures of the papers' experiments, as the page's scripts draw them: short numbers, and no abscissae
-//! twice.
+//! Figures of the papers' experiments for the page's scripts: short numbers, and no repeated x values.
 
 use joulepath_model::result::Estimate;
 use serde::Serialize;
@@ -8,12 +7,11 @@ use serde_json::Value as Json;
 use super::payload::round;
 use crate::reproduction::{Bars, Boxes, Figure, Line, Plot};
 
-/// Significant digits of a number, if the axis begins at 0.
+/// Significant digits of a number, for an axis that begins at 0.
 const DIGITS: i32 = 4;
-/// Digits that a double has.
+/// Significant digits of a double.
 const MOST_DIGITS: i32 = 15;
 
-/// A figure.
 #[derive(Serialize)]
 pub(crate) struct Drawn<'a> {
     x: &'a str,
@@ -34,10 +32,10 @@ enum DrawnPlot<'a> {
 struct DrawnLine<'a> {
     name: &'a str,
     stated: bool,
-    /// None if they are those of the line before.
+    /// `None` if equal to the previous line's.
     x: Option<Vec<Json>>,
     y: Vec<Json>,
-    /// None without an interval.
+    /// `None` without an interval.
     lo: Option<Vec<Json>>,
     hi: Option<Vec<Json>>,
 }
@@ -53,16 +51,16 @@ struct DrawnBars<'a> {
 #[derive(Serialize)]
 struct DrawnBoxes<'a> {
     name: &'a str,
-    /// In Tukey's order.
+    /// Five numbers in Tukey's order.
     values: Vec<Option<[Json; 5]>>,
 }
 
-/// What the scripts need of `figure`.
+/// Data of `figure` for the scripts.
 pub(crate) fn drawn(figure: &Figure) -> Drawn<'_> {
     let plot = match &figure.plot {
         Plot::Lines { lines, log_x } => DrawnPlot::Lines {
             lines: drawn_lines(lines),
-            // A logarithm needs positive numbers.
+            // Logarithms need positive numbers.
             log_x: *log_x && lines.iter().flat_map(|line| &line.x).all(|&x| x > 0.0),
         },
         Plot::Bars { groups, bars } => {
@@ -123,7 +121,7 @@ fn drawn_boxes<'a>(boxes: &'a Boxes, span: &Span) -> DrawnBoxes<'a> {
     }
 }
 
-/// Of the numbers along an axis.
+/// Range of the numbers along an axis.
 struct Span {
     width: f64,
 }
@@ -137,7 +135,8 @@ impl Span {
         Span { width: hi - lo }
     }
 
-    /// To [`DIGITS`] digits, and to more where the axis shows a narrow range: steps must not be seen.
+    /// Rounds to [`DIGITS`] digits, and to more if the axis shows a narrow range, so that steps stay
+    /// invisible.
     fn round(&self, value: f64) -> Json {
         let zoom = libm::floor(libm::log10(value.abs() / self.width));
         let more = if zoom.is_finite() { (zoom as i32 + 1).max(0) } else { 0 };

@@ -1,4 +1,4 @@
-//! The page of a map: who wins where, and each policy relative to the first.
+//! Page of a map: the winner at each point, and each policy relative to the first.
 
 use askama::Template;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::machine::ReportError;
 use crate::scale::rounded;
 use crate::table::Table;
 
-/// The page's scripts, in the order in which they need each other.
+/// The page's scripts, each after the scripts that it needs.
 const SCRIPTS: [&str; 5] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
@@ -27,39 +27,39 @@ const DIGITS: usize = 5;
 pub struct MapPage {
     /// Title of the scenario.
     pub title: String,
-    /// Who is the best where, in a sentence.
+    /// The winners in a sentence.
     pub answer: String,
-    /// Scenario, engine, changes, one each.
+    /// Scenario, engine and changes.
     pub chips: Vec<String>,
-    /// What is compared.
+    /// Metric of the comparison.
     pub metric: String,
-    /// Whether more of it is better.
+    /// Whether higher values are better.
     pub more_is_better: bool,
-    /// From left to right.
+    /// Horizontal axis.
     pub x: MapAxis,
-    /// From bottom to top.
+    /// Vertical axis.
     pub y: MapAxis,
-    /// Labels.
+    /// Labels of the policies.
     pub policies: Vec<String>,
     /// The metric by policy and point, row by row from the lowest y.
     pub values: Vec<Vec<Option<f64>>>,
     /// The best policy at each point.
     pub best: Vec<Option<usize>>,
-    /// Whether nobody ties with it.
+    /// Whether the best policy has no ties.
     pub clear: Vec<bool>,
     /// Whether all policies tie.
     pub all_tie: Vec<bool>,
-    /// Points that the packet engine ran, and whom it names.
+    /// Points that the packet engine ran, with its winner.
     pub checked: Vec<(usize, Option<usize>)>,
-    /// By policy: best and tied in percent of the points, behind the best at most, in percent.
+    /// By policy: best and tied in percent of the points, maximum shortfall in percent.
     pub regions: Table,
-    /// How to read it, and what the spot check says.
+    /// Notes, and the result of the spot check.
     pub notes: Vec<String>,
-    /// The command line.
+    /// Command line that makes the page.
     pub command: String,
-    /// Of Joulepath.
+    /// Version of Joulepath.
     pub version: String,
-    /// That it was built from.
+    /// Commit that it was built from.
     pub commit: String,
     /// Whether runs are missing.
     pub partial: bool,
@@ -68,16 +68,16 @@ pub struct MapPage {
 /// One axis.
 #[derive(Clone, Debug, Serialize)]
 pub struct MapAxis {
-    /// The keys.
+    /// Keys of the axis.
     pub title: String,
-    /// With their unit, ascending.
+    /// Values with their unit, ascending.
     pub values: Vec<String>,
 }
 
-/// One self-contained page, as [`crate::html`].
+/// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn map_html(map: &MapPage) -> Result<String, ReportError> {
     let short = |value: &Option<f64>| value.map(|value| rounded(value, DIGITS));
     let of_policy = |values: &Vec<Option<f64>>| values.iter().map(short).collect();
@@ -98,7 +98,7 @@ pub fn map_html(map: &MapPage) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
-/// What the page's scripts draw.
+/// Data for the page's scripts.
 #[derive(Serialize)]
 struct Drawn<'a> {
     metric: &'a str,
@@ -113,7 +113,7 @@ struct Drawn<'a> {
     checked: &'a [(usize, Option<usize>)],
 }
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "map.html")]
 struct Page<'a> {

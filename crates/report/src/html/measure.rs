@@ -1,4 +1,4 @@
-//! What policies are held against each other by.
+//! Measures by which policies are compared.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use joulepath_model::result::{Comparison, Estimate, Row, RunResult};
 use crate::bootstrap::ratio_estimate;
 use crate::scale::{Quantity, Value};
 
-/// What is compared.
+/// A measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     EnergyPerBit,
     Completion,
     DelayP95,
     Goodput,
-    /// Goodput of a connection over that of one competing TCP.
+    /// Goodput of a connection relative to a competing TCP flow.
     TcpShare,
     /// Goodput of all competitors.
     Competitors,
 }
 
 impl Measure {
-    /// What the device's user pays with: time where data have an end or are waited for, else rate.
+    /// The user's cost: time if data ends or is waited for, else rate.
     pub(super) fn of_user(comparison: &Comparison) -> Measure {
         let any = |has: fn(&Row) -> bool| comparison.rows.iter().any(has);
         match () {
@@ -31,7 +31,7 @@ impl Measure {
         }
     }
 
-    /// Whether less of it is better.
+    /// Whether lower values are better.
     pub(super) fn less_is_better(self) -> bool {
         match self {
             Measure::EnergyPerBit | Measure::Completion | Measure::DelayP95 | Measure::TcpShare => true,
@@ -45,7 +45,7 @@ impl Measure {
             Measure::Completion => "Completion time",
             Measure::DelayP95 => "Delay, 95th percentile",
             Measure::Goodput => "Goodput",
-            Measure::TcpShare => "Goodput over a competing TCP’s",
+            Measure::TcpShare => "Goodput relative to a competing TCP’s",
             Measure::Competitors => "Goodput of the competitors",
         }
     }
@@ -72,7 +72,7 @@ impl Measure {
         value.mean.is_finite().then_some(value)
     }
 
-    /// What is averaged over the runs. Energy per bit is averaged as its inverse, as in the table.
+    /// Value of a run. Energy per bit is averaged as its inverse, as in the table.
     fn of_run(self, run: &RunResult) -> Option<f64> {
         match self {
             Measure::EnergyPerBit => Some(run.bits_per_joule),
@@ -84,35 +84,35 @@ impl Measure {
     }
 }
 
-/// Of a positive quantity whose inverse is estimated: a percentile interval is turned around with its ends.
+/// Converts the estimate of the inverse of a positive quantity: the ends of a percentile interval swap.
 fn inverse(estimate: Estimate) -> Estimate {
     Estimate { mean: 1.0 / estimate.mean, lo: 1.0 / estimate.hi, hi: 1.0 / estimate.lo }
 }
 
-/// One policy over another.
+/// A policy relative to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contrast {
     /// Ratio of the means.
     pub(super) ratio: f64,
-    /// Its 95 % interval, seeds paired; none with fewer than two common seeds.
+    /// Its 95 % interval, paired by seed; `None` with fewer than two common seeds.
     pub(super) interval: Option<(f64, f64)>,
-    /// Whether chance had a part in the runs of one of the two. If it had none, the interval's ends are the
-    /// ratio, and are not shown.
+    /// Whether the runs of either policy are random. If not, the interval's ends equal the ratio and are not
+    /// shown.
     pub(super) by_chance: bool,
 }
 
-/// What a contrast says.
+/// Meaning of a contrast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Better,
     Worse,
-    /// The interval holds 1, or there is no interval.
+    /// The interval contains 1, or there is none.
     Unclear,
 }
 
 impl Contrast {
-    /// `own` over `other`, over the seeds that both ran; of their means where the single runs are not at
-    /// hand.
+    /// `own` divided by `other`, over their common seeds; from the means if the single runs are not
+    /// available.
     pub(super) fn of(measure: Measure, own: &Row, other: &Row) -> Option<Contrast> {
         let of_run = |run: &RunResult| Some((run.seed, measure.of_run(run)?));
         let theirs: BTreeMap<u64, f64> = other.runs.iter().filter_map(of_run).collect();
@@ -143,7 +143,7 @@ impl Contrast {
         }
     }
 
-    /// The ratio as it is shown.
+    /// The ratio for display.
     pub(super) fn factor(&self) -> Value {
         Value { mean: self.ratio, interval: self.interval.filter(|_| self.by_chance) }
     }

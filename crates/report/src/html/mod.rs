@@ -1,7 +1,7 @@
-//! The HTML report: one page that needs nothing else.
+//! The HTML report: one self-contained page.
 //!
-//! The numbers are written out here, so that the page shows what the terminal shows and is readable without
-//! scripts; the scripts sort the table and draw.
+//! The numbers are part of the HTML, so that the page agrees with the terminal and is readable without
+//! scripts. Scripts sort the table and draw charts over time.
 
 pub(crate) mod advice;
 mod answer;
@@ -28,7 +28,7 @@ use crate::scale::{Quantity, Scale, Value};
 use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, limit_name, notes};
 use crate::table::{Cell, Column, Line, Table};
 
-/// The page's scripts, in the order in which they need each other.
+/// The page's scripts, each after the scripts that it needs.
 const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
@@ -40,8 +40,8 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/js/report.js"),
 ];
 
-/// One self-contained page: the answer, charts, overview, time series, limits, provenance. It loads nothing,
-/// which its content security policy enforces.
+/// One self-contained page: answer, charts, overview, time series, limits, provenance. It loads nothing; its
+/// content security policy enforces that.
 pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
     let sheet = Sheet::of(comparison);
     let order = order(comparison);
@@ -63,7 +63,7 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
@@ -72,7 +72,7 @@ struct Page<'a> {
     facts: Vec<Fact>,
     charts: Vec<Chart>,
     stacks: Vec<Stack>,
-    /// Of any policy: all have the same bins.
+    /// Series of any policy: all have the same bins.
     over_time: Option<&'a OverTime>,
     notes: Vec<String>,
     seeds: String,
@@ -86,7 +86,7 @@ impl Page<'_> {
         if self.comparison.seeds == 1 { "1 seed".into() } else { format!("{} seeds", self.comparison.seeds) }
     }
 
-    /// How the lines and bands over time were made.
+    /// Description of the lines and bands over time.
     fn over_time_in_words(&self, over_time: &OverTime) -> String {
         let mean = format!("means over {} s of each run", over_time.bin_s);
         match (over_time.runs, over_time.band) {
@@ -97,13 +97,13 @@ impl Page<'_> {
                 )
             }
             (runs, _) => {
-                format!("{mean}; line: median of {runs} seeds; band: from the least to the greatest")
+                format!("{mean}; line: median of {runs} seeds; band: from the lowest to the highest")
             }
         }
     }
 }
 
-/// Rows by efficiency, the best first; those without one at the end.
+/// Rows by efficiency, best first; rows without one last.
 fn order(comparison: &Comparison) -> Vec<usize> {
     let efficiency = |row: &usize| {
         let mean = comparison.rows[*row].bits_per_joule.mean;
@@ -114,8 +114,8 @@ fn order(comparison: &Comparison) -> Vec<usize> {
     order
 }
 
-/// Energy, then what it costs: the user, and others where that is measured. Each beside its difference to the
-/// first policy.
+/// Charts of energy, then of the costs for the user and, if measured, for others. Each comes with its
+/// difference from the first policy.
 fn charts(field: &Field<'_>) -> Vec<Chart> {
     let rows = &field.comparison.rows;
     if rows.is_empty() {
@@ -138,7 +138,7 @@ fn charts(field: &Field<'_>) -> Vec<Chart> {
         .collect()
 }
 
-/// Where data and energy went, as far as there are any.
+/// Charts of data by path and of energy by cause, as far as there is any.
 fn stacks(field: &Field<'_>) -> Vec<Stack> {
     let rows = &field.comparison.rows;
     let shares = (!rows.is_empty()).then(|| field.shares());
@@ -146,7 +146,7 @@ fn stacks(field: &Field<'_>) -> Vec<Stack> {
     shares.into_iter().chain(causes).collect()
 }
 
-/// What the page is about stands first: on a narrow screen the rest has to be scrolled to.
+/// Columns by importance, because narrow screens need scrolling for the last ones.
 fn by_importance(sheet: &Sheet) -> Vec<&MetricColumn> {
     let rank = |column: &&MetricColumn| match column.metric {
         Metric::Efficiency => 0,
@@ -166,7 +166,7 @@ fn by_importance(sheet: &Sheet) -> Vec<&MetricColumn> {
     columns
 }
 
-/// The policies by efficiency, then the limits.
+/// Table of the policies by efficiency, then the limits.
 fn overview(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Result<String, ReportError> {
     let rows = &comparison.rows;
     let adorn = |line: usize, of: Line| match rows.get(line) {
@@ -174,7 +174,7 @@ fn overview(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Result<S
         Some(row) => {
             let of = of.hint(&row.parts);
             let of = if sheet.best == Some(line) { of.badge("best", false) } else { of };
-            // Ratios refer to it.
+            // Ratios refer to the first policy.
             if line == 0 && rows.len() > 1 { of.badge("first", true) } else { of }
         }
     };
@@ -183,7 +183,7 @@ fn overview(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Result<S
     if rows.len() > 1 { table.sorted_html("overview", 1) } else { table.html("overview") }
 }
 
-/// Every policy's paths, one line each.
+/// Table of every policy's paths, a line for each path.
 fn path_table(comparison: &Comparison, order: &[usize]) -> Table {
     type Get = fn(&PathRow) -> Option<f64>;
     let columns: [(&str, Quantity, Get); 6] = [
@@ -208,7 +208,7 @@ fn path_table(comparison: &Comparison, order: &[usize]) -> Table {
     Table::new(std::iter::once(Column::words("policy · path")).chain(heads)).with(lines)
 }
 
-/// Every limit's rates beside the capacities that it assumes, one line a path.
+/// Table of every limit's rates with the assumed capacities, a line for each path.
 fn limit_table(comparison: &Comparison) -> Table {
     let limits = &comparison.limits;
     let rates = limits.iter().flat_map(|limit| limit.rates_bps.iter().chain(&limit.capacities_bps));
@@ -229,7 +229,7 @@ fn limit_table(comparison: &Comparison) -> Table {
     .with(lines)
 }
 
-/// `1–30`, `1–3, 7`.
+/// Text such as `1–30` or `1–3, 7`.
 fn ranges(seeds: &[u64]) -> String {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for &seed in seeds {

@@ -1,7 +1,7 @@
-//! Sections of a page, by paper: what the pages of experiments and of claims share. `papers-index.html` shows
-//! the groups as a table.
+//! Sections of a page by paper, for the pages of experiments and of claims. `papers-index.html` shows the
+//! groups as a table.
 
-/// What has a section of its own, and a verdict.
+/// An item with its own section and a verdict.
 pub(super) trait Judged {
     type Verdict: Copy + PartialEq;
 
@@ -17,12 +17,12 @@ pub(super) struct Group<S> {
 }
 
 impl<S: Judged> Group<S> {
-    /// For headings.
+    /// Name for headings.
     pub(super) fn name(&self) -> String {
         if self.paper == "claim" { "Headline claims".into() } else { format!("Paper {}", self.paper) }
     }
 
-    /// By verdict: how many, and the id of the first of them.
+    /// For each verdict: number of sections, and the id of the first one.
     pub(super) fn counts<const N: usize>(
         &self,
         verdicts: [S::Verdict; N],
@@ -34,7 +34,7 @@ impl<S: Judged> Group<S> {
     }
 }
 
-/// Groups sections that follow each other.
+/// Groups consecutive sections.
 pub(super) fn by_paper<S: Judged>(sections: impl IntoIterator<Item = S>) -> Vec<Group<S>> {
     let mut groups: Vec<Group<S>> = Vec::new();
     for section in sections {

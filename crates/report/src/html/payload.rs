@@ -1,4 +1,4 @@
-//! What the page's scripts draw, as JSON that is safe within a script element.
+//! Data for the page's scripts, as JSON that is safe in a script element.
 
 use joulepath_model::result::{Band, Comparison, OverTime};
 use serde::Serialize;
@@ -6,26 +6,25 @@ use serde_json::{Number, Value as Json};
 
 use crate::scale;
 
-/// Digits of a value over time: a chart is not a thousand pixels high.
+/// Significant digits of a value over time: a chart has less than a thousand pixels.
 const SERIES_DIGITS: usize = 4;
 
-/// Everything that is drawn by scripts.
+/// Data for all scripts.
 #[derive(Serialize)]
 struct Payload<'a> {
-    /// The most efficient first.
+    /// Policies, the most efficient first.
     policies: Vec<&'a str>,
     paths: &'a [String],
-    /// The middle of each bin, s.
+    /// Middle of each bin, s.
     time_s: Vec<Json>,
     bin_s: f64,
-    /// By policy; null where no series was recorded.
+    /// Series by policy; null if none was recorded.
     series: Vec<Option<Drawn>>,
-    /// Which policies are shown at first: places in `policies`.
+    /// Policies that are shown initially, as indices into `policies`.
     shown: Vec<usize>,
 }
 
-/// One policy over time. The lines of a quantity: all paths together where that means something, then by
-/// path.
+/// A policy over time. For each quantity: the total of the paths if meaningful, then each path.
 #[derive(Serialize)]
 struct Drawn {
     goodput: Lines,
@@ -41,7 +40,7 @@ struct Lines {
     paths: Vec<DrawnBand>,
 }
 
-/// A line and its band; without a band if there is one run.
+/// A line and its band; no band for a single run.
 #[derive(Serialize)]
 struct DrawnBand {
     median: Vec<Json>,
@@ -49,11 +48,11 @@ struct DrawnBand {
     hi: Option<Vec<Json>>,
 }
 
-/// What the page for `comparison` draws, its rows in `order`.
+/// Data of the page for `comparison`, with its rows in `order`.
 pub(super) fn payload(comparison: &Comparison, order: &[usize]) -> impl Serialize {
     let rows = || order.iter().map(|&row| &comparison.rows[row]);
     let any = rows().find_map(|row| row.over_time.as_ref());
-    // All runs are of one scenario, but those of one policy may be over sooner.
+    // All runs use one scenario, but some may end earlier.
     let longest =
         rows().filter_map(|row| row.over_time.as_ref()).max_by_key(|over_time| over_time.time_s.len());
     let place_of_first = order.iter().position(|&row| row == 0);
@@ -68,8 +67,8 @@ pub(super) fn payload(comparison: &Comparison, order: &[usize]) -> impl Serializ
     }
 }
 
-/// No `<` that could end the script element or begin a comment, nor line ends that scripts of old did not
-/// know.
+/// Escapes `<`, which could end the script element or start a comment, and line ends that old scripts did not
+/// accept.
 pub(super) fn escape(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     let mut rest = json;
@@ -93,7 +92,7 @@ fn drawn(over_time: &OverTime) -> Drawn {
         hi: has_band.then(|| known(&band.hi)),
     };
     let lines = |total: Option<&Band>, paths: &[Band]| Lines {
-        // With one path it would be drawn twice.
+        // With one path the total would be a duplicate.
         total: total.filter(|_| paths.len() > 1).map(band),
         paths: paths.iter().map(band).collect(),
     };
@@ -114,7 +113,7 @@ fn rounded(values: &[f64]) -> Vec<Json> {
     values.iter().map(|&value| round(value, SERIES_DIGITS)).collect()
 }
 
-/// To so many significant digits, without `.0`; null if not finite.
+/// Rounds to `digits` significant digits, without `.0`; null if not finite.
 pub(super) fn round(value: f64, digits: usize) -> Json {
     let rounded = scale::rounded(value, digits);
     // Integers below 2⁵³ are exact.
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_end_a_script_is_escaped_and_still_the_same_text() {
+    fn text_that_could_end_a_script_is_escaped_without_changing_it() {
         let text = "</script><!-- & \u{2028}";
         let escaped = escape(&serde_json::to_string(text).unwrap());
         assert!(!escaped.contains(['<', '>', '&', '\u{2028}']), "{escaped}");

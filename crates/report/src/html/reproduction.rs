@@ -1,4 +1,4 @@
-//! The page of a scoreboard: every experiment with its verdict, then a section for each with its findings and
+//! Page of a scoreboard: every experiment with its verdict, then a section for each with findings and
 //! figures.
 
 use askama::Template;
@@ -9,7 +9,7 @@ use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
 use crate::reproduction::{Agreement, Figure, Finding, Report, Reproduction, Shown, Verdict};
 
-/// The page's scripts, in the order in which they need each other.
+/// The page's scripts, each after the scripts that it needs.
 const SCRIPTS: [&str; 11] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
@@ -24,14 +24,13 @@ const SCRIPTS: [&str; 11] = [
     include_str!("../../assets/js/reproduction.js"),
 ];
 
-/// For the templates.
 const VERDICTS: [Verdict; Verdict::ALL.len()] = Verdict::ALL;
 
-/// One self-contained page, as [`crate::html`]: the scoreboard, and all figures with ours beside the stated
-/// numbers.
+/// One self-contained page, like [`crate::html`]: the scoreboard, and all figures with our numbers and the
+/// stated ones.
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
     let figures: Vec<_> = all.experiments.iter().flat_map(|report| &report.figures).map(drawn).collect();
     let page = Page {
@@ -42,7 +41,7 @@ pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "reproduction.html")]
 struct Page<'a> {
@@ -60,28 +59,28 @@ impl Page<'_> {
             format!("{} runs", all.runs),
             time_of_one_core(&all.run_s),
         ];
-        // A commit is known by its first digits.
+        // The first digits identify a commit.
         chips.push(format!("commit {}", all.commit.chars().take(12).collect::<String>()));
         chips
     }
 
-    /// How many experiments have each verdict, and on how many independent questions they stand.
+    /// For each verdict: number of experiments, and of their independent causes.
     fn counts(&self) -> [(Verdict, usize, usize); Verdict::ALL.len()] {
         Verdict::ALL.map(|verdict| (verdict, self.all.count(verdict), self.all.causes(verdict)))
     }
 
-    /// How many were measured in the kernel, and for how many it does not agree.
+    /// Number of experiments measured in the kernel, and of those where it differs.
     fn kernel_counts(&self) -> (usize, usize) {
         let all = || self.all.experiments.iter().filter_map(|report| report.kernel.as_ref());
         (all().count(), all().filter(|kernel| kernel.agreement == Agreement::Differs).count())
     }
 
-    /// Each kind of experiment once, in the order of the experiments.
+    /// Kinds of experiments without repetition, in the order of the experiments.
     fn kinds(&self) -> Vec<&'static str> {
         each_once(self.all.experiments.iter().map(Report::kind))
     }
 
-    /// Each engine once, in the order of the experiments.
+    /// Engines without repetition, in the order of the experiments.
     fn engines(&self) -> Vec<&str> {
         each_once(self.all.experiments.iter().flat_map(|report| &report.engines).map(String::as_str))
     }
@@ -96,16 +95,15 @@ fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     })
 }
 
-/// `85 min of one core`.
+/// Text such as `85 min of one core`.
 fn time_of_one_core(run_s: &f64) -> String {
     format!("{:.0} min of one core", (run_s / 60.0).ceil())
 }
 
-/// One experiment.
 struct Section<'a> {
     report: &'a Report,
     rows: Vec<Row<'a>>,
-    /// With their places in the payload.
+    /// Figures with their places in the payload.
     figures: Vec<(usize, &'a Figure)>,
 }
 
@@ -126,7 +124,7 @@ impl Judged for Section<'_> {
 }
 
 impl Section<'_> {
-    /// What filters ask for: the engines, and what the kernel says.
+    /// Words for the filters: the engines, and the kernel's agreement.
     fn engine_words(&self) -> String {
         let kernel = self.report.kernel.as_ref().map(|kernel| match kernel.agreement {
             Agreement::Differs => "kernel kernel-differs",
@@ -137,7 +135,7 @@ impl Section<'_> {
         engines.chain(none).chain(kernel).collect::<Vec<_>>().join(" ")
     }
 
-    /// How many values the kernel's findings are of: `n 5`, `n 3–15`.
+    /// Number of values behind the kernel's findings: `n 5`, `n 3–15`.
     fn kernel_n(&self) -> String {
         let values = self.report.kernel.iter().flat_map(|kernel| &kernel.findings).map(|finding| finding.n);
         match (values.clone().min(), values.max()) {
@@ -152,7 +150,7 @@ impl Section<'_> {
 struct Row<'a> {
     finding: &'a Finding,
     shown: Shown,
-    /// Whether it was measured in the real stack.
+    /// Whether it was measured in the kernel.
     is_kernel: bool,
 }
 
@@ -171,7 +169,7 @@ fn sections(all: &Reproduction) -> impl Iterator<Item = Section<'_>> {
     })
 }
 
-/// Each finding, and beneath it what the kernel says of the same; then what only the kernel says.
+/// Each finding, followed by the kernel's finding of the same name; then findings of the kernel only.
 fn rows(report: &Report) -> Vec<Row<'_>> {
     let second = report.kernel.as_ref().map_or(&[][..], |kernel| &kernel.findings);
     let real = |finding| Row::of(finding, true);
@@ -185,7 +183,7 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
     rows
 }
 
-/// For style sheets and filters.
+/// Class for style sheets and filters.
 fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
@@ -197,7 +195,7 @@ fn class(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// For those who do not see the colour.
+/// Sign for readers who do not see the colour.
 fn sign(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "✓",

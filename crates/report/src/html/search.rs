@@ -1,4 +1,4 @@
-//! The page of a search: one sentence a claim, the region where it holds, and what was open.
+//! Page of a search: for each claim a sentence, the region where it holds, and the open parameters.
 
 use askama::Template;
 
@@ -7,7 +7,7 @@ use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
 use crate::search::{Claim, Count, Holds, Search, counts, region_svg};
 
-/// The page's scripts, in the order in which they need each other.
+/// The page's scripts, each after the scripts that it needs.
 const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/scroll.js"),
@@ -15,13 +15,12 @@ const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/js/search.js"),
 ];
 
-/// For the templates.
 const VERDICTS: [Holds; Holds::ALL.len()] = Holds::ALL;
 
-/// One self-contained page, as [`crate::html`].
+/// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn search_html(all: &Search) -> Result<String, ReportError> {
     let styles = [include_str!("../../assets/reproduction.css"), include_str!("../../assets/search.css")];
     let section = |claim| {
@@ -38,7 +37,7 @@ pub fn search_html(all: &Search) -> Result<String, ReportError> {
     Ok(page.render()?)
 }
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "search.html")]
 struct Page<'a> {
@@ -47,12 +46,11 @@ struct Page<'a> {
     assets: Assets,
 }
 
-/// One claim.
 struct Section<'a> {
     claim: &'a Claim,
-    /// What the paper leaves open, as a table.
+    /// Table of the parameters that the paper leaves open.
     open: Option<String>,
-    /// As SVG; its texts are escaped.
+    /// Picture as SVG with escaped texts.
     picture: Option<String>,
 }
 
@@ -79,12 +77,12 @@ impl Page<'_> {
             format!("{} claims", all.claims.len()),
             format!("{} runs", all.runs),
             format!("seed {}", all.seed),
-            // A commit is known by its first digits.
+            // The first digits identify a commit.
             format!("commit {}", all.commit.chars().take(12).collect::<String>()),
         ]
     }
 
-    /// How many claims there are, and how many have which verdict.
+    /// Number of claims, in total and by verdict.
     fn answer(&self) -> String {
         format!("Of {} claims: {}.", self.all.claims.len(), counts(self.all))
     }
@@ -96,7 +94,7 @@ impl Page<'_> {
     }
 }
 
-/// For style sheets: the colours of the scoreboard.
+/// Class for style sheets: the colours of the scoreboard.
 fn class(verdict: &Holds) -> &'static str {
     match verdict {
         Holds::Throughout => "reproduced",
@@ -107,7 +105,7 @@ fn class(verdict: &Holds) -> &'static str {
     }
 }
 
-/// For those who do not see the colour.
+/// Sign for readers who do not see the colour.
 fn sign(verdict: &Holds) -> &'static str {
     match verdict {
         Holds::Throughout => "✓",

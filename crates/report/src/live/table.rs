@@ -1,13 +1,13 @@
-//! Judged cases as text and as Markdown.
+//! Compared cases as text and as Markdown.
 
 use super::{Case, Chooser, Contender, Judged, OF_BEST, TOLERANCE, Verdict};
 use crate::table::{Align, Cell, Column, Decimals, Line, Rank, Table, Tone, View};
 use crate::text::{seeds, wrapped};
 
-/// Widest name of a contender before it is broken, with and without room.
+/// Maximum width of a contender's name before it is broken, with and without room.
 const NAME: (usize, usize) = (40, 14);
 
-/// For a terminal.
+/// Text for a terminal.
 pub fn table(judged: &Judged, view: View) -> String {
     let mut text = title(judged) + "\n";
     for case in &judged.cases {
@@ -36,13 +36,12 @@ pub fn table(judged: &Judged, view: View) -> String {
     text
 }
 
-/// For docs/live-results.md.
+/// Text for docs/live-results.md.
 pub fn markdown(judged: &Judged) -> String {
     format!(
-        "{}. Joules for each bit relative to plain MPTCP with all endpoints: goal at most 100 %. Bits for \
-         each joule relative to the best contender that does the work: goal at least {:.0} % for `frugal`. \
-         Goodput relative to the best single path: goal at least 100 % for `interactive` and `aggregate`. \
-         Differences up to {:.0} % are not told apart.\n\n{}\n{}",
+        "{}. Targets: joules per bit at most 100 % of plain MPTCP with all endpoints; for `frugal`, bits per \
+         joule at least {:.0} % of the best contender that does the work; for `interactive` and `aggregate`, \
+         goodput at least 100 % of the best single path. Differences up to {:.0} % do not count.\n\n{}\n{}",
         title(judged),
         OF_BEST * 100.0,
         TOLERANCE * 100.0,
@@ -51,7 +50,7 @@ pub fn markdown(judged: &Judged) -> String {
     )
 }
 
-/// How the daemon stands in each case that has a verdict.
+/// Table of the daemon's verdicts.
 fn verdicts(judged: &Judged) -> Table {
     let percent = |name| Column::numbers(name, "%").factor(0.01).decimals(Decimals::Fixed(0));
     let columns = [
@@ -86,7 +85,7 @@ fn verdicts(judged: &Judged) -> Table {
     Table::new(columns).with(judged.map(line))
 }
 
-/// All contenders of all cases.
+/// Table of all contenders of all cases.
 fn contenders(judged: &Judged) -> Table {
     let names = [Column::words("scenario"), Column::words("who chooses")];
     let columns = names.into_iter().chain(numbers()).chain([Column::words("MB by path")]);
@@ -100,7 +99,7 @@ fn contenders(judged: &Judged) -> Table {
     Table::new(columns).with(lines)
 }
 
-/// What every contender is measured by.
+/// Columns of every contender.
 fn numbers() -> [Column; 5] {
     let numbers = |name, factor| Column::numbers(name, "").factor(factor).decimals(Decimals::UpTo(2));
     [
@@ -112,7 +111,7 @@ fn numbers() -> [Column; 5] {
     ]
 }
 
-/// Under [`numbers`].
+/// Cells of the columns of [`numbers`].
 fn cells(one: &Contender) -> [Cell; 5] {
     let [energy, efficiency, goodput] = [one.energy_j, one.bits_per_joule, one.goodput_bps].map(Cell::number);
     [energy, efficiency, goodput, known(one.completion_s), known(one.delay_p95_s)]
@@ -126,7 +125,7 @@ fn title(judged: &Judged) -> String {
     format!("Kernel {}, {} of each contender", judged.release, seeds(judged.seeds))
 }
 
-/// Whether all goals are reached that the intent has.
+/// Whether the daemon meets all targets of the intent.
 fn is_reached(verdict: &Verdict) -> bool {
     verdict.saves && verdict.near_best != Some(false) && verdict.as_fast != Some(false)
 }
@@ -143,7 +142,7 @@ fn in_words(verdict: &Verdict) -> String {
     if let Some(goodput) = verdict.goodput_of_single {
         parts.push(format!("{} of the best single path's goodput", percent_sign(goodput)));
     }
-    let reached = if is_reached(verdict) { "goals reached" } else { "goals missed" };
+    let reached = if is_reached(verdict) { "targets met" } else { "targets not met" };
     format!("{reached}: {}", parts.join("; "))
 }
 

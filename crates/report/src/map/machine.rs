@@ -12,10 +12,10 @@ struct Winner<'a> {
     ties: Vec<&'a str>,
 }
 
-/// Everything; one line for each policy, point and checked point.
+/// The map as JSON, with one line for each policy, point and checked point.
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn json(map: &Map) -> Result<String, ReportError> {
     let name = |policy: usize| map.policies[policy].policy.as_str();
     let winner = |verdict: &Verdict| Winner {
@@ -79,7 +79,7 @@ fn axis(axis: &Axis) -> Value {
     json!({ "keys": axis.keys, "unit": axis.unit, "log": axis.log, "values": axis.numbers })
 }
 
-/// One line for each policy at each point; what is unknown is empty.
+/// The map as CSV, with one line for each policy at each point; unknown values are empty.
 pub fn csv(map: &Map) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let [x, y] = &map.axes;

@@ -5,15 +5,14 @@ use super::{Axis, Map};
 use crate::html::map::{MapAxis, MapPage, map_html};
 use crate::machine::ReportError;
 
-/// One self-contained page, as [`crate::html`].
+/// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number fits no JSON.
+/// If a number cannot be written as JSON.
 pub fn html(map: &Map) -> Result<String, ReportError> {
     map_html(&page(map))
 }
 
-/// What the page shows.
 fn page(map: &Map) -> MapPage {
     let axis = |axis: &Axis| MapAxis {
         title: axis.title(),
@@ -50,7 +49,7 @@ fn page(map: &Map) -> MapPage {
     }
 }
 
-/// Which policies are the best without a tie, and at how many of the points.
+/// Policies that are best without a tie, with their fractions of the points.
 fn answer(map: &Map) -> String {
     let policies = map.policies.iter().zip(&map.winners.regions);
     let mut winners: Vec<_> = policies.filter(|(_, region)| region.clear > 0).collect();

@@ -1,4 +1,4 @@
-//! The packet engine at some of the points, to see whether it names the same winners.
+//! Runs of the packet engine at some points, to check the winners.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,35 +6,36 @@ use super::Metric;
 use super::winners::Verdict;
 use joulepath_model::quantile::median;
 
-/// One point in both engines.
+/// A point in both engines.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Checked {
     /// Index of the point.
     pub point: usize,
-    /// By the map's engine.
+    /// Winner in the map's engine.
     pub map: Verdict,
-    /// By the packet engine.
+    /// Winner in the packet engine.
     pub packet: Verdict,
 }
 
-/// What the packet engine says of some of the points.
+/// Comparison with the packet engine at some points.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct SpotCheck {
-    /// Ascending.
+    /// Points, ascending.
     pub points: Vec<Checked>,
-    /// The same best policy.
+    /// Number of points with the same winner.
     pub same: usize,
-    /// Another one, which is a tie in one of the engines.
+    /// Number of points with different winners that tie in one of the engines.
     pub ties: usize,
-    /// Of the packet engine's value from the map's, relative, over policies and points: median of the
-    /// absolute values.
+    /// Median of the absolute relative difference of the packet engine's values from the map's, over policies
+    /// and points.
     pub median: Option<f64>,
-    /// The farthest, with its sign: difference, policy, point.
+    /// The largest difference with its sign, then its policy and point.
     pub worst: Option<(f64, usize, usize)>,
 }
 
 impl SpotCheck {
-    /// Of the map's `values` by policy and point, and the packet engine's by policy and place in `chosen`.
+    /// Compares the map's `values` by policy and point with the packet engine's by policy and index in
+    /// `chosen`.
     pub fn of(
         chosen: &[usize],
         values: &[Vec<Option<f64>>],
@@ -83,7 +84,7 @@ mod tests {
     fn winners_agree_differ_or_tie() {
         let of = |values: [f64; 3]| values.map(Some).to_vec();
         let map = [of([10.0, 10.0, 10.0]), of([9.0, 9.0, 9.0])];
-        // The same winner; another one by far; another one by half a hundredth.
+        // The same winner; a different one by far; a different one by half a hundredth.
         let packet = [of([11.0, 9.0, 10.0]), of([9.0, 10.0, 10.05])];
         let spot = SpotCheck::of(&[0, 1, 2], &map, &packet, Metric::Goodput);
         assert_eq!((spot.same, spot.ties), (1, 1));

@@ -1,4 +1,4 @@
-//! The map as text: 80 columns.
+//! The map as text in 80 columns.
 
 use std::fmt::Write;
 
@@ -6,23 +6,23 @@ use super::{Map, Policy, SpotCheck, TIE, Verdict};
 use crate::table::{Cell, Column, Decimals, Line, Table, Tone, View};
 use crate::text::wrapped;
 
-/// Characters of the map's rows.
+/// Width of the map's rows, characters.
 const WIDTH: usize = 64;
-/// Widest label of a policy before it is broken.
+/// Maximum width of a policy's label before it is broken.
 const POLICY: usize = 34;
-/// Where all policies tie.
+/// Points where all policies tie.
 const ALL_TIE: char = '·';
-/// Where no policy has a value.
+/// Points where no policy has a value.
 const NO_VALUE: char = '?';
-/// Background colours of policies (256-colour palette), legible under black.
+/// Background colours of policies (256-colour palette), legible under black text.
 const COLOURS: [u8; 8] = [74, 208, 78, 175, 220, 117, 141, 248];
 
-/// A, B, … of a policy.
+/// Letter of a policy: A, B, …
 fn letter(policy: usize) -> char {
     char::from_u32('A' as u32 + policy as u32).filter(char::is_ascii_uppercase).unwrap_or('*')
 }
 
-/// For a terminal: the plane has 80 columns, the notes below it `width`. With `color`, regions are painted.
+/// Text for a terminal. The plane has 80 columns, the notes below it `width`. `color` paints the regions.
 pub fn table(map: &Map, width: usize, color: bool) -> String {
     let mut text = format!("{}\n\n", title(map));
     text += &plane(map, color);
@@ -40,7 +40,7 @@ fn title(map: &Map) -> String {
     format!("{} · {} · {engine} engine{partial}", map.title, map.metric.title())
 }
 
-/// The rows from the highest y, with values at some of them, and x below.
+/// The rows from the highest y, some with labels, and x below.
 fn plane(map: &Map, color: bool) -> String {
     let [x, y] = &map.axes;
     let (columns, rows) = (x.numbers.len(), y.numbers.len());
@@ -85,7 +85,7 @@ fn painted(text: &str, policy: usize) -> String {
     format!("\x1b[30;48;5;{}m{text}\x1b[0m", COLOURS[policy % COLOURS.len()])
 }
 
-/// Which letter stands for which policy, and how much of the plane each holds.
+/// Table of the letters, policies and their regions.
 fn legend(map: &Map) -> Table {
     let line = |(policy, cells): (usize, [Cell; 4])| {
         let mark = Cell::text(letter(policy)).tone(Tone::On(COLOURS[policy % COLOURS.len()]));
@@ -95,7 +95,7 @@ fn legend(map: &Map) -> Table {
     Table::new(columns).with(cells(map).enumerate().map(line))
 }
 
-/// The regions for a page, whose scripts fill in colours and letters.
+/// Table of the regions for a page. Scripts add colours and letters.
 pub(super) fn regions(map: &Map) -> Table {
     let line = |(policy, cells)| Line::new(cells).swatch("policy", policy).mark("letter", policy);
     Table::new(columns()).with(cells(map).enumerate().map(line))
@@ -107,7 +107,7 @@ fn columns() -> [Column; 4] {
     [policy, part("best", 0), part("tied", 0), part("behind, at most", 1)]
 }
 
-/// Policies with the part of the points that each holds.
+/// Policies with the fractions of the points of their regions.
 fn cells(map: &Map) -> impl Iterator<Item = [Cell; 4]> {
     let part = |count: usize| Cell::number(count as f64 / map.points() as f64);
     map.policies.iter().zip(&map.winners.regions).map(move |(Policy { label, .. }, region)| {
@@ -115,7 +115,7 @@ fn cells(map: &Map) -> impl Iterator<Item = [Cell; 4]> {
     })
 }
 
-/// How to read it, and what the packet engine says.
+/// Notes, and the result of the spot check.
 pub(super) fn notes(map: &Map) -> Vec<String> {
     let tie = TIE * 100.0;
     let ties = if map.winners.verdicts.iter().any(|verdict| verdict.ties.len() == map.values.len()) {
@@ -125,7 +125,7 @@ pub(super) fn notes(map: &Map) -> Vec<String> {
     };
     let reading = format!(
         "Capital: the best by more than {tie} %; small: the best, with others within {tie} %{ties}. Best, \
-         tied: part of the points; behind: the best policy, where it is farthest ahead."
+         tied: % of the points; behind: largest distance from the best policy."
     );
     [reading].into_iter().chain(map.spot.as_ref().map(|spot| spot_note(map, spot))).collect()
 }
@@ -137,7 +137,7 @@ fn spot_note(map: &Map, spot: &SpotCheck) -> String {
         spot.same, map.seeds
     );
     if spot.ties > 0 {
-        let _ = write!(note, ", at {} more one that ties with it", spot.ties);
+        let _ = write!(note, ", and at {} more a winner that ties with it", spot.ties);
     }
     if let (Some(median), Some((worst, policy, point))) = (spot.median, spot.worst) {
         let (policy, place) = (&map.policies[policy].policy, map.place(point));

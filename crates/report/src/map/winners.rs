@@ -1,23 +1,23 @@
-//! Which policy wins where.
+//! Winners, ties and regions.
 
 use serde::{Deserialize, Serialize};
 
 use super::Metric;
 
-/// Policies that are this close to the best, relative, are ties.
+/// Relative distance from the best within which policies tie.
 pub const TIE: f64 = 0.01;
 
-/// One point.
+/// The winner at a point.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Verdict {
-    /// The best; of equals the first.
+    /// The best policy; the first of equals.
     pub best: Option<usize>,
-    /// All that are within [`TIE`] of it, itself included, in the order of the policies.
+    /// Policies within [`TIE`] of the best, including it, in the order of the policies.
     pub ties: Vec<usize>,
 }
 
 impl Verdict {
-    /// Of the policies' values at one point.
+    /// Winner of the policies' values at one point.
     pub fn of(values: &[Option<f64>], metric: Metric) -> Self {
         let known = || values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?)));
         let Some((best, most)) = known().reduce(|a, b| if metric.is_better(b.1, a.1) { b } else { a }) else {
@@ -33,28 +33,28 @@ impl Verdict {
     }
 }
 
-/// Where a policy stands, over all points.
+/// Totals of a policy over all points.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Region {
     /// Points where it is the best by more than [`TIE`].
     pub clear: usize,
-    /// Points where it is within [`TIE`] of the best, but not alone.
+    /// Points where it ties with the best.
     pub tied: usize,
-    /// By how much it misses the best at worst, relative.
+    /// Largest relative shortfall from the best.
     pub shortfall: f64,
 }
 
-/// All points.
+/// Winners at all points.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Winners {
-    /// By point.
+    /// Winners by point.
     pub verdicts: Vec<Verdict>,
-    /// By policy.
+    /// Totals by policy.
     pub regions: Vec<Region>,
 }
 
 impl Winners {
-    /// Of `values` by policy and point.
+    /// Winners of `values` by policy and point.
     pub fn of(values: &[Vec<Option<f64>>], metric: Metric) -> Self {
         let points = values.first().map_or(0, Vec::len);
         let at = |point: usize| values.iter().map(|values| values[point]).collect::<Vec<_>>();
@@ -84,11 +84,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_within_a_hundredth_ties_with_the_best() {
+    fn policies_within_one_percent_tie_with_the_best() {
         let values = [Some(99.0), Some(100.0), Some(98.9), None];
         let verdict = Verdict::of(&values, Metric::BitsPerJoule);
         assert_eq!(verdict, Verdict { best: Some(1), ties: vec![0, 1] });
-        // Of energy the least wins: 98.9, and 99.0 is 0.1 % more; 100 is 1.1 % more.
+        // For energy the lowest wins: 98.9. 99.0 is 0.1 % more, 100 is 1.1 % more.
         let verdict = Verdict::of(&values, Metric::Energy);
         assert_eq!(verdict, Verdict { best: Some(2), ties: vec![0, 2] });
         assert_eq!(Verdict::of(&[None, None], Metric::Goodput), Verdict::default());

@@ -1,14 +1,14 @@
-//! Numbers as texts, with a few significant digits.
+//! Formats numbers with a few significant digits.
 
 use crate::scale::rounded;
 
-/// More decimals than any result has digits.
+/// Maximum number of decimals, more than any result has.
 pub(super) const MOST_DECIMALS: usize = 9;
-/// A stated number with at most so many significant digits is shown as the paper prints it.
+/// Stated numbers with at most this many significant digits are shown as printed.
 const PRINTED: usize = 5;
 
-/// What a paper states: in its own digits, or, if it was computed from others, with three significant ones
-/// and two of what differs from 1 where that counts.
+/// A stated number: as printed in the paper. Computed ones have three significant digits, and effects at
+/// least two digits of the difference from 1.
 pub(super) fn stated(value: f64, is_effect: bool) -> String {
     if rounded(value, PRINTED) == value {
         return without_idle_zeros(format!("{value}"));
@@ -18,7 +18,7 @@ pub(super) fn stated(value: f64, is_effect: bool) -> String {
     if is_effect && of_effect > digits_of(&short) { format!("{value:.of_effect$}") } else { short }
 }
 
-/// How many decimals show so many significant digits of `value`.
+/// Number of decimals for this many significant digits of `value`.
 pub(super) fn digits_after_point(value: f64, digits: i32) -> usize {
     let size = value.abs();
     if size == 0.0 || !size.is_finite() {
@@ -35,7 +35,7 @@ pub(super) fn without_idle_zeros(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Three significant digits, more before the point.
+/// Three significant digits, and all digits before the point.
 pub(super) fn number(value: f64) -> String {
     without_idle_zeros(format!("{value:.*}", digits_after_point(value, 3)))
 }
@@ -45,13 +45,13 @@ mod tests {
     use super::*;
 
     #[test]
-    pub(super) fn numbers_have_three_digits_and_no_idle_zeros() {
+    pub(super) fn numbers_have_three_digits_and_no_trailing_zeros() {
         let shown = [415.66, 20.0, 2.2781, 0.81, 0.0123, 0.0].map(number);
         assert_eq!(shown, ["416", "20", "2.28", "0.81", "0.0123", "0"]);
     }
 
     #[test]
-    fn what_is_stated_keeps_the_papers_digits() {
+    fn stated_numbers_keep_the_papers_digits() {
         assert_eq!(stated(415.66, false), "415.66");
         assert_eq!(stated(0.9999, true), "0.9999");
         assert_eq!(stated(30.0, false), "30");

@@ -1,4 +1,4 @@
-//! The scoreboard for programs.
+//! The scoreboard as JSON.
 
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -7,16 +7,17 @@ use super::Reproduction;
 use crate::machine::{ReportError, in_lines};
 use crate::scale::rounded;
 
-/// As JSON, with one line for each experiment. Numbers have six significant digits: more than any interval
-/// supports, and a file that a repository can hold.
+/// The scoreboard as JSON, with one line for each experiment. Numbers have six significant digits, more than
+/// any interval supports, which keeps the file small enough for a repository.
 ///
 /// # Errors
+/// If a number cannot be written as JSON.
 /// If a number fits no JSON.
 pub fn reproduction_json(all: &Reproduction) -> Result<String, ReportError> {
     short_json(all)
 }
 
-/// Any results, as [`reproduction_json`].
+/// Any results, in the format of [`reproduction_json`].
 pub(crate) fn short_json(results: &impl Serialize) -> Result<String, ReportError> {
     let mut json = serde_json::to_value(results)?;
     round(&mut json);

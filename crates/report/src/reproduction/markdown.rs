@@ -3,7 +3,7 @@
 use super::{Finding, Report, Reproduction, Verdict};
 use crate::table::{Cell, Column, Line, Table};
 
-/// The tables of the experiments whose id starts with `paper`; empty if there are none.
+/// Tables of the experiments whose id starts with `paper`; empty if there are none.
 pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
     let reports: Vec<&Report> =
         all.experiments.iter().filter(|report| report.id.starts_with(paper)).collect();
@@ -27,8 +27,8 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
     text
 }
 
-/// All experiments by paper: how many have which verdict, and each with its claim. Links lead to the papers'
-/// pages.
+/// All experiments by paper: number of each verdict, and each experiment with its claim. Links lead to the
+/// papers' pages.
 pub fn reproduction_summary(all: &Reproduction) -> String {
     format!(
         "`{}`: {} runs, {:.0} minutes of one core.\n\n{}\n{}",
@@ -40,7 +40,7 @@ pub fn reproduction_summary(all: &Reproduction) -> String {
     )
 }
 
-/// How many experiments of each paper have which verdict; this project's own statements do not count.
+/// Table of the number of experiments by paper and verdict, without this project's own statements.
 fn counts(all: &Reproduction) -> Table {
     let verdicts = Verdict::ALL.map(|verdict| Column::numbers(verdict.name(), ""));
     let mut table = Table::new([Column::words("paper")].into_iter().chain(verdicts));
@@ -63,7 +63,7 @@ fn counts(all: &Reproduction) -> Table {
     table
 }
 
-/// Every experiment with its verdict, and what the kernel says.
+/// Table of every experiment with its verdict and the kernel's.
 fn scoreboard(all: &Reproduction) -> Table {
     let columns = ["experiment", "claim", "verdict", "kernel"].map(Column::words);
     let line = |report: &Report| {
@@ -76,7 +76,7 @@ fn scoreboard(all: &Reproduction) -> Table {
     Table::new(columns).with(all.experiments.iter().map(line))
 }
 
-/// With the reading that has it, and whether it is no paper's.
+/// Verdict with its reading, and a note on this project's own statements.
 fn verdict(report: &Report) -> String {
     let reading = report.reading.as_ref().map_or(String::new(), |reading| format!(" ({reading})"));
     let ours = if report.is_ours { ", our own statement" } else { "" };
@@ -134,7 +134,7 @@ fn sentence(text: &str) -> String {
     if text.is_empty() || text.ends_with('.') { text } else { text + "." }
 }
 
-/// With a capital as its first letter.
+/// `text` with its first letter in upper case.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

@@ -1,12 +1,12 @@
-//! What `reproduce` yields: the papers' claims, what was measured, and what that says of them.
+//! Results of `reproduce`: the papers' claims, measurements and verdicts.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | this one | the schema, as it stands in JSON |
-//! | `rule` | from a measurement to a verdict |
-//! | `reason` | from findings to a verdict on all of them, and to a sentence |
-//! | `digits`, `shown` | how many digits of both are shown |
-//! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, for programs |
+//! | this one | the schema of the JSON |
+//! | `rule` | turns a measurement into a verdict |
+//! | `reason` | combines findings into one verdict and a sentence |
+//! | `digits`, `shown` | number of digits of stated and measured numbers |
+//! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, as JSON |
 
 mod digits;
 mod machine;
@@ -40,95 +40,94 @@ pub struct Reproduction {
     pub version: String,
     /// Commit that it was built from.
     pub commit: String,
-    /// The command line.
+    /// Command line that made it.
     pub command: String,
-    /// Time that its runs took on one core, s: those that were kept from an earlier session count with what
-    /// they took then.
+    /// Time of its runs on one core, s, including that of stored runs.
     pub run_s: f64,
     /// Number of runs of simulators and of the kernel.
     pub runs: u64,
-    /// Cores of the machine that ran the last of them.
+    /// Cores of the machine that ran the last run.
     pub cores: u32,
-    /// Whether some runs are missing: interrupted, or failed.
+    /// Whether some runs are missing: interrupted or failed.
     pub partial: bool,
-    /// In the order of the papers.
+    /// Experiments in the order of the papers.
     pub experiments: Vec<Report>,
 }
 
 /// One experiment of a paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// `000-fig4`.
+    /// For example `000-fig4`.
     pub id: String,
-    /// What it is about, a few words.
+    /// Title in a few words.
     pub title: String,
-    /// Paper, section, figure, table.
+    /// Paper, section, figure or table.
     pub source: String,
-    /// What the paper says.
+    /// Statement of the paper.
     pub claim: String,
-    /// What our measurements say of it: under one reading of what the paper leaves open the weakest verdict
-    /// of the findings; over the readings the strongest of these.
+    /// Verdict of our measurements: the weakest verdict of the findings under one reading of the paper, and
+    /// the strongest over its readings.
     pub verdict: Verdict,
-    /// The reading that has this verdict, if there are several.
+    /// The reading with this verdict, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
-    /// Made from the findings: which decide, and by what numbers; or why nothing can be measured.
+    /// Made from the findings: the deciding ones with their numbers; or the reason why nothing can be
+    /// measured.
     pub reason: String,
-    /// The one question on which it stands or falls: rows that share it are no independent witnesses.
+    /// The question that decides it. Experiments with the same cause are not independent evidence.
     #[serde(default)]
     pub cause: String,
-    /// Whether it is this project's statement, not a paper's: shown, and not counted.
+    /// Whether it is this project's own statement, which is shown but not counted.
     #[serde(default)]
     pub is_ours: bool,
-    /// What was run: scenarios with their overrides, policies, seeds, engine.
+    /// Runs: scenarios with their overrides, policies, seeds, engine.
     pub set_up: Vec<String>,
-    /// What its numbers come from, the kernel apart: `packet`, `slotted`, `computed` (closed forms and
-    /// solvers); empty if it has none.
+    /// Sources of its numbers except the kernel: `packet`, `slotted`, `computed` (closed forms and solvers);
+    /// empty without numbers.
     #[serde(default)]
     pub engines: Vec<String>,
-    /// Each number or relation that was stated, beside ours.
+    /// Each stated number or relation, with ours.
     pub findings: Vec<Finding>,
-    /// The same in the kernel's own stack, where it was run; and whether it agrees with the simulator's
-    /// verdict.
+    /// The findings in the kernel's own stack, if it ran, and their agreement with the simulator's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<SecondMeasurement>,
-    /// As the paper draws them.
+    /// Figures as in the paper.
     pub figures: Vec<Figure>,
-    /// Runs that are missing.
+    /// Number of missing runs.
     pub missing: u64,
 }
 
-/// The same claims, measured in the real stack.
+/// The same claims, measured in the kernel's own stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SecondMeasurement {
-    /// The findings of the same names.
+    /// Findings with the same names.
     pub findings: Vec<Finding>,
     /// Their weakest verdict.
     pub verdict: Verdict,
-    /// Whether its numbers are the simulator's.
+    /// Whether its numbers agree with the simulator's.
     #[serde(default)]
     pub agreement: Agreement,
-    /// The finding that differs most: its number in the kernel over the simulator's, with the kernel's
+    /// The finding that differs most: the kernel's number divided by the simulator's, with the kernel's
     /// interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub farthest: Option<Farthest>,
 }
 
-/// Whether two engines have the same numbers.
+/// Agreement of two engines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
-    /// All intervals lie within a fifth of the simulator's numbers.
+    /// All intervals lie within a factor of 1.25 of the simulator's numbers.
     Agrees,
-    /// Some interval lies wholly beyond that.
+    /// Some interval lies entirely outside.
     Differs,
-    /// The intervals are too wide to say.
+    /// The intervals are too wide to decide.
     #[default]
     Inconclusive,
 }
 
 impl Agreement {
-    /// For humans.
+    /// Name for readers.
     pub fn name(self) -> &'static str {
         match self {
             Agreement::Agrees => "agrees",
@@ -138,30 +137,31 @@ impl Agreement {
     }
 }
 
-/// A number of the kernel beside the simulator's.
+/// A number of the kernel compared with the simulator's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Farthest {
-    /// What is measured.
+    /// The measured quantity.
     pub what: String,
-    /// The kernel's over the simulator's mean.
+    /// The kernel's number divided by the simulator's mean.
     pub ratio: Estimate,
     /// Number of the kernel's values.
     pub n: u32,
 }
 
 impl Farthest {
-    /// `0.52 [0.47, 0.58] of the simulator's, n = 5`.
+    /// Text such as `0.52 [0.47, 0.58] of the simulator's, n = 5`.
     pub fn words(&self) -> String {
         let Estimate { mean, lo, hi } = self.ratio;
         format!("{}: {mean:.2} [{lo:.2}, {hi:.2}] of the simulator's, n = {}", self.what, self.n)
     }
 }
 
-/// A number of the kernel within this factor of the simulator's is the same, for what either can say.
+/// Numbers within this factor of each other agree, given the accuracy of both engines.
 const SAME: f64 = 1.25;
 
 impl SecondMeasurement {
-    /// The kernel's findings beside the simulator's; none if it measured nothing that is judged.
+    /// Compares the kernel's findings with the simulator's; `None` if the kernel measured nothing that is
+    /// judged.
     pub fn of(measured: &[Finding], simulated: &[Finding]) -> Option<Self> {
         let has_spread = |finding: &Finding| finding.measured.is_some() && finding.n > 1;
         let pairs: Vec<_> = measured.iter().zip(simulated).filter(|(real, _)| has_spread(real)).collect();
@@ -182,7 +182,7 @@ impl SecondMeasurement {
             () if !ratios.is_empty() && ratios.iter().all(is_same) => Agreement::Agrees,
             () => Agreement::Inconclusive,
         };
-        // What differs beyond chance stands for all before what is merely uncertain.
+        // A significant difference takes precedence over an uncertain one.
         let decides = |f: &Farthest| (is_other(f), libm::fabs(libm::log(f.ratio.mean.abs().max(1e-9))));
         let farthest = ratios.into_iter().max_by(|a, b| {
             let ((a_other, a), (b_other, b)) = (decides(a), decides(b));
@@ -197,28 +197,29 @@ impl SecondMeasurement {
     }
 }
 
-/// One number or relation.
+/// A number or relation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What is measured: `EEMPTCP's goodput ÷ LIA's`.
+    /// The measured quantity, for example `EEMPTCP's goodput ÷ LIA's`.
     pub what: String,
-    /// Where the best of a sweep is: `256kB`. Not in `what`, since the kernel's best may be elsewhere.
+    /// Place of the best of a sweep, for example `256kB`. Separate from `what`, because the kernel's best
+    /// place may differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_at: Option<String>,
-    /// Of the numbers; empty for ratios.
+    /// Unit of the numbers; empty for ratios.
     pub unit: String,
-    /// How the verdict is found; fixed before anything ran.
+    /// Rule of the verdict, fixed before anything ran.
     pub rule: Rule,
-    /// Ours, with its 95 % interval; none if nothing could be measured.
+    /// Our number with its 95 % interval; `None` if it could not be measured.
     pub measured: Option<Estimate>,
-    /// Number of values that it summarises.
+    /// Number of values behind it.
     pub n: u32,
-    /// What follows; none if it is shown without being judged.
+    /// Verdict; `None` if it is shown without a judgement.
     pub verdict: Option<Verdict>,
-    /// Where one run lies with 95 % probability: held against what a paper states of its single run.
+    /// Range of a single run with 95 % probability, to compare with a paper's single run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<(f64, f64)>,
-    /// Under which reading of what the paper leaves open it was measured; none if there is only one.
+    /// Reading of the paper for this measurement; `None` if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
 }
@@ -238,23 +239,24 @@ impl Finding {
         Finding { what, best_at: None, unit, rule, measured, n, verdict, run, reading }
     }
 
-    /// Judges what a paper states of a single run against where one run of ours lies: `values` are one each.
+    /// Judges a paper's statement about a single run by the range of one of our runs; `values` are one per
+    /// run.
     pub fn of_one_run(what: impl Into<String>, unit: &str, rule: Rule, values: &[f64]) -> Self {
         Finding::new(what, unit, rule, interval(values), values.len()).with_run(prediction(values))
     }
 
-    /// Judged again, by where one run lies.
+    /// Judges again by the range of a single run.
     pub fn with_run(self, run: Option<(f64, f64)>) -> Self {
         let verdict = self.rule.judge_one_run(self.measured, run);
         Finding { verdict, run, ..self }
     }
 
-    /// Measured under a reading of what the paper leaves open.
+    /// Sets the reading of the paper.
     pub fn under(self, reading: &str) -> Self {
         Finding { reading: Some(reading.to_owned()), ..self }
     }
 
-    /// What is measured, and in a sweep where.
+    /// The measured quantity and, in a sweep, the place of the best.
     pub(crate) fn what_and_where(&self) -> String {
         let best = self.best_at.as_ref().map_or(String::new(), |place| format!(", best at {place}"));
         let reading = self.reading.as_ref().map_or(String::new(), |reading| format!(", {reading}"));
@@ -265,69 +267,69 @@ impl Finding {
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// Quantity and unit of the horizontal axis; empty for groups.
     pub x: String,
     /// Quantity and unit of the vertical axis.
     pub y: String,
-    /// What is drawn.
+    /// Content.
     pub plot: Plot,
 }
 
-/// What is drawn in a figure.
+/// Content of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Plot {
     /// Lines over numbers.
     Lines {
-        /// One each.
+        /// The lines.
         lines: Vec<Line>,
         /// Whether the horizontal axis is logarithmic.
         #[serde(default)]
         log_x: bool,
     },
-    /// Bars with intervals, side by side in groups.
+    /// Bars with intervals, in groups.
     Bars {
         /// Names of the groups.
         groups: Vec<String>,
-        /// One colour each; values by group.
+        /// Bars, one colour each; values by group.
         bars: Vec<Bars>,
     },
-    /// Box plots, side by side in groups.
+    /// Box plots in groups.
     Boxes {
         /// Names of the groups.
         groups: Vec<String>,
-        /// One colour each; boxes by group.
+        /// Boxes, one colour each; values by group.
         boxes: Vec<Boxes>,
     },
 }
 
-/// A line, with a band where it has an interval.
+/// A line, with a band if it has intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// For the legend.
+    /// Name for the legend.
     pub name: String,
-    /// Ascending.
+    /// The x values, ascending.
     pub x: Vec<f64>,
-    /// One each; none where there is no value.
+    /// The y value for each x; `None` where it is missing.
     pub y: Vec<Option<f64>>,
-    /// 95 % interval of each; empty without.
+    /// 95 % interval for each x; empty without intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interval: Vec<(f64, f64)>,
-    /// Whether it is the paper's: stated numbers, drawn dashed.
+    /// Whether it is the paper's line, which is drawn dashed.
     #[serde(default)]
     pub stated: bool,
 }
 
 impl Line {
-    /// Ours, through `points`.
+    /// Our line through `points`.
     pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Self {
         let (x, y) = points.into_iter().unzip();
         Line { name: name.into(), x, y, interval: vec![], stated: false }
     }
 
-    /// Ours, through means, with a band of their intervals.
+    /// Our line through means, with a band of their intervals.
     pub fn with_band(
         name: impl Into<String>,
         points: impl IntoIterator<Item = (f64, Option<Estimate>)>,
@@ -342,11 +344,11 @@ impl Line {
 /// Bars of one colour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bars {
-    /// For the legend.
+    /// Name for the legend.
     pub name: String,
-    /// By group.
+    /// Values by group.
     pub values: Vec<Option<Estimate>>,
-    /// What the paper states, by group; empty if it states nothing.
+    /// The paper's values by group; empty if it states none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Option<f64>>,
 }
@@ -354,16 +356,16 @@ pub struct Bars {
 /// Boxes of one colour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Boxes {
-    /// For the legend.
+    /// Name for the legend.
     pub name: String,
-    /// By group.
+    /// Values by group.
     pub values: Vec<Option<FiveNumbers>>,
 }
 
 /// Tukey's summary of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FiveNumbers {
-    /// Least.
+    /// Minimum.
     pub min: f64,
     /// Lower quartile.
     pub q1: f64,
@@ -371,12 +373,12 @@ pub struct FiveNumbers {
     pub median: f64,
     /// Upper quartile.
     pub q3: f64,
-    /// Greatest.
+    /// Maximum.
     pub max: f64,
 }
 
 impl FiveNumbers {
-    /// Of `values`; none without values.
+    /// Summary of `values`; `None` without values.
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let at = |p: f64| joulepath_model::quantile::linear(&values, p);
@@ -391,17 +393,17 @@ impl FiveNumbers {
 }
 
 impl Report {
-    /// `000`: what stands before the first dash of the identity.
+    /// The id up to its first dash: `000`.
     pub(crate) fn paper(&self) -> &str {
         self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
     }
 
-    /// The question that it stands on; its identity if none is named.
+    /// Its cause; the id if it has none.
     fn cause_or_id(&self) -> &str {
         if self.cause.is_empty() { &self.id } else { &self.cause }
     }
 
-    /// What of a paper it is about, as its identity says.
+    /// Kind of the experiment, from its id.
     pub(crate) fn kind(&self) -> &'static str {
         const KINDS: [(&str, &str); 4] =
             [("fig", "figure"), ("tab", "table"), ("thm", "theorem"), ("alg", "algorithm")];
@@ -416,19 +418,19 @@ impl Report {
 }
 
 impl Reproduction {
-    /// Each paper once, in the order of the experiments.
+    /// Papers without repetition, in the order of the experiments.
     pub(crate) fn papers(&self) -> Vec<&str> {
         let mut papers: Vec<&str> = self.experiments.iter().map(Report::paper).collect();
         papers.dedup();
         papers
     }
 
-    /// How many of the papers' experiments have `verdict`.
+    /// Number of the papers' experiments with `verdict`.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.experiments.iter().filter(|report| !report.is_ours && report.verdict == verdict).count()
     }
 
-    /// How many independent questions those experiments stand on.
+    /// Number of independent causes of those experiments.
     pub fn causes(&self, verdict: Verdict) -> usize {
         let of = |report: &&Report| !report.is_ours && report.verdict == verdict;
         let causes: BTreeSet<&str> = self.experiments.iter().filter(of).map(Report::cause_or_id).collect();

@@ -1,24 +1,23 @@
-//! One rule for all experiments: from findings to a verdict, and to the sentence that gives its ground.
+//! The rule that combines findings into a verdict and a sentence with its reason.
 
 use super::{Finding, Verdict};
 
-/// What the findings of an experiment say together.
+/// Joint result of an experiment's findings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
-    /// The reading of what the paper leaves open that has it, if there are several.
+    /// The reading of the paper with this verdict, if there are several.
     pub reading: Option<String>,
-    /// Its ground, from the findings' own numbers; empty without any.
+    /// The reason, from the findings' own numbers; empty without findings.
     pub reason: String,
 }
 
-/// Most findings that a reason names.
+/// Maximum number of findings in a reason.
 const NAMED: usize = 3;
 
-/// Under one reading all findings must hold: the weakest verdict stands. What a paper leaves open is ours to
-/// choose: of several readings the one under which most holds stands, and is named. Findings without a
-/// reading belong to all of them.
+/// Under one reading all findings must hold: the weakest verdict counts. Among several readings of what the
+/// paper leaves open, the most favourable one counts and is named. Findings without a reading belong to all.
 pub fn judge(findings: &[Finding]) -> Judged {
     let mut readings: Vec<Option<&str>> = vec![];
     for reading in findings.iter().filter(|f| f.verdict.is_some()).filter_map(|f| f.reading.as_deref()) {
@@ -47,7 +46,7 @@ pub fn judge(findings: &[Finding]) -> Judged {
     }
 }
 
-/// Which findings decide, with their numbers.
+/// The deciding findings with their numbers.
 fn reason(findings: &[&Finding], verdict: Verdict) -> String {
     let judged: Vec<&&Finding> = findings.iter().filter(|finding| finding.verdict.is_some()).collect();
     let decide: Vec<&&&Finding> = judged.iter().filter(|f| f.verdict == Some(verdict)).collect();
@@ -73,7 +72,7 @@ pub fn shown(findings: &[Finding]) -> String {
     measured.take(NAMED).map(said).collect::<Vec<_>>().join("; ")
 }
 
-/// `goodput, EEMPTCP ÷ MPTCP: 1.11 [1.09, 1.13], stated 2.02`.
+/// Text such as `goodput, EEMPTCP ÷ MPTCP: 1.11 [1.09, 1.13], stated 2.02`.
 fn said(finding: &Finding) -> String {
     let shown = finding.shown();
     let unit = if finding.unit.is_empty() { String::new() } else { format!(" {}", finding.unit) };
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_weakest_counts_within_a_reading_and_the_strongest_among_them() {
+    fn the_weakest_verdict_counts_within_a_reading_and_the_strongest_among_readings() {
         let all = [
             finding("a", 1.2, Some("small")),
             finding("b", 0.8, Some("small")),
@@ -111,14 +110,18 @@ mod tests {
         let judged = judge(&all);
         assert_eq!((judged.verdict, judged.reading.as_deref()), (Verdict::Reproduced, Some("large")));
         let with_common = [&all[..], &[finding("c", 0.5, None)]].concat();
-        assert_eq!(judge(&with_common).verdict, Verdict::NotReproduced, "what has no reading is of all");
+        assert_eq!(
+            judge(&with_common).verdict,
+            Verdict::NotReproduced,
+            "a finding without a reading belongs to all"
+        );
     }
 
     #[test]
     fn a_reason_has_the_numbers_of_the_findings_that_decide() {
         let said = judge(&[finding("a", 1.2, None), finding("b", 0.8, None)]).reason;
         assert_eq!(said, "1 of 2 findings is not reproduced: b: 0.800 [0.790, 0.810], stated > 1");
-        // Other numbers, another reason: nothing of it is typed.
+        // Other numbers give another reason: its text is generated.
         let said = judge(&[finding("a", 1.2, None), finding("b", 1.1, None)]).reason;
         assert!(said.starts_with("all 2 findings are reproduced: a: 1.20 ["), "{said}");
         assert_eq!(judge(&[]).reason, "");

@@ -1,30 +1,30 @@
-//! From a measurement to a verdict.
+//! Turns a measurement into a verdict.
 
 use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
 use super::digits::{number, stated};
 
-/// What a measurement says of a claim; the later, the weaker.
+/// Verdict of a measurement on a claim, from strongest to weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The number, or the relation, comes out.
+    /// The measurement confirms the number or the relation.
     Reproduced,
     /// The effect has the stated sign beyond chance, but not the stated size.
     DirectionOnly,
-    /// The interval holds both what is stated and what would refute it: too few runs to say.
+    /// The interval contains both confirming and refuting values: too few runs to decide.
     Inconclusive,
-    /// There is no such effect, or it has the other sign, beyond chance.
+    /// The effect is absent or has the opposite sign, beyond chance.
     NotReproduced,
-    /// The statement is wrong by the paper's own equations: a slip, which no measurement can mend.
+    /// The paper's own equations contradict the statement: a slip of the paper.
     Erratum,
-    /// The paper does not say enough, or states nothing that can be measured.
+    /// The paper says too little, or states nothing measurable.
     CannotBe,
 }
 
 impl Verdict {
-    /// All of them, the strongest first.
+    /// All verdicts, the strongest first.
     pub const ALL: [Verdict; 6] = [
         Verdict::Reproduced,
         Verdict::DirectionOnly,
@@ -34,7 +34,7 @@ impl Verdict {
         Verdict::CannotBe,
     ];
 
-    /// For humans.
+    /// Name for readers.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
@@ -46,75 +46,75 @@ impl Verdict {
         }
     }
 
-    /// The weakest of several; [`Verdict::CannotBe`] for none.
+    /// The weakest verdict; [`Verdict::CannotBe`] for none.
     pub fn weakest(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
         verdicts.max().unwrap_or(Verdict::CannotBe)
     }
 }
 
-/// An effect below this part of what it is compared with is none: a ratio within 1 % of 1.
+/// Relative size below which an effect counts as absent: a ratio within 1 % of 1.
 const NEGLIGIBLE: f64 = 0.01;
-/// A prediction interval that reaches farther than this part of what is stated, to either side, holds nearly
-/// everything and tells nothing.
+/// Maximum reach of a prediction interval to either side, relative to the stated value. A wider one contains
+/// nearly everything and says nothing.
 const WIDEST_PREDICTION: f64 = 0.5;
 
-/// How a claim is judged. Fixed with the experiment, before anything runs.
+/// Rule for judging a claim, fixed with the experiment before anything runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Rule {
-    /// A number. Reproduced if the interval, widened by the tolerance, holds it, and is itself no wider than
-    /// the tolerance to either side; if it is wider, nothing can be said.
+    /// A number. Reproduced if the interval, widened by the tolerance, contains it and is at most as wide as
+    /// the tolerance to either side; a wider one is inconclusive.
     Value {
-        /// What the paper states.
+        /// The paper's number.
         stated: f64,
-        /// Part of the stated number.
+        /// Tolerance relative to the stated number.
         tolerance: f64,
     },
-    /// A ratio, or a factor. As a number; otherwise it is the direction that counts: the interval lies on the
+    /// A ratio or factor. Judged like a number; otherwise the direction counts, if the interval lies on the
     /// same side of 1.
     Ratio {
-        /// What the paper states.
+        /// The paper's ratio.
         stated: f64,
-        /// Part of the stated distance from 1.
+        /// Tolerance relative to the stated distance from 1.
         tolerance: f64,
     },
-    /// The best of a sweep, stated as "up to": a ratio at least as far from 1 as stated, less the tolerance,
-    /// is enough.
+    /// The best of a sweep, stated as "up to": reproduced by a ratio at least as far from 1 as stated, minus
+    /// the tolerance.
     UpTo {
-        /// What the paper states, as a ratio.
+        /// The paper's statement as a ratio.
         stated: f64,
-        /// Part of the stated distance from 1.
+        /// Tolerance relative to the stated distance from 1.
         tolerance: f64,
     },
-    /// More than `than`: the whole interval is.
+    /// The whole interval is above `than`.
     Above {
         /// Bound.
         than: f64,
     },
-    /// Less than `than`: the whole interval is.
+    /// The whole interval is below `than`.
     Below {
         /// Bound.
         than: f64,
     },
-    /// "Similar": the whole interval lies between the two.
+    /// "Similar": the whole interval lies between the bounds.
     Within {
         /// Lower bound.
         low: f64,
         /// Upper bound.
         high: f64,
     },
-    /// Nothing to hold against it: shown for the reader, judged by no rule.
+    /// Shown for the reader without a judgement.
     Shown,
 }
 
 impl Rule {
-    /// The verdict on `measured`; none if it is only shown.
+    /// Verdict on `measured`; `None` if it is only shown.
     pub fn judge(&self, measured: Option<Estimate>) -> Option<Verdict> {
         (*self != Rule::Shown).then(|| self.judged(measured, None))
     }
 
-    /// The verdict where the paper has a single run: what it states is held against where one run of ours
-    /// lies with 95 % probability, not against the interval of our mean.
+    /// Verdict if the paper has a single run: compares its number with the range of a single run of ours (95
+    /// % probability), not with the interval of our mean.
     pub fn judge_one_run(&self, measured: Option<Estimate>, run: Option<(f64, f64)>) -> Option<Verdict> {
         (*self != Rule::Shown).then(|| self.judged(measured, run))
     }
@@ -150,7 +150,7 @@ impl Rule {
         }
     }
 
-    /// The numbers that a measurement is held against, and that are shown.
+    /// Numbers that a measurement is compared with, and that are shown.
     pub(super) fn bounds(&self) -> Vec<f64> {
         match *self {
             Rule::Value { .. } | Rule::Shown => vec![],
@@ -160,7 +160,7 @@ impl Rule {
         }
     }
 
-    /// What the paper states, with as many significant digits as it takes.
+    /// The paper's statement, with as many significant digits as needed.
     pub fn stated(&self) -> String {
         let number = |value: f64| stated(value, false);
         match *self {
@@ -174,7 +174,7 @@ impl Rule {
         }
     }
 
-    /// The rule in words.
+    /// Explains the rule in words.
     pub fn words(&self) -> String {
         let percent = |part: f64| number(part * 100.0);
         match *self {
@@ -203,7 +203,7 @@ impl Rule {
     }
 }
 
-/// Whether `stated` is hit within `slack`; `scale` is the size of what is stated.
+/// Whether `stated` is met within `slack`; `scale` is the magnitude of the stated number.
 fn hit(ours: &Estimate, run: Option<(f64, f64)>, stated: f64, slack: f64, scale: f64) -> Verdict {
     let (lo, hi) = run.unwrap_or((ours.lo, ours.hi));
     let widest = if run.is_some() { WIDEST_PREDICTION * scale.abs() } else { slack };
@@ -214,7 +214,7 @@ fn hit(ours: &Estimate, run: Option<(f64, f64)>, stated: f64, slack: f64, scale:
     }
 }
 
-/// More than `than` beyond chance; not reproduced if it is less, or so near that there is no effect.
+/// Above `than` beyond chance; not reproduced if it is below, or so close that there is no effect.
 fn above(ours: &Estimate, than: f64) -> Verdict {
     let none = NEGLIGIBLE * than.abs();
     match () {
@@ -228,12 +228,12 @@ fn mirrored(ours: &Estimate) -> Estimate {
     Estimate { mean: -ours.mean, lo: -ours.hi, hi: -ours.lo }
 }
 
-/// Whether a ratio lies on the side of 1 that `stated` is on.
+/// Whether a ratio is on the same side of 1 as `stated`.
 fn direction(ours: &Estimate, stated: f64) -> Verdict {
     if stated > 1.0 { above(ours, 1.0) } else { above(&mirrored(ours), -1.0) }
 }
 
-/// At least the stated effect, less the tolerance: beyond chance, or by an interval that is no wider than the
+/// At least the stated effect minus the tolerance: beyond chance, or with an interval at most as wide as the
 /// tolerance to either side.
 fn up_to(ours: &Estimate, stated: f64, tolerance: f64) -> Verdict {
     let effect = (stated - 1.0).abs();
@@ -242,7 +242,7 @@ fn up_to(ours: &Estimate, stated: f64, tolerance: f64) -> Verdict {
         true => (ours.mean - 1.0, ours.lo - 1.0, ours.hi - 1.0),
         false => (1.0 - ours.mean, 1.0 - ours.hi, 1.0 - ours.lo),
     };
-    // Rounding is far below a billionth of any effect here.
+    // Rounding errors are far below a billionth of any effect here.
     let is_narrow = (most - least) / 2.0 <= tolerance * effect + 1e-12;
     match direction(ours, stated) {
         Verdict::Reproduced if least >= enough || (is_narrow && mean >= enough) => Verdict::Reproduced,
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_reproduced_if_the_widened_interval_holds_it() {
+    fn a_value_is_reproduced_if_the_widened_interval_contains_it() {
         let rule = Rule::Value { stated: 100.0, tolerance: 0.1 };
         assert_eq!(rule.judge(between(105.0, 109.0)), Some(Verdict::Reproduced));
         assert_eq!(rule.judge(between(111.0, 120.0)), Some(Verdict::NotReproduced));
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_wide_interval_reproduces_nothing() {
-        // The figure of 50 s that an interval from 16.5 to 67 s once "reproduced".
+        // An interval from 16.5 to 67 s contains 50 s without confirming it.
         let rule = Rule::Value { stated: 50.0, tolerance: 0.1 };
         assert_eq!(rule.judge(between(16.5, 67.0)), Some(Verdict::Inconclusive));
         assert_eq!(rule.judge(between(46.0, 55.0)), Some(Verdict::Reproduced));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_of_a_paper_is_held_against_where_one_run_lies() {
+    fn a_papers_single_run_is_compared_with_the_range_of_a_single_run() {
         let rule = Rule::Value { stated: 0.18, tolerance: 0.1 };
         let mean = between(0.203, 0.207);
         assert_eq!(rule.judge(mean), Some(Verdict::NotReproduced));
@@ -294,20 +294,20 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_of_the_right_sign_and_the_wrong_size_is_a_direction() {
+    fn a_ratio_with_the_right_sign_and_the_wrong_size_is_direction_only() {
         let rule = Rule::Ratio { stated: 2.0, tolerance: 0.1 };
         assert_eq!(rule.judge(between(1.85, 1.95)), Some(Verdict::Reproduced));
         assert_eq!(rule.judge(between(1.05, 1.15)), Some(Verdict::DirectionOnly));
         assert_eq!(rule.judge(between(0.95, 1.15)), Some(Verdict::Inconclusive), "of either sign");
         assert_eq!(rule.judge(between(0.995, 1.005)), Some(Verdict::NotReproduced), "no effect");
         assert_eq!(rule.judge(between(0.5, 0.9)), Some(Verdict::NotReproduced));
-        // An interval so wide that it holds everything shows nothing.
+        // An interval so wide that it contains everything shows nothing.
         assert_eq!(rule.judge(between(0.5, 3.5)), Some(Verdict::Inconclusive));
         assert_eq!(rule.judge(between(1.02, 2.06)), Some(Verdict::Inconclusive));
     }
 
     #[test]
-    fn up_to_asks_for_the_effect_and_more_is_no_harm() {
+    fn up_to_requires_the_effect_and_accepts_more() {
         // "up to 20 % less".
         let rule = Rule::UpTo { stated: 0.8, tolerance: 0.1 };
         assert_eq!(rule.judge(between(0.60, 0.70)), Some(Verdict::Reproduced));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_needs_the_whole_interval_on_its_side() {
+    fn an_order_relation_needs_the_whole_interval_on_its_side() {
         assert_eq!(Rule::Above { than: 1.0 }.judge(between(1.01, 1.2)), Some(Verdict::Reproduced));
         assert_eq!(Rule::Above { than: 1.0 }.judge(between(0.98, 1.2)), Some(Verdict::Inconclusive));
         assert_eq!(Rule::Below { than: 1.0 }.judge(between(0.8, 0.99)), Some(Verdict::Reproduced));
@@ -331,13 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_shown_has_no_verdict() {
+    fn shown_findings_have_no_verdict() {
         assert_eq!(Rule::Shown.judge(between(1.0, 2.0)), None);
         assert_eq!(Rule::Above { than: 0.5 }.judge(between(1.0, 2.0)), Some(Verdict::Reproduced));
     }
 
     #[test]
-    fn the_weakest_verdict_stands_for_all() {
+    fn the_weakest_verdict_counts() {
         let all = [Verdict::Reproduced, Verdict::NotReproduced, Verdict::DirectionOnly];
         assert_eq!(Verdict::weakest(all.into_iter()), Verdict::NotReproduced);
         assert_eq!(Verdict::weakest(std::iter::empty()), Verdict::CannotBe);

@@ -1,4 +1,4 @@
-//! As many digits as a decision needs: rounding must not hide on which side of a bound a number lies.
+//! Formats numbers with enough digits to show on which side of a bound they lie.
 
 use joulepath_model::result::Estimate;
 
@@ -6,17 +6,17 @@ use super::Finding;
 use super::digits::{MOST_DECIMALS, digits_after_point, without_idle_zeros};
 use super::rule::Rule;
 
-/// The numbers of a finding as texts.
+/// Numbers of a finding as text.
 pub(crate) struct Shown {
     pub(crate) stated: String,
-    /// A dash if nothing could be measured.
+    /// The mean; a dash if nothing could be measured.
     pub(crate) mean: String,
-    /// `[1.0006, 1.0007]`; none of a number without chance.
+    /// Such as `[1.0006, 1.0007]`; `None` for a deterministic number.
     pub(crate) interval: Option<String>,
 }
 
 impl Shown {
-    /// `1.0006 [1.0006, 1.0007]`, with `apart` between the two.
+    /// Such as `1.0006 [1.0006, 1.0007]`, with `apart` between mean and interval.
     pub(crate) fn measured(&self, apart: &str) -> String {
         match &self.interval {
             Some(interval) => format!("{}{apart}{interval}", self.mean),
@@ -26,7 +26,7 @@ impl Shown {
 }
 
 impl Finding {
-    /// Its numbers with as many digits as they need.
+    /// Formats its numbers with as many digits as needed.
     pub(crate) fn shown(&self) -> Shown {
         let stated = self.rule.stated();
         let Some(ours) = self.measured.filter(|ours| ours.mean.is_finite()) else {
@@ -42,8 +42,8 @@ impl Finding {
     }
 }
 
-/// The fewest decimals, from three significant digits and one of the interval's width on, at which every
-/// comparison that the rule makes comes out the same.
+/// The fewest decimals that leave every comparison of the rule unchanged, starting with three significant
+/// digits and one of the interval's width.
 fn decimals(rule: &Rule, ours: &Estimate, run: Option<(f64, f64)>) -> usize {
     let largest = [ours.mean, ours.lo, ours.hi].into_iter().map(f64::abs).fold(0.0, f64::max);
     let bounds = rule.bounds();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_beside_a_bound_shows_on_which_side_it_lies() {
+    fn an_interval_near_a_bound_has_enough_digits_to_show_its_side() {
         let rule = Rule::Ratio { stated: 1.0085, tolerance: 0.2 };
         assert_eq!(shown(rule, 1.000_64, 1.000_57, 1.000_70), "1.0006 [1.0006, 1.0007]");
         assert_eq!(
@@ -96,15 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_shown_as_wide_as_it_is() {
-        // Three digits would be 2.25 [2.25, 2.26]: wider than it is.
+    fn an_interval_keeps_its_width() {
+        // Three digits would be 2.25 [2.25, 2.26], which is too wide.
         assert_eq!(shown(Rule::Shown, 2.254_8, 2.254_5, 2.255_1), "2.2548 [2.2545, 2.2551]");
         assert_eq!(shown(Rule::Shown, 0.998_776, 0.998_633, 0.998_899), "0.9988 [0.9986, 0.9989]");
     }
 
     #[test]
     fn rounding_changes_no_verdict() {
-        // 2.28 less 0.221 % is 2.274 96: an end at 2.274 9 is below that, and 2.275 would not be.
+        // 2.28 minus 0.221 % is 2.274 96: an end at 2.274 9 is below that, 2.275 would not be.
         let rule = Rule::Value { stated: 2.28, tolerance: 0.002_21 };
         assert_eq!(shown(rule, 2.272, 2.27, 2.274_9), "2.2720 [2.2700, 2.2749]");
     }

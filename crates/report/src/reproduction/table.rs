@@ -1,24 +1,23 @@
-//! The scoreboard for the terminal.
+//! The scoreboard for a terminal.
 
 use super::{Finding, Report, Reproduction, Verdict};
 use crate::table::{Align, Cell, Column, Line, Rank, Table, Tone, View};
 
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
-/// What is said of a finding takes no more than this, less where intervals stand on a line of their own, and
-/// no less than that.
+/// Widths of a finding's text: maximum, with intervals on their own line, and minimum.
 const WORDS: [usize; 3] = [70, 40, 18];
-/// `not reproduced`, the longest verdict, and a mean or its interval.
+/// Width of `not reproduced`, the longest verdict, and of a mean or its interval.
 const VERDICT: usize = 14;
 const MEASURED: usize = 14;
 
-/// The finding that decided each experiment. At most `width` characters wide, if that is enough for the
-/// identities, the verdicts and the numbers; with `color`, verdicts stand out.
+/// Every experiment with its deciding finding. At most `width` characters wide, if that is enough for ids,
+/// verdicts and numbers; `color` highlights verdicts.
 pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> String {
     let title = format!("Experiments of the papers · {} · {} runs", all.extent, all.runs);
     let mut text = if color { format!("{BOLD}{title}{PLAIN}\n\n") } else { format!("{title}\n\n") };
     if all.partial {
-        text += "PARTIAL: some runs are missing; the same command goes on.\n\n";
+        text += "PARTIAL: some runs are missing; the same command resumes them.\n\n";
     }
     text += &board(all).text(View { width, color }).0;
     let counted = Verdict::ALL.into_iter().filter(|verdict| all.count(*verdict) > 0);
@@ -40,7 +39,7 @@ fn board(all: &Reproduction) -> Table {
     let columns = [
         Column::words("experiment"),
         Column::words("verdict").fold(LONG).narrow(Rank(1), VERDICT),
-        Column::words("what decided").fold(most).narrow(Rank(0), fewer).narrow(Rank(3), least),
+        Column::words("deciding finding").fold(most).narrow(Rank(0), fewer).narrow(Rank(3), least),
         Column::words("stated").align(Align::Right),
         Column::words("measured").fold(LONG).narrow(Rank(2), MEASURED),
     ];
@@ -66,7 +65,7 @@ fn board(all: &Reproduction) -> Table {
 /// Longer than any verdict and any interval.
 const LONG: usize = 60;
 
-/// The verdict, what the real stack says where it differs, and how many runs are missing.
+/// The verdict, the kernel's if it differs, and the number of missing runs.
 fn short(report: &Report) -> String {
     let kernel = match &report.kernel {
         Some(kernel) => format!("\nkernel: {}", kernel.agreement.name()),
@@ -81,9 +80,9 @@ fn described(finding: &Finding) -> String {
     if finding.unit.is_empty() { what } else { format!("{what}, {}", finding.unit) }
 }
 
-/// The first finding that has the experiment's verdict; what is only shown decides nothing.
+/// The first finding with the experiment's verdict. Findings that are only shown decide nothing.
 fn deciding(report: &Report) -> Option<&Finding> {
-    // A slip shows in a finding that fails.
+    // A failing finding shows a slip.
     let deciding = if report.verdict == Verdict::Erratum { Verdict::NotReproduced } else { report.verdict };
     report.findings.iter().find(|finding| finding.verdict == Some(deciding))
 }

@@ -5,8 +5,8 @@ use super::table::counts;
 use super::{Claim, Fit, Holds, Search, SearchedBox};
 use crate::table::{Cell, Column, Line, Table};
 
-/// One sentence a claim of one paper, and the pictures of the regions, which lie in the folder `pictures`
-/// beside the page; empty if the search has none of its claims.
+/// One sentence for each claim of a paper, with pictures of the regions from the folder `pictures` next to
+/// the page; empty if the search has no claim of the paper.
 pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
     let claims: Vec<&Claim> = all.claims.iter().filter(|claim| claim.paper() == paper).collect();
     if claims.is_empty() {
@@ -26,14 +26,14 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
     }
     let commands: Vec<&&Claim> = claims.iter().filter(|claim| claim.verdict == Holds::When).collect();
     if !commands.is_empty() {
-        text += "\nWhat shows the nearest points:\n\n```\n";
+        text += "\nCommands for the nearest points:\n\n```\n";
         text.extend(commands.iter().map(|claim| format!("{}\n", claim.command)));
         text += "```\n";
     }
     text + &what_was_open(all, paper)
 }
 
-/// All claims in one list, with how many rows and causes have which verdict.
+/// All claims in one list, with the numbers of rows and causes by verdict.
 pub fn search_summary(all: &Search) -> String {
     let mut text = format!("{}{}.\n\n", provenance(all), counts(all));
     for claim in &all.claims {
@@ -42,7 +42,7 @@ pub fn search_summary(all: &Search) -> String {
     text
 }
 
-/// How many claims have which verdict, for a page that links to the sentences.
+/// Number of claims by verdict, for a page that links to the sentences.
 pub fn search_short_markdown(all: &Search) -> String {
     format!("Of {} claims: {}. {} runs, seed {}.\n", all.claims.len(), counts(all), all.runs, all.seed)
 }
@@ -60,7 +60,7 @@ fn line(claim: &Claim) -> String {
     format!("- `{}`, {}: **{}**\n", claim.id, claim.claim, claim.sentence)
 }
 
-/// The parameters of the boxes of a paper with their reasons.
+/// Parameters of a paper's boxes, with their reasons.
 fn what_was_open(all: &Search, paper: &str) -> String {
     let mut text = String::new();
     for searched in all.boxes.iter().filter(|searched| searched.name.starts_with(paper)) {
@@ -79,7 +79,7 @@ fn what_was_open(all: &Search, paper: &str) -> String {
 }
 
 impl SearchedBox {
-    /// What the paper leaves open, with the reasons of the ranges.
+    /// Table of the parameters that the paper leaves open, with the reasons for their ranges.
     pub(crate) fn what_was_open(&self) -> Table {
         let columns = ["open", "from … to", "as usual", "why"].map(Column::words);
         Table::new(columns).with(self.parameters.iter().map(|open| {
@@ -89,13 +89,13 @@ impl SearchedBox {
     }
 }
 
-/// The id as a name of a file: `002-fig5a/6` has a slash.
+/// The id as a file name: `002-fig5a/6` contains a slash.
 pub(super) fn file_name(id: &str) -> String {
     id.replace('/', "-")
 }
 
 impl Fit {
-    /// Whether any setting has the paper's numbers, in a sentence.
+    /// Whether a setting fits the paper's numbers, in a sentence.
     pub fn words(&self) -> String {
         let values: Vec<String> = self
             .changed
@@ -104,13 +104,13 @@ impl Fit {
             .collect();
         let place = if values.is_empty() { "the usual setting".to_owned() } else { values.join(", ") };
         let verdict = match self.fits {
-            true => "One setting has all of them within their tolerances".to_owned(),
-            false => format!("No setting of {} has them all", self.points),
+            true => "A setting fits all of them".to_owned(),
+            false => format!("None of {} settings fits all of them", self.points),
         };
-        let usual = self.usual_loss.map_or(String::new(), |loss| format!(", usually {loss:.2}"));
+        let usual = self.usual_loss.map_or(String::new(), |loss| format!(", the usual setting {loss:.2}"));
         format!(
-            "Inverse inference, {}: {} printed numbers. {verdict}; best is {place}, at {:.2} tolerances in \
-             the root mean square{usual}; farthest, at {:.1}: {}.",
+            "Inverse inference, {}: {} printed numbers. {verdict}. The best, {place}, is {:.2} tolerances off \
+             in the root mean square{usual}. The largest deviation is {:.1} tolerances: {}.",
             self.in_box, self.numbers, self.loss, self.worst, self.worst_number
         )
     }

@@ -1,11 +1,11 @@
-//! Where the papers' claims hold: over boxes of what each paper leaves open.
+//! Where the papers' claims hold in boxes of the parameters that the papers leave open.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | this one | the schema, as it stands in JSON |
-//! | `sentence` | from the parts of a box to a sentence |
-//! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, for programs |
-//! | `picture` | the region as a drawing |
+//! | this one | the schema of the JSON |
+//! | `sentence` | turns fractions of a box into a sentence |
+//! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, as JSON |
+//! | `picture` | a picture of the region |
 
 mod machine;
 mod markdown;
@@ -29,33 +29,33 @@ pub use table::search_table;
 /// Results of a search: `results/claims.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Search {
-    /// One for each row of the papers.
+    /// One claim for each row of the papers.
     pub claims: Vec<Claim>,
-    /// What was searched.
+    /// The searched boxes.
     pub boxes: Vec<SearchedBox>,
-    /// Which setting fits all printed numbers of a set-up best.
+    /// Best fits to all printed numbers of a set-up.
     pub fits: Vec<Fit>,
-    /// By verdict: rows, and the independent questions that they stand on.
+    /// Number of rows and of their independent causes, by verdict.
     pub counts: BTreeMap<String, Count>,
     /// Version of Joulepath.
     pub version: String,
     /// Commit that it was built from.
     pub commit: String,
-    /// The command line.
+    /// Command line that made it.
     pub command: String,
-    /// First seed; the points are drawn with it, too.
+    /// First seed of the runs, and seed of the choice of points.
     pub seed: u64,
     /// Number of runs.
     pub runs: u64,
-    /// Time that they took on one core, s; without those of the slotted system.
+    /// Time of the runs on one core, s, without those of the slotted system.
     pub run_s: f64,
     /// Cores of the machine.
     pub cores: u32,
-    /// Whether runs are missing: interrupted, or failed.
+    /// Whether runs are missing: interrupted or failed.
     pub partial: bool,
 }
 
-/// Rows, and what they stand on.
+/// Number of rows and of their causes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Rows of the papers.
@@ -64,32 +64,32 @@ pub struct Count {
     pub causes: usize,
 }
 
-/// What a search says of a claim.
+/// Verdict of a search on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Holds {
-    /// Nowhere in the box does it fail.
+    /// It fails nowhere in the box.
     #[serde(rename = "holds throughout")]
     Throughout,
-    /// In a part of the box.
+    /// It holds in a part of the box.
     #[serde(rename = "holds when")]
     When,
-    /// Nowhere in the box does it hold.
+    /// It holds nowhere in the box.
     #[serde(rename = "contradicted throughout")]
     Nowhere,
-    /// There is nothing to measure, or too little was measured.
+    /// Nothing can be measured, or too little was.
     #[serde(rename = "undetermined")]
     Undetermined,
-    /// Wrong by the paper's own equations.
+    /// The paper's own equations contradict it.
     #[serde(rename = "erratum")]
     Erratum,
 }
 
 impl Holds {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Holds; 5] =
         [Holds::Throughout, Holds::When, Holds::Nowhere, Holds::Undetermined, Holds::Erratum];
 
-    /// As in JSON.
+    /// Name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Holds::Throughout => "holds throughout",
@@ -101,61 +101,61 @@ impl Holds {
     }
 }
 
-/// A claim, and where it holds.
+/// A claim and the region where it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// `004-fig9`.
+    /// For example `004-fig9`.
     pub id: String,
-    /// What follows.
+    /// Verdict.
     pub verdict: Holds,
     /// The verdict in one sentence.
     pub sentence: String,
-    /// Part of the box in which it holds; the three parts sum to 1.
+    /// Fraction of the box where it holds. The three fractions sum to 1.
     pub part_holds: f64,
-    /// In which it fails.
+    /// Fraction where it fails.
     pub part_fails: f64,
-    /// In which the intervals do not tell.
+    /// Fraction where the intervals leave it undecided.
     pub part_undecided: f64,
-    /// 95 % intervals (Wilson) of the three parts, by name, over the points of the hypercube; empty without.
+    /// 95 % intervals (Wilson) of the three fractions by name, over the points of the hypercube; empty
+    /// without points.
     #[serde(default)]
     pub intervals: BTreeMap<String, (f64, f64)>,
-    /// The point nearest to the usual one at which it holds, seen twice with different seeds; none if there
-    /// is none.
+    /// The nearest point to the usual one where it holds with two sets of seeds; `None` if there is none.
     pub nearest: Option<BTreeMap<String, String>>,
-    /// Which of its values differ from the usual ones.
+    /// Parameters of that point that differ from the usual values.
     #[serde(default)]
     pub changed: Vec<String>,
-    /// Parameters that decide, the most important first.
+    /// Deciding parameters, the most important first.
     pub deciding: Vec<String>,
-    /// What shows the nearest point, or the usual one if there is none.
+    /// Command for the nearest point, or for the usual one if there is none.
     pub command: String,
-    /// The same runs without a verdict.
+    /// Commands for the same runs without a verdict.
     #[serde(default)]
     pub compare: Vec<String>,
-    /// A few words.
+    /// Title in a few words.
     pub title: String,
-    /// What the paper says.
+    /// Statement of the paper.
     pub claim: String,
-    /// Paper, section, figure.
+    /// Paper, section or figure.
     pub source: String,
-    /// The question that it shares with other rows.
+    /// Cause that it shares with other rows.
     pub cause: String,
-    /// Its box, by name; none if there is nothing to search.
+    /// Name of its box; `None` if there is nothing to search.
     #[serde(default, rename = "box")]
     pub in_box: Option<String>,
-    /// By point of the box: `holds`, `fails`, `undecided`.
+    /// State at each point of the box: `holds`, `fails`, `undecided`.
     #[serde(default)]
     pub states: Vec<PointState>,
-    /// Part of the points of the hypercube at which the effect has the stated sign, but not the size.
+    /// Fraction of the points of the hypercube where the effect has the stated sign but not the stated size.
     #[serde(default)]
     pub part_direction: f64,
-    /// The region in which most points hold, as conditions: `scheduler is first-free`; and how many of how
-    /// many points hold there.
+    /// Conditions of the region where most points hold, for example `scheduler is first-free`, and the
+    /// numbers of points there.
     #[serde(default)]
     pub when: When,
-    /// At the usual point: made from its findings.
+    /// Reason at the usual point, from its findings.
     pub reason: String,
-    /// At the nearest point, with fresh seeds; at the usual one if there is none.
+    /// Findings at the nearest point with fresh seeds, or at the usual one if there is none.
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
@@ -163,53 +163,53 @@ pub struct Claim {
 /// A region of a box.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct When {
-    /// All of them must be met; none if no parameter decides beyond chance.
+    /// Conditions that must all be met; empty if no parameter decides beyond chance.
     pub conditions: Vec<String>,
-    /// Points inside at which the claim holds.
+    /// Number of points in the region where the claim holds.
     pub holding: usize,
-    /// Points inside that are decided.
+    /// Number of decided points in the region.
     pub points: usize,
 }
 
-/// What a claim does at a point.
+/// State of a claim at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PointState {
-    /// By its own rules.
+    /// It holds by its own rules.
     Holds,
-    /// By the same, beyond chance.
+    /// It fails by the same rules, beyond chance.
     Fails,
-    /// Too few runs to say.
+    /// Too few runs to decide.
     Undecided,
 }
 
 /// A box and its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchedBox {
-    /// The set-up in a word.
+    /// Name of the set-up.
     pub name: String,
-    /// What the paper leaves open.
+    /// Parameters that the paper leaves open.
     pub parameters: Vec<Open>,
-    /// Points of the Latin hypercube; they follow the usual point, which is the first.
+    /// Number of points of the Latin hypercube, which follow the first point, the usual one.
     pub hypercube: usize,
-    /// Seeds at each.
+    /// Number of seeds at each point.
     pub seeds: u32,
-    /// All points, those at the borders last.
+    /// All points; points at borders come last.
     pub points: Vec<Tried>,
 }
 
-/// One thing that a paper leaves open.
+/// A parameter that a paper leaves open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Open {
-    /// Key of the scenario, or a word.
+    /// A key of the scenario, or a word.
     pub key: String,
-    /// In words.
+    /// Its values in words.
     pub values: String,
-    /// That of the shipped scenario.
+    /// Value of the shipped scenario.
     pub usual: String,
-    /// Why it is open, and why from there to there.
+    /// Why it is open, and the reason for its range.
     pub reason: String,
-    /// The choices; empty for a number.
+    /// Its choices; empty for a number.
     #[serde(default)]
     pub choices: Vec<String>,
 }
@@ -219,38 +219,38 @@ pub struct Open {
 pub struct Tried {
     /// The value of each parameter.
     pub values: Vec<String>,
-    /// Where it lies, from 0 to 1.
+    /// Place of each value, from 0 to 1.
     pub places: Vec<f64>,
 }
 
-/// Inverse inference: which setting has made a paper's numbers?
+/// Inverse inference: the setting that best fits a paper's numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// Name of the box.
     #[serde(rename = "box")]
     pub in_box: String,
-    /// Printed numbers that it was held against.
+    /// Number of printed numbers in the fit.
     pub numbers: usize,
-    /// Root mean square of ln(ours/stated) over ln(1 + tolerance): 1 is as far as the tolerance.
+    /// Root mean square of ln(ours/stated)/ln(1 + tolerance); 1 means one tolerance.
     pub loss: f64,
-    /// The largest of them.
+    /// The largest deviation.
     pub worst: f64,
-    /// The number that has it.
+    /// The number with the largest deviation.
     pub worst_number: String,
-    /// Whether all are within their tolerances.
+    /// Whether all numbers are within their tolerances.
     pub fits: bool,
-    /// The loss of the usual point.
+    /// Loss at the usual point.
     pub usual_loss: Option<f64>,
     /// The best point.
     pub at: BTreeMap<String, String>,
-    /// Which of its values differ from the usual ones.
+    /// Parameters of the best point that differ from the usual values.
     pub changed: Vec<String>,
-    /// Points that were tried.
+    /// Number of points.
     pub points: usize,
 }
 
 impl Search {
-    /// Counts the rows by verdict, and the causes that they stand on.
+    /// Counts rows and causes by verdict.
     pub fn count(claims: &[Claim]) -> BTreeMap<String, Count> {
         let of = |verdict: Holds| {
             let rows = || claims.iter().filter(move |claim| claim.verdict == verdict);
@@ -268,7 +268,7 @@ impl Search {
 }
 
 impl Claim {
-    /// Which paper it is of.
+    /// Paper of the claim.
     pub(crate) fn paper(&self) -> &str {
         self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
     }

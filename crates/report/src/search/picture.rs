@@ -1,9 +1,9 @@
-//! The region in which a claim holds, over the two parameters that decide most, as a drawing.
+//! Picture of the region where a claim holds, over the two most important parameters.
 
 use super::{Claim, Holds, Open, PointState, Search, SearchedBox};
 use crate::chart::Svg;
 
-/// Colours follow the reader's scheme; shapes tell the same.
+/// Colours follow the reader's scheme; shapes carry the same information.
 const STYLE: &str = "text{fill:#333}.frame,.fails,.undecided{fill:none;stroke:#777}.holds{fill:#00684c}\
     .usual{fill:none;stroke:#b4540a;stroke-width:2}\
     @media(prefers-color-scheme:dark){text{fill:#ccc}.holds{fill:#3ccf9f}}";
@@ -14,13 +14,13 @@ const TOP: f64 = 30.0;
 const BELOW: f64 = 78.0;
 const RIGHT: f64 = 20.0;
 
-/// Whether there is something to draw.
+/// Whether there is a region to draw.
 pub(super) fn has_region(all: &Search, claim: &Claim) -> bool {
     claim.verdict == Holds::When && axes(all, claim).is_some()
 }
 
-/// The box of a claim and the two parameters that span its picture: those that decide, or that the nearest
-/// point changes.
+/// Box of a claim and the two parameters of its picture: the deciding ones, or those that the nearest point
+/// changes.
 fn axes<'a>(all: &'a Search, claim: &Claim) -> Option<(&'a SearchedBox, usize, usize)> {
     let searched = all.box_of(claim)?;
     let mut chosen: Vec<usize> = vec![];
@@ -30,7 +30,7 @@ fn axes<'a>(all: &'a Search, claim: &Claim) -> Option<(&'a SearchedBox, usize, u
             chosen.push(place);
         }
     }
-    // One alone is drawn over the first other one.
+    // A single parameter is combined with the first other one.
     let other = (0..searched.parameters.len()).find(|place| !chosen.contains(place));
     chosen.extend(other);
     match chosen.as_slice() {
@@ -39,7 +39,7 @@ fn axes<'a>(all: &'a Search, claim: &Claim) -> Option<(&'a SearchedBox, usize, u
     }
 }
 
-/// The points of the box over the two deciding parameters; none if there is nothing to draw.
+/// Points of the box over the two parameters; `None` without a region.
 pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
     if claim.verdict != Holds::When {
         return None;
@@ -74,8 +74,8 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
     Some(svg.finish())
 }
 
-/// Points of one choice are spread over a part of its room, so that they do not hide each other: by the
-/// golden ratio, always alike.
+/// Spreads the points of one choice over its range, so that they do not overlap. Deterministic, by the golden
+/// ratio.
 fn spread(open: &Open, place: f64, index: usize, parameter: usize) -> f64 {
     if open.choices.is_empty() || index == 0 {
         return place;
@@ -95,7 +95,7 @@ fn mark(svg: &mut Svg, state: PointState, x: f64, y: f64) {
     }
 }
 
-/// The name of an axis and its values: the choices, or the two ends.
+/// Name of an axis and its values: the choices, or the two ends.
 fn label(svg: &mut Svg, open: &Open, is_x: bool) {
     let values: Vec<(f64, String, &str)> = match open.choices.as_slice() {
         [] => {

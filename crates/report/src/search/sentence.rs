@@ -1,8 +1,8 @@
-//! The verdict of a search in one sentence, made from its numbers.
+//! Verdict of a search in one sentence, generated from its numbers.
 
 use super::{Claim, Holds};
 
-/// `part` in percent with its interval: `12 % [5, 24] of the box`.
+/// A fraction with its interval: `12 % [5, 24] of the box`.
 fn part(claim: &Claim, name: &str, part: f64) -> String {
     let percent = |part: f64| format!("{:.0}", 100.0 * part);
     match claim.intervals.get(name) {
@@ -13,7 +13,7 @@ fn part(claim: &Claim, name: &str, part: f64) -> String {
     }
 }
 
-/// Where the claim holds, in one sentence.
+/// Sentence on where the claim holds.
 pub fn sentence(claim: &Claim) -> String {
     match claim.verdict {
         Holds::Erratum => format!("Erratum: {}.", end(&claim.reason)),
@@ -82,7 +82,7 @@ fn when(claim: &Claim) -> String {
     format!("{region}{near}.")
 }
 
-/// Without a full stop, which the sentence brings.
+/// The reason without its full stop.
 fn end(reason: &str) -> &str {
     if reason.is_empty() { "nothing was measured" } else { reason.trim_end_matches('.') }
 }

@@ -1,11 +1,11 @@
-//! The search for the terminal: one sentence a claim.
+//! The search for a terminal: one sentence for each claim.
 
 use super::{Holds, Search};
 
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 
-/// Claims with their sentences, at most `width` characters wide; with `color` the verdicts stand out.
+/// Claims with their sentences, at most `width` characters wide; `color` highlights verdicts.
 pub fn search_table(all: &Search, width: usize, color: bool) -> String {
     let strong = |text: &str| if color { format!("{BOLD}{text}{PLAIN}") } else { text.to_owned() };
     let title = format!(
@@ -16,7 +16,7 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
     );
     let mut text = strong(&title) + "\n\n";
     if all.partial {
-        text += "PARTIAL: some runs are missing; the same command goes on.\n\n";
+        text += "PARTIAL: some runs are missing; the same command resumes them.\n\n";
     }
     let widest = all.claims.iter().map(|claim| claim.id.chars().count()).max().unwrap_or(0);
     let indent = " ".repeat(widest + 2);
@@ -36,7 +36,7 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
     text + "\n\n" + &textwrap::fill(&counts(all), width.max(40)) + "\n"
 }
 
-/// `3 hold throughout, 25 hold in a part of their box (19 independent causes), …`.
+/// Such as `3 hold throughout, 25 hold in a part of their box (19 independent causes), …`.
 pub(crate) fn counts(all: &Search) -> String {
     let count = |verdict: Holds| {
         let count = all.counts.get(verdict.name()).copied().unwrap_or_default();

@@ -1,16 +1,17 @@
-//! The table of a page in Markdown.
+//! Formats the table as Markdown.
 
 use super::{Align, Column, Line, Table, Tone};
 
 impl Table {
-    /// A head, a rule and a line for each line. Units follow names after a comma; what is bad is bold.
+    /// A head, a rule and a line for each line of the table. Units follow names after a comma; bad cells are
+    /// bold.
     pub fn markdown(&self) -> String {
         let heads: Vec<String> = self.columns.iter().map(Column::heading).collect();
         let rules = self.columns.iter().map(|column| match column.align {
             Align::Left => "---|",
             Align::Right => "---:|",
         });
-        // A head without a name takes one blank, a cell without a value two.
+        // A head without a name takes one space, an empty cell two.
         let mut text = row(&heads).replace("|  |", "| |");
         text.push('|');
         text.extend(rules);
@@ -28,7 +29,7 @@ impl Table {
     }
 }
 
-/// `| a | b |`.
+/// Such as `| a | b |`.
 fn row(cells: &[String]) -> String {
     let mut text = String::from("|");
     for cell in cells {

@@ -1,10 +1,10 @@
-//! One table for all reports: columns, lines and notes, written for a terminal, as Markdown, as HTML, and as
-//! CSV or JSON for programs.
+//! One table for all reports: columns, lines and notes, formatted for a terminal, as Markdown, as HTML, and
+//! as CSV or JSON.
 //!
-//! | module | form | what it does about width |
+//! | module | form | treatment of width |
 //! |---|---|---|
-//! | `terminal` | text | narrows, then hides what has a [`Rank`], and counts what it hid |
-//! | `markdown` | a table of a page | nothing: everything is shown |
+//! | `terminal` | text | narrows columns, then hides those with a [`Rank`], and counts them |
+//! | `markdown` | a table of a page | none: shows everything |
 //! | `page` | HTML | the table scrolls in its box |
 //! | `programs` | records, CSV, JSON | every column with a key, in SI base units |
 
@@ -18,7 +18,7 @@ mod tests;
 use crate::machine::Field;
 pub use terminal::View;
 
-/// When something is given up in a narrow terminal: the lowest rank first, [`Rank::NEVER`] never.
+/// Order in which a narrow terminal gives up columns: lowest rank first, [`Rank::NEVER`] never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(pub u8);
 
@@ -27,7 +27,7 @@ impl Rank {
     pub const NEVER: Rank = Rank(u8::MAX);
 }
 
-/// How the cells of a column stand.
+/// Alignment of a column's cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
     /// Names and sentences.
@@ -37,37 +37,37 @@ pub enum Align {
     Right,
 }
 
-/// How the numbers of a column are written.
+/// Format of a column's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decimals {
-    /// All digits that the number has.
+    /// All digits of the number.
     #[default]
     All,
-    /// So many.
+    /// A fixed number of decimals.
     Fixed(usize),
-    /// So many, with a sign: differences.
+    /// A fixed number of decimals, with a sign: differences.
     Signed(usize),
-    /// Three significant digits, with at most so many decimals.
+    /// Three significant digits, with at most this many decimals.
     UpTo(usize),
 }
 
-/// What a line or a cell says of itself.
+/// Meaning of a line or a cell, shown by its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing.
+    /// No meaning.
     #[default]
     Plain,
     /// The best of the table.
     Best,
-    /// As it should be.
+    /// As desired.
     Good,
-    /// In part as it should be.
+    /// Partly as desired.
     Fair,
-    /// Not as it should be.
+    /// Not as desired.
     Bad,
-    /// Open, or beside the point.
+    /// Undecided or irrelevant.
     Note,
-    /// For reference: limits, what has no verdict.
+    /// For reference: limits, lines without a verdict.
     Dim,
     /// Black on a colour of the palette of 256: regions of a map.
     On(u8),
@@ -76,57 +76,57 @@ pub enum Tone {
 /// One number, name or sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// For programs; a number is in SI base units.
+    /// Value for programs; a number is in SI base units.
     field: Field,
     /// 95 % interval, in the number's unit.
     interval: Option<(f64, f64)>,
-    /// What people see, if the column's rule does not say it.
+    /// Text for readers, if it differs from the column's format.
     shown: Option<String>,
     tone: Tone,
 }
 
 impl Cell {
-    /// Where a value would make no sense.
+    /// A cell that has no meaningful value.
     pub fn empty() -> Self {
         Cell::text("")
     }
 
-    /// A value that is not known: `–`, and null for programs.
+    /// An unknown value: `–`, and null for programs.
     pub fn unknown() -> Self {
         Cell { field: Field::Number(None), interval: None, shown: None, tone: Tone::Plain }
     }
 
-    /// A name or a sentence. What stands between backticks is code. A new line starts a new line.
+    /// A name or a sentence. Text between backticks is code. A newline starts a new line.
     pub fn text(text: impl Into<String>) -> Self {
         Cell { field: Field::Text(text.into()), interval: None, shown: None, tone: Tone::Plain }
     }
 
-    /// In SI base units; unknown if it is not finite.
+    /// A number in SI base units; unknown if it is not finite.
     pub fn number(value: f64) -> Self {
         Cell { field: Field::Number(value.is_finite().then_some(value)), ..Cell::unknown() }
     }
 
-    /// How many.
+    /// A count.
     pub fn count(count: u64) -> Self {
         Cell { field: Field::Count(Some(count)), ..Cell::unknown() }
     }
 
-    /// With the 95 % interval from `lo` to `hi`: shown as ± half of its width.
+    /// Adds the 95 % interval from `lo` to `hi`, which is shown as ± half of its width.
     pub fn with_interval(self, lo: f64, hi: f64) -> Self {
         Cell { interval: Some((lo, hi)), ..self }
     }
 
-    /// Shown as `text`, whatever the column's rule.
+    /// Sets the shown text, whatever the column's format.
     pub fn shown(self, text: impl Into<String>) -> Self {
         Cell { shown: Some(text.into()), ..self }
     }
 
-    /// With a colour in a terminal and a class in HTML.
+    /// Sets a colour in the terminal and a class in HTML.
     pub fn tone(self, tone: Tone) -> Self {
         Cell { tone, ..self }
     }
 
-    /// The number, if it is one: what tables are sorted by.
+    /// The number, if it is one, for sorting.
     pub(crate) fn value(&self) -> Option<f64> {
         match self.field {
             Field::Number(number) => number,
@@ -136,28 +136,28 @@ impl Cell {
     }
 }
 
-/// What a column shows and how.
+/// Content and format of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     name: String,
-    /// In place of the name in a terminal, if it is not empty.
+    /// Replaces the name in a terminal, unless empty.
     short: String,
     unit: String,
-    /// Name for programs, with the base unit; empty if the column is for people alone.
+    /// Name for programs, with the base unit; empty if the column is for readers only.
     key: String,
     align: Align,
     decimals: Decimals,
-    /// The unit in SI base units.
+    /// Size of the unit in SI base units.
     factor: f64,
-    /// When the column is hidden, and when its intervals are.
+    /// Ranks for hiding the column and its intervals.
     hidden: Rank,
     plain: Rank,
-    /// Most characters of a line of a cell, and fewer from a rank on.
+    /// Maximum width of a cell's lines, and a smaller one from a rank on.
     fold: Option<usize>,
     folds: Vec<(Rank, usize)>,
-    /// Before all lines of a cell but the first.
+    /// Spaces before all lines of a cell but the first.
     indent: usize,
-    /// A cell that is the same as the one above is left empty in a terminal.
+    /// Whether a terminal leaves cells empty that equal the cell above.
     once: bool,
 }
 
@@ -180,68 +180,68 @@ impl Column {
         }
     }
 
-    /// Of names or sentences.
+    /// A column of names or sentences.
     pub fn words(name: &str) -> Self {
         Column::of(name, "", Align::Left)
     }
 
-    /// Of numbers. `unit` stands below the name, or after a comma.
+    /// A column of numbers. `unit` stands below the name or after a comma.
     pub fn numbers(name: &str, unit: &str) -> Self {
         Column::of(name, unit, Align::Right)
     }
 
-    /// For programs: `key` names the value and its SI base unit.
+    /// Makes it visible to programs: `key` names the value and its SI base unit.
     pub fn key(self, key: &str) -> Self {
         Column { key: key.to_owned(), ..self }
     }
 
-    /// The name in a terminal.
+    /// Sets a short name for terminals.
     pub fn short(self, name: &str) -> Self {
         Column { short: name.to_owned(), ..self }
     }
 
-    /// Against the default of [`Column::words`] and [`Column::numbers`].
+    /// Overrides the default of [`Column::words`] and [`Column::numbers`].
     pub fn align(self, align: Align) -> Self {
         Column { align, ..self }
     }
 
-    /// How its numbers are written.
+    /// Sets the format of its numbers.
     pub fn decimals(self, decimals: Decimals) -> Self {
         Column { decimals, ..self }
     }
 
-    /// A number of the shown unit is `factor` in SI base units: 1e6 for Mbit/s.
+    /// Sets the size of the shown unit in SI base units: 1e6 for Mbit/s.
     pub fn factor(self, factor: f64) -> Self {
         Column { factor, ..self }
     }
 
-    /// Hidden in a narrow terminal, in its turn.
+    /// Hides the column in a narrow terminal, in the order of ranks.
     pub fn hidden(self, rank: Rank) -> Self {
         Column { hidden: rank, ..self }
     }
 
-    /// Without intervals in a narrow terminal, in its turn.
+    /// Hides the intervals in a narrow terminal, in the order of ranks.
     pub fn plain(self, rank: Rank) -> Self {
         Column { plain: rank, ..self }
     }
 
-    /// Cells are broken into lines of at most `most` characters.
+    /// Breaks cells into lines of at most `most` characters.
     pub fn fold(self, most: usize) -> Self {
         Column { fold: Some(most), ..self }
     }
 
-    /// In its turn, cells are broken into lines of `least` to as many characters as there is room for.
+    /// In the order of ranks, breaks cells into lines of at least `least` characters, more if there is room.
     pub fn narrow(mut self, rank: Rank, least: usize) -> Self {
         self.folds.push((rank, least));
         self
     }
 
-    /// Blanks before all lines of a cell but the first.
+    /// Sets the number of spaces before all lines of a cell but the first.
     pub fn indent(self, indent: usize) -> Self {
         Column { indent, ..self }
     }
 
-    /// In a terminal a value stands once, above all lines that share it.
+    /// In a terminal, shows a value only in the first of the lines that share it.
     pub fn once(self) -> Self {
         Column { once: true, ..self }
     }
@@ -260,13 +260,13 @@ impl Column {
         &self.unit
     }
 
-    /// `175 ±3`.
+    /// Such as `175 ±3`.
     pub(crate) fn with_interval(&self, cell: &Cell) -> String {
         let half = self.half_width(cell).map_or_else(String::new, |half| format!(" ±{half}"));
         self.shown(cell) + &half
     }
 
-    /// A value in SI base units as people see it, without its unit.
+    /// A value in SI base units, formatted without its unit.
     fn number(&self, value: f64) -> String {
         let value = value / self.factor;
         match self.decimals {
@@ -284,7 +284,7 @@ impl Column {
         }
     }
 
-    /// What people see of a cell, without its interval.
+    /// Text of a cell without its interval.
     fn shown(&self, cell: &Cell) -> String {
         match (&cell.shown, &cell.field) {
             (Some(text), _) | (None, Field::Text(text)) => text.clone(),
@@ -302,7 +302,7 @@ impl Column {
     }
 }
 
-/// For a value that is not known.
+/// Text of an unknown value.
 const UNKNOWN: &str = "–";
 
 /// A line of a table.
@@ -310,17 +310,17 @@ const UNKNOWN: &str = "–";
 pub struct Line {
     cells: Vec<Cell>,
     tone: Tone,
-    /// A blank line stands before it in a terminal: a new group.
+    /// Whether a blank line precedes it in a terminal, to start a group.
     apart: bool,
-    /// Shown on hovering in HTML.
+    /// Tooltip in HTML.
     hint: String,
-    /// Words after the name in HTML.
+    /// Badges after the name in HTML.
     badges: Vec<Badge>,
-    /// A data attribute of a coloured square before the name in HTML, and its value.
+    /// Data attribute of a coloured square before the name in HTML, and its value.
     swatch: Option<(&'static str, usize)>,
 }
 
-/// A word after a name in HTML.
+/// A badge after the name in HTML.
 #[derive(Clone, Debug, PartialEq)]
 struct Badge {
     word: &'static str,
@@ -329,45 +329,45 @@ struct Badge {
 }
 
 impl Line {
-    /// One cell for each column.
+    /// A line with one cell for each column.
     pub fn new(cells: impl IntoIterator<Item = Cell>) -> Self {
         Line { cells: cells.into_iter().collect(), ..Line::default() }
     }
 
-    /// Of all its cells.
+    /// Sets the tone of all its cells.
     pub fn tone(self, tone: Tone) -> Self {
         Line { tone, ..self }
     }
 
-    /// The first of a group.
+    /// Marks the first line of a group.
     pub fn apart(self, apart: bool) -> Self {
         Line { apart, ..self }
     }
 
-    /// Shown on hovering in HTML.
+    /// Sets the tooltip in HTML.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Line { hint: hint.into(), ..self }
     }
 
-    /// A word after the name in HTML; `dim` if it stands back.
+    /// Adds a badge after the name in HTML, dimmed if `stands_back`.
     pub fn badge(mut self, word: &'static str, stands_back: bool) -> Self {
         self.badges.push(Badge { word, stands_back, data: None });
         self
     }
 
-    /// An empty mark after the name in HTML, which a script fills: `data-NAME="VALUE"`.
+    /// Adds an empty mark after the name in HTML for a script to fill: `data-NAME="VALUE"`.
     pub fn mark(mut self, name: &'static str, value: usize) -> Self {
         self.badges.push(Badge { word: "", stands_back: true, data: Some((name, value)) });
         self
     }
 
-    /// A coloured square before the name in HTML: `data-NAME="VALUE"` tells a script its colour.
+    /// Adds a coloured square before the name in HTML. Scripts take its colour from `data-NAME="VALUE"`.
     pub fn swatch(self, name: &'static str, value: usize) -> Self {
         Line { swatch: Some((name, value)), ..self }
     }
 }
 
-/// Columns and the lines below them. The first column has the names of the lines.
+/// Columns and lines. The first column has the names of the lines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     columns: Vec<Column>,
@@ -375,7 +375,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without lines.
+    /// A table without lines.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Table { columns: columns.into_iter().collect(), lines: Vec::new() }
     }
@@ -383,22 +383,22 @@ impl Table {
     /// Adds a line.
     ///
     /// # Panics
-    /// If it has not one cell for each column.
+    /// If the line does not have one cell for each column.
     pub fn push(&mut self, line: Line) {
         assert_eq!(line.cells.len(), self.columns.len(), "a line has a cell for each column");
         self.lines.push(line);
     }
 
-    /// With all of `lines`.
+    /// Adds all `lines`.
     ///
     /// # Panics
-    /// As [`Table::push`].
+    /// Like [`Table::push`].
     pub fn with(mut self, lines: impl IntoIterator<Item = Line>) -> Self {
         lines.into_iter().for_each(|line| self.push(line));
         self
     }
 
-    /// With its lines in the order of `places`.
+    /// The table with its lines in the order of `places`.
     pub(crate) fn ordered(self, places: impl IntoIterator<Item = usize>) -> Self {
         let lines = places.into_iter().map(|place| self.lines[place].clone()).collect();
         Table { lines, ..self }

@@ -1,24 +1,24 @@
-//! The table of an HTML page, in a box that scrolls sideways and takes the focus.
+//! Formats the table as HTML, in a focusable box that scrolls sideways.
 
 use askama::Template;
 
 use super::{Align, Cell, Column, Line, Table, Tone};
 use crate::machine::ReportError;
 
-/// What the template shows. Text is escaped by the template unless it says `safe`.
+/// Data of the template, which escapes text unless it says `safe`.
 #[derive(Template)]
 #[template(path = "table.html")]
 struct Page<'a> {
-    /// Each column, and whether the lines are sorted by it, the largest first.
+    /// Each column, and whether the lines are sorted by it, largest first.
     heads: Vec<(&'a Column, bool)>,
     id: &'a str,
-    /// The element that names the table, or its name.
+    /// The id of the element that names the table; `None` if a label does.
     named_by: Option<&'a str>,
     label: &'a str,
     groups: [(&'static str, Vec<Shown<'a>>); 2],
 }
 
-/// A line, and its cells as they are shown.
+/// A line with its formatted cells.
 struct Shown<'a> {
     line: &'a Line,
     cells: Vec<ShownCell>,
@@ -26,15 +26,15 @@ struct Shown<'a> {
 
 struct ShownCell {
     class: &'static str,
-    /// What the table is sorted by.
+    /// Value for sorting.
     value: Option<f64>,
-    /// Texts, and which of them are code.
+    /// Texts, and whether each is code.
     parts: Vec<(bool, String)>,
     half_width: Option<String>,
 }
 
 impl Table {
-    /// With the identity `id`, named by the element `ID-title`.
+    /// Table with the id `id`, named by the element `ID-title`.
     ///
     /// # Errors
     /// If the template fails.
@@ -42,19 +42,19 @@ impl Table {
         self.page(id, Some(&format!("{id}-title")), "", None)
     }
 
-    /// As [`Table::html`]; the lines stand sorted by a column, the largest first. Numbers carry their value,
-    /// by which scripts sort.
+    /// Like [`Table::html`], with the lines sorted by a column, largest first. Numbers carry their value, so
+    /// that scripts can sort.
     ///
     /// # Errors
-    /// As there.
+    /// If the template fails.
     pub fn sorted_html(&self, id: &str, column: usize) -> Result<String, ReportError> {
         self.page(id, Some(&format!("{id}-title")), "", Some(column))
     }
 
-    /// Without identity, named `label`.
+    /// Table without an id, named `label`.
     ///
     /// # Errors
-    /// As there.
+    /// If the template fails.
     pub fn labelled_html(&self, label: &str) -> Result<String, ReportError> {
         self.page("", None, label, None)
     }
@@ -90,7 +90,7 @@ impl Table {
 }
 
 impl Page<'_> {
-    /// Many columns stand closer.
+    /// Whether columns are close together, because there are many.
     fn is_dense(&self) -> bool {
         self.heads.len() > 11
     }

@@ -1,4 +1,4 @@
-//! The table for programs: what is unknown is null or empty, never 0.
+//! Formats the table for programs. Unknown values are null or empty, never 0.
 
 use serde_json::{Map, Value};
 
@@ -21,18 +21,18 @@ impl Table {
         self.lines.iter().map(|line| record(&line.cells)).collect()
     }
 
-    /// A line of keys, then one for each line of the table.
+    /// CSV: a line of keys, then one for each line of the table.
     ///
     /// # Errors
-    /// If CSV cannot hold a text.
+    /// If a text cannot be written as CSV.
     pub fn csv(&self) -> Result<String, ReportError> {
         write_records(&self.records())
     }
 
-    /// A list with one object on a line for each line of the table.
+    /// JSON: a list with one object for each line of the table, one a line.
     ///
     /// # Errors
-    /// If JSON cannot hold a text.
+    /// If a text cannot be written as JSON.
     pub fn json(&self) -> Result<String, ReportError> {
         let object = |record: Record| -> Result<String, ReportError> {
             let fields = record.fields.into_iter().map(|(name, field)| (name, value(field)));
@@ -55,7 +55,7 @@ impl Table {
     }
 }
 
-/// The cell's value, of the same kind as the others of its column.
+/// The cell's value, with the type of the column.
 fn of_kind(cell: &Cell, kind: Option<&Field>) -> Field {
     match (&cell.field, kind) {
         (Field::Text(text), Some(Field::Number(_))) if text.is_empty() => Field::Number(None),

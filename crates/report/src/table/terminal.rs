@@ -1,37 +1,37 @@
-//! The table as text, at most so many characters wide.
+//! Formats the table as text of limited width.
 
 use std::collections::BTreeSet;
 
 use super::{Align, Cell, Column, Line, Rank, Table, Tone};
 
-/// Between columns.
+/// Spaces between columns.
 const GAP: usize = 2;
-/// Under the head.
+/// Line under the head.
 const RULE: &str = "─";
 const RESET: &str = "\u{1b}[0m";
 
-/// How a terminal shows a table.
+/// Width and colours of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Most characters of a line; `usize::MAX` shows everything.
+    /// Maximum width of a line, characters; `usize::MAX` shows everything.
     pub width: usize,
-    /// Whether tones have colours. Whether there is a terminal and whether NO_COLOR is set, the caller knows.
+    /// Whether tones have colours. The caller checks for a terminal and NO_COLOR.
     pub color: bool,
 }
 
-/// What a narrow terminal gives up.
+/// A reduction for a narrow terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// Lines of at least so many characters.
+    /// Break cells into lines of at least this many characters.
     Narrow(usize, usize),
     Plain(usize),
     Hidden(usize),
 }
 
 impl Table {
-    /// Head, rule and lines without a line's end at the end, and what is hidden in words:
-    /// `2 columns and 1 interval hidden`. What has a rank is given up by rank; what a later step made
-    /// unnecessary is shown after all.
+    /// Head, rule and lines without a final line break, and a description of the hidden columns: `2 columns
+    /// and 1 interval hidden`. Reductions happen in the order of ranks; those that later ones make
+    /// unnecessary are undone.
     pub fn text(&self, view: View) -> (String, Option<String>) {
         let mut steps: Vec<(Rank, Step)> = self.steps().collect();
         steps.sort();
@@ -54,7 +54,7 @@ impl Table {
         (self.draft(&given_up).widened(view.width).drawn(view.color), hidden(&given_up))
     }
 
-    /// All of it, without colours.
+    /// The whole table without colours.
     pub fn whole(&self) -> String {
         self.draft(&BTreeSet::new()).drawn(false)
     }
@@ -82,7 +82,7 @@ impl Table {
     }
 }
 
-/// What is hidden, a column with its intervals counting once.
+/// Description of what is hidden. A column counts once, with its intervals.
 fn hidden(given_up: &BTreeSet<Step>) -> Option<String> {
     let is_hidden = |place: usize| given_up.contains(&Step::Hidden(place));
     let columns = given_up.iter().filter(|step| matches!(step, Step::Hidden(_))).count();
@@ -97,14 +97,14 @@ fn hidden(given_up: &BTreeSet<Step>) -> Option<String> {
     }
 }
 
-/// A column as it is drawn: texts, and the width to which they are broken.
+/// A column as text, with the width at which its cells are broken.
 struct Drawn<'a> {
     column: &'a Column,
     head: Vec<String>,
-    /// One for each line of the table, not broken yet.
+    /// Text of each line of the table, not broken yet.
     texts: Vec<String>,
     place: usize,
-    /// Most characters of a line of a cell, and as many as it could take.
+    /// Maximum width of a cell's lines, and the width that it could use.
     fold: Option<usize>,
     wish: usize,
 }
@@ -146,7 +146,7 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// The parts of a line between which it may be broken: at blanks, and after commas between letters.
+/// Parts of a line between which it may be broken: at spaces, and after commas between letters.
 fn words(line: &str) -> Box<dyn Iterator<Item = textwrap::core::Word<'_>> + '_> {
     let mut rest = line;
     Box::new(std::iter::from_fn(move || {
@@ -161,7 +161,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = textwrap::core::Word<'_>> + '_> 
     }))
 }
 
-/// A blank at which no line is broken.
+/// A space at which no line is broken.
 const KEPT: char = '\u{a0}';
 
 struct Draft<'a> {
@@ -175,7 +175,7 @@ impl Draft<'_> {
         columns + GAP * self.columns.len().saturating_sub(1)
     }
 
-    /// Broken cells get what is left of `width`, the first columns first.
+    /// Distributes the rest of `width` among broken columns, the first ones first.
     fn widened(mut self, width: usize) -> Self {
         for place in 0..self.columns.len() {
             let Some(fold) = self.columns[place].fold else { continue };
@@ -215,7 +215,7 @@ impl Draft<'_> {
         (0..height).map(|at| self.joined(widths, part(at), tone, color)).collect()
     }
 
-    /// One line of text. Only texts are coloured, so that no line is wider for it.
+    /// One line of text. Colours surround texts and do not add to the width.
     fn joined(
         &self,
         widths: &[usize],
@@ -262,7 +262,7 @@ fn display_width(text: &str) -> usize {
     textwrap::core::display_width(text)
 }
 
-/// The column's cells, ± aligned.
+/// Cells of the column, with ± aligned.
 fn texts(table: &Table, place: usize, column: &Column, with_intervals: bool) -> Vec<String> {
     let cells = || table.lines.iter().map(|line| &line.cells[place]);
     let halves: Vec<Option<String>> = cells().map(|cell| column.half_width(cell)).collect();

@@ -1,7 +1,7 @@
 use super::{Cell, Column, Decimals, Line, Rank, Table, Tone, View};
 use crate::machine::Field;
 
-/// A name, a rate with intervals, a part and a remark.
+/// A name, a rate with intervals, a fraction and a remark.
 fn table() -> Table {
     let columns = [
         Column::words("policy").key("policy").fold(16).narrow(Rank(2), 8).indent(2),
@@ -48,7 +48,7 @@ fn a_wide_terminal_shows_everything() {
 }
 
 #[test]
-fn a_narrow_one_gives_up_by_rank_and_counts_what_is_hidden() {
+fn a_narrow_terminal_hides_by_rank_and_counts_hidden_columns() {
     let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
     let hidden = |width: usize| {
         let (text, hidden) = text(width, false);
@@ -57,17 +57,13 @@ fn a_narrow_one_gives_up_by_rank_and_counts_what_is_hidden() {
     };
     assert_eq!(hidden(44), None);
     assert_eq!(hidden(43).as_deref(), Some("1 interval hidden"));
-    assert_eq!(
-        hidden(40).as_deref(),
-        Some("1 column hidden"),
-        "what the column's room allows is shown again"
-    );
+    assert_eq!(hidden(40).as_deref(), Some("1 column hidden"), "columns that fit again are shown");
     assert_eq!(hidden(34).as_deref(), Some("1 column and 1 interval hidden"));
     assert_eq!(hidden(26).as_deref(), Some("1 column and 1 interval hidden"), "names are broken");
 }
 
 #[test]
-fn broken_names_take_the_room_that_is_left() {
+fn broken_names_use_the_remaining_room() {
     let columns = [Column::words("").fold(16).narrow(Rank(0), 5).indent(1), Column::numbers("n", "")];
     let table = Table::new(columns).with([Line::new([Cell::text("aa bb cc dd ee"), Cell::count(7)])]);
     let (text, hidden) = table.text(View { width: 14, color: false });
@@ -76,7 +72,7 @@ fn broken_names_take_the_room_that_is_left() {
 }
 
 #[test]
-fn colours_change_no_width() {
+fn colours_do_not_change_widths() {
     let (plain, coloured) = (text(60, false).0, text(60, true).0);
     assert!(coloured.contains("\u{1b}[1m\u{1b}[32m"), "{coloured:?}");
     let mut parts = coloured.split('\u{1b}');
@@ -86,7 +82,7 @@ fn colours_change_no_width() {
 }
 
 #[test]
-fn markdown_has_units_alignment_and_bold_for_what_is_bad() {
+fn markdown_has_units_alignment_and_bold_bad_cells() {
     let expected = [
         "| policy | goodput, Mbit/s | change, % | reached |",
         "|---|---:|---:|---|",
@@ -98,7 +94,7 @@ fn markdown_has_units_alignment_and_bold_for_what_is_bad() {
 }
 
 #[test]
-fn programs_get_base_units_and_null_for_what_is_unknown() {
+fn programs_get_base_units_and_null_for_unknown_values() {
     let csv = "policy,goodput_bps,change\n`mptcp` with olia,2500000,0.125\na|b,,\n";
     assert_eq!(table().csv().unwrap(), csv);
     let json = "[\n{\"change\":0.125,\"goodput_bps\":2500000.0,\"policy\":\"`mptcp` with \
@@ -108,7 +104,7 @@ fn programs_get_base_units_and_null_for_what_is_unknown() {
 }
 
 #[test]
-fn a_page_has_what_it_sorts_by_and_escapes_texts() {
+fn a_page_has_sort_values_and_escaped_texts() {
     let html = table().sorted_html("policies", 1).unwrap();
     assert!(html.contains("aria-labelledby=\"policies-title\"") && html.contains("tabindex=\"0\""), "{html}");
     assert!(html.contains("<code>mptcp</code> with olia"), "{html}");
@@ -119,7 +115,7 @@ fn a_page_has_what_it_sorts_by_and_escapes_texts() {
 }
 
 #[test]
-fn what_is_the_same_as_above_stands_once() {
+fn repeated_cells_are_shown_once() {
     let columns = [Column::words("scenario").once(), Column::words("policy")];
     let line = |policy: &str| Line::new([Cell::text("wlan"), Cell::text(policy)]);
     let (text, _) = Table::new(columns).with(["a", "b"].map(line)).text(View { width: 80, color: false });

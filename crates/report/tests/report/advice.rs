@@ -1,4 +1,4 @@
-//! The page of an advice.
+//! Page of an advice.
 
 use crate::markup::{assert_loads_nothing, assert_well_formed};
 use joulepath_report::table::{Cell, Column, Line, Table};
@@ -58,7 +58,7 @@ fn nothing_is_loaded_from_elsewhere() {
 }
 
 #[test]
-fn reason_ways_ranges_and_command_are_there_without_scripts() {
+fn the_page_has_reason_plans_ranges_and_command_without_scripts() {
     let page = advice_html(&advice()).unwrap();
     let advice = advice();
     for text in [&advice.title, &advice.reason, &advice.command, &advice.commit, &advice.notes[0]] {
@@ -93,7 +93,7 @@ fn the_plot_has_every_corner_the_line_and_the_deadline() {
 }
 
 #[test]
-fn hostile_names_stay_texts() {
+fn hostile_names_are_escaped() {
     let hostile = "</script><script>alert(1)</script>\"'&<img onerror=alert(1)>";
     let clean = advice_html(&advice()).unwrap();
     let mut advice = advice();
@@ -112,7 +112,7 @@ fn hostile_names_stay_texts() {
 }
 
 #[test]
-fn without_a_deadline_there_is_no_line_for_it() {
+fn without_a_deadline_the_plot_has_no_deadline_line() {
     let page = advice_html(&AdvicePage { deadline_s: None, ..advice() }).unwrap();
     assert!(page.contains("\"deadline_s\":null"));
 }

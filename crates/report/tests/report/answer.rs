@@ -1,4 +1,4 @@
-//! What the first screen of a comparison answers: which policy, by how much, at whose expense.
+//! First screen of a comparison: the best policy, its lead, and its cost.
 
 use joulepath_model::result::{Comparison, Limit, Manifest, PathResult, RunResult, ScenarioRef};
 use joulepath_report::{LIMIT_TCP_FRIENDLY, PolicyRuns, html, summarise};
@@ -40,7 +40,8 @@ fn run(seed: u64, (bits_per_joule, goodput_bps): (f64, f64)) -> RunResult {
     }
 }
 
-/// On two paths; with `rival_bps`, one TCP competes at their common bottleneck and has that goodput.
+/// A comparison on two paths. With `rival_bps`, a TCP flow with this goodput competes at their common
+/// bottleneck.
 fn comparison(policies: &[Policy], rival_bps: Option<f64>) -> Comparison {
     let scenario = ScenarioRef {
         title: "two paths".into(),
@@ -93,7 +94,7 @@ fn comparison(policies: &[Policy], rival_bps: Option<f64>) -> Comparison {
     }
 }
 
-/// What each tile says, without markup; the spaces within a number as plain ones.
+/// Texts of the tiles, without markup and with plain spaces.
 fn tiles(comparison: &Comparison) -> Vec<String> {
     let page = html(comparison).unwrap();
     let (_, rest) = page.split_once("aria-label=\"The answer\">").unwrap();
@@ -108,17 +109,17 @@ fn tiles(comparison: &Comparison) -> Vec<String> {
 
 #[test]
 fn the_best_is_named_with_its_share_of_the_limit_and_its_lead() {
-    // Twice as many bits per joule in each run, and no chance: the paired interval has no width. 200 of 400
-    // kbit/J are half.
+    // Twice as many bits per joule in each run, so that the paired interval has no width. 200 of 400 kbit/J
+    // are half.
     let mptcp = policy("MPTCP", &[(90e3, 1e6), (110e3, 2e6)]);
     let dts = policy("DTS", &[(180e3, 1e6), (220e3, 2e6)]);
     let said = tiles(&comparison(&[mptcp, dts], None));
     assert_eq!(said[0], "most data per joule DTS 200 ±20 kbit/J 50.0 % of the TCP-friendly limit");
-    assert_eq!(said[1], "by how much 100 % ±0 more data per joule than MPTCP, the second");
+    assert_eq!(said[1], "lead 100 % ±0 more data per joule than MPTCP, the second");
 }
 
 #[test]
-fn a_lead_over_the_second_is_told_against_the_first_of_the_list_as_well() {
+fn a_lead_over_the_second_is_also_given_against_the_first_of_the_list() {
     let first = policy("MPTCP", &[(50e3, 1e6), (50e3, 1e6)]);
     let second = policy("DTS", &[(100e3, 1e6), (100e3, 1e6)]);
     let best = policy("EEMPTCP", &[(150e3, 1e6), (150e3, 1e6)]);
@@ -126,48 +127,48 @@ fn a_lead_over_the_second_is_told_against_the_first_of_the_list_as_well() {
     // 150/100 and 150/50; from 2.5 on as a factor.
     assert_eq!(
         said[1],
-        "by how much 50.0 % more data per joule than DTS, the second \
+        "lead 50.0 % more data per joule than DTS, the second \
          × 3.00 against MPTCP, the first"
     );
 }
 
 #[test]
-fn a_lead_within_chance_is_none() {
-    // Each is ahead in two of four runs; the third is behind in all of them.
+fn a_lead_within_chance_does_not_count() {
+    // Each leads in two of four runs; the third policy is behind in all of them.
     let one = policy("MPTCP", &[(100e3, 1e6), (120e3, 1e6), (100e3, 1e6), (121e3, 1e6)]);
     let other = policy("DTS", &[(120e3, 1e6), (100e3, 1e6), (120e3, 1e6), (100e3, 1e6)]);
     let third = policy("CWA", &[(40e3, 1e6), (40e3, 1e6), (41e3, 1e6), (40e3, 1e6)]);
     let said = tiles(&comparison(&[one, other, third], None));
-    assert!(said[1].starts_with("by how much no clear winner DTS is within chance: +0.2"), "{}", said[1]);
-    assert!(said[1].contains("against CWA, the next that is clearly behind"), "{}", said[1]);
+    assert!(said[1].starts_with("lead no clear winner DTS is within chance: +0.2"), "{}", said[1]);
+    assert!(said[1].contains("against CWA, the next policy that is clearly behind"), "{}", said[1]);
 }
 
 #[test]
-fn the_same_runs_are_no_lead_and_with_one_seed_a_thousandth_is_the_same() {
+fn equal_runs_give_no_lead_and_with_one_seed_a_thousandth_counts_as_equal() {
     let runs = [(100e3, 1e6), (120e3, 1e6)];
     let said = tiles(&comparison(&[policy("MPTCP", &runs), policy("eMTCP", &runs)], None));
-    assert_eq!(said[1], "by how much no clear winner eMTCP comes out the same");
+    assert_eq!(said[1], "lead no clear winner eMTCP has the same result");
     let (one, other) = (policy("MPTCP", &[(100.05e3, 1e6)]), policy("DTS", &[(100e3, 1e6)]));
     let said = tiles(&comparison(&[one, other], None));
-    assert_eq!(said[1], "by how much no clear winner DTS comes out the same to a thousandth");
+    assert_eq!(said[1], "lead no clear winner DTS differs by less than 0.1 %");
 }
 
 #[test]
-fn goodput_that_is_lost_is_the_users_price() {
+fn lost_goodput_is_the_users_cost() {
     let fast = policy("MPTCP", &[(100e3, 2e6), (100e3, 4e6)]);
     let saving = policy("DTS", &[(150e3, 1.5e6), (150e3, 3e6)]);
     let said = tiles(&comparison(&[fast, saving], None));
     assert_eq!(
         said[2],
-        "what it costs the user −25.0 % ±0.0 goodput 2.25 ±0.75 Mbit/s against 3.00 ±1.00 Mbit/s of MPTCP"
+        "cost for the user −25.0 % ±0.0 goodput 2.25 ±0.75 Mbit/s against 3.00 ±1.00 Mbit/s of MPTCP"
     );
     let both = policy("DTS", &[(150e3, 2e6), (150e3, 4e6)]);
     let said = tiles(&comparison(&[policy("MPTCP", &[(100e3, 1e6), (100e3, 1e6)]), both], None));
-    assert_eq!(said[2], "what it costs the user nothing it has the highest goodput, too: 3.00 ±1.00 Mbit/s");
+    assert_eq!(said[2], "cost for the user nothing it also has the highest goodput: 3.00 ±1.00 Mbit/s");
 }
 
 #[test]
-fn time_is_the_users_price_of_a_file() {
+fn time_is_the_users_cost_of_a_file() {
     let runs = [(100e3, 1e6), (100e3, 1e6)];
     let mut all = comparison(&[policy("MPTCP", &runs), policy("DTS", &[(150e3, 1e6), (150e3, 1e6)])], None);
     for (row, seconds) in all.rows.iter_mut().zip([2.0, 3.0]) {
@@ -182,71 +183,67 @@ fn time_is_the_users_price_of_a_file() {
     });
     all.rows = summarise(&all.scenario, &all.limits, policies.collect());
     let said = tiles(&all);
-    assert_eq!(said[2], "what it costs the user 50.0 % longer 3.00 s against 2.00 s of MPTCP");
+    assert_eq!(said[2], "cost for the user 50.0 % longer 3.00 s against 2.00 s of MPTCP");
     assert!(html(&all).unwrap().contains("Completion time against MPTCP"));
 }
 
 #[test]
-fn what_uncoupled_subflows_take_follows_from_their_definition_and_is_not_called_measured() {
+fn the_share_of_uncoupled_subflows_follows_from_their_definition_and_is_marked_not_measured() {
     let runs = [(100e3, 1e6), (100e3, 1e6)];
     let best = Policy { uncoupled: true, ..policy("uncoupled", &[(180e3, 2e6), (180e3, 2e6)]) };
     let said = tiles(&comparison(&[best, policy("MPTCP", &runs)], None));
     assert_eq!(
         said[3],
-        "what it costs other traffic 2 TCPs’ share at a bottleneck that its 2 subflows share: \
-         each is a TCP of its own. Not measured: no TCP competes here. \
-         best of the coupled ones: MPTCP, 100 kbit/J"
+        "cost for other traffic 2 TCPs’ share at a bottleneck that its 2 subflows share: \
+         each grows like a separate TCP flow. Not measured: no TCP competes here. \
+         best coupled policy: MPTCP, 100 kbit/J"
     );
     let said = tiles(&comparison(&[policy("MPTCP", &runs)], None));
     assert_eq!(
         said.last().unwrap(),
-        "what it costs other traffic not known Its subflows are coupled. Not measured: no TCP competes here."
+        "cost for other traffic not known Its subflows are coupled. Not measured: no TCP competes here."
     );
 }
 
 #[test]
-fn how_many_subflows_there_are_is_not_guessed_of_several_connections() {
+fn the_number_of_subflows_of_several_connections_is_not_guessed() {
     let best = Policy { uncoupled: true, ..policy("uncoupled", &[(180e3, 2e6), (180e3, 2e6)]) };
     let mut all = comparison(&[best], None);
     all.rows[0].runs.iter_mut().for_each(|run| run.connections_bps = vec![1e6, 1e6]);
     let said = tiles(&all);
-    assert!(
-        said[2].starts_with("what it costs other traffic a TCP’s share each at a bottleneck"),
-        "{}",
-        said[2]
-    );
+    assert!(said[2].starts_with("cost for other traffic a TCP’s share each at a bottleneck"), "{}", said[2]);
 }
 
 #[test]
-fn what_a_competing_tcp_loses_is_measured() {
-    // 2 and 0.9 Mbit/s beside a TCP with 1 Mbit/s.
+fn the_loss_of_a_competing_tcp_is_measured() {
+    // 2 and 0.9 Mbit/s next to a TCP flow with 1 Mbit/s.
     let best = Policy { uncoupled: true, ..policy("uncoupled", &[(180e3, 2e6), (180e3, 2e6)]) };
     let fair = policy("MPTCP", &[(100e3, 0.9e6), (100e3, 0.9e6)]);
     let all = comparison(&[best, fair], Some(1e6));
     let said = tiles(&all);
     assert_eq!(
         said[3],
-        "what it costs other traffic 2.00 TCPs its goodput over that of a competing TCP; 1 is fair \
-         best of those that take no more than 1.2 TCPs: MPTCP, 100 kbit/J"
+        "cost for other traffic 2.00 TCPs its goodput divided by a competing TCP’s; 1 is fair \
+         best policy with at most 1.2 TCPs: MPTCP, 100 kbit/J"
     );
     let page = html(&all).unwrap();
     assert!(
-        page.contains("Goodput over a competing TCP’s")
+        page.contains("Goodput relative to a competing TCP’s")
             && page.contains("Goodput of the competitors against")
     );
-    // 1.1 are within what RFC 6356 asks for and a fifth: nobody has to be named beside it.
+    // 1.1 is within a fifth of RFC 6356's goal, so no alternative is named.
     let nearly = policy("DTS", &[(180e3, 1.1e6), (180e3, 1.1e6)]);
     let fair = policy("MPTCP", &[(100e3, 0.9e6), (100e3, 0.9e6)]);
     let said = tiles(&comparison(&[nearly, fair], Some(1e6)));
     assert!(
-        said[3].ends_with("1.10 TCPs its goodput over that of a competing TCP; 1 is fair"),
+        said[3].ends_with("1.10 TCPs its goodput divided by a competing TCP’s; 1 is fair"),
         "{}",
         said[3]
     );
 }
 
 #[test]
-fn what_competitors_lose_who_are_not_on_every_path_is_told_without_a_fair_share() {
+fn the_loss_of_competitors_on_some_paths_has_no_fair_share() {
     let runs = [(100e3, 1e6), (100e3, 1e6)];
     let mut all =
         comparison(&[policy("DTS", &[(180e3, 2e6), (180e3, 2e6)]), policy("MPTCP", &runs)], Some(1e6));
@@ -263,26 +260,26 @@ fn what_competitors_lose_who_are_not_on_every_path_is_told_without_a_fair_share(
         runs: row.runs.clone(),
     });
     all.rows = summarise(&all.scenario, &all.limits, policies.collect());
-    // 1 of 1.25 Mbit/s are a fifth less.
+    // 1 of 1.25 Mbit/s is a fifth less.
     assert_eq!(
         tiles(&all)[3],
-        "what it costs other traffic −20.0 % for the competitors they get 1.00 Mbit/s; \
-         beside MPTCP 1.25 Mbit/s"
+        "cost for other traffic −20.0 % for the competitors they get 1.00 Mbit/s; \
+         with MPTCP 1.25 Mbit/s"
     );
 }
 
 #[test]
-fn without_the_single_runs_there_are_ratios_and_no_intervals() {
+fn without_single_runs_there_are_ratios_without_intervals() {
     let mut all = comparison(
         &[policy("MPTCP", &[(90e3, 1e6), (110e3, 2e6)]), policy("DTS", &[(180e3, 1e6), (220e3, 2e6)])],
         None,
     );
     all.rows.iter_mut().for_each(|row| row.runs.clear());
-    assert_eq!(tiles(&all)[1], "by how much 100 % more data per joule than MPTCP, the second");
+    assert_eq!(tiles(&all)[1], "lead 100 % more data per joule than MPTCP, the second");
 }
 
 #[test]
-fn where_nothing_costs_energy_nobody_is_the_most_efficient() {
+fn without_energy_costs_no_policy_is_the_most_efficient() {
     let mut all =
         comparison(&[policy("MPTCP", &[(90e3, 1e6), (90e3, 2e6)]), policy("DTS", &[(90e3, 1e6)])], None);
     for row in &mut all.rows {
@@ -292,7 +289,7 @@ fn where_nothing_costs_energy_nobody_is_the_most_efficient() {
     }
     let page = html(&all).unwrap();
     for absent in
-        ["aria-label=\"The answer\"", ">best</span>", "Energy per bit", "Where the energy", ">0 ±0<"]
+        ["aria-label=\"The answer\"", ">best</span>", "Energy per bit", "Energy per bit by cause", ">0 ±0<"]
     {
         assert!(!page.contains(absent), "{absent}");
     }

@@ -45,7 +45,7 @@ const PLANS: [Plan; 8] = [
     Plan { policy: "es-mptcp", label: "es-mptcp (recon.)", goodput_bps: 1.88e6, shares: [0.88, 0.12, 0.0] },
 ];
 
-/// Draws around a mean: the sum of twelve uniform numbers is close to normal.
+/// Values around a mean: the sum of twelve uniform numbers is nearly normal.
 pub(crate) struct Noise(Pcg32);
 
 impl Noise {
@@ -62,11 +62,11 @@ impl Noise {
     }
 }
 
-/// A comparison and what it is made of.
+/// A comparison and its settings.
 pub(crate) struct Fake {
     pub(crate) policies: usize,
     pub(crate) seeds: u64,
-    /// Samples of every run's series.
+    /// Number of samples of every run's series.
     pub(crate) samples: usize,
     pub(crate) workload: &'static str,
 }
@@ -119,7 +119,7 @@ impl Fake {
 
     fn run(&self, plan: &Plan, seed: u64) -> RunResult {
         let mut noise = Noise::new(seed);
-        // Most of a seed's luck is common to all policies, some is a policy's own.
+        // Most of a seed's randomness is common to all policies, the rest is a policy's own.
         let own = Noise::new(seed * 1000 + plan.policy.len() as u64).around(1.0, 0.015);
         let goodput_bps = own * noise.around(plan.goodput_bps, 0.04);
         let file_bits = 8.0 * 16e6;
@@ -160,7 +160,7 @@ impl Fake {
     }
 }
 
-/// An unused interface sleeps; one with little traffic sleeps in between.
+/// An unused interface sleeps; one with little traffic sleeps between packets.
 fn sunk_w(plan: &Plan, path: usize) -> f64 {
     ENERGY[path].1 * (2.0 * plan.shares[path]).min(1.0)
 }
@@ -186,7 +186,7 @@ fn path_result(plan: &Plan, path: usize, goodput_bps: f64, measured_s: f64, nois
     }
 }
 
-/// Saw teeth of different periods.
+/// Sawtooth curves with different periods.
 fn series(plan: &Plan, samples: usize, noise: &mut Noise) -> Series {
     let time_s: Vec<f64> = (1..=samples).map(|i| 120.0 * i as f64 / samples as f64).collect();
     let mut by_path = |value: &mut dyn FnMut(usize, f64, &mut Noise) -> f64| -> Vec<Vec<f64>> {

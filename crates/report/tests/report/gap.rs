@@ -1,4 +1,4 @@
-//! The gap between simulator and kernel.
+//! Difference between simulator and kernel.
 
 use joulepath_model::units::Nanos;
 use joulepath_report::gap::{Case, Gap, Means, markdown, table};
@@ -40,7 +40,7 @@ fn gap() -> Gap {
     Gap::of("6.12.57".into(), cases, 3, Some(Nanos(500_000)))
 }
 
-/// Widest line, characters.
+/// Width of the widest line, characters.
 fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap()
 }

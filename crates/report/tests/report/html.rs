@@ -1,12 +1,10 @@
-//! The HTML report.
-
 use crate::common::Fake;
 use crate::markup::{assert_loads_nothing, assert_well_formed};
 use joulepath_model::result::{Comparison, Row};
 use joulepath_report::html;
 use serde_json::{Value, json};
 
-/// A page with everything that a page can have.
+/// A page with all optional parts.
 fn page() -> String {
     html(&Fake { samples: 500, ..Fake::default() }.comparison()).unwrap()
 }
@@ -18,11 +16,11 @@ fn nothing_is_loaded_from_elsewhere() {
 }
 
 #[test]
-fn every_policy_path_and_limit_is_there() {
+fn the_page_has_every_policy_path_and_limit() {
     let comparison = Fake { samples: 10, ..Fake::default() }.comparison();
     let page = html(&comparison).unwrap();
     for row in &comparison.rows {
-        // In the charts of energy and goodput, their differences, and of where data and energy went.
+        // In the charts of energy and goodput, of their differences, and of data by path and energy by cause.
         let named = format!("<span class=\"name\">{}</span>", row.label);
         assert_eq!(page.matches(&named).count(), 6, "{}", row.label);
         assert!(page.contains(&format!("title=\"{}\">{}", row.parts, row.label)), "{}", row.label);
@@ -43,7 +41,7 @@ fn every_policy_path_and_limit_is_there() {
 }
 
 #[test]
-fn hostile_texts_stay_texts() {
+fn hostile_texts_are_escaped() {
     let hostile = "</script><script>alert(1)</script>\"'&<img onerror=alert(1)>";
     let mut comparison = Fake { policies: 2, samples: 3, ..Fake::default() }.comparison();
     let clean = html(&comparison).unwrap();
@@ -61,11 +59,11 @@ fn hostile_texts_stay_texts() {
     assert_eq!(page.matches("</script").count(), clean.matches("</script").count());
     assert!(!page.contains("<img"));
     assert_well_formed(&page);
-    // Within an attribute, a quote would end it.
+    // In an attribute, a quote would end it.
     assert!(!page.contains("title=\"</script>"));
 }
 
-/// What the page's scripts draw.
+/// Data of the page's scripts.
 fn payload(page: &str) -> Value {
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
@@ -93,7 +91,7 @@ fn the_data_can_be_read_back() {
         assert_eq!(goodput["total"][end].as_array().unwrap().len(), 60, "{end}");
     }
     assert_eq!(data["series"][0]["cwnd"]["total"], Value::Null, "windows have no sum");
-    // The best first, and beside it what ratios refer to, wherever that is.
+    // The best policy first, with the policy that ratios refer to, wherever it is.
     assert_eq!(data["policies"][0], "es-mptcp (recon.)");
     assert_eq!((&data["policies"][2], &data["shown"]), (&json!("uncoupled"), &json!([0, 2])));
 }
@@ -107,17 +105,17 @@ fn one_seed_has_lines_and_no_band() {
 }
 
 #[test]
-fn how_the_lines_over_time_were_made_is_said() {
+fn the_page_explains_the_lines_over_time() {
     let said = |seeds, text: &str| {
         let page = html(&Fake { policies: 2, seeds, samples: 100, ..Fake::default() }.comparison()).unwrap();
         assert!(page.contains(text), "{text}");
     };
     said(30, "means over 2 s of each run; line: median of 30 seeds; ");
     said(30, "band: from their 10th to their 90th percentile");
-    said(5, "line: median of 5 seeds; band: from the least to the greatest");
+    said(5, "line: median of 5 seeds; band: from the lowest to the highest");
 }
 
-/// The rows of the chart or table that begins with `title`, without markup.
+/// Rows of the chart or table that begins with `title`, without markup.
 fn rows<'a>(page: &'a str, title: &str, row: &str) -> Vec<&'a str> {
     let (_, rest) = page.split_once(title).unwrap_or_else(|| panic!("no {title}"));
     let end = rest.find("</ol>").or_else(|| rest.find("</table>")).unwrap();
@@ -137,12 +135,12 @@ fn every_chart_has_a_name_and_its_numbers_as_text() {
     for title in ["Energy per bit <", "Goodput <", "Energy per bit against uncoupled <"] {
         assert!(rows(&page, title, "<li class").len() >= 8, "{title}");
     }
-    // Charts over time are named when they are drawn.
+    // Charts over time get their names when they are drawn.
     assert!(page.contains("setAttribute(\"aria-label\", `${about}"));
 }
 
 #[test]
-fn energy_per_bit_is_one_over_the_efficiency_with_its_interval_turned_around() {
+fn energy_per_bit_is_the_inverse_of_efficiency_with_a_swapped_interval() {
     let mut comparison = Fake { policies: 2, ..Fake::default() }.comparison();
     comparison.limits.clear();
     let of = |row: &mut Row, mean: f64, lo: f64, hi: f64| {
@@ -166,7 +164,7 @@ fn energy_per_bit_is_one_over_the_efficiency_with_its_interval_turned_around() {
 }
 
 #[test]
-fn the_most_efficient_stands_first_whatever_the_order_of_the_list() {
+fn the_most_efficient_policy_comes_first_whatever_the_order() {
     let mut comparison: Comparison = Fake { policies: 4, ..Fake::default() }.comparison();
     comparison.rows.reverse();
     let page = html(&comparison).unwrap();
@@ -177,7 +175,7 @@ fn the_most_efficient_stands_first_whatever_the_order_of_the_list() {
 }
 
 #[test]
-fn what_scrolls_sideways_takes_the_focus_and_has_a_name() {
+fn scrolling_boxes_take_the_focus_and_have_a_name() {
     let page = page();
     let boxes = page.matches("<div class=\"scroll\"").count();
     assert_eq!(boxes, 3);
@@ -195,7 +193,7 @@ fn eight_policies_with_thirty_seeds_stay_below_four_hundred_kilobytes() {
 }
 
 #[test]
-fn the_same_comparison_is_the_same_page() {
+fn equal_comparisons_give_equal_pages() {
     assert_eq!(page(), page());
 }
 
@@ -205,14 +203,14 @@ fn without_series_there_is_no_empty_section() {
 }
 
 #[test]
-fn missing_runs_are_said() {
+fn the_page_reports_missing_runs() {
     let mut comparison = Fake { policies: 2, ..Fake::default() }.comparison();
     comparison.partial = true;
     assert!(html(&comparison).unwrap().contains("Interrupted or failed: some runs are missing."));
 }
 
 #[test]
-fn a_comparison_without_any_run_is_still_a_page() {
+fn a_comparison_without_runs_is_a_valid_page() {
     let page = html(&Fake { policies: 0, ..Fake::default() }.comparison()).unwrap();
     assert!(page.contains("link-rate limit") && page.contains("\"policies\":[]"));
 }

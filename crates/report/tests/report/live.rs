@@ -1,4 +1,4 @@
-//! Judged cases of the daemon.
+//! Comparison of the daemon with alternatives.
 
 use joulepath_model::live::Intent;
 use joulepath_report::live::{Case, Chooser, Contender, Judged, Work, markdown, table};
@@ -48,7 +48,7 @@ fn judged() -> Judged {
     Judged { release: "6.12.57".into(), seeds: 3, cases }
 }
 
-/// Widest line, characters.
+/// Width of the widest line, characters.
 fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap()
 }

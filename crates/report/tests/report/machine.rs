@@ -1,12 +1,10 @@
-//! JSON and CSV.
-
 use crate::common::Fake;
 use joulepath_model::result::Comparison;
 use joulepath_report::{runs_to_csv, to_csv, to_json};
 use serde_json::Value;
 
 #[test]
-fn json_has_the_promised_shape() {
+fn json_has_the_documented_shape() {
     let comparison = Fake { policies: 2, samples: 10, workload: "file", ..Fake::default() }.comparison();
     let json: Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -32,7 +30,7 @@ fn json_can_be_read_back() {
     comparison.rows.iter_mut().for_each(|row| row.runs.clear());
     assert_eq!(read.rows.len(), comparison.rows.len());
     for (read, row) in read.rows.iter().zip(&comparison.rows) {
-        // serde_json's shortest decimal reads back to the same number or its neighbour.
+        // serde_json's shortest decimal may be parsed as a neighbouring number.
         assert!((read.goodput_bps.mean / row.goodput_bps.mean - 1.0).abs() < 1e-15);
     }
 }

@@ -1,4 +1,4 @@
-//! The tests of `joulepath-report`, in one binary: what takes time is linking.
+//! Tests of `joulepath-report` in one binary, to save linking time.
 
 mod advice;
 mod answer;

@@ -1,10 +1,10 @@
-//! The page of a map.
+//! Page of a map.
 
 use crate::markup::{assert_loads_nothing, assert_well_formed};
 use joulepath_report::table::{Cell, Column, Line, Table};
 use joulepath_report::{MapAxis, MapPage, map_html};
 
-/// Of two policies.
+/// Table of the regions of two policies.
 fn regions(first: &str) -> Table {
     let columns = [Column::words("policy"), Column::numbers("best", "%"), Column::numbers("tied", "%")];
     let line = |(place, (name, cells)): (usize, (&str, [u64; 2]))| {
@@ -57,7 +57,7 @@ fn nothing_is_loaded_from_elsewhere() {
 }
 
 #[test]
-fn regions_notes_and_command_are_there_without_scripts() {
+fn the_page_has_regions_notes_and_command_without_scripts() {
     let page = map_html(&map()).unwrap();
     let map = map();
     for text in [&map.title, &map.answer, &map.notes[0], &map.command, &map.commit] {
@@ -81,7 +81,7 @@ fn every_value_is_drawn_with_five_digits() {
 }
 
 #[test]
-fn hostile_names_stay_texts() {
+fn hostile_names_are_escaped() {
     let hostile = "</script><script>alert(1)</script>\"'&<img onerror=alert(1)>";
     let clean = map_html(&map()).unwrap();
     let mut map = map();

@@ -1,17 +1,17 @@
-//! Whether a page is well formed.
+//! Checks whether a page is well formed.
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
-/// Elements whose content is no markup.
+/// Elements with raw text as content.
 const RAW: [&str; 2] = ["script", "style"];
 
-/// Every element is closed in its order, every attribute is quoted and stands once, every id is unique and
-/// every reference to one leads somewhere.
+/// Asserts that elements are closed in order, attributes are quoted and unique, and ids are unique and every
+/// reference to an id is valid.
 pub(crate) fn assert_well_formed(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
     let mut wanted: Vec<&str> = Vec::new();
-    let mut rest = page.strip_prefix("<!doctype html>").expect("a page begins with its kind");
+    let mut rest = page.strip_prefix("<!doctype html>").expect("a page starts with its doctype");
     while let Some((_, tag)) = rest.split_once('<') {
         let (name, after) = tag.split_at(tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '/').unwrap());
         let (attributes, after) = attributes(after);
@@ -23,7 +23,7 @@ pub(crate) fn assert_well_formed(page: &str) {
         for (index, (key, value)) in attributes.iter().enumerate() {
             assert!(
                 attributes[..index].iter().all(|(other, _)| other != key),
-                "{key} stands twice in <{name}>"
+                "{key} occurs twice in <{name}>"
             );
             match *key {
                 "id" => ids.push(value),
@@ -42,13 +42,13 @@ pub(crate) fn assert_well_formed(page: &str) {
     let all = ids.len();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), all, "an id stands twice");
+    assert_eq!(ids.len(), all, "an id occurs twice");
     for id in wanted {
         assert!(ids.binary_search(&id).is_ok(), "nothing has the id {id}");
     }
 }
 
-/// The attributes of a tag, and what follows it.
+/// Attributes of a tag, and the text after it.
 fn attributes(mut text: &str) -> (Vec<(&str, &str)>, &str) {
     let mut all = Vec::new();
     loop {
@@ -56,7 +56,7 @@ fn attributes(mut text: &str) -> (Vec<(&str, &str)>, &str) {
         if let Some(after) = text.strip_prefix('>') {
             return (all, after);
         }
-        // SVG has capitals in some: viewBox.
+        // SVG has capitals in some names: viewBox.
         let end = text.find(|c: char| !c.is_ascii_alphabetic() && c != '-').expect("a tag ends");
         assert!(end > 0, "no attribute: {}", &text[..text.len().min(80)]);
         let (key, after) = text.split_at(end);
@@ -74,7 +74,7 @@ fn attributes(mut text: &str) -> (Vec<(&str, &str)>, &str) {
     }
 }
 
-/// Nothing of the page comes from elsewhere: all links stay in it, and the browser would refuse the rest.
+/// Asserts that the page loads nothing: all links stay in it, and its policy forbids everything else.
 pub(crate) fn assert_loads_nothing(page: &str) {
     for loads in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
         assert!(!page.contains(loads), "{loads}");

@@ -1,4 +1,4 @@
-//! Where claims hold: sentences, pages, pictures.
+//! Search results: sentences, pages, pictures.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ fn found() -> Search {
 }
 
 #[test]
-fn a_sentence_says_where_how_much_of_the_box_and_what_is_nearest() {
+fn a_sentence_gives_region_fraction_and_nearest_point() {
     let said = claim("004-fig4", Holds::When).sentence;
     assert_eq!(
         said,
@@ -112,9 +112,9 @@ fn a_sentence_says_where_how_much_of_the_box_and_what_is_nearest() {
     assert!(claim("004-dT", Holds::Erratum).sentence.starts_with("Erratum: goodput"));
 }
 
-/// What scripts rely on.
+/// Fields and words that scripts rely on.
 #[test]
-fn the_json_has_the_promised_fields_and_words() {
+fn json_has_the_documented_fields_and_words() {
     let json: serde_json::Value = serde_json::from_str(&search_json(&found()).unwrap()).unwrap();
     let claims = json["claims"].as_array().unwrap();
     for claim in claims {
@@ -133,7 +133,7 @@ fn the_json_has_the_promised_fields_and_words() {
 }
 
 #[test]
-fn rows_are_counted_and_so_are_the_causes_that_they_share() {
+fn rows_and_their_causes_are_counted() {
     let claims = [claim("a-1", Holds::When), claim("a-2", Holds::When)];
     let count = Search::count(&claims)["holds when"];
     assert_eq!((count.rows, count.causes), (2, 1));
@@ -155,7 +155,7 @@ fn a_page_is_well_formed_and_loads_nothing() {
 fn a_picture_shows_each_point_by_a_shape() {
     let all = found();
     let svg = region_svg(&all, &all.claims[0]).unwrap();
-    // One holds and one stands in the legend; likewise the others.
+    // One point holds and one mark is in the legend; likewise for the others.
     assert_eq!(svg.matches("class=\"holds\"").count(), 2);
     assert_eq!(svg.matches("class=\"fails\"").count(), 3);
     assert_eq!(svg.matches("class=\"undecided\"").count(), 2);
@@ -164,13 +164,13 @@ fn a_picture_shows_each_point_by_a_shape() {
 }
 
 #[test]
-fn a_papers_page_leads_with_one_sentence_a_claim() {
+fn a_papers_page_starts_with_one_sentence_for_each_claim() {
     let text = search_markdown(&found(), "004", "where");
     for part in [
         "- `004-fig4`, A carries more than B & C: **Holds when queue > 100 packets",
         "![`004-fig4`: where it holds](where/004-fig4.svg)",
         "joulepath reproduce 004-fig4 --at 'queue=200 packets'",
-        "No setting of 4 has them all",
+        "None of 4 settings fits all of them",
         "| `queue` | 10 to 1000 packets, logarithmic | 50 packets | not said: a \\| b < c |",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
@@ -181,7 +181,7 @@ fn a_papers_page_leads_with_one_sentence_a_claim() {
 }
 
 #[test]
-fn the_terminal_has_every_claim_within_its_width() {
+fn the_terminal_shows_every_claim_within_its_width() {
     let text = search_table(&found(), 80, false);
     for id in ["004-fig4", "004-fig5", "004-dT", "000-alg1"] {
         assert!(text.contains(id), "{id}");

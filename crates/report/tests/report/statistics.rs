@@ -26,13 +26,13 @@ fn the_interval_is_as_wide_as_theory_says() {
     let mut noise = Noise::new(2);
     let sample: Vec<f64> = (0..400).map(|_| noise.normal()).collect();
     let estimate = estimate(&sample).unwrap();
-    // 2 * 1.96 * 1 / sqrt(400) = 0.196; the sample's own deviation and the resampling are each good to a few
+    // 2 * 1.96 * 1 / sqrt(400) = 0.196; the sample's own deviation and the resampling each vary by a few
     // percent.
     assert!((estimate.hi - estimate.lo - 0.196).abs() < 0.03, "{estimate:?}");
 }
 
 #[test]
-fn the_same_runs_yield_the_same_bytes() {
+fn equal_runs_give_equal_bytes() {
     let rows = || serde_json::to_string(&Fake::default().comparison().rows).unwrap();
     assert_eq!(rows(), rows());
 }
@@ -45,14 +45,14 @@ fn ratios_refer_to_the_first_policy() {
     assert_eq!(second.ratio, second.bits_per_joule.mean / first.bits_per_joule.mean);
     let paired = second.ratio_interval.unwrap();
     assert!(paired.lo < second.ratio && second.ratio < paired.hi);
-    // Most of the noise comes from the seed, which both share: deviations of 1.5 % each against 4.3 % each.
+    // Most of the noise comes from the shared seed: deviations of 1.5 % each against 4.3 % each.
     let unpaired = second.bits_per_joule.hi / first.bits_per_joule.lo
         - second.bits_per_joule.lo / first.bits_per_joule.hi;
     assert!(paired.hi - paired.lo < unpaired / 2.0, "{paired:?} against {unpaired}");
 }
 
 #[test]
-fn the_share_of_the_limit_is_efficiency_over_the_limits() {
+fn the_share_of_the_limit_divides_efficiencies() {
     let comparison = Fake { policies: 1, ..Fake::default() }.comparison();
     let row = &comparison.rows[0];
     for (limit, share) in comparison.limits.iter().zip([row.limit_share, row.limit_share_link]) {
@@ -62,7 +62,7 @@ fn the_share_of_the_limit_is_efficiency_over_the_limits() {
 }
 
 #[test]
-fn completion_is_over_complete_runs_and_their_number_is_said() {
+fn completion_covers_complete_runs_and_their_number_is_given() {
     let comparison = Fake { workload: "file", policies: 1, seeds: 4, ..Fake::default() }.comparison();
     let mut runs = comparison.rows[0].runs.clone();
     for (run, completion) in runs.iter_mut().zip([Some(10.0), None, Some(14.0), Some(12.0)]) {
@@ -88,7 +88,7 @@ fn a_bulk_transfer_has_no_count_of_complete_files() {
 }
 
 #[test]
-fn all_series_become_the_rows_medians_and_bands() {
+fn series_become_medians_and_bands_of_the_row() {
     let comparison = Fake { policies: 2, seeds: 12, samples: 240, ..Fake::default() }.comparison();
     for row in &comparison.rows {
         let over_time = row.over_time.as_ref().unwrap();
@@ -100,7 +100,7 @@ fn all_series_become_the_rows_medians_and_bands() {
 }
 
 #[test]
-fn the_bins_of_a_comparison_are_those_of_its_longest_runs() {
+fn the_longest_runs_set_the_bins_of_a_comparison() {
     let mut comparison = Fake { policies: 2, seeds: 2, samples: 240, ..Fake::default() }.comparison();
     let mut runs: Vec<PolicyRuns> = (0..2)
         .map(|index| PolicyRuns {
@@ -125,7 +125,7 @@ fn the_bins_of_a_comparison_are_those_of_its_longest_runs() {
         };
         policy.runs.iter_mut().for_each(|run| run.series = Some(series.clone()));
     }
-    // 80 s in 80 bins: 1 s for both, of which the short runs have 8.
+    // 80 s in 80 bins: 1 s for both; the short runs fill 8.
     let rows = summarise(&comparison.scenario, &[], runs);
     let bins: Vec<_> = rows
         .iter()
@@ -156,10 +156,11 @@ fn rows_are_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn the_share_of_a_tcp_is_a_connections_goodput_over_a_rivals() {
+fn the_tcp_share_divides_a_connections_goodput_by_a_competitors() {
     let mut comparison = Fake { policies: 1, seeds: 2, ..Fake::default() }.comparison();
     let mut runs = std::mem::take(&mut comparison.rows[0].runs);
-    // Two connections of 3 and 5 Mbit/s beside four TCPs with 8 and 16 Mbit/s in all: (4 + 4)/(2 + 4) of one.
+    // Two connections of 3 and 5 Mbit/s next to four TCP flows with 8 and 16 Mbit/s in total: (4 + 4)/(2 + 4)
+    // of one flow.
     for (run, competitors_bps) in runs.iter_mut().zip([8e6, 16e6]) {
         (run.connections_bps, run.competitors_bps) = (vec![3e6, 5e6], competitors_bps);
     }

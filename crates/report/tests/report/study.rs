@@ -1,4 +1,4 @@
-//! The page of a study.
+//! Page of a study.
 
 use crate::markup::{assert_loads_nothing, assert_well_formed};
 use joulepath_model::result::Estimate;
@@ -66,9 +66,9 @@ fn a_page_is_well_formed_and_loads_nothing() {
 }
 
 #[test]
-fn the_numbers_stand_in_the_table_without_scripts() {
+fn the_table_holds_the_numbers_without_scripts() {
     let page = html(&study()).unwrap();
-    for text in ["Loss &#38; rate", "grid, 6 points", "6 of 36 runs are not there yet", "33b56abc0ffee"] {
+    for text in ["Loss &#38; rate", "grid, 6 points", "6 of 36 runs are not done yet", "33b56abc0ffee"] {
         assert!(page.contains(text), "{text}");
     }
     // 1/(2 Mbit/J) = 0.5 µJ/bit = 500 nJ/bit ± 10 %; 3/2 = 1.5.
@@ -76,20 +76,20 @@ fn the_numbers_stand_in_the_table_without_scripts() {
     assert!(page.contains("<td>500 <span class=\"pm\">±50</span></td>"), "{page}");
     assert!(page.contains("<td>1.50 <span class=\"pm\">±0.15</span></td>"));
     assert_eq!(page.matches("has the most data per joule in the packet engine").count(), 1);
-    // The best of its engine; an engine with one policy has no best.
+    // One best row in an engine with two policies; none in an engine with one.
     assert_eq!(page.matches(">best<").count(), 1);
     assert!(page.contains("single:&#60;wifi&#62; · packet <span class=\"badge\">best"));
     assert!(page.contains("<code>fish</code> is not a unit of probability"));
 }
 
 #[test]
-fn figures_have_the_units_of_their_axes() {
+fn figures_use_the_units_of_their_axes() {
     let page = html(&study()).unwrap();
     assert!(page.contains("\"x\":\"path.wifi.loss, %\"") && page.contains("\"log_x\":true"));
     assert!(page.contains("\"groups\":[\"bulk\",\"file\",\"stream\"]"));
     assert!(page.contains("\"y\":\"Mbit/s\""));
     assert_eq!(page.matches("data-figure=\"").count(), 4);
-    // Without energy there is no figure of it.
+    // Without energy there is no figure of energy.
     let mut idle = study();
     for along in &mut idle.along {
         along.lines.iter_mut().for_each(|line| line.joules_per_bit = vec![None; 3]);

@@ -1,4 +1,4 @@
-//! The terminal table.
+//! The table in a terminal.
 
 use crate::common::Fake;
 use joulepath_model::result::{Comparison, RunResult};
@@ -57,21 +57,21 @@ fn without_chance(same: usize) -> Comparison {
     comparison
 }
 
-/// Identical runs are no sample: "± 0.0, 3 seeds" would tell of a certainty that was never tested.
+/// Identical runs are not a sample: "± 0.0, 3 seeds" would claim a certainty that was not tested.
 #[test]
-fn rows_without_chance_say_so_in_place_of_an_interval() {
+fn deterministic_rows_have_a_note_instead_of_an_interval() {
     let both = without_chance(2);
     assert!(both.rows.iter().all(|row| row.deterministic));
     let text = table(&both, 200, false);
     assert!(!text.contains('±'), "{text}");
-    assert!(text.contains("No chance in it: the runs of all 3 seeds are the same."), "{text}");
+    assert!(text.contains("All 3 seeds give the same run: no confidence intervals."), "{text}");
     let page = html(&both).unwrap();
-    assert!(page.contains("No chance in it") && !page.contains("±0"), "the page says it, too");
+    assert!(page.contains("All 3 seeds give the same run") && !page.contains("±0"), "the page says it, too");
 
     let one = without_chance(1);
     assert_eq!([one.rows[0].deterministic, one.rows[1].deterministic], [true, false]);
     let text = table(&one, 200, false);
-    assert!(text.contains("uncoupled: no chance in it, the runs of all 3 seeds are the same."), "{text}");
+    assert!(text.contains("uncoupled: all 3 seeds give the same run, so no confidence interval."), "{text}");
     assert!(text.contains("interval over 3 seeds"), "{text}");
     let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
     assert!(!line("uncoupled").contains('±') && line("mptcp").contains('±'), "{text}");
@@ -82,7 +82,7 @@ fn rows_without_chance_say_so_in_place_of_an_interval() {
 }
 
 #[test]
-fn one_run_is_neither_chance_nor_its_absence() {
+fn a_single_run_does_not_count_as_deterministic() {
     let comparison = Fake { seeds: 1, policies: 1, ..Fake::default() }.comparison();
     assert!(!comparison.rows[0].deterministic);
     let text = table(&comparison, 200, false);
@@ -90,7 +90,7 @@ fn one_run_is_neither_chance_nor_its_absence() {
 }
 
 #[test]
-fn no_line_is_wider_than_asked_for() {
+fn no_line_exceeds_the_requested_width() {
     for workload in ["bulk", "file", "messages"] {
         let comparison = Fake { workload, ..Fake::default() }.comparison();
         for width in 60..200 {
@@ -109,14 +109,14 @@ fn the_efficiency_is_shown_at_any_width() {
 }
 
 #[test]
-fn what_is_hidden_is_counted() {
+fn hidden_columns_are_counted() {
     let comparison = Fake::default().comparison();
     let units = |text: &str| text.lines().nth(3).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     let intervals = |text: &str| text.lines().nth(5).unwrap().matches('±').count();
     let (wide, text) = (table(&comparison, usize::MAX, false), table(&comparison, 80, false));
     assert_eq!(units(&wide), "Mbit/s W J Mbit/J % of data TCP, % links, % %");
     assert_eq!(units(&text), "Mbit/s W Mbit/J % of data TCP, %");
-    // The first policy has none for × first, and the columns that are hidden had two.
+    // The first policy has no interval for × first, and the hidden columns had two.
     assert_eq!((intervals(&wide), intervals(&text)), (5, 1));
     assert!(text.ends_with("3 columns and 3 intervals hidden; `--wide` shows them.\n"), "{text}");
 }
@@ -138,14 +138,14 @@ fn colour_changes_nothing_but_the_colour() {
 }
 
 #[test]
-fn one_seed_has_no_intervals_and_says_so() {
+fn one_seed_has_no_intervals_and_a_note() {
     let text = table(&Fake { seeds: 1, policies: 2, ..Fake::default() }.comparison(), 120, false);
     assert!(text.contains("One seed: no confidence intervals."), "{text}");
     assert!(!text.contains('±'), "{text}");
 }
 
 #[test]
-fn a_comparison_without_any_run_is_still_a_table() {
+fn a_comparison_without_runs_is_a_valid_table() {
     let mut comparison = Fake { policies: 0, ..Fake::default() }.comparison();
     comparison.partial = true;
     let text = table(&comparison, 80, false);
@@ -153,7 +153,7 @@ fn a_comparison_without_any_run_is_still_a_table() {
 }
 
 #[test]
-fn what_is_unknown_is_a_dash() {
+fn unknown_values_are_dashes() {
     let mut comparison = Fake { workload: "file", policies: 2, ..Fake::default() }.comparison();
     (comparison.rows[1].completion_s, comparison.rows[1].completed) = (None, Some(0));
     let text = table(&comparison, 80, false);
@@ -163,7 +163,7 @@ fn what_is_unknown_is_a_dash() {
 }
 
 #[test]
-fn missing_runs_are_said() {
+fn the_table_reports_missing_runs() {
     let mut comparison = Fake { seeds: 12, policies: 2, ..Fake::default() }.comparison();
     comparison.seeds = 30;
     comparison.partial = true;

@@ -1,9 +1,9 @@
-//! The answer for programs.
+//! The answer as JSON.
 
 use joulepath_control::advise::{Advice, Plan, Question};
 use serde::Serialize;
 
-/// An answer, with the names of its paths.
+/// An answer with the names of its paths.
 #[derive(Debug, Serialize)]
 pub struct Machine<'a> {
     best: Way<'a>,
@@ -12,7 +12,6 @@ pub struct Machine<'a> {
     reason: &'a str,
 }
 
-/// One plan.
 #[derive(Debug, Serialize)]
 struct Way<'a> {
     energy_j: f64,
@@ -20,7 +19,7 @@ struct Way<'a> {
     paths: Vec<Part<'a>>,
 }
 
-/// What a path does in it.
+/// Traffic and energy of a path in a plan.
 #[derive(Debug, Serialize)]
 struct Part<'a> {
     name: &'a str,
@@ -28,7 +27,7 @@ struct Part<'a> {
     rate_bps: f64,
 }
 
-/// A size at which the advice changes.
+/// Size at which the advice changes.
 #[derive(Debug, Serialize)]
 struct Change<'a> {
     size_bytes: f64,
@@ -37,7 +36,7 @@ struct Change<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Of a question and its answer.
+    /// Combines a question and its answer.
     pub fn of(question: &'a Question, advice: &'a Advice) -> Self {
         let name = |path: &usize| question.paths[*path].name.as_str();
         let way = |plan: &Plan| {

@@ -1,4 +1,4 @@
-//! Words as a question.
+//! Parses a question from words.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -13,32 +13,32 @@ use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, W
 
 use crate::error::{Error, Result};
 
-/// What a path looks like.
+/// Example of a path, for messages.
 const EXAMPLE: &str = "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012";
-/// What may be said of a path.
+/// Keys of a path.
 const KEYS: [&str; 4] = ["rate", "rtt", "loss", "energy"];
 
-/// A question in words, as on the command line: every quantity with its unit.
+/// A question in words, as on the command line. Every quantity has its unit.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     /// `NAME:rate=…,rtt=…,loss=…,energy=…`, one for each path.
     pub paths: Vec<String>,
-    /// How much is to be downloaded.
+    /// Amount of data to download.
     pub size: String,
-    /// When it must be there, if that matters.
+    /// Time by which the download must be complete, if there is one.
     pub deadline: Option<String>,
-    /// At which rate it is made or played, if it is.
+    /// Rate at which the application makes or plays the data, if it limits the rate.
     pub rate: Option<String>,
-    /// A device, or a power, that burns while any interface is active.
+    /// A device or a power that is on while any interface is active.
     pub device: Option<String>,
-    /// Count on the rates of the links, whatever their loss would leave to TCP.
+    /// Assume that TCP achieves the links' full rates despite loss.
     pub link_rates: bool,
 }
 
-/// What is asked.
+/// Parses a question.
 ///
 /// # Errors
-/// With the option that is wrong and how to mend it.
+/// Names the wrong option and says how to fix it.
 pub fn question(words: &Words) -> Result<Question> {
     let paths: Vec<Path> = words.paths.iter().map(|text| path(text)).collect::<Result<_, _>>()?;
     if paths.len() > MOST_PATHS {
@@ -48,11 +48,11 @@ pub fn question(words: &Words) -> Result<Question> {
     if let Some(twice) = (1..paths.len()).find(|&k| paths[..k].iter().any(|path| path.name == paths[k].name))
     {
         return Err(Error::usage(format!("two paths are called `{}`", paths[twice].name))
-            .with_help("give each --path a name of its own"));
+            .with_help("give each --path a different name"));
     }
     let size: Bytes = quantity("--size", &words.size)?;
     if size.0 == 0 {
-        return Err(Error::usage("--size is 0").with_help("say how much is to be carried: --size 10MB"));
+        return Err(Error::usage("--size is 0").with_help("give an amount of data: --size 10MB"));
     }
     let within = match (&words.deadline, &words.rate) {
         (Some(text), _) => Within::Deadline(quantity("--deadline", text)?),
@@ -70,24 +70,26 @@ pub fn question(words: &Words) -> Result<Question> {
     Ok(Question { paths, size, within, base, capacity })
 }
 
-/// A quantity with its unit, or which option has none.
+/// Parses a quantity with its unit. The error names the option.
 fn quantity<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T> {
     text.parse().map_err(|error| Error::usage(format!("{option}: {error}")))
 }
 
-/// `wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012`.
+/// Parses `wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012`.
 fn path(text: &str) -> Result<Path> {
     let example = format!("write for example --path {EXAMPLE}");
     let (name, rest) = match text.split_once(':') {
         Some((name, rest)) if !name.trim().is_empty() => (name.trim(), rest),
         _ => {
-            return Err(Error::usage(format!("--path {text}: there is no name and colon")).with_help(example));
+            return Err(
+                Error::usage(format!("--path {text}: the name and colon are missing")).with_help(example)
+            );
         }
     };
     let mut values: [Option<&str>; 4] = [None; 4];
     for pair in rest.split(',') {
         let Some((key, value)) = pair.split_once('=') else {
-            return Err(Error::usage(format!("--path {name}: `{pair}` is no key=value")).with_help(example));
+            return Err(Error::usage(format!("--path {name}: `{pair}` is not key=value")).with_help(example));
         };
         let Some(place) = KEYS.iter().position(|known| *known == key.trim()) else {
             return Err(Error::usage(format!("--path {name}: `{}` is not a key", key.trim()))
@@ -116,7 +118,8 @@ fn path(text: &str) -> Result<Path> {
     Ok(Path { name: name.to_owned(), rate, rtt, loss, energy })
 }
 
-/// A profile's name, or `137mW/Mbps+132.9mW`: burning while data is carried, for received data.
+/// Energy model from a profile's name or from `137mW/Mbps+132.9mW`, which is the power while data is
+/// received.
 fn energy_model(option: &str, text: &str) -> Result<InterfaceModel> {
     if let Some(known) = profile(text) {
         return Ok(known.model);
@@ -136,7 +139,7 @@ fn energy_model(option: &str, text: &str) -> Result<InterfaceModel> {
     }
 }
 
-/// A device's name, or a power.
+/// Power from a device's name or a power.
 fn base(text: &str) -> Result<Watts> {
     if text.starts_with(|first: char| first.is_ascii_digit()) && device_preset(text).is_none() {
         return quantity("--device", text);
@@ -144,7 +147,7 @@ fn base(text: &str) -> Result<Watts> {
     let names: Vec<&str> = device_preset_names().collect();
     match device_preset(text) {
         Some(device) if device.host.is_none() && device.sharing_factor == 1.0 => Ok(device.shared_base),
-        Some(_) => Err(Error::usage(format!("--device {text}: the power of its host is no shared base"))
+        Some(_) => Err(Error::usage(format!("--device {text}: the power of its host is not a shared base"))
             .with_help("name another device (`joulepath list energy`), or a power: --device 500mW")),
         None => Err(Error::usage(format!("--device: there is no device `{text}`"))
             .with_help(format!("{}; or give a power: --device 500mW", suggest(text, &names)))),

@@ -1,4 +1,4 @@
-//! A question as a scenario: what policies make of it by themselves.
+//! The question as a scenario, to compare policies on it.
 
 use joulepath_control::advise::{Advice, Path, Question, Within};
 use joulepath_control::limit::Capacity;
@@ -8,29 +8,29 @@ use joulepath_model::units::Nanos;
 
 use crate::error::{Error, Result};
 
-/// A run may take so many times as long as the slowest plan, and at least so long: time for a policy that
-/// does worse, and for tails.
+/// Bound on a run's time, as a multiple of the slowest plan's, and its minimum: leaves time for worse
+/// policies and for tails.
 const SLOWER: f64 = 5.0;
 const LEAST_S: f64 = 60.0;
-/// A packet on the wire, bits.
+/// Size of a packet on the wire, bits.
 const PACKET_BITS: f64 = 12e3;
-/// Packets of the shortest queue.
+/// Minimum queue, packets.
 const LEAST_QUEUE: f64 = 20.0;
 
-/// The scenario as TOML: the paths with queues of one bandwidth-delay product, the transfer, and the policies
-/// that it is natural to compare, `joule` first. It loads.
+/// The scenario as TOML, ready to load: the paths with queues of one bandwidth-delay product, the transfer,
+/// and the policies worth comparing, `joule` first.
 ///
 /// # Errors
-/// If a path's name is none that a scenario allows.
+/// If a scenario cannot use the name of a path.
 pub fn scenario(question: &Question, advice: &Advice) -> Result<String> {
     let text = known(question, advice).to_toml().map_err(|errors| {
-        Error::usage(format!("the question makes no scenario: {errors}"))
+        Error::usage(format!("the question cannot become a scenario: {errors}"))
             .with_help("give each --path a name of letters, digits, `-` and `_`")
     })?;
     let rates = match question.capacity {
         Capacity::TcpFriendly => "",
         Capacity::Link => {
-            "# The advice counts on the links' rates; what controllers get under the loss is theirs.\n"
+            "# The advice assumes the links' full rates; controllers may reach less because of loss.\n"
         }
     };
     Ok(format!("# A question to `joulepath advise`. {}\n{rates}\n{text}", advice.reason))
@@ -44,7 +44,7 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
     let (workload, policy) = match question.within {
         Within::Whenever => (file(), "joule".to_owned()),
         Within::Deadline(deadline) => (file(), format!("joule[deadline={deadline}]")),
-        // Until all is made.
+        // Until all data is made.
         Within::Rate(rate) => {
             let on_s = question.size.0 as f64 * 8.0 / rate.bps() as f64;
             let times =
@@ -75,7 +75,7 @@ fn known_path(path: &Path) -> KnownPath {
     }
 }
 
-/// With the name of the profile that has the same numbers, if there is one.
+/// Replaces the model by the name of the profile with the same numbers, if one exists.
 fn named(model: &InterfaceModel) -> InterfaceEnergy {
     let known = profile_names().find(|name| profile(name).is_some_and(|known| known.model == *model));
     InterfaceEnergy { profile: known.unwrap_or("inline").to_owned(), model: model.clone() }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_loads_again_as_a_scenario_of_the_same_paths() {
+    fn a_question_becomes_a_scenario_with_the_same_paths() {
         let device = |words: &mut Words| words.device = Some("700mW".into());
         let ((scenario, text), question) = (of(device), asked(device));
         for (path, asked) in scenario.paths.iter().zip(&question.paths) {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_the_policys_and_a_rate_is_the_applications() {
+    fn a_deadline_sets_the_policy_and_a_rate_the_application() {
         let (_, text) = of(|words| words.deadline = Some("8s".into()));
         assert!(text.contains("\"joule[deadline=8 s]\""), "{text}");
         let (scenario, text) = of(|words| words.rate = Some("4Mbit/s".into()));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_scenario_allows_is_told() {
+    fn a_path_name_that_no_scenario_allows_is_an_error() {
         let words = Words {
             paths: vec!["my wifi:rate=20Mbit/s,rtt=30ms,energy=free".into()],
             size: "1MB".into(),

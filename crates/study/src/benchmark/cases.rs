@@ -1,4 +1,4 @@
-//! Which scenarios count, and how they are run. What is left out is left out by a rule, and said.
+//! Selects the scenarios that count, and how to run them. A rule with a stated reason leaves out the others.
 
 use std::collections::BTreeMap;
 
@@ -14,32 +14,31 @@ use crate::error::Result;
 use crate::shipped;
 use crate::source::{Overrides, Source};
 
-/// Scenarios of this folder are the papers'.
+/// Folder of the papers' scenarios.
 const FOLDER: &str = "papers/";
-/// What has no end is stopped this long after the warm-up: windows, queues and bursts have gone through many
-/// cycles by then.
+/// Time after the warm-up at which scenarios without an end stop. Windows, queues and bursts complete many
+/// cycles in it.
 const LONGEST: Nanos = Nanos::from_secs(120);
-/// As [`LONGEST`], for `--quick`.
+/// Like [`LONGEST`], for `--quick`.
 const LONGEST_QUICK: Nanos = Nanos::from_secs(10);
-/// What `--quick` leaves of the papers': a shared bottleneck, and a file.
+/// The papers' scenarios of `--quick`: a shared bottleneck, and a file.
 const QUICK: [&str; 2] = ["000-fairness", "001-3g-wlan"];
-/// More connections under test than this are a network's business, not a device's.
+/// Maximum number of connections under test. More belong to a network, not to a device.
 const MOST_CONNECTIONS: u32 = 100;
 
-/// One scenario.
 pub(super) struct Case {
-    /// Without folder and extension.
+    /// Name without folder and extension.
     pub(super) name: String,
     pub(super) family: Family,
     pub(super) cold: Variant,
-    /// With what a device knows that has been there before, if policies start warm.
+    /// The scenario with the path history of an earlier visit, if policies start warm.
     pub(super) warm: Option<Variant>,
 }
 
-/// A scenario as it is run.
+/// A scenario as the engine runs it.
 pub(super) struct Variant {
     pub(super) sha256: String,
-    /// What is changed in it.
+    /// Changes to the scenario.
     pub(super) overrides: Overrides,
     pub(super) scenario: Scenario,
 }
@@ -51,10 +50,10 @@ impl Variant {
     }
 }
 
-/// The scenarios of a plan that count, and those that do not.
+/// The scenarios of a plan that count, and the scenarios left out.
 ///
 /// # Errors
-/// If one cannot be loaded.
+/// If a scenario cannot be loaded.
 pub(super) fn cases(plan: &Plan) -> Result<(Vec<Case>, Vec<LeftOut>)> {
     let (mut counting, mut left_out) = (vec![], vec![]);
     for &family in &plan.families {
@@ -68,7 +67,7 @@ pub(super) fn cases(plan: &Plan) -> Result<(Vec<Case>, Vec<LeftOut>)> {
     Ok((counting, left_out))
 }
 
-/// The random scenarios of a family; none of the papers'.
+/// The random scenarios of a family; none for the papers' family.
 pub(super) fn random(plan: &Plan, family: Family) -> impl Iterator<Item = Random> {
     let (seed, set) = (plan.scenario_seed, plan.set);
     let numbers = plan.first..plan.first.saturating_add(plan.scenarios);
@@ -83,7 +82,7 @@ fn random_case(plan: &Plan, family: Family, random: Random) -> Result<Case> {
     if plan.set.is_none() {
         return load(&source, family, plan.is_quick);
     }
-    // Those of sets run as they are.
+    // Scenarios of sets run unchanged.
     let cold = Variant::of(&source, vec![])?;
     let known = (!plan.warm.is_empty()).then(|| history(&cold.scenario, family as u64, random.number));
     let warm = known.map(|known| Variant::of(&source, known)).transpose()?;
@@ -129,7 +128,7 @@ fn load(source: &Source, family: Family, quick: bool) -> Result<Case> {
     Ok(Case { name, family, cold: Variant::of(source, overrides)?, warm: None })
 }
 
-/// Why policies cannot be measured against single paths there.
+/// The reason why policies cannot be compared with single paths there.
 fn unfit(scenario: &Scenario) -> Option<String> {
     let paths = scenario.paths.len();
     let connections: u32 = scenario.connections.iter().map(|group| group.count).sum();
@@ -146,8 +145,8 @@ fn unfit(scenario: &Scenario) -> Option<String> {
     }
 }
 
-/// Of scenarios with one source, which differ in what the paper leaves open, the one with the shortest name
-/// counts. Returned are the others, each with that one.
+/// If scenarios share a source and differ in what the paper leaves open, the one with the shortest name
+/// counts. Returns the others, each mapped to that name.
 fn readings(sources: &[(String, Option<String>)]) -> BTreeMap<String, String> {
     let mut first: BTreeMap<&str, &str> = BTreeMap::new();
     let with_source =
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scenario_counts_once_however_it_is_read() {
+    fn readings_of_one_source_count_once() {
         let source = |name: &str, source: &str| (name.to_owned(), Some(source.to_owned()));
         let all =
             [source("a-long", "table 1"), source("a", "table 1"), source("b", "table 2"), ("c".into(), None)];
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_sixty_scenarios_and_more_of_all_families() {
+    fn all_families_have_at_least_sixty_scenarios() {
         let (counting, _) = cases(&plan(&[])).ok().unwrap();
         assert!(counting.len() >= 60, "{}", counting.len());
         for &family in Family::of_kind(Kind::Ranked) {
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_has_paths_to_choose_from_and_what_does_not_has_a_reason() {
+    fn counted_scenarios_have_several_paths_and_the_others_a_reason() {
         let (counting, left_out) = cases(&plan(&[Family::Papers])).ok().unwrap();
         assert!(counting.iter().all(|case| unfit(&case.cold.scenario).is_none()));
         let names: Vec<&str> = counting.iter().map(|case| case.name.as_str()).collect();
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_cut_and_what_ends_is_not() {
+    fn scenarios_without_an_end_are_cut_and_others_are_not() {
         let (counting, _) = cases(&plan(&[Family::Papers])).ok().unwrap();
         let set = |name: &str| &counting.iter().find(|case| case.name == name).unwrap().cold.overrides;
         assert_eq!(*set("002-fig5b"), [("duration".to_owned(), "120 s".to_owned())]);
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn one_path_or_a_crowd_is_unfit() {
+    fn one_path_or_many_connections_are_unfit() {
         let scenario = |change: &str| {
             let text = crate::shipped::find("quick").unwrap().1;
             joulepath_model::scenario::load(&format!("{text}\n{change}"), &|_| Err(String::new())).unwrap()

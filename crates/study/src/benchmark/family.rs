@@ -1,4 +1,4 @@
-//! The families of scenarios: eight that are ranked, nine that are random.
+//! Families of scenarios: eight are ranked, nine are random.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use joulepath_report::benchmark::{FamilyRow, Kind, Metric};
 
 use crate::error::Error;
 
-/// A family of scenarios. The discriminants are part of the meaning of scenarios' seeds: add, never renumber.
+/// A family of scenarios. The discriminants enter the scenarios' seeds: add new ones, never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u64)]
 pub enum Family {
-    /// The papers' own scenarios: they ship.
+    /// The papers' own scenarios, which ship with the program.
     Papers = 0,
-    /// Data without end on paths of their own.
+    /// Endless data on separate paths.
     Bulk = 1,
     /// Files of 10 kB to 200 MB.
     Files = 2,
@@ -22,34 +22,34 @@ pub enum Family {
     Streams = 3,
     /// Request, answer, and time to think.
     Requests = 4,
-    /// Messages at the instants of a Poisson process.
+    /// Messages of a Poisson process.
     Messages = 5,
     /// Outages, fading, walking away.
     Mobility = 6,
-    /// Bottlenecks shared with TCPs.
+    /// Bottlenecks shared with competing TCP flows.
     Shared = 7,
-    /// Random: data without end, from the first packet on.
+    /// Random: endless data, from the first packet on.
     F1Bulk = 11,
     /// Random: one file.
     F2File = 12,
     /// Random: messages and constant bit rate.
     F3Stream = 13,
-    /// Random: TCPs on the paths' links.
+    /// Random: competing TCP flows on the paths' links.
     F4Competitors = 14,
-    /// Random: one bottleneck of all paths, and twins that only look like one.
+    /// Random: one bottleneck shared by all paths, and twin paths that only look as if they shared one.
     F5Shared = 15,
     /// Random: outages, steps, fading, a trace.
     F6Mobility = 16,
-    /// Random: TCPs behind short, managed and policed queues.
+    /// Random: competing TCP flows with short, managed and policed queues.
     F7Shallow = 17,
-    /// Random: connections of the policy beside one another.
+    /// Random: several connections of the policy at once.
     F8Within = 18,
-    /// Random: what misleads controllers.
+    /// Random: conditions that mislead controllers.
     F9Adverse = 19,
 }
 
 impl Family {
-    /// Those of a kind, in the order of the tables.
+    /// Families of a kind, in the order of the tables.
     pub const fn of_kind(kind: Kind) -> &'static [Family] {
         use Family::*;
         match kind {
@@ -68,12 +68,12 @@ impl Family {
         }
     }
 
-    /// How it is measured.
+    /// Kind of the family, which decides how it is measured.
     pub fn kind(self) -> Kind {
         if Family::of_kind(Kind::Random).contains(&self) { Kind::Random } else { Kind::Ranked }
     }
 
-    /// For the report.
+    /// Row of the report.
     pub(super) fn row(self) -> FamilyRow {
         let columns: &[Metric] = match self {
             Family::F1Bulk | Family::F6Mobility => &[Metric::Limit, Metric::Link, Metric::Single],
@@ -88,12 +88,12 @@ impl Family {
         FamilyRow { name, what, columns: columns.to_vec() }
     }
 
-    /// As on the command line.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         self.texts().0
     }
 
-    /// What its scenarios have in common, for humans.
+    /// Description of its scenarios, for people.
     pub const fn what(self) -> &'static str {
         self.texts().1
     }

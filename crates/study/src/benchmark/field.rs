@@ -1,4 +1,5 @@
-//! What takes part: every bundle of the registry, every congestion controller that no bundle has, and single
+//! Participants: every bundle of the registry, every congestion controller without a bundle, and single
+//! paths.
 //! paths.
 
 use joulepath_control::Setup;
@@ -10,18 +11,18 @@ use joulepath_model::scenario::Scenario;
 use crate::error::{Kind, Result};
 use crate::policies::setup;
 
-/// A bundle that stands for as many policies as there are paths.
+/// Bundle that yields one policy for each path.
 const SINGLE: &str = "single";
-/// The bundle that gives its scheduler and path selection to controllers without a bundle.
+/// Bundle that lends its scheduler and path selection to controllers without a bundle.
 const CARRIER: &str = "mptcp";
-/// Policies of `--quick`.
+/// Number of policies of `--quick`.
 const QUICK: usize = 8;
 
-/// Every policy that is not a single path.
+/// Every policy except single paths.
 pub(super) fn policies(quick: bool) -> Vec<Policy> {
     let bundles = POLICIES.iter().filter(|bundle| bundle.name != SINGLE);
     let names = bundles.map(|bundle| bundle.name.to_owned());
-    // What only works together with an allocator has a bundle; so has the carrier's own controller.
+    // A controller that needs an allocator has a bundle; so does the carrier's own controller.
     let has_bundle = |cc: &str| {
         let alike =
             |bundle: &&PolicyInfo| bundle.cc == cc && (bundle.allocator.is_some() || is_carrier_like(bundle));
@@ -33,20 +34,20 @@ pub(super) fn policies(quick: bool) -> Vec<Policy> {
     policies.take(if quick { QUICK } else { usize::MAX }).collect()
 }
 
-/// Whether the bundle is the carrier but for its controller.
+/// Whether the bundle equals the carrier except for the controller.
 fn is_carrier_like(bundle: &PolicyInfo) -> bool {
     let carrier = POLICIES.iter().find(|known| known.name == CARRIER).expect("the carrier is registered");
     let parts = |bundle: &PolicyInfo| (bundle.scheduler, bundle.selector, bundle.allocator);
     parts(bundle) == parts(carrier)
 }
 
-/// How a policy is shown, and what it is made of.
+/// Display name of a policy, and its parts.
 pub(super) fn described(policy: &Policy) -> (String, String) {
     let parts = policy::resolve(policy).expect("policies of the registries resolve");
     (parts.label(), parts.to_string())
 }
 
-/// One policy on one scenario, or why it cannot run there.
+/// Sets up a policy on a scenario. The error says why it cannot run there.
 pub(super) fn prepared(policy: &Policy, scenario: &Scenario) -> Result<Setup> {
     setup(policy, scenario, Kind::Failed)
 }
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_controller_plays_and_no_policy_twice() {
+    fn every_controller_takes_part_and_no_policy_twice() {
         let all: Vec<(String, String)> =
             policies(false).iter().map(|policy| (policy.to_string(), described(policy).1)).collect();
         for controller in Controller::all() {

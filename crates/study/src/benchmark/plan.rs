@@ -1,4 +1,4 @@
-//! What is asked for, and whether it can be done.
+//! Checks a request and fills in its defaults.
 
 use std::num::NonZeroUsize;
 
@@ -12,75 +12,74 @@ use super::scenarios;
 use super::set::Set;
 use crate::error::{Error, Kind as ErrorKind, Result};
 
-/// Seeds of each policy on each scenario: what differs between scenarios outweighs what differs between
-/// seeds.
+/// Seeds of each policy on each scenario. Few, because scenarios differ more than seeds do.
 const SEEDS_RANKED: u32 = 3;
 const SEEDS_QUICK: u32 = 2;
 const SEEDS_RANDOM: u32 = 1;
-/// Scenarios of each random family that are enough to measure a change.
+/// Scenarios of each random family, enough to measure a change.
 const SCENARIOS_RANDOM: u32 = 64;
 /// Seed of the published scenarios of ranked families.
 const SCENARIO_SEED: u64 = 1;
-/// Who takes part in random families unless others are named: TCPs side by side, the standard, and the
-/// selectors of the papers.
+/// Default policies of random families: uncoupled TCPs, the standard, and the path selectors of the papers.
 const POLICIES_RANDOM: [&str; 5] = ["uncoupled", "mptcp", "emptcp", "es-mptcp", "overflow"];
 
-/// How much is run. What is absent has a default, by the kind of the families.
+/// Amount of work. The defaults depend on the kind of the families.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// All of one kind: ranked or random. If empty: all random ones if there is a `set`, else all ranked.
+    /// All of one kind: ranked or random. If empty: all random families if `set` is given, else all ranked
+    /// ones.
     pub families: Vec<Family>,
-    /// Random families: which scenarios; [`Set::Train`] if none.
+    /// Set of the random families; default [`Set::Train`].
     pub set: Option<Set>,
-    /// Ranked families: another seed makes other random scenarios; 1 if none.
+    /// Ranked families: seed of their scenarios; default 1.
     pub scenario_seed: Option<u64>,
-    /// Number of the first scenario of each family, from 1; 1 if none.
+    /// Number of the first scenario of each family, from 1; default 1.
     pub first: Option<u32>,
-    /// Scenarios of each family, except the papers'; 12 of ranked families and 64 of random ones if none.
+    /// Scenarios of each family except the papers'; default 12 for ranked families, 64 for random ones.
     pub scenarios: Option<u32>,
-    /// Ranked families: one scenario of each and two of the papers', cut short, under eight policies.
+    /// Ranked families: run one scenario of each and two of the papers', shortened, with eight policies.
     pub quick: bool,
-    /// The policies; if empty, every one of the registry in ranked families and five in random ones.
+    /// The policies; default: the whole registry for ranked families, five policies for random ones.
     pub policies: Vec<Policy>,
-    /// Random families: policies that run once more with what a device knows that has been there before:
-    /// rate, RTT and loss of each path, the rate within a factor of 1.3.
+    /// Random families: policies that also run with the path history of an earlier visit: rate, RTT and loss
+    /// of each path, the rate known within a factor of 1.3.
     pub warm: Vec<Policy>,
-    /// Seeds of each policy on each scenario; 3, 2 if quick, 1 in random families if none.
+    /// Seeds of each policy on each scenario; default 3, with `quick` 2, for random families 1.
     pub seeds: Option<u32>,
-    /// Runs at a time; as many as there are cores if none. The results do not depend on it.
+    /// Runs at a time; default: the number of cores. The results do not depend on it.
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// A request that can be done, with every default filled in.
+/// A checked request with every default filled in.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How the families are measured.
+    /// Kind of all families.
     pub kind: Kind,
-    /// The set of random scenarios; none of ranked families.
+    /// Set of the random scenarios; `None` for ranked families.
     pub set: Option<Set>,
     /// Number of the first scenario of each family.
     pub first: u32,
-    /// In the order of the tables.
+    /// Families in the order of the tables.
     pub(super) families: Vec<Family>,
     pub(super) scenario_seed: u64,
     /// Scenarios of each family.
     pub(super) scenarios: u32,
     pub(super) is_quick: bool,
-    /// In the order in which they were asked for.
+    /// Policies in the order of the request.
     pub(super) policies: Vec<Policy>,
     pub(super) warm: Vec<Policy>,
     pub(super) seeds: u32,
-    /// As they were asked for.
+    /// Seeds as requested.
     pub(super) asked_seeds: Option<u32>,
     pub(super) jobs: Option<NonZeroUsize>,
 }
 
 impl Plan {
-    /// Of what is asked for.
+    /// Checks `request`.
     ///
     /// # Errors
-    /// If families are of both kinds, if something is asked for that is of the other kind, if there are no
-    /// scenarios, or if a policy does not exist.
+    /// If families are of both kinds, an option belongs to the other kind, there are no scenarios, or a
+    /// policy does not exist.
     pub fn of(request: Request) -> Result<Self> {
         let kind = kind(&request)?;
         refuse_of_other_kind(kind, &request)?;
@@ -140,11 +139,11 @@ fn kind(request: &Request) -> Result<Kind> {
         (0, _) => Ok(Kind::Ranked),
         (random, all) if random == all => Ok(Kind::Random),
         _ => Err(Error::usage("ranked and random families are measured in different ways")
-            .with_help("ask for them one after the other")),
+            .with_help("run them one after the other")),
     }
 }
 
-/// What is of no use to families of `kind`.
+/// Refuses options that do not apply to families of `kind`.
 fn refuse_of_other_kind(kind: Kind, request: &Request) -> Result<()> {
     let ranked = [
         ("quick", request.quick, "two scenarios of each family are quick"),

@@ -1,4 +1,4 @@
-//! Scenarios with the policies that run on them, every run of all of them, and what came out.
+//! Prepares scenarios with the policies that can run on them, does every run and collects the results.
 
 use joulepath_control::Setup;
 use joulepath_control::limit::{Terms, attainable, mean_attainable};
@@ -22,29 +22,29 @@ use crate::event::Watch;
 use crate::seeds::seeds;
 use crate::stored::StoredRuns;
 
-/// All scenarios with their policies.
 pub(super) struct Rounds {
     families: Vec<FamilyRow>,
     seeds: Vec<u64>,
-    /// Policies that start cold, policies that start warm, baselines.
+    /// Policies with a cold start, policies with a warm start, then baselines.
     entries: Vec<Entry>,
     rounds: Vec<Round>,
     left_out: Vec<LeftOut>,
 }
 
-/// One scenario, and what policies are compared with on it.
+/// A scenario with its policies and baselines.
 struct Round {
     case: Case,
-    /// Policies that start cold, policies that start warm, each path alone; or why one does not run.
+    /// Policies with a cold start, policies with a warm start, each path alone; the error says why one cannot
+    /// run.
     setups: Vec<(Start, std::result::Result<Setup, String>)>,
     with: Yardstick,
 }
 
-/// The runs of a policy in the order of the seeds, or why some are missing.
+/// Runs of a policy in the order of the seeds. The error says why some are missing.
 type Runs = std::result::Result<Vec<RunResult>, String>;
 
 impl Rounds {
-    /// Scenarios on which policies cannot be compared are left out.
+    /// Leaves out scenarios on which policies cannot be compared.
     ///
     /// # Errors
     /// If a scenario cannot be loaded.
@@ -67,8 +67,8 @@ impl Rounds {
         Ok(Rounds { families, seeds, entries, rounds, left_out })
     }
 
-    /// Does every run, on all cores: each policy everywhere with the first seed, then with the next. Returned
-    /// is what came out on each scenario, and whether every run is there.
+    /// Does every run, on all cores: each policy on every scenario with the first seed, then with the next.
+    /// Returns the result of each scenario, and whether every run succeeded.
     pub(super) fn run(
         &self,
         batch: &Batch<'_>,
@@ -101,7 +101,7 @@ impl Rounds {
         (results.collect(), complete)
     }
 
-    /// Of the runs of all policies, and of those of each path alone.
+    /// Combines the runs of all policies with the runs of each path alone.
     fn result(&self, round: &Round, mut runs: Vec<Runs>) -> ScenarioResult {
         let Round { case, with, .. } = round;
         let is_policy = |entry: &&Entry| entry.baseline.is_none();
@@ -118,7 +118,7 @@ impl Rounds {
         let baselines: Vec<Option<&[RunResult]>> = baselines.collect();
         let of_single = |runs: &Option<&[RunResult]>| match runs {
             Some(runs) => Ok(cell(runs)),
-            // Connections that have paths of their own have no path in common.
+            // Connections with separate paths share no single path.
             None if singles.is_empty() => Ok(Cell::default()),
             None => Err("no single path has run".to_owned()),
         };
@@ -142,7 +142,7 @@ impl Rounds {
         ScenarioResult { row, cells: of_policies.chain(baselines.iter().map(of_single)).collect() }
     }
 
-    /// For the report.
+    /// Data for the report.
     pub(super) fn measured<'a>(&'a self, results: &'a [ScenarioResult]) -> Measured<'a> {
         let (families, left_out) = (self.families.clone(), self.left_out.clone());
         Measured { families, entries: &self.entries, results, left_out }
@@ -182,7 +182,7 @@ fn setups(plan: &Plan, case: &Case) -> Vec<(Start, std::result::Result<Setup, St
     policies(plan).chain(singles).map(prepared).collect()
 }
 
-/// The runs with all seeds, or why some are missing.
+/// The runs with all seeds. The error says why some are missing.
 fn whole(outcomes: Vec<Outcome>) -> Runs {
     let mut runs = vec![];
     let mut interrupted = false;
@@ -193,7 +193,7 @@ fn whole(outcomes: Vec<Outcome>) -> Runs {
             Outcome::Missing => interrupted = true,
         }
     }
-    if interrupted { Err("interrupted before it had run".to_owned()) } else { Ok(runs) }
+    if interrupted { Err("interrupted before it ran".to_owned()) } else { Ok(runs) }
 }
 
 fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Result<Yardstick, String> {
@@ -207,7 +207,7 @@ fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Re
     }
 }
 
-/// The limits under `terms`; where the engine draws random rates, the means over those of each seed.
+/// Limits under `terms`. With random rates: means over the rates of each seed.
 fn attainable_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine, terms: &Terms) -> Vec<Limit> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();

@@ -1,13 +1,13 @@
-//! Random scenarios: each a text that anyone can run.
+//! Random scenarios, each as TOML that anybody can run.
 //!
 //! | module | what |
 //! |---|---|
-//! | this one | from family, seed or set, and number to a text |
-//! | `ranked`, `random` | a scenario of each of the ranked families, of each of the random ones |
-//! | `body` | what families have in common: files, streams, rates that change |
-//! | `ranges`, `wide` | what is drawn, from which ranges: of ranked families, of random ones |
-//! | `dice` | random numbers, rounded to what a reader can take in |
-//! | `access` | a radio with its rate, RTT, loss, queue and energy |
+//! | this one | makes the text from family, seed or set, and number |
+//! | `ranked`, `random` | make a scenario of each ranked or random family |
+//! | `body` | common parts: files, streams, rates that change |
+//! | `ranges`, `wide` | ranges of random values: ranked families, random families |
+//! | `dice` | random numbers, rounded for readers |
+//! | `access` | a radio with its rate, RTT, loss, queue and energy model |
 
 mod access;
 mod body;
@@ -26,24 +26,23 @@ use crate::shipped;
 
 pub(super) use self::ranges::RANKED;
 
-/// The trace of the random family F6: the shipped scenario beside which it stands, and its name there.
+/// Trace of the random family F6: the shipped scenario next to it, and its file name.
 const TRACE: (&str, &str) = ("fidelity/trace", "cellular.trace");
-/// What one line of a trace lets through, bits.
+/// Data that one line of a trace delivers, bits.
 const OPPORTUNITY_BITS: f64 = 1504.0 * 8.0;
 
-/// One random scenario.
 pub(super) struct Random {
-    /// Family, seed and number, or set and number: `bulk-1-03`, `f1-bulk-train-0003`.
+    /// Family, seed and number, or family, set and number: `bulk-1-03`, `f1-bulk-train-0003`.
     pub(super) name: String,
-    /// Its number among all of its family.
+    /// Its number in the family.
     pub(super) number: u32,
-    /// As TOML.
+    /// The scenario as TOML.
     pub(super) text: String,
-    /// The trace that it names, and its text.
+    /// Name and text of the trace that it uses.
     pub(super) trace: Option<(String, String)>,
 }
 
-/// The `number`-th scenario, from 1, that `seed` makes for a ranked family; none of the papers' and of random
+/// The `number`-th scenario, from 1, of a ranked family with `seed`; `None` for the papers' and for random
 /// families.
 pub(super) fn of_seed(family: Family, seed: u64, number: u32) -> Option<Random> {
     let mut dice = Dice::new(seed, family, number);
@@ -64,8 +63,8 @@ pub(super) fn of_seed(family: Family, seed: u64, number: u32) -> Option<Random> 
     Some(Random { name, number, text: text(&comment, body), trace: None })
 }
 
-/// The `index`-th scenario, from 1, of `set` for a random family; none for other families, and beyond the end
-/// of the set.
+/// The `index`-th scenario, from 1, of `set` for a random family; `None` for other families and beyond the
+/// end of the set.
 pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
     let number = set.number(index)?;
     let mut dice = Dice::new(GENERATION, family, number);
@@ -100,7 +99,7 @@ fn text(comment: &str, body: Body) -> String {
     )
 }
 
-/// Opportunities of the trace, ms.
+/// Delivery times of the trace, ms.
 fn opportunities() -> Vec<u64> {
     let text = shipped::trace(TRACE.0, TRACE.1).expect("the trace ships");
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
@@ -111,7 +110,7 @@ fn trace_bps() -> f64 {
     all.len() as f64 * OPPORTUNITY_BITS / (*all.last().expect("a trace has lines") as f64 / 1e3)
 }
 
-/// The place among the trace's lines at which it begins.
+/// Index of the trace line at which it starts.
 fn place(offset: u64) -> usize {
     (offset % opportunities().len() as u64) as usize
 }
@@ -120,8 +119,8 @@ fn trace_name(offset: u64) -> String {
     format!("cellular-{}.trace", place(offset))
 }
 
-/// The trace from another instant on. It begins right after one of its own opportunities, so that it keeps
-/// its length.
+/// The trace from another instant on. It starts right after a delivery time of the original, which keeps its
+/// length.
 fn rotated(offset: u64) -> String {
     let all = opportunities();
     let (from, period) = (all[place(offset)], *all.last().expect("a trace has lines"));

@@ -1,5 +1,5 @@
-//! The log of runs of sealed scenarios: when, at which commit, of what, and what came out. Each line holds
-//! the SHA-256 of the line before it, so that a line which is changed, left out or put in breaks the chain.
+//! Log of runs of sealed scenarios: time, commit, work and result. Each line holds the SHA-256 of the line
+//! before it, so that a changed, deleted or inserted line breaks the chain.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,23 +15,22 @@ use crate::digest::hex;
 use crate::error::{Error, Kind, Result};
 use crate::files::{self, By};
 
-/// Longest log that is read, bytes.
+/// Maximum size of a log, bytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// What stands in place of the line before the first one.
+/// Predecessor of the first line.
 const FIRST: &str = "none";
 
-/// A run of sealed scenarios, as it begins or as it ends.
+/// Start or end of a run of sealed scenarios.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// SHA-256 of the line before, or `none`.
+    /// SHA-256 of the preceding line, or `none`.
     before: String,
     /// UTC.
     date: String,
     commit: String,
-    /// What was asked for.
     families: Vec<String>,
-    /// Number of the first scenario; 1 if absent, as in the oldest lines.
+    /// Number of the first scenario; lines without it mean 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     first: u32,
     /// Scenarios of each family.
@@ -39,7 +38,7 @@ struct Line {
     seeds: Option<u32>,
     policies: Vec<String>,
     warm: Vec<String>,
-    /// SHA-256 of the result as JSON; none in the line with which a run begins.
+    /// SHA-256 of the result as JSON; `None` in the line that starts a run.
     result_sha256: Option<String>,
 }
 
@@ -52,7 +51,7 @@ fn is_one(number: &u32) -> bool {
 }
 
 impl Line {
-    /// Whether both are of one run: the same work at the same commit.
+    /// Whether both lines belong to one run: the same work at the same commit.
     fn is_of(&self, other: &Line) -> bool {
         let work = |line: &Line| {
             let line = line.clone();
@@ -63,7 +62,7 @@ impl Line {
     }
 }
 
-/// The log, with a run under way.
+/// The log during a run.
 #[derive(Debug)]
 pub struct SealedLog {
     path: PathBuf,
@@ -73,18 +72,18 @@ pub struct SealedLog {
 }
 
 impl SealedLog {
-    /// Notes in the log at `path` that `plan` is run by the program of `commit`; the log begins if it is
-    /// not there. A run that was begun at this commit with the same plan and never ended goes on.
+    /// Logs at `path` that the program of `commit` starts to run `plan`; creates a missing log. Resumes a run
+    /// of the same plan at this commit that did not end.
     ///
     /// # Errors
-    /// If sealed scenarios were run to their end at this commit, unless `again`; if the program is not one of
-    /// a commit; if the log was changed or cannot be written.
+    /// If sealed scenarios were completed at this commit, unless `again`; if the program does not come from a
+    /// commit; if the log was tampered with or cannot be written.
     pub fn begin(path: &Path, plan: &Plan, commit: &str, date: &str, again: bool) -> Result<Self> {
         if commit.ends_with("-dirty") || commit == "unknown" {
             return Err(Error::usage(format!(
                 "sealed scenarios are for a commit, and this program is `{commit}`"
             ))
-            .with_help("commit what is changed, build it, and run that; --random check is for all else"));
+            .with_help("commit the changes, build that commit and run it; or use --random check"));
         }
         let lines = read(path)?;
         let names = |policies: &[Policy]| policies.iter().map(Policy::to_string).collect::<Vec<String>>();
@@ -100,7 +99,7 @@ impl SealedLog {
             warm: names(&plan.warm),
             result_sha256: None,
         };
-        // Pairs of lines: every line that has a result ends the one that began it.
+        // Lines come in pairs: a line with a result ends the run that an earlier line started.
         let ended =
             |line: &Line| lines.iter().filter(|(_, l)| l.result_sha256.is_some() && l.is_of(line)).count();
         let starts =
@@ -136,12 +135,12 @@ impl SealedLog {
         Ok(log)
     }
 
-    /// What goes into the result.
+    /// Entry for the result.
     pub fn sealed(&self) -> Sealed {
         self.sealed.clone()
     }
 
-    /// Notes that the run is at its end, with this result.
+    /// Logs the end of the run with its result.
     ///
     /// # Errors
     /// If the log cannot be written.
@@ -162,7 +161,7 @@ impl SealedLog {
     }
 }
 
-/// The lines of the log, each with its text; none if there is no log yet.
+/// Lines of the log, each with its text; empty if there is no log.
 fn read(path: &Path) -> Result<Vec<(String, Line)>> {
     let doing = format!("cannot use the log of sealed runs {}", path.display());
     if !path.exists() {
@@ -173,7 +172,7 @@ fn read(path: &Path) -> Result<Vec<(String, Line)>> {
     let refused = |why: String| Error::Refused {
         doing: doing.clone(),
         why,
-        help: "take the log from the repository as it was committed; it is only ever added to".to_owned(),
+        help: "restore the committed log from the repository; lines are only ever appended".to_owned(),
         kind: Kind::Failed,
     };
     let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8 text".to_owned()))?;
@@ -182,10 +181,10 @@ fn read(path: &Path) -> Result<Vec<(String, Line)>> {
     for (index, text) in text.lines().enumerate() {
         let number = index + 1;
         let line: Line = serde_json::from_str(text)
-            .map_err(|error| refused(format!("line {number} is no entry: {error}")))?;
+            .map_err(|error| refused(format!("line {number} is not an entry: {error}")))?;
         if line.before != before {
             return Err(refused(format!(
-                "line {number} does not follow from the line before: it was changed"
+                "line {number} does not follow from the line before: the log was changed"
             )));
         }
         before = sha256(text);
@@ -198,7 +197,7 @@ fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// An instant as ISO 8601 writes it, UTC, to the second; what is before 1970 counts as its beginning.
+/// Formats an instant as ISO 8601, UTC, to the second; instants before 1970 become its first.
 pub fn day_and_time(instant: SystemTime) -> String {
     let seconds = instant.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
     let date = Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date();

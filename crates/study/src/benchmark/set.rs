@@ -1,4 +1,4 @@
-//! The three sets of random scenarios. No scenario is in two of them.
+//! The three disjoint sets of random scenarios.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,25 +7,25 @@ use joulepath_model::names::suggest;
 
 use crate::error::Error;
 
-/// Scenarios of a set and family: more than anybody runs.
+/// Scenarios of a set and family, more than anybody runs.
 const LENGTH: u32 = 1 << 24;
 
-/// What random scenarios are for.
+/// Purpose of random scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Set {
-    /// To tune policies on.
+    /// For tuning policies.
     Train,
-    /// To measure every change on; nothing is tuned on it.
+    /// To measure every change. Nobody tunes on it.
     Check,
     /// For the published table, run once.
     Sealed,
 }
 
 impl Set {
-    /// All of them.
+    /// All sets.
     pub const ALL: [Set; 3] = [Set::Train, Set::Check, Set::Sealed];
 
-    /// As on the command line.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Set::Train => "train",
@@ -34,7 +34,7 @@ impl Set {
         }
     }
 
-    /// The number that the `index`-th scenario of this set, from 1, has among all; none beyond its end.
+    /// Number of the `index`-th scenario of this set, from 1, in its family; `None` beyond the end.
     pub(super) fn number(self, index: u32) -> Option<u32> {
         let first = match self {
             Set::Train => 0,

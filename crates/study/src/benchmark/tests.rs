@@ -10,10 +10,10 @@ fn run(request: &Request, stored: Option<&mut StoredRuns>) -> Benchmark {
     benchmark(&plan, None, &*engine, stored, &by, &mut unwatched, &Cancel::new()).ok().unwrap()
 }
 
-/// Every ranked family but the papers' with eight policies and its single paths. A second time nothing is
-/// run, and the bytes are the same.
+/// Runs every ranked family but the papers' with eight policies and single paths. The second time, nothing
+/// runs and the bytes are equal.
 #[test]
-fn every_family_runs_and_what_is_stored_yields_the_same_bytes() {
+fn every_family_runs_and_stored_runs_yield_the_same_bytes() {
     let families = Family::of_kind(Kind::Ranked)[1..].to_vec();
     let request =
         Request { quick: true, families, seeds: Some(1), scenario_seed: Some(3), ..Request::default() };
@@ -29,9 +29,9 @@ fn every_family_runs_and_what_is_stored_yields_the_same_bytes() {
     assert_eq!(again.json().unwrap(), first.json().unwrap());
 }
 
-/// A fair case: one TCP of ours beside the TCPs of a bottleneck takes about one of them, wherever others are.
+/// A fair case: our one TCP flow takes about the share of one flow of the bottleneck.
 #[test]
-fn a_single_path_takes_one_tcp() {
+fn a_single_path_takes_the_share_of_one_tcp() {
     let request =
         Request { quick: true, families: vec![Family::Papers], seeds: Some(4), ..Request::default() };
     let found = run(&request, None);
@@ -41,7 +41,7 @@ fn a_single_path_takes_one_tcp() {
 }
 
 #[test]
-fn families_stand_in_one_order_however_they_are_asked_for() {
+fn families_keep_one_order_whatever_the_request() {
     let families = vec![Family::Shared, Family::Bulk];
     let request = Request { families, quick: true, ..Request::default() };
     let files = scenario_files(&Plan::of(request).ok().unwrap()).ok().unwrap();

@@ -1,5 +1,5 @@
-//! What a device knows of the networks of a random scenario when it has been there before: rate, RTT and loss
-//! of each path, as an earlier visit would have left them.
+//! Path history for a random scenario: rate, RTT and loss of each path as an earlier visit would have left
+//! them.
 
 use joulepath_control::path::links_of;
 use joulepath_model::random::{Domain, Stream};
@@ -8,20 +8,18 @@ use joulepath_report::rounded;
 
 use crate::source::Overrides;
 
-/// What is known differs from what is there by a factor up to this, either way, uniform in the logarithm; of
-/// RTTs up to the second.
+/// Maximum factor between a known value and the true one, either way, log-uniform: of rates, then of RTTs.
 const RATE_FACTOR: f64 = 1.3;
 const RTT_FACTOR: f64 = 1.1;
-/// One standard deviation of the logarithm of such a factor is ln f/√3: 1.3^(1/√3) and 1.1^(1/√3).
+/// Standard deviation of that factor as a factor: f^(1/√3), here 1.3^(1/√3) and 1.1^(1/√3).
 const RATE_SPREAD: f64 = 1.16;
 const RTT_SPREAD: f64 = 1.06;
-/// No rate is known beyond this, bit/s: links without a rate of their own.
+/// Maximum known rate, bit/s, for links without a rate.
 const MOST_BPS: f64 = 10e9;
 
-/// Sets the key `history` of each path. `number` is that of the scenario among all of its family: the same
-/// scenario is always known in the same way.
+/// Sets the key `history` of each path. The same `number` of a scenario in its family gives the same values.
 pub(super) fn history(scenario: &Scenario, family: u64, number: u32) -> Overrides {
-    // The scenario's own numbers are those of the stream without the top bit.
+    // The scenario itself uses the stream without the top bit.
     let mut stream = Stream::new(0, Domain::Benchmark, 1 << 63 | family << 32 | u64::from(number));
     let mut factor = |most: f64| libm::exp(libm::log(most) * (2.0 * stream.uniform() - 1.0));
     let direction = scenario.connections.first().map(|group| group.direction);
@@ -70,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_near_what_is_there_and_always_the_same() {
+    fn history_is_near_the_true_values_and_reproducible() {
         assert_eq!(known(1), known(1));
         let mut sides = [false; 2];
         for number in 1..=50 {

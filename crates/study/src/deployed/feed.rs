@@ -1,4 +1,4 @@
-//! What the daemon would see of the simulated paths.
+//! Input of the daemon's code, from the simulated paths.
 
 use std::collections::BTreeMap;
 
@@ -11,29 +11,28 @@ use joulepath_packet::{PathStatus, Session, Status};
 
 use super::stretch::{Stretch, WIRE};
 
-/// Taken for the RTT of a path without subflows.
+/// RTT of a path without subflows.
 const UNTRIED_RTT: Nanos = Nanos::from_millis(50);
 /// Payload of a full segment, bytes.
 const SEGMENT: u64 = 1448;
-/// Data in flight of which nothing arrives for so many looks is not answered.
+/// Polls without an ACK after which data in flight counts as unanswered.
 const STALLED_LOOKS: u32 = 2;
 
-/// Measures as the daemon does, with what it remembers.
+/// The daemon's measuring, with its memory.
 #[derive(Debug, Default)]
 pub(super) struct Feed {
     measurer: Measurer,
     status: Status,
-    /// Payload that earlier stretches have brought, received and sent, by path.
+    /// Payload of earlier stretches by path, received and sent, bytes.
     before: BTreeMap<String, [u64; 2]>,
-    /// What was known at the beginning of the record.
+    /// Capacity, bit/s, and carried bytes of each path at the start of the record.
     known: BTreeMap<String, (Option<f64>, u64)>,
     rtts: BTreeMap<String, Nanos>,
     stalls: BTreeMap<String, (u64, u32)>,
 }
 
 impl Feed {
-    /// The median RTT of each interface that has an address in these looks; where there is none, the one
-    /// before.
+    /// Median RTT of each interface with an address in these polls; without one, its previous median.
     pub(super) fn typical_rtt(&mut self, looks: &[Look]) -> BTreeMap<String, Nanos> {
         let mut seen: BTreeMap<String, Vec<Nanos>> = BTreeMap::new();
         for one in looks.iter().flat_map(|look| &look.snapshot.interfaces) {
@@ -50,7 +49,7 @@ impl Feed {
         self.rtts.clone()
     }
 
-    /// The machine as it would be seen: what is no matter of paths is as it was.
+    /// Snapshot of the machine. Everything but the paths is copied from the record.
     pub(super) fn snapshot(
         &mut self,
         look: &Look,
@@ -84,7 +83,7 @@ impl Feed {
         snapshot
     }
 
-    /// The stretch is over: what it has brought is remembered.
+    /// Ends the stretch and remembers its traffic.
     pub(super) fn end(&mut self, stretch: &Stretch, session: Option<&mut Session>) {
         let Some(session) = session else { return };
         session.status(&mut self.status);
@@ -95,7 +94,7 @@ impl Feed {
         self.stalls.clear();
     }
 
-    /// By the daemon's own code, from counters as a device would have them.
+    /// Measures with the daemon's own code, from counters like a device's.
     fn measure(
         &mut self,
         look: &Look,

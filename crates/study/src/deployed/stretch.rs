@@ -1,4 +1,4 @@
-//! Half a minute of a record as a scenario.
+//! Turns half a minute of a record into a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,21 +16,20 @@ use joulepath_packet::{RunOptions, Session};
 use crate::error::{Error, Kind, Result};
 use crate::policies;
 
-/// Headers of the link layer, of IP and of TCP with time stamps beside a full segment: what devices count of
-/// each byte of payload.
+/// Bytes that devices count for each byte of payload: a full segment with its link, IP and TCP headers and
+/// time stamps.
 pub(super) const WIRE: f64 = 1514.0 / 1448.0;
-/// The kernel's own: its scheduler, and CUBIC.
+/// The kernel's own scheduler and CUBIC.
 const POLICY: &str = "linux";
-/// Taken for the rate of a path that was never busy, bit/s.
+/// Rate of a path that was never busy, bit/s.
 const UNTRIED_BPS: f64 = 10e6;
-/// Part of what the paths in use can carry from which on traffic counts as limited by them.
+/// Fraction of the capacity in use above which traffic counts as limited by the paths.
 const FULL: f64 = 0.8;
-/// Less is no traffic, bit/s.
+/// Minimum rate that counts as traffic, bit/s.
 const LEAST_BPS: f64 = 10e3;
-/// More is no random loss.
+/// Maximum loss that counts as random.
 const MOST_LOSS: f64 = 0.2;
 
-/// One path.
 #[derive(Clone, Debug)]
 struct PathSpec {
     name: String,
@@ -41,18 +40,17 @@ struct PathSpec {
     outages: Vec<(Nanos, Nanos)>,
 }
 
-/// A stretch.
 #[derive(Clone, Debug)]
 pub(super) struct Stretch {
     paths: Vec<PathSpec>,
-    /// Payload that is offered, bit/s; none: as much as there is room for.
+    /// Offered payload, bit/s; `None`: unlimited.
     offered_bps: Option<f64>,
     upload: bool,
     length: Nanos,
 }
 
 impl Stretch {
-    /// `rtts`: what is typical of each interface.
+    /// `rtts`: typical RTT of each interface.
     pub(super) fn of(config: &LiveConfig, looks: &[Look], rtts: BTreeMap<String, Nanos>) -> Self {
         let [first, .., last] = looks else { return Stretch::at(config, looks, rtts) };
         let length = last.snapshot.now.saturating_sub(first.snapshot.now);
@@ -81,7 +79,7 @@ impl Stretch {
         self.upload
     }
 
-    /// A run; none if there is no traffic.
+    /// Starts a run; `None` if there is no traffic.
     pub(super) fn session(&self, seed: u64) -> Result<Option<Session>> {
         let is_idle = self.offered_bps.is_some_and(|bps| bps < LEAST_BPS);
         if is_idle || self.paths.is_empty() || self.length == Nanos::ZERO {
@@ -99,7 +97,7 @@ impl Stretch {
     }
 
     fn text(&self) -> String {
-        // No run ends before the last look.
+        // No run ends before the last poll.
         let mut text =
             format!("title = \"a stretch\"\nduration = \"{} ms\"\n", self.length.0 / 1_000_000 + 1000);
         for PathSpec { name, rate_bps, rtt, loss, outages } in &self.paths {
@@ -127,16 +125,16 @@ impl Stretch {
         text + &format!("\n[workload]\n{kind}\ndirection = \"{direction}\"\n")
     }
 
-    /// Which paths carry data: those that are regular, and backups where no other is there.
+    /// Paths that carry data: regular ones, or backups if there are no regular ones.
     pub(super) fn used(&self, roles: &BTreeMap<String, Role>) -> Vec<bool> {
         let role = |path: &PathSpec| roles.get(&path.name).copied().unwrap_or_default();
         let best = self.paths.iter().map(role).max().unwrap_or_default();
-        // A connection begins before anything is decided.
+        // A connection starts before the first decision.
         self.paths.iter().map(|path| best == Role::Unused || role(path) == best).collect()
     }
 }
 
-/// Letters, digits, `-` and `_`: what a path of a scenario may be called.
+/// Replaces characters that a path's name cannot contain: keeps letters, digits, `-` and `_`.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' }).collect()
 }
@@ -164,7 +162,7 @@ fn of<'a>(look: &'a Look, name: &str) -> Option<&'a Interface> {
     look.snapshot.interfaces.iter().find(|one| one.name == name)
 }
 
-/// When nothing passes, since the first look.
+/// Outages since the first poll.
 fn outages(looks: &[Look], name: &str) -> Vec<(Nanos, Nanos)> {
     let begin = looks[0].snapshot.now;
     let mut all: Vec<(Nanos, Nanos)> = vec![];
@@ -188,13 +186,13 @@ fn outages(looks: &[Look], name: &str) -> Vec<(Nanos, Nanos)> {
     all
 }
 
-/// Mean of a direction's rate over the looks, all interfaces together, bit/s.
+/// Mean rate of a direction over the polls, summed over interfaces, bit/s.
 fn mean(looks: &[Look], rate: impl Fn(&joulepath_live::record::Traffic) -> f64) -> f64 {
     let sum: f64 = looks.iter().flat_map(|look| look.traffic.values()).map(rate).sum();
     sum / looks.len().max(1) as f64
 }
 
-/// What the paths that carry data can carry together, bit/s; mean over the looks.
+/// Total capacity of the paths that carry data, bit/s; mean over the polls.
 fn full_bps(looks: &[Look], paths: &[PathSpec]) -> f64 {
     let at = |look: &Look| -> f64 {
         let carries = |name: &str| {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Time between two looks, s.
+/// Time between two polls, s.
 const EVERY_S: u64 = 2;
 
 fn radio(index: u32, name: &str, mbps: f64) -> Interface {
@@ -38,8 +38,8 @@ fn radio(index: u32, name: &str, mbps: f64) -> Interface {
     }
 }
 
-/// What a daemon would have recorded on ideal paths: traffic is offered at a rate that depends on the time,
-/// and fills the paths that carry data in their order. `change` is what else happens.
+/// A record of a daemon on ideal paths: traffic is offered at a rate that depends on the time and fills the
+/// paths in use in order. `change` adds other events.
 fn record(
     config: &str,
     length_s: u64,
@@ -87,9 +87,9 @@ const RADIOS: &str = "[[interface]]\nname = \"wlan0\"\ncost = 1\nrate = \"10 Mbi
                       [[interface]]\nname = \"wwan0\"\ncost = 2\nrate = \"20 Mbit/s\"\n";
 
 #[test]
-fn what_was_decided_without_events_and_at_an_outage_is_decided_again() {
+fn decisions_are_repeated_without_events_and_at_an_outage() {
     let config = format!("intent = \"interactive\"\n{RADIOS}");
-    // WiFi is away from 60 s to 100 s.
+    // WiFi is down from 60 s to 100 s.
     let text =
         record(&config, 180, |_| 4.0, |s, snapshot| snapshot.interfaces[0].usable = !(60..100).contains(&s));
     let told = decided_again(&text);
@@ -99,39 +99,40 @@ fn what_was_decided_without_events_and_at_an_outage_is_decided_again() {
 }
 
 #[test]
-fn overflow_opens_and_leaves_the_second_path_in_the_simulation_when_it_did_in_the_record() {
+fn overflow_uses_the_second_path_when_it_did_in_the_record() {
     let config = format!("intent = \"overflow\"\n{RADIOS}");
-    // More than WiFi carries from 60 s to 180 s.
+    // More than WiFi's rate from 60 s to 180 s.
     let text = record(&config, 300, |s| if (60..180).contains(&s) { 16.0 } else { 4.0 }, |_, _| {});
     let told = decided_again(&text);
     let both = told.looks as f64;
-    // The steps come some looks earlier or later: rates are measured, and a stretch has one mean.
+    // The steps come some polls earlier or later: rates are measured, and a stretch has one mean.
     assert!(told.agree as f64 >= 0.85 * both, "{told:?}");
-    // After 180 s less is carried than usual: the trials that this causes come some looks apart, too.
+    // After 180 s traffic falls below its usual level, which causes trials some polls apart.
     let is_late = |one: &String| one.contains("wwan0: was ") || one.contains("a trial without ");
     assert!(told.differences.iter().all(is_late), "{told:?}");
-    // It is no coincidence: with traffic that always fits, the record's use of the second is not found again.
+    // Not by chance: with traffic that always fits, the replay does not find the record's use of the second
+    // path.
     let calm = text.replace("\"received_bps\":9700000.0", "\"received_bps\":4000000.0");
     let calm = calm.replace("\"received_bps\":6300000.0", "\"received_bps\":0.0");
     assert!(decided_again(&calm).agree < told.agree, "{told:?}");
 }
 
 #[test]
-fn another_decision_is_told_with_its_time_both_roles_and_reasons() {
+fn a_different_decision_is_reported_with_its_time_both_roles_and_reasons() {
     let config = format!("intent = \"interactive\"\n{RADIOS}");
     let text = record(&config, 60, |_| 4.0, |_, _| {});
     let lines: Vec<&str> = text.lines().collect();
     let other = lines[6].replacen("\"role\":\"backup\"", "\"role\":\"regular\"", 1);
     let told = decided_again(&text.replace(lines[6], &other));
     assert_eq!((told.looks - told.agree, told.differences.len()), (1, 1));
-    // The sixth look is at 10 s.
+    // The sixth poll is at 10 s.
     let said = &told.differences[0];
     assert!(said.starts_with("10.0 s: wwan0: was regular: an open backup: "), "{said}");
     assert!(said.contains("; is backup: an open backup: "), "{said}");
 }
 
 #[test]
-fn idle_times_need_no_run_and_what_is_no_record_is_refused() {
+fn idle_times_need_no_run_and_other_files_are_refused() {
     let config = format!("intent = \"frugal\"\n{RADIOS}");
     let told = decided_again(&record(&config, 120, |_| 0.0, |_, _| {}));
     assert_eq!((told.simulated, told.stretches, told.agree), (0, 4, told.looks));

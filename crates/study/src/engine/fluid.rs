@@ -1,4 +1,4 @@
-//! The differential equations.
+//! The engine that solves differential equations.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,6 @@ use super::contract::{Engine, RunError, Task};
 use crate::error::{Error, Result};
 use crate::own;
 
-/// The fluid engine.
 pub(super) struct Fluid;
 
 impl Engine for Fluid {
@@ -29,7 +28,7 @@ impl Engine for Fluid {
         for setup in setups {
             joulepath_fluid::check(scenario, setup).map_err(|error| Error::Unsupported {
                 message: error.to_string(),
-                help: "use `--engine packet`, which can".to_owned(),
+                help: "use `--engine packet`".to_owned(),
             })?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The machine's own MPTCP stack over emulated links, in real time.
+//! The engine that uses the machine's own MPTCP stack over emulated links, in real time.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use super::contract::{Engine, EngineOptions, RunError, Task};
 use crate::error::Result;
 use crate::own;
 
-/// Namespaces, controllers and processes of a run come and go in about this time.
+/// Approximate time to create and remove the namespaces, controllers and processes of a run.
 const AROUND: Duration = Duration::from_millis(400);
 
-/// A run takes as long as the scenario says, and unless its links are slow it needs the machine for itself.
+/// A run takes the scenario's duration and needs the whole machine, unless its links are slow.
 pub(super) struct Kernel {
-    /// A run whose links were later than this has failed; none asks the scenario.
+    /// A run with later links fails; `None`: the scenario's own tolerance.
     max_lateness: Option<Nanos>,
-    /// Labs that stand beside each other.
+    /// Maximum number of concurrent labs.
     at_a_time: NonZeroUsize,
     worker: Program,
 }
@@ -46,7 +46,7 @@ impl Engine for Kernel {
         Some(self.at_a_time)
     }
 
-    /// Other work on the machine that lasts an instant is enough to spoil a run.
+    /// A moment of other work on the machine can spoil a run.
     fn attempts(&self) -> usize {
         3
     }

@@ -1,4 +1,4 @@
-//! Every segment, ACK, queue and timer, simulated.
+//! The engine that simulates every segment, ACK, queue and timer.
 
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -12,7 +12,6 @@ use joulepath_packet::{Cores, RunOptions};
 
 use super::contract::{Engine, RunError, Task};
 
-/// The packet engine.
 pub(super) struct Packet;
 
 impl Engine for Packet {

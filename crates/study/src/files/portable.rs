@@ -1,5 +1,5 @@
-//! The same rules on systems without descriptors of folders. Paths are checked by name, so another process
-//! that changes the folders at the same time is not kept out.
+//! The rules of `unix` on systems without folder descriptors. Paths are checked by name, which does not
+//! protect against another process that changes the folders at the same time.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -48,7 +48,7 @@ fn check_folder(file: &Path) -> Result<(), Trouble> {
     if parent.is_relative() { refuse_links(Path::new(""), parent) } else { Ok(()) }
 }
 
-/// Refuses a link where the file is to be written, and what no file can replace.
+/// Refuses a link in place of the file, and anything that a file cannot replace.
 fn there(file: &Path) -> Result<(), Trouble> {
     match fs::symlink_metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -62,7 +62,7 @@ fn there(file: &Path) -> Result<(), Trouble> {
     }
 }
 
-/// Refuses a link among the parts of `name`.
+/// Refuses a link among the components of `name`.
 fn refuse_links(folder: &Path, name: &Path) -> Result<(), Trouble> {
     let mut path = folder.to_path_buf();
     for part in name.components() {

@@ -1,4 +1,4 @@
-//! Links that somebody has planted are not followed, and only regular files are read.
+//! Planted links are not followed, and only regular files are read.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,13 +13,13 @@ fn named(folder: &TempDir, name: &str) -> std::path::PathBuf {
     folder.path().join(name)
 }
 
-/// What is said of a refused file.
+/// Message of a refused file.
 fn said(error: &Error) -> String {
     format!("{}; {}", error.in_one_line(), error.help().unwrap_or_default())
 }
 
 #[test]
-fn a_new_file_takes_the_place_of_an_old_one_with_its_owner_and_permissions() {
+fn a_new_file_replaces_an_old_one_with_its_owner_and_permissions() {
     let folder = tempdir().unwrap();
     let path = named(&folder, "results.json");
     write(&path, "old").unwrap();
@@ -58,11 +58,11 @@ fn results_are_not_written_through_links() {
 }
 
 #[test]
-fn of_a_relative_path_no_folder_may_be_a_link() {
+fn no_folder_of_a_relative_path_may_be_a_link() {
     let (outside, folder) = (tempdir().unwrap(), tempdir().unwrap());
     fs::create_dir(named(&outside, "deep")).unwrap();
     symlink(outside.path(), named(&folder, "far")).unwrap();
-    // From the root, which is where a relative path of so many steps leads.
+    // A relative path from the root.
     let here = std::env::current_dir().unwrap();
     let up = "../".repeat(here.components().count() - 1);
     let place = folder.path().strip_prefix("/").unwrap();
@@ -70,13 +70,12 @@ fn of_a_relative_path_no_folder_may_be_a_link() {
     write(Path::new(&format!("{relative}/plain.json")), "ours").unwrap();
     let error = write(Path::new(&format!("{relative}/far/deep/x.json")), "ours").unwrap_err();
     assert!(said(&error).contains("far is a symbolic link"), "{}", said(&error));
-    // Of an absolute path a folder on the way may be a link: the user has chosen it by writing the whole
-    // path.
+    // A folder of an absolute path may be a link: the user chose it by writing the whole path.
     write(&named(&folder, "far/deep/x.json"), "ours").unwrap();
 }
 
 #[test]
-fn a_journal_takes_the_place_of_an_old_one_and_does_not_change_what_others_have_open() {
+fn a_journal_replaces_an_old_one_without_changing_open_files() {
     let folder = tempdir().unwrap();
     let path = named(&folder, "a.runs.jsonl");
     fs::write(&path, "old\n").unwrap();
@@ -89,7 +88,7 @@ fn a_journal_takes_the_place_of_an_old_one_and_does_not_change_what_others_have_
 }
 
 #[test]
-fn folders_are_made_and_a_file_in_their_way_is_told() {
+fn folders_are_created_unless_a_file_has_their_name() {
     let folder = tempdir().unwrap();
     prepare(&named(&folder, "a/b/page.html")).unwrap();
     assert!(named(&folder, "a/b").is_dir());
@@ -101,7 +100,7 @@ fn folders_are_made_and_a_file_in_their_way_is_told() {
 }
 
 #[test]
-fn a_device_is_written_to_and_stays_one() {
+fn devices_are_written_to_and_not_replaced() {
     write(Path::new("/dev/null"), "gone").unwrap();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     assert!(create(Path::new("/dev/null")).unwrap().is_none());

@@ -1,20 +1,20 @@
-//! What goes wrong with a file, and how one is filled: the same on every system.
+//! Errors of files, and writing to open files, on every system.
 
 use std::fs::File;
 use std::io::{self, Write};
 
 use crate::error::{Error, Kind};
 
-/// Why a file is not used, or what the system answered.
+/// Reasons why a file is not used.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Io(io::Error),
-    /// A symbolic link where none is followed; with its target, if that is known.
+    /// A symbolic link that is not followed, with its target if known.
     Link {
         link: String,
         target: Option<String>,
     },
-    /// Something else that is not used: why, and what to do.
+    /// Another file that is refused: the reason and the next step.
     Unfit {
         why: String,
         help: String,
@@ -32,7 +32,7 @@ impl Trouble {
         Trouble::Unfit { why: why.into(), help: help.into() }
     }
 
-    /// As an error of this crate; `doing` says what was tried.
+    /// Converts to this crate's error; `doing` describes the operation.
     pub(super) fn into_error(self, doing: String) -> Error {
         match self {
             Trouble::Io(source) => Error::file(doing, source),

@@ -1,4 +1,4 @@
-//! Paths followed folder by folder, with descriptors.
+//! Follows paths folder by folder, with descriptors.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,13 +16,14 @@ use rustix::io::Errno;
 
 use super::trouble::{Trouble, fill};
 
-/// How folders on the way are opened.
+/// Flags for folders of a path.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// What a file is opened with besides: a FIFO without a peer does not block, a terminal does not become ours.
+/// Additional flags for files: a FIFO without a peer does not block, a terminal does not become the
+/// controlling one.
 const CAREFUL: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 impl From<Errno> for Trouble {
@@ -31,21 +32,22 @@ impl From<Errno> for Trouble {
     }
 }
 
-/// Of new files and folders, before the process's mask.
+/// Modes of new files and folders, before the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
 
-/// Folders of the system in which links are its own, such as /tmp and /var/run: users cannot put any there.
+/// System folders whose links belong to the system, such as /tmp and /var/run. Users cannot create links
+/// there.
 const SYSTEM: [&str; 2] = ["/", "/var"];
 
-/// The user's own open descriptors: `/dev/stdout`, `/dev/fd/63` as shells make them of `>(…)`.
+/// The process's own open descriptors: `/dev/stdout`, or `/dev/fd/63` from the shell's `>(…)`.
 const STREAMS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
 pub(super) fn create_folder_of(file: &Path) -> Result<(), Trouble> {
     if is_stream(file) { Ok(()) } else { folder_of(file, true).map(drop) }
 }
 
-/// Whether `file` could be written as far as what is there now tells.
+/// Checks that `file` could be written at present.
 pub(super) fn check(file: &Path) -> Result<(), Trouble> {
     if is_stream(file) {
         return Ok(());
@@ -60,7 +62,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
     }
     let (folder, name) = (folder_of(path, false)?, file_name(path)?);
     let before = match there(&folder, name)? {
-        // Devices and pipes are not replaced by files.
+        // Files do not replace devices and pipes.
         There::Special => {
             let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
             return write_to(openat(&folder, name, flags, Mode::empty())?, bytes);
@@ -105,15 +107,15 @@ pub(super) fn open_for_appending(path: &Path) -> Result<File, Trouble> {
             let help = "wait until that has ended, or name another file";
             Err(Trouble::unfit("another process adds runs to it", help))
         }
-        // A file system without locks is no reason to do nothing.
+        // Continue on file systems without locks.
         _ => Ok(File::from(file)),
     }
 }
 
-/// What stands where a file is to be written.
+/// The entry at the path to write.
 enum There {
     Nothing,
-    /// A regular file that may be replaced.
+    /// A regular file, which may be replaced.
     File(Box<Stat>),
     /// A device, a pipe or a socket.
     Special,
@@ -135,7 +137,7 @@ fn there(folder: &OwnedFd, name: &OsStr) -> Result<There, Trouble> {
     }
 }
 
-/// A file under a name of its own, until it takes its place; dropped before, it goes.
+/// A file with a temporary name until it replaces the target. Dropping it earlier removes it.
 struct Temporary<'a> {
     folder: &'a OwnedFd,
     name: OsString,
@@ -150,12 +152,12 @@ impl<'a> Temporary<'a> {
         Temporary { folder, name: name.into() }
     }
 
-    /// With the owner and the permissions of the file that it replaces.
+    /// Opens it with the owner and the permissions of the file that it replaces.
     fn open(&self, before: Option<&Stat>) -> Result<OwnedFd, Trouble> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | CAREFUL;
         let file = openat(self.folder, &self.name, flags, FILE_MODE)?;
         if let Some(stat) = before {
-            // Only root can give a file away; everybody else replaces a file by one of their own.
+            // Only root can change a file's owner; for others the new file is their own.
             let _ = fchown(&file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
             fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))?;
         }
@@ -175,7 +177,7 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// The folder that `file` is in; with `create`, folders that are missing are made.
+/// Opens the folder of `file`; `create` creates missing folders.
 fn folder_of(file: &Path, create: bool) -> Result<OwnedFd, Trouble> {
     let parent = file.parent().unwrap_or(Path::new(""));
     let parts: Vec<Component<'_>> = parent.components().collect();
@@ -195,7 +197,7 @@ fn folder_of(file: &Path, create: bool) -> Result<OwnedFd, Trouble> {
     Ok(at)
 }
 
-/// The folder `name` in the folder `at`.
+/// Opens the folder `name` in the folder `at`.
 fn enter(at: &OwnedFd, name: &OsStr, may_be_link: bool, create: bool) -> Result<OwnedFd, Trouble> {
     let follow = if may_be_link { OFlags::empty() } else { OFlags::NOFOLLOW };
     match openat(at, name, FOLDER | follow, Mode::empty()) {
@@ -206,7 +208,7 @@ fn enter(at: &OwnedFd, name: &OsStr, may_be_link: bool, create: bool) -> Result<
             }
             Ok(openat(at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
         }
-        // Both are what systems answer to a link that is not followed.
+        // Systems use either error for a link that is not followed.
         Err(Errno::LOOP | Errno::NOTDIR) if is_link(at, name) => Err(link(at, name)),
         opened => Ok(opened?),
     }
@@ -232,7 +234,7 @@ fn file_name(path: &Path) -> Result<&OsStr, Trouble> {
     path.file_name().ok_or_else(|| Trouble::unfit("it names no file", "name a file"))
 }
 
-/// Whether the path is one of the process's own descriptors.
+/// Whether the path is a descriptor of this process.
 fn is_stream(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(Path::new(""));
     STREAMS.iter().any(|stream| folder == Path::new(stream))

@@ -1,31 +1,30 @@
-//! What is compared if nothing is named: the scenarios that were made for it, and those of the papers with
-//! two and three radios.
+//! The default suite: scenarios made for it, and the papers' scenarios with two and three radios.
 
 use crate::error::Result;
 use crate::shipped;
 use crate::source::{Overrides, Source};
 
-/// All scenarios of this folder belong to it, as they are.
+/// Folder whose scenarios all belong to the suite, unchanged.
 const FOLDER: &str = "fidelity/";
-/// What [`super::Request::quick`] leaves.
+/// Scenarios of [`super::Request::quick`].
 const QUICK: [&str; 3] = ["fidelity/twins", "fidelity/loss", "fidelity/file"];
-/// Under which policies the papers' scenarios are compared: those of the folder. Theirs need packet
+/// Policies for the papers' scenarios, the same as for the folder's. The papers' own policies need packet
 /// schedulers that the kernel does not have.
 const POLICIES: [&str; 5] = ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts"];
 
-/// A paper's scenario, or a variant of it, with what is set in it.
+/// A paper's scenario or a variant of it, with overrides.
 struct Paper {
     name: &'static str,
     variant: Option<&'static str>,
     set: &'static [(&'static str, &'static str)],
 }
 
-/// Real time is dear: what has no end is stopped after 40 or 60 s, many RTTs after the warm-up.
+/// Real time is expensive: endless scenarios stop after 40 or 60 s, many RTTs after the warm-up.
 const LOSSY: &[(&str, &str)] = &[("duration", "60 s"), ("warm_up", "2 s"), RACK];
 const FADING: &[(&str, &str)] = &[("duration", "40 s"), ("warm_up", "4 s")];
-/// Linux has no other recovery; 6.17 has removed the last remains of RFC 6675.
+/// Linux has no other recovery; 6.17 removed the rest of RFC 6675.
 const RACK: (&str, &str) = ("transport.recovery", "rack");
-/// The emulator carries at most 1 Gbit/s in all. 35 Mbit/s of messages do not notice the difference.
+/// The emulator carries at most 1 Gbit/s in total, which does not limit 35 Mbit/s of messages.
 const SLOWER: &[(&str, &str)] = &[
     ("duration", "25 s"),
     ("path.wifi.rate", "150 Mbit/s"),
@@ -48,7 +47,7 @@ const PAPERS: [Paper; 12] = [
     Paper { name: "papers/004-wireless", variant: Some("loss"), set: FADING },
 ];
 
-/// A scenario, how it is called in tables, what is set in it, and its policies if they are not its own.
+/// A scenario with its name in tables, its overrides, and its policies if they differ from its own.
 pub(super) struct Entry {
     pub(super) source: Source,
     pub(super) name: String,
@@ -57,7 +56,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// As it is.
+    /// A scenario without changes.
     fn plain(source: Source) -> Self {
         let file = source.name().rsplit('/').next().unwrap_or(source.name());
         let name = file.trim_end_matches(".toml").to_owned();
@@ -74,7 +73,7 @@ impl Entry {
     }
 }
 
-/// Everything, or with `quick` three scenarios.
+/// The whole suite; with `quick`, three scenarios.
 pub(super) fn all(quick: bool) -> Result<Vec<Entry>> {
     if quick {
         return QUICK.iter().map(|name| Ok(Entry::plain(Source::named(name)?))).collect();
@@ -84,8 +83,8 @@ pub(super) fn all(quick: bool) -> Result<Vec<Entry>> {
     made.chain(PAPERS.iter().map(Entry::of)).collect()
 }
 
-/// What `argument` names: a file before a shipped scenario. A paper's scenario that belongs to the suite is
-/// compared as it is there, with all its variants or, after a colon, one of them.
+/// Entries for `argument`: a file, else a shipped scenario. A paper's scenario of the suite comes with the
+/// suite's overrides and all its variants, or the one after a colon.
 pub(super) fn named(argument: &str) -> Result<Vec<Entry>> {
     let (scenario, variant) = argument.split_once(':').unzip();
     let scenario = scenario.unwrap_or(argument);
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_papers_scenario_is_compared_as_in_the_suite() {
+    fn a_papers_scenario_uses_the_suites_overrides() {
         assert_eq!(names(named("papers/004-wired")), ["004-wired", "004-wired:loss"]);
         assert_eq!(names(named("papers/004-wired:loss")), ["004-wired:loss"]);
         let entry = named("papers/000-table1").ok().unwrap().remove(0);
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scenarios_are_compared_as_they_are() {
+    fn other_scenarios_are_compared_unchanged() {
         let entry = named("quick").ok().unwrap().remove(0);
         assert_eq!((entry.name.as_str(), entry.set.len(), entry.policies), ("quick", 0, None));
         assert!(named("papers/004-wired:windy").is_err());

@@ -1,4 +1,4 @@
-//! What an agent steers, and what numbers from −1 to 1 mean.
+//! Actions of an agent: the meaning of the numbers from −1 to 1.
 
 use std::str::FromStr;
 
@@ -8,33 +8,32 @@ use joulepath_packet::Session;
 
 use crate::error::{Error, Result};
 
-/// What an agent steers on each path.
+/// Quantity that the agent sets on each path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steers {
     /// The pacing rate.
     Rates,
     /// The congestion window.
     Windows,
-    /// Whether it carries data: above 0 it does.
+    /// Whether the path carries data: yes above 0.
     Paths,
-    /// Nothing: the policy runs as it is, for its score.
+    /// Nothing: the policy runs unchanged, to measure its score.
     Nothing,
 }
 
-/// How a number from −1 to 1 becomes a rate or a window.
+/// Conversion of a number from −1 to 1 to a rate or a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Meaning {
-    /// The present one times 2^a: −1 halves, 0 keeps, 1 doubles.
+    /// The current value times 2^a: −1 halves, 0 keeps, 1 doubles.
     #[default]
     Relative,
-    /// One between the least and the most, on a logarithmic scale.
+    /// A value between minimum and maximum, on a logarithmic scale.
     Absolute,
 }
 
-/// Rates reach from 64 kbit/s to 1 Gbit/s and begin with 1 Mbit/s, bit/s: ten packets in an RTT of 0.1 s are
-/// about as much.
+/// Rates from 64 kbit/s to 1 Gbit/s, initially 1 Mbit/s, about ten packets in an RTT of 0.1 s.
 const RATES: Bounds = Bounds { least: 64e3, most: 1e9, first: 1e6 };
-/// Windows reach from 1 to 16384 packets and begin with 10 (RFC 6928).
+/// Windows from 1 to 16384 packets, initially 10 (RFC 6928).
 const WINDOWS: Bounds = Bounds { least: 1.0, most: 16_384.0, first: 10.0 };
 
 struct Bounds {
@@ -62,7 +61,7 @@ impl FromStr for Steers {
             "windows" => Ok(Steers::Windows),
             "paths" => Ok(Steers::Paths),
             "nothing" => Ok(Steers::Nothing),
-            _ => Err(Error::usage(format!("nobody steers `{text}`"))
+            _ => Err(Error::usage(format!("an agent cannot steer `{text}`"))
                 .with_help(suggest(text, &["rates", "windows", "paths", "nothing"]))),
         }
     }
@@ -81,7 +80,7 @@ impl FromStr for Meaning {
     }
 }
 
-/// What the paths of an episode have been told last: rates in bit/s, windows in packets.
+/// Latest values of an episode's paths: rates in bit/s, windows in packets.
 pub(super) struct Helm {
     steers: Steers,
     meaning: Meaning,
@@ -90,16 +89,16 @@ pub(super) struct Helm {
 }
 
 impl Helm {
-    /// Before the first action, over so many paths.
+    /// Initial values.
     pub(super) fn new(steers: Steers, meaning: Meaning, paths: usize) -> Self {
         let first = if steers == Steers::Rates { RATES.first } else { WINDOWS.first };
         Helm { steers, meaning, told: vec![first; paths], used: vec![true; paths] }
     }
 
-    /// Tells `session` what the action means. Numbers for paths that are not there are left alone.
+    /// Applies an action to `session`. Ignores numbers for paths that do not exist.
     ///
     /// # Errors
-    /// A number outside of −1 to 1, or none: what is wrong, and what to do.
+    /// The mistake and the next step, if a number is outside −1 to 1 or is NaN.
     pub(super) fn steer(
         &mut self,
         session: &mut Session,
@@ -126,7 +125,7 @@ impl Helm {
                 let action = &action[..paths];
                 self.used.iter_mut().zip(action).for_each(|(used, &action)| *used = action > 0.0);
                 if !self.used.contains(&true) {
-                    // A connection needs a path: the one that is wanted most, the first of equals.
+                    // A connection needs a path: use the path with the largest number, the first of equals.
                     let most = (1..paths).fold(0, |best, i| if action[i] > action[best] { i } else { best });
                     self.used[most] = true;
                 }
@@ -141,9 +140,9 @@ impl Helm {
 mod tests {
     use super::*;
 
-    /// From 1 Mbit/s up by 2^0.5 and down by half; 64 kbit/s is the floor.
+    /// From 1 Mbit/s up by 2^0.5 and down by half; 64 kbit/s is the minimum.
     #[test]
-    fn relative_actions_multiply_and_absolute_ones_choose() {
+    fn relative_actions_multiply_and_absolute_actions_set() {
         let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
         near(RATES.after(1e6, 0.5, Meaning::Relative), 1e6 * std::f64::consts::SQRT_2);
         near(RATES.after(100e3, -1.0, Meaning::Relative), 64e3);
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_mean_nothing_are_refused() {
+    fn unknown_words_are_refused() {
         assert!("rate".parse::<Steers>().unwrap_err().help().unwrap().contains("rates"));
         assert!("log".parse::<Meaning>().is_err());
         assert_eq!("absolute".parse::<Meaning>().unwrap(), Meaning::Absolute);

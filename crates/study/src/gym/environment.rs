@@ -1,4 +1,4 @@
-//! Episodes, one after the other.
+//! Environments: sequences of episodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,34 +19,34 @@ use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::policies;
 
-/// A step of one RTT is no shorter and no longer than this, and this long before the first sample.
+/// Bounds on a step of one RTT, and its length before the first RTT sample.
 const LEAST_STEP: Nanos = Nanos::from_millis(10);
 const MOST_STEP: Nanos = Nanos::from_secs(1);
 const FIRST_STEP: Nanos = Nanos::from_millis(100);
-/// Shortest step that can be asked for.
+/// Minimum length of a step.
 const SHORTEST: Nanos = Nanos::from_millis(1);
-/// Most paths of a connection.
+/// Maximum number of paths of a connection.
 const MOST_PATHS: usize = joulepath_controllers::MAX_SUBFLOWS;
 
-/// What all episodes of an environment have in common.
+/// Settings that all episodes of an environment share.
 #[derive(Debug)]
 pub struct Spec {
     world: World,
     steers: Steers,
     meaning: Meaning,
     policy: Policy,
-    /// One RTT if none.
+    /// Length of a step; `None`: one RTT.
     interval: Option<Nanos>,
     reward: Reward,
 }
 
 impl Spec {
-    /// Checks what can be checked without an episode. `policy` has what is not steered: the packet scheduler,
-    /// and the controller where paths are steered. `interval` is the length of a step, the longest RTT of an
-    /// open path if none.
+    /// Checks the settings as far as possible without an episode. `policy` supplies the parts that the agent
+    /// does not steer: the packet scheduler, and the controller if the agent steers paths. `interval` is the
+    /// length of a step; `None`: the longest RTT of the open paths.
     ///
     /// # Errors
-    /// If something is wrong or does not go together.
+    /// If a setting is wrong, or settings contradict each other.
     pub fn of(
         world: World,
         steers: Steers,
@@ -72,22 +72,22 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Where episodes happen.
+    /// Scenarios of the episodes.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// Numbers in an action.
+    /// Length of an action.
     pub fn action_len(&self) -> usize {
         if self.steers == Steers::Nothing { 0 } else { self.world.paths() }
     }
 
-    /// Numbers in an observation.
+    /// Length of an observation.
     pub fn observation_len(&self) -> usize {
         self.world.paths() * PATH_FEATURES.len() + CONNECTION_FEATURES.len()
     }
 
-    /// The policy beneath what is steered.
+    /// The policy beneath the agent.
     fn setup(&self, scenario: &Scenario) -> Result<Setup> {
         let setup = Setup::of(&self.policy, scenario)
             .map_err(|error| Error::Setup { error: Box::new(error), kind: Kind::Usage })?;
@@ -104,71 +104,70 @@ impl Spec {
     }
 }
 
-/// How an episode begins.
+/// Choice of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// A new sequence of episodes, and its first one.
+    /// The first episode of a new sequence.
     Seed(u64),
-    /// The next one of the sequence.
+    /// The next episode of the sequence.
     Next,
-    /// This one: the draw of a family, from 1, and the seed that a run of the command line has.
+    /// This episode: the draw of a family, from 1, and the seed as on the command line.
     Exact {
-        /// None of one scenario.
+        /// `None` for a single scenario.
         draw: Option<u32>,
-        /// Of the run.
+        /// Seed of the run.
         seed: u64,
     },
 }
 
-/// What a step yields, besides what is seen.
+/// Result of a step, besides the observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
     /// J.
     pub reward: f64,
-    /// The work is done.
+    /// Whether the work is complete.
     pub terminated: bool,
-    /// The scenario is over, and the work is not done or has no end.
+    /// Whether the scenario ended before the work was complete.
     pub truncated: bool,
 }
 
-/// What an episode has come to.
+/// Totals of an episode.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Of the scenario or the draw.
+    /// Name of the scenario or the draw.
     pub name: String,
-    /// Of a family, from 1.
+    /// Draw of a family, from 1.
     pub draw: Option<u32>,
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
     /// Simulated time, s.
     pub time_s: f64,
     /// Steps so far.
     pub steps: u64,
-    /// Rewards so far, J.
+    /// Sum of the rewards, J.
     pub earned_j: f64,
-    /// What the device has burnt, J.
+    /// Energy of the device, J.
     pub energy_j: f64,
-    /// What has arrived, bits.
+    /// Delivered data, bits.
     pub bits: f64,
-    /// Whether the work is done.
+    /// Whether the work is complete.
     pub done: bool,
-    /// Best efficiency that the links' rates allow, bit/J; none without a bound.
+    /// Highest efficiency that the links' rates allow, bit/J; `None` without a bound.
     pub limit_bits_per_joule: Option<f64>,
 }
 
 impl Summary {
-    /// bit/J; none before anything was burnt.
+    /// bit/J; `None` before any energy is used.
     pub fn bits_per_joule(&self) -> Option<f64> {
         (self.energy_j > 0.0).then(|| self.bits / self.energy_j)
     }
 
-    /// The efficiency as a share of the limit.
+    /// Efficiency as a fraction of the limit.
     pub fn share_of_limit(&self) -> Option<f64> {
         Some(self.bits_per_joule()? / self.limit_bits_per_joule?)
     }
 }
 
-/// An episode in progress.
 struct Episode {
     session: Session,
     helm: Helm,
@@ -179,34 +178,34 @@ struct Episode {
     summary: Summary,
 }
 
-/// What made an environment what it is: the same again for another process.
+/// History of an environment, from which another process can restore it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Past {
-    /// Seed of the sequence of episodes, and how many have begun since.
+    /// Seed of the sequence, and the number of episodes started since.
     sequence: (u64, u64),
-    /// Draw and seed of the present episode, if there is one.
+    /// Draw and seed of the current episode, if there is one.
     episode: Option<(Option<u32>, u64)>,
-    /// Its actions, one after the other.
+    /// Its actions in order.
     actions: Vec<f32>,
 }
 
-/// Episodes that an agent steers, one after the other.
+/// A sequence of episodes that an agent steers.
 pub struct Environment {
     spec: Arc<Spec>,
-    /// Draws and seeds of the episodes that are not asked for exactly.
+    /// Draws and seeds of episodes without [`Start::Exact`].
     random: Stream,
     episode: Option<Box<Episode>>,
     past: Past,
 }
 
 impl Environment {
-    /// Before the first episode. Until it is told a seed, the sequence is that of seed 0.
+    /// Environment before its first episode. Its sequence has seed 0 until a reset sets another one.
     pub fn new(spec: Arc<Spec>) -> Self {
         let random = Stream::new(0, Domain::Episodes, 0);
         Environment { spec, random, episode: None, past: Past::default() }
     }
 
-    /// What made it what it is.
+    /// History of the environment.
     pub fn past(&self) -> Past {
         match self.episode {
             Some(_) => self.past.clone(),
@@ -214,11 +213,11 @@ impl Environment {
         }
     }
 
-    /// Becomes what another environment of this kind was: its episode is simulated again with the same
-    /// actions.
+    /// Restores the state of another environment of this kind: simulates its episode again with the same
+    /// actions. Fails like [`Environment::reset`] and [`Environment::step`].
     ///
     /// # Errors
-    /// As [`Environment::reset`] and [`Environment::step`].
+    /// If the episode cannot be simulated.
     pub fn restore(&mut self, past: &Past) -> Result<()> {
         let (seed, begun) = past.sequence;
         self.random = Stream::new(seed, Domain::Episodes, 0);
@@ -237,14 +236,14 @@ impl Environment {
         Ok(())
     }
 
-    /// The next draw and seed of the sequence.
+    /// Next draw and seed of the sequence.
     fn drawn(&mut self) -> (Option<u32>, u64) {
         let draw = self.spec.world.draws().map(|draws| 1 + self.random.below(draws.into()) as u32);
-        // The seed has 32 bits: it can be written on a command line without a slip.
+        // 32 bits, so that people can type the seed on a command line.
         (draw, self.random.bits() >> 32)
     }
 
-    /// Begins an episode and writes what is seen.
+    /// Starts an episode and writes the first observation.
     ///
     /// # Errors
     /// If a draw or a policy does not fit, or the engine cannot run the scenario.
@@ -270,11 +269,11 @@ impl Environment {
         Ok(())
     }
 
-    /// Lets the agent act, and the episode go on for one step; writes what is seen then.
+    /// Applies the action, simulates one step and writes the observation.
     ///
     /// # Errors
-    /// Without an episode, after its end, or if the action does not fit; a defect of the engine is told with
-    /// the simulated time and the seed.
+    /// Without an episode, after its end, or if the action does not fit. A defect of the engine is reported
+    /// with the simulated time and the seed.
     pub fn step(&mut self, action: &[f32], seen: &mut [f32]) -> Result<Step> {
         let wanted = self.spec.action_len();
         if action.len() != wanted {
@@ -297,7 +296,7 @@ impl Environment {
                 Ok(step)
             }
             Err(error) => {
-                // What a panic leaves behind is not looked at again; a wrong action leaves all as it was.
+                // The state after a panic is discarded; a wrong action changes nothing.
                 if matches!(error, Error::Episode { .. }) {
                     self.episode = None;
                 }
@@ -306,18 +305,18 @@ impl Environment {
         }
     }
 
-    /// Whether the present episode is over, or there is none.
+    /// Whether the current episode has ended or there is none.
     pub fn is_over(&self) -> bool {
         self.episode.as_ref().is_none_or(|episode| episode.now.over)
     }
 
-    /// What the present episode has come to.
+    /// Totals of the current episode.
     pub fn summary(&self) -> Option<&Summary> {
         self.episode.as_ref().map(|episode| &episode.summary)
     }
 
-    /// What the run of the present episode yields, as `compare` would tell it; the episode is gone then. What
-    /// is left of it is simulated without further actions.
+    /// Result of the current episode's run, as `compare` reports it. Simulates the rest without further
+    /// actions and ends the episode.
     ///
     /// # Errors
     /// Without an episode.
@@ -337,8 +336,8 @@ impl Episode {
         let rates = spec.reward.rates(limit.as_ref(), &place.name)?;
         let session = Session::new(Arc::clone(&place.scenario), &setup, seed, RunOptions::default());
         let session = session.map_err(|error| {
-            Error::usage(format!("`{}` is no place for an agent: {error}", place.name))
-                .with_help("name a scenario with one connection over paths of its own")
+            Error::usage(format!("`{}` does not suit an agent: {error}", place.name))
+                .with_help("name a scenario with one connection over separate paths")
         })?;
         let bytes = place.scenario.connections.first().and_then(|group| match group.workload {
             Workload::File { size } => Some(size.0),
@@ -361,7 +360,7 @@ impl Episode {
         })
     }
 
-    /// Looks at the run.
+    /// Updates the status.
     fn see(&mut self) {
         std::mem::swap(&mut self.before, &mut self.now);
         self.session.status(&mut self.now);
@@ -397,7 +396,7 @@ impl Episode {
         Error::Episode { doing: self.place(), why: why.to_owned() }
     }
 
-    /// Where and when this is, for messages.
+    /// Scenario, seed and time, for messages.
     fn place(&self) -> String {
         let Summary { name, seed, .. } = &self.summary;
         format!("`{name}`, seed {seed}, at {} s", self.session.now().as_secs_f64())

@@ -1,10 +1,10 @@
-//! Many environments on all cores.
+//! Steps many environments on all cores.
 //!
-//! Each thread keeps its own environments for good, and steps them in their order; the calling thread has
-//! the first part. So a step costs two messages a thread, and nothing depends on the number of threads.
+//! Each thread keeps its own environments and steps them in order; the calling thread has the first part. A
+//! step costs two messages for each thread, and results do not depend on the number of threads.
 //!
-//! An environment whose episode has ended begins the next one at the following step: that step takes no
-//! action and earns nothing (`NEXT_STEP` of gymnasium).
+//! An environment whose episode ended starts the next one at the following step, which ignores its action and
+//! has reward 0 (`NEXT_STEP` of gymnasium).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use super::environment::{Environment, Past, Spec, Start, Step, Summary};
 use crate::error::{Error, Result};
 use crate::parallel::cores;
 
-/// What a step of all environments yields, in their order.
+/// Result of a step of all environments, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// What is seen, environment after environment.
+    /// Observations, environment after environment.
     pub seen: Vec<f32>,
-    /// Rewards and ends.
+    /// Rewards and ends of episodes.
     pub steps: Vec<Step>,
-    /// Episodes that have ended in this step: place and summary.
+    /// Index and summary of episodes that ended in this step.
     pub ended: Vec<(usize, Summary)>,
-    /// What made each environment what it is, where that was asked for.
+    /// History of each environment, on request.
     pub pasts: Vec<Past>,
 }
 
-/// Environments of one thread.
+/// Environments of a thread.
 struct Crew {
     environments: Vec<Environment>,
     seen_len: usize,
     action_len: usize,
 }
 
-/// What a thread is asked for.
+/// Requests to a thread.
 enum Order {
-    /// How each begins; none goes on.
+    /// Start of each environment; `None` leaves it unchanged.
     Reset(Vec<Option<Start>>),
     Step(Vec<f32>),
     Restore(Vec<Past>),
-    /// What made each what it is.
+    /// Return the history of each environment.
     Tell,
 }
 
@@ -52,7 +52,7 @@ struct Worker {
     count: usize,
 }
 
-/// Environments of one kind that are stepped together.
+/// Environments of one kind that step together.
 pub struct Fleet {
     crew: Crew,
     workers: Vec<Worker>,
@@ -135,7 +135,7 @@ impl Worker {
     }
 
     fn ask(&self, order: Order) {
-        // A thread that has ended says so where its outcome is taken.
+        // If the thread has ended, receiving its outcome reports that.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
 
@@ -152,17 +152,17 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // It ends when there are no more orders; a panic of its has been told.
+            // The thread ends when there are no more orders; its panics are reported already.
             let _ = thread.join();
         }
     }
 }
 
 impl Fleet {
-    /// So many environments, on `jobs` threads; as many as there are cores if none.
+    /// Creates `count` environments on `jobs` threads; default: the number of cores.
     ///
     /// # Errors
-    /// If there are none.
+    /// If `count` is 0.
     pub fn new(spec: Arc<Spec>, count: usize, jobs: Option<NonZeroUsize>) -> Result<Self> {
         if count == 0 {
             return Err(Error::usage("there are no environments").with_help("ask for at least one"));
@@ -176,7 +176,7 @@ impl Fleet {
         })
     }
 
-    /// What they have in common.
+    /// Settings that the environments share.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -186,11 +186,10 @@ impl Fleet {
         self.crew.environments.len() + self.workers.iter().map(|worker| worker.count).sum::<usize>()
     }
 
-    /// Begins episodes: of each environment the one that is asked for; where none is, all stays as it is, and
-    /// what is seen is 0.
+    /// Starts the requested episodes. `None` leaves an environment unchanged, with 0 as its observation.
     ///
     /// # Errors
-    /// As [`Environment::reset`]; the first one.
+    /// The first error of [`Environment::reset`].
     pub fn reset(&mut self, starts: Vec<Option<Start>>) -> Result<Outcome> {
         if starts.len() != self.count() {
             return Err(Error::usage(format!("{} seeds for {} environments", starts.len(), self.count())));
@@ -198,10 +197,10 @@ impl Fleet {
         self.all(|from, count| Order::Reset(starts[from..from + count].to_vec()))
     }
 
-    /// Steps all environments with their actions, one after the other.
+    /// Steps all environments with their concatenated actions.
     ///
     /// # Errors
-    /// As [`Environment::step`]; the first one.
+    /// The first error of [`Environment::step`].
     pub fn step(&mut self, actions: &[f32]) -> Result<Outcome> {
         let len = self.spec.action_len();
         if actions.len() != len * self.count() {
@@ -211,7 +210,7 @@ impl Fleet {
         self.all(|from, count| Order::Step(actions[from * len..(from + count) * len].to_vec()))
     }
 
-    /// What made each environment what it is.
+    /// History of each environment.
     ///
     /// # Errors
     /// If a thread has ended.
@@ -219,10 +218,10 @@ impl Fleet {
         Ok(self.all(|_, _| Order::Tell)?.pasts)
     }
 
-    /// Becomes what another fleet of this kind was: see [`Environment::restore`].
+    /// Restores the state of another fleet of this kind: see [`Environment::restore`].
     ///
     /// # Errors
-    /// As there; the first one. If it had another number of environments.
+    /// If the other fleet has a different number of environments; else the first error of an environment.
     pub fn restore(&mut self, pasts: &[Past]) -> Result<()> {
         if pasts.len() != self.count() {
             return Err(Error::usage(format!("{} pasts for {} environments", pasts.len(), self.count())));
@@ -230,7 +229,7 @@ impl Fleet {
         self.all(|from, count| Order::Restore(pasts[from..from + count].to_vec())).map(drop)
     }
 
-    /// Has every part do its order, given its first environment and their number.
+    /// Sends every part its order, made from its first environment and their number.
     fn all(&mut self, order: impl Fn(usize, usize) -> Order) -> Result<Outcome> {
         let own = self.crew.environments.len();
         let mut from = own;
@@ -239,7 +238,7 @@ impl Fleet {
             from += worker.count;
         }
         let first = self.crew.obey(order(0, own));
-        // Every outcome is taken, so that the next one is not mistaken for it.
+        // Receive every outcome, so that none is mistaken for the next one.
         let others: Vec<Result<Outcome>> = self.workers.iter().map(Worker::take).collect();
         let mut all = first?;
         let mut from = own;

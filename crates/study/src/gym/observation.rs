@@ -1,6 +1,6 @@
-//! What an agent sees: what `TCP_INFO` and the daemon have, scaled to 0 to 1.
+//! Observations of an agent: data of `TCP_INFO` and the daemon, scaled to 0 to 1.
 //!
-//! Quantities of many magnitudes are logarithms: `log2(1 + x / unit) / octaves`, at most 1.
+//! Quantities of many magnitudes use logarithms: `log2(1 + x / unit) / octaves`, at most 1.
 
 use joulepath_model::units::Nanos;
 use joulepath_packet::{PathStatus, Status};
@@ -26,35 +26,35 @@ impl Scale {
     }
 }
 
-/// What is seen of each path, in this order: name, and what it is.
+/// Observed values of each path, in this order: name and description.
 pub const PATH_FEATURES: [(&str, &str); 9] = [
     ("there", "1 if the episode has this path; all else is 0 if not"),
     ("open", "1 if its subflow may carry data"),
     ("rate", "payload that arrived in the last interval, log2(1 + x / 10 kbit/s) / 17"),
     ("rtt", "smoothed RTT, log2(1 + x / 1 ms) / 13; 0 before the first sample"),
     ("min_rtt", "least RTT, likewise"),
-    ("loss", "segments sent again in the last interval, share of those sent"),
+    ("loss", "retransmitted share of the segments sent in the last interval"),
     ("in_flight", "packets in flight, log2(1 + x) / 14"),
     ("window", "congestion window, packets, likewise"),
     ("power", "mean of its interface in the last interval, log2(1 + x / 10 mW) / 10"),
 ];
 
-/// What is seen of the connection, after all paths.
+/// Observed values of the connection, after those of all paths.
 pub const CONNECTION_FEATURES: [(&str, &str); 3] = [
     ("interval", "length of the last interval, log2(1 + x / 1 ms) / 13; 0 after a reset"),
     ("left", "share of the file that has not arrived; 1 for work without end"),
     ("time", "share of the time until the deadline that has passed, at most 1; 0 without a deadline"),
 ];
 
-/// What the work and the deadline of an episode are.
+/// Work and deadline of an episode.
 pub(super) struct Work {
-    /// Size of the file, bytes; none for other work.
+    /// Size of the file, bytes; `None` for other work.
     pub(super) bytes: Option<u64>,
     pub(super) deadline: Option<Nanos>,
 }
 
 impl Work {
-    /// The share that has not arrived.
+    /// Fraction of the file that has not arrived.
     fn left(&self, delivered_bytes: u64) -> f64 {
         let left = |size: u64| size.saturating_sub(delivered_bytes) as f64 / size as f64;
         self.bytes.filter(|&size| size > 0).map_or(1.0, left)
@@ -66,7 +66,7 @@ impl Work {
     }
 }
 
-/// Writes what is seen at `now` after an interval since `before`.
+/// Writes the observation at `now`, after an interval since `before`.
 pub(super) fn observe(out: &mut [f32], before: &Status, now: &Status, work: &Work) {
     out.fill(0.0);
     let interval_s = now.now.as_secs_f64() - before.now.as_secs_f64();
@@ -96,7 +96,7 @@ fn features(before: &PathStatus, now: &PathStatus, interval_s: f64) -> [f32; PAT
         if sent == 0 { 0.0 } else { again as f32 / sent as f32 },
         PACKETS.of(now.in_flight.into()),
         PACKETS.of(now.cwnd.into()),
-        // The end of the warm-up sets the meter back.
+        // The end of the warm-up resets the meter.
         POWER_W.of(per_s(now.energy_j - before.energy_j)),
     ]
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn no_quantity_leaves_the_bounds() {
+    fn all_values_stay_between_0_and_1() {
         for scale in [RATE_BPS, TIME_S, PACKETS, POWER_W] {
             for x in [-1.0, 0.0, 1e-9, 1.0, 1e30, f64::MAX] {
                 assert!((0.0..=1.0).contains(&scale.of(x)));

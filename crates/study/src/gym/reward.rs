@@ -1,12 +1,12 @@
-//! The reward, in joules: what delivered data is worth, less what it cost, less what lateness costs.
+//! The reward in joules: the value of delivered data minus the costs of energy and lateness.
 //!
 //! ```text
 //!   r = price · Δdata − Δenergy − lateness · Δtime after the deadline
-//!       − unfinished · what is left of the file when time is up
+//!       − unfinished · the rest of the file at the end of the scenario
 //! ```
-//! At the price of the exact limit no policy without a deadline earns more than nothing (Dinkelbach, 1967: a
-//! ratio is at its best where the difference at its price is 0). Twice that, the default, leaves as much to
-//! earn by carrying more as by burning less.
+//! At the price of the exact limit, no policy without a deadline earns more than 0 (Dinkelbach, 1967: a ratio
+//! is maximal where the difference at its price is 0). Twice that price, the default, rewards more data as
+//! much as less energy.
 
 use joulepath_model::result::Limit;
 use joulepath_model::units::Nanos;
@@ -14,31 +14,30 @@ use joulepath_packet::Status;
 
 use crate::error::{Error, Result};
 
-/// Data is worth this many times what it costs at the limit, unless the price is told.
+/// Default price of data, as a multiple of its cost at the limit.
 const MARKUP: f64 = 2.0;
-/// What is not delivered in time costs this many times its price, unless told otherwise.
+/// Default cost of undelivered data, as a multiple of the price.
 const UNFINISHED: f64 = 1.0;
 const MEGABIT: f64 = 1e6;
 
-/// What a step earns.
+/// Terms of the reward.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reward {
-    /// What a delivered megabit is worth, J; twice what it costs at the exact limit of the links if none.
+    /// Value of a delivered megabit, J; default: twice its cost at the exact limit of the links.
     pub price: Option<f64>,
-    /// When the work shall be done, from the start of the episode; never if none.
+    /// Time by which the work should be complete, from the start of the episode; `None`: never.
     pub deadline: Option<Nanos>,
-    /// What each second after the deadline costs until the work is done, J; 1 if none.
+    /// Cost of each second after the deadline until the work is complete, J; default 1.
     pub lateness: Option<f64>,
-    /// What each megabit of a file costs that has not arrived at the end of the scenario, J; its price if
-    /// none.
+    /// Cost of each megabit of a file that has not arrived at the end of the scenario, J; default: the price.
     pub unfinished: Option<f64>,
 }
 
 impl Reward {
-    /// Whether all terms are numbers that make sense.
+    /// Checks all terms.
     ///
     /// # Errors
-    /// A term that is negative or not finite, or lateness without a deadline.
+    /// If a term is negative or not finite, or lateness has no deadline.
     pub(super) fn check(&self) -> Result<()> {
         let terms = [("price", self.price), ("lateness", self.lateness), ("unfinished", self.unfinished)];
         for (name, value) in terms {
@@ -47,24 +46,24 @@ impl Reward {
             }
         }
         if self.lateness.is_some() && self.deadline.is_none() {
-            return Err(Error::usage("lateness costs something, but there is no deadline")
+            return Err(Error::usage("lateness has a cost, but there is no deadline")
                 .with_help("write for example deadline=\"12 s\""));
         }
         Ok(())
     }
 
-    /// The rates of one episode.
+    /// Rates of one episode.
     ///
     /// # Errors
-    /// If no price is told and the scenario has no limit.
+    /// If no price is given and the scenario has no limit.
     pub(super) fn rates(&self, limit: Option<&Limit>, name: &str) -> Result<Rates> {
         let of_limit = || {
             let limit = limit.filter(|limit| limit.bits_per_joule > 0.0);
             limit.map(|limit| MARKUP * MEGABIT / limit.bits_per_joule)
         };
         let price = self.price.or_else(of_limit).ok_or_else(|| {
-            Error::usage(format!("`{name}` has no exact limit that data could be priced by"))
-                .with_help("tell a price, joules for each megabit: price=1.0")
+            Error::usage(format!("`{name}` has no exact limit from which to price data"))
+                .with_help("set a price in joules per megabit: price=1.0")
         })?;
         Ok(Rates {
             price,
@@ -75,7 +74,7 @@ impl Reward {
     }
 }
 
-/// What an episode is paid by.
+/// Rates of an episode's reward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rates {
     /// J/Mbit.
@@ -88,7 +87,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// What the step from `before` to `now` earns, J. `size` is that of the file, bytes.
+    /// Reward of the step from `before` to `now`, J. `size` is the file's, bytes.
     pub(super) fn of(&self, before: &Status, now: &Status, size: Option<u64>) -> f64 {
         let megabits = |bytes: u64| bytes as f64 * 8.0 / MEGABIT;
         let data = megabits(now.delivered_bytes.saturating_sub(before.delivered_bytes));
@@ -113,10 +112,10 @@ mod tests {
         Status { now, delivered_bytes: bytes, energy_j, over, ..Status::default() }
     }
 
-    /// 250 kB are 2 Mbit at 3 J each; 1.5 J were burnt; 2 s of the step are after the deadline, at 0.25 W;
-    /// 125 kB of 375 kB are missing at the end, 1 Mbit at 7 J.
+    /// 250 kB are 2 Mbit at 3 J each; the step uses 1.5 J; 2 s of it are after the deadline, at 0.25 W; 125
+    /// kB of 375 kB are missing at the end, 1 Mbit at 7 J.
     #[test]
-    fn a_step_earns_its_data_less_energy_lateness_and_what_is_missing() {
+    fn a_step_earns_its_data_minus_energy_lateness_and_missing_data() {
         let reward = Reward {
             price: Some(3.0),
             deadline: Some(Nanos::from_secs(6)),
@@ -132,9 +131,9 @@ mod tests {
         assert_eq!(rates.of(&now, &now, None), 0.0);
     }
 
-    /// 2 Mbit/J at the limit: a megabit costs half a joule there and is worth one.
+    /// 2 Mbit/J at the limit: a megabit costs 0.5 J and is worth 1 J.
     #[test]
-    fn data_is_worth_twice_what_it_costs_at_the_limit() {
+    fn data_is_worth_twice_its_cost_at_the_limit() {
         let limit = Limit { bits_per_joule: 2e6, ..limit() };
         assert_eq!(Reward::default().rates(Some(&limit), "x").unwrap().price, 1.0);
         let error = Reward::default().rates(None, "x").unwrap_err();
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_that_make_no_sense_are_refused() {
+    fn nonsensical_terms_are_refused() {
         let wrong = |reward: Reward| reward.check().unwrap_err().to_string();
         assert!(wrong(Reward { price: Some(-1.0), ..Reward::default() }).contains("`price` is -1"));
         assert!(wrong(Reward { unfinished: Some(f64::NAN), ..Reward::default() }).contains("unfinished"));

@@ -1,4 +1,4 @@
-//! What policies reach by the reward that an agent learns from.
+//! Rewards of policies without an agent.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Watch};
 use crate::parallel::{self, News};
 
-/// One episode that is wanted.
+/// An episode to run.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// It steers [`Nothing`](super::Steers::Nothing): its policy runs as it is.
+    /// Steers [`Nothing`](super::Steers::Nothing), so that the policy runs unchanged.
     pub spec: Arc<Spec>,
-    /// Of a family, from 1.
+    /// Draw of a family, from 1.
     pub draw: Option<u32>,
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
 }
 
-/// Runs every episode on all cores, or on `jobs`: summaries in the order of the tasks; none where `cancel`
-/// was set before.
+/// Runs every episode on all cores, or on `jobs`. Returns the summaries in the order of the tasks; `None` for
+/// cancelled ones.
 ///
 /// # Errors
-/// The first one of an episode.
+/// The first error of an episode.
 pub fn score(
     tasks: &[Task],
     jobs: Option<NonZeroUsize>,
@@ -47,7 +47,7 @@ pub fn score(
     Ok(all)
 }
 
-/// One episode without an agent; none if it was cancelled.
+/// Runs one episode without an agent; `None` if it was cancelled.
 fn play(task: &Task, cancel: &Cancel) -> Result<Option<Summary>> {
     let mut environment = Environment::new(Arc::clone(&task.spec));
     let mut seen = vec![0.0; task.spec.observation_len()];

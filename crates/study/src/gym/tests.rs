@@ -1,4 +1,4 @@
-//! Environments: what is the same, what is refused, what is earned.
+//! Environments: reproducibility, refusals and rewards.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ fn spec(world: World, steers: Steers, policy: &str) -> Spec {
     Spec::of(world, steers, Meaning::Relative, policy.parse().unwrap(), None, Reward::default()).unwrap()
 }
 
-/// Actions that look random and are the same each time.
+/// Actions that look random and are reproducible.
 fn action(step: u64, path: u64) -> f32 {
     let x = (step * 7 + path * 3 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     (x as f64 / f64::from(1 << 24)) as f32 * 2.0 - 1.0
 }
 
-/// One episode: everything that was seen and earned.
+/// Plays one episode: all observations and rewards.
 fn played(environment: &mut Environment, spec: &Spec, start: Start) -> (Vec<f32>, Vec<Step>) {
     let mut seen = vec![0.0; spec.observation_len()];
     environment.reset(start, &mut seen).unwrap();
@@ -56,8 +56,8 @@ fn the_same_seed_and_actions_yield_the_same_bytes_and_others_do_not() {
     }
 }
 
-/// Rewards add up to price · data − energy of the result of the run, and the run that nobody steers is that
-/// of the command line.
+/// Rewards add up to price · data − energy of the run's result, and a run without an agent equals the command
+/// line's.
 #[test]
 fn rewards_add_up_to_the_result_of_the_run() {
     let reward = Reward { price: Some(2.0), ..Reward::default() };
@@ -81,7 +81,7 @@ fn rewards_add_up_to_the_result_of_the_run() {
 }
 
 #[test]
-fn a_file_that_has_arrived_terminates_and_one_that_has_not_is_truncated() {
+fn a_complete_file_terminates_and_an_incomplete_one_is_truncated() {
     let file = |size| [("workload.kind", "file"), ("workload.size", size)];
     for (size, done) in [("200 kB", true), ("200 MB", false)] {
         let spec = Arc::new(spec(one(&file(size)), Steers::Windows, "mptcp"));
@@ -103,7 +103,7 @@ fn a_file_that_has_arrived_terminates_and_one_that_has_not_is_truncated() {
 }
 
 #[test]
-fn a_fleet_does_what_each_environment_does_alone_on_any_number_of_threads() {
+fn a_fleet_equals_single_environments_on_any_number_of_threads() {
     let spec = || Arc::new(spec(one(&[("duration", "300 ms")]), Steers::Rates, "mptcp"));
     let fleet = |threads| {
         let mut fleet = Fleet::new(spec(), 3, NonZeroUsize::new(threads)).unwrap();
@@ -116,7 +116,7 @@ fn a_fleet_does_what_each_environment_does_alone_on_any_number_of_threads() {
     };
     let (serial, parallel) = (fleet(1), fleet(3));
     assert_eq!(serial, parallel);
-    // The third one, alone.
+    // The third environment, alone.
     let spec = spec();
     let mut environment = Environment::new(Arc::clone(&spec));
     let (len, mut ends) = (spec.observation_len(), 0);
@@ -136,7 +136,7 @@ fn a_fleet_does_what_each_environment_does_alone_on_any_number_of_threads() {
 }
 
 #[test]
-fn each_episode_has_another_draw_of_the_family_and_a_held_out_one_is_none_of_them() {
+fn episodes_have_different_draws_and_none_is_held_out() {
     let world = |range| World::family(Family::F2File, range, Some(64)).unwrap();
     let names = |range, seed| {
         let spec = Arc::new(spec(world(range), Steers::Paths, "mptcp"));
@@ -156,7 +156,7 @@ fn each_episode_has_another_draw_of_the_family_and_a_held_out_one_is_none_of_the
 }
 
 #[test]
-fn what_cannot_be_learnt_on_is_refused_with_what_can() {
+fn unsuitable_scenarios_are_refused_with_alternatives() {
     let refused = |family, range, draws| World::family(family, range, draws).unwrap_err();
     assert!(refused(Family::F1Bulk, Set::Sealed, None).help().unwrap().contains("train"));
     assert!(refused(Family::F8Within, Set::Train, None).help().unwrap().contains("f1-bulk"));
@@ -179,11 +179,11 @@ fn what_cannot_be_learnt_on_is_refused_with_what_can() {
         assert!(said.contains("not within") && said.contains("`quick`, seed "), "{said}");
     }
     assert!(environment.step(&[0.0], &mut seen).unwrap_err().to_string().contains("instead of 2"));
-    assert!(environment.step(&[0.0, 0.0], &mut seen).is_ok(), "a wrong action leaves all as it was");
+    assert!(environment.step(&[0.0, 0.0], &mut seen).is_ok(), "a wrong action changes nothing");
 }
 
 #[test]
-fn scores_are_those_of_episodes_played_one_by_one() {
+fn scores_equal_those_of_single_episodes() {
     let spec = Arc::new(spec(one(&[]), Steers::Nothing, "single:wifi"));
     let tasks: Vec<Task> = (1..=4).map(|seed| Task { spec: Arc::clone(&spec), draw: None, seed }).collect();
     let two = NonZeroUsize::new(2);

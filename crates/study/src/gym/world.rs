@@ -1,4 +1,4 @@
-//! Where episodes happen.
+//! Scenarios of episodes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,12 +11,12 @@ use crate::compare::limits_of;
 use crate::engine::{EngineName, EngineOptions, open};
 use crate::error::{Error, Result};
 
-/// Most paths of a random scenario: WiFi and up to three cellular ones.
+/// Maximum number of paths of a random scenario: WiFi and up to three cellular ones.
 const MOST_PATHS: usize = 4;
-/// Scenarios that episodes are taken from unless told otherwise.
+/// Default number of scenarios for episodes.
 const DRAWS: u32 = 4096;
 
-/// Where episodes happen: always in one scenario, or in another random scenario of a family each time.
+/// Scenarios of episodes: always the same one, or random ones of a family.
 #[derive(Debug)]
 pub struct World(Kind);
 
@@ -26,23 +26,23 @@ enum Kind {
     Family { family: Family, set: Set, draws: u32 },
 }
 
-/// A scenario for one episode.
+/// The scenario of an episode.
 pub(super) struct Place {
     pub(super) name: String,
     pub(super) scenario: Arc<Scenario>,
 }
 
 impl World {
-    /// One scenario, which messages call `name`.
+    /// A single scenario, called `name` in messages.
     pub fn one(name: &str, scenario: Scenario) -> Self {
         World(Kind::One { name: name.to_owned(), scenario: Arc::new(scenario), limit: OnceLock::new() })
     }
 
-    /// The first `draws` scenarios of `set` of a random family of the benchmark; 4096 if none.
+    /// The first `draws` scenarios of `set` of a random family of the benchmark; default 4096.
     ///
     /// # Errors
-    /// If the family is no random one or has connections beside one another, if the set is sealed,
-    /// or if there are no draws or too many.
+    /// If the family is not random or has several connections, if the set is sealed, or if `draws` is 0 or
+    /// too large.
     pub fn family(family: Family, set: Set, draws: Option<u32>) -> Result<Self> {
         if family.kind() != FamilyKind::Random || family == Family::F8Within {
             let names = Family::of_kind(FamilyKind::Random)
@@ -50,25 +50,23 @@ impl World {
                 .copied()
                 .filter(|known| *known != Family::F8Within);
             let names: Vec<&str> = names.map(Family::name).collect();
-            return Err(Error::usage(format!("agents do not learn on the family `{family}`")).with_help(
-                format!("those with one connection and scenarios for learning: {}", names.join(", ")),
-            ));
+            return Err(Error::usage(format!("agents do not learn on the family `{family}`"))
+                .with_help(format!("families for learning: {}", names.join(", "))));
         }
         if set == Set::Sealed {
-            return Err(Error::usage(
-                "sealed scenarios are not for learning: nobody has seen them before they count",
-            )
-            .with_help("learn on `train`, and try what was learnt on `check`"));
+            return Err(Error::usage("sealed scenarios are not for learning: they must stay unseen")
+                .with_help("learn on `train` and evaluate on `check`"));
         }
         let draws = draws.unwrap_or(DRAWS);
         if draws == 0 || random_scenario(family, set, draws).is_none() {
-            return Err(Error::usage(format!("{draws} scenarios of `{family}`"))
-                .with_help("ask for one at least and for 16777215 at most"));
+            return Err(
+                Error::usage(format!("{draws} scenarios of `{family}`")).with_help("use 1 to 16777215")
+            );
         }
         Ok(World(Kind::Family { family, set, draws }))
     }
 
-    /// Number of paths that an agent has to reckon with.
+    /// Maximum number of paths.
     pub fn paths(&self) -> usize {
         match &self.0 {
             Kind::One { scenario, .. } => scenario.paths.len(),
@@ -76,7 +74,7 @@ impl World {
         }
     }
 
-    /// How many draws there are; none if it is always the same scenario.
+    /// Number of draws; `None` for a single scenario.
     pub fn draws(&self) -> Option<u32> {
         match &self.0 {
             Kind::One { .. } => None,
@@ -84,7 +82,7 @@ impl World {
         }
     }
 
-    /// The scenario of one draw, counted from 1.
+    /// Scenario of a draw, from 1.
     pub(super) fn place(&self, draw: Option<u32>) -> Result<Place> {
         match (&self.0, draw) {
             (Kind::One { name, scenario, .. }, None) => {
@@ -100,12 +98,12 @@ impl World {
                 Err(Error::usage(format!("draw {draw} of one scenario")).with_help("name a family instead"))
             }
             (Kind::Family { family, .. }, None) => {
-                Err(Error::usage(format!("no draw of `{family}` is named")).with_help("draws count from 1"))
+                Err(Error::usage(format!("no draw of `{family}` is given")).with_help("draws count from 1"))
             }
         }
     }
 
-    /// The best that the links' rates could reach in an episode; none where it has no bound.
+    /// Limit of the links' rates in an episode; `None` without a bound.
     pub(super) fn limit(&self, place: &Place, seed: u64) -> Option<Limit> {
         let find = || {
             let engine = open(EngineName::Packet, &EngineOptions::default()).ok()?;
@@ -113,7 +111,7 @@ impl World {
             limits.into_iter().find(|limit| limit.kind == joulepath_report::LIMIT_LINK)
         };
         match &self.0 {
-            // Rates that are drawn differ from seed to seed.
+            // Random rates differ from seed to seed.
             Kind::One { scenario, limit, .. } if joulepath_link::realised(scenario, seed).is_none() => {
                 limit.get_or_init(find).clone()
             }

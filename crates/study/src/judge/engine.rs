@@ -1,4 +1,4 @@
-//! The kernel engine with another program's endpoints.
+//! The kernel engine with endpoints that another program sets.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use joulepath_model::units::Nanos;
 use super::management::Means;
 use crate::engine::{Engine, EngineOptions, RunError, Task};
 
-/// How often a run is tried before it counts as failed: other work on the machine may spoil one.
+/// Attempts before a run counts as failed: other work on the machine may spoil one.
 const ATTEMPTS: usize = 3;
 
-/// Runs in the kernel whose endpoints are set by `means`.
+/// Runs the kernel engine with endpoints set by `means`.
 pub(super) struct Managed {
     name: &'static str,
     means: Means,

@@ -1,4 +1,4 @@
-//! Who sets the endpoints of the device while a run goes: the daemon, or a table that stays as it is.
+//! Sets the endpoints of the device during a run: by the daemon, or fixed ones.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ use joulepath_model::scenario::show_live;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// What the kernel gives a new network namespace (`net/mptcp/pm.c`, `MPTCP_SUBFLOWS_MAX`): two subflows
-/// besides the first one, none towards addresses that are announced.
+/// Defaults of a new network namespace (`net/mptcp/pm.c`, `MPTCP_SUBFLOWS_MAX`): two subflows besides the
+/// first one, none to announced addresses.
 const KERNELS_LIMITS: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
-/// How long the daemon may take to begin, and to put everything back.
+/// Time limit for the daemon to start, and to restore the initial state.
 const PATIENCE: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_millis(10);
 
-/// How endpoints come about.
+/// Source of the endpoints.
 pub(super) enum Means {
-    /// They are there from the beginning.
+    /// Fixed from the start.
     Endpoints(FixedEndpoints),
-    /// The daemon sets them.
+    /// Set by the daemon.
     Daemon(Box<Daemon>),
 }
 
 impl Means {
-    /// What sets them in one run.
+    /// Path management of one run.
     pub(super) fn management(&self, seed: u64) -> Box<dyn PathManagement> {
         match self {
             Means::Endpoints(endpoints) => Box::new(*endpoints),
@@ -40,7 +40,7 @@ impl Means {
     }
 }
 
-/// An endpoint for each address, as NetworkManager and mptcpd set it unless told otherwise.
+/// One endpoint for each address, the default of NetworkManager and mptcpd.
 #[derive(Clone, Copy)]
 pub(super) struct FixedEndpoints;
 
@@ -57,17 +57,17 @@ impl PathManagement for FixedEndpoints {
     }
 }
 
-/// The daemon, and what it is told.
+/// The daemon and its configuration.
 #[derive(Clone)]
 pub(super) struct Daemon {
-    /// Its `live --config FILE` is the daemon.
+    /// Program whose `live --config FILE` is the daemon.
     pub(super) program: PathBuf,
     pub(super) config: LiveConfig,
-    /// Beginning of the name of the file that gets what it says.
+    /// Prefix of the file names for its output.
     pub(super) logs: Option<PathBuf>,
 }
 
-/// The daemon of one run.
+/// The daemon during a run.
 struct Running {
     daemon: Daemon,
     seed: u64,
@@ -76,7 +76,7 @@ struct Running {
 
 struct Process {
     child: Child,
-    /// Its files.
+    /// Folder of its files.
     folder: TempDir,
 }
 
@@ -89,9 +89,9 @@ impl Process {
         !self.child.try_wait().is_ok_and(|ended| ended.is_none())
     }
 
-    /// How it ended, in words.
+    /// Error with its last output.
     fn failed(&mut self, what: &str) -> Error {
-        // It may be gone already.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let said = self.said();
@@ -115,7 +115,7 @@ impl PathManagement for Running {
         let file = folder.path().join("live.toml");
         fs::write(&file, show_live(&config)).map_err(trouble("cannot write the daemon's configuration"))?;
         let said =
-            File::create(folder.path().join("said")).map_err(trouble("cannot keep what the daemon says"))?;
+            File::create(folder.path().join("said")).map_err(trouble("cannot store the daemon's output"))?;
         let mut command = Command::new(&self.daemon.program);
         command.arg("live").arg("--config").arg(&file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
@@ -132,10 +132,10 @@ impl PathManagement for Running {
     fn end(&mut self, lab: &mut Lab) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         if process.has_ended() {
-            return Err(process.failed("has ended before the run"));
+            return Err(process.failed("ended before the run"));
         }
         if let Some(pid) = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw) {
-            // It was not waited for, so the number is still its own.
+            // The process has not been reaped, so its id is still valid.
             let _ = kill_process(pid, Signal::TERM);
         }
         if !within_patience(|| Ok(process.has_ended()))? {
@@ -146,14 +146,14 @@ impl PathManagement for Running {
             fs::write(&name, process.said())
                 .map_err(|error| Error::Run(format!("cannot write {name}: {error}")))?;
         }
-        // What the run's connections still need goes with them: a process of the daemon's waits for that.
+        // Connections of the run still need the endpoints; a process of the daemon waits for them to end.
         let mut left = String::new();
         let is_gone = within_patience(|| {
             let (endpoints, limits) = lab.client().enter_thread(|| {
                 let mut manager = PathManager::open()?;
                 Ok::<_, joulepath_kernel::Error>((manager.endpoints()?.len(), manager.limits()?))
             })??;
-            left = format!("the daemon has left {endpoints} endpoints and {limits:?} behind");
+            left = format!("the daemon left {endpoints} endpoints and {limits:?} behind");
             Ok((endpoints, limits) == (0, KERNELS_LIMITS))
         })?;
         if is_gone { Ok(()) } else { Err(Error::Run(left)) }
@@ -163,14 +163,14 @@ impl PathManagement for Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // It may be gone already.
+            // It may have ended already.
             let _ = process.child.kill();
             let _ = process.child.wait();
         }
     }
 }
 
-/// Asks every [`TURN`] until the answer is yes; false if [`PATIENCE`] is over before.
+/// Polls every [`TURN`] until `is_done`; false after [`PATIENCE`].
 fn within_patience(mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
     let until = Instant::now() + PATIENCE;
     while !is_done()? {

@@ -1,27 +1,27 @@
-//! A key of the scenario and the values that it takes: `path.wifi.loss=0.1 %..10 %:24log`.
+//! A key of the scenario and its values: `path.wifi.loss=0.1 %..10 %:24log`.
 
 use joulepath_report::map::Axis;
 use joulepath_report::rounded;
 
 use crate::error::{Error, Result};
 
-/// Points of an axis that does not say how many.
+/// Default number of points of an axis.
 const POINTS: usize = 24;
-/// Most points of an axis.
+/// Maximum number of points of an axis.
 const MOST_POINTS: usize = 200;
 const FORM: &str = "write KEY=LO..HI, KEY=LO..HI:N for N points, KEY=LO..HI:Nlog for equal ratios; \
                     for example path.wifi.loss='0.1 %..10 %:24log'";
 /// Significant digits of a value.
 const DIGITS: usize = 4;
-/// Units of which there are no parts.
+/// Units without fractions.
 const WHOLE: [&str; 4] = ["", "packets", "segments", "B"];
-/// Units whose parts are not whole bytes.
+/// Units whose fractions are not whole bytes.
 const BINARY: [(&str, f64); 2] = [("KiB", 1024.0), ("MiB", 1_048_576.0)];
 
-/// The axis that `text` describes; `name` is x or y.
+/// Parses an axis; `name` is x or y.
 ///
 /// # Errors
-/// If it is malformed or has no two points.
+/// If `text` is malformed or has fewer than two points.
 pub fn parse_axis(name: &str, text: &str) -> Result<Axis> {
     let wrong = |what: String| Error::usage(format!("--{name} {text}: {what}"));
     let (keys, range) =
@@ -42,7 +42,7 @@ pub fn parse_axis(name: &str, text: &str) -> Result<Axis> {
             let count = points
                 .trim()
                 .parse()
-                .map_err(|_| wrong(format!("`{points}` is no number of points")).with_help(FORM))?;
+                .map_err(|_| wrong(format!("`{points}` is not a number of points")).with_help(FORM))?;
             (high, count)
         }
     };
@@ -50,8 +50,8 @@ pub fn parse_axis(name: &str, text: &str) -> Result<Axis> {
     let [(low, low_unit), (high, unit)] = match ends {
         [Ok(low), Ok(high)] => [low, high],
         [Err(end), _] | [_, Err(end)] => {
-            return Err(wrong(format!("`{end}` is no number with a unit")).with_help(
-                "an axis is a key with a number; other keys are compared with `joulepath compare --set`",
+            return Err(wrong(format!("`{end}` is not a number with a unit")).with_help(
+                "an axis needs a numeric key; compare other keys with `joulepath compare --set`",
             ));
         }
     };
@@ -60,7 +60,7 @@ pub fn parse_axis(name: &str, text: &str) -> Result<Axis> {
             .with_help("write both ends in one unit"));
     }
     if low == high || points == 1 {
-        return Err(wrong("one point is no axis".to_owned())
+        return Err(wrong("an axis needs two points".to_owned())
             .with_help("give a range of at least two points, or fix the key with --set"));
     }
     if low > high {
@@ -72,8 +72,9 @@ pub fn parse_axis(name: &str, text: &str) -> Result<Axis> {
         return Err(wrong(format!("{points} points")).with_help(format!("2 to {MOST_POINTS} are possible")));
     }
     if log && low <= 0.0 {
-        return Err(wrong(format!("there are no equal ratios from {low} on"))
-            .with_help("let a log axis begin above 0"));
+        return Err(
+            wrong(format!("there are no equal ratios from {low} on")).with_help("start a log axis above 0")
+        );
     }
     let part = |i: usize| i as f64 / (points - 1) as f64;
     let at = |i: usize| if log { low * (high / low).powf(part(i)) } else { low + (high - low) * part(i) };
@@ -98,7 +99,7 @@ pub(super) fn set(axis: &Axis, index: usize) -> impl Iterator<Item = (String, St
     axis.keys.iter().map(move |key| (key.clone(), value.clone()))
 }
 
-/// A number and its unit.
+/// Splits a number from its unit.
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(text.len());
@@ -121,28 +122,28 @@ mod tests {
         assert_eq!((log.numbers.as_slice(), log.log), ([0.01, 0.1, 1.0].as_slice(), true));
         let set: Vec<_> = set(&log, 1).collect();
         assert_eq!(set, [("path.a.loss".into(), "0.1 %".into()), ("path.b.loss".into(), "0.1 %".into())]);
-        assert_eq!(axis("a=1..2 s").numbers.len(), POINTS, "a unit may stand once");
+        assert_eq!(axis("a=1..2 s").numbers.len(), POINTS, "one unit is enough");
     }
 
     #[test]
-    fn whole_things_stay_whole() {
+    fn units_without_fractions_get_whole_numbers() {
         assert_eq!(axis("path.a.queue=10..100 packets:4log").numbers, [10.0, 22.0, 46.0, 100.0]);
         let buffer = axis("receiver.buffer=64 KiB..128 KiB:4");
         assert_eq!(set(&buffer, 1).next().unwrap().1, "87378 B", "85.33 KiB");
     }
 
     #[test]
-    fn what_is_no_axis_is_refused_with_the_mend() {
+    fn malformed_axes_are_refused_with_a_fix() {
         for (text, what) in [
             ("path.a.loss", "there is no range"),
             ("=1..2", "there is no key"),
             ("a=1", "there is no `..`"),
-            ("a=fast..slow", "`fast` is no number"),
+            ("a=fast..slow", "`fast` is not a number"),
             ("a=1 ms..2 s", "one end is in `ms`, the other in `s`"),
             ("a=5 s..2 s", "from 5 down to 2"),
-            ("a=5 s..5 s", "one point"),
-            ("a=1..2:1", "one point"),
-            ("a=1..2:x", "`x` is no number of points"),
+            ("a=5 s..5 s", "two points"),
+            ("a=1..2:1", "two points"),
+            ("a=1..2:x", "`x` is not a number of points"),
             ("a=1..2:201", "201 points"),
             ("a=0..2:4log", "no equal ratios from 0"),
             ("a=1..3:4", "only 3 whole numbers for 4 points"),

@@ -1,4 +1,4 @@
-//! Every scenario of the plane, and its runs.
+//! All scenarios of the plane and their runs.
 
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
@@ -14,30 +14,30 @@ use crate::event::Watch;
 use crate::policies;
 use crate::source::{Overrides, Source};
 
-/// One scenario of the plane.
+/// A scenario of the plane.
 struct Point {
-    /// For messages: the title, and where in the plane.
+    /// Title and place in the plane, for messages.
     name: String,
     scenario: Scenario,
     setups: Vec<Setup>,
     overrides: Overrides,
 }
 
-/// All of them: row by row from the lowest y.
+/// All points, row by row from the lowest y.
 pub(super) struct Plane {
-    /// The scenario without the axes.
+    /// The scenario without the values of the axes.
     pub(super) plain: Scenario,
     pub(super) sha256: String,
     points: Vec<Point>,
-    /// What users have to know of the choice of policies.
+    /// Notes for users about the choice of policies.
     pub(super) notes: Vec<String>,
 }
 
 impl Plane {
-    /// Loads every point and checks it: nothing runs before all are right. None if it is cancelled meanwhile.
+    /// Loads and checks every point before anything runs. `None` if cancelled.
     ///
     /// # Errors
-    /// If a key or a value is wrong, or the engine cannot run the scenario of some point.
+    /// If a key or a value is wrong, or the engine cannot run the scenario at some point.
     pub(super) fn load(
         source: &Source,
         fixed: &Overrides,
@@ -46,7 +46,7 @@ impl Plane {
         engine: &dyn Engine,
         cancel: &Cancel,
     ) -> Result<Option<Self>> {
-        // The scenario itself, so that its own mistakes are not told as those of a point.
+        // Load the scenario itself first, so that its own mistakes are not reported as those of a point.
         let plain = source.load(fixed)?;
         let kind = if asked.is_some() { Kind::Usage } else { Kind::Failed };
         let (mut asked_or_named, mut notes) = (asked.map(<[Policy]>::to_vec), vec![]);
@@ -75,18 +75,18 @@ impl Plane {
         Ok(Some(Plane { sha256: source.sha256(&plain), plain, points, notes }))
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub(super) fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// The policies, by name and label.
+    /// Names and labels of the policies.
     pub(super) fn policies(&self) -> impl Iterator<Item = (&str, &str)> {
         self.points[0].setups.iter().map(|setup| (setup.policy(), setup.label()))
     }
 
-    /// The metric at the `chosen` points, by policy: means over the seeds, none where runs are missing. And
-    /// whether every run is there.
+    /// The metric by policy at the `chosen` points: means over the seeds, `None` where runs are missing. Also
+    /// returns whether every run succeeded.
     pub(super) fn values(
         &self,
         chosen: &[usize],
@@ -118,7 +118,7 @@ impl Plane {
 }
 
 impl Point {
-    /// The runs of all policies with one seed.
+    /// Runs of all policies with one seed.
     fn wanted<'a>(&'a self, sha256: &'a str, seed: u64) -> impl Iterator<Item = Wanted<'a>> {
         self.setups.iter().map(move |setup| Wanted {
             name: &self.name,

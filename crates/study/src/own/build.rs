@@ -1,4 +1,4 @@
-//! From a header to a library that is loaded.
+//! Compiles a header and loads the library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use super::inert;
 use crate::error::{Error, Kind, Result};
 use crate::files::{self, By};
 
-/// Longest header that is read, bytes. Ours have a few kilobytes.
+/// Maximum size of a header, bytes. Shipped ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Largest library that is loaded, bytes. Ours have some tens of kilobytes.
+/// Maximum size of a library, bytes. Shipped ones have tens of kilobytes.
 const MAX_LIBRARY_BYTES: u64 = 16 << 20;
-/// Longest name of a controller: `jp_NAME` fits the kernel's 16 bytes.
+/// Maximum length of a controller's name: `jp_NAME` fits the kernel's 16 bytes.
 const MAX_NAME: usize = 12;
-/// Lines of the compiler that are shown.
+/// Maximum number of compiler lines to show.
 const MAX_LINES: usize = 12;
 
-/// The rules of the contract that a compiler can check. The general registers hold no floating point.
+/// Rules of the contract that a compiler can check. General registers hold no floating point.
 const FLAGS: [&str; 9] = [
     "-std=c11",
     "-ffreestanding",
@@ -31,40 +31,40 @@ const FLAGS: [&str; 9] = [
     "-Werror=incompatible-pointer-types",
     "-Werror=vla",
 ];
-/// Undefined behaviour that a check looks for. What is found is told to the handlers of sandbox.h.
+/// Undefined behaviour that a check detects. The handlers are in sandbox.h.
 const SANITIZERS: &str = "-fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds";
 
-/// A library without the parts that the C library runs when it is loaded.
+/// Links without the parts that the C library runs when it loads a library.
 const LINKED: [&str; 2] = ["-shared", "-nostartfiles"];
 
-/// What a library is for.
+/// Purpose of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Build {
-    /// To run.
+    /// For running.
     Fast,
-    /// To be checked: calls that would be undefined end, and say where.
+    /// For checking: undefined behaviour ends the call and reports its place.
     Checked,
 }
 
-/// A library that stays loaded until the process ends: controllers are copied freely.
+/// A library that stays loaded until the process ends, because controllers are copied freely.
 pub(super) struct Library {
     library: &'static libloading::Library,
     /// Name of the controller.
     pub(super) name: String,
-    /// The header.
+    /// Text of the header.
     pub(super) text: String,
-    /// What the compiler warned of, each with its line.
+    /// Warnings of the compiler, each with its line.
     pub(super) warnings: Vec<String>,
 }
 
 impl Library {
-    /// Compiles `file` and loads what comes out.
+    /// Compiles `file` and loads the library.
     ///
     /// # Errors
     /// If it cannot be read, compiled or loaded.
     pub(super) fn build(file: &Path, build: Build) -> Result<Self> {
         let doing = format!("cannot compile {}", file.display());
-        // What the header includes is opened with the rights of the user who asks.
+        // Open included files with the rights of the user who asks.
         let made = joulepath_files::as_invoker(|| Made::of(file, build));
         let Made { name, text, warnings, object, library } =
             made.map_err(|error| Error::file(&doing, error))??;
@@ -75,50 +75,48 @@ impl Library {
             kind: Kind::Failed,
         };
         inert::check(&object, &library).map_err(&refused)?;
-        // What was checked is what is loaded: nobody else writes to this folder.
+        // Only this user can write to this folder, so the checked library is the loaded one.
         let folder = folder().map_err(|error| Error::file(&doing, error))?;
         let place = folder.path().join("own.so");
         fs::write(&place, library).map_err(|error| Error::file(&doing, error))?;
-        // SAFETY: nothing of the library runs when it is loaded or unloaded, as `inert` has checked.
+        // SAFETY: `inert` has checked that the library runs nothing when it is loaded or unloaded.
         let library =
             unsafe { libloading::Library::new(&place) }.map_err(|error| refused(error.to_string()))?;
         Ok(Library { library: Box::leak(Box::new(library)), name, text, warnings })
     }
 
-    /// A table that the library exports as `symbol`.
+    /// The table that the library exports as `symbol`.
     ///
     /// # Panics
-    /// If it exports no such thing: the glue that is compiled with every controller does.
+    /// If it is not exported; the glue in every controller exports it.
     fn table(&self, symbol: &str) -> Table {
-        // SAFETY: the glue declares it with this type. Looking a symbol up runs code only if it is an
-        // indirect
-        // function, and `inert` refuses these.
+        // SAFETY: the glue declares it with this type. A symbol look-up runs code only for an indirect
+        // function, which `inert` refuses.
         unsafe { **self.library.get::<*const Table>(symbol).expect("the glue exports it") }
     }
 
     /// The function that the library exports as `symbol`, which stays loaded.
     ///
     /// # Panics
-    /// If it exports no such thing: the glue that is compiled with every controller does.
+    /// If it is not exported; the glue in every controller exports it.
     ///
     /// # Safety
-    /// `F` is the type of a pointer to that function.
+    /// `F` must be the pointer type of that function.
     pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> F {
-        // SAFETY: the caller promises the type.
+        // SAFETY: the caller guarantees the type.
         let found = unsafe { self.library.get::<F>(symbol) };
         *found.expect("the glue exports it")
     }
 }
 
-/// The controller of `library`, which was built of `file`.
+/// The controller of `library`, which was built from `file`.
 ///
 /// # Errors
-/// If it does not keep to the contract as far as its tables say.
+/// If its tables violate the contract.
 pub(super) fn controller(file: &Path, library: &Library) -> Result<Controller> {
     let (rows, layout) = (library.table("jp_controllers_table"), library.table("jp_layout_table"));
-    // SAFETY: the two are the tables of native/glue.h, in a library that stays loaded. That the functions of
-    // the
-    // controller keep to the contract is for their author to see to: `joulepath cc check` helps.
+    // SAFETY: both are tables of native/glue.h in a library that stays loaded. Its author is responsible for
+    // the functions; `joulepath cc check` helps.
     let inspected = unsafe { Controller::inspect(rows, layout) };
     let controller = inspected.map_err(|error| refused(file, &error))?;
     if controller.name() != library.name {
@@ -132,14 +130,14 @@ pub(super) fn controller(file: &Path, library: &Library) -> Result<Controller> {
     Ok(controller)
 }
 
-/// Why the controller of `file` is not used.
+/// The error for a controller of `file` that violates the contract.
 pub(super) fn refused(file: &Path, error: &AdoptError) -> Error {
     let help = match error {
-        AdoptError::Taken(_) => "give the file, and what is called after it inside, another name",
+        AdoptError::Taken(_) => "rename the file and the names derived from it",
         AdoptError::Confidence(_) => {
             "V is verified, N recomputed, L from the literature, R a reconstruction: write \"R\" for your own"
         }
-        _ => "`joulepath cc new NAME` writes a header that has all of it",
+        _ => "`joulepath cc new NAME` writes a complete header",
     };
     Error::Refused {
         doing: format!("cannot use {}", file.display()),
@@ -149,22 +147,22 @@ pub(super) fn refused(file: &Path, error: &AdoptError) -> Error {
     }
 }
 
-/// The name of the controller in the header `file`: that of the file.
+/// Name of the controller in the header `file`: the file's name.
 ///
 /// # Errors
-/// If no controller can be called so.
+/// If the name is not valid for a controller.
 pub fn name_of(file: &Path) -> Result<String> {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     check_name(&stem).map_err(|why| Error::Refused {
         doing: format!("cannot use {}", file.display()),
         why,
-        help: "call it for example `mine.h`".to_owned(),
+        help: "name it for example `mine.h`".to_owned(),
         kind: Kind::Failed,
     })?;
     Ok(stem)
 }
 
-/// The name of the controller in `file`, and the text.
+/// Name and text of the controller in `file`.
 fn read(file: &Path) -> Result<(String, String)> {
     let doing = format!("cannot read the controller {}", file.display());
     let bytes = files::read_named(file, By::File, MAX_HEADER_BYTES, &doing)?.bytes;
@@ -179,35 +177,35 @@ fn read(file: &Path) -> Result<(String, String)> {
     let stem = name_of(file)?;
     let ops = format!("mpcc_ops_{stem}");
     if !text.contains(&ops) {
-        return Err(refused(format!("`{ops}` is not in it"), format!("a file {stem}.h has {ops}")));
+        return Err(refused(format!("it does not define `{ops}`"), format!("a file {stem}.h has {ops}")));
     }
     Ok((stem, text))
 }
 
-/// Whether `name` can be one of a controller: a C identifier in small letters.
+/// Checks that `name` is a C identifier in lower case, short enough for a controller.
 ///
 /// # Errors
-/// Why not.
+/// The reason if it is not.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_word = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
     match is_word && starts && name.len() <= MAX_NAME {
         true => Ok(()),
         false => Err(format!(
-            "`{name}` is no name of a controller: it has at most {MAX_NAME} small letters, digits and _, and \
+            "`{name}` is not a controller name: use at most {MAX_NAME} lower-case letters, digits and _, and \
              begins with a letter"
         )),
     }
 }
 
-/// What was made of a header.
+/// Products of a compilation.
 struct Made {
     name: String,
     text: String,
     warnings: Vec<String>,
-    /// What the compiler made.
+    /// Output of the compiler.
     object: Vec<u8>,
-    /// What the linker made of that.
+    /// Output of the linker.
     library: Vec<u8>,
 }
 
@@ -217,7 +215,7 @@ impl Made {
         let folder = folder().map_err(|error| Error::file("cannot compile a controller", error))?;
         let warnings = compile(file, &name, build, folder.path())?;
         let made = |name: &str| {
-            let doing = format!("cannot read what {} was compiled to", file.display());
+            let doing = format!("cannot read the library compiled from {}", file.display());
             files::read_named(&folder.path().join(name), By::File, MAX_LIBRARY_BYTES, &doing)
         };
         let (object, library) = (made("own.o")?.bytes, made("own.so")?.bytes);
@@ -225,12 +223,12 @@ impl Made {
     }
 }
 
-/// A folder of this user's that goes when it is dropped.
+/// A folder of this user that is deleted when it is dropped.
 fn folder() -> std::io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("joulepath-cc-").tempdir()
 }
 
-/// Compiles `file` in `folder` to `own.o` and `own.so`: what the compiler warned of.
+/// Compiles `file` in `folder` to `own.o` and `own.so`. Returns the compiler's warnings.
 fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<String>> {
     let doing = format!("cannot compile {}", file.display());
     let headers = folder.join("joulepath");
@@ -250,19 +248,19 @@ fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<S
         Build::Checked => compiler.args(["-O1", "-DJP_SANDBOX", SANITIZERS, strict_bounds(folder)]),
     };
     if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-        // Floating point does not exist in the kernel: it is an error with its line.
+        // The kernel has no floating point: the compiler reports it as an error with its line.
         compiler.arg("-mgeneral-regs-only");
     }
     let said = run(&mut compiler, &doing)?;
-    // Linked without the sanitizer's library: the handlers are in sandbox.h.
+    // Links without the sanitizer's library: the handlers are in sandbox.h.
     let mut linker = Command::new(self::compiler());
     linker.args(LINKED).arg(&object).arg("-o").arg(folder.join("own.so"));
     run(&mut linker, &doing)?;
     Ok(said.into_iter().filter(|line| line.contains("warning:")).collect())
 }
 
-/// What makes the compiler check indices of `conn->sub[]`, too: an array at the end of a struct counts as
-/// one without a bound otherwise. GCC and clang have different words for it.
+/// Option that checks the bounds of `conn->sub[]`: by default an array at the end of a struct has none. GCC
+/// and clang have different options.
 fn strict_bounds(folder: &Path) -> &'static str {
     const OF_GCC: &str = "-fsanitize=bounds-strict";
     let mut probe = Command::new(compiler());
@@ -271,12 +269,12 @@ fn strict_bounds(folder: &Path) -> &'static str {
     if is_gcc { OF_GCC } else { "-fstrict-flex-arrays=3" }
 }
 
-/// The C compiler: that of the environment, or the system's.
+/// The C compiler: from the environment, else the system's.
 fn compiler() -> String {
     std::env::var("CC").ok().filter(|cc| !cc.is_empty()).unwrap_or_else(|| "cc".to_owned())
 }
 
-/// Runs a compiler: what it said.
+/// Runs a compiler and returns its output.
 fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| Error::Refused {
         doing: doing.to_owned(),
@@ -298,7 +296,7 @@ fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
     })
 }
 
-/// What is compiled: the header, under its own path so that messages name it, and the glue.
+/// C source: includes the header by its own path, so that messages name it, and the glue.
 fn unit(file: &Path, name: &str) -> std::io::Result<String> {
     let path = fs::canonicalize(file)?;
     let quoted = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");

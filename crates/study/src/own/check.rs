@@ -1,5 +1,5 @@
-//! The properties that our own controllers have, on random states. `crates/controllers/tests` has them for
-//! ours, in more detail.
+//! Checks properties of the shipped controllers on random states. `crates/controllers/tests` tests the
+//! shipped ones in more detail.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -16,35 +16,35 @@ use super::examples;
 use super::sandbox::{Call, Sandbox};
 use crate::error::Result;
 
-/// Random states that each property is tried on.
+/// Number of random states for each property.
 const STATES: u64 = 4_000;
-/// Events of a sequence, and sequences.
+/// Number of events in a sequence, then of sequences.
 const EVENTS: usize = 100;
 const SEQUENCES: u64 = 200;
-/// A controller that has done nothing for so long does not end.
+/// Time limit of a call.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Increases are in this part of a packet.
+/// Units of an increase in a packet.
 const PACKET: f64 = (1u64 << 32) as f64;
-/// Most that a window may change for one packet in congestion avoidance, packets: slow start has 1.
+/// Maximum change of a window per packet in congestion avoidance, packets. Slow start has 1.
 const MOST_INCREASE: f64 = 2.0;
 
-/// What came out.
+/// Result of a check.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// Name of the controller.
     pub name: String,
-    /// One for each property, in the order of the contract.
+    /// One finding for each property, in the order of the contract.
     pub findings: Vec<Finding>,
-    /// What the compiler warned of, each with its line.
+    /// Warnings of the compiler, each with its line.
     pub warnings: Vec<String>,
 }
 
-/// A property, and what is wrong with it.
+/// A property and its first violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// One sentence.
+    /// The property as a sentence.
     pub property: &'static str,
-    /// The first state in which it does not hold, with the place in the header where that is known.
+    /// The first state that violates it, with the place in the header if known.
     pub trouble: Option<String>,
 }
 
@@ -55,15 +55,15 @@ impl Checked {
     }
 }
 
-/// Compiles the header `file` with checks, and tries every property.
+/// Compiles the header `file` with checks and checks every property.
 ///
 /// # Errors
-/// If it cannot be read or compiled, or is no controller.
+/// If it cannot be read or compiled, or is not a controller.
 pub fn check(file: &Path) -> Result<Checked> {
     Ok(Check::of(file)?.run())
 }
 
-/// A controller that is ready to be checked. Nothing of it has run yet.
+/// A compiled controller whose code has not run yet.
 pub struct Check {
     library: Library,
     controller: Controller,
@@ -73,14 +73,14 @@ impl Check {
     /// Compiles the header `file` with checks.
     ///
     /// # Errors
-    /// If it cannot be read or compiled, or is no controller.
+    /// If it cannot be read or compiled, or is not a controller.
     pub fn of(file: &Path) -> Result<Self> {
         let library = Library::build(file, Build::Checked)?;
         let controller = controller(file, &library)?;
         Ok(Check { library, controller })
     }
 
-    /// Tries every property: the header's hooks run, with the rights of this process.
+    /// Checks every property. The header's hooks run with the rights of this process.
     pub fn run(self) -> Checked {
         run(self.library, self.controller)
     }
@@ -90,8 +90,8 @@ fn run(library: Library, controller: Controller) -> Checked {
     let subject = Subject { sandbox: Sandbox::of(&library), controller };
     let examples = examples::of(&library.text);
     let properties: [(&'static str, Property); 7] = [
-        ("any state gives a defined result", Box::new(Subject::is_total)),
-        ("it writes to its own subflow only", Box::new(Subject::keeps_to_itself)),
+        ("every state gives a defined result", Box::new(Subject::is_total)),
+        ("it writes only to its own subflow", Box::new(Subject::keeps_to_itself)),
         ("`increase` and `ssthresh` change nothing", Box::new(Subject::asks_without_touching)),
         ("the same calls give the same results", Box::new(Subject::remembers_nothing_elsewhere)),
         ("windows stay within their floor and 2^20 packets", Box::new(Subject::is_bounded)),
@@ -108,8 +108,8 @@ fn run(library: Library, controller: Controller) -> Checked {
 
 type Property = Box<dyn Fn(&Subject) -> Option<String> + Send>;
 
-/// Tries the properties in another thread, so that a call that never ends is found, too. Its thread is then
-/// lost: it cannot be stopped.
+/// Checks the properties in another thread, to detect calls that never end. Such a thread cannot be stopped
+/// and is abandoned.
 fn in_time(
     subject: Subject,
     properties: [(&'static str, Property); 7],
@@ -118,7 +118,7 @@ fn in_time(
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for (property, holds) in properties {
-            // Nobody listens any more after the time is over.
+            // The receiver is gone after the time limit.
             let _ = sender.send(Finding { property, trouble: holds(&subject) });
         }
     });
@@ -140,10 +140,9 @@ fn in_time(
     findings
 }
 
-/// Writes what the control plane writes.
+/// Sets a value of the control plane.
 type Setter = fn(&mut Own, f64);
 
-/// What is checked.
 struct Subject {
     sandbox: Sandbox,
     controller: Controller,
@@ -161,13 +160,13 @@ impl Subject {
         self.controller.has(Capability::OwnsWindow)
     }
 
-    /// Calls; says what is undefined.
+    /// Makes a call. The error names undefined behaviour.
     fn call(&self, state: &mut State, i: usize, call: Call) -> Result<i64, String> {
         let done = self.sandbox.call(&mut state.connection, &mut state.area, i, call);
         done.map_err(|fault| format!("{}: {}, in `{}`", fault.place, fault.what, call.name()))
     }
 
-    /// Every call that this kind of controller gets, on states of all kinds, until one is in trouble.
+    /// Makes all calls for this kind of controller on random states until one fails.
     fn on_states(
         &self,
         domain: u64,
@@ -236,7 +235,7 @@ impl Subject {
         (0..SEQUENCES).find_map(|number| self.breaks_bounds(&mut Draw::new(6, number)))
     }
 
-    /// A life of a connection: ACKs, losses and restarts as they come.
+    /// Simulates a connection: ACKs, losses and restarts in random order.
     fn breaks_bounds(&self, draw: &mut Draw) -> Option<String> {
         let mut state = draw.start();
         let n = state.connection.n as usize;
@@ -271,7 +270,7 @@ impl Subject {
             let subflow = state.connection.subflows[i];
             let floor = self.controller.min_cwnd().min(before.cwnd).max(1);
             if is_ack && !(floor..=CWND_MAX.max(before.cwnd)).contains(&subflow.cwnd) {
-                return Some(format!("an ACK takes a window of {} to {}", before.cwnd, subflow.cwnd));
+                return Some(format!("an ACK changes a window of {} to {}", before.cwnd, subflow.cwnd));
             }
             let increase = match self.owns() {
                 true => 0,
@@ -285,7 +284,7 @@ impl Subject {
         None
     }
 
-    /// What the control plane writes, or a sibling, is changed: without the flag nothing else may change.
+    /// Changes values of the control plane or of a sibling. Without the flag, results must not change.
     fn declares_what_it_reads(&self) -> Option<String> {
         let told: [(Capability, &str, Setter); 3] = [
             (Capability::ReadsEnergyCost, "MPCC_READS_ENERGY_COST", |own, to| own.set_energy_cost(1.0 + to)),
@@ -299,7 +298,7 @@ impl Subject {
                 }
             };
             if !self.controller.has(capability) && self.depends(&change) {
-                return Some(format!("it reads what {flag} stands for, without saying so"));
+                return Some(format!("it reads data that {flag} must declare"));
             }
         }
         let sibling = |state: &mut State, i: usize| {
@@ -312,10 +311,11 @@ impl Subject {
             }
         };
         let alone = self.controller.has(Capability::Uncoupled);
-        (alone && self.depends(&sibling)).then(|| "it says MPCC_UNCOUPLED and reads its siblings".to_owned())
+        (alone && self.depends(&sibling))
+            .then(|| "it declares MPCC_UNCOUPLED and reads its siblings".to_owned())
     }
 
-    /// Whether a window, a threshold or an increase is another one after `change`, in any of many states.
+    /// Whether `change` affects a window, a threshold or an increase in any of many states.
     fn depends(&self, change: &dyn Fn(&mut State, usize)) -> bool {
         (0..STATES / 4).any(|number| {
             let mut draw = Draw::new(7, number);
@@ -336,7 +336,7 @@ impl Subject {
     }
 }
 
-/// States and calls by number.
+/// Numbered random states and calls.
 struct Draw(Stream);
 
 impl Draw {
@@ -348,7 +348,7 @@ impl Draw {
         self.0.below(n)
     }
 
-    /// Of all sizes alike.
+    /// Random size, all magnitudes equally likely.
     fn size(&mut self) -> u32 {
         let bits = self.below(33);
         (self.0.bits() & ((1u64 << bits) - 1)) as u32
@@ -368,7 +368,7 @@ impl Draw {
         [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Ecn][self.below(3) as usize]
     }
 
-    /// A connection in the midst of things; on every third one, what is kept is anything.
+    /// A connection in a random state; every third one has random controller data.
     fn state(&mut self) -> State {
         let mut state = self.start();
         if self.below(3) == 0 {
@@ -387,8 +387,8 @@ impl Draw {
         state
     }
 
-    /// Whatever a subflow may keep. The first two words are the runner's: a fraction of a packet, and an
-    /// increase that it has asked for.
+    /// Random controller data. The runner owns the first two words: a fraction of a packet, and a requested
+    /// increase.
     fn anything(&mut self) -> Own {
         let mut words: [u64; 13] = std::array::from_fn(|_| self.0.bits());
         for step in &mut words[..2] {
@@ -397,7 +397,7 @@ impl Draw {
         Own::of_words(words)
     }
 
-    /// A connection as it is in congestion avoidance.
+    /// A connection in congestion avoidance.
     fn start(&mut self) -> State {
         let n = 1 + self.below(MAX_SUBFLOWS as u64) as usize;
         let mut connection = Connection::new(n);

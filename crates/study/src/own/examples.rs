@@ -1,11 +1,11 @@
-//! Numbers that a header states of itself, in its comments:
+//! Numbers that a header states in its comments:
 //!
 //! ```text
 //!  * EXAMPLE 12@50ms 30@80ms -> 0.0127 0.0127
 //! ```
 //!
-//! Windows in packets and RTTs of the subflows of a connection in congestion avoidance, and the increase of
-//! each window for one acknowledged packet, in packets. It holds to as many digits as are written.
+//! The windows in packets and the RTTs of the subflows of a connection in congestion avoidance, then the
+//! increase of each window per acknowledged packet, in packets. It must match to the digits given.
 
 use joulepath_controllers::Controller;
 use joulepath_controllers::explain::{State, SubflowState};
@@ -13,27 +13,27 @@ use joulepath_model::units::Nanos;
 
 use super::sandbox::{Call, Sandbox};
 
-/// What an example begins with.
+/// Start of an example.
 const MARK: &str = "EXAMPLE ";
-/// Increases are in this part of a packet.
+/// Units of an increase in a packet.
 const PACKET: f64 = (1u64 << 32) as f64;
 
-/// An example, and the line that it is in.
+/// An example and its line number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Example {
     line: usize,
-    /// What it says, or why it says nothing.
+    /// Its statement, or the parse error.
     says: Result<Says, String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Says {
     state: State,
-    /// The increases, and half a unit of their last digit.
+    /// The increases, each with half a unit of its last digit.
     increases: Vec<(f64, f64)>,
 }
 
-/// The examples in the text of a header.
+/// Finds the examples in the text of a header.
 pub(super) fn of(text: &str) -> Vec<Example> {
     let example = |(number, line): (usize, &str)| {
         let (_, says) = line.split_once(MARK)?;
@@ -51,11 +51,11 @@ fn parse(text: &str) -> Result<Says, String> {
         let srtt_us = u32::try_from(rtt.0 / 1000).ok()?;
         Some(SubflowState { cwnd: cwnd.parse().ok()?, srtt_us, ..SubflowState::default() })
     };
-    let subflows = |word| subflow(word).ok_or_else(|| format!("`{word}` is no window and RTT; {form}"));
+    let subflows = |word| subflow(word).ok_or_else(|| format!("`{word}` is not a window and RTT; {form}"));
     let subflows: Vec<SubflowState> = state.split_whitespace().map(subflows).collect::<Result<_, _>>()?;
     let number = |word: &str| {
         let decimals = word.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        let value: f64 = word.parse().map_err(|_| format!("`{word}` is no number; {form}"))?;
+        let value: f64 = word.parse().map_err(|_| format!("`{word}` is not a number; {form}"))?;
         Ok((value, 0.5 * libm::pow(10.0, -(decimals as f64))))
     };
     let increases: Vec<(f64, f64)> =
@@ -66,7 +66,7 @@ fn parse(text: &str) -> Result<Says, String> {
     }
 }
 
-/// The first example that does not hold.
+/// The first example that does not hold, as an error.
 pub(super) fn hold(sandbox: &Sandbox, controller: Controller, examples: &[Example]) -> Option<String> {
     examples.iter().find_map(|example| {
         let wrong = example
@@ -104,18 +104,18 @@ mod tests {
         assert_eq!((found.len(), found[0].line, found[1].line), (2, 2, 3));
         let says = found[1].says.as_ref().unwrap();
         assert_eq!((says.state.subflows[0].cwnd, says.state.subflows[0].srtt_us), (12, 50_000));
-        // Two decimals: 0.25 stands for 0.245 to 0.255.
+        // Two decimals: 0.25 means 0.245 to 0.255.
         assert_eq!(says.increases, [(0.25, 0.005)]);
-        assert!(found[0].says.is_err(), "a blank within a quantity makes two words");
+        assert!(found[0].says.is_err(), "a space within a quantity makes two words");
     }
 
     #[test]
-    fn what_is_no_example_says_what_to_write() {
+    fn malformed_examples_are_refused_with_a_fix() {
         for (text, what) in [
             ("12@50ms", "there is no `->`"),
-            ("12 -> 1", "`12` is no window and RTT"),
-            ("12@5parsec -> 1", "no window and RTT"),
-            ("12@50ms -> lots", "`lots` is no number"),
+            ("12 -> 1", "`12` is not a window and RTT"),
+            ("12@5parsec -> 1", "not a window and RTT"),
+            ("12@50ms -> lots", "`lots` is not a number"),
             ("12@50ms -> 1 2", "1 subflows have 2 increases"),
         ] {
             assert!(parse(text).unwrap_err().contains(what), "{text}");

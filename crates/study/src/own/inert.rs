@@ -1,18 +1,15 @@
-//! A library is looked at before it is loaded: nothing of it may run when that happens, or when the process
-//! ends.
+//! Refuses libraries that would run code when they are loaded or when the process ends.
 //!
-//! The compiler's object may hold no sections but those of plain code and data, so that the linker is told
-//! nothing
-//! else (`.init_array`, `.dynamic`), and no function whose address is computed while it is loaded. What the
-//! loader is
-//! told by the finished library is compared with that once more.
+//! The compiler's object may contain only sections of plain code and data, so that it cannot instruct the
+//! linker to do anything else (`.init_array`, `.dynamic`), and no function whose address is computed at load
+//! time. The finished library's instructions to the loader are checked too.
 
 use object::elf;
 use object::endian::Endianness;
 use object::read::elf::{Dyn, ElfFile, FileHeader, ProgramHeader, Rel, Rela};
 use object::{BinaryFormat, File, Object, ObjectSection, ObjectSymbol, SymbolFlags};
 
-/// Sections of plain code and data, and what compilers say about them.
+/// Sections of plain code and data, and compilers' notes about them.
 const PLAIN: [&str; 16] = [
     ".text",
     ".data",
@@ -31,17 +28,17 @@ const PLAIN: [&str; 16] = [
     ".debug",
     ".group",
 ];
-/// Sections of which only these names are plain.
+/// Sections that are plain only under these exact names.
 const PLAIN_EXACT: [&str; 5] = ["", ".llvm_addrsig", ".riscv.attributes", ".ARM.attributes", ".sframe"];
-/// What macOS' loader runs.
+/// Sections that macOS's loader runs.
 const RUN_BY_MACOS: [&str; 3] = ["__mod_init_func", "__mod_term_func", "__init_offsets"];
 /// Libraries whose code may run: the C library and the compiler's.
 const KNOWN: [&str; 4] = ["libc.", "libgcc_s.", "ld-", "libSystem."];
 
-/// Looks at the compiler's `object` and at the `library` that was linked of it.
+/// Checks the compiler's `object` and the linked `library`.
 ///
 /// # Errors
-/// What would run when the library is loaded.
+/// Names the code that would run when the library is loaded.
 pub(super) fn check(object: &[u8], library: &[u8]) -> Result<(), String> {
     let object = File::parse(object).map_err(|error| error.to_string())?;
     check_symbols(&object)?;
@@ -69,7 +66,7 @@ fn runs(section: &str) -> String {
     format!("it has a section `{section}`: only plain code and data are loaded, nothing that runs by itself")
 }
 
-/// True for `.text` and `.text.hot`, not for `.textual`; the relocations of a section belong to it.
+/// True for `.text` and `.text.hot`, not for `.textual`. Relocations belong to their section.
 fn is_plain(section: &str) -> bool {
     let of = section.strip_prefix(".rela").or_else(|| section.strip_prefix(".rel")).unwrap_or(section);
     let begins = |plain: &&str| {
@@ -79,7 +76,7 @@ fn is_plain(section: &str) -> bool {
     PLAIN.iter().any(begins) || PLAIN_EXACT.contains(&of)
 }
 
-/// Refuses functions whose address another function computes while the library is loaded.
+/// Refuses functions whose address another function computes at load time.
 fn check_symbols(file: &File<'_>) -> Result<(), String> {
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
         let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { continue };
@@ -91,11 +88,11 @@ fn check_symbols(file: &File<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks at what the loader is told, at the addresses where it looks.
+/// Checks the instructions to the loader, at the addresses that it reads.
 fn check_loading<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) -> Result<(), String> {
-    let broken = || "its dynamic section is not as linkers make it".to_owned();
+    let broken = || "its dynamic section is malformed".to_owned();
     let (endian, headers) = (file.endian(), file.elf_program_headers());
-    // What is loaded to an address, as far as it comes from the file.
+    // Bytes of the file that are loaded to an address.
     let loaded = |address: u64, length: u64| -> Option<&[u8]> {
         headers.iter().filter(|header| header.p_type(endian) == elf::PT_LOAD).find_map(|header| {
             let (start, size) = (header.p_vaddr(endian).into(), header.p_filesz(endian).into());
@@ -153,7 +150,7 @@ fn check_loading<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) 
     }
     let machine = file.elf_header().e_machine(endian);
     let Some((_, indirect)) = INDIRECT.iter().find(|(known, _)| *known == machine) else {
-        return Err(format!("machines of the kind {machine} are not known"));
+        return Err(format!("machine type {machine} is not supported"));
     };
     match kinds.contains(indirect) {
         true => Err("it has an address that a function computes when it is loaded".to_owned()),
@@ -161,7 +158,7 @@ fn check_loading<Elf: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, Elf>) 
     }
 }
 
-/// What the loader runs or loads besides.
+/// Instructions to the loader to run or load something else.
 const RUN: [(u32, &str); 11] = [
     (elf::DT_PREINIT_ARRAY, "functions that run before all others"),
     (elf::DT_INIT, "a function `_init`, which runs when it is loaded"),
@@ -176,7 +173,7 @@ const RUN: [(u32, &str); 11] = [
     (elf::DT_RUNPATH, "a path for other libraries"),
 ];
 
-/// By machine, the relocation that calls a function to have an address.
+/// For each machine: the relocation type that calls a function to get an address.
 const INDIRECT: [(u16, u32); 8] = [
     (elf::EM_X86_64, elf::R_X86_64_IRELATIVE),
     (elf::EM_386, elf::R_386_IRELATIVE),

@@ -1,4 +1,4 @@
-//! A controller of a user in the running kernel: its header, compiled for eBPF, and what the verifier says.
+//! Compiles a user's controller for eBPF and asks the running kernel's verifier.
 
 use std::path::Path;
 
@@ -9,21 +9,21 @@ pub use in_kernel::load;
 #[cfg(feature = "kernel")]
 pub(crate) use in_kernel::prepare;
 
-/// What the kernel says of a header.
+/// Verdict on a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its verifier takes the controller.
+    /// The verifier accepts the controller.
     Taken,
-    /// The compiler or the verifier refuses it: why, with the line.
+    /// The compiler or the verifier refuses it, for this reason with its line.
     Refused(String),
-    /// It was not asked: why.
+    /// The verifier was not asked, for this reason.
     NotAsked(String),
 }
 
-/// Compiles the header `file` for the kernel and asks the verifier, if that can be done here. Nothing is
-/// registered.
+/// Compiles the header `file` for the kernel and asks the verifier, if possible. Registers nothing.
 ///
 /// # Errors
+/// If the header cannot be read or compiled for this machine, or is not a controller.
 /// If the header cannot be read or compiled for this machine, or is no controller.
 pub fn verdict(file: &Path) -> Result<Verdict> {
     #[cfg(feature = "kernel")]
@@ -47,11 +47,10 @@ mod in_kernel {
     use crate::own::build::{Build, Library, controller};
     use crate::own::{self, Own, header_of};
 
-    /// As [`own::load`], and compiles it for the kernel: the result can be given to a
-    /// [`Manager`](cc::Manager).
+    /// Like [`own::load`], and compiles the controller for the kernel, for use by a [`Manager`](cc::Manager).
     ///
     /// # Errors
-    /// As [`own::load`]; if the kernel itself has a controller of this name; if there is no clang, or if it
+    /// Those of [`own::load`]; if the kernel has a controller of this name; if there is no clang, or it
     /// refuses the header.
     pub fn load(file: &Path) -> Result<Own> {
         let name = own::name_of(file)?;
@@ -59,7 +58,7 @@ mod in_kernel {
             return Err(Error::Refused {
                 doing: format!("cannot use {}", file.display()),
                 why: format!("`{name}` is the name of a controller of this kernel"),
-                help: "give the file, and what is called after it inside, another name".to_owned(),
+                help: "rename the file and the names derived from it".to_owned(),
                 kind: Kind::Failed,
             });
         }
@@ -68,12 +67,12 @@ mod in_kernel {
         Ok(own)
     }
 
-    /// Compiles and verifies a controller for the kernel engine, if it is one of a user and was not yet.
+    /// Compiles and verifies a user's controller for the kernel engine, once.
     pub(crate) fn prepare(controller: Controller) -> Result<()> {
         if !controller.is_adopted() || cc::is_compiled(controller) {
             return Ok(());
         }
-        let header = header_of(controller).expect("whoever adopts a controller of a user notes its header");
+        let header = header_of(controller).expect("adopted controllers have a header");
         cc::compile(controller, &header)?;
         Ok(cc::verify(controller)?)
     }
@@ -85,7 +84,7 @@ mod in_kernel {
             Err(KernelError::Refused { why, .. }) => return Ok(Verdict::Refused(why)),
             Err(error) => error,
         };
-        // Where one of ours is taken it is not the kernel that lacks something.
+        // If the verifier accepts a shipped controller, the kernel lacks nothing: the fault is the header's.
         let is_refused = cc::is_compiled(controller) && ours_like(controller).is_some_and(is_taken);
         Ok(if is_refused {
             Verdict::Refused(error.to_string())
@@ -94,7 +93,7 @@ mod in_kernel {
         })
     }
 
-    /// One of ours in the same wrapper.
+    /// A shipped controller in the same wrapper.
     fn ours_like(controller: Controller) -> Option<Controller> {
         let owns = |controller: &Controller| controller.has(Capability::OwnsWindow);
         Controller::all().find(|ours| owns(ours) == owns(&controller))

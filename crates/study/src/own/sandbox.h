@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * sandbox.h - calls into a controller that is checked. The compiler puts a call of a handler before whatever
- * would be undefined (-fsanitize=…); the handlers here note the place and leave the call, so that the process
- * goes on. Each handler's first argument begins with the place in the source.
+ * sandbox.h - calls into a controller under check. With -fsanitize=… the compiler calls a handler before
+ * undefined behaviour. The handlers here record the place and leave the call, so that the process continues.
+ * Each handler's first argument starts with the place in the source.
  */
 #ifndef JP_SANDBOX_H
 #define JP_SANDBOX_H
@@ -14,7 +14,7 @@ struct jp_place {
 	u32 line, column;
 };
 
-/* What was undefined in the last call; file is null if nothing was. */
+/* Undefined behaviour of the last call; file is null if there was none. */
 struct jp_fault {
 	const char *file;
 	u32 line, column;

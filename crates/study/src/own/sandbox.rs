@@ -1,4 +1,4 @@
-//! The calls of a check: what is undefined ends the call, not the process.
+//! Calls of a check: undefined behaviour ends the call, not the process.
 
 use std::ffi::{CStr, c_char};
 
@@ -6,12 +6,12 @@ use joulepath_controllers::{AckFlags, Area, Connection, Event, LossKind, MAX_SUB
 
 use super::build::Library;
 
-/// Something undefined, with its place.
+/// Undefined behaviour and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// `mine.h:42:17`.
+    /// For example `mine.h:42:17`.
     pub(super) place: String,
-    /// `a signed sum overflows`.
+    /// For example `a signed sum overflows`.
     pub(super) what: String,
 }
 
@@ -26,7 +26,7 @@ struct NativeFault {
 
 type Whole = unsafe extern "C" fn(*mut Connection, u32);
 
-/// The functions of a controller that was built for a check. One thread at a time calls them.
+/// Functions of a controller that was built for a check. Only one thread may call them at a time.
 pub(super) struct Sandbox {
     fault: unsafe extern "C" fn() -> *const NativeFault,
     init: Whole,
@@ -38,7 +38,6 @@ pub(super) struct Sandbox {
     control: unsafe extern "C" fn(*mut Connection, u32, *const Event, *mut Area),
 }
 
-/// One call of a controller.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Call {
     Init,
@@ -51,7 +50,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// What the contract calls it.
+    /// Name of the call in the contract.
     pub(super) fn name(self) -> &'static str {
         match self {
             Call::Init => "init",
@@ -66,9 +65,9 @@ impl Call {
 }
 
 impl Sandbox {
-    /// Of a library that was built to be checked.
+    /// Functions of a library that was built for checking.
     pub(super) fn of(library: &Library) -> Self {
-        // SAFETY: sandbox.h declares each of these functions with this type, and the library has all of them.
+        // SAFETY: sandbox.h declares these functions with these types, and the library exports all of them.
         unsafe {
             Sandbox {
                 fault: library.function("jp_sandbox_fault"),
@@ -83,13 +82,13 @@ impl Sandbox {
         }
     }
 
-    /// Calls for subflow `i`; returned is what the function returned, 0 if it returns nothing.
+    /// Calls for subflow `i`. Returns the function's result, or 0 if it has none.
     ///
     /// # Errors
-    /// What is undefined in it; the state is then anything.
+    /// On undefined behaviour; the state is undefined then.
     ///
     /// # Panics
-    /// If `i` is not below [`MAX_SUBFLOWS`].
+    /// If `i` is [`MAX_SUBFLOWS`] or more.
     pub(super) fn call(
         &self,
         connection: &mut Connection,
@@ -99,8 +98,8 @@ impl Sandbox {
     ) -> Result<i64, Fault> {
         assert!(i < MAX_SUBFLOWS, "subflow {i} of at most {MAX_SUBFLOWS}");
         let (self_, mut step, mut window) = (i as u32, 0i64, 0u32);
-        // SAFETY: the pointers lead to values of the layouts of the C structs, which were compared when the
-        // controller was inspected; `i` is within the subflows; what is undefined ends the call.
+        // SAFETY: the pointers lead to values with the layouts of the C structs, as compared during
+        // inspection; `i` is a valid subflow; undefined behaviour ends the call.
         unsafe {
             match call {
                 Call::Init => (self.init)(connection, self_),
@@ -120,9 +119,9 @@ impl Sandbox {
         }
     }
 
-    /// What was undefined in the last call.
+    /// Undefined behaviour of the last call.
     fn fault(&self) -> Option<Fault> {
-        // SAFETY: it returns the address of a static struct of this layout.
+        // SAFETY: the function returns the address of a static struct with this layout.
         let fault = unsafe { &*(self.fault)() };
         // SAFETY: the texts are constants of the library.
         let text = |pointer: *const c_char| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned();

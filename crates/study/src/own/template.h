@@ -1,17 +1,17 @@
 /*
- * name_.h - one sentence: what it does, and why.
+ * name_.h - one sentence: what the controller does, and why.
  *
  *   delta_r = WEIGHT / w_r        for each acknowledged packet, in packets
  *   loss: w_r <- max(w_r / 2, 2)
  *
- * The contract is cc/mpcc.h: C11 without floating point, without libc and without variables that live longer
- * than a call; every state gives a defined result; a controller reads the whole connection and writes to
- * conn->sub[self] only. The headers in cc/ are examples, and can be included.
+ * The contract is cc/mpcc.h: C11 without floating point, without libc and without variables that outlive a
+ * call. Every state must give a defined result. A controller may read the whole connection but writes only to
+ * conn->sub[self]. The headers in cc/ are examples, and can be included.
  *
- *   joulepath cc check name_.h                  tries all of that, and the examples below
- *   joulepath compare FILE --cc name_.h         runs it beside the scenario's own policies
+ *   joulepath cc check name_.h                  checks the contract and the examples below
+ *   joulepath compare FILE --cc name_.h         compares it with the scenario's own policies
  *
- * What one packet adds to each window, worked by hand: 0.5 / 10 = 0.05 and 0.5 / 20 = 0.025.
+ * Increase of each window for one packet, computed by hand: 0.5 / 10 = 0.05 and 0.5 / 20 = 0.025.
  *
  * EXAMPLE 10@50ms 20@80ms -> 0.0500 0.0250
  */
@@ -20,7 +20,7 @@
 
 #include "mpcc_run.h"
 
-/* `mptcp[cc=name_,weight=0.25]` sets it: id, name, default, least, most, scale, words, what it does. */
+/* Set by `mptcp[cc=name_,weight=0.25]`: id, name, default, minimum, maximum, scale, words, description. */
 #define NAME_PARAMS(X)                                   \
 	X(NAME_WEIGHT, "weight", 500, 1, 1000, 1000, "", \
 	  "increase, as a part of NewReno's, 0.001 to 1")
@@ -31,16 +31,16 @@ enum { NAME_PARAMS(MPCC_PARAM_DEFAULT) };
 #define NAME_SCALE 1000 /* of the weight */
 
 /*
- * Window change for ONE acknowledged packet in congestion avoidance, in packets times 2^32. `self` is the
- * subflow; mpcc_reno() is 1 / w. Others may be read: conn->n subflows in conn->sub[], of which those that
- * mpcc_counts() have a window and an RTT.
+ * Window increase for ONE acknowledged packet in congestion avoidance, in packets times 2^32. `self` is the
+ * subflow; mpcc_reno() is 1 / w. The function may read all conn->n subflows in conn->sub[]; subflows for
+ * which mpcc_counts() is true have a window and an RTT.
  */
 MPCC_INLINE s64 name__increase(const struct mpcc_conn *conn, u32 self)
 {
 	return mpcc_scale(mpcc_reno(conn, self), (u32)MPCC_PARAM(conn, NAME_WEIGHT), NAME_SCALE);
 }
 
-/* What it reads of others: mpcc.h has the flags. This one reads nothing of its siblings. */
+/* Data that it reads from siblings; mpcc.h has the flags. This controller reads none. */
 MPCC_CAPABILITIES(name_, MPCC_UNCOUPLED);
 
 static const struct mpcc_ops mpcc_ops_name_ = {

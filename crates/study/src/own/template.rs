@@ -1,12 +1,13 @@
-//! A new header.
+//! Text of a new header.
 
 use super::build::check_name;
 use crate::error::{Error, Result};
 
-/// The text of a header for a controller called `name`: NewReno on every subflow, weighted, with a parameter,
-/// commented, and with examples that `check` tries.
+/// Header for a controller called `name`: NewReno on every subflow, with a weight as parameter, comments, and
+/// examples that `check` tests.
 ///
 /// # Errors
+/// If the name is not valid for a controller.
 /// If a controller cannot have this name.
 pub fn template(name: &str) -> Result<String> {
     check_name(name)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use super::check::{Checked, check};
 use super::{load, template};
 
-/// A folder with a header of this name in it.
+/// A folder that contains a header with this name.
 fn header(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(format!("{name}.h"));
@@ -12,14 +12,14 @@ fn header(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, file)
 }
 
-/// The template for `name` with one text replaced by another.
+/// The template for `name` with `from` replaced by `to`.
 fn changed(name: &str, from: &str, to: &str) -> String {
     let text = template(name).unwrap();
     assert!(text.contains(from), "{from}");
     text.replace(from, to)
 }
 
-/// What is wrong with the first property that does not hold.
+/// Error of the first property that does not hold.
 fn trouble(checked: &Checked) -> String {
     let found = checked.findings.iter().find_map(|finding| finding.trouble.clone());
     found.unwrap_or_else(|| "nothing".to_owned())
@@ -37,7 +37,7 @@ fn a_new_header_passes_every_check_and_runs() {
     assert!(joulepath_controllers::Controller::all().all(|built_in| !built_in.is_adopted()));
 }
 
-/// The properties are those that our own controllers have.
+/// Shipped controllers have all the properties.
 #[test]
 fn our_own_controllers_pass_every_check() {
     let cc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cc");
@@ -51,7 +51,7 @@ fn our_own_controllers_pass_every_check() {
 }
 
 #[test]
-fn what_breaks_the_contract_is_found_with_its_line() {
+fn violations_of_the_contract_are_found_with_their_line() {
     let step = "return mpcc_scale(mpcc_reno(conn, self), (u32)MPCC_PARAM(conn, BAD_WEIGHT), BAD_SCALE);";
     let line = template("bad").unwrap().lines().position(|line| line.contains(step)).unwrap() + 1;
     for (body, says) in [
@@ -99,7 +99,7 @@ fn a_call_that_does_not_end_is_found() {
 }
 
 #[test]
-fn what_cannot_be_compiled_is_told_with_the_compilers_line() {
+fn compile_errors_are_reported_with_their_line() {
     let full = template("odd").unwrap();
     for (name, text, says) in [
         ("odd", full.replace("return mpcc_scale", "retrun mpcc_scale"), "odd.h:"),
@@ -109,9 +109,9 @@ fn what_cannot_be_compiled_is_told_with_the_compilers_line() {
             "odd.h:",
         ),
         ("odd", full.replace("return mpcc_scale", "return (s64)rand() + mpcc_scale"), "rand"),
-        ("other", full.clone(), "`mpcc_ops_other` is not in it"),
+        ("other", full.clone(), "it does not define `mpcc_ops_other`"),
         ("odd", full.replace("ODD_PARAMS", "ODD_PARAMETERS"), "odd.h defines no ODD_PARAMS"),
-        ("Odd", full.clone(), "is no name of a controller"),
+        ("Odd", full.clone(), "is not a controller name"),
         ("odd", full.replace(".name = \"odd\"", ".name = \"even\""), "`.name` is `even`, and the file odd.h"),
         ("lia", full.replace("odd", "lia").replace("ODD", "LIA"), "is the name of a controller of Joulepath"),
         ("odd", full.replace("\"R\", /*", "\"X\", /*"), "is `X`, not V, N, L or R"),
@@ -130,9 +130,9 @@ fn what_cannot_be_compiled_is_told_with_the_compilers_line() {
     }
 }
 
-/// Each would make a file when it is loaded, or when the program ends.
+/// Each would create a file when it is loaded, or when the program ends.
 #[test]
-fn what_would_run_when_it_is_loaded_is_refused_and_does_not_run() {
+fn code_that_would_run_at_load_time_is_refused_and_does_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let told = folder.path().join("told");
     let begin = format!(
@@ -174,7 +174,7 @@ fn what_would_run_when_it_is_loaded_is_refused_and_does_not_run() {
         }
         assert!(!told.exists(), "{more}");
     }
-    // A linker takes this one for code: then nothing runs either.
+    // A linker takes this section for code: nothing runs either.
     let more = section(".text.x", ",%init_array");
     let (_folder, file) = header("eager", &(begin + &more + "\n" + &template("eager").unwrap()));
     let _ = load(&file);

@@ -1,6 +1,6 @@
-//! The box of a set-up: what its paper leaves open, from where to where, and why.
+//! The box of a set-up: the parameters that its paper leaves open, their ranges, and the reasons.
 //!
-//! A box is shared by the experiments of one set-up: they are judged on the same runs. What a paper prints is
+//! The experiments of a set-up share a box and are judged on the same runs. Values that a paper prints are
 //! not in its box.
 
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use super::study::Study;
 use super::wrong::{Wrong, key_value};
 use crate::source::Overrides;
 
-/// What a search varies.
+/// Parameters and runs of a search.
 #[derive(Clone, Debug)]
 pub(super) struct ClaimBox {
-    /// The set-up's name.
+    /// Name of the set-up.
     pub(super) name: String,
     pub(super) parameters: Vec<Parameter>,
     pub(super) raw: RawBox,
-    /// Keys that are set at all points: a run takes no longer than it must.
+    /// Keys that are set at all points, to keep runs short.
     set: Overrides,
-    /// Seeds at each point, the same at all of them.
+    /// Number of seeds at each point, the same everywhere.
     pub(super) seeds: u32,
-    /// Points of the Latin hypercube, unless `--points` says otherwise.
+    /// Default number of points of the Latin hypercube.
     pub(super) points: usize,
 }
 
@@ -32,43 +32,43 @@ pub(super) struct ClaimBox {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawBox {
     seeds: u32,
-    /// Points of the Latin hypercube. Without any only the usual point runs.
+    /// Number of points of the Latin hypercube. 0: only the usual point runs.
     #[serde(default)]
     points: usize,
-    /// Studies that run at a point: one reading each. All if absent.
+    /// Studies that run at a point, one reading each; default: all.
     pub(super) studies: Option<Vec<Spanned<String>>>,
-    /// Policies that run at a point. All if absent.
+    /// Policies that run at a point; default: all.
     policies: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     set: Vec<Spanned<String>>,
-    /// Drops the studies' own keys, because parameters of the box have them.
+    /// Drops the studies' own keys, which parameters of the box replace.
     #[serde(default)]
     without_keys: bool,
     #[serde(default)]
     open: Vec<RawOpen>,
 }
 
-/// One thing that the paper leaves open: `values`, or a range `from` … `to`; and what its value does, by one
-/// of `keys`, `set`, `set_by`, `option` and `reading`.
+/// A parameter that the paper leaves open: `values`, or a range `from` … `to`; and the effect of its value:
+/// one of `keys`, `set`, `set_by`, `option` and `reading`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawOpen {
     key: Spanned<String>,
     why: String,
-    /// The first is the usual one.
+    /// Its values, the usual one first.
     values: Option<Vec<String>>,
     from: Option<f64>,
     to: Option<f64>,
-    /// Draws the logarithm of the value.
+    /// Whether values of a range are log-uniform.
     #[serde(default)]
     log: bool,
     #[serde(default)]
     unit: String,
-    /// The shipped scenario's value.
+    /// Value of the shipped scenario.
     usual: Option<String>,
-    /// Its number, where the text does not begin with it.
+    /// Number of the usual value, if its text does not start with it.
     usual_number: Option<f64>,
-    /// Keys of the scenario that get the value.
+    /// Keys of the scenario that receive the value.
     #[serde(default)]
     keys: Vec<String>,
     /// `key=text with {}`.
@@ -76,29 +76,29 @@ struct RawOpen {
     set: Vec<Spanned<String>>,
     #[serde(default)]
     set_by: BTreeMap<String, Vec<Spanned<String>>>,
-    /// An option of policies.
+    /// Option of policies that receives the value.
     option: Option<String>,
-    /// Which policies get it. All if absent.
+    /// Policies that receive it; default: all.
     policies: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     reading: bool,
 }
 
 impl RawBox {
-    /// Every policy that it names.
+    /// Every policy that the box names.
     pub(super) fn policies(&self) -> impl Iterator<Item = &Spanned<String>> {
         let of_open = self.open.iter().flat_map(|open| open.policies.iter().flatten());
         self.policies.iter().flatten().chain(of_open)
     }
 
     /// # Errors
-    /// What is wrong with a parameter.
+    /// If a parameter is wrong.
     pub(super) fn claim_box(self, name: &str) -> Result<ClaimBox, Wrong> {
         let parameters: Vec<Parameter> =
             self.open.iter().map(RawOpen::parameter).collect::<Result<_, _>>()?;
         for (at, open) in self.open.iter().enumerate() {
             if parameters[..at].iter().any(|known| known.key == *open.key.get_ref()) {
-                return Err(Wrong::at(&open.key.span(), "this key is open twice"));
+                return Err(Wrong::at(&open.key.span(), "this key is listed twice"));
             }
         }
         let set = self.set.iter().map(key_value).collect::<Result<_, _>>()?;
@@ -118,15 +118,15 @@ impl RawOpen {
                 let text = self.usual.clone().ok_or_else(|| wrong("a range needs its `usual` value"))?;
                 let number = text.split(' ').next().and_then(|number| number.parse().ok());
                 let number = self.usual_number.or(number);
-                let number =
-                    number.ok_or_else(|| wrong("`usual` begins with no number; write `usual_number`"))?;
+                let number = number
+                    .ok_or_else(|| wrong("`usual` does not start with a number; add `usual_number`"))?;
                 let unit = self.unit.clone();
                 let range = if self.log { Range::Log(from, to, unit) } else { Range::Linear(from, to, unit) };
                 (range, (text, number))
             }
             _ => {
                 return Err(wrong(
-                    "it is open over two `values` or more, or `from` a lower number `to` a higher",
+                    "it needs two or more `values`, or `from` a lower number `to` a higher one",
                 ));
             }
         };
@@ -137,7 +137,7 @@ impl RawOpen {
             self.reading,
         ];
         if acts.iter().filter(|is_there| **is_there).count() != 1 {
-            return Err(wrong("its value does one thing: `keys` or `set`, `set_by`, `option`, `reading`"));
+            return Err(wrong("it needs exactly one of `keys` or `set`, `set_by`, `option`, `reading`"));
         }
         let pairs = |set: &[Spanned<String>]| set.iter().map(key_value).collect::<Result<Overrides, _>>();
         let acts = match &self.option {
@@ -155,7 +155,7 @@ impl RawOpen {
                 let known = self.values.as_deref().unwrap_or_default();
                 let other = self.set_by.keys().find(|value| !known.contains(value));
                 if let Some(other) = other {
-                    return Err(wrong(&format!("`set_by` has `{other}`, which is none of its values")));
+                    return Err(wrong(&format!("`set_by` has `{other}`, which is not one of its values")));
                 }
                 let of = |(value, set): (&String, &Vec<_>)| Ok((value.clone(), pairs(set)?));
                 Acts::SetBy(self.set_by.iter().map(of).collect::<Result<_, Wrong>>()?)
@@ -166,7 +166,7 @@ impl RawOpen {
 }
 
 impl ClaimBox {
-    /// The values of a parameter that `when` may ask for, the usual one first.
+    /// Values of a parameter for `when`, the usual one first.
     pub(super) fn reading(&self, key: &str) -> Option<&[String]> {
         let of = self.parameters.iter().find(|of| of.key == key && matches!(of.acts, Acts::Reading))?;
         match &of.range {
@@ -175,7 +175,7 @@ impl ClaimBox {
         }
     }
 
-    /// The studies of an experiment that run at a point, without time series.
+    /// Studies of an experiment that run at a point, without time series.
     pub(super) fn studies(&self, of: &[Study]) -> Vec<Study> {
         let is_in = |names: &Option<Vec<Spanned<String>>>, name: &String| {
             names.as_ref().is_none_or(|names| names.iter().any(|known| known.get_ref() == name))

@@ -1,7 +1,7 @@
-//! Numbers that arithmetic gives without a run, by name: theorems, closed forms, the genetic algorithm beside
-//! the exact solver.
+//! Named numbers from arithmetic, without a run: theorems, closed forms, and the genetic algorithm compared
+//! with the exact solver.
 //!
-//! `genetic share(B, 0)` is a name with its arguments.
+//! A name can have arguments: `genetic share(B, 0)`.
 
 use std::sync::LazyLock;
 
@@ -18,15 +18,15 @@ use crate::source::Source;
 
 /// Runs of the genetic algorithm on 000's problem.
 const GENETIC_RUNS: u64 = 20;
-/// Random instances on which a theorem is tried.
+/// Random instances for testing a theorem.
 const INSTANCES: usize = 2000;
-/// Random problems of the genetic algorithm, which takes milliseconds on each.
+/// Random problems for the genetic algorithm, which takes milliseconds for each.
 const PROBLEMS: usize = 100;
 
-/// An estimate and the number of values that it summarises.
+/// An estimate and the number of values behind it.
 type Sample = (Option<Estimate>, usize);
 
-/// The arguments that a name expects in brackets.
+/// Arguments that a name expects in parentheses.
 #[derive(Clone, Copy)]
 enum Of {
     Nothing(fn() -> Sample),
@@ -50,7 +50,7 @@ const NUMBERS: &[(&str, Of)] = &[
     ("genetic efficiency ÷ exact, random problems", Of::Nothing(|| genetic_on_random_problems().1)),
 ];
 
-/// A number, by name and arguments.
+/// A named number with its arguments.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Computed {
@@ -66,10 +66,10 @@ impl TryFrom<String> for Computed {
     fn try_from(written: String) -> Result<Self, String> {
         let known: Vec<&str> = NUMBERS.iter().map(|(name, _)| *name).collect();
         let matching = NUMBERS.iter().filter_map(|(name, of)| Some((of, written.strip_prefix(name)?)));
-        // The longest name: one may begin with another one.
+        // The longest match, because one name may be a prefix of another.
         let found = matching.min_by_key(|(_, rest)| rest.len());
         let Some((&of, rest)) = found.filter(|(_, rest)| rest.is_empty() || rest.starts_with('(')) else {
-            return Err(format!("`{written}` is no computed number; {}", suggest(&written, &known)));
+            return Err(format!("there is no computed number `{written}`; {}", suggest(&written, &known)));
         };
         let arguments = rest.trim_start_matches('(').trim_end_matches(')');
         let mut found = Computed { of, number: 0.0, reading: Reading::B, path: 0 };
@@ -96,7 +96,7 @@ impl Computed {
         };
         match self.of {
             Of::Nothing(_) => return arguments.is_empty().then_some(()),
-            // A line over numbers gives the argument later.
+            // A line over numbers supplies the argument later.
             Of::Number(_) if arguments.is_empty() => {}
             Of::Number(_) => self.number = arguments.parse().ok()?,
             Of::Reading(_) => self.reading = reading(arguments)?,
@@ -109,7 +109,7 @@ impl Computed {
         Some(())
     }
 
-    /// The same number at another argument.
+    /// The same number with another argument.
     pub(super) fn at(self, number: f64) -> Self {
         Computed { number, ..self }
     }
@@ -123,23 +123,22 @@ impl Computed {
         }
     }
 
-    /// Its mean.
     pub(super) fn value(self) -> f64 {
         self.sample().0.map_or(f64::NAN, |ours| ours.mean)
     }
 
-    /// A number without chance divided by another one.
+    /// The quotient of two deterministic numbers.
     pub(super) fn over(self, other: Computed) -> Sample {
         exactly(self.value() / other.value())
     }
 }
 
-/// A number without chance: its own interval.
+/// A deterministic number, whose interval has no width.
 fn exactly(value: f64) -> Sample {
     (Some(Estimate { mean: value, lo: value, hi: value }), 1)
 }
 
-/// The radios of 000's table 1 as its problem (4)-(7) sees them.
+/// The radios of 000's table 1 in its problem (4)-(7).
 fn costed_paths() -> &'static [CostedPath] {
     static PATHS: LazyLock<Vec<CostedPath>> = LazyLock::new(|| {
         let scenario = Source::named("papers/000-table1").and_then(|source| source.load(&[]));
@@ -151,7 +150,7 @@ fn costed_paths() -> &'static [CostedPath] {
     &PATHS
 }
 
-/// The exact split, and those of the genetic algorithm.
+/// The exact split, and the splits of the genetic algorithm.
 fn splits(reading: Reading) -> (Solution, Vec<Solution>) {
     let problem = Problem::of_paper(costed_paths(), reading);
     let exact = problem.solve().expect("these readings have a solution (algorithms sheet, 6.1)");
@@ -177,8 +176,8 @@ fn genetic_share(reading: Reading, path: usize) -> Sample {
 /// τ2/τ1 in 004's figure 3.
 const RATIO: usize = 3;
 
-/// Arrival times at the sink, in units of τ1 after the first packet: every block has τ2/τ1 packets on path 1,
-/// one on path 2; the second DSN of each block goes over path 2 and needs `delay_difference` longer.
+/// Arrival times at the sink, in units of τ1 after the first packet. Every block has τ2/τ1 packets on path 1
+/// and one on path 2; the second DSN of each block uses path 2 and takes `delay_difference` longer.
 fn arrivals(blocks: usize, per_block: usize, delay_difference: f64) -> Vec<f64> {
     let mut times = vec![];
     for block in 0..blocks {
@@ -190,7 +189,7 @@ fn arrivals(blocks: usize, per_block: usize, delay_difference: f64) -> Vec<f64> 
     times
 }
 
-/// Packets of path 1 that arrive between packets 1 and 2 of a block.
+/// Number of packets of path 1 that arrive between packets 1 and 2 of a block.
 fn packets_within(delay_difference: f64) -> f64 {
     let between = |at: &&f64| 0.0 < **at && **at < delay_difference;
     arrivals(1, RATIO + 1, delay_difference).iter().filter(between).count() as f64
@@ -201,13 +200,13 @@ fn equation_2(delay_difference: f64) -> f64 {
     (RATIO as f64 + 1.0) / delay_difference
 }
 
-/// Packets of a block per τ1, from its first to its last, and never less than path 2 needs for its packet.
+/// Packets of a block per τ1. The block lasts until its last arrival, and at least for the packet of path 2.
 fn block_rate(delay_difference: f64) -> f64 {
     let last = arrivals(1, RATIO, delay_difference).into_iter().fold(RATIO as f64, f64::max);
     (RATIO as f64 + 1.0) / last
 }
 
-/// Packets in order per τ1 over many blocks.
+/// In-order packets per τ1 over many blocks.
 fn long_run_rate(delay_difference: f64) -> f64 {
     let all = arrivals(100_000, RATIO, delay_difference);
     all.len() as f64 / all.iter().copied().fold(0.0, f64::max)
@@ -218,12 +217,12 @@ fn blocking_ms(window: f64, theta: f64, interval_ms: f64) -> f64 {
     (window - window / theta) * interval_ms
 }
 
-/// A number between the bounds, uniform in its logarithm.
+/// A log-uniform number between the bounds.
 fn log_uniform(random: &mut Stream, low: f64, high: f64) -> f64 {
     low * libm::pow(high / low, random.uniform())
 }
 
-/// Interfaces as wide apart as real ones: slopes of 1 to 500 mW per Mbit/s, θ of 0.05 to 5 W, capacities of
+/// Interfaces with the range of real ones: slopes of 1 to 500 mW per Mbit/s, θ of 0.05 to 5 W, capacities of
 /// 0.1 to 100 Mbit/s.
 fn interfaces(random: &mut Stream, n: usize) -> Vec<CostedPath> {
     (0..n)
@@ -235,8 +234,8 @@ fn interfaces(random: &mut Stream, n: usize) -> Vec<CostedPath> {
         .collect()
 }
 
-/// Energy per bit of both interfaces at their capacities, with a base power that burns once, less the cheaper
-/// of the two alone; J/bit.
+/// Energy per bit of both interfaces at capacity with a shared base power, minus that of the cheaper one
+/// alone, J/bit.
 fn surplus(paths: &[CostedPath], base_w: f64) -> f64 {
     let alone = |path: &CostedPath| {
         (base_w + path.sunk_w + path.slope_j_per_bit * path.capacity_bps) / path.capacity_bps
@@ -246,20 +245,20 @@ fn surplus(paths: &[CostedPath], base_w: f64) -> f64 {
     (base_w + power) / rate - paths.iter().map(alone).fold(f64::INFINITY, f64::min)
 }
 
-/// Random pairs that need less per bit together than the cheaper one alone, with a base power that they
-/// share.
+/// Number of random pairs that use less energy per bit together than the cheaper one alone, with a shared
+/// base power.
 fn pairs_that_beat_both(base_w: f64) -> Sample {
     let mut random = Stream::new(7, Domain::Allocator, 0);
     let wins = (0..INSTANCES).filter(|_| {
         let paths = interfaces(&mut random, 2);
-        // Rounding is far below a millionth of any energy per bit here.
+        // Rounding errors are far below a millionth of any energy per bit here.
         surplus(&paths, base_w) < -1e-15
     });
     (exactly(wins.count() as f64).0, INSTANCES)
 }
 
-/// On how many random problems the genetic algorithm is better than the exact solution, and its efficiency
-/// over the exact one's.
+/// Number of random problems where the genetic algorithm beats the exact solution, and its efficiency
+/// relative to the exact one.
 fn genetic_on_random_problems() -> (Sample, Sample) {
     static BOTH: LazyLock<(Sample, Sample)> = LazyLock::new(|| {
         let mut random = Stream::new(8, Domain::Allocator, 0);

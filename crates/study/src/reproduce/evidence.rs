@@ -1,4 +1,4 @@
-//! The runs of an experiment, as its findings and figures see them.
+//! Runs of an experiment, for its findings and figures.
 
 use joulepath_model::result::Estimate;
 use joulepath_report::interval;
@@ -6,7 +6,7 @@ use joulepath_report::interval;
 use super::metrics::{Metric, Run};
 use super::study::Study;
 
-/// A number of the runs of one policy on one study.
+/// A metric of a policy's runs in a study.
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'a> {
     pub(super) study: &'a str,
@@ -14,44 +14,44 @@ pub(super) struct Cell<'a> {
     pub(super) metric: Metric,
 }
 
-/// Finished runs. Estimates leave missing runs out.
+/// Finished runs. Estimates ignore missing runs.
 pub(super) struct Evidence<'a> {
     studies: &'a [Study],
-    /// By study and policy, in the order of the seeds.
+    /// Runs by study and policy, in the order of the seeds.
     runs: Vec<Vec<Vec<Run<'a>>>>,
     /// Readings of the paper that differ from the usual ones, by parameter.
     readings: &'a [(String, String)],
 }
 
 impl<'a> Evidence<'a> {
-    /// `runs` by study and policy, in the studies' order.
+    /// `runs` by study and policy, in the order of the studies.
     pub(super) fn new(studies: &'a [Study], runs: Vec<Vec<Vec<Run<'a>>>>) -> Self {
         Evidence { studies, runs, readings: &[] }
     }
 
-    /// Under readings that differ from the usual ones.
+    /// The same runs under readings that differ from the usual ones.
     pub(super) fn under(self, readings: &'a [(String, String)]) -> Self {
         Evidence { readings, ..self }
     }
 
-    /// The reading of a parameter; `None` if it is the usual one.
+    /// Reading of a parameter; `None` if it is the usual one.
     pub(super) fn reading(&self, what: &str) -> Option<&'a str> {
         self.readings.iter().find(|(known, _)| known == what).map(|(_, reading)| reading.as_str())
     }
 
-    /// The place of a study on the axis of a sweep; `None` if it did not run.
+    /// Place of a study on the axis of a sweep; `None` if it did not run.
     pub(super) fn x(&self, study: &str) -> Option<f64> {
         self.studies.iter().find(|known| known.name == study)?.x
     }
 
-    /// The runs of a policy on a study. Empty if a search leaves them out.
+    /// Runs of a policy in a study; empty if a search leaves them out.
     pub(super) fn of(&self, study: &str, policy: &str) -> &[Run<'a>] {
         let Some(index) = self.studies.iter().position(|known| known.name == study) else { return &[] };
         let place = self.studies[index].policies.iter().position(|known| known.name == policy);
         place.map_or(&[], |place| &self.runs[index][place])
     }
 
-    /// The finite values of a metric, by seed.
+    /// Finite values of a metric, by seed.
     pub(super) fn values(&self, cell: Cell<'_>) -> Vec<f64> {
         let runs = self.of(cell.study, cell.policy).iter();
         runs.map(|&run| cell.metric.of(run)).filter(|value| value.is_finite()).collect()
@@ -62,8 +62,8 @@ impl<'a> Evidence<'a> {
         interval(&self.values(cell))
     }
 
-    /// Numerator and denominator for every seed that all of `cells` have, summed over the cells in which both
-    /// ran: small effects on many sizes add up.
+    /// Numerator and denominator for every seed that all `cells` have, summed over the cells with both, so
+    /// that small effects at many sizes add up.
     pub(super) fn pairs(&self, cells: &[(Cell<'_>, Cell<'_>)]) -> Vec<(f64, f64)> {
         let runs = |cell: Cell<'_>| self.of(cell.study, cell.policy);
         let ran =

@@ -1,4 +1,4 @@
-//! What an experiment is: a claim, what has to run for it, and what is read off the runs.
+//! Experiments: a claim, its runs, and the results read from them.
 
 use std::sync::Arc;
 
@@ -10,41 +10,40 @@ use super::figure::Drawing;
 use super::finding::Row;
 use super::study::Study;
 
-/// One experiment of a paper: a row of figures or a table, or a claim across papers.
+/// An experiment of a paper: some figures or a table, or a claim across papers.
 #[derive(Clone)]
 pub(super) struct Experiment {
-    /// `000-fig4`.
+    /// For example `000-fig4`.
     pub(super) id: String,
-    /// A few words.
+    /// Title in a few words.
     pub(super) title: String,
-    /// Paper, section, figure, table.
+    /// Paper, section, figure or table.
     pub(super) source: String,
-    /// What the paper says: a number or an order relation.
+    /// Statement of the paper: a number or an order relation.
     pub(super) claim: String,
-    /// The one question on which it stands or falls. Rows that share it are no independent witnesses.
+    /// The question that decides it. Experiments with the same cause are not independent evidence.
     pub(super) cause: String,
-    /// Whether there is anything to judge.
+    /// Whether and how it is judged.
     pub(super) standing: Standing,
-    /// A search gives it the weakest verdict of these rows.
+    /// In a search it gets the weakest verdict of these experiments.
     pub(super) weaker_of: Vec<String>,
-    /// What has to run.
     pub(super) studies: Vec<Study>,
-    /// The box that a search covers.
+    /// Box that a search covers.
     pub(super) in_box: Option<Arc<ClaimBox>>,
     pub(super) findings: Vec<Row>,
     pub(super) figures: Vec<Drawing>,
 }
 
-/// What kind of statement it is.
+/// Kind of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Measurements judge it.
     Measured,
-    /// The paper says too little for any verdict, and why. Measurements are shown all the same.
+    /// The paper says too little for a verdict, for this reason. Measurements are shown.
     Open(String),
-    /// A slip: the paper's own equations say otherwise. A finding that fails shows it.
+    /// A slip of the paper, contradicted by its own equations: a failing finding shows it.
     Slip,
-    /// This project's statement, not a paper's: it does not count among the papers' claims.
+    /// This project's statement, which does not count among the papers' claims.
     Ours,
 }
 
@@ -54,7 +53,7 @@ impl Experiment {
         let applies = |row: &&Row| row.applies(evidence, self.in_box.as_deref());
         let rows: Vec<&Row> = self.findings.iter().filter(applies).collect();
         let mut findings: Vec<Finding> = rows.iter().map(|row| row.finding(evidence)).collect();
-        // A claim on the best case stands on the best candidate; the others are shown.
+        // The best candidate decides a claim about the best case; the others are shown.
         let mean = |finding: &Finding| finding.measured.map_or(f64::INFINITY, |ours| ours.mean);
         for (at, row) in rows.iter().enumerate() {
             let Some(group) = &row.candidate else { continue };
@@ -67,12 +66,12 @@ impl Experiment {
         findings
     }
 
-    /// As the paper draws them.
+    /// Figures as in the paper.
     pub(super) fn figures(&self, evidence: &Evidence<'_>) -> Vec<Figure> {
         self.figures.iter().map(|drawing| drawing.figure(evidence)).collect()
     }
 
-    /// What its findings say together.
+    /// Joint verdict of its findings.
     pub(super) fn judged(&self, findings: &[Finding]) -> Judged {
         let judged = judge(findings);
         match &self.standing {

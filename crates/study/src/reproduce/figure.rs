@@ -1,4 +1,4 @@
-//! A figure as a row under `papers/` states it.
+//! Figures as stated under `papers/`.
 
 use joulepath_report::{Bars, Boxes, Figure, FiveNumbers, Line, Plot};
 use serde::Deserialize;
@@ -10,10 +10,9 @@ use super::metrics::{Metric, Run, Sampled, SeriesMetric};
 use super::names::Names;
 use super::wrong::Wrong;
 
-/// Most points of a line: more than a figure has pixels.
+/// Maximum number of points of a line, more than a figure's width in pixels.
 const MOST_POINTS: usize = 400;
 
-/// Lines, bars or boxes.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Drawing {
@@ -33,17 +32,17 @@ pub(super) struct Drawing {
     boxes: Option<Groups>,
 }
 
-/// Numbers side by side: a group for each study, a colour for each policy.
+/// Bars side by side: a group for each study, a colour for each policy.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Groups {
     metric: Option<Spanned<Metric>>,
-    /// All of the experiment if absent.
+    /// Studies; default: all of the experiment.
     #[serde(default)]
     studies: Vec<Spanned<String>>,
     #[serde(default)]
     policies: Vec<Spanned<String>>,
-    /// The paper's number of each policy. With it the groups are the policies, in one colour.
+    /// The paper's number for each policy. If given, the groups are the policies, in one colour.
     #[serde(default)]
     stated: Vec<f64>,
     /// Names of the groups of `computed`.
@@ -57,19 +56,19 @@ struct Groups {
 #[serde(deny_unknown_fields)]
 struct ComputedBars {
     name: String,
-    /// One for each group.
+    /// One value for each group.
     values: Vec<Computed>,
 }
 
-/// A line. What it runs over follows from its keys: `series` over time, `x` over policies, `from` and `to`
-/// over a computed number's argument, otherwise the studies.
+/// A line. Its keys select its horizontal axis: `series`: time; `x`: policies; `from` and `to`: the argument
+/// of a computed number; else the studies.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DrawnLine {
-    /// Name in the legend. The policy's name if absent.
+    /// Name in the legend; default: the policy's name.
     name: Option<String>,
     of: Option<Spanned<String>>,
-    /// All of the experiment if absent.
+    /// Studies; default: all of the experiment.
     #[serde(default)]
     studies: Vec<Spanned<String>>,
     metric: Option<Spanned<Metric>>,
@@ -79,10 +78,10 @@ struct DrawnLine {
     policies: Vec<Spanned<String>>,
     #[serde(default)]
     x: Vec<f64>,
-    /// The policy that the others are divided by.
+    /// Policy in the denominator.
     over: Option<Spanned<String>>,
     computed: Option<Computed>,
-    /// A number that the paper states, from `from` to `to`.
+    /// A number that the paper states, drawn from `from` to `to`.
     level: Option<f64>,
     #[serde(default)]
     from: u32,
@@ -91,16 +90,16 @@ struct DrawnLine {
     /// Points of a computed line per unit of its argument.
     #[serde(default)]
     per_unit: u32,
-    /// Whether it is the paper's.
+    /// Whether the line is the paper's.
     #[serde(default)]
     stated: bool,
 }
 
 impl Drawing {
-    /// Checks the names and fills in absent studies.
+    /// Checks the names and fills in the default studies.
     ///
     /// # Errors
-    /// A name that does not exist, or keys that make no sense together.
+    /// If a name does not exist, or keys contradict each other.
     pub(super) fn check(&mut self, names: &Names<'_>) -> Result<(), Wrong> {
         let here = self.title.span();
         let kinds = [!self.lines.is_empty(), self.bars.is_some(), self.boxes.is_some()];
@@ -123,7 +122,7 @@ impl Drawing {
                 groups.policies.iter().try_for_each(|policy| names.policy(policy, study.get_ref()))?;
             }
             if !groups.stated.is_empty() && groups.studies.len() > 1 {
-                return Err(Wrong::at(&here, "what is `stated` belongs to policies on one study"));
+                return Err(Wrong::at(&here, "`stated` needs policies of one study"));
             }
         }
         self.lines.iter_mut().try_for_each(|line| line.check(names, &here))
@@ -207,7 +206,7 @@ impl DrawnLine {
             _ => return wrong("a line has one of `metric`, `series`, `computed` and `level`"),
         };
         if self.of.is_none() && (self.policies.is_empty() || self.policies.len() != self.x.len()) {
-            return wrong("a line is `of` a policy, or over `policies` with an `x` for each");
+            return wrong("a line needs `of` with a policy, or `policies` with an `x` for each");
         }
         for study in &self.studies {
             names.measures(is_slotted, study.get_ref(), &span)?;
@@ -261,14 +260,14 @@ impl DrawnLine {
     }
 }
 
-/// Points of a line over time: the mean over the seeds, or the first seed's blocks.
+/// Points of a line over time: mean over the seeds, or the first seed's blocks.
 fn over_time(runs: &[Run<'_>], metric: SeriesMetric) -> Vec<(f64, Option<f64>)> {
     let engine =
         runs.iter().filter_map(|run| if let Run::Engine(run) = run { run.series.as_ref() } else { None });
     match metric.sampled {
         Sampled::Engine(value) => {
             let values: Vec<Vec<f64>> = engine.clone().map(|series| value(series, metric.path)).collect();
-            // Runs of one scenario are sampled at the same instants; one that ended early has fewer.
+            // Runs of a scenario are sampled at the same times; a run that ended early has fewer samples.
             let length = values.iter().map(Vec::len).min().unwrap_or(0);
             let step = length.div_ceil(MOST_POINTS).max(1);
             let at = |i: usize| mean(values.iter().map(|v| v[i]).filter(|v| v.is_finite()));

@@ -1,4 +1,4 @@
-//! A finding as a row under `papers/` states it: what is measured, and what it is held against.
+//! Findings as stated under `papers/`: a measured number and the number or relation to check.
 
 use std::collections::BTreeMap;
 
@@ -14,35 +14,35 @@ use super::names::Names;
 use super::number::Number;
 use super::wrong::{Wrong, known_name};
 
-/// Part of a stated number by which ours may miss it. One for all experiments, so that none has its own.
+/// Tolerance of a stated number, relative. All experiments share it.
 const OF_A_NUMBER: f64 = 0.1;
-/// Part of a stated effect (its distance from 1) by which ours may miss it.
+/// Tolerance of a stated effect, relative to its distance from 1.
 const OF_AN_EFFECT: f64 = 0.2;
 
-/// One number or relation. Without a rule it is shown and not judged.
+/// A number or relation. Without a rule it is shown and not judged.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
     what: Spanned<String>,
     /// Replaces the metric's unit.
     unit: Option<String>,
-    /// The reading of the paper under which it is measured, for the reader.
+    /// Reading of the paper for this measurement, for readers.
     reading: Option<String>,
-    /// The finding exists only where these parameters of the box have these values.
+    /// The finding exists only for these values of parameters of the box.
     #[serde(default)]
     when: BTreeMap<String, Spanned<String>>,
 
     metric: Option<Spanned<Metric>>,
-    /// The policy, by name.
+    /// Name of the policy.
     of: Option<Spanned<String>>,
-    /// Studies, summed seed by seed; all of the experiment if absent.
+    /// Studies, summed seed by seed; default: all of the experiment.
     #[serde(default)]
     studies: Vec<Spanned<String>>,
-    /// The denominator, where it differs from the numerator.
+    /// Policy in the denominator, if it differs from the numerator's.
     over: Option<Spanned<String>>,
     over_study: Option<Spanned<String>>,
     over_metric: Option<Spanned<Metric>>,
-    /// The time from which a series of `of` lies above a series of `over` for good.
+    /// Measures the time from which a series of `of` stays above a series of `over`.
     leads: Option<Spanned<SeriesMetric>>,
     over_series: Option<SeriesMetric>,
     /// A number that needs no run.
@@ -52,13 +52,13 @@ pub(super) struct Row {
     /// Whether the paper has a single run.
     #[serde(default)]
     one_run: bool,
-    /// The study with this ratio stands for all.
+    /// The study with this ratio represents all.
     best: Option<Best>,
-    /// Among findings with the same word only the least is judged.
+    /// Among findings with the same word, only the lowest is judged.
     pub(super) candidate: Option<String>,
 
     stated: Option<Number>,
-    /// Replaces the usual tolerance of `stated` and `up_to`.
+    /// Replaces the default tolerance of `stated` and `up_to`.
     tolerance: Option<Number>,
     up_to: Option<Number>,
     above: Option<Number>,
@@ -66,7 +66,7 @@ pub(super) struct Row {
     within: Option<(Number, Number)>,
 }
 
-/// Which ratio stands for a sweep.
+/// Ratio that represents a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Best {
@@ -75,10 +75,10 @@ enum Best {
 }
 
 impl Row {
-    /// Checks the names and fills in absent studies.
+    /// Checks the names and fills in the default studies.
     ///
     /// # Errors
-    /// A name that does not exist, or keys that make no sense together.
+    /// If a name does not exist, or keys contradict each other.
     pub(super) fn check(&mut self, names: &Names<'_>, in_box: Option<&ClaimBox>) -> Result<(), Wrong> {
         let here = self.what.span();
         let wrong = |message: &str| Err(Wrong::at(&here, message));
@@ -139,7 +139,7 @@ impl Row {
         self.over.is_some() || self.over_study.is_some() || self.over_metric.is_some()
     }
 
-    /// True if `when` holds under the evidence's readings.
+    /// True if `when` matches the evidence's readings.
     pub(super) fn applies(&self, evidence: &Evidence<'_>, in_box: Option<&ClaimBox>) -> bool {
         self.when.iter().all(|(key, wanted)| {
             let usual = in_box.and_then(|in_box| in_box.reading(key)?.first());
@@ -147,7 +147,7 @@ impl Row {
         })
     }
 
-    /// The rule. The tolerance of a ratio is a part of its distance from 1.
+    /// The rule. The tolerance of a ratio is relative to its distance from 1.
     fn rule(&self) -> Rule {
         let tolerance = |usual: f64| self.tolerance.map_or(usual, |tolerance| tolerance.0);
         let effect = tolerance(OF_AN_EFFECT);
@@ -164,7 +164,7 @@ impl Row {
         }
     }
 
-    /// From the runs to the number and its verdict.
+    /// Measures the number and judges it.
     pub(super) fn finding(&self, evidence: &Evidence<'_>) -> Finding {
         let finding = match (&self.computed, &self.leads) {
             (Some(computed), _) => self.computed(*computed),

@@ -1,4 +1,4 @@
-//! The numbers and time series that the rows under `papers/` name: one line each.
+//! The numbers and time series that files under `papers/` name, one line each.
 //!
 //! A name ends with its unit. `share(1)` is the share of the second path.
 
@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 use super::slotted::TRANSIENT_S;
 
-/// A finished run.
 #[derive(Clone, Copy)]
 pub(super) enum Run<'a> {
     /// Of an engine.
@@ -28,7 +27,7 @@ impl Run<'_> {
     }
 }
 
-/// How a number is read off a run. NaN means that the run has none.
+/// How to read a number from a run. NaN: the run has no such number.
 #[derive(Clone, Copy)]
 enum Number {
     Engine(fn(&RunResult) -> f64),
@@ -37,10 +36,10 @@ enum Number {
     SlottedPath(fn(&SlottedResult, usize) -> f64),
 }
 
-/// How a time series is read off a run.
+/// How to read a time series from a run.
 #[derive(Clone, Copy)]
 pub(super) enum Sampled {
-    /// By sample, of one path if it has an index.
+    /// By sample; of one path if it has an index.
     Engine(fn(&Series, usize) -> Vec<f64>),
     /// By block of 100 segments.
     Blocks(fn(&BlockSeries) -> Vec<f64>),
@@ -48,7 +47,7 @@ pub(super) enum Sampled {
     Slotted(fn(&SlottedResult, usize) -> Vec<Option<f64>>),
 }
 
-/// A row of a registry: name, whether a path's index follows it, unit, and how it is read.
+/// A row of a registry: name, whether a path's index follows it, unit, and reader.
 type Entry<T> = (&'static str, bool, &'static str, T);
 
 const NUMBERS: &[Entry<Number>] = &[
@@ -101,7 +100,6 @@ const SERIES: &[Entry<Sampled>] = &[
     ("window queue, packets", true, "packets", Sampled::Slotted(window_queues)),
 ];
 
-/// A number of a run, by name.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Metric {
@@ -109,7 +107,6 @@ pub(super) struct Metric {
     path: usize,
 }
 
-/// A time series of a run, by name.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct SeriesMetric {
@@ -117,7 +114,7 @@ pub(super) struct SeriesMetric {
     pub(super) path: usize,
 }
 
-/// The entry of a registry, and the index in brackets after its name.
+/// Entry of a registry, and the index in parentheses after its name.
 fn find<T>(
     registry: &'static [Entry<T>],
     what: &str,
@@ -130,10 +127,12 @@ fn find<T>(
     match registry.iter().find(|entry| entry.0 == name) {
         Some(entry) if entry.1 == index.is_some() => Ok((entry, index.unwrap_or(0))),
         Some((name, true, ..)) => Err(format!("`{written}` lacks the index of a path; write `{name}(0)`")),
-        Some((name, ..)) => Err(format!("`{name}` is of the whole connection; write it without an index")),
+        Some((name, ..)) => {
+            Err(format!("`{name}` describes the whole connection; write it without an index"))
+        }
         None => {
             let known: Vec<&str> = registry.iter().map(|entry| entry.0).collect();
-            Err(format!("`{written}` is no {what}; {}", suggest(name, &known)))
+            Err(format!("there is no {what} `{written}`; {}", suggest(name, &known)))
         }
     }
 }
@@ -157,7 +156,7 @@ impl TryFrom<String> for SeriesMetric {
 }
 
 impl Metric {
-    /// Of a run; NaN if the run has no such number.
+    /// Value for a run; NaN if the run has no such number.
     pub(super) fn of(self, run: Run<'_>) -> f64 {
         match (self.entry.3, run) {
             (Number::Engine(number), Run::Engine(run)) => number(run),
@@ -168,25 +167,25 @@ impl Metric {
         }
     }
 
-    /// Of its numbers.
+    /// Unit of its numbers.
     pub(super) fn unit(self) -> &'static str {
         self.entry.2
     }
 
-    /// Whether it is read off runs of the slotted system.
+    /// Whether it reads runs of the slotted system.
     pub(super) fn is_slotted(self) -> bool {
         matches!(self.entry.3, Number::Slotted(_) | Number::SlottedPath(_))
     }
 }
 
 impl SeriesMetric {
-    /// Whether it is read off runs of the slotted system.
+    /// Whether it reads runs of the slotted system.
     pub(super) fn is_slotted(self) -> bool {
         matches!(self.sampled, Sampled::Slotted(_))
     }
 }
 
-/// Energy of the switches per gigabit that arrives.
+/// Energy of the switches per delivered gigabit.
 fn switch_energy(run: &RunResult) -> f64 {
     let bits = run.goodput_bps * run.measured_s;
     run.network.as_ref().map_or(f64::NAN, |network| network.energy_j() / bits * 1e9)
@@ -200,7 +199,7 @@ fn block_goodput(run: &RunResult) -> f64 {
     run.blocks.map_or(f64::NAN, |blocks| blocks.goodput_bps.mean / 1e6)
 }
 
-/// The slowest twentieth.
+/// The slowest twentieth of the blocks.
 fn slow_blocks(run: &RunResult) -> f64 {
     run.blocks.map_or(f64::NAN, |blocks| blocks.goodput_bps.p5 / 1e6)
 }
@@ -209,19 +208,19 @@ fn block_buffer(run: &RunResult) -> f64 {
     run.blocks.map_or(f64::NAN, |blocks| blocks.buffer.mean)
 }
 
-/// The largest second.
+/// Highest power of a second.
 fn peak_power(run: &SlottedResult) -> f64 {
     run.series.power_w.iter().copied().fold(0.0, f64::max)
 }
 
-/// Standard deviation of the seconds after the transient.
+/// Standard deviation over the seconds after the transient.
 fn power_deviation(run: &SlottedResult) -> f64 {
     let values = &run.series.power_w[TRANSIENT_S..];
     let mean = mean(values);
     (values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / values.len() as f64).sqrt()
 }
 
-/// Throughput of the transient over that of the rest.
+/// Throughput of the transient divided by that of the rest.
 fn start(run: &SlottedResult) -> f64 {
     let (first, rest) = run.series.throughput_mbps.split_at(TRANSIENT_S);
     mean(first) / mean(rest)
@@ -244,12 +243,12 @@ fn some(values: &[f64]) -> Vec<Option<f64>> {
     values.iter().copied().map(Some).collect()
 }
 
-/// Packets that arrive per slot of `Params::fixed_windows`.
+/// Packets that arrive per slot with `Params::fixed_windows`.
 const FIXED_LOAD: f64 = 35.0;
-/// What its windows carry above the load: the largest ε of the theorems.
+/// Packets per slot that the windows can carry above the load: the largest ε of the theorems.
 const FIXED_SLACK: f64 = 110.0 - FIXED_LOAD;
 
-/// The least energy per slot of 1 s of a stationary policy that carries `load` on the fixed windows.
+/// Minimum energy of a stationary policy that carries `load` on the fixed windows, per slot of 1 s.
 fn stationary(load: f64) -> f64 {
     let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)];
     least_energy_j(&paths.map(|(cost_j, carried)| SlotPath::within(cost_j, carried)), load)
@@ -294,19 +293,19 @@ fn mean_efficiency(series: &Series) -> Vec<f64> {
     mean_goodput_kbps(series).iter().zip(mean_power(series)).map(|(kbps, watts)| kbps / watts).collect()
 }
 
-/// A path's part of the goodput since the start.
+/// Fraction of the goodput since the start that a path carried.
 fn share_so_far(series: &Series, path: usize) -> Vec<f64> {
     let Some(own) = series.goodput_bps.get(path) else { return vec![] };
     running_mean(&series.time_s, own).iter().zip(mean_goodput(series)).map(|(own, all)| own / all).collect()
 }
 
-/// Sum over the paths, by instant.
+/// Sum over the paths at each sample.
 fn total(by_path: &[Vec<f64>]) -> Vec<f64> {
     let instants = by_path.first().map_or(0, Vec::len);
     (0..instants).map(|i| by_path.iter().map(|path| path[i]).sum()).collect()
 }
 
-/// Mean of a rate from the start to each instant.
+/// Mean of a rate from the start to each sample.
 fn running_mean(time_s: &[f64], rate: &[f64]) -> Vec<f64> {
     let (mut before_s, mut sum) = (0.0, 0.0);
     let mean = |(&at_s, &rate): (&f64, &f64)| {
@@ -317,8 +316,7 @@ fn running_mean(time_s: &[f64], rate: &[f64]) -> Vec<f64> {
     time_s.iter().zip(rate).map(mean).collect()
 }
 
-/// The last instant at which `a` comes to lie above `b` for good; the start if it does all the time, none if
-/// it does not at the end.
+/// Time from which `a` stays above `b`: the start if it always does, `None` if it does not at the end.
 pub(super) fn leads_from(time_s: &[f64], a: &[f64], b: &[f64]) -> Option<f64> {
     let last_not_above = a.iter().zip(b).rposition(|(a, b)| a <= b);
     match last_not_above {
@@ -332,13 +330,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_running_mean_weighs_by_time() {
+    fn a_running_mean_is_weighted_by_time() {
         // 2 for one second, then 5 for two: (2 + 10) / 3.
         assert_eq!(running_mean(&[1.0, 3.0], &[2.0, 5.0]), [2.0, 4.0]);
     }
 
     #[test]
-    fn a_lead_counts_from_where_it_is_not_lost_again() {
+    fn a_lead_counts_from_the_time_after_which_it_is_kept() {
         let time = [1.0, 2.0, 3.0, 4.0];
         assert_eq!(leads_from(&time, &[2.0, 0.0, 2.0, 2.0], &[1.0; 4]), Some(3.0));
         assert_eq!(leads_from(&time, &[2.0; 4], &[1.0; 4]), Some(0.0));
@@ -346,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_and_its_index_are_both_needed() {
+    fn names_of_paths_need_an_index_and_other_names_have_none() {
         let run = RunResult {
             paths: vec![PathResult::default(), PathResult { share: 0.25, ..PathResult::default() }],
             ..RunResult::default()
@@ -360,6 +358,6 @@ mod tests {
         assert!(said("goodputt, Mbit/s").contains("did you mean `goodput, Mbit/s`"));
         let names: Vec<&str> = NUMBERS.iter().map(|entry| entry.0).collect();
         let distinct: std::collections::BTreeSet<&&str> = names.iter().collect();
-        assert_eq!(distinct.len(), names.len(), "a metric stands twice");
+        assert_eq!(distinct.len(), names.len(), "a metric occurs twice");
     }
 }

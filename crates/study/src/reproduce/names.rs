@@ -1,4 +1,4 @@
-//! Names of studies and policies that findings and figures use.
+//! Checks names of studies and policies in findings and figures.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl Names<'_> {
     }
 
     /// # Errors
-    /// If the study runs on the other kind of engine than a metric is read off.
+    /// If the study runs on an engine whose runs do not have the metric.
     pub(super) fn measures(&self, is_slotted: bool, study: &str, span: &Range<usize>) -> Result<(), Wrong> {
         let of = self.0.iter().find(|known| known.name == study);
         match of.is_some_and(|study| study.scenario().is_none()) == is_slotted {
@@ -34,10 +34,10 @@ impl Names<'_> {
         }
     }
 
-    /// Fills an empty list with all studies.
+    /// Replaces an empty list by all studies.
     ///
     /// # Errors
-    /// If the experiment has none, or not one of those that are named.
+    /// If the experiment has no study, or lacks one of the named studies.
     pub(super) fn fill_studies(
         &self,
         studies: &mut Vec<Spanned<String>>,

@@ -1,11 +1,11 @@
-//! A stated number: as printed, or the quotient of two printed ones.
+//! A stated number: as printed, or the quotient of two printed numbers.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
-/// `415.66`, or `"415.66/205.57"`.
+/// For example `415.66` or `"415.66/205.57"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number(pub(super) f64);
 
@@ -35,7 +35,9 @@ impl<'de> Deserialize<'de> for Number {
                     Some(number(above)? / number(below)?)
                 };
                 let number = quotient().filter(|number| number.is_finite());
-                number.map(Number).ok_or_else(|| E::custom(format!("`{text}` is no quotient of two numbers")))
+                number
+                    .map(Number)
+                    .ok_or_else(|| E::custom(format!("`{text}` is not a quotient of two numbers")))
             }
         }
 

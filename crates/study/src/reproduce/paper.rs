@@ -1,10 +1,10 @@
-//! The files under `papers/`, which are part of this library: a folder for each paper, a file for each row
-//! and for each set-up that rows share.
+//! Reads the files under `papers/`, which are part of this library: a folder for each paper, a file for each
+//! row and for each set-up that rows share.
 //!
 //! ```text
 //! papers/000/paper.toml              rows and set-ups, in order
 //!            fig4.toml               a row: claim, source, findings, figures
-//!            set-ups/radios.toml     policies by name, studies, and the box of what the paper leaves open
+//!            set-ups/radios.toml     policies by name, studies, and the box of open parameters
 //! ```
 
 use std::collections::BTreeMap;
@@ -28,18 +28,17 @@ use crate::error::Result;
 /// Name and text of each file.
 pub(super) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
-/// The experiments and boxes under `papers/`.
 pub(super) struct Papers {
-    /// In the order of the papers.
+    /// Experiments in the order of the papers.
     pub(super) experiments: Vec<Arc<Experiment>>,
-    /// In the order of the papers.
+    /// Boxes in the order of the papers.
     pub(super) boxes: Vec<Arc<ClaimBox>>,
 }
 
 /// The papers of this library.
 ///
 /// # Errors
-/// The first thing that is wrong with a file.
+/// The first mistake in a file.
 pub(super) fn papers() -> Result<&'static Papers> {
     static PAPERS: LazyLock<Result<Papers, FileError>> = LazyLock::new(|| Papers::read(FILES));
     PAPERS.as_ref().map_err(|error| error.clone().into())
@@ -64,19 +63,19 @@ struct RawExperiment {
     cause: String,
     #[serde(default)]
     standing: RawStanding,
-    /// The reason for no verdict.
+    /// The reason for having no verdict.
     open: Option<String>,
     set_up: Option<Spanned<String>>,
     #[serde(default)]
     weaker_of: Vec<String>,
-    /// Added to those of the set-up.
+    /// Policies in addition to the set-up's.
     #[serde(default)]
     policies: BTreeMap<String, Spanned<String>>,
-    /// Names of the set-up's studies that run. All if absent.
+    /// Names of the set-up's studies to run; default: all.
     uses: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     every_study: RawStudy,
-    /// Replace those of the set-up.
+    /// Studies that replace the set-up's.
     #[serde(default, rename = "study")]
     studies: Vec<RawStudy>,
     #[serde(default, rename = "finding")]
@@ -94,7 +93,7 @@ enum RawStanding {
     Ours,
 }
 
-/// A file and what it holds.
+/// A file and its parsed content.
 struct Held<'a, T> {
     name: &'a str,
     text: &'a str,
@@ -122,13 +121,12 @@ impl<T> Held<'_, T> {
     }
 }
 
-/// Set-ups by name.
 type SetUps<'a> = BTreeMap<String, Held<'a, SetUp>>;
 /// Boxes by the name of their set-up.
 type Boxes = BTreeMap<String, Arc<ClaimBox>>;
 
 impl Papers {
-    /// Reads files: names without the extension, and texts.
+    /// Reads files, given by name without extension and text.
     ///
     /// # Errors
     /// The first mistake in a file.
@@ -164,7 +162,7 @@ impl Papers {
             }
         }
         if let Some(row) = rows.values().next() {
-            let message = "no paper.toml has this row; add its id to `rows` of the folder's paper.toml";
+            let message = "no paper.toml lists this row; add its id to `rows` of the folder's paper.toml";
             return Err(row.wrong(&row.holds.id.span(), message));
         }
         all.check_boxes(&set_ups).map(|()| all)
@@ -194,13 +192,13 @@ impl Papers {
             None => Ok(boxes),
             Some(file) => {
                 let message =
-                    "no paper.toml has this set-up; add its name to `set_ups` of the folder's paper.toml";
+                    "no paper.toml lists this set-up; add its name to `set_ups` of the folder's paper.toml";
                 Err(file.wrong(&file.holds.name.span(), message))
             }
         }
     }
 
-    /// Checks that the studies which a box names are those of a row in it.
+    /// Checks that every study named by a box is a study of one of its rows.
     fn check_boxes(&self, set_ups: &SetUps<'_>) -> Result<(), FileError> {
         for claim_box in &self.boxes {
             let is_in =
@@ -227,7 +225,7 @@ impl RawExperiment {
         let studies = self.studies(set_up)?;
         let standing = match (self.open.take(), self.standing) {
             (Some(why), RawStanding::Measured) => Standing::Open(why),
-            (Some(_), _) => return Err(Wrong::at(&self.id.span(), "it is `open`, or has a `standing`")),
+            (Some(_), _) => return Err(Wrong::at(&self.id.span(), "use either `open` or `standing`")),
             (None, RawStanding::Measured) => Standing::Measured,
             (None, RawStanding::Slip) => Standing::Slip,
             (None, RawStanding::Ours) => Standing::Ours,

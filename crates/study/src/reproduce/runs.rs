@@ -1,4 +1,4 @@
-//! Every run that the experiments ask for, once: planned, and done.
+//! Plans every run of the experiments once, and does it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -26,7 +26,6 @@ use crate::policies;
 use crate::source::{Overrides, Source};
 use crate::stored::StoredRuns;
 
-/// Which engine a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum On {
     /// The simulator.
@@ -43,7 +42,6 @@ struct Case {
     setups: Vec<Setup>,
 }
 
-/// One run of an engine.
 #[derive(Clone, Copy, Debug)]
 struct Planned {
     case: usize,
@@ -54,7 +52,7 @@ struct Planned {
     on: On,
 }
 
-/// What a study needs, by policy.
+/// Runs of a study, by policy.
 #[derive(Clone, Debug)]
 pub(super) enum WantedRuns {
     /// Indices of the runs, in the order of the seeds.
@@ -63,38 +61,38 @@ pub(super) enum WantedRuns {
     Slotted(Vec<usize>),
 }
 
-/// What all experiments need.
+/// Runs of all experiments.
 pub(super) struct Plan {
     extent: Extent,
     first_seed: u64,
     cases: Vec<Case>,
-    /// By scenario name and overrides.
+    /// Index of a case, by scenario name and overrides.
     known: BTreeMap<(String, Overrides), usize>,
     runs: Vec<Planned>,
     /// Index of a run by case, policy, seed and engine.
     places: BTreeMap<(usize, usize, u64, On), usize>,
-    /// What 003's slotted system runs.
+    /// Cases of 003's slotted system.
     slotted: Vec<slotted::Case>,
-    /// By experiment, index of its study, and engine.
+    /// Runs by experiment, index of the study, and engine.
     wanted: BTreeMap<(String, usize, On), WantedRuns>,
 }
 
-/// What has become of the runs.
+/// Results of the runs.
 pub(super) struct Done {
     results: Vec<Option<RunResult>>,
-    /// By case; a case that lacks a run has none.
+    /// Results by case; empty for a case with a missing run.
     slotted: Vec<Vec<SlottedResult>>,
-    /// By case.
+    /// Seeds by case.
     seeds: Vec<RangeInclusive<u64>>,
-    /// Time that they took, together.
+    /// Total time of the runs.
     pub(super) took: Duration,
 }
 
 impl Plan {
-    /// The runs of `experiments`; with those of the kernel if `kernel` is there.
+    /// Plans the runs of `experiments`, and those of the kernel if `kernel` is given.
     ///
     /// # Errors
-    /// A scenario, variant, key or policy that does not exist.
+    /// If a scenario, variant, key or policy does not exist.
     pub(super) fn of(
         experiments: &[Arc<Experiment>],
         extent: Extent,
@@ -111,11 +109,11 @@ impl Plan {
                 }
             }
         }
-        // The kernel's runs come last: they want the machine for themselves.
+        // The kernel's runs come last because they need the whole machine.
         Ok(plan)
     }
 
-    /// Without a run. The seeds of each study begin with `first_seed`.
+    /// A plan without runs. The seeds of each study start at `first_seed`.
     pub(super) fn new(extent: Extent, first_seed: u64) -> Self {
         Plan {
             extent,
@@ -132,7 +130,7 @@ impl Plan {
     /// Adds a study on the simulator or the slotted system.
     ///
     /// # Errors
-    /// A scenario, variant, key or policy that does not exist.
+    /// If a scenario, variant, key or policy does not exist.
     pub(super) fn want(&mut self, study: &Study) -> Result<WantedRuns> {
         let RunsOn::Slotted { system, load } = study.runs_on else {
             let case = self.case(study)?;
@@ -171,13 +169,13 @@ impl Plan {
         Ok(WantedRuns::Engine(wanted))
     }
 
-    /// Adds what the kernel shall run, if it can.
+    /// Adds the kernel's runs of a study, if the kernel can do them.
     fn add_checked(&mut self, study: &Study, kernel: &dyn Engine) -> Result<WantedRuns> {
         let case = self.case(study)?;
         let wanted = self.add(case, study, On::Kernel)?;
         let places: Vec<usize> =
             study.policies.iter().map(|of| self.setup(case, &of.policy)).collect::<Result<_, _>>()?;
-        // The same scenario may have policies that only the simulator runs.
+        // The simulator may run more policies on the same scenario.
         let case = &self.cases[case];
         let setups: Vec<Setup> = places.iter().map(|&at| case.setups[at].clone()).collect();
         kernel.check(&case.scenario, &setups).map(|()| wanted)
@@ -210,13 +208,13 @@ impl Plan {
         Ok(case.setups.len() - 1)
     }
 
-    /// How many runs of engines there are.
+    /// Number of engine runs.
     pub(super) fn len(&self) -> usize {
         self.runs.len()
     }
 
-    /// Does what `stored` does not have: the simulator's runs, then the kernel's, then the slotted system's,
-    /// on `jobs` cores if the engine can.
+    /// Does every run that `stored` lacks: the simulator's, then the kernel's, then the slotted system's, on
+    /// `jobs` cores if the engine can.
     pub(super) fn execute(
         &self,
         [packet, kernel]: [Option<&dyn Engine>; 2],
@@ -255,7 +253,7 @@ impl Plan {
         }
     }
 
-    /// The runs of one experiment on an engine, and how many of them are missing.
+    /// Runs of an experiment on an engine, and the number of missing ones.
     pub(super) fn evidence<'a>(
         &self,
         experiment: &'a Experiment,
@@ -264,7 +262,7 @@ impl Plan {
     ) -> (Evidence<'a>, u64) {
         let wanted = |index| self.wanted.get(&(experiment.id.clone(), index, on));
         let wanted: Vec<Option<&WantedRuns>> = (0..experiment.studies.len()).map(wanted).collect();
-        // The kernel runs some of the policies.
+        // The kernel may run only some of the policies.
         let named = |study: &'a Study| match &study.kernel {
             Some(kernel) if on == On::Kernel => kernel.policies.as_slice(),
             _ => study.policies.as_slice(),
@@ -283,7 +281,7 @@ impl Plan {
 }
 
 impl Done {
-    /// The runs of a study by policy, and how many of them are missing.
+    /// Runs of a study by policy, and the number of missing ones.
     pub(super) fn of(&self, wanted: Option<&WantedRuns>) -> (Vec<Vec<Run<'_>>>, u64) {
         let mut missing = 0;
         let mut engine = |places: &Vec<usize>| {
@@ -307,10 +305,10 @@ impl Done {
     }
 }
 
-/// Asks the kernel engine whether it can run a study here.
+/// Checks that the kernel engine can run a study here.
 ///
 /// # Errors
-/// What is missing.
+/// Names the missing requirement.
 pub(super) fn probe(study: &Study, kernel: &dyn Engine) -> Result<()> {
     Plan::new(Extent::Full, 1).add_checked(study, kernel).map(drop)
 }

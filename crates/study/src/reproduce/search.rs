@@ -1,18 +1,18 @@
-//! Where the papers' claims hold: a search over boxes of what each paper leaves open.
+//! Finds where the papers' claims hold: searches boxes of the parameters that each paper leaves open.
 //!
 //! ```text
 //! box ─► Latin hypercube ─► run ─► judge ─┬─► border, towards the usual point, best fit ─► run ─► …
 //!                                         └─► fresh seeds at the nearest points ─► parts, tree, sentence
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | `sample` | which points are run |
-//! | `rounds` | runs at points, and what they say of each claim |
+//! | `sample` | chooses the points to run |
+//! | `rounds` | runs the points and judges each claim there |
 //! | `state` | a claim at a point: holds, fails, undecided |
-//! | `tree` | which parameters decide |
-//! | `fit` | which point has all of a paper's numbers |
-//! | `answer` | what is reported |
+//! | `tree` | finds the deciding parameters |
+//! | `fit` | finds the point that fits all of a paper's numbers |
+//! | `answer` | builds the report |
 
 mod answer;
 mod fit;
@@ -46,38 +46,38 @@ use crate::stored::StoredRuns;
 
 /// Rounds of refinement.
 const ROUNDS: usize = 3;
-/// Points of a box in each.
+/// Points of a box in each round.
 const POINTS_OF_ROUND: usize = 8;
-/// Nearest points of a claim that are tried again with fresh seeds until one holds again.
+/// Maximum number of a claim's nearest points to confirm with fresh seeds.
 const CANDIDATES: usize = 3;
-/// The fresh seeds begin so much later.
+/// Offset of the fresh seeds.
 const FRESH: u64 = 1000;
-/// How many times as many they are.
+/// Factor on the number of fresh seeds.
 const MORE_SEEDS: u32 = 2;
 
-/// What is searched, and how thoroughly.
+/// Extent and options of a search.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Points of each hypercube; as many as the box has, if none.
+    /// Points of each hypercube; default: as the box says.
     pub points: Option<u32>,
-    /// First seed of all runs; the points are drawn with it, too.
+    /// First seed of all runs, and seed of the choice of points.
     pub seed: u64,
     /// A few points and seeds, for tests.
     pub is_quick: bool,
-    /// Runs at a time; as many as there are cores if none.
+    /// Runs at a time; default: the number of cores.
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// Quick: points of a hypercube.
+/// Points of a hypercube with `is_quick`.
 const QUICK_POINTS: usize = 4;
-/// Quick: seeds at a point.
+/// Seeds at a point with `is_quick`.
 const QUICK_SEEDS: u32 = 3;
 
-/// Boxes with their experiments, ready to be searched.
+/// Boxes with their experiments, ready for a search.
 pub struct Plan {
     request: Request,
     searched: Vec<Searched>,
-    /// Rows that have no box.
+    /// Rows without a box.
     open: Vec<Arc<Experiment>>,
     /// Ids in the order of the experiments.
     order: Vec<String>,
@@ -85,10 +85,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Those of `experiments` that are the papers'.
+    /// Plans a search of the papers' experiments among `experiments`.
     ///
     /// # Errors
-    /// If none is.
+    /// If there is none.
     pub(super) fn of(
         request: &Request,
         experiments: Vec<Arc<Experiment>>,
@@ -113,12 +113,12 @@ impl Plan {
         Ok(Plan { request: request.clone(), searched, open, order, packet })
     }
 
-    /// How many claims there are.
+    /// Number of claims.
     pub fn claims(&self) -> usize {
         self.open.len() + self.searched.iter().map(|of| of.experiments.len()).sum::<usize>()
     }
 
-    /// How many boxes they have.
+    /// Number of boxes.
     pub fn boxes(&self) -> usize {
         self.searched.len()
     }
@@ -133,7 +133,7 @@ impl Request {
             None => claim_box.points,
         };
         let seeds = if self.is_quick { QUICK_SEEDS } else { claim_box.seeds };
-        // Each box draws its own points; they are the same whatever else is searched.
+        // Each box has its own random points, whatever else is searched.
         let index = claim_box.name.bytes().fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte));
         let mut points = vec![Point::usual(&claim_box.parameters)];
         points.extend(hypercube(&claim_box.parameters, count, self.seed, index));
@@ -147,11 +147,11 @@ impl Request {
     }
 }
 
-/// Runs what `stored` does not have, and says where each claim holds. A run that fails is told, and counted
+/// Does every run that `stored` lacks, and finds where each claim holds. Reports failed runs and counts them
 /// as missing.
 ///
 /// # Errors
-/// A scenario, key or policy that a point asks for and that does not exist: a slip in a box.
+/// If a box names a scenario, key or policy that does not exist.
 pub fn search(
     mut plan: Plan,
     stored: &mut StoredRuns,
@@ -205,8 +205,8 @@ pub fn search(
     })
 }
 
-/// The nearest point of each claim at which it holds again with fresh seeds, by box and claim: many points
-/// are looked at, and some hold by chance.
+/// By box and claim, the nearest point where the claim holds with fresh seeds too. Among many points some
+/// hold by chance.
 fn confirm(
     searched: &[Searched],
     round: &mut Round<'_>,
@@ -244,7 +244,7 @@ fn confirm(
     Ok(found)
 }
 
-/// Experiments at one point of their boxes, with the seeds that confirmed it: what a claim's command shows.
+/// Runs experiments at one point of their box with the seeds that confirmed it, for a claim's command.
 ///
 /// # Errors
 /// If the experiments have several boxes or none, or the box has no such key or value.
@@ -259,7 +259,7 @@ pub(super) fn at(
 ) -> Result<Reproduction> {
     let plan = Plan::of(request, experiments, packet)?;
     if plan.searched.len() != 1 || !plan.open.is_empty() {
-        return Err(Error::usage("these experiments share no box, so that there is no point to go to")
+        return Err(Error::usage("these experiments do not share a box, so --at has no meaning")
             .with_help("name experiments of one set-up, such as `004-fig9`"));
     }
     let mut searched = plan.searched;

@@ -1,4 +1,4 @@
-//! A set-up that rows share: policies by name, studies, what the kernel runs of them, and the box.
+//! A set-up that rows share: named policies, studies, the kernel's part, and the box.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::source::{Overrides, Source};
 #[serde(deny_unknown_fields)]
 pub(super) struct SetUp {
     pub(super) name: Spanned<String>,
-    /// Policies as on the command line, by the names that findings and figures use.
+    /// Policies as on the command line, by the names in findings and figures.
     #[serde(default)]
     pub(super) policies: BTreeMap<String, Spanned<String>>,
     /// Defaults of all studies.
@@ -44,18 +44,18 @@ pub(super) struct RawStudy {
     seeds: Option<u32>,
     quick: Option<u32>,
     series: Option<u32>,
-    /// Names of the policies that run.
+    /// Names of the policies to run.
     policies: Option<Vec<Spanned<String>>>,
 }
 
-/// What the real stack runs of a set-up.
+/// Part of a set-up that the kernel runs.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawKernel {
-    /// All if absent.
+    /// Studies; default: all.
     studies: Option<Vec<Spanned<String>>>,
     policies: Vec<Spanned<String>>,
-    /// Policies that mainline has under other options.
+    /// Replacements for policies whose options differ in mainline.
     #[serde(default)]
     instead: BTreeMap<String, String>,
     seeds: u32,
@@ -63,10 +63,10 @@ pub(super) struct RawKernel {
 }
 
 impl SetUp {
-    /// Checks the names that the kernel's part and the box use.
+    /// Checks the names in the kernel's part and the box.
     ///
     /// # Errors
-    /// A name that does not exist.
+    /// If a name does not exist.
     pub(super) fn check(&self) -> Result<(), Wrong> {
         let policy =
             |name: &Spanned<String>| known_name("policy", name, self.policies.keys().map(String::as_str));
@@ -85,7 +85,7 @@ impl SetUp {
 }
 
 impl RawStudy {
-    /// Takes absent keys from `other`.
+    /// Takes missing keys from `other`.
     pub(super) fn or(&self, other: &RawStudy) -> RawStudy {
         let this = self.clone();
         let other = other.clone();
@@ -105,7 +105,7 @@ impl RawStudy {
     }
 
     /// # Errors
-    /// A key that is missing, or a name that does not exist.
+    /// If a key is missing, or a name does not exist.
     pub(super) fn study(
         self,
         here: &Range<usize>,
@@ -149,7 +149,7 @@ impl RawStudy {
 }
 
 impl RawKernel {
-    /// The kernel's part of a study. `None` if it has fewer than two policies, which compare nothing.
+    /// The kernel's part of a study. `None` if it has fewer than two policies, which cannot be compared.
     fn of(&self, study: &str, policies: &[Named]) -> Option<InKernel> {
         if self.studies.as_ref().is_some_and(|studies| studies.iter().all(|known| known.get_ref() != study)) {
             return None;

@@ -1,5 +1,5 @@
-//! Runs of paper 003's slotted system (docs/models/slotted.md). A run takes a fraction of a second, so none
-//! is stored for another session.
+//! Runs paper 003's slotted system (docs/models/slotted.md). A run takes a fraction of a second, so runs are
+//! not stored.
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
@@ -21,7 +21,6 @@ const V: f64 = 100.0;
 /// Slots of a run with fixed windows.
 const FIXED_SLOTS: u64 = 50_000;
 
-/// A system of the crate `joulepath-slotted`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub(super) enum System {
     #[serde(rename = "three radios")]
@@ -32,11 +31,11 @@ pub(super) enum System {
     FixedWindows,
 }
 
-/// One system under one policy with several seeds.
+/// A system with a policy and several seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
     system: System,
-    /// λ, Mbit/s. Fixed windows have their own.
+    /// λ, Mbit/s. Fixed windows have their own load.
     load: u64,
     policy: String,
     /// Keys of [`KEYS`] and their values.
@@ -44,13 +43,13 @@ pub(super) struct Case {
     pub(super) seeds: RangeInclusive<u64>,
 }
 
-/// How a key changes system and policy; the text of the value, and the number that it begins with.
+/// Changes system and policy by a key's text and the number at its start.
 type Change = fn(&mut Params, &mut Policy, &str, f64);
 
-/// What can be set, as keys of a scenario.
+/// Keys that can be set, named like a scenario's.
 const KEYS: [(&str, Change); 6] = [
     ("delays", |params, _, text, _| {
-        // τ ∝ 1/C of 300, 600 and 2000 Mbit/s, WiFi as it is.
+        // τ ∝ 1/C for 300, 600 and 2000 Mbit/s; WiFi keeps its value.
         if text == "∝ 1/bandwidth" {
             let wifi = params.paths[0].rtt.0 as f64 * params.paths[0].rate.bps() as f64;
             for path in &mut params.paths {
@@ -58,13 +57,13 @@ const KEYS: [(&str, Change); 6] = [
             }
         }
     }),
-    // Of WiFi, whose RTT is 20 ms; the others in proportion.
+    // WiFi's RTT is 20 ms; the others change in proportion.
     ("rtt", |params, _, _, wifi_ms| {
         for path in &mut params.paths {
             path.rtt = Nanos((path.rtt.0 as f64 * wifi_ms / 20.0) as u64);
         }
     }),
-    // Of WiFi, whose loss is 0.05 %; the others in proportion.
+    // WiFi's loss is 0.05 %; the others change in proportion.
     ("loss", |params, _, _, percent| {
         for path in &mut params.paths {
             let scaled = path.loss.get() * percent / 0.05;
@@ -73,7 +72,7 @@ const KEYS: [(&str, Change); 6] = [
     }),
     ("slot", |params, _, _, slot_ms| params.slot = Nanos((slot_ms * 1e6) as u64)),
     ("V", |_, policy, _, number| {
-        // A policy that names its V keeps it.
+        // A policy with its own V keeps it.
         if let Policy::SoMptcp { v, .. } = policy
             && *v == V
         {
@@ -89,10 +88,10 @@ const KEYS: [(&str, Change); 6] = [
     }),
 ];
 
-/// `so-mptcp`, `so-mptcp[v=10]`, `so-mptcp[x=link]`, `emptcp` or `mptcp`.
+/// Parses `so-mptcp`, `so-mptcp[v=10]`, `so-mptcp[x=link]`, `emptcp` or `mptcp`.
 ///
 /// # Errors
-/// Any other text, with what to write.
+/// The mistake and what to write.
 fn policy(written: &str) -> Result<Policy, String> {
     let parsed: Written = written.parse().map_err(|error| format!("{error}"))?;
     let mut policy = match parsed.name.as_str() {
@@ -105,8 +104,9 @@ fn policy(written: &str) -> Result<Policy, String> {
         }
     };
     for (key, value) in &parsed.overrides {
-        let wrong =
-            || format!("`{key}={value}` is no option of `{}`; there are v=NUMBER and x=link", parsed.name);
+        let wrong = || {
+            format!("`{key}={value}` is not an option of `{}`; there are v=NUMBER and x=link", parsed.name)
+        };
         let Policy::SoMptcp { v, feasible, .. } = &mut policy else { return Err(wrong()) };
         match (key.as_str(), value.as_str()) {
             ("v", number) => *v = number.parse().map_err(|_| wrong())?,
@@ -119,7 +119,7 @@ fn policy(written: &str) -> Result<Policy, String> {
 
 impl Case {
     /// # Errors
-    /// A policy or a key that the system does not have.
+    /// If the system has no such policy or key.
     pub(super) fn new(
         system: System,
         load: u64,
@@ -151,8 +151,8 @@ impl Case {
     }
 }
 
-/// Runs every case with every seed on `jobs` cores; after a cancellation no more begins. A case that lacks a
-/// run has none: its mean would be of other seeds than the others'.
+/// Runs every case with every seed on `jobs` cores; starts no more after a cancellation. A case with a
+/// missing run has no results: its mean would use different seeds.
 pub(super) fn run_all(
     cases: &[Case],
     jobs: Option<NonZeroUsize>,
@@ -195,17 +195,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_or_key_that_the_system_does_not_have_is_refused_with_those_that_it_has() {
+    fn unknown_policies_and_keys_are_refused_with_a_suggestion() {
         let case = |policy: &str, key: &str| {
             let set = [(key.to_owned(), "5 ms".to_owned())];
             Case::new(System::Radios, 35, policy, &set, 1..=2).map(|case| case.parts())
         };
         assert!(case("so-mtcp", "slot").unwrap_err().contains("did you mean `so-mptcp`"));
-        assert!(case("mptcp[v=3]", "slot").unwrap_err().contains("no option of `mptcp`"));
+        assert!(case("mptcp[v=3]", "slot").unwrap_err().contains("not an option of `mptcp`"));
         assert!(case("so-mptcp", "rt").unwrap_err().contains("did you mean `rtt`"));
         let (params, policy) = case("so-mptcp[v=7,x=link]", "slot").unwrap();
         assert_eq!((params.slot, policy), (Nanos(5_000_000), Policy::so_mptcp_within_links(7.0)));
         let (_, kept) = case("so-mptcp[v=7]", "V").unwrap();
-        assert_eq!(kept, Policy::so_mptcp(7.0), "a policy that names its V keeps it");
+        assert_eq!(kept, Policy::so_mptcp(7.0), "a policy with its own V keeps it");
     }
 }

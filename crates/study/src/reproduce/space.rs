@@ -1,4 +1,4 @@
-//! The box of a claim: what its paper leaves open, from where to where, and why; and a point in it.
+//! The box of a claim: parameters that its paper leaves open, their ranges and reasons; and points in it.
 
 use std::collections::BTreeMap;
 
@@ -7,61 +7,60 @@ use joulepath_report::rounded;
 use crate::error::{Error, Result};
 use crate::source::Overrides;
 
-/// Significant digits of a value: what is run is what is printed.
+/// Significant digits of a value, so that the printed value is the one that runs.
 const DIGITS: usize = 3;
-/// Units of which there are no parts.
+/// Units without fractions.
 const WHOLE: [&str; 2] = ["packets", "B"];
 
-/// The values that a parameter may have.
+/// Values of a parameter.
 #[derive(Clone, Debug)]
 pub(super) enum Range {
-    /// Between two numbers of a unit, all alike.
+    /// Uniform between two numbers of a unit.
     Linear(f64, f64, String),
-    /// Between two numbers of a unit, their logarithms alike.
+    /// Log-uniform between two numbers of a unit.
     Log(f64, f64, String),
-    /// One of these; the first is the usual one.
+    /// One of these texts, the usual one first.
     Choice(Vec<String>),
 }
 
-/// One thing that changes at a point.
+/// A change at a point.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// A key of the scenario, as with `--set`, or of the slotted system.
+    /// Sets a key of the scenario, as with `--set`, or of the slotted system.
     Set(String, String),
-    /// An option of the policies of these names, or of all: `mptcp[scheduler=…]`.
+    /// Sets an option of the policies with these names, or of all: `mptcp[scheduler=…]`.
     Option(Option<Vec<String>>, String, String),
 }
 
-/// What a value of a parameter means.
+/// Effect of a parameter's value.
 #[derive(Clone, Debug)]
 pub(super) enum Acts {
-    /// These keys get these texts, into which [`filled`] puts the value.
+    /// Sets these keys to these texts, into which [`filled`] inserts the value.
     Set(Overrides),
-    /// Each choice sets keys of its own.
+    /// Sets different keys for each choice.
     SetBy(BTreeMap<String, Overrides>),
-    /// Policies get it as an option.
+    /// Sets an option of policies.
     Option(Option<Vec<String>>, String),
-    /// Nothing runs otherwise: findings are read otherwise.
+    /// Changes no run, only how findings are read.
     Reading,
 }
 
-/// One thing that the paper leaves open.
+/// A parameter that the paper leaves open.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
-    /// The scenario's key where it is one; otherwise a word.
+    /// A key of the scenario, or else a word.
     pub(super) key: String,
-    /// Why it is open, and why from there to there.
+    /// Why it is open, and the reason for its range.
     pub(super) reason: String,
-    /// Its values.
     pub(super) range: Range,
-    /// The usual value, which the shipped scenario has: as text and as number. Of a choice the first.
+    /// Value of the shipped scenario as text and number; of a choice the first.
     pub(super) usual: (String, f64),
-    /// What it does.
+    /// Effect of its value.
     pub(super) acts: Acts,
 }
 
-/// `text` with a value in it: `{}` is the value, `{0.2*}` so many times its number, `{45000/}` so much over
-/// its number, rounded up.
+/// `text` with a value inserted: `{}` is the value, `{0.2*}` 0.2 times its number, `{45000/}` 45000 divided
+/// by its number, rounded up.
 fn filled(text: &str, value: &Value) -> String {
     let mut text = text.replace("{}", &value.text);
     for operator in ["*}", "/}"] {
@@ -78,7 +77,7 @@ fn filled(text: &str, value: &Value) -> String {
 }
 
 impl Parameter {
-    /// The value at a place from 0 to 1; none if it is the usual one.
+    /// The value at a place from 0 to 1; `None` if it is the usual one.
     fn at(&self, place: f64) -> Option<Value> {
         let number = |raw: f64, unit: &str| {
             let number = if WHOLE.contains(&unit) { raw.round() } else { rounded(raw, DIGITS) };
@@ -96,7 +95,7 @@ impl Parameter {
         (value.text != self.usual.0).then_some(value)
     }
 
-    /// Where a number lies, from 0 to 1; of a choice the middle of its part.
+    /// Place of a number, from 0 to 1; of a choice the middle of its part.
     fn place_of(&self, number: f64) -> f64 {
         let place = match &self.range {
             Range::Linear(low, high, _) => (number - low) / (high - low),
@@ -114,13 +113,13 @@ impl Parameter {
         matches!(self.range, Range::Choice(_))
     }
 
-    /// The value that `text` names.
+    /// Parses a value.
     ///
     /// # Errors
-    /// If it is none of the choices, or no number of the unit within the range.
+    /// If `text` is not one of the choices, or not a number of the unit within the range.
     fn parse(&self, text: &str) -> Result<f64> {
         let wrong =
-            |mend: String| Error::usage(format!("`{text}` is no value of `{}`", self.key)).with_help(mend);
+            |help: String| Error::usage(format!("`{text}` is not a value of `{}`", self.key)).with_help(help);
         if text == self.usual.0 {
             return Ok(self.usual_place());
         }
@@ -135,14 +134,13 @@ impl Parameter {
         let range = || wrong(format!("write a number from {low} to {high} {unit}"));
         let number = text.strip_suffix(unit).map(str::trim).ok_or_else(range)?;
         let number: f64 = number.parse().map_err(|_| range())?;
-        // A value that was printed is within the range but for its rounding.
+        // A printed value may exceed the range by its rounding.
         if !(0.99 * low..=1.01 * high).contains(&number) {
             return Err(range());
         }
         Ok(self.place_of(number))
     }
 
-    /// Its values in words.
     pub(super) fn values(&self) -> String {
         match &self.range {
             Range::Linear(low, high, unit) => format!("{low} to {high} {unit}").trim_end().to_owned(),
@@ -153,7 +151,7 @@ impl Parameter {
         }
     }
 
-    /// The changes that a value makes.
+    /// Changes that a value makes.
     fn changes(&self, value: &Value) -> Vec<Change> {
         let set = |(key, text): &(String, String)| Change::Set(key.clone(), filled(text, value));
         match &self.acts {
@@ -167,24 +165,22 @@ impl Parameter {
     }
 }
 
-/// A value of a parameter that is not the usual one.
+/// A value of a parameter that differs from the usual one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Value {
     pub(super) text: String,
     pub(super) number: f64,
 }
 
-/// A point of a box.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
-    /// Where each parameter stands, from 0 to 1.
+    /// Place of each parameter, from 0 to 1.
     places: Vec<f64>,
-    /// None where it is the usual one.
+    /// Values; `None` for the usual one.
     values: Vec<Option<Value>>,
 }
 
 impl Point {
-    /// The point at these places.
     pub(super) fn at(parameters: &[Parameter], places: &[f64]) -> Self {
         let values: Vec<Option<Value>> =
             parameters.iter().zip(places).map(|(parameter, &place)| parameter.at(place)).collect();
@@ -197,7 +193,7 @@ impl Point {
         Point { places, values }
     }
 
-    /// The point that the shipped scenario is.
+    /// The point of the shipped scenario.
     pub(super) fn usual(parameters: &[Parameter]) -> Self {
         let places: Vec<f64> = parameters.iter().map(Parameter::usual_place).collect();
         Point { places, values: vec![None; parameters.len()] }
@@ -206,7 +202,7 @@ impl Point {
     /// The point that differs from the usual one by `at`.
     ///
     /// # Errors
-    /// A key that the box has not, or a value that is none of the key's.
+    /// If the box has no such key, or the key no such value.
     pub(super) fn parse(parameters: &[Parameter], at: &[(String, String)]) -> Result<Self> {
         let mut point = Point::usual(parameters);
         for (key, text) in at {
@@ -231,12 +227,12 @@ impl Point {
         Ok(point)
     }
 
-    /// Where each parameter stands, from 0 to 1.
+    /// Place of each parameter, from 0 to 1.
     pub(super) fn places(&self) -> &[f64] {
         &self.places
     }
 
-    /// The text of each value.
+    /// Text of each value.
     pub(super) fn texts(&self, parameters: &[Parameter]) -> Vec<String> {
         let text = |(parameter, value): (&Parameter, &Option<Value>)| match value {
             None => parameter.usual.0.clone(),
@@ -245,7 +241,7 @@ impl Point {
         parameters.iter().zip(&self.values).map(text).collect()
     }
 
-    /// Keys and values that are not the usual ones.
+    /// Keys and values that differ from the usual ones.
     pub(super) fn changed<'a>(
         &'a self,
         parameters: &'a [Parameter],
@@ -253,12 +249,12 @@ impl Point {
         parameters.iter().zip(&self.values).filter_map(|(p, value)| Some((p, value.as_ref()?)))
     }
 
-    /// Everything that changes here.
+    /// All changes at this point.
     pub(super) fn changes(&self, parameters: &[Parameter]) -> Vec<Change> {
         self.changed(parameters).flat_map(|(parameter, value)| parameter.changes(value)).collect()
     }
 
-    /// What the examination reads otherwise.
+    /// Readings that differ from the usual ones.
     pub(super) fn readings(&self, parameters: &[Parameter]) -> Overrides {
         let reading = |(parameter, value): (&Parameter, &Value)| {
             matches!(parameter.acts, Acts::Reading).then(|| (parameter.key.clone(), value.text.clone()))
@@ -266,8 +262,8 @@ impl Point {
         self.changed(parameters).filter_map(reading).collect()
     }
 
-    /// How far apart two points are: the mean over the parameters of the distance of their places; two
-    /// choices are 1 apart (Gower, *A general coefficient of similarity*, 1971).
+    /// Distance between two points: the mean over the parameters of the distance of their places; different
+    /// choices have distance 1 (Gower, *A general coefficient of similarity*, 1971).
     pub(super) fn distance(&self, other: &Point, parameters: &[Parameter]) -> f64 {
         let apart = |(index, parameter): (usize, &Parameter)| {
             let apart = (self.places[index] - other.places[index]).abs();
@@ -276,7 +272,7 @@ impl Point {
         parameters.iter().enumerate().map(apart).sum::<f64>() / parameters.len().max(1) as f64
     }
 
-    /// The same with one parameter as in another point.
+    /// The point with one parameter taken from another point.
     pub(super) fn with(&self, index: usize, other: &Point) -> Point {
         let mut point = self.clone();
         point.places[index] = other.places[index];
@@ -312,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_takes_the_value_and_what_is_computed_from_it() {
+    fn values_and_computed_numbers_are_inserted_into_texts() {
         let value = Value { text: "40 ms".to_owned(), number: 40.0 };
         assert_eq!(filled("{}", &value), "40 ms");
         assert_eq!(filled("{ deviation = \"{0.2*} ms\" }", &value), "{ deviation = \"8.0000 ms\" }");
@@ -320,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_run_is_what_is_printed() {
+    fn the_printed_value_is_the_one_that_runs() {
         let all = a_box();
         let point = Point::at(&all, &[0.123, 0.456, 0.9]);
         // 100^0.123 = 1.762; 45.6 packets are 46.
@@ -344,23 +340,23 @@ mod tests {
     fn the_usual_point_changes_nothing() {
         let all = a_box();
         assert!(Point::usual(&all).changes(&all).is_empty());
-        // A draw that meets the usual value is the usual value: 100^0.5 = 10.
+        // A random value equal to the usual one counts as the usual one: 100^0.5 = 10.
         assert!(Point::at(&all, &[0.5, 0.5, 0.2]).changes(&all).is_empty());
     }
 
     #[test]
-    fn a_value_outside_of_the_box_is_refused_with_the_mend() {
+    fn a_value_outside_of_the_box_is_refused_with_a_fix() {
         let all = a_box();
         let said = |key: &str, text: &str| {
             Point::parse(&all, &[(key.to_owned(), text.to_owned())]).unwrap_err().to_string()
         };
         assert!(said("path.b.delay", "1 ms").contains("no `path.b.delay`"));
-        assert!(said("path.a.delay", "3 s").contains("no value of `path.a.delay`"));
+        assert!(said("path.a.delay", "3 s").contains("not a value of `path.a.delay`"));
         assert!(said("scheduler", "blest").contains("`blest`"));
     }
 
     #[test]
-    fn a_choice_counts_as_one_and_a_number_as_its_distance() {
+    fn different_choices_have_distance_one_and_numbers_their_own() {
         let all = a_box();
         let usual = Point::usual(&all);
         let other = Point::at(&all, &[0.5, 1.0, 0.9]);

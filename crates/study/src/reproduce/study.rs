@@ -1,8 +1,8 @@
-//! What has to run for an experiment: a scenario under several policies.
+//! A study of an experiment: a scenario and several policies.
 
 use super::slotted::System;
 
-/// How much is run.
+/// How much to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Less than two minutes: some experiments, few seeds.
@@ -12,7 +12,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// In results and on the command line.
+    /// Name in results and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Extent::Quick => "quick",
@@ -21,12 +21,12 @@ impl Extent {
     }
 }
 
-/// One scenario under several policies.
+/// A scenario with several policies.
 #[derive(Clone, Debug)]
 pub(super) struct Study {
-    /// Findings use this name. Unique within an experiment.
+    /// Name for findings, unique within an experiment.
     pub(super) name: String,
-    /// Its place on the horizontal axis of a sweep.
+    /// Place on the horizontal axis of a sweep.
     pub(super) x: Option<f64>,
     pub(super) runs_on: RunsOn,
     /// Keys of the scenario to set, in this order.
@@ -38,11 +38,11 @@ pub(super) struct Study {
     pub(super) quick: u32,
     /// Number of seeds with time series.
     pub(super) series: u32,
-    /// What the real stack runs of it.
+    /// The kernel's part.
     pub(super) kernel: Option<InKernel>,
 }
 
-/// What a study simulates.
+/// System that a study simulates.
 #[derive(Clone, Debug)]
 pub(super) enum RunsOn {
     /// A shipped scenario, or one of its variants.
@@ -51,28 +51,27 @@ pub(super) enum RunsOn {
     Slotted { system: System, load: u64 },
 }
 
-/// A policy of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
-    /// Findings and legends use this name.
+    /// Name for findings and legends.
     pub(super) name: String,
-    /// As on the command line.
+    /// The policy as on the command line.
     pub(super) policy: String,
 }
 
 /// The second measurement of a study.
 #[derive(Clone, Debug)]
 pub(super) struct InKernel {
-    /// What mainline runs in place of the policies of these names.
+    /// Policies for mainline, under the same names.
     pub(super) policies: Vec<Named>,
-    /// Few: these runs take real time.
+    /// Few, because these runs take real time.
     pub(super) seeds: u32,
     /// Replaces the scenario's duration.
     pub(super) duration: Option<String>,
 }
 
 impl Study {
-    /// The scenario; none on the slotted system.
+    /// Name of the scenario; `None` for the slotted system.
     pub(super) fn scenario(&self) -> Option<&str> {
         match &self.runs_on {
             RunsOn::Scenario { name, .. } => Some(name),
@@ -80,13 +79,13 @@ impl Study {
         }
     }
 
-    /// With one key set, its value as on the command line.
+    /// The study with one key set; the value as on the command line.
     pub(super) fn set(mut self, key: &str, value: &str) -> Self {
         self.set.push((key.to_owned(), value.to_owned()));
         self
     }
 
-    /// What the kernel runs of it, if anything.
+    /// The kernel's part as a study, if any.
     pub(super) fn in_kernel(&self) -> Option<Study> {
         let InKernel { policies, seeds, duration } = self.kernel.clone()?;
         let study = Study { policies, seeds, series: 0, kernel: None, ..self.clone() };
@@ -96,7 +95,7 @@ impl Study {
         })
     }
 
-    /// How many seeds `extent` asks for.
+    /// Number of seeds.
     pub(super) fn seeds_of(&self, extent: Extent) -> u32 {
         match extent {
             Extent::Quick => self.quick.min(self.seeds),
@@ -104,7 +103,7 @@ impl Study {
         }
     }
 
-    /// The command that runs the same; none on the slotted system.
+    /// Command that runs the same; `None` for the slotted system.
     pub(super) fn describe(&self, extent: Extent) -> Option<String> {
         let RunsOn::Scenario { name, variant } = &self.runs_on else { return None };
         let mut command = format!("joulepath compare {name}");

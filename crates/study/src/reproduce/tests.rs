@@ -1,4 +1,4 @@
-//! The files under `papers/`: complete, consistent, and judged without a run as well as with some.
+//! The files under `papers/` are complete and consistent, and can be judged with and without runs.
 
 use joulepath_model::result::{BlockStats, NetworkResult, PathResult, RunResult, Series, Spread};
 use joulepath_report::{Rule, Verdict};
@@ -29,7 +29,7 @@ fn read(files: &[(&str, String)]) -> Result<Papers> {
 }
 
 #[test]
-fn every_row_says_what_is_claimed_where_and_on_which_question_it_stands() {
+fn every_row_has_a_claim_a_source_and_a_cause() {
     for experiment in experiments() {
         for text in [&experiment.title, &experiment.source, &experiment.claim, &experiment.cause] {
             assert!(text.len() > 8, "{}: `{text}`", experiment.id);
@@ -48,25 +48,25 @@ fn scenarios_variants_keys_and_policies_exist() {
 }
 
 #[test]
-fn an_experiment_bears_missing_runs() {
+fn experiments_tolerate_missing_runs() {
     for experiment in experiments().iter().filter(|experiment| !experiment.studies.is_empty()) {
         let nothing = experiment.studies.iter().map(|study| vec![vec![]; study.policies.len()]).collect();
         let evidence = Evidence::new(&experiment.studies, nothing);
         let measured = experiment.findings(&evidence).iter().any(|finding| finding.measured.is_some());
-        assert!(!measured, "{} measured what did not run", experiment.id);
+        assert!(!measured, "{} has measurements without runs", experiment.id);
         experiment.figures(&evidence);
     }
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
+fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
     let cases = [
         ("000/fig4", "cause = ", "cuase = ", "papers/000/fig4.toml:5 | unknown field `cuase` | `cause`"),
         (
             "002/fig8",
             r#""goodput, bit/s""#,
             r#""goodput, bits""#,
-            ":9 | is no metric | did you mean `goodput, bit/s`",
+            ":9 | there is no metric | did you mean `goodput, bit/s`",
         ),
         (
             "002/fig8",
@@ -76,7 +76,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
         ),
         ("002/fig8", r#"of = "DTS", over = "LIA", "#, "", ":9 | names a policy | of = "),
         ("002/fig8", "above = 0.95", "above = 0.95, below = 2", ":9 | one of `stated`"),
-        ("002/fig8", "above = 0.95", r#"above = "a/b""#, ":9 | no quotient of two numbers"),
+        ("002/fig8", "above = 0.95", r#"above = "a/b""#, ":9 | not a quotient of two numbers"),
         (
             "002/fig8",
             "above = 0.95",
@@ -107,7 +107,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
             "002/paper",
             r#"    "002-fig8","#,
             "",
-            "papers/002/fig8.toml:1 | no paper.toml has this row | `rows`",
+            "papers/002/fig8.toml:1 | no paper.toml lists this row | `rows`",
         ),
         (
             "003/fig2c",
@@ -129,7 +129,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
             "no policy `CWA+`",
         ),
         ("004/set-ups/wires", r#"studies = ["4 MiB"]"#, r#"studies = ["4 MB"]"#, "no study `4 MB`"),
-        ("004/paper", "    \"004, wires\",", "", "wires.toml: | no paper.toml has this set-up | `set_ups`"),
+        ("004/paper", "    \"004, wires\",", "", "wires.toml: | no paper.toml lists this set-up | `set_ups`"),
         (
             "000/set-ups/three-radios",
             "papers/000-table1",
@@ -146,7 +146,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
             "000/set-ups/three-radios",
             r#""both ways" = ["#,
             r#""all ways" = ["#,
-            "three-radios.toml: | none of its values",
+            "three-radios.toml: | not one of its values",
         ),
     ];
     for (file, from, to, parts) in cases {
@@ -159,7 +159,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
     }
 }
 
-/// A run with every number that a metric reads. All grow with `scale`, and so do their quotients.
+/// A run with every number that a metric reads. All are proportional to `scale`, and so are their quotients.
 fn engine_run(seed: u64, scale: f64) -> RunResult {
     let path =
         |share: f64| PathResult { share: share * scale, goodput_bps: 1e6 * scale, ..PathResult::default() };
@@ -173,7 +173,7 @@ fn engine_run(seed: u64, scale: f64) -> RunResult {
     };
     let series = Series {
         time_s: vec![1.0, 2.0, 3.0, 4.0],
-        // The second path leads the third one after 2 s.
+        // The second path leads the third one from 2 s on.
         goodput_bps: vec![vec![1e6; 4], vec![1.0, 1.0, 1e7, 1e7], vec![2e6; 4]],
         power_w: vec![vec![scale; 4]],
         ..Series::default()
@@ -196,7 +196,7 @@ fn engine_run(seed: u64, scale: f64) -> RunResult {
     }
 }
 
-/// The same of the slotted system.
+/// The same for the slotted system.
 fn slotted_run(seed: u64, scale: f64) -> SlottedResult {
     let mut run = SlottedResult { seed, v: Some(10.0), ..SlottedResult::default() };
     run.means.throughput_mbps = 30.0 * scale;
@@ -211,7 +211,7 @@ fn slotted_run(seed: u64, scale: f64) -> SlottedResult {
     run
 }
 
-/// What is seen of an experiment whose policies differ by some per cent each, all seeds alike.
+/// Result of `see` on an experiment whose policies differ by some per cent each, with equal seeds.
 fn on_known_runs<T>(experiment: &Experiment, see: impl Fn(&Evidence<'_>) -> T) -> T {
     let scale = |study: usize, policy: usize| 1.0 + 0.03 * policy as f64 + 0.001 * study as f64;
     let (mut engine, mut slotted) = (vec![], vec![]);
@@ -239,8 +239,8 @@ fn on_known_runs<T>(experiment: &Experiment, see: impl Fn(&Evidence<'_>) -> T) -
     see(&Evidence::new(&experiment.studies, runs))
 }
 
-/// The text of a row with other numbers in the rules of its findings: `number` gets the rule's key and what
-/// is measured.
+/// The text of a row with other numbers in the rules of its findings: `number` gets the rule's key and the
+/// measured number.
 fn with_numbers(text: &str, measured: &[Option<f64>], number: fn(&str, f64) -> f64) -> String {
     let mut findings = measured.iter();
     let mut line = |line: &str| {
@@ -267,8 +267,7 @@ fn with_numbers(text: &str, measured: &[Option<f64>], number: fn(&str, f64) -> f
     text.lines().map(&mut line).collect()
 }
 
-/// Whatever is measured, a row's own numbers decide: there are numbers under which each finding holds, and
-/// others under which it fails.
+/// For any measurement, some numbers of a row make each finding hold and others make it fail.
 #[test]
 fn every_claim_can_hold_and_can_fail() {
     let file_of = |id: &str| {

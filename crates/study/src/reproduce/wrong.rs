@@ -1,4 +1,4 @@
-//! What is wrong with a file under `papers/`, where, and what to write.
+//! Mistakes in files under `papers/`: the place and the fix.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use toml::Spanned;
 
 use crate::error::{Error, Kind};
 
-/// What is wrong with a file, and where.
+/// A mistake and its place in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Wrong {
     span: Range<usize>,
-    /// After a semicolon, what to write.
+    /// The mistake; after a semicolon, the fix.
     message: String,
 }
 
@@ -43,17 +43,17 @@ impl From<FileError> for Error {
     }
 }
 
-/// Reads a text.
+/// Parses TOML.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first mistake.
 pub(super) fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
     toml::from_str(text)
         .map_err(|error| Wrong { span: error.span().unwrap_or(0..0), message: error.message().to_owned() })
 }
 
 /// # Errors
-/// If `written` is none of `known`.
+/// If `written` is not one of `known`.
 pub(super) fn known_name<'a>(
     what: &str,
     written: &Spanned<String>,

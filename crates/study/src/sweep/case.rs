@@ -1,4 +1,4 @@
-//! One point of a study: its scenario and its policies, loaded once for all runs of the point.
+//! A point of a study: its scenario and policies, loaded once for all its runs.
 
 use joulepath_control::Setup;
 use joulepath_model::result::RunResult;
@@ -10,14 +10,14 @@ use super::plan::{Place, Sweep, said};
 use crate::error::Kind as ErrorKind;
 use crate::policies;
 
-/// A point, or why it has no scenario.
+/// A point, or the reason why it has no scenario.
 pub(super) struct Case {
     loaded: Result<Loaded, String>,
 }
 
 struct Loaded {
     scenario: Scenario,
-    /// By policy.
+    /// Setups by policy.
     setups: Vec<Result<Setup, String>>,
 }
 
@@ -28,7 +28,7 @@ impl Case {
             Err(error) => return Case { loaded: Err(error.in_one_line()) },
         };
         if scenario.paths.iter().map(|path| &path.name).ne(&sweep.paths) {
-            let why = "its paths are not those of the other points, whose columns the dataset has";
+            let why = "its paths differ from those of the other points, for which the dataset has columns";
             return Case { loaded: Err(why.to_owned()) };
         }
         let setup = |policy| {
@@ -38,7 +38,7 @@ impl Case {
         Case { loaded: Ok(Loaded { scenario, setups }) }
     }
 
-    /// What the engine needs for a run of this point.
+    /// The scenario and the setup of a run at this point.
     pub(super) fn task(&self, sweep: &Sweep, place: Place) -> Result<(&Scenario, &Setup), String> {
         let Loaded { scenario, setups } = self.loaded.as_ref().map_err(Clone::clone)?;
         let setup = setups[place.policy].as_ref().map_err(Clone::clone)?;
@@ -48,7 +48,7 @@ impl Case {
     }
 }
 
-/// The row of a run, and of one that failed.
+/// The row of a run, or of a failed one.
 pub(super) fn row(
     sweep: &Sweep,
     index: u64,

@@ -1,16 +1,16 @@
-//! The folder of a study: a header, and files of rows.
+//! The folder of a study: a header and files of rows.
 //!
 //! ```text
 //! sweep/
-//!   _study.json                       the study's text, its scenario, the columns, who began it
+//!   _study.json                       text, scenario and columns of the study, and its creator
 //!   part-000000000000-4fd2….parquet   rows; the number is the first run's
-//!   .lock-8, .lock-8-2                held by who works on parts of eight, and on the second of them
-//!   .batches-8-2                      shared by processes that do batches of the second part for its holder
-//!   .joulepath-…                      a file that is being written, or was when its writer was killed
+//!   .lock-8, .lock-8-2                locks of processes on parts of eight, and of the second part
+//!   .batches-8-2                      shared by processes that do batches of the second part
+//!   .joulepath-…                      a temporary file; stays if its writer is killed
 //! ```
 //!
-//! A file of rows gets its name once it is whole and on the disk, and is never changed. Its name follows from
-//! the runs in it, so that the same rows written twice are one file.
+//! A file of rows gets its name when it is complete and on disk, and never changes. The name depends only on
+//! the runs in it, so that writing the same rows twice gives one file.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -31,36 +31,36 @@ use crate::error::{Error, Kind, Result};
 use crate::files::{self, By};
 
 const HEADER: &str = "_study.json";
-/// Longest header that is read, bytes: a scenario and a study fit.
+/// Maximum size of a header, bytes.
 const MAX_HEADER: u64 = 64 << 20;
-/// Under which key a file keeps the indices of its runs.
+/// Key in a file's metadata for the indices of its runs.
 const RUNS: &str = "joulepath.runs";
 
-/// Rows that a file has at most.
+/// Maximum number of rows of a file.
 const MOST_ROWS: usize = 50_000;
-/// A part of the time so far, and its bounds, after which finished rows become a file: no more is lost by a
-/// kill, and a long study is not thousands of files.
+/// Interval after which finished rows become a file, as a fraction of the elapsed time, and its bounds.
+/// Limits the loss when a process is killed, without thousands of files for a long study.
 const FLUSH_PART: u32 = 50;
 const FLUSH: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
 
-/// What a dataset says of itself.
+/// Header of a dataset.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
-    /// Of columns and header.
+    /// Version of the format of columns and header.
     pub format: u32,
-    /// SHA-256 of all that decides what a run is.
+    /// SHA-256 of everything that defines the runs.
     pub id: String,
-    /// For people.
+    /// Title for readers.
     pub title: String,
-    /// The file of the study, as given, and its text.
+    /// File name of the study as given, and its text.
     pub study: (String, String),
     /// Name and text of the scenario, whether it is a shipped one, and its SHA-256.
     pub scenario: (String, String, bool, String),
-    /// How many points there are.
+    /// Number of points.
     pub points: u64,
-    /// How many runs there are.
+    /// Number of runs.
     pub runs: u64,
-    /// Names of the columns of what varies, in order.
+    /// Column names of the varied keys, in order.
     pub axes: Vec<String>,
     /// Names of all policies, in order.
     pub policies: Vec<String>,
@@ -68,16 +68,16 @@ pub struct Header {
     pub engines: Vec<String>,
     /// Names of the scenario's paths.
     pub paths: Vec<String>,
-    /// Of all files.
+    /// Columns of all files.
     pub columns: Vec<Column>,
-    /// Of the program that began it.
+    /// Version of the program that created it.
     pub version: String,
-    /// Of the program that began it; each row has the commit of its own.
+    /// Commit of the program that created it. Each row has the commit of its own run.
     pub commit: String,
 }
 
 impl Header {
-    /// Of a study.
+    /// Header for a study.
     pub(super) fn of(sweep: &Sweep, by: &Provenance) -> Self {
         let source = sweep.source();
         Header {
@@ -103,13 +103,13 @@ impl Header {
         }
     }
 
-    /// Whether rows of the one study fit into the other's dataset.
+    /// Whether both headers belong to one study.
     pub(super) fn is_of(&self, there: &Header) -> bool {
         (self.format, &self.id, &self.columns) == (there.format, &there.id, &there.columns)
     }
 }
 
-/// A dataset that is read.
+/// A dataset for reading.
 pub struct Dataset {
     folder: PathBuf,
     header: Header,
@@ -118,10 +118,10 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Reads the header and which runs there are.
+    /// Reads the header and the indices of the finished runs.
     ///
     /// # Errors
-    /// If the folder has no dataset, or a file of it is broken.
+    /// If the folder has no dataset, or one of its files is broken.
     pub fn open(folder: &Path) -> Result<Self> {
         let header = header(folder)?.ok_or_else(|| {
             Error::usage(format!("there is no study in {}", folder.display()))
@@ -135,27 +135,27 @@ impl Dataset {
         Ok(Dataset { folder: folder.to_owned(), header, parts, done })
     }
 
-    /// Where it is.
+    /// Folder of the dataset.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What it says of itself.
+    /// Header of the dataset.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Its files.
+    /// Its files of rows.
     pub fn parts(&self) -> &[PathBuf] {
         &self.parts
     }
 
-    /// Which runs are there.
+    /// Indices of the finished runs.
     pub fn done(&self) -> &Ranges {
         &self.done
     }
 
-    /// Hands the columns of these names to `each`, file by file.
+    /// Passes the columns with these names to `each`, file by file.
     pub(super) fn read(&self, names: &[&str], mut each: impl FnMut(Vec<Vec<Field>>)) -> Result<()> {
         for part in &self.parts {
             let file = files::open(part, &reading(part))?;
@@ -164,10 +164,11 @@ impl Dataset {
         Ok(())
     }
 
-    /// How many rows the files have together: as many as there are runs, unless two machines without a lock
-    /// between them did the same runs.
+    /// Total number of rows in the files. It exceeds the number of runs only if two machines without a shared
+    /// lock did the same runs.
     ///
     /// # Errors
+    /// If a file cannot be read.
     /// If a file cannot be read.
     pub fn rows(&self) -> Result<u64> {
         self.parts.iter().try_fold(0, |sum, part| {
@@ -177,23 +178,23 @@ impl Dataset {
     }
 }
 
-/// A dataset that rows are added to by one process.
+/// A dataset to which a single process adds rows.
 pub struct Writer {
     files: Files,
     done: Ranges,
     rows: Vec<(u64, Row)>,
     began: Instant,
     flushed: Instant,
-    /// Held as long as this lives; the system lets go of them when the process ends, however it does.
+    /// Locks held as long as this value lives. The system releases them when the process ends.
     _locks: Vec<File>,
 }
 
 impl Writer {
-    /// Opens the dataset of `sweep` in `folder`, or begins it, for one of its parts.
+    /// Opens the dataset of `sweep` in `folder` for one of its parts; creates it if missing.
     ///
     /// # Errors
-    /// If the folder holds another study or something else, a file of it is broken, or another process works
-    /// on the same part or on a part that overlaps it.
+    /// If the folder holds another study or other files, a file is broken, or another process works on an
+    /// overlapping part.
     pub fn open(sweep: &Sweep, folder: &Path, shard: Shard, by: &Provenance) -> Result<Self> {
         files::prepare(&folder.join(HEADER))?;
         let header = Header::of(sweep, by);
@@ -203,7 +204,7 @@ impl Writer {
             None => begin(folder, &header)?,
         }
         let locks = lock(folder, shard)?;
-        // What others have added while this one waited for nothing is read after the lock.
+        // Other processes may have added runs before this one got the lock.
         let done = Dataset::open(folder)?.done;
         let now = Instant::now();
         Ok(Writer {
@@ -216,12 +217,12 @@ impl Writer {
         })
     }
 
-    /// Which runs are there, those included that have not become a file yet.
+    /// Indices of the finished runs, including those that are not in a file yet.
     pub fn done(&self) -> &Ranges {
         &self.done
     }
 
-    /// Adds the row of a run, and makes a file of what there is if it is time to.
+    /// Adds the row of a run, and writes a file when it is due.
     pub(super) fn add(&mut self, run: u64, row: Row) -> Result<()> {
         if self.done.contains(run) {
             return Ok(());
@@ -235,10 +236,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes a file of the rows that are not in one yet.
+    /// Writes the remaining rows to a file.
     ///
     /// # Errors
-    /// If it cannot be written; the rows are kept.
+    /// If the file cannot be written; the rows are kept.
     pub fn flush(&mut self) -> Result<()> {
         self.flushed = Instant::now();
         if self.rows.is_empty() {
@@ -250,7 +251,7 @@ impl Writer {
     }
 }
 
-/// Makes files of rows in a dataset.
+/// Writes files of rows into a dataset.
 pub(super) struct Files {
     folder: PathBuf,
     columns: Vec<Column>,
@@ -258,7 +259,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Of the study in `folder`, whose header this is.
+    /// Files of the study in `folder` with this header.
     pub(super) fn of(sweep: &Sweep, folder: &Path, header: Header, by: &Provenance) -> Self {
         Files {
             folder: folder.to_owned(),
@@ -275,7 +276,7 @@ impl Files {
         }
     }
 
-    /// Makes a file of rows, at least one, and puts them into the order of their runs.
+    /// Writes at least one row to a file, in the order of the runs.
     pub(super) fn write(&self, rows: &mut [(u64, Row)]) -> Result<()> {
         rows.sort_by_key(|(run, _)| *run);
         let runs = Ranges::of(rows.iter().map(|(run, _)| *run));
@@ -286,13 +287,13 @@ impl Files {
         self.name_is_stored().map_err(|error| Error::file(format!("cannot write {}", file.display()), error))
     }
 
-    /// Waits until the name of a new file is on the disk, as the file is.
+    /// Syncs the name of a new file to disk, as its content is already.
     fn name_is_stored(&self) -> io::Result<()> {
         if cfg!(unix) { File::open(&self.folder)?.sync_all() } else { Ok(()) }
     }
 }
 
-/// The bytes of a file of rows.
+/// Bytes of a file of rows.
 fn file_of(
     columns: &[Column],
     rows: &[&Row],
@@ -309,7 +310,7 @@ fn file_of(
     })
 }
 
-/// The same for the same runs.
+/// Name of a file of rows, a function of its runs.
 fn part_name(runs: &Ranges) -> String {
     let digest = Sha256::digest(runs.to_string());
     format!("part-{:012}-{}.parquet", runs.first().unwrap_or(0), hex(&digest[..6]))
@@ -325,13 +326,14 @@ pub(super) fn header(folder: &Path) -> Result<Option<Header>> {
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| Error::Refused {
         doing: reading(&file),
-        why: format!("it is no header of a study: {error}"),
-        help: "if another version of Joulepath wrote it, use that; otherwise name another folder".to_owned(),
+        why: format!("it is not the header of a study: {error}"),
+        help: "if another version of Joulepath wrote it, use that version; otherwise name another folder"
+            .to_owned(),
         kind: Kind::Failed,
     })
 }
 
-/// The header of a dataset that begins here, if nothing else is here.
+/// Writes the header of a new dataset into a folder without other files.
 fn begin(folder: &Path, header: &Header) -> Result<()> {
     let entries = fs::read_dir(folder).map_err(|error| Error::file(reading(folder), error))?;
     let foreign = entries.flatten().find(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
@@ -339,7 +341,7 @@ fn begin(folder: &Path, header: &Header) -> Result<()> {
         return Err(Error::Refused {
             doing: format!("cannot begin a study in {}", folder.display()),
             why: format!("{} is in it", foreign.file_name().to_string_lossy()),
-            help: "name a folder of its own with --out".to_owned(),
+            help: "name an empty folder with --out".to_owned(),
             kind: Kind::Failed,
         });
     }
@@ -352,20 +354,20 @@ pub(super) fn another(folder: &Path, there: &Header, wanted: &Header) -> Error {
         () if there.format != wanted.format || (there.id == wanted.id && there.columns != wanted.columns) => {
             "another version of Joulepath wrote it, with other columns"
         }
-        () if there.scenario.3 != wanted.scenario.3 => "its scenario is another one",
-        () if there.policies != wanted.policies => "its policies are others",
-        () if there.axes != wanted.axes || there.points != wanted.points => "its points are others",
-        () => "its points, seeds or engines are others",
+        () if there.scenario.3 != wanted.scenario.3 => "its scenario differs",
+        () if there.policies != wanted.policies => "its policies differ",
+        () if there.axes != wanted.axes || there.points != wanted.points => "its points differ",
+        () => "its points, seeds or engines differ",
     };
     Error::Refused {
         doing: format!("cannot add runs to {}", folder.display()),
         why: format!("it holds another study, \"{}\": {what}", there.title),
-        help: "name another folder with --out; or remove this one, and everything is run again".to_owned(),
+        help: "name another folder with --out, or remove this one to run everything again".to_owned(),
         kind: Kind::Failed,
     }
 }
 
-/// The files of rows, in the order of their first runs.
+/// Files of rows in the order of their first runs.
 pub(super) fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| Error::file(reading(folder), error))?;
     let mut parts = vec![];
@@ -392,7 +394,7 @@ pub(super) fn runs_of(part: &Path) -> Result<Ranges> {
     if let Some(runs) = text.as_deref().and_then(Ranges::parse) {
         return Ok(runs);
     }
-    // Another tool has written it, for example as one file of many.
+    // Another tool has written it, for example by merging files.
     let file = files::open(part, &reading(part))?;
     let columns = parquet::decode(file, &[RUN]).map_err(|error| broken(part, &error))?;
     let index = |cell: &Field| if let Field::Count(index) = cell { *index } else { None };
@@ -412,10 +414,10 @@ pub(super) fn broken(part: &Path, error: &::parquet::errors::ParquetError) -> Er
     }
 }
 
-/// What the files are called that processes hold while they do a batch of a part.
+/// Prefix of the files that processes lock while they do a batch of a part.
 const BATCHES: &str = ".batches-";
 
-/// Holds the mark that a batch of a part is being done. Where the file system has no locks there is none.
+/// Marks that a batch of a part is in progress. Does nothing on a file system without locks.
 pub(super) fn mark_batch(folder: &Path, shard: Shard) -> Result<File> {
     let path = folder.join(format!("{BATCHES}{}", shard.in_file_name()));
     let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
@@ -424,7 +426,7 @@ pub(super) fn mark_batch(folder: &Path, shard: Shard) -> Result<File> {
     Ok(file)
 }
 
-/// Whether some process does a batch of this part, or of one that overlaps it.
+/// Whether a process does a batch of this part or of an overlapping one.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -450,14 +452,14 @@ pub fn are_batches_under_way(folder: &Path, shard: Shard) -> Result<bool> {
     Ok(false)
 }
 
-/// Locks a part. Who works on parts of eight shares one lock and holds one of their own; who works on parts
-/// of another number looks whether somebody has that. Each takes before it looks, so that of two one sees the
-/// other.
+/// Locks a part. Processes that divide the study by eight share one lock, and each holds the lock of its
+/// part; processes with another divisor check that shared lock. Each locks before it checks, so that one of
+/// two notices the other.
 fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
     let refused = |what: String| Error::Refused {
         doing: format!("cannot work on part {shard} of the study in {}", folder.display()),
         why: format!("another process works on {what}"),
-        help: "wait until that has ended, or take another part of as many".to_owned(),
+        help: "wait until it ends, or use another part with the same divisor".to_owned(),
         kind: Kind::Failed,
     };
     let open = |name: &str| {
@@ -465,7 +467,7 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         file.map_err(|error| Error::file(format!("cannot write {}", path.display()), error))
     };
-    // A file system without locks is no reason to do nothing.
+    // Continue on file systems without locks.
     let busy = |outcome: Result<(), TryLockError>| matches!(outcome, Err(TryLockError::WouldBlock));
     let of_all = format!(".lock-{}", shard.of());
     let own = open(&format!("{of_all}-{}", shard.in_file_name()))?;
@@ -474,7 +476,7 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
     }
     let shared = open(&of_all)?;
     if busy(shared.try_lock_shared()) {
-        return Err(refused("parts of another number".to_owned()));
+        return Err(refused("parts with another divisor".to_owned()));
     }
     let entries = fs::read_dir(folder).map_err(|error| Error::file(reading(folder), error))?;
     for entry in entries.flatten() {

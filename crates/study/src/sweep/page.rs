@@ -1,4 +1,4 @@
-//! What a page of a dataset shows: policies over all points, and along each axis.
+//! Data of a dataset's page: policies over all points, and along each axis.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use super::plan::{ENGINE, ERROR, POLICY};
 use super::summary::{Group, Parts, summary_in};
 use crate::error::{Error, Kind, Result};
 
-/// Parts of a range in which points are drawn.
+/// Parts into which a random range is divided.
 const PARTS: u32 = 8;
-/// Reasons for failures that are shown.
+/// Maximum number of reasons for failures.
 const REASONS: usize = 10;
 
-/// Reads all of a dataset for a page, which `by` makes.
+/// Reads a whole dataset for a page; `by` is the program that makes it.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -30,7 +30,7 @@ pub fn page(dataset: &Dataset, by: &Provenance, cancel: &Cancel) -> Result<Study
     let mut along = vec![];
     let mut columns = header.axes.iter();
     for axis in &spec.axes {
-        // All keys of an axis have the same values: the first column tells.
+        // All keys of an axis vary together: the first column is enough.
         let of_axis: Vec<&String> = columns.by_ref().take(axis.keys.len()).collect();
         if let Some(column) = of_axis.first() {
             along.extend(along_axis(dataset, axis, column, spec.design, cancel)?);
@@ -56,7 +56,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// In the order of the study's engines and policies.
+/// Rows in the order of the study's engines and policies.
 fn rows(dataset: &Dataset, cancel: &Cancel) -> Result<Vec<StudyRow>> {
     let metrics = names(&["goodput_bps", "joules_per_bit", "bits_per_joule", "completion_s"]);
     let by = names(&[ENGINE, POLICY]);
@@ -85,7 +85,7 @@ fn rows(dataset: &Dataset, cancel: &Cancel) -> Result<Vec<StudyRow>> {
     Ok(rows)
 }
 
-/// The axis in each engine.
+/// An axis in each engine.
 fn along_axis(
     dataset: &Dataset,
     axis: &Axis,
@@ -133,7 +133,7 @@ fn along_axis(
     Ok(header.engines.iter().map(of_engine).collect())
 }
 
-/// The values that the groups have, for the figure and as they stand in the dataset.
+/// Values of the groups, for the figure and as stored in the dataset.
 fn places(axis: &Axis, log: bool, groups: &[Group]) -> (Places, Vec<Field>) {
     let mut cells: Vec<Field> = vec![];
     for group in groups {

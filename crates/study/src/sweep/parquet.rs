@@ -1,7 +1,7 @@
-//! Rows of runs as a Parquet file, and back.
+//! Writes rows of runs as a Parquet file, and reads them.
 //!
-//! Of the crate `parquet` only columns are used: its bridge to Arrow would take longer to compile than all of
-//! this library.
+//! Uses only the columns of the crate `parquet`; its Arrow support would take longer to compile than this
+//! whole library.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use serde::{Deserialize, Serialize};
 
-/// A column: its name, and what it holds. Everything but the run's index may be unknown.
+/// A column. Every cell but the run's index may be unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// Units stand in the name.
+    /// Name, including the unit.
     pub name: String,
-    /// What it holds.
+    /// Type of its cells.
     pub kind: Kind,
 }
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Integers from 0 on.
+    /// Integers from 0.
     Count,
     /// Floating point.
     Number,
@@ -38,10 +38,10 @@ pub enum Kind {
     Text,
 }
 
-/// One row, in the order of the columns. An empty text is unknown.
+/// A row in the order of the columns. An empty text means unknown.
 pub(super) type Row = Vec<Field>;
 
-/// A file of these rows, which are in the order of their runs; `about` is kept beside them.
+/// A file of these rows, which must be in the order of their runs, with `about` as metadata.
 pub(super) fn encode(columns: &[Column], rows: &[&Row], about: &[(&str, String)]) -> Result<Vec<u8>> {
     let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_>>()?;
     let schema = Type::group_type_builder("run").with_fields(fields).build()?;
@@ -55,7 +55,7 @@ pub(super) fn encode(columns: &[Column], rows: &[&Row], about: &[(&str, String)]
     for (index, column) in columns.iter().enumerate() {
         let cells = || rows.iter().map(move |row| &row[index]);
         match column.kind {
-            // Parquet's unsigned integers are the signed ones of the same bits.
+            // Parquet stores unsigned integers as signed ones with the same bits.
             Kind::Count => write::<Int64Type>(&mut group, cells().map(|cell| count(cell).map(|n| n as i64))),
             Kind::Number => write::<DoubleType>(&mut group, cells().map(number)),
             Kind::Text => write::<ByteArrayType>(&mut group, cells().map(text)),
@@ -113,7 +113,7 @@ fn write<T: DataType>(
     column.close()
 }
 
-/// What is kept beside the rows under `key`.
+/// The metadata under `key`.
 pub(super) fn about<R: ChunkReader + 'static>(file: R, key: &str) -> Result<Option<String>> {
     let reader = SerializedFileReader::new(file)?;
     let all = reader.metadata().file_metadata().key_value_metadata();
@@ -121,13 +121,13 @@ pub(super) fn about<R: ChunkReader + 'static>(file: R, key: &str) -> Result<Opti
     Ok(found.and_then(|entry| entry.value.clone()))
 }
 
-/// How many rows there are.
+/// Number of rows.
 pub(super) fn rows<R: ChunkReader + 'static>(file: R) -> Result<u64> {
     let reader = SerializedFileReader::new(file)?;
     Ok(reader.metadata().file_metadata().num_rows() as u64)
 }
 
-/// The columns of these names, each with a cell for every row.
+/// The columns with these names, each with a cell for every row.
 pub(super) fn decode<R: ChunkReader + 'static>(file: R, names: &[&str]) -> Result<Vec<Vec<Field>>> {
     let reader = SerializedFileReader::new(file)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
@@ -176,7 +176,7 @@ fn cells(group: &dyn RowGroupReader, place: usize) -> Result<Vec<Field>> {
                 cells.push(Field::Text(text.unwrap_or_default()));
             }
         }
-        _ => return Err(ParquetError::General("a column is of a kind that no study writes".into())),
+        _ => return Err(ParquetError::General("a column has a type that no study uses".into())),
     }
     if cells.len() != rows {
         return Err(ParquetError::General(format!("{} cells for {rows} rows", cells.len())));

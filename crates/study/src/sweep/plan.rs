@@ -1,4 +1,4 @@
-//! A study that is ready to run: which run each index is.
+//! A study, ready to run, and the meaning of run indices.
 
 use std::path::Path;
 
@@ -18,35 +18,35 @@ use crate::source::{Overrides, Source, Text, not_shown};
 use super::parquet::{Column, Kind};
 use super::points::Points;
 
-/// Of the columns and of what they mean.
+/// Version of the columns and their meaning.
 pub(super) const FORMAT: u32 = 1;
-/// Columns before those of the axes, and between the axes and what the engine says.
+/// Columns before the axes, and between the axes and the engine's results.
 pub(super) const RUN: &str = "run";
 pub(super) const POINT: &str = "point";
 pub(super) const ENGINE: &str = "engine";
 pub(super) const POLICY: &str = "policy";
 pub(super) const SEED: &str = "seed";
 pub(super) const ERROR: &str = "error";
-/// What the engine's record is preceded and followed by.
+/// Columns before and after the engine's results.
 const JOULES_PER_BIT: &str = "joules_per_bit";
 pub(super) const BITS_PER_JOULE: &str = "bits_per_joule";
 const COMMIT: &str = "commit";
 
-/// A study that is ready to run: everything is checked that can be before the points are loaded.
+/// A study with everything checked that does not need all points.
 pub struct Sweep {
     spec: StudySpec,
     text: String,
     name: String,
     pub(super) source: Source,
-    /// What is set at every point: the variant's keys, then those of the study.
+    /// Overrides of every point: the variant's keys, then the study's.
     set: Overrides,
     pub(super) engines: Vec<Box<dyn Engine>>,
     pub(super) policies: Vec<Policy>,
-    /// What users have to know of the choice.
+    /// Notes for users about the choice of policies.
     pub(super) notes: Vec<String>,
     seeds: u64,
     points: Points,
-    /// Paths of the scenario: their columns.
+    /// Paths of the scenario, which have columns.
     pub(super) paths: Vec<String>,
     title: String,
     pub(super) scenario_sha256: String,
@@ -54,24 +54,24 @@ pub struct Sweep {
     id: String,
 }
 
-/// Which run it is.
+/// Identity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Of the design.
+    /// Index of the point in the design.
     pub point: u64,
-    /// Of the study's engines.
+    /// Index of the engine in the study.
     pub engine: usize,
-    /// Of the study's policies.
+    /// Index of the policy in the study.
     pub policy: usize,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 impl Sweep {
-    /// The study of a file. Its scenario is a file beside it, or a shipped one; a file goes first.
+    /// Opens a study file. Its scenario is a file next to it, or else a shipped one.
     ///
     /// # Errors
-    /// If the file cannot be read, has mistakes, or no run of it could succeed.
+    /// If the file cannot be read or has mistakes, or none of its runs can succeed.
     pub fn open(file: &Path) -> Result<Self> {
         let name = file.to_string_lossy().into_owned();
         let study = Text::named(file, "study")?;
@@ -81,10 +81,11 @@ impl Sweep {
         Self::beside(&name, &study.text, spec, &folder)
     }
 
-    /// The study that `text` says; its scenario is looked for in `folder`, then among the shipped ones.
+    /// The study of `text`, with its scenario from `folder` or else the shipped ones. Fails like
+    /// [`Sweep::open`].
     ///
     /// # Errors
-    /// As [`Sweep::open`].
+    /// Those of [`Sweep::open`].
     pub fn of_text(name: &str, text: &str, folder: &Path) -> Result<Self> {
         Self::beside(name, text, read(name, text)?, folder)
     }
@@ -94,10 +95,10 @@ impl Sweep {
         Self::of(name, text, spec, source)
     }
 
-    /// The study that `text` says, on a scenario in the hand.
+    /// The study of `text` on a given scenario.
     ///
     /// # Errors
-    /// As [`Sweep::open`].
+    /// Those of [`Sweep::open`].
     pub fn with_source(name: &str, text: &str, source: Source) -> Result<Self> {
         Self::of(name, text, read(name, text)?, source)
     }
@@ -137,13 +138,13 @@ impl Sweep {
         sweep.columns = sweep.all_columns();
         sweep.id = sweep.identity();
         if sweep.points().checked_mul(sweep.of_point()).is_none_or(|runs| runs > 1 << 53) {
-            return Err(Error::usage("the study has more than 2^53 runs").with_help("take fewer points"));
+            return Err(Error::usage("the study has more than 2^53 runs").with_help("use fewer points"));
         }
         Ok(sweep)
     }
 
-    /// Looks at some points: a study whose keys or policies are wrong is refused at once. A few points that
-    /// are wrong become rows with their error.
+    /// Checks some points, to refuse a study with wrong keys or policies at once. A few wrong points only
+    /// become rows with errors.
     fn look(&mut self) -> Result<()> {
         let last = self.points.count() - 1;
         let mut refused = None;
@@ -159,7 +160,7 @@ impl Sweep {
             let found = match &self.spec.policies {
                 Some(asked) => {
                     let setups = policies::prepare(asked, &scenario, ErrorKind::Usage)?;
-                    policies::refuse_hosted(&setups, "a study keeps runs by the names of policies")?;
+                    policies::refuse_hosted(&setups, "a study identifies policies by name")?;
                     let checked = engines.iter().try_for_each(|engine| engine.check(&scenario, &setups));
                     checked.map(|()| (asked.clone(), vec![]))
                 }
@@ -212,14 +213,14 @@ impl Sweep {
         columns
     }
 
-    /// Names of the columns of what varies, in the order of the axes and of their keys.
+    /// Column names of the varied keys, in the order of the axes and their keys.
     pub fn axis_columns(&self) -> Vec<String> {
         let keys = self.spec.axes.iter().map(|axis| axis.keys.len()).sum();
-        // After the run and the point.
+        // After the columns of run and point.
         self.columns.iter().skip(2).take(keys).map(|column| column.name.clone()).collect()
     }
 
-    /// SHA-256 of all that decides what a run of some index is.
+    /// SHA-256 of everything that defines the runs.
     fn identity(&self) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
@@ -235,7 +236,7 @@ impl Sweep {
         hex(&hash.finalize())
     }
 
-    /// What is set at a point.
+    /// Overrides of a point.
     pub(super) fn set_at(&self, point: u64) -> Overrides {
         let mut set = self.set.clone();
         for (axis, level) in self.spec.axes.iter().zip(self.points.at(point)) {
@@ -244,36 +245,36 @@ impl Sweep {
         set
     }
 
-    /// What each axis has at a point.
+    /// Level of each axis at a point.
     pub fn levels(&self, point: u64) -> Vec<Level> {
         self.points.at(point)
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn points(&self) -> u64 {
         self.points.count()
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn runs(&self) -> u64 {
         self.points() * self.of_point()
     }
 
-    /// Runs of a point.
+    /// Number of runs at a point.
     pub(super) fn of_point(&self) -> u64 {
         (0..self.engines.len()).map(|engine| self.of_engine(engine)).sum()
     }
 
-    /// Runs of an engine at a point: one of each policy where nothing is left to chance.
+    /// Number of runs of an engine at a point: one of each policy if the engine is deterministic.
     fn of_engine(&self, engine: usize) -> u64 {
         let seeds = if self.engines[engine].draws() { self.seeds } else { 1 };
         self.policies.len() as u64 * seeds
     }
 
-    /// Which run has this index.
+    /// The run with this index.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `run` is not below [`Sweep::runs`].
     pub fn place(&self, run: u64) -> Place {
         let (point, mut left) = (run / self.of_point(), run % self.of_point());
         for engine in 0..self.engines.len() {
@@ -285,20 +286,20 @@ impl Sweep {
             }
             left -= runs;
         }
-        unreachable!("what is left is less than the runs of all engines")
+        unreachable!("the rest is less than the runs of all engines")
     }
 
-    /// What the file says.
+    /// Content of the study file.
     pub fn spec(&self) -> &StudySpec {
         &self.spec
     }
 
-    /// Its title, or that of the scenario.
+    /// Title of the study, or else of the scenario.
     pub fn title(&self) -> &str {
         self.spec.title.as_deref().unwrap_or(&self.title)
     }
 
-    /// The file as given, or what stands for it.
+    /// File name as given, or a substitute.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -308,7 +309,7 @@ impl Sweep {
         &self.text
     }
 
-    /// The scenario that all points are made of.
+    /// Scenario of all points.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -328,7 +329,7 @@ impl Sweep {
         self.seeds
     }
 
-    /// What a dataset of this study has in its header, and no other study's.
+    /// Identity of this study in the header of its dataset.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -339,7 +340,7 @@ impl Sweep {
     }
 }
 
-/// A name that no other column has: `path.a-b.loss` and `path.a_b.loss` are `path_a_b_loss` and
+/// A column name that differs from all others: `path.a-b.loss` and `path.a_b.loss` become `path_a_b_loss` and
 /// `path_a_b_loss_2`.
 fn free<'a>(name: String, others: impl Iterator<Item = &'a Column>) -> String {
     let taken: Vec<&str> = others.map(|column| column.name.as_str()).collect();
@@ -352,7 +353,7 @@ fn free<'a>(name: String, others: impl Iterator<Item = &'a Column>) -> String {
     free
 }
 
-/// What an engine says of a run, by column, without what tells runs apart.
+/// An engine's result by column, without the columns that identify the run.
 pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
     let mut fields = vec![];
     for (name, field) in run_record(run).fields {

@@ -1,4 +1,4 @@
-//! The points of a design, each computed from its index: a design of a million points takes no memory.
+//! Points of a design, each computed from its index, so that a million points take no memory.
 
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::study::{Axis, Design, Draw, Level};
@@ -9,25 +9,24 @@ use sobol::params::JoeKuoD6;
 const BITS: usize = 53;
 /// Bits of a word of direction numbers.
 const WORD: usize = 64;
-/// Rounds of a permutation; four make it look random (Luby and Rackoff, SIAM J. Comput. 17(2), 1988).
+/// Rounds of a permutation. Four make it look random (Luby and Rackoff, SIAM J. Comput. 17(2), 1988).
 const ROUNDS: u64 = 6;
 
-/// What a random number is for: the highest bits of its index in the stream.
+/// Purpose of a random number: the highest bits of its index in the stream.
 const JITTER: u64 = 1 << 60;
 const SHIFT: u64 = 2 << 60;
 const PERMUTE: u64 = 3 << 60;
 
-/// Every point of a design.
 pub(super) struct Points {
     axes: Vec<Axis>,
     design: Design,
     count: u64,
-    /// Direction numbers by axis, of Sobol's sequence.
+    /// Direction numbers of Sobol's sequence by axis.
     directions: Vec<Vec<u64>>,
 }
 
 impl Points {
-    /// Of a design that was checked.
+    /// Points of a checked design.
     pub(super) fn of(design: Design, axes: &[Axis]) -> Self {
         let count = match design {
             Design::Grid => axes.iter().map(|axis| axis.levels.count()).product(),
@@ -43,12 +42,12 @@ impl Points {
         Points { axes: axes.to_vec(), design, count, directions }
     }
 
-    /// How many.
+    /// Number of points.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// What each axis has at a point.
+    /// Level of each axis at a point.
     pub(super) fn at(&self, point: u64) -> Vec<Level> {
         match self.design {
             Design::Grid => self.of_grid(point),
@@ -61,7 +60,7 @@ impl Points {
         }
     }
 
-    /// The digits of the index in the mixed radix of the axes' counts, the last axis the lowest.
+    /// Digits of the index in the mixed radix of the axes' counts, with the last axis lowest.
     fn of_grid(&self, point: u64) -> Vec<Level> {
         let mut left = point;
         let mut levels: Vec<Level> = vec![];
@@ -74,14 +73,14 @@ impl Points {
         levels
     }
 
-    /// In [0, 1).
+    /// Coordinate in [0, 1).
     fn coordinate(&self, how: Draw, points: u64, seed: u64, axis: u64, point: u64) -> f64 {
         let jitter = || Stream::new(seed, Domain::Study, JITTER | (axis << 40) | point).uniform();
         match how {
             Draw::Random => jitter(),
             Draw::LatinHypercube => {
                 let stratum = permuted(point, points, seed, axis) as f64;
-                // The last stratum's end rounds to 1 where there are very many.
+                // With very many points, the end of the last stratum rounds to 1.
                 ((stratum + jitter()) / points as f64).min(1.0 - f64::EPSILON)
             }
             Draw::Sobol => {
@@ -95,9 +94,9 @@ impl Points {
     }
 }
 
-/// Where a permutation of 0..`count` takes `index`, another one for each axis and seed: a Feistel network on
-/// the least even number of bits that holds them all, walked until it is inside (Black and Rogaway, CT-RSA
-/// 2002).
+/// Image of `index` under a random permutation of 0..`count`, which depends on axis and seed: a Feistel
+/// network on the lowest sufficient even number of bits, repeated until the result is below `count` (Black
+/// and Rogaway, CT-RSA 2002).
 fn permuted(index: u64, count: u64, seed: u64, axis: u64) -> u64 {
     let half_bits = (u64::BITS - (count.max(2) - 1).leading_zeros()).div_ceil(2);
     let mask = (1u64 << half_bits) - 1;
@@ -174,8 +173,8 @@ mod tests {
         }
     }
 
-    /// The first 2^k points of a shifted net have one point in each of 2^k equal intervals of each axis, and
-    /// of the first two axes one in each cell of 2^(k/2) × 2^(k/2).
+    /// The first 2^k points of a shifted net: one in each of 2^k equal intervals of each axis, and one in
+    /// each cell of 2^(k/2) × 2^(k/2) of the first two axes.
     #[test]
     fn sobols_points_fill_every_cell_of_a_net() {
         let points = drawn(Draw::Sobol, 256, 5, 10);
@@ -188,9 +187,9 @@ mod tests {
         assert_eq!((0..256).map(cell).collect::<BTreeSet<_>>().len(), 256);
     }
 
-    /// Without a shift: (0, 0), (1/2, 1/2), then 1/4 and 3/4 (Joe and Kuo's notes).
+    /// Unshifted: (0, 0), (1/2, 1/2), then 1/4 and 3/4 (Joe and Kuo's notes).
     #[test]
-    fn sobols_sequence_is_that_of_joe_and_kuo() {
+    fn sobols_sequence_matches_joe_and_kuo() {
         let points = drawn(Draw::Sobol, 4, 1, 2);
         let plain = |axis: usize, point: u64| {
             let bits = (0..BITS).filter(|bit| point >> bit & 1 == 1);
@@ -206,7 +205,7 @@ mod tests {
         let parts = coordinates(&points, Draw::Random, 1, 0);
         assert_eq!(parts, coordinates(&points, Draw::Random, 1, 0));
         assert_ne!(parts, coordinates(&points, Draw::Random, 2, 0));
-        // The mean of 2000 uniform numbers: 1/2 within 5 standard errors of 1/√(12 · 2000) = 0.0065.
+        // The mean of 2000 uniform numbers is 1/2 within 5 standard errors of 1/√(12 · 2000) = 0.0065.
         let mean = parts.iter().sum::<f64>() / 2000.0;
         assert!((mean - 0.5).abs() < 0.033, "{mean}");
     }

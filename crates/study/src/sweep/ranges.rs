@@ -1,20 +1,20 @@
-//! Sets of runs as ranges of their indices: what has run is few ranges, however many runs they are.
+//! Sets of runs as ranges of indices. Finished runs form few ranges, however many they are.
 
 use std::fmt;
 
-/// Ranges without overlap, ascending, each with its end excluded.
+/// Disjoint ascending ranges with exclusive ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
-    /// Of indices in any order.
+    /// The set of `indices`, given in any order.
     pub fn of(indices: impl IntoIterator<Item = u64>) -> Self {
         let mut ranges = Ranges::default();
         indices.into_iter().for_each(|index| ranges.insert(index, index + 1));
         ranges
     }
 
-    /// The same, as [`Ranges`] are written.
+    /// Parses the format of [`Ranges`]'s `Display`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut ranges = Ranges::default();
         for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -28,12 +28,12 @@ impl Ranges {
         Some(ranges)
     }
 
-    /// Adds those from `first` to before `end`.
+    /// Adds `first..end`.
     pub fn insert(&mut self, first: u64, end: u64) {
         if first >= end {
             return;
         }
-        // Those that touch the new one become one with it.
+        // Merges ranges that touch the new one.
         let from = self.0.partition_point(|&(_, other_end)| other_end < first);
         let to = self.0.partition_point(|&(other, _)| other <= end);
         let touched = &self.0[from..to];
@@ -42,28 +42,28 @@ impl Ranges {
         self.0.splice(from..to, [(low, high)]);
     }
 
-    /// Adds all of another set.
+    /// Adds another set.
     pub fn extend(&mut self, others: &Ranges) {
         others.0.iter().for_each(|&(first, end)| self.insert(first, end));
     }
 
-    /// Where the range that has `index` ends; none if it is in no range.
+    /// End of the range that contains `index`; `None` if no range does.
     pub fn end_of(&self, index: u64) -> Option<u64> {
         let place = self.0.partition_point(|&(_, end)| end <= index);
         self.0.get(place).filter(|(first, _)| *first <= index).map(|&(_, end)| end)
     }
 
-    /// Where the next range after `index` begins, which is in none itself.
+    /// Start of the next range after `index`, which must be outside all ranges.
     pub fn next_after(&self, index: u64) -> Option<u64> {
         self.0.get(self.0.partition_point(|&(first, _)| first <= index)).map(|&(first, _)| first)
     }
 
-    /// Whether `index` is one of them.
+    /// Whether the set contains `index`.
     pub fn contains(&self, index: u64) -> bool {
         self.end_of(index).is_some()
     }
 
-    /// How many indices there are.
+    /// Number of indices.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|(first, end)| end - first).sum()
     }
@@ -73,12 +73,12 @@ impl Ranges {
         self.0.iter().flat_map(|&(first, end)| first..end)
     }
 
-    /// The least of them.
+    /// The lowest index.
     pub fn first(&self) -> Option<u64> {
         self.0.first().map(|&(first, _)| first)
     }
 
-    /// The greatest of them, and one more; 0 if there are none.
+    /// The highest index plus 1; 0 for an empty set.
     pub fn end(&self) -> u64 {
         self.0.last().map_or(0, |&(_, end)| end)
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_hold_what_a_set_holds_and_come_back_from_their_text() {
+    fn ranges_equal_a_set_and_are_parsed_from_their_text() {
         let mut stream = Stream::new(1, Domain::Study, 0);
         for _ in 0..50 {
             let (mut ranges, mut set) = (Ranges::default(), BTreeSet::new());
@@ -120,13 +120,16 @@ mod tests {
             assert_eq!(ranges.iter().collect::<Vec<_>>(), set.iter().copied().collect::<Vec<_>>());
             assert_eq!(ranges.count(), set.len() as u64);
             assert!((0..70).all(|index| ranges.contains(index) == set.contains(&index)));
-            assert!(ranges.0.windows(2).all(|pair| pair[0].1 < pair[1].0), "neighbours are one: {ranges:?}");
+            assert!(
+                ranges.0.windows(2).all(|pair| pair[0].1 < pair[1].0),
+                "neighbours are merged: {ranges:?}"
+            );
             assert_eq!(Ranges::parse(&ranges.to_string()), Some(ranges));
         }
     }
 
     #[test]
-    fn a_text_that_is_no_set_is_refused() {
+    fn malformed_ranges_are_refused() {
         assert_eq!(Ranges::parse("3,7-9").unwrap().to_string(), "3,7-9");
         assert!(
             ["x", "3-1", "1-2-3", "-", "18446744073709551615"].iter().all(|t| Ranges::parse(t).is_none())

@@ -1,4 +1,4 @@
-//! The runs of a study that are missing, on all cores.
+//! Does the missing runs of a study on all cores.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -21,23 +21,23 @@ use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::event::{Event, FailedRun, Watch};
 use crate::parallel::{self, News};
 
-/// Runs that are handed out at a time: their indices are all that is kept of the runs to come.
+/// Runs that are handed out at a time; bounds the memory for their indices.
 const AT_A_TIME: usize = 4096;
 
-/// What came of running a part of a study.
+/// Result of running a part of a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Runs of the part.
     pub runs: u64,
-    /// Those that were there before.
+    /// Runs that were finished before.
     pub before: u64,
-    /// Those that were done now, failed ones included.
+    /// Runs done by this call, including failed ones.
     pub done: u64,
-    /// Those of them that failed.
+    /// Runs of this call that failed.
     pub failed: u64,
-    /// Why the first of these did.
+    /// The first failure.
     pub first_failure: Option<FailedRun>,
-    /// Whether it was stopped before the end.
+    /// Whether a cancellation stopped it.
     pub partial: bool,
 }
 
@@ -48,19 +48,20 @@ pub struct Runner<'a> {
     commit: &'a str,
 }
 
-/// A run that is over: its row's content, or why there is none.
+/// A finished run, or its error.
 type Done = Result<RunResult, String>;
 
 impl<'a> Runner<'a> {
-    /// On so many cores; on all if `jobs` is none. Rows keep `commit`.
+    /// Uses `jobs` cores; default: all. Rows store `commit`.
     pub fn new(sweep: &'a Sweep, jobs: Option<NonZeroUsize>, commit: &'a str) -> Self {
         Runner { sweep, jobs, commit }
     }
 
-    /// Does all runs of a part that the dataset does not have. What had finished before a cancellation is
-    /// there afterwards.
+    /// Does all runs of a part that the dataset lacks. After a cancellation the dataset has the finished
+    /// runs.
     ///
     /// # Errors
+    /// If a file cannot be written.
     /// If a file cannot be written.
     pub fn run(
         &self,
@@ -91,10 +92,11 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    /// Does the first of the missing runs, one after the other, until `least` has passed: what one takes is
-    /// known then, and that it works.
+    /// Does missing runs one after another until `least` has passed, to measure the time of a run and detect
+    /// failures early.
     ///
     /// # Errors
+    /// If a file cannot be written.
     /// If a file cannot be written.
     pub fn probe(
         &self,
@@ -120,10 +122,10 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    /// Does `runs` of a part, but for those that a file has which begins among them, and makes one file of
-    /// them: for processes that a cluster's scheduler gives batches to, and gives them again if one dies. The
-    /// dataset was begun, and its part is held, by who gives the batches out. After a cancellation the file
-    /// has what had finished.
+    /// Does a batch, `runs` of a part, and writes it to one file; skips runs in files that start within the
+    /// batch. For workers of a cluster's scheduler, which repeats the batches of workers that die. The
+    /// scheduler's client must have created the dataset and locked the part. After a cancellation the file
+    /// has the finished runs.
     ///
     /// # Errors
     /// If the folder has no dataset of this study, or a file cannot be read or written.
@@ -139,7 +141,7 @@ impl<'a> Runner<'a> {
         let wanted = Header::of(self.sweep, by);
         let there = header(folder)?.ok_or_else(|| Error::Refused {
             doing: format!("cannot write rows into {}", folder.display()),
-            why: "there is no study in it as this process sees it".to_owned(),
+            why: "this process finds no study in it".to_owned(),
             help: "name a folder on a file system that all workers of the cluster share".to_owned(),
             kind: ErrorKind::Failed,
         })?;
@@ -167,7 +169,7 @@ impl<'a> Runner<'a> {
         Ok(outcome)
     }
 
-    /// The row of a run, which is counted.
+    /// Makes the row of a run and updates the counts.
     fn noted(&self, index: u64, place: Place, done: &Done, outcome: &mut Outcome) -> Row {
         outcome.done += 1;
         if let Err(error) = done {
@@ -177,7 +179,7 @@ impl<'a> Runner<'a> {
         row(self.sweep, index, place, done.as_ref().map_err(String::as_str), self.commit)
     }
 
-    /// Does these runs; `each` takes what became of them as they come, in this thread.
+    /// Does these runs; `each` receives their results in this thread as they arrive.
     fn some(
         &self,
         runs: &[u64],
@@ -188,7 +190,7 @@ impl<'a> Runner<'a> {
         let threads = parallel::cores(self.jobs);
         let cores = cores_of_each(threads, threads.get().min(runs.len()));
         let cases = Cases::new(2 * threads.get());
-        // Set where a file cannot be written, besides: more runs would be for nothing.
+        // Also set if a file cannot be written: further runs would be lost.
         let stop = Cancel::new();
         let work = |&index: &u64, _: &dyn Fn(())| {
             if cancel.is_set() {
@@ -240,7 +242,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Runs of a part that are not done, ascending.
+/// Runs of a part that are missing, ascending.
 pub struct Missing<'a> {
     sweep: &'a Sweep,
     shard: Shard,
@@ -248,12 +250,12 @@ pub struct Missing<'a> {
 }
 
 impl<'a> Missing<'a> {
-    /// Those of a part from run `at` on.
+    /// Missing runs of a part from run `at` on.
     pub fn of(sweep: &'a Sweep, shard: Shard, at: u64) -> Self {
         Missing { sweep, shard, at }
     }
 
-    /// The next `most` of them; none at the end.
+    /// The next `most` runs; empty at the end.
     pub fn next(&mut self, done: &Ranges, most: usize) -> Vec<u64> {
         let mut next = vec![];
         while next.len() < most
@@ -266,7 +268,7 @@ impl<'a> Missing<'a> {
         next
     }
 
-    /// How many there are from here on.
+    /// Number of the remaining runs.
     pub fn count(mut self, done: &Ranges) -> u64 {
         let mut count = 0;
         while let Some((first, end)) = self.stretch(done) {
@@ -276,8 +278,7 @@ impl<'a> Missing<'a> {
         count
     }
 
-    /// Runs that follow each other from here on: the first of them and the end of a stretch that is all of
-    /// the part, and of which none is done.
+    /// The next stretch of consecutive missing runs of the part: first run and exclusive end.
     fn stretch(&mut self, done: &Ranges) -> Option<(u64, u64)> {
         let (points, of_point) = (self.sweep.points(), self.sweep.of_point());
         while self.at < self.sweep.runs() {
@@ -295,7 +296,7 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// The points that were loaded last: a point's runs follow each other, on all threads.
+/// Recently loaded points: all threads work on consecutive runs, which share points.
 struct Cases {
     last: Mutex<VecDeque<(u64, Arc<OnceLock<Case>>)>>,
     most: usize,
@@ -324,13 +325,13 @@ impl Cases {
     }
 }
 
-/// A point that is loaded.
+/// A loaded point.
 struct Loaded(Arc<OnceLock<Case>>);
 
 impl std::ops::Deref for Loaded {
     type Target = Case;
 
     fn deref(&self) -> &Case {
-        self.0.get().expect("it is loaded before it is handed out")
+        self.0.get().expect("points are loaded before they are handed out")
     }
 }

@@ -1,21 +1,21 @@
-//! Which runs of a study are whose: `2/8` of a cluster's job array.
+//! Division of a study's runs among processes: `2/8` of a cluster's job array.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// Most parts of a study.
+/// Maximum number of parts.
 const MOST: u64 = 100_000;
-/// Most points that follow each other in one shard: neighbours cost alike.
+/// Maximum number of consecutive points in a part: neighbouring points cost about the same.
 const MOST_POINTS: u64 = 64;
-/// Blocks of points that each shard has at least, where there are enough points.
+/// Minimum number of blocks of points in each part, if there are enough points.
 const LEAST_BLOCKS: u64 = 16;
 
-/// One of several parts of equal size. The default is all.
+/// One of several parts of equal size. The default is the whole study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// From 0 on.
+    /// From 0.
     index: u64,
     of: u64,
 }
@@ -27,27 +27,27 @@ impl Default for Shard {
 }
 
 impl Shard {
-    /// As in the name of a file: `2-of-8`.
+    /// Text for file names: `2-of-8`.
     pub(super) fn in_file_name(&self) -> String {
         self.to_string().replace('/', "-of-")
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub(super) fn of(&self) -> u64 {
         self.of
     }
 
-    /// Whether the runs of `point`, of so many, are in this part.
+    /// Whether this part contains `point` of `points`.
     pub(super) fn has(&self, point: u64, points: u64) -> bool {
         point / self.block(points) % self.of == self.index
     }
 
-    /// The first point after `point` that is in another block.
+    /// First point after `point` in another block.
     pub(super) fn next_block(&self, point: u64, points: u64) -> u64 {
         (point / self.block(points) + 1) * self.block(points)
     }
 
-    /// Points in this part of so many.
+    /// Number of points of this part.
     pub(super) fn points(&self, points: u64) -> u64 {
         let block = self.block(points);
         let round = block * self.of;
@@ -65,7 +65,7 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::usage(format!("`{text}` is no part of a study"))
+            Error::usage(format!("`{text}` is not a part of a study"))
                 .with_help(format!("write I/N: 1/8 is the first of eight parts, at most {MOST}"))
         };
         let (index, of) = text.split_once('/').ok_or_else(wrong)?;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_point_is_in_one_part_and_the_parts_are_of_one_size() {
+    fn every_point_is_in_one_part_and_parts_have_equal_size() {
         for (points, of) in [(1, 3), (7, 2), (100, 3), (1000, 8), (10_000, 2), (4097, 64)] {
             let shards: Vec<Shard> = (0..of).map(|index| Shard { index, of }).collect();
             let mut sizes = vec![0; of as usize];
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_there_is_not_is_refused() {
+    fn nonexistent_parts_are_refused() {
         assert_eq!("2/8".parse::<Shard>().unwrap().to_string(), "2/8");
         for text in ["", "1", "0/2", "3/2", "1/0", "a/b", "1/100001"] {
             let said = text.parse::<Shard>().expect_err(text);

@@ -1,4 +1,4 @@
-//! Means with intervals over groups of a dataset's runs: the estimates of `compare`, over any columns.
+//! Means with intervals over groups of a dataset's runs: the estimates of `compare`, for any columns.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use super::plan::{BITS_PER_JOULE, ENGINE, ERROR, POINT, POLICY, RUN, SEED};
 use crate::error::{Error, Result};
 use crate::parallel;
 
-/// Metrics of a summary that names none; one that no run has is left out.
+/// Default metrics. Metrics that no run has are left out.
 const METRICS: [&str; 7] = [
     "goodput_bps",
     "power_w",
@@ -23,40 +23,39 @@ const METRICS: [&str; 7] = [
     "completion_s",
     "retransmission_ratio",
 ];
-/// From so many runs on an interval is Student's: the bootstrap's then differs from it by less than by its
-/// own draws, and takes minutes.
+/// Number of runs from which intervals are Student's. The bootstrap's interval then differs by less than its
+/// random error, and takes minutes.
 const MANY: usize = 10_000;
 
-/// Groups of runs, in the order of their first runs.
+/// Groups of runs in the order of their first runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Columns whose values a group has in common.
+    /// Columns that define the groups.
     pub by: Vec<String>,
-    /// What is estimated.
+    /// Metrics.
     pub metrics: Vec<String>,
     /// The groups.
     pub groups: Vec<Group>,
 }
 
-/// Runs that agree in some columns.
+/// Runs with equal values in the grouping columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// What they agree in.
+    /// Values of the grouping columns.
     pub key: Vec<Field>,
-    /// How many succeeded.
+    /// Number of successful runs.
     pub runs: u64,
-    /// How many failed.
+    /// Number of failed runs.
     pub failed: u64,
-    /// By metric; none if no run has it.
+    /// Estimates by metric; `None` if no run has the metric.
     pub estimates: Vec<Option<Estimate>>,
-    /// Bits per joule over those of the study's first policy, each run beside the one of the same point,
-    /// engine and seed. Without an interval for the first policy itself and for a single pair; none where
-    /// groups are not of one policy.
+    /// Bits per joule relative to the study's first policy, from pairs of runs with equal point, engine and
+    /// seed. No interval for the first policy itself and for a single pair; `None` if groups mix policies.
     pub ratio: Option<(f64, Option<Estimate>)>,
 }
 
 impl Summary {
-    /// One record for each group; an estimate takes three fields, as in [`joulepath_report::policy_records`].
+    /// One record for each group. An estimate takes three fields, as in [`joulepath_report::policy_records`].
     pub fn records(&self) -> Vec<Record> {
         self.groups.iter().map(|group| self.record(group)).collect()
     }
@@ -84,12 +83,12 @@ impl Summary {
     }
 }
 
-/// Groups the runs of a dataset by the columns `by` (what varies, engine and policy, if none) and estimates
-/// the metrics `of` over each group (the usual ones, if none). A group's interval is that of the mean over
-/// all its runs, whichever points they are of. It takes about 100 bytes of memory for each run.
+/// Groups the runs of a dataset by the columns `by` (default: varied keys, engine and policy) and estimates
+/// the metrics `of` (default: the usual ones) over each group. A group's interval is that of the mean over
+/// all its runs, of all points. Takes about 100 bytes of memory for each run.
 ///
 /// # Errors
-/// If there is no such column, a metric is no number, or a file cannot be read.
+/// If there is no such column, a metric is not a number, or a file cannot be read.
 pub fn summary(
     dataset: &Dataset,
     by: Option<&[String]>,
@@ -99,11 +98,11 @@ pub fn summary(
     summary_in(dataset, by, of, &Parts::new(), cancel)
 }
 
-/// Columns whose numbers are taken together: by name their keys in ascending order, each the upper end of a
-/// part, but for the last, and the number that stands for it.
+/// Columns whose numbers are grouped into parts. For each: the ordered keys of the parts' upper ends (the
+/// last part has none), and the number that represents the part.
 pub(super) type Parts = BTreeMap<String, Vec<(f64, f64)>>;
 
-/// As [`summary`], with some columns in parts.
+/// Like [`summary`], with some columns grouped into parts.
 pub(super) fn summary_in(
     dataset: &Dataset,
     by: Option<&[String]>,
@@ -142,7 +141,7 @@ pub(super) fn summary_in(
     Ok(Summary { by, metrics, groups })
 }
 
-/// Leaves out what is not marked.
+/// Removes elements that are not marked.
 fn keep<T>(all: &mut Vec<T>, marked: &[bool]) {
     let mut marked = marked.iter();
     all.retain(|_| *marked.next().expect("there is a mark for each"));
@@ -158,7 +157,7 @@ fn check(dataset: &Dataset, by: &[String], metrics: &[String]) -> Result<()> {
             );
         };
         if column.kind == Kind::Text && metrics.contains(name) {
-            return Err(Error::usage(format!("`{name}` has texts, of which there is no mean"))
+            return Err(Error::usage(format!("`{name}` has texts, which have no mean"))
                 .with_help("name columns of numbers, such as energy_j"));
         }
     }
@@ -169,21 +168,20 @@ fn mean(values: &[f64]) -> Option<Estimate> {
     if values.len() < MANY { estimate(values) } else { student(values) }
 }
 
-/// What tells runs of one point apart that differ in their policy alone: point, engine, seed.
+/// Key of the runs that differ only in their policy: point, engine, seed.
 type Twin = (u64, u8, u64);
 
-/// Runs by group, and the efficiency of the first policy's.
+/// Runs by group, and the efficiencies of the first policy.
 struct Collected {
     groups: BTreeMap<String, (Vec<Field>, Runs)>,
     first: HashMap<Twin, f64>,
 }
 
-/// The runs of a group.
 #[derive(Default)]
 struct Runs {
     ok: Vec<Run>,
     failed: u64,
-    /// The least index of those that failed.
+    /// Lowest index of the failed runs.
     first_failed: Option<u64>,
 }
 
@@ -192,7 +190,7 @@ struct Run {
     twin: Twin,
     efficiency: f64,
     is_first_policy: bool,
-    /// By metric; not a number if it is unknown.
+    /// Values by metric; NaN if unknown.
     values: Box<[f64]>,
 }
 
@@ -240,7 +238,7 @@ impl Collected {
     }
 }
 
-/// What stands for the part that a value is in.
+/// The number that represents the part of a value.
 fn standing(parts: &[(f64, f64)], value: f64) -> f64 {
     let part = parts.iter().find(|(end, _)| value < *end).or(parts.last());
     part.map_or(value, |(_, middle)| *middle)
@@ -255,12 +253,12 @@ fn number(cell: &Field) -> f64 {
 }
 
 impl Runs {
-    /// The least index.
+    /// The lowest index.
     fn first(&self) -> Option<u64> {
         self.ok.first().map(|run| run.index).into_iter().chain(self.first_failed).min()
     }
 
-    /// What is known of a metric, in the order of the runs.
+    /// Known values of a metric in the order of the runs.
     fn values(&self, metric: usize) -> Vec<f64> {
         self.ok.iter().map(|run| run.values[metric]).filter(|value| !value.is_nan()).collect()
     }

@@ -45,7 +45,7 @@ fn run(sweep: &Sweep, folder: &Path, shard: &str, stop_after: u64) -> Outcome {
             cancel.set();
         }
     };
-    // So few threads that the runs are not done before the first one is heard of.
+    // Few threads, so that the first event arrives before the runs are finished.
     Runner::new(sweep, NonZeroUsize::new(2), "abc").run(&mut writer, shard, &mut watch, &cancel).unwrap()
 }
 
@@ -66,9 +66,10 @@ fn rows(folder: &Path) -> Vec<String> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// 3 · 2 points, each 2 policies on 2 seeds in the packet engine and once in the fluid engine: 6 · (4 + 2).
+/// 3 · 2 points, each with 2 policies: 2 seeds in the packet engine, one run in the fluid engine: 6 · (4 +
+/// 2).
 #[test]
-fn a_study_that_was_stopped_twice_has_the_rows_of_one_that_was_not() {
+fn an_interrupted_study_has_the_same_rows_as_an_uninterrupted_one() {
     let study = sweep(TEXT);
     assert_eq!((study.points(), study.runs()), (6, 36));
     let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -86,19 +87,19 @@ fn a_study_that_was_stopped_twice_has_the_rows_of_one_that_was_not() {
 }
 
 #[test]
-fn the_parts_of_a_study_are_the_whole() {
+fn the_parts_of_a_study_cover_all_runs() {
     let study = sweep(TEXT);
     let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     run(&study, whole.path(), "1/1", u64::MAX);
     let done: u64 =
         ["3/4", "1/4", "4/4", "2/4"].map(|part| run(&study, parts.path(), part, u64::MAX).done).iter().sum();
     assert_eq!((done, rows(whole.path())), (36, rows(parts.path())));
-    // Another number of parts finds nothing left.
+    // Another division finds nothing left.
     assert_eq!(run(&study, parts.path(), "1/2", u64::MAX).done, 0);
 }
 
 #[test]
-fn a_file_that_was_torn_is_ignored_and_a_broken_one_is_told() {
+fn temporary_files_are_ignored_and_broken_ones_reported() {
     let study = sweep(TEXT);
     let folder = tempfile::tempdir().unwrap();
     run(&study, folder.path(), "1/1", 9);
@@ -111,7 +112,7 @@ fn a_file_that_was_torn_is_ignored_and_a_broken_one_is_told() {
 }
 
 #[test]
-fn two_processes_on_one_part_are_refused_and_so_are_parts_that_overlap() {
+fn two_processes_on_equal_or_overlapping_parts_are_refused() {
     let study = sweep(TEXT);
     let folder = tempfile::tempdir().unwrap();
     let open = |part: &str| {
@@ -127,7 +128,7 @@ fn two_processes_on_one_part_are_refused_and_so_are_parts_that_overlap() {
 }
 
 #[test]
-fn the_dataset_of_another_study_is_refused_with_the_mend() {
+fn the_dataset_of_another_study_is_refused_with_a_fix() {
     let folder = tempfile::tempdir().unwrap();
     run(&sweep(TEXT), folder.path(), "1/1", 1);
     for (from, to) in [
@@ -152,7 +153,7 @@ fn the_dataset_of_another_study_is_refused_with_the_mend() {
 }
 
 #[test]
-fn a_point_that_is_no_scenario_is_a_row_with_the_error() {
+fn a_point_without_a_valid_scenario_is_a_row_with_the_error() {
     let text = TEXT.replace("\"10 ms\", \"20 ms\"", "\"10 ms\", \"1 fish\", \"20 ms\"");
     let study = sweep(&text);
     let folder = tempfile::tempdir().unwrap();
@@ -164,11 +165,11 @@ fn a_point_that_is_no_scenario_is_a_row_with_the_error() {
     assert_eq!(rows.iter().filter(|row| row.contains("fish` is not a unit")).count(), 18);
     let runs: BTreeSet<&str> = rows.iter().filter_map(|row| row.split(" | ").next()).collect();
     assert_eq!(runs.len(), 54);
-    assert_eq!(run(&study, folder.path(), "1/1", u64::MAX).done, 0, "it is not tried again");
+    assert_eq!(run(&study, folder.path(), "1/1", u64::MAX).done, 0, "a failed run is not repeated");
 }
 
 #[test]
-fn a_study_of_which_no_point_is_right_is_refused_before_it_begins() {
+fn a_study_without_a_valid_point_is_refused_before_it_starts() {
     for (from, to, what) in [
         ("path.lte.delay", "path.lte.dely", "did you mean `delay`?"),
         ("path.lte.delay", "path.ltee.delay", "did you mean `lte`?"),
@@ -185,7 +186,7 @@ fn a_study_of_which_no_point_is_right_is_refused_before_it_begins() {
 }
 
 #[test]
-fn a_run_of_some_index_is_what_the_docs_say() {
+fn run_indices_follow_the_documentation() {
     let study = sweep(TEXT);
     let place = |run| {
         let Place { point, engine, policy, seed } = study.place(run);
@@ -200,9 +201,9 @@ fn a_run_of_some_index_is_what_the_docs_say() {
     assert_eq!(names, ["run", "point", "path_wifi_loss", "path_lte_delay_s"]);
 }
 
-/// A scenario serves all engines: of its own policies a study takes those that each of its engines can run.
+/// A scenario serves all engines: a study takes those of its policies that all engines of the study can run.
 #[test]
-fn what_one_of_the_engines_cannot_run_is_left_out_of_the_scenario_s_policies_and_said() {
+fn policies_that_an_engine_of_the_study_cannot_run_are_left_out_with_a_note() {
     let set = r#"set = { duration = "100 ms", compare = { policies = ["mptcp", "joule"] } }"#;
     let text = TEXT
         .replace("policies = [\"mptcp\", \"single:wifi\"]\n", "")

@@ -40,9 +40,9 @@ fn asked(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// `compare` of one point has the same samples in the same order, so the same bits.
+/// `compare` has the same samples in the same order for one point, so the same bits.
 #[test]
-fn the_estimates_of_a_point_are_those_of_compare() {
+fn the_estimates_of_a_point_equal_those_of_compare() {
     let (_folder, dataset) = dataset(TEXT);
     let summary = summary(&dataset, None, None, &Cancel::new()).unwrap();
     assert_eq!(summary.by, ["path_wifi_loss", "path_lte_loss", "engine", "policy"]);
@@ -73,9 +73,9 @@ fn the_estimates_of_a_point_are_those_of_compare() {
     }
 }
 
-/// 2 points · 4 seeds a policy; with one point that is no scenario, 4 of 8 runs a policy fail.
+/// 2 points · 4 seeds a policy; with one invalid point, 4 of 8 runs a policy fail.
 #[test]
-fn groups_are_of_any_columns_and_failed_runs_are_counted_apart() {
+fn any_columns_group_runs_and_failed_runs_are_counted_separately() {
     let (_folder, broken) = dataset(&TEXT.replace("\"2 %\"", "\"2 fish\""));
     let by_policy = summary(&broken, Some(&asked(&["policy"])), None, &Cancel::new()).unwrap();
     let counts: Vec<(u64, u64)> = by_policy.groups.iter().map(|group| (group.runs, group.failed)).collect();
@@ -90,7 +90,7 @@ fn groups_are_of_any_columns_and_failed_runs_are_counted_apart() {
 }
 
 #[test]
-fn a_column_that_there_is_not_is_told_with_the_nearest() {
+fn unknown_columns_are_refused_with_the_nearest_name() {
     let (_folder, dataset) = dataset(TEXT);
     let refused = |by: &[&str], of: &[&str]| {
         let error = summary(&dataset, Some(&asked(by)), Some(&asked(of)), &Cancel::new()).err().unwrap();
@@ -101,9 +101,9 @@ fn a_column_that_there_is_not_is_told_with_the_nearest() {
     assert!(refused(&[], &["policy"]).contains("texts"));
 }
 
-/// `path.a-b.loss` and `path.a_b.loss` are two keys; so would be a key called like a column.
+/// `path.a-b.loss` and `path.a_b.loss` are different keys; a key could also be named like a column.
 #[test]
-fn columns_of_several_keys_have_names_of_their_own() {
+fn columns_of_different_keys_have_different_names() {
     let scenario = r#"
 title = "Alike"
 duration = "100 ms"

@@ -154,8 +154,8 @@ fn a_header_that_cannot_be_loaded_is_refused_with_what_to_do() {
     for (file, from, says) in [
         ("lia.h", "owngood", "`lia` is the name of a controller of Joulepath"),
         ("cubic.h", "owngood", "`cubic` is the name of a controller"),
-        ("other.h", "mine", "`mpcc_ops_other` is not in it"),
-        ("Other.h", "mine", "is no name of a controller"),
+        ("other.h", "mine", "does not define `mpcc_ops_other`"),
+        ("Other.h", "mine", "is not a controller name"),
         ("nowhere/mine.h", "", "cannot read the controller nowhere/mine.h"),
     ] {
         let stem = file.trim_end_matches(".h");

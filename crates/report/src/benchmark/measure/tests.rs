@@ -27,7 +27,7 @@ fn ranked(task: Task) -> Yardstick {
     Yardstick { kind, limit: 100.0, limit_kind, link_limit: None, task, shared: vec![] }
 }
 
-/// The same, and a limit of the links of 200 bit/J.
+/// The same with a link limit of 200 bit/J.
 fn random(task: Task, shared: Vec<SharedLink>) -> Yardstick {
     Yardstick { kind: Kind::Random, link_limit: Some(200.0), shared, ..ranked(task) }
 }
@@ -40,10 +40,10 @@ fn of(run: &RunResult, singles: &Singles, with: &Yardstick, metric: Metric) -> O
     Cell::of(std::slice::from_ref(run), singles, with).value(metric)
 }
 
-/// Two bottlenecks that carry 6 and 4: offered are 10. Who carries 5 of them at 0.9 of the limit scores 0.45,
-/// less than 0.6 × 10/10: an efficiency that carries half of the goodput is not ahead. Of 12 only 10 count.
+/// Two bottlenecks that carry 6 and 4 offer 10. Carrying 5 of them at 0.9 of the limit scores 0.45, less than
+/// 0.6 × 10/10: efficiency at half the goodput does not win. Of 12 only 10 count.
 #[test]
-fn what_is_offered_and_not_carried_costs() {
+fn offered_work_that_is_not_carried_lowers_the_score() {
     let task = Task::Endless { bottlenecks: vec![vec![0], vec![1]] };
     let with = ranked(task);
     let singles = singles([run(0.0, 6.0), run(0.0, 4.0)], &with);
@@ -56,19 +56,19 @@ fn what_is_offered_and_not_carried_costs() {
     assert_eq!(score(60.0, 12.0), [0.6, 1.0, 0.6]);
 }
 
-/// Two paths through one bottleneck are offered what one TCP has there: the better of 6 and 4, not 10.
+/// Two paths through one bottleneck offer what one TCP flow has there: the better of 6 and 4, not 10.
 #[test]
-fn one_bottleneck_is_one_tcp() {
+fn a_shared_bottleneck_offers_the_work_of_one_tcp() {
     let task = Task::Endless { bottlenecks: vec![vec![0, 1]] };
     let with = ranked(task);
     let singles = singles([run(0.0, 6.0), run(0.0, 4.0)], &with);
     assert_eq!(of(&run(90.0, 5.0), &singles, &with, Metric::Work), Some(5.0 / 6.0));
 }
 
-/// The fastest single path needs 10 s for 800 bits. In 8 s: all of the work; in 20 s: half. Who has 200 bits
-/// after 40 s has a quarter of them, in at least four times the time: a sixteenth.
+/// The fastest single path needs 10 s for 800 bits. In 8 s: all of the work; in 20 s: half. 200 bits after 40
+/// s are a quarter of the data in at least four times the time: a sixteenth.
 #[test]
-fn a_file_that_comes_late_or_not_at_all_costs() {
+fn late_and_incomplete_files_lower_the_score() {
     let file = |completion_s: Option<f64>, measured_s| RunResult {
         completion_s,
         measured_s,
@@ -86,9 +86,9 @@ fn a_file_that_comes_late_or_not_at_all_costs() {
     assert_eq!(of(&file(Some(8.0), 8.0), &singles, &with, Metric::Time), Some(0.8));
 }
 
-/// Of 40 messages 30 were there within 0.5 s, 38 within 1 s.
+/// Of 40 messages 30 arrived within 0.5 s, 38 within 1 s.
 #[test]
-fn a_message_counts_if_it_comes_before_its_deadline() {
+fn messages_count_if_they_arrive_before_their_deadline() {
     let at = |deadline_s, in_time| Punctuality { deadline_s, offered: 40, in_time };
     let run = RunResult { punctuality: vec![at(0.5, 30), at(1.0, 38)], ..run(50.0, 1.0) };
     let task = Task::Deadline { seconds: 0.5 };
@@ -99,7 +99,7 @@ fn a_message_counts_if_it_comes_before_its_deadline() {
     assert_eq!(of(&run, &singles, &with, Metric::Goodput), None, "it does not depend on the policy");
 }
 
-/// As many answers as the fastest single path has: 3 of 4. Delays: 0.4 s beside 0.2 s.
+/// As many answers as the fastest single path: 3 of 4. Delays: 0.4 s compared with 0.2 s.
 #[test]
 fn answers_are_counted_against_the_fastest_path() {
     let with_delay = |p95_s: f64, goodput| RunResult {
@@ -114,11 +114,11 @@ fn answers_are_counted_against_the_fastest_path() {
     assert_eq!(of(&run, &singles, &with, Metric::Time), Some(2.0));
 }
 
-/// Ten users beside ten TCPs on each of two bottlenecks of 100. All users on the first: 20 flows share it,
-/// 5 each, and the TCPs on the second, 10 each, are none of their business. Half of each user's 6 on either
-/// bottleneck beside TCPs of 7: 3/7.
+/// Ten users and ten TCP flows on each of two bottlenecks of 100. If all users take the first, 20 flows share
+/// it, 5 each; the TCP flows on the second, 10 each, do not matter. If each user splits 6 evenly next to TCP
+/// flows of 7: 3/7.
 #[test]
-fn tcps_are_counted_at_the_bottleneck_where_they_compete() {
+fn tcp_shares_count_only_at_the_shared_bottleneck() {
     let shared =
         |path, group| SharedLink { paths: vec![path], competitors: vec![group], tcps: 10, is_lossy: false };
     let with = Yardstick { shared: vec![shared(0, 0), shared(1, 1)], ..ranked(Task::Requests) };
@@ -134,7 +134,7 @@ fn tcps_are_counted_at_the_bottleneck_where_they_compete() {
 }
 
 #[test]
-fn who_does_nothing_counts_as_a_hundredth() {
+fn a_policy_that_carries_nothing_counts_as_a_hundredth() {
     let task = Task::Endless { bottlenecks: vec![vec![0]] };
     let with = ranked(task);
     let singles = singles([run(0.0, 6.0), run(0.0, 0.0)], &with);
@@ -150,10 +150,10 @@ fn endless() -> Task {
     Task::Endless { bottlenecks: vec![vec![0], vec![1]] }
 }
 
-/// 80 bit/J are 0.8 of one limit and 0.4 of the other. The second path alone has 50: 1.6 times that. The
-/// first is faster, with 6: 9 are 1.5 times as much.
+/// 80 bit/J are 0.8 of one limit and 0.4 of the other. The second path alone has 50: the policy has 1.6 times
+/// that. The first path is faster, with 6: the policy's 9 are 1.5 times that.
 #[test]
-fn data_without_end_is_held_against_limits_and_single_paths() {
+fn endless_data_is_compared_with_limits_and_single_paths() {
     let with = random(endless(), vec![]);
     let alone = singles([run(40.0, 6.0), run(50.0, 4.0)], &with);
     assert_eq!(alone.best, Some(1));
@@ -164,10 +164,10 @@ fn data_without_end_is_held_against_limits_and_single_paths() {
     assert_eq!(none.map(found), [None; 4]);
 }
 
-/// Offered are 10 messages. All in time at the limit's price: 1. Five of them at half of the price per bit
-/// that was carried: no more than 0.5, because carrying less is no thrift.
+/// 10 messages are offered. All in time at the limit's price: 1. Five of them at half the price per carried
+/// bit: no more than 0.5, because carrying less is not thrift.
 #[test]
-fn what_is_offered_and_does_not_come_in_time_counts_as_paid_for_again() {
+fn offered_data_that_is_late_counts_as_paid_twice() {
     let with = random(Task::Deadline { seconds: 0.2 }, vec![]);
     let offered = |bits_per_joule, in_time| RunResult {
         punctuality: vec![Punctuality { deadline_s: 0.2, offered: 10, in_time }],
@@ -178,15 +178,15 @@ fn what_is_offered_and_does_not_come_in_time_counts_as_paid_for_again() {
         of(&offered(bits_per_joule, in_time), &alone, &with, Metric::Limit).unwrap()
     };
     assert_eq!([limit(100.0, 10), limit(200.0, 5), limit(50.0, 10), limit(80.0, 5)], [1.0, 0.5, 0.5, 0.4]);
-    // The path that carries half of it at half of the price is not the best one.
+    // The path that carries half of it at half the price is not the best one.
     assert_eq!(alone.best, Some(0));
-    // An engine that does not count messages measures nothing.
+    // An engine that does not count messages yields no value.
     assert_eq!(of(&run(1.0, 1.0), &alone, &with, Metric::Limit), None);
 }
 
-/// Of 800 bits 200 have come, at 80 bit/J (2.5 J): a quarter of 0.8.
+/// Of 800 bits 200 have arrived, at 80 bit/J (2.5 J): a quarter of 0.8.
 #[test]
-fn a_file_that_is_not_complete_counts_by_its_part() {
+fn an_incomplete_file_counts_with_its_fraction() {
     let with = random(Task::Files { bits: 800.0 }, vec![]);
     let file = |completion_s, energy_j| RunResult {
         completion_s,
@@ -198,16 +198,16 @@ fn a_file_that_is_not_complete_counts_by_its_part() {
     let alone = singles([file(Some(10.0), 10.0), file(Some(20.0), 10.0)], &with);
     assert_eq!(of(&file(None, 2.5), &alone, &with, Metric::Limit), Some(0.2));
     assert_eq!(of(&file(Some(20.0), 10.0), &alone, &with, Metric::Limit), Some(0.8));
-    // Against the fastest path, which needs 10 s; what is not complete has taken the whole run.
+    // Relative to the fastest path, which needs 10 s. An incomplete file has taken the whole run.
     assert_eq!(of(&file(Some(20.0), 10.0), &alone, &with, Metric::Time), Some(2.0));
     assert_eq!(of(&file(None, 2.5), &alone, &with, Metric::Time), Some(5.0));
 }
 
-/// Two links, each with two TCPs, which have 8 in all beside a NewReno on the first and 6 on the second. The
-/// policy leaves them 6 and 9: they keep 0.75 and 1.5, and the least counts. It has 4 on the first link,
-/// where one of them has 3: a share of 4/3.
+/// Two links, each with two TCP flows, whose goodput next to a NewReno flow is 8 in total on the first link
+/// and 6 on the second. Next to the policy they have 6 and 9: they keep 0.75 and 1.5, and the lower value
+/// counts. The policy has 4 on the first link, where one TCP flow has 3: a share of 4/3.
 #[test]
-fn harm_and_shares_are_those_of_the_worst_link() {
+fn harm_and_shares_come_from_the_worst_link() {
     let link =
         |path: usize, is_lossy| SharedLink { paths: vec![path], competitors: vec![path], tcps: 2, is_lossy };
     let with = random(endless(), vec![link(0, true), link(1, false)]);
@@ -216,18 +216,18 @@ fn harm_and_shares_are_those_of_the_worst_link() {
         paths: shares.map(path).to_vec(),
         ..run(80.0, 8.0)
     };
-    // The NewReno on the first path leaves those of the other link alone.
+    // A NewReno flow on the first path does not affect the flows on the other link.
     let alone = singles([others([8.0, 20.0], [1.0, 0.0]), others([20.0, 6.0], [0.0, 1.0])], &with);
     let found = |metric| of(&others([6.0, 9.0], [0.5, 0.5]), &alone, &with, metric);
     assert_eq!(found(Metric::Kept), Some(0.75));
     assert!((found(Metric::Share).unwrap() - 4.0 / 3.0).abs() < 1e-12);
-    // The first link loses at random: there a share says nothing.
+    // The first link has random loss, so its share does not count.
     assert!((found(Metric::QuietShare).unwrap() - 4.0 / 4.5).abs() < 1e-12);
 }
 
-/// Of two paths through one link the NewReno is on the one on which it has most.
+/// If two paths use a link, the NewReno flow uses the one with more goodput.
 #[test]
-fn a_policy_is_set_beside_the_newreno_on_the_best_of_its_paths() {
+fn a_policy_is_compared_with_newreno_on_its_best_path() {
     let link = SharedLink { paths: vec![0, 1], competitors: vec![0], tcps: 1, is_lossy: false };
     let with = random(endless(), vec![link]);
     let beside = |own: f64, others: f64| RunResult {
@@ -241,7 +241,7 @@ fn a_policy_is_set_beside_the_newreno_on_the_best_of_its_paths() {
 
 /// (4 + 2)²/(2 · (16 + 4)) = 36/40.
 #[test]
-fn jain_is_of_several_connections_and_of_one_there_is_none() {
+fn jains_index_needs_several_connections() {
     let with = random(endless(), vec![]);
     let several = RunResult { connections_bps: vec![4.0, 2.0], ..run(1.0, 6.0) };
     assert_eq!(of(&several, &Singles::default(), &with, Metric::Jain), Some(0.9));

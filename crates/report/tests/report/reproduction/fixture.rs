@@ -1,4 +1,4 @@
-//! A scoreboard with everything that one can have.
+//! A scoreboard with all optional parts.
 
 use joulepath_model::result::Estimate;
 use joulepath_report::{
@@ -10,7 +10,7 @@ fn estimate(mean: f64, half: f64) -> Option<Estimate> {
     Some(Estimate { mean, lo: mean - half, hi: mean + half })
 }
 
-/// Each verdict, each plot, a kernel that agrees and one that does not, each rule.
+/// Each verdict, each plot, a kernel that agrees and one that differs, each rule.
 pub(crate) fn scoreboard() -> Reproduction {
     Reproduction {
         extent: "quick".into(),
@@ -34,7 +34,7 @@ pub(crate) fn scoreboard() -> Reproduction {
     }
 }
 
-/// A report whose verdict is the weakest of its findings.
+/// A report with the weakest verdict of its findings.
 fn report(id: &str, title: &str, claim: &str, findings: Vec<Finding>, figures: Vec<Figure>) -> Report {
     let (paper, part) = id.split_once('-').unwrap();
     Report {
@@ -72,7 +72,7 @@ fn line(name: &str, x: &[f64], y: impl Fn(f64) -> f64, half: Option<f64>, stated
     }
 }
 
-/// A number and a ratio; time series with stated averages; the kernel does not agree.
+/// A number and a ratio; time series with stated averages; the kernel differs.
 fn throughput() -> Report {
     let time: Vec<f64> = (1..=240).map(|step| f64::from(step) * 0.5).collect();
     let settling = |end: f64| move |t: f64| end * (1.0 - 0.6 * (-t / 8.0).exp()) + 9.0 * (t / 3.0).sin();
@@ -208,7 +208,7 @@ fn energy_by_size() -> Report {
     }
 }
 
-/// Box plots; the order does not come out.
+/// Box plots; the stated order is not reproduced.
 fn bottlenecks() -> Report {
     let five = |low: f64| {
         FiveNumbers::of((0..21).map(|k| low + f64::from(k * k) * 0.4).collect())
@@ -261,7 +261,7 @@ fn bottlenecks() -> Report {
     }
 }
 
-/// Many groups with long names; a value that could not be measured.
+/// Many groups with long names; a value that cannot be measured.
 fn data_centre() -> Report {
     let groups = (1..=8).map(|n| format!("{n} subflow{}, BCube", if n == 1 { "" } else { "s" })).collect();
     let bars = ["LIA", "extended DTS"].iter().enumerate().map(|(index, name)| Bars {
@@ -302,7 +302,7 @@ fn queue_bound() -> Report {
     }
 }
 
-/// Too few runs to say, under one of two readings.
+/// Too few runs to decide, under one of two readings.
 fn few_runs() -> Report {
     let rule = Rule::Above { than: 1.0 };
     let findings = vec![
@@ -316,7 +316,7 @@ fn few_runs() -> Report {
     }
 }
 
-/// Wrong by the paper's own equation, and one run of the paper.
+/// A slip by the paper's own equation, and a single run of the paper.
 fn slip() -> Report {
     let rule = Rule::Value { stated: 170.0, tolerance: 0.1 };
     let findings = vec![
@@ -329,7 +329,7 @@ fn slip() -> Report {
     }
 }
 
-/// The same with `text` in every field that holds text.
+/// The scoreboard with `text` in every text field.
 pub(crate) fn with_text_everywhere(text: &str) -> Reproduction {
     let mut all = scoreboard();
     let set = |field: &mut String| *field = text.into();

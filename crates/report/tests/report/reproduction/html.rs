@@ -1,4 +1,4 @@
-//! The page.
+//! Page of a scoreboard.
 
 use joulepath_report::{Plot, Reproduction, Verdict, reproduction_html};
 use serde_json::Value as Json;
@@ -10,19 +10,20 @@ fn page(all: &Reproduction) -> String {
     reproduction_html(all).unwrap()
 }
 
-/// What the page's scripts draw.
+/// Data of the page's scripts.
 fn payload(page: &str) -> Json {
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// The part of the page that is about `id`.
+/// Section of `id`.
 fn section<'a>(page: &'a str, id: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("<details class=\"experiment\" id=\"{id}\"")).unwrap();
     rest.split_once("<details class=\"experiment\"").map_or(rest, |(section, _)| section)
 }
 
-/// To look at by eye: `REPRODUCTION_PAGE=page.html cargo test -p joulepath-report --test report`.
+/// Writes the page for inspection: `REPRODUCTION_PAGE=page.html cargo test -p joulepath-report --test
+/// report`.
 #[test]
 fn nothing_is_loaded_from_elsewhere() {
     let page = page(&scoreboard());
@@ -54,7 +55,7 @@ fn every_experiment_unfolds_and_has_an_anchor() {
 }
 
 #[test]
-fn the_index_counts_by_paper_and_verdict_and_leads_to_the_first_of_each() {
+fn the_index_counts_by_paper_and_verdict_and_links_to_the_first_of_each() {
     let all = scoreboard();
     let page = page(&all);
     let (_, rest) = page.split_once("<table class=\"index\">").unwrap();
@@ -62,7 +63,7 @@ fn the_index_counts_by_paper_and_verdict_and_leads_to_the_first_of_each() {
     for paper in ["000", "001", "002", "003"] {
         assert!(index.contains(&format!("<a href=\"#paper-{paper}\">Paper {paper}</a>")), "{paper}");
     }
-    // 002: OLIA's order does not come out, BCube's does.
+    // 002: OLIA's order is not reproduced, BCube's is.
     for (first, verdict) in
         [("002-fig6", "not reproduced"), ("002-fig12", "reproduced"), ("003-thm1", "cannot be")]
     {
@@ -77,7 +78,7 @@ fn the_index_counts_by_paper_and_verdict_and_leads_to_the_first_of_each() {
 }
 
 #[test]
-fn filters_know_kind_engine_kernel_and_figures() {
+fn filters_cover_kind_engine_kernel_and_figures() {
     let page = page(&scoreboard());
     let data = |id: &str, key: &str| -> String {
         let (_, value) = section(&page, id).split_once(&format!("data-{key}=\"")).unwrap();
@@ -93,7 +94,7 @@ fn filters_know_kind_engine_kernel_and_figures() {
 }
 
 #[test]
-fn the_kernels_verdict_looks_like_no_simulators_and_says_n() {
+fn the_kernels_verdict_differs_in_style_and_shows_n() {
     let page = page(&scoreboard());
     let chip = |id: &str| {
         let (_, rest) = section(&page, id).split_once("<span class=\"verdict of-kernel").unwrap();
@@ -121,7 +122,7 @@ fn every_verdict_is_a_word_and_is_counted() {
 }
 
 #[test]
-fn findings_stand_beside_what_was_stated() {
+fn findings_are_shown_with_the_stated_values() {
     let page = page(&scoreboard());
     let section = section(&page, "000-fig4");
     for text in [
@@ -142,7 +143,7 @@ fn findings_stand_beside_what_was_stated() {
 }
 
 #[test]
-fn the_best_of_a_sweep_in_the_kernel_stands_beneath_the_simulators_wherever_it_is() {
+fn the_kernels_best_of_a_sweep_follows_the_simulators() {
     let mut all = scoreboard();
     let report = &mut all.experiments[0];
     let kernel = report.kernel.as_mut().unwrap();
@@ -157,7 +158,7 @@ fn the_best_of_a_sweep_in_the_kernel_stands_beneath_the_simulators_wherever_it_i
 }
 
 #[test]
-fn what_could_not_be_measured_is_a_dash() {
+fn missing_measurements_are_dashes() {
     let page = page(&scoreboard());
     let section = section(&page, "003-thm1");
     assert!(section.contains("<td role=\"cell\">–</td>") && section.contains("cannot be"), "{section}");
@@ -184,7 +185,7 @@ fn the_figures_can_be_read_back_in_their_order() {
 }
 
 #[test]
-fn lines_with_the_same_abscissae_have_them_once_and_stated_ones_are_marked() {
+fn equal_x_values_are_sent_once_and_stated_lines_are_marked() {
     let page = page(&scoreboard());
     let lines = &payload(&page)[0]["lines"];
     assert_eq!(lines[0]["x"].as_array().unwrap().len(), 240);
@@ -205,12 +206,11 @@ fn numbers_of_the_figures_are_short() {
 }
 
 #[test]
-fn hostile_texts_stay_texts() {
+fn hostile_texts_are_escaped() {
     let clean = page(&scoreboard());
     let page = page(&with_text_everywhere("</script><b onclick=alert(1)>\"'&<!--"));
     for tag in ["<script", "</script", "<b", "<!--"] {
-        // The sheet's own elements are the same in both; a commented element in a vendored file is in both,
-        // too.
+        // Vendored files may contain such elements in comments, so counts are compared with the clean page.
         assert_eq!(page.matches(tag).count(), clean.matches(tag).count(), "{tag}");
     }
     assert!(!page.contains("=\"</script>"), "a quote would end the attribute");
@@ -218,7 +218,7 @@ fn hostile_texts_stay_texts() {
 }
 
 #[test]
-fn a_logarithm_of_nothing_is_not_asked_for() {
+fn an_axis_with_zero_is_not_logarithmic() {
     let mut all = scoreboard();
     let Plot::Lines { lines, log_x } = &mut all.experiments[2].figures[0].plot else { panic!("moved") };
     assert!(*log_x);
@@ -228,20 +228,20 @@ fn a_logarithm_of_nothing_is_not_asked_for() {
 }
 
 #[test]
-fn missing_runs_are_said() {
+fn the_page_reports_missing_runs() {
     let all = Reproduction { partial: true, ..scoreboard() };
     assert!(page(&all).contains("Partial: some runs are missing."));
     assert!(!page(&scoreboard()).contains("Partial: some runs are missing."));
 }
 
 #[test]
-fn a_scoreboard_of_nothing_is_still_a_page() {
+fn an_empty_scoreboard_is_a_valid_page() {
     let page = page(&Reproduction { experiments: Vec::new(), ..scoreboard() });
     assert!(page.contains("0 experiments") && payload(&page).as_array().unwrap().is_empty());
 }
 
 #[test]
-fn the_same_scoreboard_is_the_same_page() {
+fn equal_scoreboards_give_equal_pages() {
     assert_eq!(page(&scoreboard()), page(&scoreboard()));
 }
 
@@ -257,10 +257,10 @@ fn sixty_experiments_with_time_series_stay_below_two_megabytes() {
     assert!(page.len() > 500_000, "{}: the figures are missing", page.len());
 }
 
-/// `REPRODUCTION_PAGE=page.html cargo test -p joulepath-report --test report shipped` makes the page of
-/// `results/reproduction`.
+/// Writes the page of `results/reproduction`: `REPRODUCTION_PAGE=page.html cargo test -p joulepath-report
+/// --test report shipped`.
 #[test]
-fn the_shipped_results_are_a_page_with_every_experiment() {
+fn the_page_of_the_shipped_results_has_every_experiment() {
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/reproduction/full.json");
     let all: Reproduction = serde_json::from_str(&std::fs::read_to_string(shipped).unwrap()).unwrap();
     let page = page(&all);

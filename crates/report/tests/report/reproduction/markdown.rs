@@ -1,11 +1,11 @@
-//! For the papers' pages.
+//! Tables for the papers' pages.
 
 use joulepath_report::reproduction_markdown;
 
 use super::fixture::{scoreboard, with_text_everywhere};
 
 #[test]
-fn the_results_of_a_paper_are_its_own() {
+fn the_results_of_a_paper_contain_only_its_experiments() {
     insta::assert_snapshot!(reproduction_markdown(&scoreboard(), "000"));
 }
 

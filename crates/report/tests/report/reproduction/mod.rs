@@ -1,4 +1,4 @@
-//! The scoreboard of the papers' experiments: page, terminal, Markdown.
+//! Scoreboard of the papers' experiments: page, terminal, Markdown.
 
 mod fixture;
 mod html;

@@ -1,4 +1,4 @@
-//! For the terminal.
+//! Scoreboard in a terminal.
 
 use joulepath_report::{Reproduction, reproduction_table};
 
@@ -20,14 +20,14 @@ fn a_scoreboard_reads_well_at_120_columns() {
 }
 
 #[test]
-fn a_scoreboard_without_a_limit_of_width_has_its_own() {
+fn a_scoreboard_without_a_width_limit_has_its_natural_width() {
     let text = reproduction_table(&scoreboard(), usize::MAX, false);
     assert!(width_of(&text) < 140, "{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn no_line_is_wider_than_asked_for() {
+fn no_line_exceeds_the_requested_width() {
     for width in 75..200 {
         let text = reproduction_table(&scoreboard(), width, false);
         assert!(width_of(&text) <= width, "at {width}:\n{text}");
@@ -35,7 +35,7 @@ fn no_line_is_wider_than_asked_for() {
 }
 
 #[test]
-fn every_experiment_is_there_at_any_width() {
+fn every_experiment_is_shown_at_any_width() {
     let all = scoreboard();
     for width in [1, 60, 80, 100, usize::MAX] {
         let text = reproduction_table(&all, width, false);
@@ -47,7 +47,7 @@ fn every_experiment_is_there_at_any_width() {
 }
 
 #[test]
-fn what_is_only_shown_decides_nothing() {
+fn shown_findings_decide_nothing() {
     let mut all = scoreboard();
     let shown = all.experiments[0].findings.pop().unwrap();
     assert!(shown.what.contains("retransmissions"));
@@ -72,14 +72,14 @@ fn colour_changes_nothing_but_the_colour() {
 }
 
 #[test]
-fn missing_runs_are_said() {
+fn the_table_reports_missing_runs() {
     let all = Reproduction { partial: true, ..scoreboard() };
     let text = reproduction_table(&all, 80, false);
     assert!(text.contains("PARTIAL: some runs are missing") && text.contains("3 missing"), "{text}");
 }
 
 #[test]
-fn a_scoreboard_of_nothing_is_still_a_table() {
+fn an_empty_scoreboard_is_a_valid_table() {
     let all = Reproduction { experiments: Vec::new(), ..scoreboard() };
     assert!(reproduction_table(&all, 80, false).contains("no experiment"));
 }

@@ -1,4 +1,4 @@
-//! A radio with its rate, RTT, loss, queue and energy, and how it is written.
+//! A radio with its rate, RTT, loss, queue and energy model, and its TOML.
 
 use super::dice::{Dice, significant};
 use super::ranges::{
@@ -6,57 +6,56 @@ use super::ranges::{
     SETS,
 };
 
-/// Bits on the wire of a full segment.
+/// Size of a full segment on the wire, bits.
 pub(super) const SEGMENT_BITS: f64 = 12_000.0;
-/// Payload of it, bits.
+/// Payload of a full segment, bits.
 const PAYLOAD_BITS: f64 = 11_680.0;
-/// Bursts of lost packets: half of the packets are lost, for ten packets on average in ranked families.
+/// Probability of leaving the bad state of bursty loss in ranked families: a bad state lasts ten packets on
+/// average and loses half of them.
 const LEAVE_BAD: f64 = 0.1;
 const LOSS_BAD: f64 = 0.5;
 
-/// Which energy models the radios of a draw have.
+/// Energy models of the radios of a draw.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Energy {
-    /// Linear, by profile.
+    /// Linear, from a profile.
     Linear,
-    /// Linear, with numbers of their own.
+    /// Linear, with random numbers.
     Drawn,
-    /// Radio state machines.
+    /// Radio state machine.
     Rrc,
 }
 
-/// A radio.
 pub(super) struct Access {
     pub(super) name: &'static str,
     pub(super) rate_bps: f64,
-    /// How the rate changes, as TOML; none if it is constant.
+    /// Changes of the rate, as TOML; `None` if it is constant.
     pub(super) varying: Option<String>,
-    /// As TOML; empty if there are none.
+    /// Outages as TOML; may be empty.
     pub(super) outages: String,
     pub(super) rtt_ms: f64,
     pub(super) loss: Option<Loss>,
     pub(super) queue: Queue,
-    /// Capacity of its queue in bandwidth-delay products.
+    /// Capacity of its queue, bandwidth-delay products.
     pub(super) buffer_bdp: f64,
-    /// It has at least so many packets.
+    /// Minimum capacity of its queue, packets.
     pub(super) least_queue: u32,
-    /// As TOML.
+    /// Energy model as TOML.
     pub(super) energy: String,
     /// Further keys of the link, as TOML.
     pub(super) more: String,
-    /// Keys that hold in the direction of the data only, as TOML, such as a policer.
+    /// Keys of the data's direction only, as TOML, such as a policer.
     pub(super) one_way: String,
-    /// Keys of the way to the server, as TOML.
+    /// Keys of the direction to the server, as TOML.
     pub(super) up: String,
     /// Whether the data goes to the server.
     pub(super) is_upload: bool,
 }
 
-/// Random loss.
 #[derive(Clone, Copy)]
 pub(super) struct Loss {
     pub(super) probability: f64,
-    /// Probability of leaving the bad state, if packets are lost in bursts.
+    /// Probability of leaving the bad state, if losses come in bursts.
     pub(super) leave_bad: Option<f64>,
 }
 
@@ -92,7 +91,7 @@ impl Access {
         }
     }
 
-    /// Another radio on a link just like that of `first`.
+    /// Copies the link of `first`.
     pub(super) fn become_twin_of(&mut self, first: &Access) {
         *self = Access {
             name: self.name,
@@ -106,7 +105,7 @@ impl Access {
         };
     }
 
-    /// Its queue holds one packet.
+    /// Limits the queue to one packet.
     pub(super) fn have_one_place(&mut self) {
         self.queue = Queue {
             name: "droptail",
@@ -117,14 +116,14 @@ impl Access {
         self.one_way = String::new();
     }
 
-    /// What one TCP would carry: the link's rate, or what random loss leaves (Mathis et al., CCR 27(3), 1997:
-    /// MSS/RTT · √(3/2p)), bit/s.
+    /// Throughput of one TCP flow, bit/s: the link's rate, or the rate that random loss permits (Mathis et
+    /// al., CCR 27(3), 1997: MSS/RTT · √(3/2p)).
     pub(super) fn friendly_bps(&self) -> f64 {
         let by_loss = |loss: &Loss| PAYLOAD_BITS / (self.rtt_ms / 1e3) * libm::sqrt(1.5 / loss.probability);
         self.loss.as_ref().map_or(f64::INFINITY, by_loss).min(self.rate_bps)
     }
 
-    /// A path on a link of its own.
+    /// TOML of a path on a link of its own.
     pub(super) fn path(&self) -> String {
         let rate = self.varying.clone().unwrap_or_else(|| rate_text(self.rate_bps));
         let (down, up) = self.ways();
@@ -139,7 +138,7 @@ impl Access {
         )
     }
 
-    /// What differs between the two directions: keys of the way to the device, and of the way to the server.
+    /// Keys that differ between the directions: to the device, and to the server.
     fn ways(&self) -> (String, String) {
         let of_data = self.losses() + &self.one_way;
         match self.is_upload {
@@ -148,7 +147,7 @@ impl Access {
         }
     }
 
-    /// Name of a bottleneck before it.
+    /// Name of its bottleneck.
     pub(super) fn bottleneck(&self) -> &'static str {
         match self.name {
             "wifi" => "bottleneck1",
@@ -156,7 +155,7 @@ impl Access {
         }
     }
 
-    /// A link with its rate, delay, loss and queue that others may use, too.
+    /// TOML of a link with this radio's delay, loss and queue that other flows may share.
     pub(super) fn link(&self, name: &str, rate_bps: f64) -> String {
         let (down, up) = self.ways();
         format!(
@@ -169,8 +168,7 @@ impl Access {
         )
     }
 
-    /// A path through a link before it, which is its bottleneck; its own link adds this part of the radio's
-    /// RTT.
+    /// TOML of a path through the bottleneck `via`. Its own link adds `part` of the radio's RTT.
     pub(super) fn far_path(&self, via: &str, part: f64) -> String {
         let delay_ms = significant(part * self.rtt_ms / 2.0);
         format!(
@@ -192,8 +190,8 @@ impl Access {
         let mut keys = String::new();
         if let Some(Loss { probability, leave_bad }) = self.loss {
             let percent = |part: f64| format!("{} %", significant(100.0 * part));
-            // A part b of the packets meets the bad state, and half of those are lost: p = b/2, where
-            // b = enter/(enter + leave).
+            // A fraction b of the packets meets the bad state, which loses half of them: p = b/2 with b =
+            // enter/(enter + leave).
             let bad = probability / LOSS_BAD;
             keys = match leave_bad {
                 None => format!("loss = \"{}\"\n", percent(probability)),
@@ -208,13 +206,13 @@ impl Access {
         keys
     }
 
-    /// Those of both directions.
+    /// Outages of both directions.
     fn outages(&self) -> String {
         if self.outages.is_empty() { String::new() } else { format!("outages = {}\n", self.outages) }
     }
 }
 
-/// A table of its own, if it has keys.
+/// A TOML table, or nothing if it has no keys.
 fn table(name: &str, keys: &str) -> String {
     if keys.is_empty() { String::new() } else { format!("[{name}]\n{keys}") }
 }

@@ -1,13 +1,13 @@
-//! What scenarios of several families are made of.
+//! Common parts of scenarios of several families.
 
 use super::access::{Access, SEGMENT_BITS, rate_text};
 use super::dice::{Dice, significant};
 use super::ranges::{CHANGES_S, FADING, FILE_LIMIT, LEAST_S, MOST_S, PAUSE_S};
 
-/// Packets of a run without end, about: more make it longer, not truer.
+/// Approximate packets of an endless run. More take time and add no accuracy.
 pub(super) const PACKETS: f64 = 200_000.0;
 
-/// What is below the head of a scenario, and what the head says.
+/// Tables of a scenario and the values for its head.
 pub(super) struct Body {
     pub(super) title: String,
     pub(super) duration_s: u32,
@@ -15,13 +15,13 @@ pub(super) struct Body {
     pub(super) tables: String,
 }
 
-/// Measured for so long that the fastest rates make about [`PACKETS`] packets.
+/// Measured time in which the highest rates send about [`PACKETS`] packets, s.
 pub(super) fn measured_s(radios: &[Access]) -> u32 {
     let bps: f64 = radios.iter().map(|radio| radio.rate_bps).sum();
     ((PACKETS * SEGMENT_BITS / bps) as u32).clamp(LEAST_S, MOST_S)
 }
 
-/// Rates that one TCP each would have on the radios, together, bit/s.
+/// Sum of the rates that one TCP flow would have on each radio, bit/s.
 pub(super) fn friendly_bps(radios: &[Access]) -> f64 {
     radios.iter().map(Access::friendly_bps).sum()
 }
@@ -30,13 +30,13 @@ pub(super) fn names(radios: &[Access]) -> String {
     radios.iter().map(|radio| radio.name).collect::<Vec<_>>().join(" + ")
 }
 
-/// Paths on links of their own, and `[transport]`.
+/// Paths on separate links, and `[transport]`.
 pub(super) fn paths(radios: &[Access]) -> String {
     let tables: Vec<String> = radios.iter().map(|radio| radio.path()).collect();
     tables.join("") + &transport(radios)
 }
 
-/// ECN is a matter of both ends, so it is on for all or none.
+/// ECN depends on both ends, so it is on for all radios or for none.
 pub(super) fn transport(radios: &[Access]) -> String {
     let name = radios[0].queue.name;
     let marks = radios.iter().any(|radio| radio.queue.ecn);
@@ -44,19 +44,19 @@ pub(super) fn transport(radios: &[Access]) -> String {
     format!("\n# Queues: {name}.\n{ecn}")
 }
 
-/// A file, and how long it may take: [`FILE_LIMIT`] times what one TCP would need over the fastest path, but
-/// a few seconds at least.
+/// A file and its time limit, s: [`FILE_LIMIT`] times the time of one TCP flow over the fastest path, and at
+/// least a few seconds.
 pub(super) fn file(radios: &[Access], bytes: u64) -> (String, u32) {
     let seconds = FILE_LIMIT * alone_s(radios, bytes) + f64::from(LEAST_S);
     (format!("\n[workload]\nkind = \"file\"\nsize = \"{}\"\n", size(bytes)), seconds.ceil() as u32)
 }
 
-/// What one TCP would need for a file over the fastest path, s.
+/// Time of one TCP flow for a file over the fastest path, s.
 pub(super) fn alone_s(radios: &[Access], bytes: u64) -> f64 {
     bytes as f64 * 8.0 / radios.iter().map(Access::friendly_bps).fold(0.0, f64::max)
 }
 
-/// A stream of so many bit/s, and its rate as a text. Half of them have pauses.
+/// A stream of this rate, and the rate as text. Half of the streams pause.
 pub(super) fn stream(dice: &mut Dice, bps: f64) -> (String, String) {
     let rate = format!("{} kbit/s", significant(bps / 1e3));
     let mut table = format!("\n[workload]\nkind = \"stream\"\nrate = \"{rate}\"\n");
@@ -67,14 +67,14 @@ pub(super) fn stream(dice: &mut Dice, bps: f64) -> (String, String) {
     (table, rate)
 }
 
-/// One or two periods in which nothing comes through, each within its half of `length_s` after the warm-up.
+/// One or two outages, each within its half of `length_s` after the warm-up.
 pub(super) fn outages(dice: &mut Dice, warm_up_s: u32, length_s: f64) -> String {
     let half = length_s / 2.0;
     let count = 1 + dice.below(2);
     let mut one = |index: u64| {
         let length = dice.log(CHANGES_S.0, CHANGES_S.1).min(significant(0.6 * half));
         let from = f64::from(warm_up_s) + half * index as f64 + dice.between(0.0, 1.0) * (half - length);
-        // Rounded down, so that two periods do not meet.
+        // Rounded down, so that two outages do not touch.
         let [from, until] = [from, from + length].map(|at| (at * 100.0).floor() / 100.0);
         format!("[\"{from:.2} s\", \"{until:.2} s\"]")
     };
@@ -82,7 +82,7 @@ pub(super) fn outages(dice: &mut Dice, warm_up_s: u32, length_s: f64) -> String 
     format!("[{}]", all.join(", "))
 }
 
-/// A rate whose logarithm wanders.
+/// A rate whose logarithm varies randomly.
 pub(super) fn fading(dice: &mut Dice, rate_bps: f64) -> String {
     let (deviation, correlation) = (dice.between(FADING.0, FADING.1), dice.log(CHANGES_S.0, CHANGES_S.1));
     format!(
@@ -91,7 +91,7 @@ pub(super) fn fading(dice: &mut Dice, rate_bps: f64) -> String {
     )
 }
 
-/// The rate falls in steps to a twentieth to a third, and comes back.
+/// The rate falls in steps to between a twentieth and a third, and recovers.
 pub(super) fn walking(dice: &mut Dice, rate_bps: f64, warm_up_s: u32, length_s: f64) -> String {
     let least = dice.log(0.05, 0.33);
     let step = |part: f64, of_rate: f64| {
@@ -104,7 +104,7 @@ pub(super) fn walking(dice: &mut Dice, rate_bps: f64, warm_up_s: u32, length_s: 
     format!("{{ steps = [{}] }}", steps.join(", "))
 }
 
-/// `10 kB`, `3.4 MB`.
+/// Size as text: `10 kB`, `3.4 MB`.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         1_000_000.. => format!("{} MB", significant(bytes as f64 / 1e6)),
@@ -113,8 +113,8 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// The rate jumps two to five times, each time by a factor of 2 to 10 up or down, within a hundredth and ten
-/// times what it was.
+/// The rate jumps two to five times, each time by a factor of 2 to 10 up or down, and stays between a
+/// hundredth and ten times the original.
 pub(super) fn stepping(dice: &mut Dice, rate_bps: f64, length_s: f64) -> String {
     let count = 2 + dice.below(4);
     let mut steps = vec![format!("[\"0 s\", {}]", rate_text(rate_bps))];

@@ -1,5 +1,5 @@
-//! The random families. Ranges of radios are in `wide`; those of what happens on them stand here. A
-//! change of anything makes other scenarios: raise `wide::GENERATION`.
+//! The random families. `wide` has the ranges of radios, this module the ranges of events. Any change makes
+//! different scenarios: raise `wide::GENERATION`.
 
 use super::access::{Access, rate_text};
 use super::body::{Body, fading, file, names, outages, size, stepping, stream};
@@ -7,35 +7,35 @@ use super::dice::{Dice, significant};
 use super::ranges::MESSAGE_BYTES;
 use super::wide::{Queues, device, direction, radios};
 
-/// Lengths of bulk runs, s, and the probability of the first.
+/// Lengths of bulk runs, s, then the probability of the first one.
 const BULK_S: (u32, u32) = (60, 300);
 const BULK_SHORT: f64 = 0.75;
-/// What is measured of everything else without end, s.
+/// Measured time of other endless runs, s.
 const MEASURED_S: u32 = 60;
-/// Where others compete, nothing counts before this, s; one side starts this much after the other, s.
+/// With competitors: time before measuring starts, s; then the delay between the start of the two sides, s.
 const SETTLED_S: u32 = 10;
 const LATER_S: u32 = 5;
-/// Load of streams and messages as a part of what WiFi carries for one TCP; uniform.
+/// Load of streams and messages as a fraction of WiFi's throughput for one TCP flow; uniform.
 const LOAD: (f64, f64) = (0.1, 1.1);
-/// Mean time between messages, at least and at most, ms.
+/// Range of the mean time between messages, ms.
 const GAP_MS: (f64, f64) = (5.0, 5000.0);
-/// TCPs on a link: from 0 to this many; uniform.
+/// Maximum number of TCP flows on a link; uniform from 0.
 const COMPETITORS: u64 = 10;
-/// Probability of web files on a link besides; how many, and their sizes, bytes.
+/// Probability of additional web files on a link, then their number and sizes, bytes.
 const WEB: f64 = 0.3;
 const WEB_FILES: (f64, f64) = (10.0, 100.0);
 const WEB_BYTES: (f64, f64) = (10e3, 1e6);
-/// Rate of an access link after a shared bottleneck over that of the bottleneck.
+/// Ratio of an access link's rate to that of the shared bottleneck before it.
 const ACCESS: (f64, f64) = (0.5, 2.0);
-/// Greatest RTT over the least among connections of one policy.
+/// Ratio of the highest to the lowest RTT among connections of one policy.
 const RTT_RATIO: (f64, f64) = (1.0, 10.0);
-/// TCPs that keep a queue standing.
+/// TCP flows that keep a queue full.
 const STANDING: u32 = 20;
-/// Loss of ACKs; period in which ACKs are bundled, ms.
+/// Probability of losing an ACK, then the period of ACK bundling, ms.
 const ACK_LOSS: (f64, f64) = (0.01, 0.2);
 const ACK_PERIOD_MS: (f64, f64) = (2.0, 20.0);
 
-/// Data without end, from the first packet on.
+/// Endless data, from the first packet on.
 pub(super) fn bulk(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     let duration_s = if dice.chance(BULK_SHORT) { BULK_S.0 } else { BULK_S.1 };
@@ -48,7 +48,6 @@ pub(super) fn bulk(dice: &mut Dice) -> Body {
     }
 }
 
-/// One file.
 pub(super) fn one_file(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     let bytes = dice.file_bytes();
@@ -91,12 +90,12 @@ fn messages(dice: &mut Dice, radios: &[Access]) -> (String, String) {
     (table, format!("messages of {size}"))
 }
 
-/// TCPs on each path's own link.
+/// Competing TCP flows on each path's own link.
 pub(super) fn competitors(dice: &mut Dice, queues: Queues) -> Body {
     let radios = radios(dice, queues);
     let order = Order::of(dice);
     let counts: Vec<u64> = radios.iter().map(|_| dice.below(COMPETITORS + 1)).collect();
-    // Somebody is there.
+    // At least one link has competitors.
     let forced = dice.below(radios.len() as u64) as usize;
     let nobody = counts.iter().all(|&count| count == 0);
     let mut tables = paths(&radios);
@@ -119,8 +118,8 @@ pub(super) fn competitors(dice: &mut Dice, queues: Queues) -> Body {
     }
 }
 
-/// One bottleneck of all paths, without or with access links of their own after it; or paths of their own
-/// with the same rate, RTT, loss and queue.
+/// One bottleneck for all paths, with or without access links after it; or separate paths with equal rate,
+/// RTT, loss and queue.
 pub(super) fn shared(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     let order = Order::of(dice);
@@ -159,7 +158,7 @@ pub(super) fn shared(dice: &mut Dice) -> Body {
     }
 }
 
-/// A path through the bottleneck with a link of its own after it.
+/// A path through the bottleneck with its own link after it.
 fn access_path(radio: &Access, rate_bps: f64) -> String {
     format!(
         "\n[[path]]\nname = \"{}\"\nvia = [\"bottleneck\"]\nrate = {}\ndelay = \"{} ms\"\nenergy = {}\n",
@@ -170,7 +169,7 @@ fn access_path(radio: &Access, rate_bps: f64) -> String {
     )
 }
 
-/// Changes of what the links carry. A trace's name stands in the scenario; see [`TRACE`](super::TRACE).
+/// Links whose rates change. For a trace, the scenario holds its name; see [`TRACE`](super::TRACE).
 pub(super) fn mobility(dice: &mut Dice, trace: &dyn Fn(u64) -> (String, f64)) -> (Body, Option<u64>) {
     let mut radios = radios(dice, Queues::All);
     let way = direction(dice, &mut radios);
@@ -223,8 +222,7 @@ pub(super) fn mobility(dice: &mut Dice, trace: &dyn Fn(u64) -> (String, f64)) ->
     (body, offset)
 }
 
-/// Connections of the policy beside one another, each with a path of its own through each bottleneck; they
-/// start 2 s apart.
+/// Several connections of the policy, each with a path through each bottleneck. They start 2 s apart.
 pub(super) fn within(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     radios.truncate(2);
@@ -237,7 +235,7 @@ pub(super) fn within(dice: &mut Dice) -> Body {
     for user in 0..users {
         let times = libm::pow(ratio, f64::from(user) / f64::from(users - 1));
         for (radio, via) in radios.iter().zip(bottlenecks) {
-            // The bottleneck has the least RTT; what is missing is on the path's own link.
+            // The bottleneck has the lowest RTT; the path's own link adds the rest.
             let delay_ms = significant((times - 1.0) * radio.rtt_ms / 2.0);
             tables += &format!(
                 "\n[[path]]\nname = \"{}{user}\"\nvia = [\"{via}\"]\ndelay = \"{delay_ms} ms\"\n\
@@ -260,7 +258,7 @@ pub(super) fn within(dice: &mut Dice) -> Body {
     }
 }
 
-/// What misleads controllers that look at delays, ACKs or single losses.
+/// Conditions that mislead controllers which rely on delays, ACKs or single losses.
 pub(super) fn adverse(dice: &mut Dice) -> Body {
     let mut radios = radios(dice, Queues::All);
     let mut order = Order::Together;
@@ -318,7 +316,7 @@ fn paths(radios: &[Access]) -> String {
     radios.iter().map(Access::path).collect()
 }
 
-/// `[transport]`: ECN is a matter of both ends, so it is on if any queue marks.
+/// `[transport]`. ECN depends on both ends, so it is on if any queue marks.
 fn ends(radios: &[Access], keys: &str) -> String {
     let ecn = if radios.iter().any(|radio| radio.queue.ecn) { "ecn = true\n" } else { "" };
     match (ecn, keys) {
@@ -331,7 +329,7 @@ fn controller(dice: &mut Dice) -> &'static str {
     if dice.chance(0.5) { "reno" } else { "cubic" }
 }
 
-/// TCPs, if there are any.
+/// Competing TCP flows, if `count` is not 0.
 fn group(name: &str, count: u32, at: &str, cc: &str, start_s: u32) -> String {
     if count == 0 {
         return String::new();
@@ -342,7 +340,7 @@ fn group(name: &str, count: u32, at: &str, cc: &str, start_s: u32) -> String {
     )
 }
 
-/// Files that others fetch over the link at any time, if there are any.
+/// Files that other users fetch over the link at random times, if there are any.
 fn web(dice: &mut Dice, path: &str) -> String {
     let (count, bytes) = (dice.log(WEB_FILES.0, WEB_FILES.1), dice.log(WEB_BYTES.0, WEB_BYTES.1));
     if !dice.chance(WEB) {
@@ -356,7 +354,7 @@ fn web(dice: &mut Dice, path: &str) -> String {
     )
 }
 
-/// Who is there first.
+/// Side that starts first.
 #[derive(Clone, Copy)]
 enum Order {
     Together,
@@ -373,7 +371,7 @@ impl Order {
         if matches!(self, Order::OthersLater) { LATER_S } else { 0 }
     }
 
-    /// The connection under test.
+    /// TOML of the connection under test.
     fn connection(self) -> String {
         let start_s = if matches!(self, Order::OthersFirst) { LATER_S } else { 0 };
         format!("\n[[connection]]\nname = \"main\"\nstart = \"{start_s} s\"\n")

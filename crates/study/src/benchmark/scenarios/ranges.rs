@@ -1,28 +1,27 @@
-//! What is drawn, from which ranges. Where not said otherwise a draw is uniform in the logarithm.
+//! Ranges of random values in ranked families. Unless stated otherwise, values are log-uniform.
 
 /// Scenarios of each ranked family.
 pub(in crate::benchmark) const RANKED: u32 = 12;
 
-/// Before anything without end is measured, s: slow start is over, selectors have seen a few periods.
+/// Warm-up of endless runs, s. Slow start ends in it, and selectors complete a few periods.
 pub(super) const WARM_UP_S: u32 = 5;
-/// Least and most of what is measured without end, s.
+/// Least and most measured time of endless runs, s.
 pub(super) const LEAST_S: u32 = 20;
 pub(super) const MOST_S: u32 = 60;
 
-/// A kind of radio.
 pub(super) struct Radio {
     pub(super) name: &'static str,
     /// Mbit/s.
     pub(super) rate: (f64, f64),
-    /// Propagation there and back, ms.
+    /// Round-trip propagation delay, ms.
     pub(super) rtt: (f64, f64),
-    /// Energy profile of the linear kind; none: its numbers are drawn.
+    /// Linear energy profile; `None`: with random numbers.
     pub(super) linear: Option<&'static str>,
     /// Energy profile with a radio state machine.
     pub(super) rrc: &'static str,
 }
 
-/// The radios: what was measured of them lies within (Huang et al. 2012; Narayanan et al. 2021).
+/// The radios. Measurements lie within these ranges (Huang et al. 2012; Narayanan et al. 2021).
 pub(super) const RADIOS: [Radio; 4] = [
     Radio {
         name: "wifi",
@@ -48,28 +47,27 @@ pub(super) const RADIOS: [Radio; 4] = [
     Radio { name: "nr", rate: (20.0, 150.0), rtt: (15.0, 70.0), linear: None, rrc: "5g-lowband-2021" },
 ];
 
-/// Sets of radios, by their names; each is as likely as another.
+/// Sets of radios by name, equally likely.
 pub(super) const SETS: [&[&str]; 5] =
     [&["wifi", "lte"], &["wifi", "umts"], &["wifi", "nr"], &["wifi", "lte", "umts"], &["wifi", "lte", "nr"]];
 
-/// Probability that a radio loses packets at random, and how many of them, towards the device.
+/// Probability that a radio has random loss, then its loss towards the device.
 pub(super) const LOSSY: f64 = 0.5;
 pub(super) const LOSS: (f64, f64) = (0.0001, 0.02);
-/// Probability that it loses them in bursts.
+/// Probability that losses come in bursts.
 pub(super) const IN_BURSTS: f64 = 1.0 / 3.0;
 
-/// A kind of queue.
 #[derive(Clone, Copy)]
 pub(super) struct Queue {
-    /// For humans.
+    /// Name for readers.
     pub(super) name: &'static str,
-    /// Whether ends negotiate ECN.
+    /// Whether the ends negotiate ECN.
     pub(super) ecn: bool,
-    /// The keys of a link that make it, for a capacity of so many packets.
+    /// TOML keys of the queue for a capacity in packets.
     pub(super) keys: fn(u32) -> String,
 }
 
-/// The kinds of queues; each is as likely as another. ECN is for all radios of a draw or for none.
+/// Kinds of queues, equally likely. All radios of a draw use ECN or none does.
 pub(super) const QUEUES: &[Queue] = &[
     Queue { name: "droptail", ecn: false, keys: |packets| format!("queue = \"{packets} packets\"\n") },
     Queue { name: "marking", ecn: true, keys: marking },
@@ -78,36 +76,36 @@ pub(super) const QUEUES: &[Queue] = &[
     Queue { name: "pie", ecn: false, keys: |_| managed("pie") },
 ];
 
-/// Managed queues are those of Linux, capacity included.
+/// Managed queues use Linux's defaults, including the capacity.
 pub(super) fn managed(kind: &str) -> String {
     format!("aqm = \"{kind}\"\n")
 }
 
-/// Marks from a third of the capacity on: with one bandwidth-delay product of it RFC 8257's K > C·RTT/7 holds
-/// twice over.
+/// Marks from a third of the capacity on. With a capacity of one bandwidth-delay product this is twice the
+/// minimum K > C·RTT/7 of RFC 8257.
 pub(super) fn marking(packets: u32) -> String {
     format!("queue = \"{packets} packets\"\necn_threshold = \"{} packets\"\n", (packets / 3).max(2))
 }
 
-/// Capacity of a queue in bandwidth-delay products.
+/// Capacity of a queue, bandwidth-delay products.
 pub(super) const BUFFER_BDP: (f64, f64) = (0.25, 4.0);
-/// A queue has at least so many packets.
+/// Minimum capacity of a queue, packets.
 pub(super) const LEAST_QUEUE: u32 = 5;
 
-/// Drawn linear energy: mW per Mbit/s, and mW while a subflow is open.
+/// Random linear energy: mW per Mbit/s, then mW while a subflow is open.
 pub(super) const PER_MBPS_MW: (f64, f64) = (5.0, 200.0);
 pub(super) const ACTIVE_MW: (f64, f64) = (50.0, 1500.0);
 
 /// Sizes of files, bytes.
 pub(super) const FILE_BYTES: (f64, f64) = (10e3, 200e6);
-/// A file may take so many times what one TCP would need over the fastest path, plus [`LEAST_S`].
+/// Time limit of a file as a multiple of the time of one TCP flow over the fastest path, plus [`LEAST_S`].
 pub(super) const FILE_LIMIT: f64 = 8.0;
 /// Sizes of answers, bytes, and time between an answer and the next request, s.
 pub(super) const REQUEST_BYTES: (f64, f64) = (10e3, 2e6);
 pub(super) const THINK_S: (f64, f64) = (0.1, 5.0);
 /// Sizes of messages, bytes.
 pub(super) const MESSAGE_BYTES: (f64, f64) = (1e3, 1e6);
-/// What streams and messages ask for, as a part of what one TCP on each radio would carry.
+/// Load of streams and messages as a fraction of the throughput of one TCP flow on each radio.
 pub(super) const LOAD: (f64, f64) = (0.05, 0.8);
 /// On and off periods of a stream, s.
 pub(super) const PAUSE_S: (f64, f64) = (2.0, 15.0);
@@ -115,5 +113,5 @@ pub(super) const PAUSE_S: (f64, f64) = (2.0, 15.0);
 pub(super) const CHANGES_S: (f64, f64) = (0.5, 15.0);
 /// Deviation of a fading rate, percent of its mean; uniform.
 pub(super) const FADING: (f64, f64) = (20.0, 80.0);
-/// TCPs on a shared bottleneck: from 1 to this many, uniform.
+/// Maximum number of TCP flows on a shared bottleneck; uniform from 1.
 pub(super) const COMPETITORS: u64 = 4;

@@ -1,4 +1,4 @@
-//! The ranked families, except the papers'.
+//! The ranked families except the papers'.
 
 use super::access::{Access, SEGMENT_BITS, radios};
 use super::body::{
@@ -38,7 +38,7 @@ pub(super) fn streams(dice: &mut Dice) -> Body {
     }
 }
 
-/// What streams ask for.
+/// Load of a stream, bit/s.
 fn load_bps(dice: &mut Dice, radios: &[Access]) -> f64 {
     dice.log(LOAD.0, LOAD.1) * friendly_bps(radios)
 }
@@ -63,7 +63,7 @@ pub(super) fn messages(dice: &mut Dice) -> Body {
     let radios = radios(dice);
     let bytes = dice.log(MESSAGE_BYTES.0, MESSAGE_BYTES.1) as u64;
     let load_bps = dice.log(LOAD.0, LOAD.1) * friendly_bps(&radios);
-    // At least a hundred a second and one in five seconds, so that there are enough of them and not too many.
+    // Between one message in 5 s and a hundred a second: enough of them, and not too many.
     let gap_ms = (bytes as f64 * 8.0 / load_bps * 1e3).clamp(10.0, 5000.0);
     Body {
         title: format!("{}, messages of {}", names(&radios), size(bytes)),
@@ -78,7 +78,7 @@ pub(super) fn messages(dice: &mut Dice) -> Body {
     }
 }
 
-/// The first radio changes, in one of three ways; in a third of the draws the second one fades, too.
+/// The first radio changes in one of three ways; in a third of the draws the second one fades.
 pub(super) fn mobility(dice: &mut Dice) -> Body {
     let mut radios = radios(dice);
     let mut length_s = measured_s(&radios).max(30);
@@ -94,7 +94,7 @@ pub(super) fn mobility(dice: &mut Dice) -> Body {
             let bytes = dice.file_bytes().max(1_000_000);
             let (workload, seconds) = file(&radios, bytes);
             length_s = seconds;
-            // What happens after the file is there says nothing.
+            // Events after the end of the file would not matter.
             changes_s = alone_s(&radios, bytes).max(2.0);
             (workload, format!("a file of {}", size(bytes)))
         }
@@ -125,7 +125,8 @@ pub(super) fn mobility(dice: &mut Dice) -> Body {
     Body { title, duration_s, warm_up_s, tables: paths(&radios) + &workload }
 }
 
-/// Both radios through one bottleneck with TCPs; a bottleneck with TCPs before each; or TCPs on one radio.
+/// Both radios share one bottleneck with TCP flows; each has a bottleneck with TCP flows; or one radio has
+/// TCP flows.
 pub(super) fn shared(dice: &mut Dice) -> Body {
     let mut radios = radios(dice);
     radios.truncate(2);

@@ -19,7 +19,7 @@ fn parsed(draw: &Random) -> Scenario {
     load(&draw.text, &read).unwrap_or_else(|errors| panic!("{}: {errors}\n{}", draw.name, draw.text))
 }
 
-/// So many scenarios of each set.
+/// The first `draws` scenarios of each set.
 fn all(family: Family, draws: u32) -> Vec<(Random, Scenario)> {
     let of_range = |set| (1..=draws).filter_map(move |index| of_set(family, set, index));
     let drawn = Set::ALL.into_iter().flat_map(of_range);
@@ -27,10 +27,10 @@ fn all(family: Family, draws: u32) -> Vec<(Random, Scenario)> {
 }
 
 #[test]
-fn a_scenario_is_the_same_for_ever_and_no_set_has_one_of_another() {
+fn scenarios_never_change_and_sets_are_disjoint() {
     let body = |set, index| {
         let draw = of_set(Family::F1Bulk, set, index).unwrap();
-        // But for the two lines of comment on top.
+        // Without the two lines of comment at the top.
         draw.text.splitn(3, '\n').last().unwrap().to_owned()
     };
     assert_eq!(body(Set::Train, 3), body(Set::Train, 3));
@@ -75,7 +75,7 @@ fn assert_link(link: &LinkSpec, family: Family, say: &dyn Fn() -> String) {
 }
 
 #[test]
-fn each_family_has_what_it_says() {
+fn each_family_matches_its_description() {
     for (_, scenario) in all(Family::F1Bulk, 20) {
         assert!(matches!(scenario.connections[0].workload, Workload::Bulk));
         assert!([60, 300].map(Nanos::from_secs).contains(&scenario.duration));
@@ -92,7 +92,7 @@ fn each_family_has_what_it_says() {
         assert!((2..=5).contains(&scenario.connections.len()), "{}", draw.text);
         assert!(scenario.connections.iter().all(|user| user.paths.len() == 2), "{}", draw.text);
     }
-    // Data that goes up loses packets on the way up.
+    // Uploads lose packets on the way up.
     let up = all(Family::F1Bulk, 60);
     let up = up.iter().filter(|(_, scenario)| scenario.connections[0].direction == Direction::Upload);
     let lossy = |links: &[usize], scenario: &Scenario| {
@@ -107,7 +107,7 @@ fn each_family_has_what_it_says() {
 }
 
 #[test]
-fn twins_differ_in_nothing_but_name_and_energy() {
+fn twins_differ_only_in_name_and_energy() {
     let twins: Vec<(Random, Scenario)> =
         all(Family::F5Shared, 40).into_iter().filter(|(draw, _)| draw.text.contains("twins")).collect();
     assert!(twins.len() > 20, "{}", twins.len());
@@ -121,7 +121,7 @@ fn twins_differ_in_nothing_but_name_and_energy() {
 }
 
 #[test]
-fn everything_that_is_in_the_ranges_is_drawn() {
+fn all_kinds_and_ranges_occur() {
     let mut texts = String::new();
     for &family in Family::of_kind(Kind::Random) {
         all(family, 60).iter().for_each(|(draw, _)| texts += &draw.text);
@@ -173,9 +173,10 @@ fn everything_that_is_in_the_ranges_is_drawn() {
     }
 }
 
-/// The trace has 2900 lines in 4 s: 2900 · 1504 · 8 / 4 = 8.723 Mbit/s. Beginning elsewhere it keeps that.
+/// The trace has 2900 lines in 4 s: 2900 · 1504 · 8 / 4 = 8.723 Mbit/s. A different start does not change
+/// that.
 #[test]
-fn a_trace_that_begins_elsewhere_is_as_long_and_as_fast() {
+fn a_rotated_trace_keeps_its_length_and_rate() {
     assert!((trace_bps() / 8.723e6 - 1.0).abs() < 1e-3, "{}", trace_bps());
     for offset in [0, 1, 1234, 2899, 1 << 31] {
         let text = rotated(offset);

@@ -17,7 +17,7 @@ fn parsed(draw: &Random) -> Scenario {
         .unwrap_or_else(|errors| panic!("{}: {errors}\n{}", draw.name, draw.text))
 }
 
-/// All scenarios of twelve seeds.
+/// Scenarios of twelve seeds.
 fn all() -> impl Iterator<Item = (Family, Random)> {
     let numbers = |(family, seed)| {
         (1..=RANKED).filter_map(move |number| of_seed(family, seed, number)).map(move |d| (family, d))
@@ -28,16 +28,16 @@ fn all() -> impl Iterator<Item = (Family, Random)> {
 }
 
 #[test]
-fn a_scenario_is_the_same_for_ever_and_another_seed_or_number_is_another_one() {
+fn scenarios_never_change_and_seed_and_number_select_them() {
     let text = |seed, number| of_seed(Family::Bulk, seed, number).unwrap().text;
     assert_eq!(text(1, 1), text(1, 1));
-    // But for the comment on top.
+    // Without the comment at the top.
     let body = |seed, number| text(seed, number).split_once('\n').unwrap().1.to_owned();
     assert!(body(1, 1) != body(1, 2) && body(1, 1) != body(2, 1));
     assert!(of_seed(Family::Papers, 1, 1).is_none());
 }
 
-/// Within three significant digits of the range: half a percent.
+/// Within the range, with half a percent of tolerance for rounding to three significant digits.
 fn is_within(value: f64, (least, most): (f64, f64)) -> bool {
     (0.995 * least..=1.005 * most).contains(&value)
 }
@@ -57,7 +57,7 @@ fn every_random_scenario_has_a_limit_within_its_ranges() {
             let radio = RADIOS.iter().find(|radio| radio.name == path.name).unwrap();
             let rtt: f64 =
                 path.down.iter().chain(&path.up).map(|&l| scenario.links[l].delay.as_secs_f64()).sum();
-            // One bottleneck has the first radio's RTT; its own links add up to half of theirs.
+            // A bottleneck has the first radio's RTT; the other radios' own links add up to half of theirs.
             let most = if family == Family::Shared { 250.0 } else { radio.rtt.1 };
             assert!(is_within(1e3 * rtt, (radio.rtt.0.min(8.0), most)), "{rtt} {}", say());
         }
@@ -75,13 +75,13 @@ fn assert_link(link: &LinkSpec, say: &dyn Fn() -> String) {
         other => other.mean_bps(Nanos::from_secs(1)),
     };
     assert!(is_within(bps, (0.5e6, 150e6)), "{bps} {}", say());
-    // The way back is as long as the way there.
+    // Both directions have the same delay.
     let bdp = bps * 2.0 * link.delay.as_secs_f64() / 12_000.0;
     let QueueLimit::Packets(queue) = link.queue else { panic!("{}", say()) };
     let factor = f64::from(queue) / bdp;
     let rounding = 1.0 / bdp;
     let in_range = (BUFFER_BDP.0 - rounding..=1.01 * BUFFER_BDP.1 + rounding).contains(&factor);
-    // A managed queue has Linux' own capacity.
+    // A managed queue has Linux's default capacity.
     let is_right = if link.aqm.is_some() { queue >= 1000 } else { in_range || queue == LEAST_QUEUE };
     assert!(is_right, "{queue} packets of {bdp} {}", say());
     if link.loss != LossSpec::None {
@@ -111,7 +111,7 @@ fn assert_workload(family: Family, scenario: &Scenario, say: &dyn Fn() -> String
 }
 
 #[test]
-fn everything_that_is_in_the_ranges_is_drawn() {
+fn all_kinds_and_ranges_occur() {
     let texts: Vec<String> = all().map(|(_, draw)| draw.text).collect();
     let some = |what: &str| texts.iter().any(|text| text.contains(what));
     for queue in QUEUES {

@@ -1,5 +1,5 @@
-//! The radios of random families: ranges as wide as what policies may meet. Where not said otherwise a draw
-//! is uniform in the logarithm. A change of anything here makes other scenarios: raise [`GENERATION`].
+//! Radios of random families: ranges as wide as the conditions that policies may meet. Unless stated
+//! otherwise, values are log-uniform. Any change makes different scenarios: raise [`GENERATION`].
 
 use super::access::{Access, Loss, rate_text};
 use super::dice::{Dice, significant};
@@ -8,18 +8,18 @@ use super::ranges::{ACTIVE_MW, PER_MBPS_MW, Queue, managed, marking};
 /// Seed of all scenarios of random families.
 pub(super) const GENERATION: u64 = 1;
 
-/// Probability that the data goes to the server, where nothing else says which way it goes.
+/// Probability of an upload where nothing else sets the direction.
 const UPLOAD: f64 = 0.2;
-/// Probabilities of two and of three paths; else there are four.
+/// Probability of two paths, then of three; else there are four.
 const TWO_PATHS: f64 = 0.7;
 const THREE_PATHS: f64 = 0.2;
-/// Rates, bit/s; of UMTS, bit/s: HSPA ends there.
+/// Rates, bit/s; then those of UMTS, which ends at HSPA's rate.
 const RATE: (f64, f64) = (1e6, 200e6);
 const UMTS_RATE: (f64, f64) = (1e6, 20e6);
-/// Propagation there and back, ms.
+/// Round-trip propagation delays, ms.
 const WIFI_RTT: (f64, f64) = (10.0, 50.0);
 const CELLULAR_RTT: (f64, f64) = (30.0, 200.0);
-/// Random loss: none, any, much, and in bursts, each with its probability.
+/// Probabilities of no loss, any loss, high loss and bursty loss, each with its range.
 const NO_LOSS: f64 = 0.40;
 const SOME_LOSS: f64 = 0.50;
 const MUCH_LOSS: f64 = 0.02;
@@ -27,24 +27,24 @@ const LOSS: (f64, f64) = (1e-4, 0.05);
 const MUCH: f64 = 0.10;
 /// Length of a bad state, packets.
 const BURST: (f64, f64) = (2.0, 20.0);
-/// Capacity of a queue in bandwidth-delay products, and the least, packets.
+/// Capacity of a queue, bandwidth-delay products, then its minimum, packets.
 const BUFFER_BDP: (f64, f64) = (0.05, 4.0);
 pub(super) const SHALLOW_BDP: (f64, f64) = (0.02, 0.25);
 const LEAST_QUEUE: u32 = 4;
-/// Rate of a policer as a part of its link's, and its bucket, bytes.
+/// Rate of a policer as a fraction of its link's, then its bucket, bytes.
 const POLICED: (f64, f64) = (0.3, 0.9);
 const BUCKET: (f64, f64) = (15e3, 250e3);
-/// Standard deviation of a quiet RTT, ms; of a restless one, ms, of each direction, at most a quarter of the
-/// RTT; autocorrelation time of that, s.
+/// Jitter. Standard deviation of a steady RTT, ms; of an unsteady one, ms in each direction, at most a
+/// quarter of the RTT; then its autocorrelation time, s.
 const QUIET_MS: f64 = 0.1;
 const JITTER_MS: (f64, f64) = (2.0, 20.0);
 const JITTER_S: (f64, f64) = (0.05, 2.0);
-/// Shared base power, mW, of half of the devices; uniform.
+/// Shared base power of half of the devices, mW; uniform.
 const SHARED_BASE_MW: (f64, f64) = (100.0, 2000.0);
-/// Receive buffers, KiB: the first in a tenth of the draws, the others alike.
+/// Receive buffers, KiB: the first in a tenth of the draws, the others equally likely.
 const BUFFERS_KIB: [u64; 4] = [64, 256, 1024, 6144];
 
-/// A kind of radio: what a path is called, the profiles with a radio state machine that it may have.
+/// A kind of radio: name of its path, and its profiles with a radio state machine.
 struct Kind {
     name: &'static str,
     rrc: &'static [&'static str],
@@ -58,12 +58,11 @@ const CELLULAR: [Kind; 4] = [
     Kind { name: "mmwave", rrc: &["5g-mmwave-2021"] },
 ];
 
-/// How queues are drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queues {
     /// All kinds, up to four bandwidth-delay products.
     All,
-    /// Short, managed or policed ones.
+    /// Short, managed or policed queues.
     Shallow,
 }
 
@@ -117,13 +116,13 @@ fn loss(dice: &mut Dice) -> Option<Loss> {
     }
 }
 
-/// A kind of queue, and the policer before it as TOML.
+/// A kind of queue, and the TOML of the policer before it.
 fn queue(dice: &mut Dice, queues: Queues, rate_bps: f64) -> (Queue, String) {
     let x = dice.between(0.0, 1.0);
     let droptail =
         Queue { name: "droptail", ecn: false, keys: |packets| format!("queue = \"{packets} packets\"\n") };
     let linux = |name, keys| (Queue { name, ecn: false, keys }, String::new());
-    // Upper ends of DropTail, CoDel, FQ-CoDel, PIE, policer; what is left marks.
+    // Cumulative probabilities of DropTail, CoDel, FQ-CoDel, PIE and policer; the rest marks.
     let [tail, codel, fair, pie, policed] = match queues {
         Queues::All => [0.60, 0.75, 0.85, 0.90, 0.95],
         Queues::Shallow => [0.60, 0.70, 0.75, 0.80, 0.95],
@@ -154,8 +153,8 @@ fn jitter(dice: &mut Dice, rtt_ms: f64) -> String {
     }
 }
 
-/// Half of the draws have radio state machines, the others linear models with drawn numbers, whose sunk power
-/// burns while a subflow is open, or always.
+/// Half of the draws use radio state machines, the others linear models with random numbers, whose sunk power
+/// applies while a subflow is open, or always.
 fn energy(kind: &Kind, energy: u64, dice: &mut Dice) -> String {
     let (slope, active) = (dice.log(PER_MBPS_MW.0, PER_MBPS_MW.1), dice.log(ACTIVE_MW.0, ACTIVE_MW.1));
     let profile = kind.rrc[dice.below(kind.rrc.len() as u64) as usize];
@@ -172,14 +171,14 @@ fn energy(kind: &Kind, energy: u64, dice: &mut Dice) -> String {
     }
 }
 
-/// Whether the data goes up; all radios are told.
+/// Draws the direction of the data, sets it in all radios, and returns its name.
 pub(super) fn direction(dice: &mut Dice, radios: &mut [Access]) -> &'static str {
     let is_upload = dice.chance(UPLOAD);
     radios.iter_mut().for_each(|radio| radio.is_upload = is_upload);
     if is_upload { "direction = \"upload\"\n" } else { "" }
 }
 
-/// `[receiver]` and `[device]`.
+/// TOML of `[receiver]` and `[device]`.
 pub(super) fn device(dice: &mut Dice) -> String {
     let kib = match dice.chance(0.1) {
         true => BUFFERS_KIB[0],

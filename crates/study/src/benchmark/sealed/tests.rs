@@ -14,7 +14,7 @@ fn begin(path: &Path, scenarios: u32, commit: &str, again: bool) -> Result<Seale
 }
 
 #[test]
-fn sealed_scenarios_are_run_once_at_a_commit_and_again_only_when_it_is_said() {
+fn sealed_scenarios_run_once_at_a_commit_unless_again_is_given() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sealed.jsonl");
     let first = begin(&path, 4, "c0ffee", false).unwrap();
@@ -22,7 +22,7 @@ fn sealed_scenarios_are_run_once_at_a_commit_and_again_only_when_it_is_said() {
     first.end("{}", "2026-01-02T04:00:00Z").unwrap();
     let refused = begin(&path, 4, "c0ffee", false).err().unwrap();
     assert!(refused.to_string().contains("already"), "{refused}");
-    // Asking for other scenarios of the same set is the same.
+    // Other scenarios of the same set count as the same run.
     assert!(begin(&path, 5, "c0ffee", false).is_err());
     let again = begin(&path, 4, "c0ffee", true).unwrap().sealed();
     assert_eq!((again.earlier, again.earlier_here), (1, 1));
@@ -31,7 +31,7 @@ fn sealed_scenarios_are_run_once_at_a_commit_and_again_only_when_it_is_said() {
 }
 
 #[test]
-fn what_was_interrupted_goes_on_under_its_first_date() {
+fn an_interrupted_run_resumes_under_its_first_date() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sealed.jsonl");
     let first = begin(&path, 4, "c0ffee", false).unwrap().sealed();
@@ -42,7 +42,7 @@ fn what_was_interrupted_goes_on_under_its_first_date() {
 }
 
 #[test]
-fn a_line_that_was_changed_left_out_or_put_in_is_found() {
+fn changed_deleted_and_inserted_lines_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sealed.jsonl");
     for commit in ["a1", "b2", "c3"] {
@@ -64,12 +64,12 @@ fn a_line_that_was_changed_left_out_or_put_in_is_found() {
         fs::write(&path, &changed).unwrap();
         let error = begin(&path, 4, "d4", false).err();
         assert!(error.is_some_and(|error| error.to_string().contains("line ")), "{what}");
-        assert_eq!(fs::read_to_string(&path).unwrap(), changed, "{what}: it is left as it was");
+        assert_eq!(fs::read_to_string(&path).unwrap(), changed, "{what}: the log stays unchanged");
     }
 }
 
 #[test]
-fn the_log_says_which_scenarios_were_run() {
+fn the_log_names_the_scenarios() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sealed.jsonl");
     begin(&path, 4, "a1", false).unwrap().end("{}", "2026-01-02T04:00:00Z").unwrap();
@@ -77,12 +77,12 @@ fn the_log_says_which_scenarios_were_run() {
     run(false).unwrap().end("{}", "2026-01-02T06:00:00Z").unwrap();
     let firsts = |(_, line): &(String, Line)| line.first;
     assert_eq!(read(&path).unwrap().iter().map(firsts).collect::<Vec<_>>(), [1, 1, 5, 5]);
-    // A line of the first scenarios is as it was when there was no choice.
+    // Lines for the first scenarios have no field `first`.
     assert!(!fs::read_to_string(&path).unwrap().lines().next().unwrap().contains("first"));
 }
 
 #[test]
-fn what_is_no_commit_cannot_be_sealed() {
+fn a_program_without_a_commit_cannot_run_sealed_scenarios() {
     let folder = tempfile::tempdir().unwrap();
     for commit in ["c0ffee-dirty", "unknown"] {
         let error = begin(&folder.path().join("sealed.jsonl"), 4, commit, false).err().unwrap();
@@ -90,9 +90,9 @@ fn what_is_no_commit_cannot_be_sealed() {
     }
 }
 
-/// 1 000 000 000 s after the epoch; a leap day; the last second of a century that has none.
+/// 1 000 000 000 s after the epoch; a leap day; the last second of a century year that is not a leap year.
 #[test]
-fn dates_are_those_of_the_calendar() {
+fn dates_follow_the_calendar() {
     for (seconds, date) in [
         (0, "1970-01-01T00:00:00Z"),
         (1_000_000_000, "2001-09-09T01:46:40Z"),

@@ -1,4 +1,4 @@
-//! What the search says of each claim.
+//! Results of the search for each claim.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use super::rounds::Searched;
 use super::state::{Judgement, State};
 use super::tree::{Condition, Sample, deciding};
 
-/// Part of the points that must be decided before "throughout" is said.
+/// Minimum fraction of decided points for the word "throughout".
 const DECIDED: f64 = 0.8;
-/// Parameters that are named as deciding.
+/// Maximum number of deciding parameters in a sentence.
 const MOST_DECIDING: usize = 3;
 
-/// The nearest point at which a claim was seen to hold twice.
+/// The nearest point where a claim held twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nearest {
     pub(super) at: Option<usize>,
-    /// With the fresh seeds.
+    /// Judgement with the fresh seeds.
     pub(super) judged: Option<Judgement>,
-    /// Nearer points that did not hold again.
+    /// Nearer points where it did not hold again.
     pub(super) not_again: Vec<usize>,
 }
 
-/// Everything that the answers are made of.
+/// Input of the answers.
 pub(super) struct Answers<'a> {
     pub(super) searched: &'a [Searched],
-    /// By box and claim.
+    /// Nearest point by box and claim.
     pub(super) nearest: &'a [Vec<Nearest>],
     pub(super) seed: u64,
     pub(super) is_quick: bool,
 }
 
 impl Answers<'_> {
-    /// One for each claim that has a box.
+    /// One answer for each claim with a box.
     pub(super) fn of_boxes(&self) -> Vec<Claim> {
         let of_box = |(of, nearest): (&Searched, &Vec<Nearest>)| -> Vec<Claim> {
             (0..of.experiments.len()).map(|claim| self.claim(of, claim, &nearest[claim])).collect()
@@ -90,7 +90,7 @@ impl Answers<'_> {
         answer
     }
 
-    /// What shows a claim at a point, with its verdict.
+    /// Command that shows a claim at a point, with its verdict.
     fn command(&self, of: &Searched, claim: usize, point: usize) -> String {
         let mut command = format!("joulepath reproduce {}", of.experiments[claim].id);
         let mut at = |text: &str| {
@@ -114,7 +114,7 @@ impl Answers<'_> {
     }
 }
 
-/// The points by which parts are estimated: the hypercube, and without one the usual point.
+/// Points for estimating fractions: the hypercube, or the usual point if there is none.
 fn drawn(of: &Searched) -> std::ops::Range<usize> {
     let ran = of.judged.len();
     if of.hypercube == 0 { 0..ran.min(1) } else { 1..ran.min(1 + of.hypercube) }
@@ -143,7 +143,7 @@ fn decide(of: &Searched, states: &[State]) -> super::tree::Deciding {
     deciding(&samples, &is_choice, of.claim_box.name.len() as u64)
 }
 
-/// The conditions in words, those on one number joined, and how many points inside hold.
+/// The conditions in words, with conditions on one number joined, and the number of points inside that hold.
 fn region(of: &Searched, states: &[State], conditions: &[Condition]) -> When {
     let is_inside = |point: &usize| conditions.iter().all(|of_way| of_way.is_met(of.points[*point].places()));
     let inside: Vec<usize> = (0..states.len()).filter(is_inside).collect();
@@ -157,7 +157,7 @@ fn region(of: &Searched, states: &[State], conditions: &[Condition]) -> When {
             Condition::Is(..) => 2,
             Condition::IsNot(_, place) => 3 + (place * 100.0) as u8,
         };
-        // The way goes from the root to the leaf: later bounds are tighter.
+        // From the root to the leaf: later bounds are tighter.
         tightest.insert((condition.parameter(), side), condition);
     }
     When {
@@ -178,7 +178,7 @@ fn in_words(condition: &Condition, parameters: &[Parameter]) -> String {
     }
 }
 
-/// The value at a place, with two digits: a border is not known better.
+/// The value at a place, with two digits, the accuracy of a border.
 fn bound(parameter: &Parameter, place: f64) -> String {
     let short = |value: f64, unit: &str| {
         format!("{} {unit}", joulepath_report::rounded(value, 2)).trim_end().to_owned()
@@ -200,7 +200,7 @@ fn named(state: State) -> PointState {
     }
 }
 
-/// A claim of which nothing is known but what the paper says.
+/// A claim without results.
 fn blank(experiment: &Experiment) -> Claim {
     Claim {
         id: experiment.id.clone(),
@@ -228,7 +228,7 @@ fn blank(experiment: &Experiment) -> Claim {
     }
 }
 
-/// A row that has no box: what cannot be measured, and slips, which arithmetic shows.
+/// A row without a box: a claim that cannot be measured, or a slip, which arithmetic shows.
 fn of_open(experiment: &Experiment) -> Claim {
     let findings = match experiment.studies.is_empty() {
         true => experiment.findings(&Evidence::new(&[], vec![])),
@@ -248,8 +248,7 @@ fn of_open(experiment: &Experiment) -> Claim {
     answer
 }
 
-/// A row without a box, beside the others. A headline whose parts are rows of their own, in boxes of their
-/// own, is as weak as the weakest of them.
+/// A row without a box. A headline that combines rows with boxes is as weak as the weakest of them.
 pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
     let ids = &experiment.weaker_of;
     if ids.is_empty() {
@@ -257,7 +256,7 @@ pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
     }
     let parts: Vec<&Claim> = others.iter().filter(|claim| ids.contains(&claim.id)).collect();
     if parts.len() < ids.len() {
-        let reason = format!("it stands on {}: search them together", ids.join(" and "));
+        let reason = format!("it depends on {}: search them together", ids.join(" and "));
         let mut answer = Claim { reason, ..blank(experiment) };
         answer.sentence = sentence(&answer);
         return answer;
@@ -276,7 +275,7 @@ pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
     }
 }
 
-/// A box as it stands in the results.
+/// The box in the results.
 pub(super) fn described(of: &Searched) -> SearchedBox {
     let open = |parameter: &Parameter| Open {
         key: parameter.key.clone(),

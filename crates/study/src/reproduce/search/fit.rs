@@ -1,8 +1,8 @@
-//! Inverse inference: which point of a box has all numbers that the paper prints, and does any?
+//! Inverse inference: finds the point of a box that best fits all numbers of the paper.
 //!
-//! The loss is declared here, before anything runs: of every printed number the distance of ours in units of
-//! its tolerance, ln(ours/stated)/ln(1 + tolerance); of all of them the root mean square. A setting fits if
-//! none is farther than 1. Of "up to" only what falls short counts.
+//! The loss, fixed before anything runs: for each printed number, our distance from it in units of its
+//! tolerance, ln(ours/stated)/ln(1 + tolerance); for all numbers, the root mean square. A setting fits if no
+//! distance exceeds 1. For "up to", only lower numbers count as distant.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use joulepath_report::{Finding, Rule};
 use super::rounds::Searched;
 use super::state::Judgement;
 
-/// Fewest numbers that make a question; one alone still leads the search.
+/// Minimum number of printed numbers for a result; a single one still guides the search.
 const FEWEST: usize = 2;
 
-/// A point against the paper's numbers.
+/// Distance of a point from the paper's numbers.
 struct Loss {
     rms: f64,
     worst: (f64, String),
     numbers: usize,
 }
 
-/// How far a finding is from what the paper prints, in tolerances; none if it prints no number.
+/// Distance of a finding from the printed number, in tolerances; `None` without a printed number.
 fn distance(finding: &Finding) -> Option<f64> {
     let ours = finding.measured?.mean;
     let of = |stated: f64, slack: f64| {
@@ -40,7 +40,7 @@ fn distance(finding: &Finding) -> Option<f64> {
     }
 }
 
-/// Of one point; each number counts once, though several figures print it.
+/// Loss at a point. Each number counts once, even if several figures print it.
 fn loss(judged: &[Judgement]) -> Option<Loss> {
     let mut numbers: BTreeMap<(String, String), f64> = BTreeMap::new();
     for finding in judged.iter().flat_map(|of| &of.findings) {
@@ -57,7 +57,7 @@ fn loss(judged: &[Judgement]) -> Option<Loss> {
     Some(Loss { rms, worst: (far, format!("{what}, stated {stated}")), numbers: all.len() })
 }
 
-/// The points that fit best, the best first.
+/// Points by ascending loss.
 pub(super) fn best(of: &Searched) -> Vec<usize> {
     let mut all: Vec<(f64, usize)> =
         of.judged.iter().enumerate().filter_map(|(point, judged)| Some((loss(judged)?.rms, point))).collect();
@@ -65,7 +65,7 @@ pub(super) fn best(of: &Searched) -> Vec<usize> {
     all.into_iter().map(|(_, point)| point).collect()
 }
 
-/// What the search found; none if the paper prints too few numbers of this set-up.
+/// Result of the fit; `None` if the paper prints too few numbers for this set-up.
 pub(super) fn of(of: &Searched) -> Option<Fit> {
     let point = *best(of).first()?;
     let Loss { rms, worst, numbers } = loss(&of.judged[point]).filter(|loss| loss.numbers >= FEWEST)?;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_at_its_tolerance_is_one_away() {
+    fn a_number_at_its_tolerance_has_distance_one() {
         let value = Rule::Value { stated: 200.0, tolerance: 0.1 };
         assert!((far(value, 220.0).unwrap() - 1.0).abs() < 1e-12);
         assert!((far(value, 200.0 / 1.1).unwrap() - 1.0).abs() < 1e-12, "as far below as above");
@@ -105,11 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn of_up_to_only_what_falls_short_counts() {
+    fn for_up_to_only_lower_numbers_are_distant() {
         let less = Rule::UpTo { stated: 0.8, tolerance: 0.2 };
         assert_eq!(far(less, 0.5), Some(0.0));
         // A fifth of the effect of 0.2 is 0.04.
         assert!((far(less, 0.84).unwrap() - 1.0).abs() < 1e-12);
-        assert_eq!(far(Rule::Above { than: 1.0 }, 2.0), None, "an order is no number");
+        assert_eq!(far(Rule::Above { than: 1.0 }, 2.0), None, "an order relation has no distance");
     }
 }

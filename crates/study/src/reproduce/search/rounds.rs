@@ -1,4 +1,4 @@
-//! Runs at the points of boxes, and what they say of each claim there.
+//! Runs the points of boxes and judges each claim there.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -19,41 +19,41 @@ use crate::error::Result;
 use crate::event::Watch;
 use crate::stored::StoredRuns;
 
-/// A box with its experiments, its points, and what is known of them.
+/// A box with its experiments, points and results.
 pub(super) struct Searched {
     pub(super) claim_box: Arc<ClaimBox>,
     pub(super) experiments: Vec<Arc<Experiment>>,
-    /// The usual point first, then the hypercube, then what refined it.
+    /// The usual point, then the hypercube, then the refinement.
     pub(super) points: Vec<Point>,
-    /// By point and claim; as long as those that have run.
+    /// Judgements by point and claim, for the points that have run.
     pub(super) judged: Vec<Vec<Judgement>>,
-    /// Points of the hypercube.
+    /// Number of points of the hypercube.
     pub(super) hypercube: usize,
     pub(super) seeds: u32,
     pub(super) random: Stream,
 }
 
-/// What the rounds have in common.
+/// Settings that the rounds share.
 pub(super) struct Round<'a> {
     pub(super) engine: &'a dyn Engine,
     pub(super) jobs: Option<NonZeroUsize>,
     pub(super) first_seed: u64,
     pub(super) stored: &'a mut StoredRuns,
     pub(super) cancel: &'a Cancel,
-    /// Runs, and the time that they took, s.
+    /// Number of runs, and their total time, s.
     pub(super) tally: (u64, f64),
-    /// Runs that are missing.
+    /// Number of missing runs.
     pub(super) lacks: u64,
 }
 
-/// The studies of a claim at a point, and their runs.
+/// Studies of a claim at a point, and their runs.
 type AtPoint = Vec<(Study, WantedRuns)>;
 
 impl Round<'_> {
-    /// Runs the points that have not run, and judges every claim at each.
+    /// Runs the points that have not run yet, and judges every claim at each.
     ///
     /// # Errors
-    /// A scenario, key or policy that does not exist.
+    /// If a scenario, key or policy does not exist.
     pub(super) fn run(&mut self, all: &mut [Searched], watch: Watch<'_>) -> Result<()> {
         let mut plan = runs::Plan::new(Extent::Full, self.first_seed);
         let mut wanted: Vec<Vec<AtPoint>> = vec![];
@@ -94,20 +94,20 @@ impl Round<'_> {
 }
 
 impl Searched {
-    /// What runs of a claim at a point.
+    /// Studies of a claim at a point.
     pub(super) fn studies(&self, claim: usize, point: usize) -> Vec<Study> {
         let changes = self.points[point].changes(&self.claim_box.parameters);
         let studies = self.claim_box.studies(&self.experiments[claim].studies).into_iter();
         studies.map(|study| changes.iter().fold(Study { seeds: self.seeds, ..study }, changed)).collect()
     }
 
-    /// By claim and point.
+    /// States by claim and point.
     pub(super) fn states(&self) -> Vec<Vec<State>> {
         let of_claim = |claim: usize| self.judged.iter().map(|of| of[claim].state).collect();
         (0..self.experiments.len()).map(of_claim).collect()
     }
 
-    /// The points at which a claim holds, the nearest to the usual one first.
+    /// Points where a claim holds, the nearest to the usual one first.
     pub(super) fn holding(&self, claim: usize) -> Vec<usize> {
         let mut holding: Vec<usize> =
             (0..self.judged.len()).filter(|&at| self.judged[at][claim].state == State::Holds).collect();
@@ -116,7 +116,7 @@ impl Searched {
         holding
     }
 
-    /// One claim at one point, to be run with more seeds.
+    /// A claim at a point, for a run with more seeds.
     pub(super) fn again(&self, claim: usize, point: usize, times: u32) -> Searched {
         Searched {
             claim_box: Arc::clone(&self.claim_box),
@@ -129,7 +129,7 @@ impl Searched {
         }
     }
 
-    /// What differs from the usual at a point, in words; none if nothing does.
+    /// Differences of a point from the usual one, in words; `None` if there are none.
     pub(super) fn where_to(&self, point: usize) -> Option<String> {
         let changed = self.points[point].changed(&self.claim_box.parameters);
         let words: Vec<String> = changed.map(|(p, value)| format!("{} = {}", p.key, value.text)).collect();
@@ -156,7 +156,7 @@ fn changed(mut study: Study, change: &Change) -> Study {
     study
 }
 
-/// `mptcp[cc=olia]` with `scheduler=first-free` is `mptcp[cc=olia,scheduler=first-free]`.
+/// Adds `scheduler=first-free` to `mptcp[cc=olia]`: `mptcp[cc=olia,scheduler=first-free]`.
 fn with_option(policy: &str, key: &str, value: &str) -> String {
     let mut policy: Policy = policy.parse().expect("the policies of experiments are well formed");
     match policy.overrides.iter_mut().find(|(known, _)| known == key) {
@@ -198,6 +198,6 @@ mod tests {
         };
         let study = changed(changed(study, &change("cc", "olia")), &change("scheduler", "first-free"));
         assert_eq!(study.policies[0].policy, "mptcp[cc=olia,scheduler=first-free]");
-        assert_eq!(study.policies[1].policy, "dts", "only the policies that are named");
+        assert_eq!(study.policies[1].policy, "dts", "only the named policies change");
     }
 }

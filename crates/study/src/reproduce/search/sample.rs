@@ -1,4 +1,4 @@
-//! Which points are run: a Latin hypercube over the box (McKay, Beckman and Conover, 1979), then points at
+//! Chooses points to run: a Latin hypercube over the box (McKay, Beckman and Conover, 1979), then points at
 //! the border between holds and fails, and towards the usual point.
 
 use joulepath_model::random::{Domain, Stream};
@@ -6,16 +6,16 @@ use joulepath_model::random::{Domain, Stream};
 use super::super::space::{Parameter, Point};
 use super::state::State;
 
-/// Pairs of a holding and a failing point whose middle is tried, for one claim in one round.
+/// Pairs of a holding and a failing point to bisect, for one claim in one round.
 const PAIRS: usize = 2;
-/// Parameters that are set back to the usual value, one at a time, at the holding point nearest to it.
+/// Maximum number of parameters to reset to the usual value, one at a time, at the nearest holding point.
 const SET_BACK: usize = 3;
-/// Points around the one that fits the paper's numbers best.
+/// Points around the best fit.
 const AROUND: usize = 3;
-/// How far these lie from it, standard deviation in parts of a range.
+/// Standard deviation of their distance from it, as a fraction of a range.
 const SPREAD: f64 = 0.12;
 
-/// `count` points: of every parameter each of `count` equal parts of its range is met once.
+/// `count` points. For every parameter, each of `count` equal parts of its range has one point.
 pub(super) fn hypercube(parameters: &[Parameter], count: usize, seed: u64, index: u64) -> Vec<Point> {
     let mut random = Stream::new(seed, Domain::Placement, index);
     let mut columns: Vec<Vec<f64>> = vec![];
@@ -31,18 +31,18 @@ pub(super) fn hypercube(parameters: &[Parameter], count: usize, seed: u64, index
     (0..count).map(|point| Point::at(parameters, &place(point))).collect()
 }
 
-/// What is known of the points so far.
+/// Results so far.
 pub(super) struct Known<'a> {
     pub(super) parameters: &'a [Parameter],
-    /// The first is the usual one.
+    /// The points, the usual one first.
     pub(super) points: &'a [Point],
-    /// By claim and point.
+    /// States by claim and point.
     pub(super) states: &'a [Vec<State>],
-    /// The points that fit the paper's numbers best, the best first.
+    /// Points that fit the paper's numbers, best first.
     pub(super) fitting: &'a [usize],
 }
 
-/// At most `most` new points, the claims taking turns.
+/// At most `most` new points, from each claim in turn.
 pub(super) fn refine(known: &Known<'_>, most: usize, random: &mut Stream) -> Vec<Point> {
     let mut wishes: Vec<Vec<Point>> = known.states.iter().map(|states| known.of_claim(states)).collect();
     wishes.push(known.around_best(random));
@@ -62,7 +62,7 @@ pub(super) fn refine(known: &Known<'_>, most: usize, random: &mut Stream) -> Vec
 }
 
 impl Known<'_> {
-    /// What one claim asks for, the most telling first.
+    /// Points for one claim, the most informative first.
     fn of_claim(&self, states: &[State]) -> Vec<Point> {
         let with = |wanted: State| -> Vec<usize> {
             (0..self.points.len()).filter(|&at| states[at] == wanted).collect()
@@ -84,7 +84,7 @@ impl Known<'_> {
         wishes
     }
 
-    /// The same point with single parameters at their usual value, the farthest first.
+    /// The point with single parameters at their usual value, the most distant parameter first.
     fn towards_usual(&self, point: &Point) -> Vec<Point> {
         let usual = &self.points[0];
         let mut back: Vec<Point> = (0..self.parameters.len())
@@ -97,7 +97,7 @@ impl Known<'_> {
         back
     }
 
-    /// Halfway between two points; choices are those of the holding point.
+    /// The middle of two points; choices come from the holding point.
     fn middle(&self, holding: usize, failing: usize) -> Point {
         let (holding, failing) = (&self.points[holding], &self.points[failing]);
         let place = |index: usize| match self.parameters[index].is_choice() {
@@ -108,7 +108,7 @@ impl Known<'_> {
         Point::at(self.parameters, &places)
     }
 
-    /// Points near the one that fits best; now and then with a choice of the second best.
+    /// Points near the best fit, sometimes with a choice of the second best.
     fn around_best(&self, random: &mut Stream) -> Vec<Point> {
         let Some(&best) = self.fitting.first() else { return vec![] };
         let second = self.fitting.get(1).map_or(&self.points[best], |&second| &self.points[second]);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_each_range_is_met_once() {
+    fn each_part_of_each_range_has_one_point() {
         let all = a_box();
         let points = hypercube(&all, 20, 1, 0);
         for index in 0..all.len() {
@@ -172,7 +172,7 @@ mod tests {
             if holds { a.fold(1.0, f64::min) } else { a.fold(0.0, f64::max) }
         };
         assert!(gap(true) - gap(false) < 0.03, "{} {}", gap(true), gap(false));
-        // The nearest holding point differs from the usual one by `a` alone.
+        // The nearest holding point differs from the usual one only in `a`.
         let usual = &points[0];
         let nearest = points
             .iter()

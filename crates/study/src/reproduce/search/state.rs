@@ -1,33 +1,32 @@
-//! What a claim does at a point.
+//! State of a claim at a point.
 
 use joulepath_report::{Finding, Verdict};
 
 use super::super::experiment::Experiment;
 
-/// Three-valued: what the intervals cannot tell is neither.
+/// Three values, because intervals can leave it undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// By the claim's own rules.
+    /// It holds by the claim's own rules.
     Holds,
-    /// By the same, beyond chance.
+    /// It fails by the same rules, beyond chance.
     Fails,
-    /// Too few runs to say, or none.
+    /// Too few runs to decide, or none.
     Undecided,
 }
 
-/// A claim at a point.
 #[derive(Clone, Debug)]
 pub(super) struct Judgement {
     pub(super) state: State,
-    /// Whether it fails by its size alone: the effect has the stated sign.
+    /// Whether only the size fails: the effect has the stated sign.
     pub(super) has_direction: bool,
     pub(super) findings: Vec<Finding>,
     pub(super) reason: String,
 }
 
 impl Judgement {
-    /// By the claim's own rules on what was measured. What the search does not measure (time series) says
-    /// nothing.
+    /// Judges by the claim's own rules. Findings that the search does not measure (time series) have no
+    /// effect.
     pub(super) fn of(experiment: &Experiment, findings: Vec<Finding>) -> Self {
         let measured: Vec<Finding> =
             findings.into_iter().filter(|finding| finding.measured.is_some()).collect();

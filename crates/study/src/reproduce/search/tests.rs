@@ -1,4 +1,4 @@
-//! The boxes are complete and can be run; the search finds a region that is known.
+//! The boxes are complete and can run; the search finds a known region.
 
 use joulepath_report::search::Holds;
 
@@ -22,7 +22,7 @@ fn experiments() -> Vec<Arc<Experiment>> {
 }
 
 #[test]
-fn every_claim_of_a_paper_has_a_box_or_says_why_nothing_can_be_searched() {
+fn every_claim_of_a_paper_has_a_box_or_a_reason_for_none() {
     for experiment in experiments() {
         let has_box = experiment.in_box.is_some() || !experiment.weaker_of.is_empty();
         assert_eq!(has_box, experiment.standing == Standing::Measured, "{}", experiment.id);
@@ -30,7 +30,7 @@ fn every_claim_of_a_paper_has_a_box_or_says_why_nothing_can_be_searched() {
             let is_it = |of: &Arc<Experiment>| of.id == *part && of.in_box.is_some();
             assert!(
                 experiments().iter().any(is_it),
-                "{} stands on `{part}`, which has no box",
+                "{} depends on `{part}`, which has no box",
                 experiment.id
             );
         }
@@ -79,9 +79,9 @@ fn every_point_of_every_box_can_be_run() {
     }
 }
 
-/// What a command line says of a point is that point: the same runs.
+/// Parsing a point's command line gives the same runs.
 #[test]
-fn a_point_survives_its_command() {
+fn a_points_command_gives_the_same_point() {
     let plan = Plan::of(&request(8), experiments(), packet()).unwrap();
     let studies = |of: &Searched| format!("{:?}", of.studies(0, 0));
     for of in plan.searched.iter().filter(|of| of.hypercube > 0) {
@@ -98,7 +98,7 @@ fn a_point_survives_its_command() {
 }
 
 #[test]
-fn a_search_of_one_claim_finds_where_it_holds_and_shows_it_again() {
+fn a_search_finds_where_a_claim_holds_and_its_command_shows_it() {
     let only = |id: &str| experiments().into_iter().filter(|of| of.id == id).collect::<Vec<_>>();
     let by = Provenance { command: "joulepath".to_owned(), ..Provenance::default() };
     let plan = Plan::of(&request(5), only("003-thm1"), packet()).unwrap();

@@ -1,35 +1,35 @@
-//! Which parameters decide: a small tree that splits only where chance would not.
+//! Finds the deciding parameters: a small tree that splits only where chance would not.
 //!
-//! At each node the split that best parts holding from failing points (Gini) is compared with the best splits
-//! of the same points with their answers shuffled; it stands if fewer than 5 % of those are as good. So the
-//! number of parameters that are tried is paid for (a conditional inference tree: Hothorn, Hornik and
-//! Zeileis, 2006, with the statistic of Breiman's trees).
+//! At each node, the split that best separates holding from failing points (Gini) is compared with the best
+//! splits of the same points with shuffled answers; it is kept if fewer than 5 % of those are as good. This
+//! corrects for the number of tested parameters (a conditional inference tree: Hothorn, Hornik and Zeileis,
+//! 2006, with the statistic of Breiman's trees).
 
 use joulepath_model::random::{Domain, Stream};
 
-/// Answers shuffled at a node.
+/// Number of shuffles at a node.
 const SHUFFLES: usize = 199;
-/// Fewest points on either side of a split.
+/// Minimum number of points on either side of a split.
 const LEAF: usize = 3;
-/// Splits on the way to a leaf.
+/// Maximum depth of a leaf.
 const DEPTH: usize = 3;
 
-/// One point: where its parameters stand, and whether the claim holds.
+/// A point: the places of its parameters, and whether the claim holds.
 pub(super) struct Sample<'a> {
     pub(super) places: &'a [f64],
     pub(super) holds: bool,
 }
 
-/// A condition on the way to a leaf.
+/// A condition on the path to a leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Condition {
-    /// The place of a number lies above this.
+    /// The number's place is above this.
     Above(usize, f64),
-    /// It lies at this or below.
+    /// The number's place is at most this.
     AtMost(usize, f64),
-    /// The choice is the one at this place.
+    /// The choice is at this place.
     Is(usize, f64),
-    /// It is another one.
+    /// The choice is at a different place.
     IsNot(usize, f64),
 }
 
@@ -62,16 +62,16 @@ impl Condition {
     }
 }
 
-/// What the tree found.
+/// Result of the tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Deciding {
-    /// Parameters that split, with the part of the impurity that each takes away; the most first.
+    /// Parameters that split, each with the fraction of the impurity that it removes, largest first.
     pub(super) parameters: Vec<(usize, f64)>,
-    /// The way to the leaf in which most points hold.
+    /// Conditions of the leaf where most points hold.
     pub(super) when: Vec<Condition>,
 }
 
-/// Grows the tree. `is_choice` by parameter.
+/// Grows the tree. `is_choice` is by parameter.
 pub(super) fn deciding(samples: &[Sample<'_>], is_choice: &[bool], random_index: u64) -> Deciding {
     let mut random = Stream::new(1, Domain::Placement, random_index);
     let mut gains = vec![0.0; is_choice.len()];
@@ -93,7 +93,7 @@ pub(super) fn deciding(samples: &[Sample<'_>], is_choice: &[bool], random_index:
             }
         }
     }
-    // Laplace's rule: a leaf of few points is not certain.
+    // Laplace's rule: a leaf of few points is uncertain.
     let share = |inside: &[usize]| {
         let holding = inside.iter().filter(|&&at| samples[at].holds).count();
         (holding as f64 + 1.0) / (inside.len() as f64 + 2.0)
@@ -110,7 +110,7 @@ pub(super) fn deciding(samples: &[Sample<'_>], is_choice: &[bool], random_index:
     Deciding { parameters, when: best.map_or(vec![], |(_, way)| way) }
 }
 
-/// n times the Gini impurity of two answers, halved: h (n − h)/n.
+/// Half of n times the Gini impurity of two answers: h (n − h)/n.
 fn impurity(holding: usize, n: usize) -> f64 {
     if n == 0 { 0.0 } else { (holding * (n - holding)) as f64 / n as f64 }
 }
@@ -124,7 +124,7 @@ fn best_split(samples: &[Sample<'_>], inside: &[usize], is_choice: &[bool]) -> O
         .filter(|(gain, _)| *gain > 1e-9)
 }
 
-/// Every split with enough points on both sides, and which points are on its first side.
+/// Every split with enough points on both sides, and the points on its first side.
 fn candidates(samples: &[Sample<'_>], inside: &[usize], is_choice: &[bool]) -> Vec<(Condition, Vec<bool>)> {
     let mut all = vec![];
     for (parameter, &is_choice) in is_choice.iter().enumerate() {
@@ -183,7 +183,7 @@ fn is_beyond_chance(
 mod tests {
     use super::*;
 
-    /// 60 points of four parameters, the last a choice of two.
+    /// 60 points of four parameters; the last one is a choice of two.
     fn points() -> Vec<Vec<f64>> {
         let mut random = Stream::new(5, Domain::Placement, 0);
         let choice = |u: f64| if u < 0.5 { 0.25 } else { 0.75 };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_over_a_number_and_a_choice_is_found() {
+    fn a_region_in_a_number_and_a_choice_is_found() {
         let found = tree(|p| p[1] > 0.4 && p[3] == 0.75);
         let mut parameters: Vec<usize> = found.parameters.iter().map(|(at, _)| *at).collect();
         parameters.sort_unstable();
@@ -216,6 +216,6 @@ mod tests {
     fn noise_decides_nothing() {
         let found = tree(|p| ((p[0] * 1e6) as u64).is_multiple_of(3));
         assert_eq!(found.parameters, []);
-        assert_eq!(tree(|_| true), Deciding::default(), "and neither does what holds everywhere");
+        assert_eq!(tree(|_| true), Deciding::default(), "a claim that holds everywhere has no split");
     }
 }
