@@ -155,10 +155,10 @@ def told(episodes: list[dict[str, Any]]) -> str:
     """Return a one-line summary of episodes."""
     earned = fmean(episode["return_j"] for episode in episodes)
     energy = fmean(episode["energy_j"] for episode in episodes)
-    share = fmean(episode["share_of_limit"] or 0.0 for episode in episodes)
+    share = fmean(episode["link_bound_share"] or 0.0 for episode in episodes)
     done = sum(episode["done"] for episode in episodes)
     return (
-        f"{earned:9.1f} J  {energy:7.1f} J burnt  {100 * share:3.0f} % of limit  {done}/{len(episodes)} done"
+        f"{earned:9.1f} J  {energy:7.1f} J burnt  {100 * share:3.0f} % of link bound  {done}/{len(episodes)} done"
     )
 
 

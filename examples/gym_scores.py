@@ -42,7 +42,7 @@ def row(name: str, episodes: list[dict[str, Any]]) -> tuple[float, str]:
     """Return the mean return, and a line of the table."""
     earned = fmean(episode["return_j"] for episode in episodes)
     energy = fmean(episode["energy_j"] for episode in episodes)
-    share = fmean(episode["share_of_limit"] or 0.0 for episode in episodes)
+    share = fmean(episode["link_bound_share"] or 0.0 for episode in episodes)
     done = sum(episode["done"] for episode in episodes)
     times = [episode["time_s"] for episode in episodes if episode["time_s"] is not None]
     time = f"{fmean(times):.1f}" if times else ""
@@ -54,9 +54,9 @@ def at_limit(episodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the episodes' result at the limit, where the return equals the energy."""
     limits = []
     for episode in episodes:
-        energy = episode["bits"] / episode["limit_bits_per_joule"]
+        energy = episode["bits"] / episode["link_bound_bits_per_joule"]
         limits.append(
-            episode | {"return_j": energy, "energy_j": energy, "share_of_limit": 1.0, "time_s": None}
+            episode | {"return_j": energy, "energy_j": energy, "link_bound_share": 1.0, "time_s": None}
         )
     return limits
 
@@ -74,11 +74,11 @@ def table(family: str, count: int) -> str:
         except jp.UsageError as error:
             left_out.append(f"`{policy}`: {error.message}")
     rows = [row(policy, episodes) for policy, episodes in by_policy.items()]
-    rows.append(row("the exact limit of the links", at_limit(by_policy["`joule`"])))
+    rows.append(row("the link bound", at_limit(by_policy["`joule`"])))
     rows += [row(f"random agent, {id}", random_agent(id, family, draws)) for id in IDS]
     rows.sort(reverse=True)
     head = (
-        "| | return, J | energy, J | share of limit, % | time, s | done |\n|---|---:|---:|---:|---:|---:|\n"
+        "| | return, J | energy, J | of link bound, % | time, s | done |\n|---|---:|---:|---:|---:|---:|\n"
     )
     lines = "\n".join(line for _, line in rows)
     note = f"`{family}`, draws 1 to {count} of `check`, seed {SEED}; means over the draws."

@@ -107,14 +107,14 @@ def run(
     return Run(comparison)
 
 
-def limits(source: Source, seeds: int | range | None = None) -> Table:
-    """Return the efficiency limits of a scenario, without running anything.
+def references(source: Source, seeds: int | range | None = None) -> Table:
+    """Return the reference efficiencies of a scenario, without running anything.
 
-    ``tcp-friendly`` assumes the rates that TCP would get under the paths' random loss, ``link`` the links'
+    ``tcp-reference`` assumes the rates of TCP under the paths' random loss, ``link-bound`` the links'
     full rates. With random rates: means over the rates of runs with these seeds.
     """
     first, count = _seeds(seeds)
-    return Table(_joulepath.limits(scenario(source)._raw, first, count))
+    return Table(_joulepath.references(scenario(source)._raw, first, count))
 
 
 def advise(

@@ -126,9 +126,9 @@ class Comparison(_Result):
         return Table(self._raw.runs())
 
     @property
-    def limits(self) -> Table:
-        """The efficiency limits: one row per kind of limit."""
-        return Table(self._raw.limits())
+    def references(self) -> Table:
+        """The reference efficiencies: one row per kind."""
+        return Table(self._raw.references())
 
     @property
     def series(self) -> Table:

@@ -84,7 +84,7 @@ _NAMES = {
 
 
 def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None = None) -> Axes:
-    """Draw one bar per policy, with its 95 % interval; for the efficiency, the limits as lines."""
+    """Draw one bar per policy, with its 95 % interval; for the efficiency, the reference values as lines."""
     with axes(ax) as ax:
         means = _known(result, f"{metric}_mean")
         scale, unit = _unit(metric, means)
@@ -104,7 +104,7 @@ def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None 
                 error_kw={"elinewidth": 0.8},
             )
         if metric == "bits_per_joule":
-            _limits(ax, result.limits, scale, [value * scale for value in means if value is not None])
+            _references(ax, result.references, scale, [value * scale for value in means if value is not None])
         ax.set_xticks(rows, result["label"], rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylabel(_label(metric, unit))
         ax.grid(axis="y")
@@ -112,14 +112,14 @@ def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None 
     return ax
 
 
-def _limits(ax: Axes, limits: Table, scale: float, shown: Sequence[float]) -> None:
-    """Draw limits as lines. A limit far above the bars would flatten them: it is only named."""
-    names = {"tcp-friendly": "TCP-friendly limit", "link": "link-rate limit"}
-    values = [limit["bits_per_joule"] for limit in limits]
-    for index, (limit, value) in enumerate(zip(limits, values, strict=True)):
+def _references(ax: Axes, references: Table, scale: float, shown: Sequence[float]) -> None:
+    """Draw reference values as lines. A value far above the bars would flatten them: it is only named."""
+    names = {"tcp-reference": "TCP-rate reference", "link-bound": "link bound"}
+    values = [limit["bits_per_joule"] for limit in references]
+    for index, (limit, value) in enumerate(zip(references, values, strict=True)):
         if index > 0 and value == values[0]:
             continue
-        name = "both limits" if len(set(values)) < len(values) else names[limit["kind"]]
+        name = "both references" if len(set(values)) < len(values) else names[limit["kind"]]
         if value * scale > 3 * max(shown, default=0.0):
             name += f": {value * scale:.3g}, above"
             ax.plot([], [], color="0.35", linestyle=LINES[1 + index], label=name)
@@ -230,7 +230,7 @@ def _smoothed(
 def front(result: Comparison | Advice, ax: Axes | None = None) -> Axes:
     """Draw energy against its benefit: a comparison's goodput, or the duration of a transfer.
 
-    For a comparison: one mark per policy with both 95 % intervals, and the limits as crosses. Low and right
+    For a comparison: one mark per policy with both 95 % intervals, and the reference values as crosses. Low and right
     is good. For an advice: the plans, from the fastest to the thriftiest; the best in time is filled.
     """
     with axes(ax) as ax:
@@ -244,7 +244,7 @@ def front(result: Comparison | Advice, ax: Axes | None = None) -> Axes:
 
 def _front_of_policies(ax: Axes, result: Comparison) -> None:
     rates = _known(result, "goodput_bps_mean")
-    scale, unit = _unit("goodput_bps", [*rates, *result.limits["goodput_bps"]])
+    scale, unit = _unit("goodput_bps", [*rates, *result.references["goodput_bps"]])
     # Nanojoules per bit: the inverse of the efficiency, so the interval's ends are swapped.
     cost = {end: [1e9 / value for value in result[f"bits_per_joule_{end}"]] for end in ("mean", "lo", "hi")}
     for row, label in enumerate(result["label"]):
@@ -263,14 +263,14 @@ def _front_of_policies(ax: Axes, result: Comparison) -> None:
             markerfacecolor="white" if row // len(MARKERS) % 2 else None,
             label=label,
         )
-    for limit, mark in zip(result.limits, "+x", strict=False):
+    for limit, mark in zip(result.references, "+x", strict=False):
         ax.plot(
             limit["goodput_bps"] * scale,
             1e9 / limit["bits_per_joule"],
             mark,
             color="0.35",
             markersize=6,
-            label={"tcp-friendly": "TCP-friendly limit", "link": "link-rate limit"}[limit["kind"]],
+            label={"tcp-reference": "TCP-rate reference", "link-bound": "link bound"}[limit["kind"]],
         )
     ax.set_xlabel(_label("goodput_bps", unit))
     ax.set_ylabel("energy (nJ/bit)")

@@ -31,9 +31,9 @@ def test_random_families_have_the_numbers_of_the_command_line(command_line: Comm
     for made in (printed, found):
         del made["command"], made["commit"]
     assert found == printed
-    row = next(row for row in benchmark if (row["policy"], row["metric"]) == ("mptcp", "limit"))
+    row = next(row for row in benchmark if (row["policy"], row["metric"]) == ("mptcp", "tcp_reference"))
     [shown] = [row for row in printed["policies"] if row["policy"] == "mptcp"]
-    assert row["median"] == shown["families"]["f2-file"]["limit"]["median"]["mean"]
+    assert row["median"] == shown["families"]["f2-file"]["tcp_reference"]["median"]["mean"]
     assert {row["start"] for row in benchmark} == {"cold", "warm"}
     assert "joule" in repr(benchmark)
     assert benchmark.to_csv().startswith("random_set,family,scenario,policy")

@@ -120,8 +120,8 @@ def test_a_run_equals_the_run_of_a_comparison() -> None:
 
 def test_limits_are_those_of_the_comparison() -> None:
     result = jp.compare("home-wifi-lte", "mptcp", seeds=1)
-    assert jp.limits("home-wifi-lte").rows() == result.limits.rows()
-    assert [limit["kind"] for limit in result.limits] == ["tcp-friendly", "link"]
+    assert jp.references("home-wifi-lte").rows() == result.references.rows()
+    assert [limit["kind"] for limit in result.references] == ["tcp-reference", "link-bound"]
 
 
 def test_results_do_not_depend_on_the_number_of_cores() -> None:

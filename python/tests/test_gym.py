@@ -74,8 +74,8 @@ def test_a_selected_episode_has_the_seed_of_the_command_line() -> None:
     row = jg.score(["mptcp"], scenario, seeds=[3], price=2.0).rows()[0]
     run = result.runs.rows()[0]
     assert row["bits_per_joule"] == pytest.approx(run["bits_per_joule"], rel=1e-12)
-    limit = result.limits.rows()[-1]["bits_per_joule"]
-    assert row["limit_bits_per_joule"] == limit
+    limit = result.references.rows()[-1]["bits_per_joule"]
+    assert row["link_bound_bits_per_joule"] == limit
     assert row["return_j"] == pytest.approx(2.0 * row["bits"] / 1e6 - row["energy_j"])
     env = jg.Paths(scenario)
     _, info = env.reset(options={"run_seed": 3})

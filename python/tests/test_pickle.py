@@ -67,7 +67,7 @@ def test_processes_return_comparisons() -> None:
         for other in others:
             assert one.rows() == other.rows()
             assert one.runs.rows() == other.runs.rows()
-            assert one.limits.rows() == other.limits.rows()
+            assert one.references.rows() == other.references.rows()
             assert one.text(100) == other.text(100)
 
 
@@ -93,7 +93,7 @@ def test_runs_and_tables_survive_pickling() -> None:
         assert other.to_dict() == run.to_dict()
         assert other.series.rows() == run.series.rows()
     explained = jp.explain("olia", [{"cwnd": 10, "srtt_us": 50_000}, {"cwnd": 20, "srtt_us": 80_000}])
-    for table in [jp.policies(), jp.controllers(), jp.limits("quick"), explained]:
+    for table in [jp.policies(), jp.controllers(), jp.references("quick"), explained]:
         for other in _copies(table):
             assert type(other) is type(table)
             assert other.rows() == table.rows()

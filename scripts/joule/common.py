@@ -101,6 +101,8 @@ OLD_NAMES = {
     "seal": "sealed",
     "p10": "worst_10",
     "beside": "harm",
+    "limit": "tcp_reference",
+    "link": "link_bound",
 }
 """Keys in the JSON of the first sealed runs, and the current keys."""
 

@@ -84,11 +84,11 @@ def draw_random(benchmark: dict) -> None:
             for index, its in enumerate(ours_first):
                 label = "best path alone" if its["policy"] == "single:PATH" else its["label"]
                 label += ", warm" if its["start"] == "warm" else ""
-                limit = [100 * value for value in percentiles(its, family, "limit")]
+                limit = [100 * value for value in percentiles(its, family, "tcp_reference")]
                 axes.plot(
                     limit, part, linewidth=2 if its["policy"] == "joule" else 1, label=label, **look(index)
                 )
-            axes.set(xlabel=f"{name}: % of the limit", xlim=(0, 130), ylim=(0, 1))
+            axes.set(xlabel=f"{name}: % of TCP ref.", xlim=(0, 130), ylim=(0, 1))
             axes.grid()
         panels[0].set_ylabel("part of the scenarios")
         handles, labels = panels[0].get_legend_handles_labels()

@@ -150,7 +150,7 @@ def measure_ablation() -> dict:
                     rounded(its[word]["worst_10"]["mean"]),
                     rounded(its[word]["worst"]),
                 ]
-                for word in ("limit", "kept", "single", "time")
+                for word in ("tcp_reference", "kept", "single", "time")
                 if word in its
             }
             | ({"unharmed": rounded(statistics.fmean(kept[name]))} if kept[name] else {})

@@ -378,7 +378,7 @@ pub struct Comparison {
     /// How to reproduce the numbers.
     pub manifest: Manifest,
     /// Upper bounds.
-    pub limits: Vec<Limit>,
+    pub references: Vec<Reference>,
     /// One row per policy.
     pub rows: Vec<Row>,
     /// Notes on how the engine ran the scenario, one sentence each.
@@ -437,8 +437,8 @@ pub struct Manifest {
 
 /// The best result that any choice of rates could give.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
-    /// `tcp-friendly` or `link`.
+pub struct Reference {
+    /// `tcp-reference` (the rates of TCP-friendly congestion control) or `link-bound` (the links alone).
     pub kind: String,
     /// Description: interfaces and rates.
     pub label: String,
@@ -497,10 +497,10 @@ pub struct Row {
     pub delay_s: Option<Estimate>,
     /// 95th percentile of the delay, s (mean over seeds).
     pub delay_p95_s: Option<Estimate>,
-    /// Efficiency relative to the TCP-friendly limit.
-    pub limit_share: Option<f64>,
+    /// Efficiency relative to the TCP-rate reference.
+    pub tcp_reference_share: Option<f64>,
     /// Efficiency relative to the limit with the links' own rates.
-    pub limit_share_link: Option<f64>,
+    pub link_bound_share: Option<f64>,
     /// Share of retransmitted segments.
     pub retransmission_ratio: Estimate,
     /// Goodput of the competitors, bit/s.

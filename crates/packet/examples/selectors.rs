@@ -125,7 +125,7 @@ fn one(scenario: &Scenario, policy: &str) -> Result<Reached, String> {
     let mean = |of: &dyn Fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
     let efficiency = mean(&|result| result.bits_per_joule);
     let of =
-        |kind: usize, limits: &[joulepath_model::result::Limit]| efficiency / limits[kind].bits_per_joule;
+        |kind: usize, limits: &[joulepath_model::result::Reference]| efficiency / limits[kind].bits_per_joule;
     let limits = limits(scenario);
     Ok(Reached {
         of_tcp: 100.0 * of(0, &limits),

@@ -183,8 +183,8 @@ impl Comparison {
     }
 
     /// One row per limit.
-    fn limits(&self) -> Batch {
-        Batch::of_records(&report::limit_records(&self.compared.limits))
+    fn references(&self) -> Batch {
+        Batch::of_records(&report::reference_records(&self.compared.references))
     }
 
     /// One row per policy, seed, path and instant.
@@ -326,7 +326,7 @@ fn of_series(all: &[Recorded]) -> Batch {
 
 /// The limits of a scenario. With random rates: means over the rates of runs with these seeds.
 #[pyfunction]
-pub(crate) fn limits(
+pub(crate) fn references(
     py: Python<'_>,
     scenario: &Scenario,
     first_seed: u64,
@@ -339,5 +339,5 @@ pub(crate) fn limits(
         let drawn: Vec<u64> = (first_seed..end).collect();
         Ok(limits_of(loaded, &drawn, &*open("packet")?))
     })?;
-    Ok(Batch::of_records(&report::limit_records(&limits)))
+    Ok(Batch::of_records(&report::reference_records(&limits)))
 }

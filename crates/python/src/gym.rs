@@ -200,7 +200,7 @@ fn dict<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("bits", summary.bits)?;
     dict.set_item("done", summary.done)?;
     dict.set_item("bits_per_joule", summary.bits_per_joule())?;
-    dict.set_item("share_of_limit", summary.share_of_limit())?;
+    dict.set_item("link_bound_share", summary.link_bound_share())?;
     Ok(dict)
 }
 
@@ -330,8 +330,8 @@ fn row(policy: &str, summary: &Summary) -> Record {
             number("bits", Some(summary.bits)),
             ("done".to_owned(), Field::Flag(summary.done)),
             number("bits_per_joule", summary.bits_per_joule()),
-            number("limit_bits_per_joule", summary.limit_bits_per_joule),
-            number("share_of_limit", summary.share_of_limit()),
+            number("link_bound_bits_per_joule", summary.link_bound_bits_per_joule),
+            number("link_bound_share", summary.link_bound_share()),
         ],
     }
 }

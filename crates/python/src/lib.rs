@@ -50,7 +50,7 @@ mod _joulepath {
     #[pymodule_export]
     use crate::benchmark::{Benchmark, benchmark};
     #[pymodule_export]
-    use crate::comparison::{Comparison, compare, limits};
+    use crate::comparison::{Comparison, compare, references};
     #[pymodule_export]
     use crate::explanation::{controllers, explain};
     #[pymodule_export]

@@ -1,8 +1,8 @@
 //! The table of `compare`.
 
-use joulepath_model::result::{Comparison, Limit};
+use joulepath_model::result::{Comparison, Reference};
 
-use crate::sheet::{PARTIAL, Sheet, limit_name, notes};
+use crate::sheet::{PARTIAL, Sheet, notes, reference_name};
 use crate::table::View;
 use crate::text::wrapped;
 
@@ -35,8 +35,8 @@ pub fn table_with(comparison: &Comparison, width: usize, color: bool, wider: &st
 
 /// Limits in words, and notes.
 pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
-    let limit = |limit: &Limit| format!("{}: {}", limit_name(&limit.kind), limit.label);
-    comparison.limits.iter().map(limit).chain(notes(comparison)).collect()
+    let limit = |limit: &Reference| format!("{}: {}", reference_name(&limit.kind), limit.label);
+    comparison.references.iter().map(limit).chain(notes(comparison)).collect()
 }
 
 /// Title line: scenario, engine, seeds, duration.

@@ -50,8 +50,8 @@ pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use html::search::search_html;
 pub use machine::{
-    Field, Record, ReportError, limit_records, policy_records, run_record, run_records, runs_to_csv, to_csv,
-    to_json,
+    Field, Record, ReportError, policy_records, reference_records, run_record, run_records, runs_to_csv,
+    to_csv, to_json,
 };
 pub use notebook::notebook;
 pub use reproduction::{
@@ -62,4 +62,4 @@ pub use reproduction::{
 pub use scale::rounded;
 pub use stored::stored_page;
 pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
-pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise, summarise_on};
+pub use summary::{LINK_BOUND, PolicyRuns, TCP_REFERENCE, summarise, summarise_on};

@@ -112,7 +112,7 @@ pub struct Case {
     /// Contenders, the daemon first.
     pub contenders: Vec<Contender>,
     /// Maximum bits per joule of any rates; `None` without a bound.
-    pub limit_bits_per_joule: Option<f64>,
+    pub link_bound_bits_per_joule: Option<f64>,
     /// Verdict on the daemon; `None` if runs are missing.
     pub verdict: Option<Verdict>,
 }
@@ -212,8 +212,17 @@ mod tests {
         ];
         let (scenario, title) = ("live/one".to_owned(), "One".to_owned());
         let paths = vec!["wifi".to_owned(), "lte".to_owned()];
-        Case { scenario, title, intent, work, paths, contenders, limit_bits_per_joule: None, verdict: None }
-            .judged()
+        Case {
+            scenario,
+            title,
+            intent,
+            work,
+            paths,
+            contenders,
+            link_bound_bits_per_joule: None,
+            verdict: None,
+        }
+        .judged()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use joulepath_model::result::{Comparison, Estimate, Limit, Row, RunResult};
+use joulepath_model::result::{Comparison, Estimate, Reference, Row, RunResult};
 use serde_json::Error as JsonError;
 
 /// Reasons why results cannot be written.
@@ -130,9 +130,9 @@ pub fn run_records(comparison: &Comparison) -> Vec<Record> {
     comparison.rows.iter().flat_map(|row| row.runs.iter().map(run_record)).collect()
 }
 
-/// One record for each limit.
-pub fn limit_records(limits: &[Limit]) -> Vec<Record> {
-    let record = |limit: &Limit| {
+/// One record for each reference value.
+pub fn reference_records(limits: &[Reference]) -> Vec<Record> {
+    let record = |limit: &Reference| {
         let mut record = Record::default();
         record.text("kind", &limit.kind);
         record.text("label", &limit.label);
@@ -164,8 +164,8 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record.count("completed", row.completed.map(u64::from));
     record.estimate("delay_s", row.delay_s);
     record.estimate("delay_p95_s", row.delay_p95_s);
-    record.number("limit_share", row.limit_share);
-    record.number("limit_share_link", row.limit_share_link);
+    record.number("tcp_reference_share", row.tcp_reference_share);
+    record.number("link_bound_share", row.link_bound_share);
     record.estimate("retransmission_ratio", row.retransmission_ratio);
     record.estimate("competitors_bps", row.competitors_bps);
     record.estimate("tcp_share", row.tcp_share);

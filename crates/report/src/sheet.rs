@@ -1,9 +1,9 @@
 //! Numbers of a comparison, formatted column by column, for both the terminal and the HTML report.
 
-use joulepath_model::result::{Comparison, Estimate, Limit, Row};
+use joulepath_model::result::{Comparison, Estimate, Reference, Row};
 
 use crate::scale::{Quantity, Scale, Value};
-use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
+use crate::summary::{LINK_BOUND, TCP_REFERENCE};
 use crate::table::{Cell, Column, Line, Rank, Table, Tone};
 
 /// Maximum width of a policy's name before it is broken, with and without room.
@@ -29,8 +29,8 @@ pub(crate) enum Metric {
     Delay,
     DelayP95,
     Shares,
-    OfLimit,
-    OfLinkLimit,
+    TcpReference,
+    LinkBound,
     Retransmissions,
     Competitors,
     /// Goodput of a connection relative to a competing TCP flow.
@@ -51,8 +51,8 @@ impl Metric {
         Metric::Delay,
         Metric::DelayP95,
         Metric::Shares,
-        Metric::OfLimit,
-        Metric::OfLinkLimit,
+        Metric::TcpReference,
+        Metric::LinkBound,
         Metric::Retransmissions,
         Metric::Competitors,
         Metric::TcpShare,
@@ -61,8 +61,8 @@ impl Metric {
     /// Title and unit of the column, if they differ from the metric's name and the scale's unit.
     fn heading(self, scale: Scale) -> (&'static str, &'static str) {
         match self {
-            Metric::OfLimit => ("of limit", "TCP, %"),
-            Metric::OfLinkLimit => ("of limit", "links, %"),
+            Metric::TcpReference => ("TCP ref.", "%"),
+            Metric::LinkBound => ("link bound", "%"),
             Metric::TcpShare => (self.name(), "1 is fair"),
             _ => (self.name(), scale.unit),
         }
@@ -82,8 +82,8 @@ impl Metric {
             Metric::Delay => "delay",
             Metric::DelayP95 => "p95 delay",
             Metric::Shares => "path shares",
-            Metric::OfLimit => "share of limit (TCP)",
-            Metric::OfLinkLimit => "share of limit (links)",
+            Metric::TcpReference => "share of the TCP-rate reference",
+            Metric::LinkBound => "share of the link bound",
             Metric::Retransmissions => "retrans.",
             Metric::Competitors => "competitors",
             Metric::TcpShare => "TCPs",
@@ -97,7 +97,7 @@ impl Metric {
             Metric::Energy | Metric::RunEnergy | Metric::Network => Quantity::Energy,
             Metric::Efficiency => Quantity::Efficiency,
             Metric::Completion | Metric::Delay | Metric::DelayP95 => Quantity::Time,
-            Metric::Shares | Metric::OfLimit | Metric::OfLinkLimit | Metric::Retransmissions => {
+            Metric::Shares | Metric::TcpReference | Metric::LinkBound | Metric::Retransmissions => {
                 Quantity::Share
             }
             Metric::Ratio | Metric::TcpShare => Quantity::Ratio,
@@ -120,9 +120,9 @@ impl Metric {
             Metric::Delay => return (Rank::NEVER, Rank(13)),
             Metric::Completion => return (Rank::NEVER, Rank(15)),
             Metric::Energy => return (Rank::NEVER, Rank(16)),
-            Metric::OfLinkLimit => return (Rank(11), Rank::NEVER),
+            Metric::LinkBound => return (Rank(11), Rank::NEVER),
             Metric::Shares => return (Rank(18), Rank::NEVER),
-            Metric::OfLimit => return (Rank(22), Rank::NEVER),
+            Metric::TcpReference => return (Rank(22), Rank::NEVER),
             Metric::Completed => return (Rank(24), Rank::NEVER),
             Metric::Efficiency => return (Rank::NEVER, Rank(25)),
         };
@@ -149,8 +149,8 @@ impl Metric {
             }
             Metric::Delay => row.delay_s.map(value),
             Metric::DelayP95 => row.delay_p95_s.map(value),
-            Metric::OfLimit => row.limit_share.map(Value::exact),
-            Metric::OfLinkLimit => row.limit_share_link.map(Value::exact),
+            Metric::TcpReference => row.tcp_reference_share.map(Value::exact),
+            Metric::LinkBound => row.link_bound_share.map(Value::exact),
             Metric::Retransmissions => Some(value(row.retransmission_ratio)),
             Metric::Competitors => row.competitors_bps.map(value),
             Metric::TcpShare => row.tcp_share.map(value),
@@ -158,7 +158,7 @@ impl Metric {
         }
     }
 
-    fn of_limit(self, limit: &Limit, first_bits_per_joule: f64) -> Option<Value> {
+    fn of_limit(self, limit: &Reference, first_bits_per_joule: f64) -> Option<Value> {
         let of_itself = |kind: &str| (limit.kind == kind).then(|| Value::exact(1.0));
         match self {
             Metric::Goodput => Some(Value::exact(limit.goodput_bps)),
@@ -166,8 +166,8 @@ impl Metric {
             Metric::Energy => limit.energy_j.map(Value::exact),
             Metric::Efficiency => Some(Value::exact(limit.bits_per_joule)),
             Metric::Ratio => Some(Value::exact(limit.bits_per_joule / first_bits_per_joule)),
-            Metric::OfLimit => of_itself(LIMIT_TCP_FRIENDLY),
-            Metric::OfLinkLimit => of_itself(LIMIT_LINK),
+            Metric::TcpReference => of_itself(TCP_REFERENCE),
+            Metric::LinkBound => of_itself(LINK_BOUND),
             _ => None,
         }
     }
@@ -184,8 +184,8 @@ impl Metric {
             Metric::Completed => any(|row| row.completed.is_some_and(|completed| completed < row.n)),
             Metric::Delay | Metric::DelayP95 => any(|row| row.delay_s.is_some()),
             Metric::Shares => comparison.scenario.paths.len() > 1,
-            Metric::OfLimit => any(|row| row.limit_share.is_some()),
-            Metric::OfLinkLimit => any(|row| row.limit_share_link.is_some()),
+            Metric::TcpReference => any(|row| row.tcp_reference_share.is_some()),
+            Metric::LinkBound => any(|row| row.link_bound_share.is_some()),
             Metric::Competitors => any(|row| row.competitors_bps.is_some()),
             Metric::TcpShare => any(|row| row.tcp_share.is_some()),
         }
@@ -215,7 +215,7 @@ pub(crate) struct Sheet {
 impl Sheet {
     pub(crate) fn of(comparison: &Comparison) -> Sheet {
         let rows = &comparison.rows;
-        let limits = comparison.limits.iter().map(|limit| limit_name(&limit.kind));
+        let limits = comparison.references.iter().map(|limit| reference_name(&limit.kind));
         let metrics = Metric::ALL.into_iter().filter(|metric| metric.applies(comparison));
         Sheet {
             lines: rows.iter().map(|row| row.label.clone()).chain(limits).collect(),
@@ -246,11 +246,11 @@ impl Sheet {
 }
 
 /// Name of a limit in the first column.
-pub(crate) fn limit_name(kind: &str) -> String {
+pub(crate) fn reference_name(kind: &str) -> String {
     match kind {
-        LIMIT_TCP_FRIENDLY => "TCP-friendly limit".into(),
-        LIMIT_LINK => "link-rate limit".into(),
-        other => format!("{other} limit"),
+        TCP_REFERENCE => "TCP-rate reference".into(),
+        LINK_BOUND => "link bound".into(),
+        other => other.into(),
     }
 }
 
@@ -276,7 +276,7 @@ fn column(metric: Metric, comparison: &Comparison) -> MetricColumn {
 
 fn numbers(metric: Metric, comparison: &Comparison) -> MetricColumn {
     let first = comparison.rows.first().map_or(f64::NAN, |row| row.bits_per_joule.mean);
-    let of_limits = comparison.limits.iter().map(|limit| metric.of_limit(limit, first));
+    let of_limits = comparison.references.iter().map(|limit| metric.of_limit(limit, first));
     let values: Vec<_> = comparison.rows.iter().map(|row| metric.of_row(row)).chain(of_limits).collect();
     // The policies choose the unit, so that a distant limit does not reduce their digits.
     let shown = if comparison.rows.is_empty() { &values[..] } else { &values[..comparison.rows.len()] };
@@ -299,9 +299,9 @@ fn numbers(metric: Metric, comparison: &Comparison) -> MetricColumn {
 fn shares(comparison: &Comparison) -> MetricColumn {
     let of_row = |row: &Row| row.paths.iter().map(|path| path.share).collect::<Vec<_>>();
     let of_limit =
-        |limit: &Limit| limit.rates_bps.iter().map(|rate| rate / limit.goodput_bps).collect::<Vec<_>>();
+        |limit: &Reference| limit.rates_bps.iter().map(|rate| rate / limit.goodput_bps).collect::<Vec<_>>();
     let lines: Vec<_> =
-        comparison.rows.iter().map(of_row).chain(comparison.limits.iter().map(of_limit)).collect();
+        comparison.rows.iter().map(of_row).chain(comparison.references.iter().map(of_limit)).collect();
     let percent =
         |share: &f64| if share.is_finite() { format!("{:.0}", share * 100.0) } else { "–".into() };
     let widest = |path: usize| {
@@ -330,7 +330,7 @@ fn completed(comparison: &Comparison) -> MetricColumn {
             Cell::number(part).shown(format!("{completed}/{}", row.n))
         })
     };
-    let of_limits = comparison.limits.iter().map(|_| Cell::empty());
+    let of_limits = comparison.references.iter().map(|_| Cell::empty());
     MetricColumn {
         metric: Metric::Completed,
         column: Column::numbers(Metric::Completed.name(), "of runs").hidden(Metric::Completed.ranks().0),

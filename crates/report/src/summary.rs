@@ -6,16 +6,17 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use joulepath_model::result::{
-    EnergySplit, Estimate, LayerResult, Limit, NetworkResult, PathRow, Row, RunResult, ScenarioRef, Series,
+    EnergySplit, Estimate, LayerResult, NetworkResult, PathRow, Reference, Row, RunResult, ScenarioRef,
+    Series,
 };
 
 use crate::bootstrap::{estimate, ratio_estimate};
 use crate::over_time::{bin_length, over_time};
 
-/// [`Limit::kind`] of the optimum over rates that TCP would reach on each path.
-pub const LIMIT_TCP_FRIENDLY: &str = "tcp-friendly";
-/// [`Limit::kind`] of the optimum over the links' own rates.
-pub const LIMIT_LINK: &str = "link";
+/// [`Reference::kind`] of the optimum over rates that TCP would reach on each path.
+pub const TCP_REFERENCE: &str = "tcp-reference";
+/// [`Reference::kind`] of the optimum over the links' own rates.
+pub const LINK_BOUND: &str = "link-bound";
 
 /// Runs of a policy in the order of the seeds.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +35,7 @@ pub struct PolicyRuns {
 
 /// One row for each policy in the given order; ratios refer to the first policy. A policy without runs has no
 /// row, and the caller must mark the comparison as partial.
-pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyRuns>) -> Vec<Row> {
+pub fn summarise(scenario: &ScenarioRef, limits: &[Reference], policies: Vec<PolicyRuns>) -> Vec<Row> {
     summarise_on(NonZeroUsize::MIN, scenario, limits, policies)
 }
 
@@ -42,7 +43,7 @@ pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyR
 pub fn summarise_on(
     threads: NonZeroUsize,
     scenario: &ScenarioRef,
-    limits: &[Limit],
+    limits: &[Reference],
     policies: Vec<PolicyRuns>,
 ) -> Vec<Row> {
     let policies: Vec<_> = policies.into_iter().filter(|policy| !policy.runs.is_empty()).collect();
@@ -82,7 +83,7 @@ struct Context<'a> {
     bin_s: Option<f64>,
     /// Seeds and efficiencies of the first policy's runs.
     first: Vec<(u64, f64)>,
-    limits: &'a [Limit],
+    limits: &'a [Reference],
 }
 
 impl Context<'_> {
@@ -106,10 +107,8 @@ impl Context<'_> {
             delay_s: over_some(&runs, |run| run.delay.map(|delay| delay.mean_s)),
             delay_p95_s: over_some(&runs, |run| run.delay.map(|delay| delay.p95_s)),
             // The limit is for whole files including tails, so it does not apply to runs that were cut short.
-            limit_share: whole
-                .then(|| self.share_of_limit(LIMIT_TCP_FRIENDLY, bits_per_joule.mean))
-                .flatten(),
-            limit_share_link: whole.then(|| self.share_of_limit(LIMIT_LINK, bits_per_joule.mean)).flatten(),
+            tcp_reference_share: whole.then(|| self.share_of(TCP_REFERENCE, bits_per_joule.mean)).flatten(),
+            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, bits_per_joule.mean)).flatten(),
             retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
             competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
             tcp_share: self.tcp_share(&runs),
@@ -130,7 +129,7 @@ impl Context<'_> {
         }
     }
 
-    fn share_of_limit(&self, kind: &str, bits_per_joule: f64) -> Option<f64> {
+    fn share_of(&self, kind: &str, bits_per_joule: f64) -> Option<f64> {
         let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
         (limit.bits_per_joule > 0.0).then(|| bits_per_joule / limit.bits_per_joule)
     }

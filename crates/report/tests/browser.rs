@@ -302,8 +302,8 @@ fn ranked() -> Benchmark {
     let with = Yardstick {
         kind: Kind::Ranked,
         limit: 1.0,
-        limit_kind: "tcp-friendly".into(),
-        link_limit: None,
+        reference_kind: "tcp-reference".into(),
+        link_bound: None,
         task: Task::Endless { bottlenecks: vec![vec![0]] },
         shared: vec![],
     };
@@ -324,9 +324,9 @@ fn ranked() -> Benchmark {
             source: None,
             sha256: String::new(),
             changed: BTreeMap::new(),
-            limit_bits_per_joule: 1.0,
-            limit_kind: "tcp-friendly".into(),
-            link_limit_bits_per_joule: None,
+            reference_bits_per_joule: 1.0,
+            reference_kind: "tcp-reference".into(),
+            link_bound_bits_per_joule: None,
             work: "endless".into(),
             deadline_s: None,
             baselines: vec![],
@@ -396,7 +396,7 @@ fn comparison() -> Comparison {
             seeds,
             command: "joulepath compare three.toml --policies ".to_owned() + &"p,".repeat(60),
         },
-        limits: vec![],
+        references: vec![],
         notes: vec![],
         partial: false,
     }

@@ -7,7 +7,7 @@ use joulepath_control::limit::{limits, mean_limits};
 use joulepath_controllers::Capability;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
-use joulepath_model::result::{Comparison, Limit, Manifest, Provenance, RunResult, ScenarioRef};
+use joulepath_model::result::{Comparison, Manifest, Provenance, Reference, RunResult, ScenarioRef};
 use joulepath_model::scenario::{Scenario, Workload};
 use joulepath_report::{PolicyRuns, summarise_on};
 use serde::Serialize;
@@ -270,7 +270,7 @@ impl Case {
             // At most MAX_SEEDS.
             seeds: self.seeds.len() as u32,
             manifest: self.manifest.clone(),
-            limits,
+            references: limits,
             notes: self.notes.clone(),
             partial,
         }
@@ -308,7 +308,7 @@ fn workload(scenario: &Scenario) -> &'static str {
 }
 
 /// The limits of the scenario; with random rates, the mean over the rates of these seeds.
-pub fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Limit> {
+pub fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Reference> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {

@@ -18,7 +18,7 @@ use joulepath_model::live::LiveConfig;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, Workload, read_live};
-use joulepath_report::LIMIT_LINK;
+use joulepath_report::LINK_BOUND;
 use joulepath_report::live::{Case, Chooser, Contender, Judged, Work};
 
 use self::engine::Managed;
@@ -232,7 +232,7 @@ pub fn judge(plan: &Plan, mut stored: Option<&mut StoredRuns>, watch: Watch<'_>,
             compete(setup.policy(), Chooser::Policy, &*plan.kernel, setup, &plainly);
         }
         let limits = limits_of(&planned.scenario, &planned.seeds, &*plan.kernel);
-        let limit = limits.iter().find(|limit| limit.kind == LIMIT_LINK);
+        let limit = limits.iter().find(|limit| limit.kind == LINK_BOUND);
         let case = Case {
             scenario: planned.name.clone(),
             title: planned.scenario.title.clone(),
@@ -240,7 +240,7 @@ pub fn judge(plan: &Plan, mut stored: Option<&mut StoredRuns>, watch: Watch<'_>,
             work: planned.work(),
             paths: planned.scenario.paths.iter().map(|path| path.name.clone()).collect(),
             contenders,
-            limit_bits_per_joule: limit.map(|limit| limit.bits_per_joule),
+            link_bound_bits_per_joule: limit.map(|limit| limit.bits_per_joule),
             verdict: None,
         };
         cases.push(case.judged());

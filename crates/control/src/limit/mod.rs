@@ -23,7 +23,7 @@ mod terms;
 mod varying;
 
 use joulepath_model::energy::Traffic;
-use joulepath_model::result::Limit;
+use joulepath_model::result::Reference;
 use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
@@ -36,14 +36,14 @@ pub use most::most_bps;
 pub use problem::{Capacity, DeviceProblem, Goal, Optimum, Shared, Slot};
 pub use terms::Terms;
 
-/// Both limits of a scenario, `tcp-friendly` first. A kind is left out if its rates or efficiency are
+/// Both limits of a scenario, `tcp-reference` first. A kind is left out if its rates or efficiency are
 /// unbounded, or if some connection cannot carry anything.
-pub fn limits(scenario: &Scenario) -> Vec<Limit> {
+pub fn limits(scenario: &Scenario) -> Vec<Reference> {
     attainable(scenario, &Terms::default())
 }
 
 /// As [`limits`], with additional `terms`.
-pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Limit> {
+pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Reference> {
     if scenario.topology.is_some() {
         return vec![]; // hosts share links that no path names
     }
@@ -53,30 +53,30 @@ pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Limit> {
 
 /// Means of the limits of several realisations of one scenario. Each limit bounds the runs with its seed, so
 /// the mean bounds the runs' mean. A kind that is missing in one realisation is left out.
-pub fn mean_limits(realisations: &[Scenario]) -> Vec<Limit> {
+pub fn mean_limits(realisations: &[Scenario]) -> Vec<Reference> {
     mean_attainable(realisations, &Terms::default())
 }
 
 /// As [`mean_limits`], with additional `terms`.
-pub fn mean_attainable(realisations: &[Scenario], terms: &Terms) -> Vec<Limit> {
-    let all: Vec<Vec<Limit>> = realisations.iter().map(|met| attainable(met, terms)).collect();
+pub fn mean_attainable(realisations: &[Scenario], terms: &Terms) -> Vec<Reference> {
+    let all: Vec<Vec<Reference>> = realisations.iter().map(|met| attainable(met, terms)).collect();
     let of_kind = |kind: Capacity| {
         let same = all.iter().filter_map(|limits| limits.iter().find(|limit| limit.kind == kind.name()));
-        let same: Vec<&Limit> = same.collect();
+        let same: Vec<&Reference> = same.collect();
         (same.len() == realisations.len()).then(|| mean(realisations.first()?, &same)).flatten()
     };
     [Capacity::TcpFriendly, Capacity::Link].into_iter().filter_map(of_kind).collect()
 }
 
-fn mean(scenario: &Scenario, limits: &[&Limit]) -> Option<Limit> {
+fn mean(scenario: &Scenario, limits: &[&Reference]) -> Option<Reference> {
     let n = limits.len() as f64;
-    let of = |value: &dyn Fn(&Limit) -> f64| limits.iter().map(|limit| value(limit)).sum::<f64>() / n;
+    let of = |value: &dyn Fn(&Reference) -> f64| limits.iter().map(|limit| value(limit)).sum::<f64>() / n;
     let energies: Option<Vec<f64>> = limits.iter().map(|limit| limit.energy_j).collect();
     let first = *limits.first()?;
     let paths = 0..first.rates_bps.len();
     let rates_bps: Vec<f64> = paths.clone().map(|r| of(&|limit| limit.rates_bps[r])).collect();
     let (paths_used, label) = label(scenario, &rates_bps);
-    Some(Limit {
+    Some(Reference {
         kind: first.kind.clone(),
         label,
         paths: paths_used,
@@ -98,7 +98,7 @@ fn label(scenario: &Scenario, rates_bps: &[f64]) -> (Vec<String>, String) {
     (paths, label)
 }
 
-fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Limit> {
+fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Reference> {
     let mut sum = Totals::new(scenario.paths.len());
     for group in &scenario.connections {
         let problem = problem_under(scenario, group, kind, terms);
@@ -161,12 +161,12 @@ impl Totals {
         };
     }
 
-    fn into_limit(self, scenario: &Scenario, kind: Capacity) -> Limit {
+    fn into_limit(self, scenario: &Scenario, kind: Capacity) -> Reference {
         let (paths, label) = label(scenario, &self.rates_bps);
         let mean = self.energy_j.map_or(self.goodput_bps / self.power_w, |energy_j| self.bits / energy_j);
         // Groups that may take everything from each other cannot together beat the best of them alone.
         let rivals = kind == Capacity::Link && scenario.connections.len() > 1;
-        Limit {
+        Reference {
             kind: kind.name().to_owned(),
             label,
             paths,

@@ -16,11 +16,11 @@ pub enum Capacity {
 }
 
 impl Capacity {
-    /// Its name, as in [`Limit::kind`](joulepath_model::result::Limit::kind).
+    /// Its name, as in [`Reference::kind`](joulepath_model::result::Reference::kind).
     pub const fn name(self) -> &'static str {
         match self {
-            Capacity::TcpFriendly => "tcp-friendly",
-            Capacity::Link => "link",
+            Capacity::TcpFriendly => "tcp-reference",
+            Capacity::Link => "link-bound",
         }
     }
 }

@@ -133,7 +133,7 @@ fn eight_radios_are_solved() {
 #[test]
 fn the_limits_of_the_papers_first_table() {
     let table1 = scenario(include_str!("../../../../scenarios/papers/000-table1.toml"));
-    let [friendly, link] = <[Limit; 2]>::try_from(limits(&table1)).unwrap();
+    let [friendly, link] = <[Reference; 2]>::try_from(limits(&table1)).unwrap();
     // All θ always burn, so every path is used to its capacity: 536 B / (0.14 √(0.2/3)) = 118.63 kbit/s,
     // 185.68, 154.73. Power 2.2388 W + 576/536 · (137 · 0.11863 + 52 · 0.18568 + 122.1 · 0.15473) mW =
     // 2.28695 W.
@@ -201,7 +201,8 @@ rate = "16 Mbit/s"
 start = "10 s"
 stop = "40 s"
 "#;
-    let [friendly, link] = <[Limit; 2]>::try_from(limits(&scenario(&format!("{TWO_PATHS}{cross}")))).unwrap();
+    let [friendly, link] =
+        <[Reference; 2]>::try_from(limits(&scenario(&format!("{TWO_PATHS}{cross}")))).unwrap();
     // Its delay of 30 ms is without data at the start, and the last 30 ms of the cross traffic's pause do not
     // count.
     assert_close(friendly.capacities_bps[1], 11.68e6, 4e-4);
@@ -479,7 +480,7 @@ fn a_free_path_has_no_limit() {
 
 /// A file over TWO_PATHS with the radios of Huang et al. as a question for `advise`, and the scenario's
 /// limit.
-fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::Question, Limit) {
+fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::Question, Reference) {
     let energy = |text: &str, k: usize| {
         let from = [
             "{ per_mbps = \"137 mW\", up_per_mbps = \"283 mW\", active = \"132.9 mW\", \

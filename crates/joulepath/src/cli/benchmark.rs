@@ -18,7 +18,7 @@ Examples:
   joulepath benchmark --family f4-competitors --policies 'mptcp,mptcp[cc=olia]' --scenarios 24
 
 Ranked families: papers, bulk, files, streams, requests, messages, mobility, shared. Policies are put into \
-tiers by their score, the share of the energy limit times the work that is done in time; policies of one \
+tiers by their score: the share of the TCP-rate reference times the work done in time. Policies of one \
 tier cannot be told apart. All but the papers' scenarios are random: another --seed makes others.
 
 Random families: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, f8-within, \

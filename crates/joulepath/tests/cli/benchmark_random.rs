@@ -27,7 +27,7 @@ fn random_families_are_the_same_however_often_and_on_however_many_cores_they_are
     let names: Vec<&str> =
         first.as_array().unwrap().iter().map(|row| row["policy"].as_str().unwrap()).collect();
     assert_eq!(names, ["uncoupled", "overflow", "single:PATH"]);
-    let limit = |row: usize, draw: &str| first[row]["scenarios"][draw]["limit"].as_f64().unwrap();
+    let limit = |row: usize, draw: &str| first[row]["scenarios"][draw]["tcp_reference"].as_f64().unwrap();
     for draw in ["f2-file-train-0001", "f5-shared-train-0001"] {
         // Nobody is far above what one TCP on each path may reach, and somebody does anything at all.
         assert!((0.001..1.5).contains(&limit(0, draw)), "{draw}: {}", limit(0, draw));

@@ -27,8 +27,8 @@ fn the_json_form_is_the_one_that_scripts_rely_on() {
     assert_eq!(manifest["seeds"], serde_json::json!([1, 2, 3]));
     assert_eq!(manifest["command"], "joulepath compare quick --seeds 3 --duration '20 s' --json");
     assert!(manifest["commit"].as_str().is_some_and(|commit| !commit.is_empty()));
-    for limit in json["limits"].as_array().unwrap() {
-        assert!(["tcp-friendly", "link"].contains(&limit["kind"].as_str().unwrap()), "{limit}");
+    for limit in json["references"].as_array().unwrap() {
+        assert!(["tcp-reference", "link-bound"].contains(&limit["kind"].as_str().unwrap()), "{limit}");
         assert!(limit["bits_per_joule"].as_f64().unwrap() > 0.0);
     }
     let rows = json["rows"].as_array().unwrap();
@@ -42,7 +42,7 @@ fn the_json_form_is_the_one_that_scripts_rely_on() {
         }
         assert!(row["completion_s"].is_null(), "a bulk transfer is never complete");
         // No policy beats the optimum.
-        assert!((0.0..=1.0).contains(&row["limit_share"].as_f64().unwrap()));
+        assert!((0.0..=1.0).contains(&row["tcp_reference_share"].as_f64().unwrap()));
         let paths = row["paths"].as_array().unwrap();
         assert_eq!(
             paths.iter().map(|path| path["name"].as_str().unwrap()).collect::<Vec<_>>(),
@@ -158,7 +158,7 @@ fn the_table_fits_into_80_columns_where_there_is_no_terminal_and_wide_shows_all(
     assert!(!table.contains('\u{1b}'), "no colours: {table}");
     let wide = joulepath(&[&arguments[..], &["--wide"]].concat()).ok();
     assert!(wide.lines().any(|line| line.chars().count() > 100) && wide.contains("retrans"), "{wide}");
-    for policy in ["uncoupled", "MPTCP [cc=ecmtcp]", "(recon.)", "EEMPTCP", "limit"] {
+    for policy in ["uncoupled", "MPTCP [cc=ecmtcp]", "(recon.)", "EEMPTCP", "link bound"] {
         assert!(table.contains(policy), "{policy}: {table}");
     }
 }

@@ -12,7 +12,7 @@ fn the_fluid_engine_gives_the_same_form_from_one_run_of_each_policy() {
         // Links of 10 and 5 Mbit/s carry at most 14.6 Mbit/s of payload; queues keep them busy.
         let goodput_bps = row["goodput_bps"]["mean"].as_f64().expect("a mean");
         assert!((13.5e6..14.6e6).contains(&goodput_bps), "{row}");
-        assert!((0.0..=1.0).contains(&row["limit_share"].as_f64().expect("a share")), "{row}");
+        assert!((0.0..=1.0).contains(&row["tcp_reference_share"].as_f64().expect("a share")), "{row}");
     }
 }
 

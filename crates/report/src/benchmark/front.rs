@@ -57,7 +57,7 @@ pub fn front(benchmark: &Benchmark) -> Option<String> {
     let dot = |row| -> Option<Dot<'_>> {
         let row: &Row = row;
         let mean = |metric| row.overall.get(&metric).map(|overall: &Overall| overall.mean);
-        let (x, y) = (mean(Metric::Goodput)?, mean(Metric::LimitFree)?);
+        let (x, y) = (mean(Metric::Goodput)?, mean(Metric::TcpReferenceFree)?);
         Some(Dot { row, x: [x.mean, x.lo, x.hi], y: [y.mean, y.lo, y.hi].map(|share| 100.0 * share) })
     };
     let dots: Vec<Dot<'_>> = benchmark.policies.iter().filter_map(dot).collect();
@@ -65,7 +65,7 @@ pub fn front(benchmark: &Benchmark) -> Option<String> {
     let y = Axis::around(dots.iter().map(|dot| dot.y[0]), [FRAME[3], FRAME[1]])?;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"benchmark-front\" viewBox=\"0 0 {} {}\" \
-         role=\"img\" tabindex=\"0\" aria-label=\"Goodput and share of the energy limit of {} \
+         role=\"img\" tabindex=\"0\" aria-label=\"Goodput and share of the TCP-rate reference of {} \
          policies\">\n<style>\n{}</style>\n <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n\
          <text class=\"head\" x=\"{}\" y=\"24\">What goodput costs</text>\n\
          <text class=\"dim\" x=\"{}\" y=\"42\">{}, those where goodput depends on the policy</text>\n",
@@ -127,7 +127,7 @@ fn mark(dot: &Dot<'_>, x: &Axis, y: &Axis) -> String {
     format!(
         "<path class=\"whisker\" d=\"M{left:.1} {py:.1}H{right:.1}M{px:.1} {low:.1}V{high:.1}\"/>\
          <circle class=\"{class}\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"5\"><title>{}: goodput {:.2}, {:.1} % \
-         of the limit, score {score:.1} %</title></circle>\n",
+         of the TCP-rate reference, score {score:.1} %</title></circle>\n",
         escaped(&dot.row.entry.label),
         dot.x[0],
         dot.y[0],
@@ -201,7 +201,7 @@ fn grid(x: &Axis, y: &Axis) -> String {
     svg + &format!(
         "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">goodput over that of the fastest single path; \
          further right is better</text>\n<text text-anchor=\"middle\" transform=\"translate(18 {}) \
-         rotate(-90)\">share of the energy limit, %; higher is better</text>\n\
+         rotate(-90)\">share of the TCP-rate reference, %; higher is better</text>\n\
          <text class=\"dim\" x=\"{left}\" y=\"{}\">green: first tier · hollow: a single path chosen in \
          hindsight, or not run everywhere · lines: 95 % intervals · dashed: no policy \
          is better in both</text>\n",

@@ -111,10 +111,10 @@ impl Cell {
         match metric {
             Metric::Score => {
                 let work = self.ratio(Metric::Work, indices)?;
-                Some(self.ratio(Metric::Limit, indices)?.max(LEAST) * work.max(LEAST))
+                Some(self.ratio(Metric::TcpReference, indices)?.max(LEAST) * work.max(LEAST))
             }
-            Metric::LimitFree if !self.pairs.contains_key(&Metric::Goodput) => None,
-            Metric::LimitFree => self.ratio(Metric::Limit, indices),
+            Metric::TcpReferenceFree if !self.pairs.contains_key(&Metric::Goodput) => None,
+            Metric::TcpReferenceFree => self.ratio(Metric::TcpReference, indices),
             metric => {
                 let of_links = self.pairs.get(&metric)?.iter().filter_map(of);
                 of_links.reduce(|a, b| if metric.is_worse(b, a) { b } else { a })
@@ -161,9 +161,9 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
     };
     let share = |link: &SharedLink| runs.iter().filter_map(|run| link_share(run, link)).collect();
     match metric {
-        Metric::Score | Metric::LimitFree => vec![],
-        Metric::Limit => vec![of_run(with.limit)],
-        Metric::Link => with.link_limit.into_iter().map(of_run).collect(),
+        Metric::Score | Metric::TcpReferenceFree => vec![],
+        Metric::TcpReference => vec![of_run(with.limit)],
+        Metric::LinkBound => with.link_bound.into_iter().map(of_run).collect(),
         Metric::Single => {
             let best = of_limit(best, with, with.limit);
             vec![of_run(with.limit).into_iter().zip(best).map(|(own, best)| (own.0, best.0)).collect()]

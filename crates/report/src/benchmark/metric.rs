@@ -17,8 +17,8 @@ impl Kind {
     pub const fn metrics(self) -> &'static [Metric] {
         use Metric::*;
         match self {
-            Kind::Ranked => &[Score, Limit, LimitFree, Work, Goodput, Time, Share, Kept],
-            Kind::Random => &[Limit, Link, Single, Time, Goodput, Kept, Share, QuietShare, Jain],
+            Kind::Ranked => &[Score, TcpReference, TcpReferenceFree, Work, Goodput, Time, Share, Kept],
+            Kind::Random => &[TcpReference, LinkBound, Single, Time, Goodput, Kept, Share, QuietShare, Jain],
         }
     }
 }
@@ -27,14 +27,14 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Share of the limit times work.
+    /// Share of the TCP-rate reference times work.
     Score,
-    /// Data per joule relative to the TCP-friendly limit.
-    Limit,
+    /// Data per joule relative to the TCP-rate reference.
+    TcpReference,
     /// The same where goodput depends on the policy: the cost of goodput.
-    LimitFree,
-    /// Data per joule relative to the link limit.
-    Link,
+    TcpReferenceFree,
+    /// Data per joule relative to the link bound.
+    LinkBound,
     /// Share of the limit relative to the best single path, chosen in hindsight.
     Single,
     /// Work done in time relative to the offered work.
@@ -59,9 +59,9 @@ impl Metric {
     pub const fn name(self) -> &'static str {
         match self {
             Metric::Score => "score",
-            Metric::Limit => "limit",
-            Metric::LimitFree => "limit_free",
-            Metric::Link => "link",
+            Metric::TcpReference => "tcp_reference",
+            Metric::TcpReferenceFree => "tcp_reference_free",
+            Metric::LinkBound => "link_bound",
             Metric::Single => "single",
             Metric::Work => "work",
             Metric::Goodput => "goodput",

@@ -54,13 +54,13 @@ impl Benchmark {
 fn rule(kind: Kind) -> String {
     match kind {
         Kind::Ranked => format!(
-            "score: share of the energy limit times work done in time, each at least {LEAST}; geometric \
-             means over the scenarios of a family and over the families; intervals: 95 %, resampling \
-             scenarios within families and seeds within scenarios; a policy begins a new tier if a member \
-             of the tier above is better with a familywise error of 5 % (paired bootstrap, single-step \
-             max-T); who did not run everywhere has no tier; takes_too_much: more than {MOST_SHARE} TCPs \
-             of any one link; harms: competitors keep less than {LEAST_KEPT} of what they have beside a \
-             NewReno"
+            "score: share of the TCP-rate reference times work done in time, each at least {LEAST}; \
+             geometric means over the scenarios of a family and over the families; intervals: 95 %, \
+             resampling scenarios within families and seeds within scenarios; a policy begins a new tier \
+             if a member of the tier above is better with a familywise error of 5 % (paired bootstrap, \
+             single-step max-T); who did not run everywhere has no tier; takes_too_much: more than \
+             {MOST_SHARE} TCPs of any one link; harms: competitors keep less than {LEAST_KEPT} of what \
+             they have beside a NewReno"
         ),
         Kind::Random => format!(
             "median, worst_10 (the least that nine tenths of the scenarios reach; of time and share the \

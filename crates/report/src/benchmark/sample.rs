@@ -130,8 +130,8 @@ mod tests {
 
     /// Shares of the limit by seed.
     fn cell(shares: &[f64]) -> Cell {
-        let (kind, limit_kind, task) = (Kind::Ranked, String::new(), Task::Requests);
-        let with = Yardstick { kind, limit: 1.0, limit_kind, link_limit: None, task, shared: vec![] };
+        let (kind, reference_kind, task) = (Kind::Ranked, String::new(), Task::Requests);
+        let with = Yardstick { kind, limit: 1.0, reference_kind, link_bound: None, task, shared: vec![] };
         let run = |&bits_per_joule: &f64| RunResult { bits_per_joule, ..RunResult::default() };
         Cell::of(&shares.iter().map(run).collect::<Vec<_>>(), &Singles::default(), &with)
     }
@@ -143,10 +143,10 @@ mod tests {
         let cells = [cell(&[0.5]), cell(&[0.5]), cell(&[0.4]), cell(&[0.2])];
         let cells: Vec<Option<&Cell>> = cells.iter().map(Some).collect();
         let samples = Samples::of(&[vec![0, 1, 2], vec![3]], 1);
-        let means = samples.means(&cells, Metric::Limit).unwrap();
+        let means = samples.means(&cells, Metric::TcpReference).unwrap();
         assert!((means.estimate().mean - 0.304_69).abs() < 1e-5, "{}", means.estimate().mean);
         // A policy that ran nowhere has no mean.
-        assert!(samples.means(&[None, None, None, None], Metric::Limit).is_none());
+        assert!(samples.means(&[None, None, None, None], Metric::TcpReference).is_none());
     }
 
     /// One seed each, so that only scenarios vary. 200 scenarios, half at 0.2 and half at 0.8: the mean of
@@ -157,7 +157,7 @@ mod tests {
         let cells: Vec<Cell> = (0..200).map(|i| cell(&[if i % 2 == 0 { 0.2 } else { 0.8 }])).collect();
         let cells: Vec<Option<&Cell>> = cells.iter().map(Some).collect();
         let samples = Samples::of(&[(0..200).collect()], 1);
-        let of = samples.means(&cells, Metric::Limit).unwrap().estimate();
+        let of = samples.means(&cells, Metric::TcpReference).unwrap().estimate();
         assert!((of.mean - 0.4).abs() < 1e-12, "{}", of.mean);
         assert!((of.lo - 0.3634).abs() < 0.006 && (of.hi - 0.4403).abs() < 0.006, "{} {}", of.lo, of.hi);
     }

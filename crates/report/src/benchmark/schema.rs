@@ -134,11 +134,11 @@ pub struct ScenarioRow {
     /// Keys that were changed in it.
     pub changed: BTreeMap<String, String>,
     /// Data per joule of the limit that policies are compared with, bit/J.
-    pub limit_bits_per_joule: f64,
-    /// Kind of the limit: `tcp-friendly`, or `link` if there is no other.
-    pub limit_kind: String,
-    /// Random families: data per joule of the link limit, bit/J; `None` without a bound.
-    pub link_limit_bits_per_joule: Option<f64>,
+    pub reference_bits_per_joule: f64,
+    /// Kind of the limit: `tcp-reference`, or `link` if there is no other.
+    pub reference_kind: String,
+    /// Random families: data per joule of the link bound, bit/J; `None` without a bound.
+    pub link_bound_bits_per_joule: Option<f64>,
     /// Kind of the work: `endless`, `files`, `requests`, `deadline`.
     pub work: Cow<'static, str>,
     /// Deadline of messages and writes, s.

@@ -77,13 +77,13 @@ pub fn short_markdown(benchmark: &Benchmark) -> String {
             }
         };
         let [score, limit, work] =
-            [Metric::Score, Metric::Limit, Metric::Work].map(|metric| range(metric, 100.0, 0));
+            [Metric::Score, Metric::TcpReference, Metric::Work].map(|metric| range(metric, 100.0, 0));
         let names: Vec<String> = members.iter().map(|policy| label(policy)).collect();
         let tier = if is_rest { format!("{tier}–{tiers}") } else { tier.to_string() };
         let names = [tier, names.join(", ")].map(Cell::text);
         Line::new(names.into_iter().chain([score, limit, work, range(Metric::Share, 1.0, 2)]))
     };
-    let percent = ["score", "limit", "work"].map(|name| Column::numbers(name, "%"));
+    let percent = ["score", "TCP ref.", "work"].map(|name| Column::numbers(name, "%"));
     let names = [Column::numbers("tier", ""), Column::words("policies")];
     let columns = names.into_iter().chain(percent).chain([Column::numbers("TCPs", "")]);
     let table = Table::new(columns).with((1..=tiers.min(MOST_TIERS)).map(line));
@@ -175,7 +175,7 @@ fn overall(benchmark: &Benchmark) -> Part {
             // One scenario of each family and one seed: no variation.
             of(Metric::Score)
                 .map_or_else(Cell::unknown, |score| estimate(&score.mean, score.mean.lo < score.mean.hi)),
-            mean(Metric::Limit),
+            mean(Metric::TcpReference),
             mean(Metric::Work),
             mean(Metric::Goodput),
             mean(Metric::Time),
@@ -183,7 +183,7 @@ fn overall(benchmark: &Benchmark) -> Part {
             number(of(Metric::Share).map(|share| share.worst)),
         ]
     };
-    let percents = ["score", "limit", "work"].map(|name| percent(name, 1));
+    let percents = ["score", "TCP ref.", "work"].map(|name| percent(name, 1));
     let ratios = ["goodput", "time", "TCPs", "most"].map(ratio);
     let columns = [Column::numbers("tier", "")].into_iter().chain(percents).chain(ratios);
     Part {
@@ -218,8 +218,8 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
     let scenarios = benchmark.scenarios.iter().filter(|scenario| scenario.family == family.name).count();
     let columns = |metric: &Metric| {
         let (name, short, is_percent) = match metric {
-            Metric::Limit => ("limit %", "", true),
-            Metric::Link => ("link limit %", "link %", true),
+            Metric::TcpReference => ("TCP ref. %", "", true),
+            Metric::LinkBound => ("link bound %", "link %", true),
             Metric::Single => ("× best path", "× best", false),
             Metric::Goodput => ("× NewReno", "", false),
             Metric::Jain => ("Jain", "", false),
@@ -307,15 +307,15 @@ fn notes_ranked(benchmark: &Benchmark) -> Vec<String> {
     let families: Vec<String> = benchmark.families.iter().map(of_family).collect();
     vec![
         format!(
-            "Score: share of the energy limit times the work that is done in time, each at least {:.0} %; ± \
-             half of the 95 % interval over scenarios and seeds. Policies of one tier cannot be told apart \
-             (5 % error over all pairs). Means are geometric over scenarios and families, of TCPs \
+            "Score: share of the TCP-rate reference times the work that is done in time, each at least \
+             {:.0} %; ± half of the 95 % interval over scenarios and seeds. Policies of one tier cannot be \
+             told apart (5 % error over all pairs). Means are geometric over scenarios and families, of TCPs \
              arithmetic.",
             100.0 * LEAST
         ),
-        "Limit: bits per joule over the best that TCP-friendly rates allow. Work: done in time over offered \
-         (endless data: what one TCP on each bottleneck carries; files and requests: what the fastest single \
-         path does; streams and messages: what comes before its deadline)."
+        "TCP ref.: bits per joule over the best that TCP-friendly rates allow. Work: done in time over \
+         offered (endless data: what one TCP on each bottleneck carries; files and requests: what the \
+         fastest single path does; streams and messages: what comes before its deadline)."
             .to_owned(),
         "Goodput, time: over those of the fastest single path; time is that of a file, or the 95th \
          percentile of delays."
@@ -335,11 +335,11 @@ fn notes_random(benchmark: &Benchmark) -> Vec<String> {
         "Each cell: median ± half of its 95 % interval over scenarios; worst 10 %: what nine tenths of the \
          scenarios reach (of time and share: do not exceed); the worst scenario."
             .to_owned(),
-        "Limit: joules per bit of the best that TCP-friendly rates allow over those of the run; messages and \
-         streams: per offered bit, in time. Link limit: the same of all that the links carry, less what \
-         others are due. × best path: share of the limit over that of the best single path with NewReno, \
-         chosen in hindsight on each scenario. Time: of a file, or the 95th percentile of delays, over that \
-         of the fastest single path; × NewReno: goodput over that of the fastest."
+        "TCP ref.: joules per bit of the best that TCP-friendly rates allow over those of the run; messages \
+         and streams: per offered bit, in time. Link bound: the same of all that the links carry, less what \
+         others are due. × best path: share of the TCP-rate reference over that of the best single path with \
+         NewReno, chosen in hindsight on each scenario. Time: of a file, or the 95th percentile of delays, \
+         over that of the fastest single path; × NewReno: goodput over that of the fastest."
             .to_owned(),
         format!(
             "Kept: goodput of the competitors over what they have next to a NewReno, the least of any link. \

@@ -16,8 +16,8 @@ fn cell(runs: [(f64, f64); SEEDS]) -> Cell {
     let with = Yardstick {
         kind: Kind::Ranked,
         limit: 1.0,
-        limit_kind: "tcp-friendly".into(),
-        link_limit: None,
+        reference_kind: "tcp-reference".into(),
+        link_bound: None,
         task: Task::Endless { bottlenecks: vec![vec![0]] },
         shared: vec![],
     };
@@ -33,9 +33,9 @@ fn scenario(name: String, family: &str) -> ScenarioRow {
         source: None,
         sha256: String::new(),
         changed: BTreeMap::new(),
-        limit_bits_per_joule: 1.0,
-        limit_kind: "tcp-friendly".into(),
-        link_limit_bits_per_joule: None,
+        reference_bits_per_joule: 1.0,
+        reference_kind: "tcp-reference".into(),
+        link_bound_bits_per_joule: None,
         work: "endless".into(),
         deadline_s: None,
         baselines: vec![],
@@ -110,7 +110,7 @@ fn the_score_is_the_share_of_the_limit_times_the_work() {
     let bad = &found.policies[1];
     let mean = |metric| bad.mean(metric).unwrap();
     assert_eq!(mean(Metric::Work), 0.9);
-    assert!((mean(Metric::Score) / mean(Metric::Limit) - 0.9).abs() < 1e-3);
+    assert!((mean(Metric::Score) / mean(Metric::TcpReference) - 0.9).abs() < 1e-3);
     let in_family = &bad.families["second"][&Metric::Score];
     assert!(matches!(in_family, OfFamily::Mean { mean } if *mean > 0.3), "{in_family:?}");
 }
@@ -166,7 +166,7 @@ fn random() -> Benchmark {
         let limit = 0.5 + 0.01 * i as f64;
         let made_up = |times: f64, kept: f64, share: f64| {
             Ok(Cell::made_up(&[
-                (Metric::Limit, times * limit),
+                (Metric::TcpReference, times * limit),
                 (Metric::Single, times),
                 (Metric::Kept, kept),
                 (Metric::Share, share),
@@ -184,8 +184,8 @@ fn random() -> Benchmark {
     };
     let results: Vec<ScenarioResult> = (0..20).map(result).collect();
     let families = vec![
-        family("f1-bulk", &[Metric::Limit, Metric::Link, Metric::Single]),
-        family("f4-competitors", &[Metric::Kept, Metric::Share, Metric::Limit]),
+        family("f1-bulk", &[Metric::TcpReference, Metric::LinkBound, Metric::Single]),
+        family("f4-competitors", &[Metric::Kept, Metric::Share, Metric::TcpReference]),
     ];
     let measured = Measured { families, entries: &entries, results: &results, left_out: vec![] };
     Benchmark::of(Provenance::default(), extent(Kind::Random, 1), measured)
@@ -214,7 +214,7 @@ fn policies_that_harm_or_take_too_much_are_marked() {
 #[test]
 fn quantiles_are_computed_for_each_family() {
     let found = random();
-    let limit = quantiles(&found.policies[0], "f1-bulk", Metric::Limit);
+    let limit = quantiles(&found.policies[0], "f1-bulk", Metric::TcpReference);
     assert_eq!((limit.n, limit.median.mean, limit.worst_10.mean, limit.worst), (10, 0.59, 0.518, 0.5));
     assert_eq!(limit.worst_in, "f1-bulk-check-0000");
     let share = quantiles(&found.policies[1], "f4-competitors", Metric::Share);
@@ -313,14 +313,14 @@ fn pages_contain_the_words_of_the_terminal() {
 fn json_and_csv_contain_every_scenario_and_unknown_values_are_empty() {
     let found = random();
     let json: serde_json::Value = serde_json::from_str(&found.json().unwrap()).unwrap();
-    assert_eq!(json["policies"][0]["scenarios"]["f1-bulk-check-0000"]["limit"], 0.5);
+    assert_eq!(json["policies"][0]["scenarios"]["f1-bulk-check-0000"]["tcp_reference"], 0.5);
     assert_eq!(json["policies"][2]["scenarios"]["f4-competitors-check-0003"]["missing"], "no such radio");
     let csv = found.csv().unwrap();
     assert_eq!(csv.lines().count(), 1 + 4 * 20);
     assert_eq!(
         csv.lines().next().unwrap(),
-        "random_set,family,scenario,policy,start,baseline,limit,link,single,time,goodput,kept,share,\
-         quiet_share,jain"
+        "random_set,family,scenario,policy,start,baseline,tcp_reference,link_bound,single,time,goodput,kept,\
+         share,quiet_share,jain"
     );
     assert!(csv.contains("check,f4-competitors,f4-competitors-check-0003,absent,cold,,,,,,,,,,"), "{csv}");
     assert!(csv.contains("check,f1-bulk,f1-bulk-check-0000,polite,cold,,0.5,,1,,,1,0.9,0.9,"), "{csv}");

@@ -1,10 +1,10 @@
 //! Reference of the comparisons on a scenario: its limit, its work, and the links shared with TCP flows.
 
-use joulepath_model::result::{DEADLINES_S, Limit, RunResult};
+use joulepath_model::result::{DEADLINES_S, Reference, RunResult};
 use joulepath_model::scenario::{Competitor, Direction, LinkIndex, PathIndex, Scenario, Workload};
 
 use super::metric::Kind;
-use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
+use crate::summary::{LINK_BOUND, TCP_REFERENCE};
 
 /// Deadline of a message as a multiple of its delay on the fastest path without other traffic.
 const PATIENCE: f64 = 4.0;
@@ -78,10 +78,10 @@ pub struct Yardstick {
     pub kind: Kind,
     /// Data per joule of the limit, bit/J.
     pub limit: f64,
-    /// Kind of the limit: TCP-friendly, or the link limit if there is no other.
-    pub limit_kind: String,
-    /// Random families: data per joule of the link limit, bit/J; `None` without a bound.
-    pub link_limit: Option<f64>,
+    /// Kind of the limit: TCP-friendly, or the link bound if there is no other.
+    pub reference_kind: String,
+    /// Random families: data per joule of the link bound, bit/J; `None` without a bound.
+    pub link_bound: Option<f64>,
     /// The work.
     pub task: Task,
     /// Links with competing TCP flows.
@@ -93,14 +93,14 @@ impl Yardstick {
     ///
     /// # Errors
     /// The reason why policies cannot be compared at equal work there.
-    pub fn of(scenario: &Scenario, limits: &[Limit]) -> Result<Self, String> {
-        let limit = of_kind(limits, LIMIT_TCP_FRIENDLY).or_else(|| of_kind(limits, LIMIT_LINK));
-        let limit = limit.ok_or("it has no energy limit")?;
+    pub fn of(scenario: &Scenario, limits: &[Reference]) -> Result<Self, String> {
+        let limit = of_kind(limits, TCP_REFERENCE).or_else(|| of_kind(limits, LINK_BOUND));
+        let limit = limit.ok_or("it has no reference value")?;
         Ok(Yardstick {
             kind: Kind::Ranked,
             limit: limit.bits_per_joule,
-            limit_kind: limit.kind.clone(),
-            link_limit: None,
+            reference_kind: limit.kind.clone(),
+            link_bound: None,
             task: task(scenario, limit)?,
             shared: shared(scenario),
         })
@@ -113,18 +113,18 @@ impl Yardstick {
     /// Those of [`Yardstick::of`].
     pub fn of_random(
         scenario: &Scenario,
-        limits: &[Limit],
-        attainable: impl Fn(Option<f64>) -> Vec<Limit>,
+        limits: &[Reference],
+        attainable: impl Fn(Option<f64>) -> Vec<Reference>,
     ) -> Result<Self, String> {
         let with = Yardstick::of(scenario, limits)?;
         let limits = attainable(with.deadline_s());
-        let link = of_kind(&limits, LIMIT_LINK);
-        let limit = of_kind(&limits, LIMIT_TCP_FRIENDLY).or(link).ok_or("it has no energy limit")?;
+        let link = of_kind(&limits, LINK_BOUND);
+        let limit = of_kind(&limits, TCP_REFERENCE).or(link).ok_or("it has no reference value")?;
         Ok(Yardstick {
             kind: Kind::Random,
             limit: limit.bits_per_joule,
-            limit_kind: limit.kind.clone(),
-            link_limit: link.map(|link| link.bits_per_joule),
+            reference_kind: limit.kind.clone(),
+            link_bound: link.map(|link| link.bits_per_joule),
             ..with
         })
     }
@@ -143,11 +143,11 @@ impl Yardstick {
     }
 }
 
-fn of_kind<'a>(limits: &'a [Limit], kind: &str) -> Option<&'a Limit> {
+fn of_kind<'a>(limits: &'a [Reference], kind: &str) -> Option<&'a Reference> {
     limits.iter().find(|limit| limit.kind == kind && limit.bits_per_joule > 0.0)
 }
 
-fn task(scenario: &Scenario, limit: &Limit) -> Result<Task, String> {
+fn task(scenario: &Scenario, limit: &Reference) -> Result<Task, String> {
     let mut workloads = scenario.connections.iter().map(|group| group.workload);
     let first = workloads.next().ok_or("it has no connections under test")?;
     if workloads.any(|other| std::mem::discriminant(&other) != std::mem::discriminant(&first)) {
@@ -173,7 +173,7 @@ fn file_bits(scenario: &Scenario) -> f64 {
 
 /// The lowest of [`DEADLINES_S`] that is at least [`PATIENCE`] times the RTT and transmission time of a
 /// message on the fastest path; at most half of the measured interval.
-fn deadline_s(scenario: &Scenario, limit: &Limit, bits: f64) -> f64 {
+fn deadline_s(scenario: &Scenario, limit: &Reference, bits: f64) -> f64 {
     let alone = |path: PathIndex| rtt_s(scenario, path) + bits / limit.capacities_bps[path];
     let quickest = (0..scenario.paths.len()).map(alone).fold(f64::INFINITY, f64::min);
     let least = (PATIENCE * quickest).max(LEAST_DEADLINE_S);

@@ -55,7 +55,7 @@ impl Answer<'_> {
         let column = self.sheet.columns.iter().find(|column| column.metric == metric)?;
         let cell = column.cells.get(row).filter(|cell| cell.value().is_some())?;
         let unit = match metric {
-            Metric::OfLimit | Metric::OfLinkLimit => "%",
+            Metric::TcpReference | Metric::LinkBound => "%",
             Metric::TcpShare => "",
             _ => column.column.unit(),
         };
@@ -66,8 +66,9 @@ impl Answer<'_> {
     fn which(&self) -> Fact {
         let efficiency = self.shown(Metric::Efficiency, self.best);
         let shares = [
-            self.shown(Metric::OfLimit, self.best).map(|share| format!("{share} of the TCP-friendly limit")),
-            self.shown(Metric::OfLinkLimit, self.best).map(|share| format!("{share} of the links’ limit")),
+            self.shown(Metric::TcpReference, self.best)
+                .map(|share| format!("{share} of the TCP-rate reference")),
+            self.shown(Metric::LinkBound, self.best).map(|share| format!("{share} of the link bound")),
         ];
         Fact {
             what: if self.order.len() > 1 { "most data per joule" } else { "data per joule" },

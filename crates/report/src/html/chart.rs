@@ -5,7 +5,7 @@ use joulepath_model::result::{Comparison, Row};
 use super::measure::{Contrast, Measure, Tone};
 use crate::chart::Axis;
 use crate::scale::{Quantity, Scale, Value};
-use crate::sheet::limit_name;
+use crate::sheet::reference_name;
 
 pub(super) struct Bar {
     pub(super) name: String,
@@ -153,10 +153,10 @@ impl Field<'_> {
         match measure {
             Measure::EnergyPerBit => self
                 .comparison
-                .limits
+                .references
                 .iter()
                 .filter(|limit| limit.bits_per_joule > 0.0)
-                .map(|limit| (limit_name(&limit.kind), Value::exact(1.0 / limit.bits_per_joule)))
+                .map(|limit| (reference_name(&limit.kind), Value::exact(1.0 / limit.bits_per_joule)))
                 .collect(),
             Measure::TcpShare => vec![("one TCP".to_owned(), Value::exact(1.0))],
             _ => vec![],

@@ -25,7 +25,7 @@ use measure::Measure;
 
 use crate::machine::ReportError;
 use crate::scale::{Quantity, Scale, Value};
-use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, limit_name, notes};
+use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, notes, reference_name};
 use crate::table::{Cell, Column, Line, Table};
 
 /// The page's scripts, each after the scripts that it needs.
@@ -57,7 +57,7 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
         notes: notes(comparison),
         seeds: ranges(&comparison.manifest.seeds),
         path_table: path_table(comparison, &order).labelled_html("Paths of every policy")?,
-        limit_table: limit_table(comparison).labelled_html("Rates behind the limits")?,
+        limit_table: limit_table(comparison).labelled_html("Rates behind the reference values")?,
         assets,
     };
     Ok(page.render()?)
@@ -151,8 +151,8 @@ fn by_importance(sheet: &Sheet) -> Vec<&MetricColumn> {
     let rank = |column: &&MetricColumn| match column.metric {
         Metric::Efficiency => 0,
         Metric::Ratio => 1,
-        Metric::OfLimit => 2,
-        Metric::OfLinkLimit => 3,
+        Metric::TcpReference => 2,
+        Metric::LinkBound => 3,
         Metric::Goodput => 4,
         Metric::Completion | Metric::Completed => 5,
         Metric::Delay | Metric::DelayP95 => 6,
@@ -170,7 +170,7 @@ fn by_importance(sheet: &Sheet) -> Vec<&MetricColumn> {
 fn overview(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Result<String, ReportError> {
     let rows = &comparison.rows;
     let adorn = |line: usize, of: Line| match rows.get(line) {
-        None => of.hint(&comparison.limits[line - rows.len()].label),
+        None => of.hint(&comparison.references[line - rows.len()].label),
         Some(row) => {
             let of = of.hint(&row.parts);
             let of = if sheet.best == Some(line) { of.badge("best", false) } else { of };
@@ -210,19 +210,19 @@ fn path_table(comparison: &Comparison, order: &[usize]) -> Table {
 
 /// Table of every limit's rates with the assumed capacities, a line for each path.
 fn limit_table(comparison: &Comparison) -> Table {
-    let limits = &comparison.limits;
+    let limits = &comparison.references;
     let rates = limits.iter().flat_map(|limit| limit.rates_bps.iter().chain(&limit.capacities_bps));
     let scale = Scale::of(Quantity::Rate, &rates.copied().map(Value::exact).collect::<Vec<_>>());
     let cell =
         |rates: &[f64], path: usize| rates.get(path).map_or_else(Cell::unknown, |&rate| Cell::number(rate));
     let lines = limits.iter().flat_map(|limit| {
         comparison.scenario.paths.iter().enumerate().map(move |(path, name)| {
-            let name = Cell::text(format!("{} · {name}", limit_name(&limit.kind)));
+            let name = Cell::text(format!("{} · {name}", reference_name(&limit.kind)));
             Line::new([name, cell(&limit.rates_bps, path), cell(&limit.capacities_bps, path)])
         })
     });
     Table::new([
-        Column::words("limit · path"),
+        Column::words("reference · path"),
         scale.column("rate in the optimum", scale.unit),
         scale.column("capacity assumed", scale.unit),
     ])

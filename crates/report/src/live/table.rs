@@ -20,10 +20,10 @@ pub fn table(judged: &Judged, view: View) -> String {
             let is_best = case.verdict.as_ref().is_some_and(|verdict| verdict.best == one.name);
             table.push(if is_best { line.tone(Tone::Best) } else { line });
         }
-        if let Some(limit) = case.limit_bits_per_joule {
+        if let Some(limit) = case.link_bound_bits_per_joule {
             let empty = || Cell::empty();
             let cells = [empty(), Cell::number(limit), empty(), empty(), empty(), empty()];
-            let name = Cell::text("limit of the links");
+            let name = Cell::text("link bound");
             table.push(Line::new([name].into_iter().chain(cells)).tone(Tone::Dim));
         }
         let heading = format!("{}: {}", case.scenario, case.intent.word());
@@ -59,13 +59,13 @@ fn verdicts(judged: &Judged) -> Table {
         percent("joules of plain's"),
         percent("of the best"),
         Column::words("best"),
-        percent("of the limit"),
+        percent("of link bound"),
         percent("goodput of the best single"),
         Column::words("reached"),
     ];
     let line = |(case, verdict): (&Case, &Verdict)| {
         let daemon = case.contenders.iter().find(|one| one.chooser == Chooser::Daemon);
-        let of_limit = case.limit_bits_per_joule.zip(daemon);
+        let of_limit = case.link_bound_bits_per_joule.zip(daemon);
         let reached = match is_reached(verdict) {
             true => Cell::text("yes").tone(Tone::Good),
             false => Cell::text("no").tone(Tone::Bad),

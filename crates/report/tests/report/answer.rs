@@ -1,7 +1,7 @@
 //! First screen of a comparison: the best policy, its lead, and its cost.
 
-use joulepath_model::result::{Comparison, Limit, Manifest, PathResult, RunResult, ScenarioRef};
-use joulepath_report::{LIMIT_TCP_FRIENDLY, PolicyRuns, html, summarise};
+use joulepath_model::result::{Comparison, Manifest, PathResult, Reference, RunResult, ScenarioRef};
+use joulepath_report::{PolicyRuns, TCP_REFERENCE, html, summarise};
 
 /// A policy with one run for each pair of efficiency (bit/J) and goodput (bit/s).
 struct Policy {
@@ -52,8 +52,8 @@ fn comparison(policies: &[Policy], rival_bps: Option<f64>) -> Comparison {
         workload: "bulk".into(),
         rivals: u32::from(rival_bps.is_some()),
     };
-    let limits = vec![Limit {
-        kind: LIMIT_TCP_FRIENDLY.into(),
+    let limits = vec![Reference {
+        kind: TCP_REFERENCE.into(),
         label: "wifi at 1 Mbit/s".into(),
         paths: vec!["wifi".into()],
         rates_bps: vec![1e6, 0.0],
@@ -88,7 +88,7 @@ fn comparison(policies: &[Policy], rival_bps: Option<f64>) -> Comparison {
             seeds: (1..=policies[0].runs.len() as u64).collect(),
             command: "joulepath compare two.toml".into(),
         },
-        limits,
+        references: limits,
         notes: vec![],
         partial: false,
     }
@@ -114,8 +114,8 @@ fn the_best_is_named_with_its_share_of_the_limit_and_its_lead() {
     let mptcp = policy("MPTCP", &[(90e3, 1e6), (110e3, 2e6)]);
     let dts = policy("DTS", &[(180e3, 1e6), (220e3, 2e6)]);
     let said = tiles(&comparison(&[mptcp, dts], None));
-    assert_eq!(said[0], "most data per joule DTS 200 ±20 kbit/J 50.0 % of the TCP-friendly limit");
-    assert_eq!(said[1], "lead 100 % ±0 more data per joule than MPTCP, the second");
+    assert_eq!(said[0], "most data per joule DTS 200 ±20 kbit/J 50.0 % of the TCP-rate reference");
+    assert_eq!(said[1], "by how much 100 % ±0 more data per joule than MPTCP, the second");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn time_is_the_users_cost_of_a_file() {
         uncoupled: false,
         runs: row.runs.clone(),
     });
-    all.rows = summarise(&all.scenario, &all.limits, policies.collect());
+    all.rows = summarise(&all.scenario, &all.references, policies.collect());
     let said = tiles(&all);
     assert_eq!(said[2], "cost for the user 50.0 % longer 3.00 s against 2.00 s of MPTCP");
     assert!(html(&all).unwrap().contains("Completion time against MPTCP"));
@@ -259,7 +259,7 @@ fn the_loss_of_competitors_on_some_paths_has_no_fair_share() {
         uncoupled: false,
         runs: row.runs.clone(),
     });
-    all.rows = summarise(&all.scenario, &all.limits, policies.collect());
+    all.rows = summarise(&all.scenario, &all.references, policies.collect());
     // 1 of 1.25 Mbit/s is a fifth less.
     assert_eq!(
         tiles(&all)[3],

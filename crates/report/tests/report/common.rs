@@ -1,10 +1,10 @@
 //! Invented but plausible results of a comparison.
 
 use joulepath_model::result::{
-    Comparison, Counters, DelayStats, EnergySplit, Limit, Manifest, PathResult, RunResult, ScenarioRef,
+    Comparison, Counters, DelayStats, EnergySplit, Manifest, PathResult, Reference, RunResult, ScenarioRef,
     Series,
 };
-use joulepath_report::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
+use joulepath_report::{LINK_BOUND, PolicyRuns, TCP_REFERENCE, summarise};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
@@ -89,8 +89,8 @@ impl Fake {
             rivals: 0,
         };
         let limits = vec![
-            limit(LIMIT_TCP_FRIENDLY, "wifi, at the rate that TCP would take", [0.9e6, 0.0, 0.0]),
-            limit(LIMIT_LINK, "wifi alone, at its link's rate", [1.9e6, 0.0, 0.0]),
+            limit(TCP_REFERENCE, "wifi, at the rate that TCP would take", [0.9e6, 0.0, 0.0]),
+            limit(LINK_BOUND, "wifi alone, at its link's rate", [1.9e6, 0.0, 0.0]),
         ];
         let policies = PLANS[..self.policies].iter().map(|plan| PolicyRuns {
             policy: plan.policy.into(),
@@ -111,7 +111,7 @@ impl Fake {
                 seeds: (1..=self.seeds).collect(),
                 command: "joulepath compare scenarios/papers/000-table1.toml".into(),
             },
-            limits,
+            references: limits,
             notes: vec![],
             partial: false,
         }
@@ -209,12 +209,12 @@ fn series(plan: &Plan, samples: usize, noise: &mut Noise) -> Series {
     Series { time_s, goodput_bps, cwnd, rtt_s, queue, power_w, ..Series::default() }
 }
 
-fn limit(kind: &str, label: &str, rates_bps: [f64; 3]) -> Limit {
+fn limit(kind: &str, label: &str, rates_bps: [f64; 3]) -> Reference {
     let used = |path: &usize| rates_bps[*path] > 0.0;
     let goodput_bps = rates_bps.iter().sum::<f64>();
     let power_w =
         (0..3).map(|p| ENERGY[p].0 * rates_bps[p] + if used(&p) { ENERGY[p].1 } else { 0.0 }).sum::<f64>();
-    Limit {
+    Reference {
         kind: kind.into(),
         label: label.into(),
         paths: (0..3).filter(used).map(|path| PATHS[path].into()).collect(),

@@ -27,8 +27,8 @@ fn the_page_has_every_policy_path_and_limit() {
     }
     for text in [
         "mptcp[cc=ecmtcp] (recon.) · umts",
-        "TCP-friendly limit",
-        "link-rate limit",
+        "TCP-rate reference",
+        "link bound",
         "2.66 <span class=\"pm\">±0.03",
     ] {
         assert!(page.contains(text), "{text}");
@@ -51,8 +51,8 @@ fn hostile_texts_are_escaped() {
     comparison.rows[0].label = hostile.into();
     comparison.rows[0].parts = hostile.into();
     comparison.rows[0].paths[0].name = hostile.into();
-    comparison.limits[0].label = hostile.into();
-    comparison.limits[0].kind = hostile.into();
+    comparison.references[0].label = hostile.into();
+    comparison.references[0].kind = hostile.into();
     comparison.manifest.command = hostile.into();
     let page = html(&comparison).unwrap();
     assert_eq!(page.matches("<script").count(), clean.matches("<script").count());
@@ -142,7 +142,7 @@ fn every_chart_has_a_name_and_its_numbers_as_text() {
 #[test]
 fn energy_per_bit_is_the_inverse_of_efficiency_with_a_swapped_interval() {
     let mut comparison = Fake { policies: 2, ..Fake::default() }.comparison();
-    comparison.limits.clear();
+    comparison.references.clear();
     let of = |row: &mut Row, mean: f64, lo: f64, hi: f64| {
         (row.bits_per_joule.mean, row.bits_per_joule.lo, row.bits_per_joule.hi) = (mean, lo, hi);
     };
@@ -212,5 +212,5 @@ fn the_page_reports_missing_runs() {
 #[test]
 fn a_comparison_without_runs_is_a_valid_page() {
     let page = html(&Fake { policies: 0, ..Fake::default() }.comparison()).unwrap();
-    assert!(page.contains("link-rate limit") && page.contains("\"policies\":[]"));
+    assert!(page.contains("link bound") && page.contains("\"policies\":[]"));
 }

@@ -31,15 +31,18 @@ fn case(scenario: &str, intent: Intent, daemon: (f64, f64)) -> Case {
             contender("linux: all endpoints from the beginning", Chooser::Plain, 40.0, 20e6, 0.7),
             contender("single:wifi", Chooser::Policy, 10.0, 12e6, 1.0),
         ],
-        limit_bits_per_joule: Some(14.2e6),
+        link_bound_bits_per_joule: Some(14.2e6),
         verdict: None,
     }
     .judged()
 }
 
 fn judged() -> Judged {
-    let without =
-        Case { verdict: None, limit_bits_per_joule: None, ..case("live/two", Intent::Aggregate, (9.0, 1e6)) };
+    let without = Case {
+        verdict: None,
+        link_bound_bits_per_joule: None,
+        ..case("live/two", Intent::Aggregate, (9.0, 1e6))
+    };
     let cases = vec![
         case("live/one", Intent::Frugal, (10.5, 12.1e6)),
         case("live/one", Intent::Interactive, (50.0, 7e6)),

@@ -8,12 +8,12 @@ fn json_has_the_documented_shape() {
     let comparison = Fake { policies: 2, samples: 10, workload: "file", ..Fake::default() }.comparison();
     let json: Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&json), ["engine", "limits", "manifest", "partial", "rows", "scenario", "seeds"]);
+    assert_eq!(keys(&json), ["engine", "manifest", "partial", "references", "rows", "scenario", "seeds"]);
     let row = &json["rows"][1];
     for metric in ["goodput_bps", "power_w", "energy_j", "bits_per_joule", "completion_s"] {
         assert_eq!(keys(&row[metric]), ["hi", "lo", "mean"], "{metric}");
     }
-    for name in ["policy", "limit_share", "ratio", "completed", "paths"] {
+    for name in ["policy", "tcp_reference_share", "ratio", "completed", "paths"] {
         assert!(!row[name].is_null(), "{name}");
     }
     assert!(row["delay_s"].is_null() && row.as_object().unwrap().contains_key("delay_s"), "unknown is null");

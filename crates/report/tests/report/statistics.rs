@@ -55,7 +55,7 @@ fn ratios_refer_to_the_first_policy() {
 fn the_share_of_the_limit_divides_efficiencies() {
     let comparison = Fake { policies: 1, ..Fake::default() }.comparison();
     let row = &comparison.rows[0];
-    for (limit, share) in comparison.limits.iter().zip([row.limit_share, row.limit_share_link]) {
+    for (limit, share) in comparison.references.iter().zip([row.tcp_reference_share, row.link_bound_share]) {
         let ratio = share.unwrap() * limit.bits_per_joule / row.bits_per_joule.mean;
         assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
     }

@@ -53,7 +53,7 @@ fn without_chance(same: usize) -> Comparison {
             false => row.runs.clone(),
         },
     });
-    comparison.rows = summarise(&comparison.scenario, &comparison.limits, policies.collect());
+    comparison.rows = summarise(&comparison.scenario, &comparison.references, policies.collect());
     comparison
 }
 
@@ -114,8 +114,8 @@ fn hidden_columns_are_counted() {
     let units = |text: &str| text.lines().nth(3).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     let intervals = |text: &str| text.lines().nth(5).unwrap().matches('±').count();
     let (wide, text) = (table(&comparison, usize::MAX, false), table(&comparison, 80, false));
-    assert_eq!(units(&wide), "Mbit/s W J Mbit/J % of data TCP, % links, % %");
-    assert_eq!(units(&text), "Mbit/s W Mbit/J % of data TCP, %");
+    assert_eq!(units(&wide), "Mbit/s W J Mbit/J % of data % % %");
+    assert_eq!(units(&text), "Mbit/s W Mbit/J % of data %");
     // The first policy has no interval for × first, and the hidden columns had two.
     assert_eq!((intervals(&wide), intervals(&text)), (5, 1));
     assert!(text.ends_with("3 columns and 3 intervals hidden; `--wide` shows them.\n"), "{text}");
@@ -149,7 +149,7 @@ fn a_comparison_without_runs_is_a_valid_table() {
     let mut comparison = Fake { policies: 0, ..Fake::default() }.comparison();
     comparison.partial = true;
     let text = table(&comparison, 80, false);
-    assert!(text.contains("link-rate limit") && text.contains("Interrupted"), "{text}");
+    assert!(text.contains("link bound") && text.contains("Interrupted"), "{text}");
 }
 
 #[test]

@@ -76,10 +76,10 @@ impl Family {
     /// Row of the report.
     pub(super) fn row(self) -> FamilyRow {
         let columns: &[Metric] = match self {
-            Family::F1Bulk | Family::F6Mobility => &[Metric::Limit, Metric::Link, Metric::Single],
-            Family::F2File | Family::F3Stream => &[Metric::Limit, Metric::Single, Metric::Time],
-            Family::F4Competitors | Family::F7Shallow => &[Metric::Kept, Metric::Share, Metric::Limit],
-            Family::F5Shared => &[Metric::Limit, Metric::Kept, Metric::Share],
+            Family::F1Bulk | Family::F6Mobility => &[Metric::TcpReference, Metric::LinkBound, Metric::Single],
+            Family::F2File | Family::F3Stream => &[Metric::TcpReference, Metric::Single, Metric::Time],
+            Family::F4Competitors | Family::F7Shallow => &[Metric::Kept, Metric::Share, Metric::TcpReference],
+            Family::F5Shared => &[Metric::TcpReference, Metric::Kept, Metric::Share],
             Family::F8Within => &[Metric::Jain],
             Family::F9Adverse => &[Metric::Goodput, Metric::Kept, Metric::Share],
             _ => &[Metric::Score],

@@ -3,7 +3,7 @@
 use joulepath_control::Setup;
 use joulepath_control::limit::{Terms, attainable, mean_attainable};
 use joulepath_model::policy::Policy;
-use joulepath_model::result::{Limit, RunResult};
+use joulepath_model::result::{Reference, RunResult};
 use joulepath_model::scenario::Scenario;
 use joulepath_report::benchmark::{
     Baseline, Cell, Entry, FamilyRow, Kind, LeftOut, Measured, ScenarioResult, ScenarioRow, Singles, Start,
@@ -131,9 +131,9 @@ impl Rounds {
             source: case.cold.scenario.source.clone(),
             sha256: case.cold.sha256.clone(),
             changed: case.cold.overrides.iter().cloned().collect(),
-            limit_bits_per_joule: with.limit,
-            limit_kind: with.limit_kind.clone(),
-            link_limit_bits_per_joule: with.link_limit,
+            reference_bits_per_joule: with.limit,
+            reference_kind: with.reference_kind.clone(),
+            link_bound_bits_per_joule: with.link_bound,
             work: with.task.name().into(),
             deadline_s: with.deadline_s(),
             baselines: baselines.iter().map(policy).collect(),
@@ -208,7 +208,7 @@ fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Re
 }
 
 /// Limits under `terms`. With random rates: means over the rates of each seed.
-fn attainable_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine, terms: &Terms) -> Vec<Limit> {
+fn attainable_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine, terms: &Terms) -> Vec<Reference> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use joulepath_control::Setup;
 use joulepath_model::policy::Policy;
 use joulepath_model::random::{Domain, Stream};
-use joulepath_model::result::{Limit, RunResult};
+use joulepath_model::result::{Reference, RunResult};
 use joulepath_model::scenario::{Scenario, Workload};
 use joulepath_model::units::Nanos;
 use joulepath_packet::{RunOptions, Session, Status};
@@ -153,7 +153,7 @@ pub struct Summary {
     /// Whether the work is complete.
     pub done: bool,
     /// Highest efficiency that the links' rates allow, bit/J; `None` without a bound.
-    pub limit_bits_per_joule: Option<f64>,
+    pub link_bound_bits_per_joule: Option<f64>,
 }
 
 impl Summary {
@@ -163,8 +163,8 @@ impl Summary {
     }
 
     /// Efficiency as a fraction of the limit.
-    pub fn share_of_limit(&self) -> Option<f64> {
-        Some(self.bits_per_joule()? / self.limit_bits_per_joule?)
+    pub fn link_bound_share(&self) -> Option<f64> {
+        Some(self.bits_per_joule()? / self.link_bound_bits_per_joule?)
     }
 }
 
@@ -332,7 +332,7 @@ impl Episode {
     fn new(spec: &Spec, draw: Option<u32>, seed: u64) -> Result<Self> {
         let place = spec.world.place(draw)?;
         let setup = spec.setup(&place.scenario)?;
-        let limit: Option<Limit> = spec.world.limit(&place, seed);
+        let limit: Option<Reference> = spec.world.limit(&place, seed);
         let rates = spec.reward.rates(limit.as_ref(), &place.name)?;
         let session = Session::new(Arc::clone(&place.scenario), &setup, seed, RunOptions::default());
         let session = session.map_err(|error| {
@@ -354,7 +354,7 @@ impl Episode {
                 name: place.name,
                 draw,
                 seed,
-                limit_bits_per_joule: limit.map(|limit| limit.bits_per_joule),
+                link_bound_bits_per_joule: limit.map(|limit| limit.bits_per_joule),
                 ..Summary::default()
             },
         })

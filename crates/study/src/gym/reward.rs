@@ -8,7 +8,7 @@
 //! is maximal where the difference at its price is 0). Twice that price, the default, rewards more data as
 //! much as less energy.
 
-use joulepath_model::result::Limit;
+use joulepath_model::result::Reference;
 use joulepath_model::units::Nanos;
 use joulepath_packet::Status;
 
@@ -56,14 +56,14 @@ impl Reward {
     ///
     /// # Errors
     /// If no price is given and the scenario has no limit.
-    pub(super) fn rates(&self, limit: Option<&Limit>, name: &str) -> Result<Rates> {
+    pub(super) fn rates(&self, limit: Option<&Reference>, name: &str) -> Result<Rates> {
         let of_limit = || {
             let limit = limit.filter(|limit| limit.bits_per_joule > 0.0);
             limit.map(|limit| MARKUP * MEGABIT / limit.bits_per_joule)
         };
         let price = self.price.or_else(of_limit).ok_or_else(|| {
-            Error::usage(format!("`{name}` has no exact limit from which to price data"))
-                .with_help("set a price in joules per megabit: price=1.0")
+            Error::usage(format!("`{name}` has no link bound to price data by"))
+                .with_help("tell a price, joules for each megabit: price=1.0")
         })?;
         Ok(Rates {
             price,
@@ -133,15 +133,15 @@ mod tests {
 
     /// 2 Mbit/J at the limit: a megabit costs 0.5 J and is worth 1 J.
     #[test]
-    fn data_is_worth_twice_its_cost_at_the_limit() {
-        let limit = Limit { bits_per_joule: 2e6, ..limit() };
+    fn data_is_worth_twice_what_it_costs_at_the_limit() {
+        let limit = Reference { bits_per_joule: 2e6, ..limit() };
         assert_eq!(Reward::default().rates(Some(&limit), "x").unwrap().price, 1.0);
         let error = Reward::default().rates(None, "x").unwrap_err();
-        assert!(error.to_string().contains("no exact limit") && error.help().unwrap().contains("price=1.0"));
+        assert!(error.to_string().contains("no link bound") && error.help().unwrap().contains("price=1.0"));
     }
 
-    fn limit() -> Limit {
-        Limit {
+    fn limit() -> Reference {
+        Reference {
             kind: String::new(),
             label: String::new(),
             paths: vec![],

@@ -77,7 +77,7 @@ fn rewards_add_up_to_the_result_of_the_run() {
     let earned = 2.0 * bits / 1e6 - result.energy_j;
     assert!((summary.earned_j - earned).abs() < 1e-6, "{} and {earned}", summary.earned_j);
     assert!((summary.energy_j - result.energy_j).abs() < 1e-9);
-    assert!((summary.share_of_limit().unwrap() - 1.0).abs() < 1.0);
+    assert!((summary.link_bound_share().unwrap() - 1.0).abs() < 1.0);
 }
 
 #[test]

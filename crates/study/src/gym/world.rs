@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use joulepath_model::result::Limit;
+use joulepath_model::result::Reference;
 use joulepath_model::scenario::Scenario;
 use joulepath_report::benchmark::Kind as FamilyKind;
 
@@ -22,7 +22,7 @@ pub struct World(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    One { name: String, scenario: Arc<Scenario>, limit: OnceLock<Option<Limit>> },
+    One { name: String, scenario: Arc<Scenario>, limit: OnceLock<Option<Reference>> },
     Family { family: Family, set: Set, draws: u32 },
 }
 
@@ -104,11 +104,11 @@ impl World {
     }
 
     /// Limit of the links' rates in an episode; `None` without a bound.
-    pub(super) fn limit(&self, place: &Place, seed: u64) -> Option<Limit> {
+    pub(super) fn limit(&self, place: &Place, seed: u64) -> Option<Reference> {
         let find = || {
             let engine = open(EngineName::Packet, &EngineOptions::default()).ok()?;
             let limits = limits_of(&place.scenario, &[seed], &*engine);
-            limits.into_iter().find(|limit| limit.kind == joulepath_report::LIMIT_LINK)
+            limits.into_iter().find(|limit| limit.kind == joulepath_report::LINK_BOUND)
         };
         match &self.0 {
             // Random rates differ from seed to seed.

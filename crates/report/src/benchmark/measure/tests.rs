@@ -21,15 +21,15 @@ fn run(bits_per_joule: f64, goodput_bps: f64) -> RunResult {
     RunResult { bits_per_joule, goodput_bps, connections_bps: vec![goodput_bps], ..RunResult::default() }
 }
 
-/// A TCP-friendly limit of 100 bit/J.
+/// A TCP-rate reference of 100 bit/J.
 fn ranked(task: Task) -> Yardstick {
-    let (kind, limit_kind) = (Kind::Ranked, "tcp-friendly".into());
-    Yardstick { kind, limit: 100.0, limit_kind, link_limit: None, task, shared: vec![] }
+    let (kind, reference_kind) = (Kind::Ranked, "tcp-reference".into());
+    Yardstick { kind, limit: 100.0, reference_kind, link_bound: None, task, shared: vec![] }
 }
 
 /// The same with a link limit of 200 bit/J.
 fn random(task: Task, shared: Vec<SharedLink>) -> Yardstick {
-    Yardstick { kind: Kind::Random, link_limit: Some(200.0), shared, ..ranked(task) }
+    Yardstick { kind: Kind::Random, link_bound: Some(200.0), shared, ..ranked(task) }
 }
 
 fn singles(runs: [RunResult; 2], with: &Yardstick) -> Singles {
@@ -49,7 +49,7 @@ fn offered_work_that_is_not_carried_lowers_the_score() {
     let singles = singles([run(0.0, 6.0), run(0.0, 4.0)], &with);
     let score = |bits_per_joule, goodput| {
         let run = run(bits_per_joule, goodput);
-        [Metric::Limit, Metric::Work, Metric::Score].map(|m| of(&run, &singles, &with, m).unwrap())
+        [Metric::TcpReference, Metric::Work, Metric::Score].map(|m| of(&run, &singles, &with, m).unwrap())
     };
     assert_eq!(score(90.0, 5.0), [0.9, 0.5, 0.45]);
     assert_eq!(score(60.0, 10.0), [0.6, 1.0, 0.6]);
@@ -158,7 +158,10 @@ fn endless_data_is_compared_with_limits_and_single_paths() {
     let alone = singles([run(40.0, 6.0), run(50.0, 4.0)], &with);
     assert_eq!(alone.best, Some(1));
     let found = |metric| of(&run(80.0, 9.0), &alone, &with, metric);
-    assert_eq!([Metric::Limit, Metric::Link, Metric::Goodput].map(found), [0.8, 0.4, 1.5].map(Some));
+    assert_eq!(
+        [Metric::TcpReference, Metric::LinkBound, Metric::Goodput].map(found),
+        [0.8, 0.4, 1.5].map(Some)
+    );
     assert!((found(Metric::Single).unwrap() - 1.6).abs() < 1e-12);
     let none = [Metric::Time, Metric::Kept, Metric::Share, Metric::Jain];
     assert_eq!(none.map(found), [None; 4]);
@@ -175,13 +178,13 @@ fn offered_data_that_is_late_counts_as_paid_twice() {
     };
     let alone = singles([offered(100.0, 10), offered(200.0, 5)], &with);
     let limit = |bits_per_joule, in_time| {
-        of(&offered(bits_per_joule, in_time), &alone, &with, Metric::Limit).unwrap()
+        of(&offered(bits_per_joule, in_time), &alone, &with, Metric::TcpReference).unwrap()
     };
     assert_eq!([limit(100.0, 10), limit(200.0, 5), limit(50.0, 10), limit(80.0, 5)], [1.0, 0.5, 0.5, 0.4]);
     // The path that carries half of it at half the price is not the best one.
     assert_eq!(alone.best, Some(0));
     // An engine that does not count messages yields no value.
-    assert_eq!(of(&run(1.0, 1.0), &alone, &with, Metric::Limit), None);
+    assert_eq!(of(&run(1.0, 1.0), &alone, &with, Metric::TcpReference), None);
 }
 
 /// Of 800 bits 200 have arrived, at 80 bit/J (2.5 J): a quarter of 0.8.
@@ -196,8 +199,8 @@ fn an_incomplete_file_counts_with_its_fraction() {
         ..run(80.0, 1.0)
     };
     let alone = singles([file(Some(10.0), 10.0), file(Some(20.0), 10.0)], &with);
-    assert_eq!(of(&file(None, 2.5), &alone, &with, Metric::Limit), Some(0.2));
-    assert_eq!(of(&file(Some(20.0), 10.0), &alone, &with, Metric::Limit), Some(0.8));
+    assert_eq!(of(&file(None, 2.5), &alone, &with, Metric::TcpReference), Some(0.2));
+    assert_eq!(of(&file(Some(20.0), 10.0), &alone, &with, Metric::TcpReference), Some(0.8));
     // Relative to the fastest path, which needs 10 s. An incomplete file has taken the whole run.
     assert_eq!(of(&file(Some(20.0), 10.0), &alone, &with, Metric::Time), Some(2.0));
     assert_eq!(of(&file(None, 2.5), &alone, &with, Metric::Time), Some(5.0));
