@@ -85,10 +85,10 @@ validate-peers: ## compare goodput, loss and queue with ns-2 and ns-3, into benc
 	cargo build --locked --package joulepath-packet --example once
 	benches/peers/validate.py --write $(ARGS)
 
-joule: build ## measure the numbers of docs/joule.md again, and write its tables and figures; half an hour
+joule: build ## measure the numbers of docs/joule.md again: results/joule.json and the figures; half an hour
 	@scripts/setup.sh test
 	scripts/python.sh run scripts/joule measure
-	scripts/python.sh run scripts/joule page
+	scripts/python.sh run scripts/joule figures
 
 mutants: ## change one crate in many small ways, and list the changes that no test detects (ARGS="-p joulepath-live src/decide")
 	@scripts/setup.sh mutants

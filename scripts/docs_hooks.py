@@ -11,6 +11,7 @@ from pathlib import Path
 
 LOG = logging.getLogger("mkdocs.hooks.joulepath")
 ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^ {0,3}([-*+]|\d+\.) ")
@@ -19,8 +20,8 @@ ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|#|/)")
 
 def on_page_markdown(markdown, page, config, files):
     """Return the page in the Markdown of the site."""
-    folder = (Path(config["docs_dir"]) / page.file.src_uri).parent
-    docs = Path(config["docs_dir"]).resolve()
+    # Links are relative to docs/, of which docs_dir is a copy.
+    folder = (DOCS / page.file.src_uri).parent
 
     def moved(match):
         before, target, after = match.groups()
@@ -28,7 +29,7 @@ def on_page_markdown(markdown, page, config, files):
         if ELSEWHERE.match(target) or not path:
             return match.group(0)
         file = (folder / path).resolve()
-        if file.is_relative_to(docs) and not file.is_dir():
+        if file.is_relative_to(DOCS) and not file.is_dir():
             return match.group(0)
         if not file.exists():
             LOG.warning("%s: there is no file %s", page.file.src_uri, target)

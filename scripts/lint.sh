@@ -110,6 +110,11 @@ site() {
     scripts/python.sh docs
 }
 
+# Measured tables are not in git's pages, and each part keeps within its budget of words.
+pages() {
+    python3 scripts/pages.py check
+}
+
 documentation() {
     RUSTDOCFLAGS='-D warnings' scripts/cargo.sh doc --quiet --no-deps --workspace --locked
 }
@@ -123,7 +128,7 @@ dependencies() {
     fi
 }
 
-readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house versions determinism clippy live_alone demo_alone python_package site documentation dependencies)
+readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house versions determinism clippy live_alone demo_alone python_package pages site documentation dependencies)
 
 for check in "${@:-${CHECKS[@]}}"; do
     [[ " ${CHECKS[*]} " == *" $check "* ]] || {

@@ -56,10 +56,12 @@ run_script() {
     "$VENV/bin/python" "$@"
 }
 
-# mkdocs reads the sources of the package, so it need not be built.
+# mkdocs reads the sources of the package, so it need not be built. The program renders the papers' results.
 docs() {
     environment
-    NO_MKDOCS_2_WARNING=1 "$VENV/bin/mkdocs" build --quiet --strict
+    cargo build --quiet --locked --package joulepath --no-default-features
+    "$VENV/bin/python" scripts/pages.py fill target/debug/joulepath
+    NO_MKDOCS_2_WARNING=1 "$VENV/bin/mkdocs" build --strict
 }
 
 wheel() {

@@ -5,6 +5,7 @@
 
 Each line that starts with `$ ` is a shell command. It runs in a temporary folder with the page's first TOML block as
 `my.toml`. If a command prints nothing, the text below it stays. A line `…` stands for any number of omitted lines.
+`scripts/pages.py keep PAGE` then moves output that is not in git.
 """
 
 import argparse

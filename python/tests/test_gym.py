@@ -201,7 +201,8 @@ def test_lateness_costs_the_given_price() -> None:
 def test_the_guides_scores_are_the_examples_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
     example = importlib.import_module("gym_scores")
-    page = (ROOT / "docs/gym.md").read_text()
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    page = importlib.import_module("pages").stored("gym-scores")
     draws = list(range(1, 17))
     for policy in ["mptcp", "single-best"]:
         episodes = jg.score(policy, family="f2-file", draws=draws).rows()

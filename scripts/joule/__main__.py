@@ -4,7 +4,8 @@
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
     python scripts/joule train     scenarios for tuning, into results/benchmark-train-joule.json
     python scripts/joule sealed    sealed scenarios that have not been run, into results/benchmark-sealed*.json
-    python scripts/joule page      docs/joule.md and its figures from results/
+    python scripts/joule figures   the figures of docs/joule.md, from results/
+    python scripts/joule tables    its tables on stdout, as JSON; `make docs` puts them into the page
 
 Finished runs are kept in target/joule and not repeated.
 """
@@ -13,10 +14,9 @@ import argparse
 import json
 import sys
 
-import figures
 import measure
 import tables
-from common import PAGE, RESULTS, ROOT, renamed, say
+from common import RESULTS, renamed, say
 
 
 def sealed_runs() -> list[dict]:
@@ -27,45 +27,43 @@ def sealed_runs() -> list[dict]:
     return sorted(runs, key=lambda benchmark: benchmark["sealed"]["date"])
 
 
-def between(text: str, mark: str, body: str) -> str:
-    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
-    if text.count(begin) != 1 or text.count(end) != 1:
-        sys.exit(f"joule: {PAGE.name} has no `{begin}` … `{end}`, or several")
-    head, _, rest = text.partition(begin)
-    return f"{head}{begin}\n{body}\n{end}{rest.partition(end)[2]}"
-
-
-def page() -> None:
+def blocks() -> dict[str, str]:
+    """The tables of docs/joule.md from results/, by the names of their places."""
     results = json.loads((RESULTS / "joule.json").read_text())
     runs = sealed_runs()
     tuned = json.loads((RESULTS / "benchmark-train-joule.json").read_text())
-    body = {
-        "loss": tables.loss_table(results),
-        "links": tables.links_table(results),
-        "beside": tables.beside_table(results),
-        "bbr": tables.bbr_table(results),
-        "ablation": tables.ablation_table(results),
-        "goals": tables.goals_table([*runs, tuned]) + "\n\n" + "\n".join(map(tables.source, [*runs, tuned])),
-        "random": "\n\n".join(tables.summary(run) + "\n\n" + tables.source(run) for run in runs),
+    kernel = json.loads((RESULTS / "joule-kernel.json").read_text())
+    return {
+        "joule-loss": tables.loss_table(results),
+        "joule-links": tables.links_table(results),
+        "joule-beside": tables.beside_table(results),
+        "joule-bbr": tables.bbr_table(results),
+        "joule-ablation": tables.ablation_table(results),
+        "joule-goals": f"{tables.goals_table([*runs, tuned])}\n\n"
+        + "\n".join(map(tables.source, [*runs, tuned])),
+        "joule-random": "\n\n".join(f"{tables.summary(run)}\n\n{tables.source(run)}" for run in runs),
+        "joule-kernel": tables.kernel_table(kernel),
     }
-    if (RESULTS / "joule-kernel.json").exists():
-        body["kernel"] = tables.kernel_table(json.loads((RESULTS / "joule-kernel.json").read_text()))
-    text = PAGE.read_text()
-    for mark, its in body.items():
-        text = between(text, f"joule-{mark}", its)
-    PAGE.write_text(text)
+
+
+def draw() -> None:
+    """The figures of docs/joule.md."""
+    # Needs the Python package, which the tables do not.
+    import figures
+
+    results = json.loads((RESULTS / "joule.json").read_text())
     figures.draw_alone(results)
     figures.draw_beside(results)
     # The first run also includes policies of other authors.
-    figures.draw_random(runs[0])
-    say(f"{PAGE.relative_to(ROOT)} and its figures are written")
+    figures.draw_random(sealed_runs()[0])
+    say("the figures of docs/joule.md are written")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="scripts/joule", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "page"))
+    parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "figures", "tables"))
     parser.add_argument(
         "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios per family"
     )
@@ -76,7 +74,8 @@ def main() -> None:
         "kernel": measure.kernel,
         "train": measure.train,
         "sealed": lambda: measure.sealed(asked.scenarios, asked.policies),
-        "page": page,
+        "figures": draw,
+        "tables": lambda: print(json.dumps(blocks(), ensure_ascii=False)),
     }
     steps[asked.what]()
 

@@ -13,7 +13,6 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "results"
-PAGE = ROOT / "docs/joule.md"
 IMAGES = ROOT / "docs/img"
 PROGRAM = Path(os.environ.get("JOULEPATH", ROOT / "target/release/joulepath")).resolve()
 """Both build profiles give the same results; release is faster."""

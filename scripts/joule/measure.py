@@ -252,6 +252,9 @@ def sealed(scenarios: int = SEALED_SCENARIOS, policies: str = SEALED_POLICIES) -
     )
     # The complete output, to check it against the log's SHA-256; some megabytes.
     (ROOT / runs() / f"{name}.json").write_text(told)
+    subprocess.run(
+        [sys.executable, ROOT / "scripts/pages.py", "keep", ROOT / "docs/benchmark.md"], check=True
+    )
     write_json(RESULTS / f"{name}.json", distilled(json.loads(told)))
 
 

@@ -6,8 +6,8 @@ mod pages;
 use std::path::{Path, PathBuf};
 
 use joulepath_report::{
-    Reproduction, reproduction_html, reproduction_json, reproduction_markdown, reproduction_summary,
-    reproduction_table, stored_page,
+    Reproduction, StoredResults, reproduction_html, reproduction_json, reproduction_markdown,
+    reproduction_summary, reproduction_table,
 };
 use joulepath_study::event::Event;
 use joulepath_study::files;
@@ -79,26 +79,41 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
         Some(_) if cancel.is_set() => {
             terminal::tell("the papers' pages are left as they are until all has run");
         }
-        Some(folder) => {
-            let tables = |paper: &str| reproduction_markdown(&reproduction, paper);
-            pages::fill(folder, MARKS, tables, plan.is_whole().then(|| reproduction_summary(&reproduction)))?;
-        }
+        Some(folder) => fill(folder, &reproduction, plan.is_whole())?,
         None => {}
     }
     Ok(if cancel.is_set() || reproduction.partial { Exit::Partial } else { Exit::Ok })
 }
 
-/// Writes the page of stored results.
+/// Writes the papers' pages, the summary too if `is_whole`.
+fn fill(folder: &Path, found: &Reproduction, is_whole: bool) -> Result<(), Failure> {
+    let tables = |paper: &str| reproduction_markdown(found, paper);
+    pages::fill(folder, MARKS, tables, is_whole.then(|| reproduction_summary(found)))
+}
+
+/// Writes the pages of stored results.
 fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
     let text = files::read_text(file, MAX_STORED_BYTES)
         .map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
-    let (extent, html) = stored_page(&text).map_err(|error| {
+    let stored = StoredResults::parse(&text).map_err(|error| {
         let text = format!("{}: no results of `joulepath reproduce`: {error}", file.display());
         Failure::message(Exit::Failed, text).help("name a full.json, quick.json or claims.json")
     })?;
-    let page = options.out.join(format!("{extent}.html"));
+    let has_summary = |folder: &Path| folder.join(pages::SUMMARY).exists();
+    match (&stored, &options.docs, &options.markdown) {
+        (StoredResults::Reproduction(_), _, Some(_)) => {
+            let text = format!("{} has no claims for --markdown", file.display());
+            return Err(Failure::usage(text).help("name a claims.json, or leave --markdown out"));
+        }
+        (StoredResults::Reproduction(found), Some(folder), None) => fill(folder, found, has_summary(folder))?,
+        (StoredResults::Search(found), folder, _) => {
+            claims::write_pages(options, found, folder.as_deref().is_some_and(has_summary))?;
+        }
+        _ => {}
+    }
+    let page = options.out.join(format!("{}.html", stored.name()));
     files::prepare(&page)?;
-    files::write(&page, &html)?;
+    files::write(&page, &stored.html()?)?;
     terminal::print(&format!("report: {}\n", page.display()))
 }
 

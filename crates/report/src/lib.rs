@@ -60,6 +60,6 @@ pub use reproduction::{
     reproduction_summary, reproduction_table, shown,
 };
 pub use scale::rounded;
-pub use stored::stored_page;
+pub use stored::StoredResults;
 pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
 pub use summary::{LINK_BOUND, PolicyRuns, TCP_REFERENCE, summarise, summarise_on};

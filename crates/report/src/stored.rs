@@ -8,17 +8,43 @@ use crate::machine::ReportError;
 use crate::reproduction::Reproduction;
 use crate::search::Search;
 
-/// The page of a scoreboard or of a search, with its name: `quick`, `full` or `claims`. `json` is the output
-/// of [`crate::reproduction_json`] or [`crate::search::search_json`].
-///
-/// # Errors
-/// If `json` is neither.
-pub fn stored_page(json: &str) -> Result<(String, String), ReportError> {
-    let stored: Value = serde_json::from_str(json)?;
-    if stored.get("claims").is_some() {
-        let found: Search = serde_json::from_value(stored)?;
-        return Ok(("claims".to_owned(), search_html(&found)?));
+/// Results of `joulepath reproduce` that were stored as JSON.
+pub enum StoredResults {
+    /// `claims.json`: where the claims hold.
+    Search(Search),
+    /// `quick.json`, `full.json`: the experiments.
+    Reproduction(Reproduction),
+}
+
+impl StoredResults {
+    /// Reads what [`crate::reproduction_json`] or [`crate::search::search_json`] wrote.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn parse(json: &str) -> Result<Self, ReportError> {
+        let stored: Value = serde_json::from_str(json)?;
+        Ok(match stored.get("claims") {
+            Some(_) => Self::Search(serde_json::from_value(stored)?),
+            None => Self::Reproduction(serde_json::from_value(stored)?),
+        })
     }
-    let found: Reproduction = serde_json::from_value(stored)?;
-    Ok((found.extent.clone(), reproduction_html(&found)?))
+
+    /// The name of their files: `quick`, `full`, `claims`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Search(_) => "claims",
+            Self::Reproduction(found) => &found.extent,
+        }
+    }
+
+    /// Their HTML page.
+    ///
+    /// # Errors
+    /// If a number cannot be written as JSON.
+    pub fn html(&self) -> Result<String, ReportError> {
+        match self {
+            Self::Search(found) => search_html(found),
+            Self::Reproduction(found) => reproduction_html(found),
+        }
+    }
 }

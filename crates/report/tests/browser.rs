@@ -19,8 +19,8 @@ use joulepath_report::benchmark::{
 use joulepath_report::study::{self, Along, AlongLine, Places, Study, StudyRow};
 use joulepath_report::table::{self, Column, Line, Table};
 use joulepath_report::{
-    AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, PolicyRuns, advice_html, html, map_html,
-    stored_page, summarise,
+    AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, PolicyRuns, StoredResults, advice_html, html,
+    map_html, summarise,
 };
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::Deserialize;
@@ -225,7 +225,7 @@ fn all_pages() -> Vec<(&'static str, String)> {
     let shipped = |file: &str| {
         let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../results").join(file);
         let json = std::fs::read_to_string(file).expect("the results are in the repository");
-        stored_page(&json).expect("the results are a page").1
+        StoredResults::parse(&json).and_then(|stored| stored.html()).expect("the results are a page")
     };
     vec![
         ("comparison", html(&comparison()).expect("a comparison is a page")),

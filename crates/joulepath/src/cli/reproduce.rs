@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::shared::key_value;
 
@@ -12,10 +12,10 @@ Examples:
   joulepath reproduce --list
   joulepath reproduce 000 --quick
   joulepath reproduce 000-fig4 004 --full
-  joulepath reproduce --full --docs docs/papers
-  joulepath reproduce --search --out results --docs docs/papers --markdown docs/reproduce.md
+  joulepath reproduce --full --out results/reproduction
+  joulepath reproduce --search --out results
   joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
-  joulepath reproduce --from results/reproduction/full.json
+  joulepath reproduce --from results/reproduction/full.json --docs target/docs/papers
 
 ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
 before anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. The same \
@@ -36,6 +36,7 @@ fn point(text: &str) -> Result<Option<(String, String)>, String> {
 
 /// Options of `reproduce`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("claims").args(["search", "from"])))]
 pub(crate) struct ReproduceOptions {
     /// Experiments, by name or by how it begins; all of them if absent.
     #[arg(value_name = "ID")]
@@ -69,10 +70,10 @@ pub(crate) struct ReproduceOptions {
     /// Name the experiments with claim and source, and run nothing.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Write the page of results that are stored, full.json or claims.json, into the folder --out, and run
-    /// nothing.
+    /// Run nothing: write the HTML page of stored results, full.json or claims.json, into the folder --out,
+    /// and the pages that --docs and --markdown name.
     #[arg(long, value_name = "FILE")]
-    #[arg(conflicts_with_all = ["ids", "quick", "full", "search", "at", "list", "docs"])]
+    #[arg(conflicts_with_all = ["ids", "quick", "full", "at", "list"])]
     pub(crate) from: Option<PathBuf>,
     /// Simulated runs at a time; all cores if absent.
     #[arg(short, long, value_name = "N")]
@@ -84,7 +85,7 @@ pub(crate) struct ReproduceOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,
     /// Put how many claims have which verdict into this page, between its marks `verdicts`.
-    #[arg(long, value_name = "FILE", requires = "search")]
+    #[arg(long, value_name = "FILE", requires = "claims")]
     pub(crate) markdown: Option<PathBuf>,
     /// As JSON on stdout.
     #[arg(long)]

@@ -74,15 +74,24 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Partial);
     }
+    write_pages(options, &found, options.ids.is_empty())?;
+    Ok(Exit::Ok)
+}
+
+/// Writes the pages that `options` name, their summary too if `is_whole`.
+///
+/// # Errors
+/// If a page or its marks are missing, or it cannot be written.
+pub(super) fn write_pages(options: &ReproduceOptions, found: &Search, is_whole: bool) -> Result<(), Failure> {
     if let Some(folder) = &options.docs {
-        draw_regions(&folder.join(PICTURES), &found)?;
-        let claims = |paper: &str| search_markdown(&found, paper, PICTURES);
-        pages::fill(folder, MARKS, claims, options.ids.is_empty().then(|| search_summary(&found)))?;
+        draw_regions(&folder.join(PICTURES), found)?;
+        let claims = |paper: &str| search_markdown(found, paper, PICTURES);
+        pages::fill(folder, MARKS, claims, is_whole.then(|| search_summary(found)))?;
     }
     if let Some(page) = &options.markdown {
-        marks::write(page, VERDICTS, &search_short_markdown(&found))?;
+        marks::write(page, VERDICTS, &search_short_markdown(found))?;
     }
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 /// Puts the picture of each claim's region into a folder.

@@ -16,7 +16,7 @@ const PAGES: [(&str, &str); 6] = [
     ("claim", "claims.md"),
 ];
 /// Where all of them stand in one table.
-const SUMMARY: &str = "README.md";
+pub(super) const SUMMARY: &str = "README.md";
 
 /// Puts what there is of each paper between the marks of its page; `summary`, of all of them, only if there
 /// is one.

@@ -128,6 +128,13 @@ fn the_page_of_stored_results_is_made_without_a_run() {
     assert_eq!(page.lines().count(), written.lines().count());
     assert!(page.contains("id=\"004-dT\""));
     assert!(!folder.path().join("page/quick.runs.jsonl").exists());
+    let marked = |name: &str| format!("# 004\n<!-- {name}: begin -->\nold\n<!-- {name}: end -->\nend\n");
+    fs::write(folder.path().join("004.md"), marked("results")).unwrap();
+    joulepath_in(folder.path(), &[&stored[..], &["--docs", "."]].concat()).ok();
+    let page = fs::read_to_string(folder.path().join("004.md")).unwrap();
+    assert!(page.contains("`004-dT`") && page.contains("erratum") && !page.contains("old"), "{page}");
+    let said = joulepath_in(folder.path(), &[&stored[..], &["--markdown", "004.md"]].concat());
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
     fs::write(folder.path().join("other.json"), "{}").unwrap();
     let said = joulepath_in(folder.path(), &["reproduce", "--from", "other.json"]);
     assert_eq!(said.code, Some(1));
@@ -214,6 +221,10 @@ fn the_number_of_each_verdict_goes_into_a_page_that_has_a_place_for_it() {
     let text = fs::read_to_string(&page).unwrap();
     assert!(text.contains("Of 2 claims: 1 holds throughout, 1 erratum."), "{text}");
     assert!(!text.contains("stale") && text.ends_with("<!-- verdicts: end -->\nend\n"), "{text}");
+    fs::write(&page, "# Page\n<!-- verdicts: begin -->\nstale\n<!-- verdicts: end -->\nend\n").unwrap();
+    let stored = ["reproduce", "--from", "joulepath-reproduction/claims.json", "--markdown", "page.md"];
+    joulepath_in(folder.path(), &stored).ok();
+    assert_eq!(fs::read_to_string(&page).unwrap(), text);
 }
 
 #[test]

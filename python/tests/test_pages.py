@@ -1,0 +1,78 @@
+"""scripts/pages.py: measured tables between git and the site."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from conftest import ROOT
+
+TABLE = "3 seeds.\n\n| | a\\|b |\n|---|---:|\n| x | 1 |\n"
+OUTPUT = "reno\n\ncubic\n"
+STAND_IN = "`make docs` puts the tables here, from [results/tables/some.json](../results/tables/some.json).\n"
+
+
+def page(table: str, output: str) -> str:
+    return (
+        f"# Page\n\n<!-- some: begin -->\n{table}<!-- some: end -->\n\n"
+        f"```console\n$ joulepath list\n{output}```\n"
+    )
+
+
+@pytest.fixture
+def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, for a repository with one page."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    module = importlib.import_module("pages")
+    results = tmp_path / "results"
+    places = {
+        "ROOT": tmp_path,
+        "DOCS": tmp_path / "docs",
+        "RESULTS": results,
+        "TABLES": results / "tables",
+        "CONSOLE": results / "console",
+        "OUTPUT_STORED": {"page.md"},
+    }
+    for name, place in places.items():
+        monkeypatch.setattr(module, name, place)
+    results.mkdir()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/page.md").write_text(page(TABLE, OUTPUT))
+    (tmp_path / "mkdocs.yml").write_text("site_name: x\nnav:\n  - Home: page.md\n")
+    (tmp_path / "CONTRIBUTING.md").write_text("# Contributing\n")
+    return module
+
+
+def test_tables_and_output_are_moved_to_results_and_rendered_from_there(pages: ModuleType) -> None:
+    file = pages.DOCS / "page.md"
+    assert not pages.check()
+    pages.keep(file)
+    assert file.read_text() == page(STAND_IN, "")
+    assert pages.check()
+    assert pages.stored("some") == TABLE
+    assert json.loads((pages.CONSOLE / "page.json").read_text()) == {"$ joulepath list": OUTPUT.splitlines()}
+    pages.keep(file)
+    assert file.read_text() == page(STAND_IN, "")
+    assert pages.stored("some") == TABLE
+
+
+def test_a_part_that_exceeds_its_budget_is_refused(
+    pages: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pages.DOCS / "page.md"
+    pages.keep(file)
+    assert pages.check()
+    file.write_text(file.read_text() + "word " * pages.BUDGET["Home"])
+    assert not pages.check()
+    assert "Home exceeds its budget" in capsys.readouterr().err
+
+
+def test_stored_tables_have_as_many_cells_in_each_row() -> None:
+    tables = sorted((ROOT / "results/tables").glob("*.json"))
+    assert len(tables) > 10
+    for file in tables:
+        for part in json.loads(file.read_text()):
+            assert isinstance(part, str) or len({len(row) for row in part}) == 1, file

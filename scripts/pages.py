@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""The pages of docs/: measured tables are not in git's Markdown, and each part has a budget of words.
+
+    scripts/pages.py fill PROGRAM   writes docs/ with all tables into target/docs, the source of the site
+    scripts/pages.py keep PAGE...   moves tables that a command has written into PAGE to results/tables
+    scripts/pages.py check          fails if a page of docs/ contains tables, or a part exceeds its budget
+
+A page has a place for tables between two lines, `<!-- NAME: begin -->` and `<!-- NAME: end -->`. In git a
+line that names the stored results stands there. Console blocks of some pages have their commands in git and
+the output in results/console.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+RESULTS = ROOT / "results"
+TABLES = RESULTS / "tables"
+FILLED = ROOT / "target/docs"
+
+PLACE = re.compile(r"(?<=<!-- )([\w-]+)(: begin -->\n)(.*?)(?=<!-- \1: end -->)", re.DOTALL)
+CONSOLE = RESULTS / "console"
+BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^(?=\$ )", re.MULTILINE)
+CELL = re.compile(r"(?<!\\)\|")
+CLAIMS = RESULTS / "claims.json"
+EXPERIMENTS = RESULTS / "reproduction/full.json"
+SOURCES = {"claims": CLAIMS, "verdicts": CLAIMS, "results": EXPERIMENTS}
+"""Places that `joulepath reproduce --from` fills."""
+JOULE = "joule-"
+"""Names of the places that `scripts/joule tables` fills begin so."""
+IN_GIT = {"reasons"}
+"""Places whose content a test compares with the code."""
+
+OUTPUT_STORED = {"beyond.md", "papers/000.md"}
+"""Pages whose console blocks have no output in git."""
+
+BUDGET = {
+    "Home": 300,
+    "Tutorials": 4_500,
+    "How-to": 11_000,
+    "Reference": 12_000,
+    "Explanation": 22_000,
+    "Results": 8_000,
+    "Contributing": 1_000,
+}
+"""Words of each part of the documentation, as `wc -w` counts them."""
+
+
+def source(name: str) -> Path:
+    """The stored results that fill a place."""
+    if name.startswith(JOULE):
+        return RESULTS / ("joule-kernel.json" if name == "joule-kernel" else "joule.json")
+    return SOURCES.get(name, TABLES / f"{name}.json")
+
+
+def stand_in(name: str, page: Path) -> str:
+    """The line that stands at a place in git."""
+    stored = source(name)
+    link = os.path.relpath(stored, page.parent)
+    return f"`make docs` puts the tables here, from [{stored.relative_to(ROOT)}]({link}).\n"
+
+
+def with_places(text: str, content) -> str:
+    """`text` with what `content` gives for the name of each place and for what stands there."""
+    return PLACE.sub(lambda place: f"{place[1]}{place[2]}{content(place[1], place[3])}", text)
+
+
+def parsed(markdown: str) -> list:
+    """Paragraphs as text, tables as rows of cells; the second row says how columns are aligned."""
+
+    def part(text: str):
+        lines = text.split("\n")
+        if not all(line.startswith("|") for line in lines):
+            return text
+        return [[cell.strip() for cell in CELL.split(line)[1:-1]] for line in lines]
+
+    return [part(text) for text in re.split(r"\n\n+", markdown.strip("\n"))]
+
+
+def rendered(parts: list) -> str:
+    """The Markdown of what `parsed` gave."""
+
+    def line(cells: list[str], place: int) -> str:
+        if place == 1:
+            return f"|{'|'.join(cells)}|"
+        return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+
+    def part(its) -> str:
+        return its if isinstance(its, str) else "\n".join(line(row, place) for place, row in enumerate(its))
+
+    return "\n\n".join(map(part, parts)) + "\n"
+
+
+def stored(name: str) -> str:
+    """The tables of a place, as Markdown, from results/tables."""
+    try:
+        return rendered(json.loads(source(name).read_text()))
+    except FileNotFoundError:
+        sys.exit(f"pages.py: {source(name).relative_to(ROOT)} is missing, the tables of `{name}`")
+
+
+def output_file(page: Path) -> Path:
+    """Where the output of a page's commands is stored."""
+    return CONSOLE / f"{page.stem}.json"
+
+
+def calls(text: str) -> list[tuple[str, str]]:
+    """The commands of a page's console blocks, each with the output below it."""
+    parts = (part for block in BLOCK.findall(text) for part in COMMAND.split(block) if part.startswith("$ "))
+    return [(command, output) for command, _, output in (part.partition("\n") for part in parts)]
+
+
+def with_output(text: str, output) -> str:
+    """`text` with what `output` gives for each command below it."""
+
+    def of_block(block: re.Match) -> str:
+        return "".join(f"{command}\n{output(command)}" for command, _ in calls(f"```console\n{block[0]}```"))
+
+    return BLOCK.sub(of_block, text)
+
+
+def keep(page: Path) -> None:
+    """Moves the tables of a page to results/tables, and output of its commands to results/console."""
+
+    def moved(name: str, text: str) -> str:
+        if name in IN_GIT:
+            return text
+        if name not in SOURCES and not name.startswith(JOULE) and text != stand_in(name, page):
+            TABLES.mkdir(exist_ok=True)
+            lines = (
+                json.dumps(part, ensure_ascii=False)
+                if isinstance(part, str)
+                else "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in part) + "\n]"
+                for part in parsed(text)
+            )
+            source(name).write_text("[\n" + ",\n".join(lines) + "\n]\n")
+        return stand_in(name, page)
+
+    text = with_places(page.read_text(), moved)
+    if page.relative_to(DOCS).as_posix() in OUTPUT_STORED:
+        if any(output for _, output in calls(text)):
+            CONSOLE.mkdir(exist_ok=True)
+            told = {command: output.splitlines() for command, output in calls(text)}
+            output_file(page).write_text(json.dumps(told, ensure_ascii=False, indent=0) + "\n")
+        text = with_output(text, lambda command: "")
+    page.write_text(text)
+
+
+def fill(program: Path) -> None:
+    """Writes docs/ with all tables into target/docs."""
+    shutil.rmtree(FILLED, ignore_errors=True)
+    shutil.copytree(DOCS, FILLED)
+    from_stored = [program, "reproduce", "--docs", FILLED / "papers", "--out", ROOT / "target/reproduction"]
+    for more in (["--from", EXPERIMENTS], ["--from", CLAIMS, "--markdown", FILLED / "reproduce.md"]):
+        subprocess.run([*from_stored, *more], check=True, stdout=subprocess.DEVNULL)
+    told = subprocess.run(
+        [sys.executable, ROOT / "scripts/joule", "tables"], check=True, stdout=subprocess.PIPE, text=True
+    )
+    joule = json.loads(told.stdout)
+
+    def tables(name: str, text: str) -> str:
+        if name in SOURCES or name in IN_GIT:
+            return text
+        return joule[name] + "\n" if name.startswith(JOULE) else stored(name)
+
+    for page in FILLED.rglob("*.md"):
+        text = with_places(page.read_text(), tables)
+        if page.relative_to(FILLED).as_posix() in OUTPUT_STORED:
+            told = json.loads(output_file(page).read_text())
+            if missing := [command for command, _ in calls(text) if command not in told]:
+                sys.exit(
+                    f"pages.py: {page.name} has no output of {missing[0]}: scripts/refresh.py, then keep"
+                )
+            text = with_output(
+                text, lambda command, told=told: "".join(f"{line}\n" for line in told[command])
+            )
+        page.write_text(text)
+
+
+def parts() -> dict[str, list[Path]]:
+    """The pages of each part: sections of the navigation, models are explanation, all others results."""
+    found: dict[str, list[Path]] = {part: [] for part in BUDGET}
+    found["Contributing"].append(ROOT / "CONTRIBUTING.md")
+    pages = set(DOCS.rglob("*.md"))
+    part = ""
+    for line in (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2].splitlines():
+        title, _, file = line.strip(" -").partition(":")
+        part = part if line.startswith("    ") else title
+        if file:
+            page = DOCS / file.strip()
+            found[part].append(page)
+            pages.discard(page)
+    for page in pages:
+        found["Explanation" if page.parent.name == "models" else "Results"].append(page)
+    return found
+
+
+def check() -> bool:
+    """Print what is wrong, and the words of each part; whether all is well."""
+    is_well = True
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text()
+        found = [
+            f"the tables `{place[1]}`"
+            for place in PLACE.finditer(text)
+            if place[1] not in IN_GIT and place[3] != stand_in(place[1], page)
+        ]
+        if page.relative_to(DOCS).as_posix() in OUTPUT_STORED and any(output for _, output in calls(text)):
+            found.append("output of commands")
+        if found:
+            name = page.relative_to(ROOT)
+            print(f"{name} contains {', '.join(found)}: scripts/pages.py keep {name}", file=sys.stderr)
+            is_well = False
+    for part, pages in parts().items():
+        words = sum(len(page.read_text().split()) for page in pages)
+        print(f"{part:12} {words:6} words of {BUDGET[part]}", file=sys.stderr)
+        if words > BUDGET[part]:
+            print(f"{part} exceeds its budget: shorten its pages", file=sys.stderr)
+            is_well = False
+    return is_well
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("fill").add_argument("program", type=Path)
+    verbs.add_parser("keep").add_argument("pages", type=Path, nargs="+")
+    verbs.add_parser("check")
+    asked = parser.parse_args()
+    match asked.verb:
+        case "fill":
+            fill(asked.program.resolve())
+        case "keep":
+            for page in asked.pages:
+                keep(page.resolve())
+        case "check":
+            sys.exit(not check())
+
+
+if __name__ == "__main__":
+    main()
