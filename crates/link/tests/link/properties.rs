@@ -193,7 +193,7 @@ proptest! {
                 bits += u128::from(offer.size) * 8;
                 // Both sides × rate, in bit/s × ns.
                 let ahead = (bits * 1_000_000_000) as i128 - i128::from(at.0) * i128::from(rate.bps());
-                assert!(worst == i128::MIN || ahead <= worst + i128::from(rate.bps()), "faster than its rate");
+                assert!(worst == i128::MIN || ahead <= worst + i128::from(rate.bps()), "above its rate");
                 worst = if worst == i128::MIN { ahead } else { worst.min(ahead) };
             }
         });
