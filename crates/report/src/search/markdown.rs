@@ -109,8 +109,8 @@ impl Fit {
         };
         let usual = self.usual_loss.map_or(String::new(), |loss| format!(", the usual setting {loss:.2}"));
         format!(
-            "Inverse inference, {}: {} printed numbers. {verdict}. The best, {place}, is {:.2} tolerances off \
-             in the root mean square{usual}. The largest deviation is {:.1} tolerances: {}.",
+            "Inverse inference, {}: {} printed numbers. {verdict}. The best, {place}, is {:.2} tolerances \
+             off in the root mean square{usual}. The largest deviation is {:.1} tolerances: {}.",
             self.in_box, self.numbers, self.loss, self.worst, self.worst_number
         )
     }
