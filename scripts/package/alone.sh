@@ -30,7 +30,7 @@ soon endpoint_is_there || fail 'the daemon adds an endpoint'
 chroot "$bare" /joulepath status >/dev/null || fail 'it reports its state'
 # This program has no eBPF, so `doctor` loads nothing. The endpoint of the other program has an address that no interface has.
 chroot "$bare" /joulepath doctor --json >"$NOTES/doctor" || true
-grep -q '"detail": "2, 1 of them the daemon.s; 198.51.100.7 is no address of this machine any more"' "$NOTES/doctor" ||
+grep -q '"detail": "2, 1 of them the daemon.s; 198.51.100.7 is not an address of this machine"' "$NOTES/doctor" ||
     fail "doctor reports the owner of each endpoint: $(cat -- "$NOTES/doctor")"
 status=0
 chroot "$bare" /joulepath lab quick -- true 2>"$NOTES/lab" || status=$?

@@ -1,4 +1,4 @@
-//! What a command cost: joules and bytes by path.
+//! The bill of a command: joules and bytes by path.
 
 use std::process::ExitStatus;
 
@@ -13,21 +13,21 @@ use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use serde::Serialize;
 
-/// Everything that is told at the end, and as JSON.
+/// The bill, as text and as JSON.
 #[derive(Debug, Serialize)]
 pub struct Bill {
     title: String,
     policy: String,
     label: String,
     seed: u64,
-    /// From the start of the command to its end.
+    /// Duration of the command.
     seconds: f64,
     exit_code: Option<i32>,
-    /// Modelled, tails that were to run out included.
+    /// Modelled energy, including tails that end after the command.
     energy: Energy,
     paths: Vec<PathBill>,
     emulator: Emulator,
-    /// What there was to end after the command.
+    /// What was cleaned up after the command.
     remains: Remains,
 }
 
@@ -35,7 +35,7 @@ pub struct Bill {
 struct Energy {
     quality: &'static str,
     total_j: f64,
-    /// What the interfaces share.
+    /// Energy shared by the interfaces.
     base_j: f64,
     host: EnergySplit,
 }
@@ -49,12 +49,12 @@ struct PathBill {
     up: Flow,
 }
 
-/// How far the emulation can be trusted.
+/// Accuracy of the emulation.
 #[derive(Debug, Serialize)]
 struct Emulator {
     realtime: bool,
     lateness: Lateness,
-    /// What this scenario tolerates.
+    /// Tolerance of the scenario.
     allowed_ns: u64,
     kept_up: bool,
     anomalies: Anomalies,
@@ -62,7 +62,7 @@ struct Emulator {
 }
 
 impl Bill {
-    /// Of a command that has `ended` in `lab`, by what was read of its emulator at the end.
+    /// The bill of a command that has `ended` in `lab`; `reading` is the emulator's last.
     pub fn new(
         scenario: &Scenario,
         setup: &Setup,
@@ -107,17 +107,17 @@ impl Bill {
         }
     }
 
-    /// With what there was to end when the lab ended.
+    /// Adds what was cleaned up at the end of the lab.
     pub fn with_remains(self, remains: Remains) -> Self {
         Bill { remains, ..self }
     }
 
-    /// What there was to end after the command.
+    /// What was cleaned up after the command.
     pub fn remains(&self) -> &Remains {
         &self.remains
     }
 
-    /// At most 80 columns, unless the scenario's names are long.
+    /// The table; at most 80 columns, unless the scenario's names are long.
     pub fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(TableStyle::new());
@@ -148,7 +148,11 @@ impl Bill {
         let (base, host) = (energy.base_j, energy.host.total_j());
         let rest = match base + host > 0.0 {
             true => {
-                format!("\nof it {} shared by the interfaces, {} of the host", joules(base), joules(host))
+                format!(
+                    "\nof it {} shared by the interfaces, {} used by the host",
+                    joules(base),
+                    joules(host)
+                )
             }
             false => String::new(),
         };
@@ -168,15 +172,15 @@ impl Bill {
         )
     }
 
-    /// Why the bill may be wrong.
+    /// Reasons to doubt the bill.
     pub fn doubts(&self) -> Vec<String> {
         let Emulator { lateness, allowed_ns, kept_up, anomalies, .. } = &self.emulator;
         let mut doubts = vec![];
         if !kept_up {
             let [late, allowed] = milliseconds_apart(Nanos(lateness.p99_ns), Nanos(*allowed_ns));
             doubts.push(format!(
-                "the emulator was too late: one packet in a hundred {late} or more, \
-                 and this scenario tolerates {allowed}; close other programs, or lower the rates"
+                "the emulator was too late: 1 % of packets by {late} or more, \
+                 but this scenario tolerates {allowed}; close other programs, or lower the rates"
             ));
         }
         if anomalies.oversized > 0 {
@@ -204,7 +208,7 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// Four digits and a point at most, up to ten seconds.
+/// At most four digits and a point below ten seconds.
 fn milliseconds(ns: u64) -> String {
     let ms = ns as f64 / 1e6;
     let decimals = match ms {
@@ -220,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lateness_takes_no_more_room_when_it_is_large() {
+    fn large_lateness_takes_no_more_columns() {
         let shown = [20_000, 8_140_000, 9_999_000, 35_400_000, 2_345_600_000].map(milliseconds);
         assert_eq!(shown, ["0.02 ms", "8.14 ms", "10.0 ms", "35.4 ms", "2346 ms"]);
     }

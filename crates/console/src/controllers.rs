@@ -1,4 +1,4 @@
-//! The loaded controllers and who uses them: `joulepath cc status`.
+//! The loaded controllers and their sockets: `joulepath cc status`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,17 +11,16 @@ use serde_json::{Value, json};
 
 use crate::words::{count, plain};
 
-/// What makes subflows one connection.
+/// Identifies a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     /// An MPTCP connection of this host.
     Token(u32),
-    /// A TCP connection: both its ends, the lesser first, so that both sockets of one within a namespace are
-    /// together.
+    /// A TCP connection: both ends, the smaller first, so that its two sockets within one namespace match.
     Ends((IpAddr, u16), (IpAddr, u16)),
 }
 
-/// Subflows by connection, within each namespace.
+/// Subflows by namespace and connection.
 type Connections<'a> = BTreeMap<(Cookie, Identity), Vec<&'a SubflowState>>;
 
 fn connections(subflows: &[SubflowState]) -> Connections<'_> {
@@ -39,17 +38,17 @@ fn connections(subflows: &[SubflowState]) -> Connections<'_> {
     connections
 }
 
-/// What could not be looked at, and why.
+/// Says which processes could not be examined, and why.
 pub fn unseen(hidden: usize) -> String {
     let processes = if hidden == 1 { "one process".to_owned() } else { format!("{hidden} processes") };
     let why = match Task::Inspection.denial() {
         Some(denial) => denial.to_string(),
         None => "which has rights that this one lacks".into(),
     };
-    format!("{processes} could not be looked at ({why})")
+    format!("{processes} could not be examined ({why})")
 }
 
-/// For people: a table for each controller, a row for each socket.
+/// The status as text: a table per controller, a row per socket.
 pub fn text(view: &View) -> String {
     let mut text = String::new();
     for controller in &view.controllers {
@@ -72,8 +71,8 @@ pub fn text(view: &View) -> String {
         }
     }
     if let Some(name) = &view.unfinished {
-        text += &format!("Note: {name} is being loaded or unloaded, or was when that was interrupted; ");
-        text += "the next `cc load`, `cc unload` or `cc default` ends it.\n";
+        text += &format!("Note: loading or unloading {name} is in progress or was interrupted; ");
+        text += "the next `cc load`, `cc unload` or `cc default` completes it.\n";
     }
     if view.hidden > 0 {
         text += &format!("Note: {}.\n", unseen(view.hidden));
@@ -90,12 +89,12 @@ fn heading(controller: &LoadedController, connections: usize) -> String {
         stayed => text += &format!(", {stayed} of an earlier load"),
     }
     if !controller.registered {
-        text += "; another program has detached it, `joulepath cc load` puts it back";
+        text += "; another program has detached it, `joulepath cc load` restores it";
     }
     text + "\n"
 }
 
-/// Namespaces are named only if one is another than this.
+/// Names namespaces only if some socket is in another namespace.
 fn table(connections: &Connections<'_>, view: &View) -> Table {
     let own = view.namespaces.first().map(|users| users.cookie);
     let elsewhere = connections.keys().any(|(netns, _)| Some(*netns) != own);
@@ -127,23 +126,23 @@ fn table(connections: &Connections<'_>, view: &View) -> Table {
     table
 }
 
-/// A namespace in few letters.
+/// Short name of a namespace.
 fn name_of(netns: Cookie, view: &View) -> String {
     match view.namespaces.iter().find(|users| users.cookie == netns).map(|users| &users.place) {
         Some(Place::Own) => "here".into(),
         Some(Place::Name(name)) => name.clone(),
         Some(Place::Process { pid, name }) => format!("{name} ({pid})"),
         Some(Place::File(path)) => path.display().to_string(),
-        None => "nobody can enter it".into(),
+        None => "unreachable".into(),
     }
 }
 
-/// What the control plane said; zero: nothing.
+/// A value from the control plane; 0 means none.
 fn told(value: f64) -> String {
     if value == 0.0 { "–".into() } else { format!("{value:.3}") }
 }
 
-/// For programs: the same with all that is known of a socket.
+/// The status as JSON, with all fields of the sockets.
 pub fn json(view: &View) -> Value {
     let namespace = |users: &Users| {
         json!({"cookie": users.cookie, "place": users.place.to_string(), "default": users.default,

@@ -1,12 +1,12 @@
-//! What of Joulepath a machine can run, why not, and what mends it: `joulepath doctor`.
+//! What this machine can run, why not, and the fix: `joulepath doctor`.
 
 use joulepath_kernel::probe::{Fact, Group, Report, Status, Verdict};
 
-/// Width of the column of names: the longest, and two blanks.
+/// Width of the titles: the longest, plus two spaces.
 const TITLE_WIDTH: usize = 20;
-/// Width of the column of words: `missing`, and two blanks.
+/// Width of the status words: `missing`, plus two spaces.
 const STATUS_WIDTH: usize = 9;
-/// Before every line of a group.
+/// Indentation of the lines of a group.
 const MARGIN: &str = "  ";
 
 const BOLD: &str = "\u{1b}[1m";
@@ -24,7 +24,7 @@ fn heading(group: Group) -> &'static str {
     }
 }
 
-/// The report for people, wrapped to a width in characters.
+/// The report as text, wrapped to `width` characters.
 pub fn text(report: &Report, width: usize, color: bool) -> String {
     let page = Page { width, color };
     let mut text = format!("Linux {}, {}\n", report.release, if report.root { "root" } else { "not root" });
@@ -35,7 +35,7 @@ pub fn text(report: &Report, width: usize, color: bool) -> String {
         text += &format!("\n{} (for {})\n", page.paint(BOLD, heading(group)), needed_for.join(", "));
         for fact in facts {
             text += &page.fact(fact, needed_for);
-            text += &page.mends(fact, &mut said);
+            text += &page.fixes(fact, &mut said);
         }
     }
     let lines = [page.wrapped(OF_METERS), page.wrapped(of_cc(report)), page.verdict(report)];
@@ -54,7 +54,7 @@ impl Page {
         if self.color { format!("{style}{text}{PLAIN}") } else { text.to_owned() }
     }
 
-    /// Text is broken at blanks only: paths and options stay whole.
+    /// Breaks text only at spaces: paths and options stay whole.
     fn indented<'a>(&self, first: &'a str, further: &'a str) -> textwrap::Options<'a> {
         textwrap::Options::new(self.width)
             .initial_indent(first)
@@ -62,7 +62,7 @@ impl Page {
             .word_separator(textwrap::WordSeparator::AsciiSpace)
     }
 
-    /// A line: how it stands, its name, and what was found, wrapped.
+    /// The line of a fact: status, title, finding.
     fn fact(&self, fact: &Fact, usual: &[&str]) -> String {
         let status = fact.finding.status;
         let style = match status {
@@ -87,14 +87,14 @@ impl Page {
         format!("{MARGIN}{word}{gap}{:TITLE_WIDTH$}{}\n", fact.title, lines.trim_start())
     }
 
-    /// What mends it: commands in one line each, to be copied. What was said already is not repeated.
-    fn mends<'a>(&self, fact: &'a Fact, said: &mut Vec<&'a str>) -> String {
+    /// The fix: one line per command, to be copied. A fix that was already shown is not repeated.
+    fn fixes<'a>(&self, fact: &'a Fact, said: &mut Vec<&'a str>) -> String {
         let mut fresh = |text: &'a str| {
             let known = said.contains(&text);
             said.push(text);
             !known
         };
-        let commands: Vec<_> = fact.finding.mend.iter().filter(|command| fresh(command)).collect();
+        let commands: Vec<_> = fact.finding.fix.iter().filter(|command| fresh(command)).collect();
         let mut text: String =
             commands.iter().map(|command| format!("{MARGIN}{MARGIN}→ {command}\n")).collect();
         if let Some(advice) = fact.finding.advice.as_deref().filter(|advice| fresh(advice)) {
@@ -125,14 +125,14 @@ impl Page {
     }
 }
 
-/// Where a person goes from the list of energy meters.
+/// Points from the energy meters to `joulepath meter`.
 const OF_METERS: &str = "`joulepath meter` reads the energy meters: their steps and their noise.";
 
 fn of_cc(report: &Report) -> &'static str {
     match report.cc {
-        Verdict::Ready => "Controllers can be loaded to stay (cc load).",
-        Verdict::Denied => "Controllers may not be loaded to stay by this user (cc load).",
-        Verdict::Missing => "Controllers cannot be loaded to stay here (cc load).",
+        Verdict::Ready => "Persistent controllers can be loaded (cc load).",
+        Verdict::Denied => "This user may not load persistent controllers (cc load).",
+        Verdict::Missing => "Persistent controllers cannot be loaded here (cc load).",
     }
 }
 
@@ -143,15 +143,15 @@ mod tests {
     use super::*;
 
     fn fact(title: &'static str, group: Group, essential: bool, status: Status, detail: &str) -> Fact {
-        let finding = Finding { status, detail: detail.to_owned(), mend: vec![], advice: None };
+        let finding = Finding { status, detail: detail.to_owned(), fix: vec![], advice: None };
         Fact { name: "name", title, group, needed_for: &["lab"], essential, finding }
     }
 
     fn report() -> Report {
         let mut tun = fact("TUN", Group::Lab, true, Status::Denied, "opening /dev/net/tun: not permitted");
-        tun.finding.mend = vec!["sudo joulepath doctor".to_owned()];
+        tun.finding.fix = vec!["sudo joulepath doctor".to_owned()];
         let mut namespaces = fact("namespaces", Group::Lab, true, Status::Denied, "not permitted");
-        namespaces.finding.mend = vec!["sudo joulepath doctor".to_owned()];
+        namespaces.finding.fix = vec!["sudo joulepath doctor".to_owned()];
         let mut battery =
             fact("battery", Group::EnergyMeters, false, Status::Limited, "shows something else");
         battery.needed_for = &["measured energy", "sleep"];
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mends_is_said_once_and_what_does_not_fit_is_wrapped_below() {
+    fn each_fix_is_printed_once_and_long_lines_are_wrapped() {
         let expected = "\
 Linux 6.12.1, not root
 
@@ -199,7 +199,7 @@ Energy meters (for lab)
 
 `joulepath meter` reads the energy meters:
   their steps and their noise.
-Controllers can be loaded to stay (cc load).
+Persistent controllers can be loaded (cc load).
 The kernel engine may not run here: namespaces,
   TUN.
 ";
@@ -207,7 +207,7 @@ The kernel engine may not run here: namespaces,
     }
 
     #[test]
-    fn colours_add_nothing_but_colours() {
+    fn colours_change_no_text() {
         let mut colored = text(&report(), 47, true);
         assert!(colored.contains(&format!("{RED}denied{PLAIN}   TUN")), "{colored}");
         assert!(colored.contains(&format!("{YELLOW}missing{PLAIN}  RAPL")), "{colored}");

@@ -1,7 +1,8 @@
-//! Numbers and words that the page of `status` and the screen of `top` share.
+//! Numbers and words shared by `status` and `top`.
 
 use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
+use joulepath_live::reason::amount;
 use joulepath_live::status::{QuotaStatus, RuleStatus, Spent, Status, SteeringStatus};
 
 use crate::words::count;
@@ -9,7 +10,7 @@ use crate::words::count;
 /// An unknown number.
 pub(crate) const UNKNOWN: &str = "–";
 
-/// How the daemon stands, in a few words each.
+/// The daemon's state in short phrases.
 pub(crate) fn head(status: &Status) -> Vec<String> {
     let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
     let all = status.interfaces.iter().filter(|one| one.allowed).count();
@@ -35,20 +36,20 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
     head
 }
 
-/// What a meter says of the machine; none if none is configured.
+/// The reading of the machine's meter; `None` if none is configured.
 pub(crate) fn machine(status: &Status) -> Option<String> {
     let machine = status.machine.as_ref()?;
     let name = machine.meter.as_deref().unwrap_or("the configured meter");
     if let Some(trouble) = &machine.trouble {
         return Some(format!("machine: not measured at present: {trouble}"));
     }
-    let Some(power_w) = machine.power_w else { return Some(format!("machine: {name} is read")) };
+    let Some(power_w) = machine.power_w else { return Some(format!("machine: waiting for {name}")) };
     let watts = |w: f64| format!("{} W", significant(w));
     let mut text = format!("machine: {} {} by {name}", watts(power_w), machine.quality);
     text += &match machine.unexplained_w {
         Some(rest) if rest < 0.0 => {
             format!(
-                "; the interfaces' models say {}, {} more than that",
+                "; the interfaces' models attribute {}, {} more than measured",
                 watts(machine.attributed_w),
                 watts(-rest)
             )
@@ -57,7 +58,7 @@ pub(crate) fn machine(status: &Status) -> Option<String> {
             format!(": {} attributed to interfaces, {} unexplained", watts(machine.attributed_w), watts(rest))
         }
         None => {
-            format!(", which does not have the radios: {}", machine.measures.as_deref().unwrap_or(UNKNOWN))
+            format!(", which excludes the radios: {}", machine.measures.as_deref().unwrap_or(UNKNOWN))
         }
     };
     if let Some(joules) = machine.today_j {
@@ -66,16 +67,15 @@ pub(crate) fn machine(status: &Status) -> Option<String> {
     Some(text)
 }
 
-/// What is used of a quota, and its bounds.
+/// Use and limits of a quota.
 pub(crate) fn quota(quota: &QuotaStatus) -> String {
-    let gb = |bytes: u64| significant(bytes as f64 / 1e9);
-    let bound = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", gb(bytes)));
+    let bound = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", amount(bytes)));
     let bounds: Vec<String> =
         bound("soft", quota.soft_bytes).into_iter().chain(bound("hard", quota.hard_bytes)).collect();
-    format!("{} GB used since {} ({} GB)", gb(quota.used_bytes), quota.since, bounds.join(", "))
+    format!("{} since {} ({})", amount(quota.used_bytes), quota.since, bounds.join(", "))
 }
 
-/// How an interface is used.
+/// The word for a role.
 pub(crate) fn role(role: Role) -> &'static str {
     match role {
         Role::Unused => UNKNOWN,
@@ -84,12 +84,12 @@ pub(crate) fn role(role: Role) -> &'static str {
     }
 }
 
-/// Bytes of both directions, in a unit.
+/// Bytes of both directions, in `unit`.
 pub(crate) fn bytes(spent: &Spent, unit: f64) -> String {
     short((spent.received_bytes + spent.sent_bytes) as f64 / unit)
 }
 
-/// Joules in a unit.
+/// Energy in `unit`, J.
 pub(crate) fn joules(spent: &Spent, unit: f64) -> String {
     spent.energy_j.map_or(UNKNOWN.into(), |joules| short(joules / unit))
 }
@@ -99,7 +99,7 @@ pub(crate) fn short(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// A time in a unit that suits it.
+/// A duration with a suitable unit.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{s:.0} s"),
@@ -109,31 +109,31 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// What is done for single connections: a sentence for all, and one for each rule.
+/// Steering of single connections: a sentence for all, then one per rule.
 pub(crate) fn steering(steering: &SteeringStatus) -> Vec<String> {
     let SteeringStatus { connections, of_kernel, opened, closed, refused, rules } = steering;
     let steered = match connections {
-        1 => "1 connection is".to_owned(),
-        _ => format!("{connections} connections are"),
+        1 => "1 connection".to_owned(),
+        _ => format!("{connections} connections"),
     };
     let opened = count(*opened, "subflow");
-    let mut all = format!("{steered} steered one by one: {opened} opened, {closed} closed");
+    let mut all = format!("The daemon steers {steered}: {opened} opened, {closed} closed");
     if *refused > 0 {
-        all += &format!(", {refused} times refused by the kernel");
+        all += &format!(", {} refused by the kernel", count(*refused, "command"));
     }
     all += &match of_kernel {
         0 => ".".to_owned(),
-        _ => format!("; {of_kernel} began under the kernel's path manager, which keeps them."),
+        _ => format!("; {of_kernel} started under the kernel's path manager and stay there."),
     };
     [all].into_iter().chain(rules.iter().map(told_rule)).collect()
 }
 
-/// ``Rule `program ffmpeg`: aggregate for 2 connections: wlan0 regular, wwan0 backup; fitted last: …``
+/// ``Rule `program ffmpeg`: aggregate for 2 connections: wlan0 regular, wwan0 backup; last match: …``
 fn told_rule(told: &RuleStatus) -> String {
     let RuleStatus { rule, intent, connections, last, interfaces, last_uid: _ } = told;
     let used = |(name, used): (&String, &Role)| format!("{name} {}", role(*used));
     let roles: Vec<String> = interfaces.iter().map(used).collect();
-    let last = last.as_ref().map_or_else(String::new, |last| format!("; fitted last: {last}"));
+    let last = last.as_ref().map_or_else(String::new, |last| format!("; last match: {last}"));
     let connections = count(*connections, "connection");
     format!("Rule `{rule}`: {} for {connections}: {}{last}", intent.word(), roles.join(", "))
 }

@@ -1,13 +1,13 @@
-//! What the daemon, a lab, controllers, meters and a machine's abilities look like in a terminal.
+//! Terminal output for the daemon, labs, controllers, meters and the machine's abilities.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`meters`] | what the meters of power say |
-//! | [`page`] | the daemon's state once: `joulepath status`, `joulepath live --dry-run` |
-//! | [`top`] | the same on a screen that updates, with keys |
+//! | [`meters`] | readings of power meters |
+//! | [`page`] | the daemon's state: `joulepath status`, `joulepath live --dry-run` |
+//! | [`top`] | the same on a live screen, with keys |
 //! | [`doctor`] | what a machine can run |
-//! | `figures` | numbers and words that both share |
-//! | `bill` | what a lab's command cost (feature `kernel`) |
+//! | `figures` | numbers and words shared by `page` and `top` |
+//! | `bill` | the bill of a lab's command (feature `kernel`) |
 //! | `controllers` | the loaded controllers and their sockets (feature `kernel`) |
 //! | [`words`] | counts and tables without lines |
 

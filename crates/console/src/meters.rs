@@ -1,21 +1,21 @@
-//! The meters of power and what they say: `joulepath meter`.
+//! Power meters and their readings: `joulepath meter`.
 
 use joulepath_meter::{About, Found, Survey, Unit};
 use textwrap::Options;
 
-/// Shortest column of names, characters.
+/// Least width of the names, characters.
 const NAME_WIDTH: usize = 24;
-/// Longest one: what is longer moves the rest of its line.
+/// Greatest width; a longer name shifts the rest of its line.
 const LONGEST_NAME: usize = 30;
 
-/// The table for people, wrapped to so many columns, of what was seen in some seconds.
+/// The table of what was seen in `seconds`, wrapped to `columns` characters.
 pub fn text(found: &[Found], seconds: f64, columns: usize) -> String {
     if found.is_empty() {
         return wrapped(
             columns,
-            "This machine has no meter of its power: no hardware monitor of power or energy, no battery, no \
-             RAPL. A USB-C meter with the driver `powerz`, or any program that prints watts (--command), \
-             will do; `joulepath doctor` says more.",
+            "This machine has no power meter: no hardware monitor of power or energy, no battery, no RAPL. \
+             Use a USB-C meter with the driver `powerz`, or any program that prints watts (--command). \
+             `joulepath doctor` shows details.",
             "",
         ) + "\n";
     }
@@ -23,7 +23,7 @@ pub fn text(found: &[Found], seconds: f64, columns: usize) -> String {
         Found::Read { about, .. } => Some(about.name.chars().count()),
         Found::Unusable { .. } => None,
     });
-    // Without any that was read there is no table.
+    // Without a readable meter there is no table.
     let width = names.max().map_or(0, |longest| longest.clamp(NAME_WIDTH, LONGEST_NAME));
     let mut text = match width {
         0 => String::new(),
@@ -37,7 +37,7 @@ pub fn text(found: &[Found], seconds: f64, columns: usize) -> String {
             Found::Read { about, survey } => text += &row(about, survey, width, columns),
             Found::Unusable { about, error, help, .. } => {
                 let name = about.as_ref().map(|about| format!("{}: ", about.name)).unwrap_or_default();
-                // Most errors begin with the meter's name.
+                // Most errors start with the meter's name.
                 let name = if error.starts_with(&name) { String::new() } else { name };
                 text += &format!("{}\n", wrapped(columns, &format!("{name}{error}"), "  "));
                 if let Some(help) = help {
@@ -49,7 +49,7 @@ pub fn text(found: &[Found], seconds: f64, columns: usize) -> String {
     if width == 0 {
         return text;
     }
-    let note = format!("Seen in {seconds} s; a load that changes counts as noise. – is: not seen.");
+    let note = format!("Measured for {seconds} s. A changing load counts as noise. –: no value.");
     format!("{text}\n{}\n", wrapped(columns, &note, ""))
 }
 
@@ -85,7 +85,7 @@ fn prefixed(value: f64, unit: &str) -> String {
     format!("{:.digits$} {prefix}{unit}", value * scale)
 }
 
-/// A line of what all meters say at an instant: seconds since the first, and watts by name.
+/// One line with the power of all meters: seconds since the start, watts by name.
 pub fn line(at_s: f64, powers: &[(String, Option<f64>)], columns: usize) -> String {
     let said = |(name, power): &(String, Option<f64>)| {
         format!("  {name} {}", power.map_or("–".to_owned(), |power| prefixed(power, "W")))
@@ -94,7 +94,7 @@ pub fn line(at_s: f64, powers: &[(String, Option<f64>)], columns: usize) -> Stri
     format!("{}\n", wrapped(columns, &format!("{at_s:8.1} s{powers}"), "            "))
 }
 
-/// Lines of so many columns, each after the first indented.
+/// Wraps text to `columns`; lines after the first are indented.
 fn wrapped(columns: usize, text: &str, indent: &str) -> String {
     textwrap::fill(text, Options::new(columns).subsequent_indent(indent))
 }
@@ -110,7 +110,7 @@ mod tests {
         let about = About {
             name: "hwmon:powerz:bus".into(),
             place: "/sys/class/hwmon/hwmon1/in0_input".into(),
-            measures: "what its shunt is in".into(),
+            measures: "the circuit of its shunt".into(),
             quality: Quality::Instrument,
             unit: Unit::Watts,
         };
@@ -126,11 +126,11 @@ mod tests {
         let expected = "\
 meter                         power   period      step     noise  quality
 hwmon:powerz:bus             6.30 W   100 ms   1.20 mW   34.5 mW  instrument
-  what its shunt is in, /sys/class/hwmon/hwmon1/in0_input
+  the circuit of its shunt, /sys/class/hwmon/hwmon1/in0_input
 battery: BAT0 is being charged
   → pull the plug
 
-Seen in 3 s; a load that changes counts as noise. – is: not seen.
+Measured for 3 s. A changing load counts as noise. –: no value.
 ";
         assert_eq!(text, expected);
         assert!(text.lines().all(|line| line.chars().count() <= 80));

@@ -1,4 +1,4 @@
-//! What the daemon tells, for people.
+//! The daemon's output as text.
 
 use comfy_table::CellAlignment;
 use joulepath_live::record::{Replayed, Simulated};
@@ -7,13 +7,13 @@ use joulepath_live::status::{InterfaceStatus, Status};
 use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
 use crate::words::{count, plain};
 
-/// How it stands.
+/// The status.
 pub fn status(status: &Status, width: usize) -> String {
     let head = head(status);
     format!("{}\n\n{}\n{}", wrap(&head.join(" · "), width, ""), table(status), notes(status, width))
 }
 
-/// What it would do.
+/// The result of a dry run.
 pub fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
     let mut text = self::status(status, width);
     text += "\nNothing was changed. A start would:\n";
@@ -26,7 +26,7 @@ pub fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
     text
 }
 
-/// What became of a record that was decided again.
+/// The result of a replay.
 pub fn replayed(replayed: &Replayed) -> String {
     let mut text: String = replayed.changes.iter().map(|change| format!("{change}\n")).collect();
     let Replayed { version, decisions, length_s, differ, .. } = replayed;
@@ -36,30 +36,30 @@ pub fn replayed(replayed: &Replayed) -> String {
         figures::duration(*length_s)
     );
     text += &match differ {
-        0 => format!("{of}: the same again\n"),
-        differ => format!("{of}: {differ} of them are others now\n"),
+        0 => format!("{of}: all identical\n"),
+        differ => format!("{of}: {differ} of them differ\n"),
     };
     for difference in &replayed.differences {
         text += &format!("  {difference}\n");
     }
     if replayed.is_cut {
-        text += "The last line is cut off and left out.\n";
+        text += "The last line is incomplete and was skipped.\n";
     }
     text
 }
 
-/// What a record's decisions were on simulated paths, beside what they had been.
+/// The result of a replay on simulated paths.
 pub fn simulated(simulated: &Simulated) -> String {
     let Simulated { looks, agree, roles, roles_agree, length_s, stretches, .. } = simulated;
     let busy = simulated.simulated;
     let percent = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
     let mut text = format!(
-        "{} in {}; half a minute each: {busy} of {stretches} had traffic, simulated by the packet engine\n",
-        count(*looks, "look"),
+        "{} in {}; {busy} of {stretches} half minutes had traffic and were simulated by the packet engine\n",
+        count(*looks, "poll"),
         figures::duration(*length_s),
     );
     text += &format!(
-        "the same roles of all interfaces at {agree} of them ({:.1} %), {:.1} % of all roles\n",
+        "all roles agree at {agree} of them ({:.1} %); {:.1} % of single roles agree\n",
         percent(*agree, *looks),
         percent(*roles_agree, *roles),
     );
@@ -104,7 +104,7 @@ fn table(status: &Status) -> String {
     lines.join("\n")
 }
 
-/// Reasons, quotas, warnings, and where the joules are from.
+/// Reasons, quotas, warnings, and sources of the joules.
 fn notes(status: &Status, width: usize) -> String {
     let mut text = String::new();
     for one in status.interfaces.iter().filter(|one| one.allowed) {
@@ -120,7 +120,7 @@ fn notes(status: &Status, width: usize) -> String {
     let others = status.interfaces.iter().filter(|one| !one.allowed).map(|one| one.name.as_str());
     let others: Vec<&str> = others.collect();
     if !others.is_empty() {
-        let said = format!("Virtual, and not named in the configuration: {}", others.join(", "));
+        let said = format!("Virtual interfaces not named in the configuration: {}", others.join(", "));
         text += &format!("\n{}", wrap(&said, width, "  "));
     }
     text.push('\n');
@@ -131,8 +131,7 @@ fn notes(status: &Status, width: usize) -> String {
         text.push('\n');
     }
     if let Some(name) = &status.controller {
-        let said =
-            format!("New sockets get the congestion controller {name}; for uploads it decides the rates.");
+        let said = format!("New sockets get the congestion controller {name}, which controls uploads.");
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
     for said in status.steering.iter().flat_map(figures::steering) {
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_stands_beside_what_is_attributed() {
+    fn the_status_shows_measured_and_attributed_power() {
         let said = |machine: MachineStatus| {
             let text = self::status(&Status { machine: Some(machine), ..samples::status() }, 80);
             text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -214,15 +213,18 @@ mod tests {
                    unexplained; today 12.3 kJ";
         assert!(text.contains(all), "{text}");
         let text = said(MachineStatus { unexplained_w: None, ..measured.clone() });
-        assert!(text.contains("hwmon:powerz, which does not have the radios: the supply"), "{text}");
+        assert!(text.contains("hwmon:powerz, which excludes the radios: the supply"), "{text}");
         let text = said(MachineStatus { unexplained_w: Some(-0.25), power_w: Some(1.0), ..measured.clone() });
-        assert!(text.contains("the interfaces' models say 1.25 W, 0.250 W more than that"), "{text}");
+        assert!(
+            text.contains("the interfaces' models attribute 1.25 W, 0.250 W more than measured"),
+            "{text}"
+        );
         let text = said(MachineStatus { trouble: Some("on mains".into()), ..measured });
         assert!(text.contains("machine: not measured at present: on mains"), "{text}");
     }
 
     #[test]
-    fn it_fits_80_columns_and_says_what_is_unknown() {
+    fn the_status_fits_80_columns_and_marks_unknown_values() {
         let all = Status {
             connections: 1000,
             interfaces: vec![
@@ -259,9 +261,9 @@ mod tests {
         }
         for part in [
             "frugal · configured: interactive · 2 of 2 interfaces used · 1000 MPTCP connections",
-            "8.10 GB used since 2026-11-01 (soft 8.00 GB)",
-            "New sockets get the congestion controller jp_joule; for",
-            "2 connections are steered one by one: 5 subflows opened, 1 closed; 1 began under",
+            "8.10 GB since 2026-11-01 (soft 8.00 GB)",
+            "New sockets get the congestion controller jp_joule,",
+            "The daemon steers 2 connections: 5 subflows opened, 1 closed; 1 started under",
             "Rule `program ffmpeg`: aggregate for 1 connection: wlan0 regular, wwan0 backup;",
             "wlp0s20f3 modelled by wifi-huang2012",
             "not named in the configuration: docker0",

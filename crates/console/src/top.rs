@@ -1,13 +1,13 @@
-//! `joulepath top`: how the daemon stands, on a screen that updates, and keys to command it.
+//! `joulepath top`: the daemon's state on a live screen, with keys for commands.
 //!
 //! ```text
-//!   keys ──► state ──► Wish ──► asker ──► daemon      the asker has a thread of its own: a daemon that
-//!              ▲                  │                   hangs does not keep keys from working
+//!   keys ──► state ──► Wish ──► asker ──► daemon      the asker has its own thread, so that keys work
+//!              ▲                  │                   even if the daemon hangs
 //!              └───── Answer ─────┘
 //!   (state, size, now) ──► draw ──► screen
 //! ```
-//! Keys are read in a thread of their own, too: crossterm's `read` and `poll` return neither when the
-//! terminal has gone nor in the middle of an escape sequence, and signals must end the program in any case.
+//! Keys have their own thread, too: crossterm's `read` and `poll` do not return when the terminal is gone or
+//! in the middle of an escape sequence, but signals must always end the program.
 
 mod asker;
 mod columns;
@@ -32,14 +32,13 @@ use self::keys::Keys;
 use self::screen::{Screen, Signals};
 use self::state::{State, Wish};
 
-/// Longest wait for a key before answers and signals are looked at.
+/// Longest wait for a key before answers and signals are checked.
 const TICK: Duration = Duration::from_millis(100);
-/// The screen is drawn at least this often: ages grow.
+/// The screen is redrawn at least this often, because it shows ages.
 const REDRAWN: Duration = Duration::from_secs(1);
 
-/// Shows the daemon behind a control socket until the user has seen enough. Returns the signal that ended it,
-/// if one did (SIGHUP also stands for a terminal that has gone): the terminal is as it was before, and the
-/// caller may end by it.
+/// Shows the daemon at a control socket until the user quits. Returns the signal that ended it, if any;
+/// SIGHUP also stands for a closed terminal. The terminal is restored, so the caller may end by that signal.
 ///
 /// # Errors
 /// If the terminal cannot be used.
@@ -50,13 +49,13 @@ pub fn watch(socket: &Path, color: bool) -> io::Result<Option<i32>> {
     let mut screen = Screen::enter()?;
     let keys = Keys::read()?;
     match until_end(&mut screen, &mut state, (&requests, &answers), &mut signals, &keys) {
-        // What could not be drawn was for nobody.
+        // The terminal is gone: the drawing error does not matter.
         Err(_) if keys.have_ended() => Ok(Some(SIGHUP)),
         ended => ended,
     }
 }
 
-/// Until a key or a signal ends it; the signal, if it was one.
+/// Runs until a key or a signal ends it. Returns that signal.
 fn until_end(
     screen: &mut Screen,
     state: &mut State,
@@ -92,7 +91,7 @@ fn until_end(
         }
         let event = match keys.events.recv_timeout(TICK) {
             Err(RecvTimeoutError::Timeout) => continue,
-            // Its reason was the last thing that it sent.
+            // The thread has already sent its error.
             Err(RecvTimeoutError::Disconnected) => return Ok(Some(SIGHUP)),
             Ok(event) => event?,
         };

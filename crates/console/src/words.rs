@@ -1,8 +1,8 @@
-//! Counts and tables as the commands for a running kernel print them.
+//! Counts and tables of the commands for a running kernel.
 
 use comfy_table::{Table, TableStyle};
 
-/// `7 sockets`.
+/// For example `7 sockets`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

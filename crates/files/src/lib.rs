@@ -1,20 +1,18 @@
-//! The one place that opens what a user names: scenarios, studies, configurations, controllers, traces,
-//! profiles.
+//! Opens files that a user names: scenarios, studies, configurations, controllers, traces, profiles. No other
+//! crate does.
 //!
-//! - Only **regular files** are opened, whose size is bounded. A pipe, a device or a folder is refused by its
-//!   kind,
-//!   before it is opened. The user's own open descriptors (`/dev/stdin`, `<(…)`) are read as they are.
-//! - A file that **another file names** is opened with the rights of the user who asks. Under `sudo` that is
-//!   the
+//! - Only **regular files** of bounded size are read. Pipes, devices and folders are refused before they are
+//!   opened. The user's own descriptors (`/dev/stdin`, `<(…)`) are read as they are.
+//! - A file named **in another file** is opened with the rights of the user; under `sudo` with those of the
 //!   user who called it ([`Invoker`]), not root.
-//! - A file that the **user names** is opened with root's rights only if that user's do not suffice. Then
-//!   [`Content::may_be_quoted`] is false: no message shows what is in it.
-//! - What a scenario names **beside itself** ([`read_beside`]) is below its folder, without symbolic links.
+//! - A file named **by the user** is opened with root's rights only if that user's rights are insufficient.
+//!   Then [`Content::may_be_quoted`] is false, and no message shows its content.
+//! - A file named **beside** a scenario ([`read_beside`]) is in its folder or below, without symbolic links.
 //!
 //! | module | what |
 //! |---|---|
 //! | `read` | opening and reading |
-//! | `rights` | whose rights a process under `sudo` should use, and how to use them |
+//! | `rights` | which rights a process under `sudo` should use |
 //! | `trouble` | why a file is not used |
 
 mod read;

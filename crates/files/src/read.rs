@@ -10,43 +10,42 @@ use crate::trouble::Trouble;
 /// Who names a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// The user, as an argument. Root's rights are used if the invoking user's do not suffice.
+    /// The user, on the command line. Root's rights are used if the invoking user's are insufficient.
     Argument,
-    /// A file of the user's, or an argument that is code: only the invoking user's rights are used.
+    /// Another file, or a command-line argument that is code. Only the invoking user's rights are used.
     File,
 }
 
-/// What is in a file.
+/// Content of a file.
 #[derive(Clone, Debug)]
 pub struct Content {
-    /// All of it.
+    /// All bytes of the file.
     pub bytes: Vec<u8>,
-    /// False if the user who called `sudo` may not read the file: messages must not show any of it.
+    /// False if the user who called `sudo` may not read the file: messages must not show its content.
     pub may_be_quoted: bool,
 }
 
-/// Reads the file at `path`, of at most `limit` bytes.
+/// Reads a file of at most `limit` bytes.
 ///
 /// # Errors
-/// If it is no regular file, is larger, or may not be read.
+/// If the file is not regular, too large, or not readable.
 pub fn read(path: &Path, by: By, limit: u64) -> Result<Content, Trouble> {
     read_for(Invoker::of_process()?.as_ref(), path, by, limit)
 }
 
-/// Opens the file at `path` for a reader that bounds what it keeps.
+/// Opens a file for a reader that limits what it keeps.
 ///
 /// # Errors
-/// If it is no regular file, or may not be read. A file that only root may read is refused under `sudo`.
+/// If the file is not regular or not readable. Under `sudo`, files that only root may read are refused.
 pub fn open(path: &Path) -> Result<File, Trouble> {
     open_for(Invoker::of_process()?.as_ref(), || system::open(path))
 }
 
-/// Reads the file that a scenario in `folder` calls `name`, of at most `limit` bytes.
+/// Reads the file that a scenario in `folder` names `name`, of at most `limit` bytes.
 ///
 /// # Errors
-/// If it is not below the folder, is no regular file, is larger, may not be read, or if a symbolic link is on
-/// the
-/// way.
+/// If the file is outside the folder, not regular, too large, not readable, or reached through a symbolic
+/// link.
 pub fn read_beside(folder: &Path, name: &str, limit: u64) -> Result<Vec<u8>, Trouble> {
     read_beside_for(Invoker::of_process()?.as_ref(), folder, name, limit)
 }
@@ -80,7 +79,7 @@ fn read_beside_for(
     open_for(invoker, open)
 }
 
-/// What `open` does, with the rights of the invoking user if there is one.
+/// Runs `open` with the rights of the invoking user, if there is one.
 fn open_for<T: Send>(
     invoker: Option<&Invoker>,
     open: impl FnOnce() -> Result<T, Trouble> + Send,
@@ -132,13 +131,13 @@ mod system {
 
     use super::{Trouble, link, not_regular};
 
-    /// How folders on the way are opened.
+    /// Flags for folders on the way.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-    /// A pipe without a writer does not block, a terminal does not become ours.
+    /// A pipe without a writer must not block, and a terminal must not become the controlling one.
     const CAREFUL: OFlags =
         OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -156,14 +155,14 @@ mod system {
     }
 
     pub(super) fn open(path: &Path) -> Result<File, Trouble> {
-        // Asked before it is opened: opening alone may already do something to a device.
+        // Check the type first: opening a device can already have effects.
         regular(stat(path)?)?;
         let file = openat(CWD, path, CAREFUL, Mode::empty())?;
         regular(fstat(&file)?)?;
         Ok(File::from(file))
     }
 
-    /// A regular file below `folder`, which itself is where the user says.
+    /// Opens a regular file below `folder`, which may itself be anywhere.
     pub(super) fn open_beside(folder: &Path, name: &Path) -> Result<File, Trouble> {
         let start = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let mut at = openat(CWD, start, FOLDER, Mode::empty())?;
@@ -187,7 +186,7 @@ mod system {
         let is_link =
             || status(at, name).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
         match openat(at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
-            // Both are what systems answer to a link that is not followed.
+            // Systems differ in the error for a link that is not followed.
             Err(Errno::LOOP | Errno::NOTDIR) if is_link() => Err(link_at(at, name)),
             opened => Ok(opened?),
         }
@@ -211,9 +210,8 @@ mod system {
     }
 }
 
-/// Without descriptors of folders, paths are checked by name: another process that changes the folders at the
-/// same
-/// time is not kept out.
+/// Without descriptors of folders, paths are checked by name. A process that changes the folders at the same
+/// time can bypass the check.
 #[cfg(not(unix))]
 mod system {
     use std::fs::{self, File};
@@ -266,7 +264,7 @@ mod tests {
         io::Error::from(trouble).to_string()
     }
 
-    /// A pipe that nobody writes to, a folder, a socket, and a link to each.
+    /// A pipe without a writer, a folder, a socket, and a link to each.
     fn not_files(folder: &TempDir) -> Vec<String> {
         assert!(Command::new("mkfifo").arg(named(folder, "pipe")).status().unwrap().success());
         fs::create_dir(named(folder, "folder")).unwrap();
@@ -277,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn only_regular_files_are_read_and_nothing_is_waited_for() {
+    fn only_regular_files_are_read_and_nothing_blocks() {
         let folder = tempdir().unwrap();
         let mut names: Vec<PathBuf> = not_files(&folder).iter().map(|name| named(&folder, name)).collect();
         names.extend(["/dev/zero", "/dev/null", "/dev/tty", "/dev/ptmx"].map(PathBuf::from));
@@ -297,22 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_too_large_is_refused_by_its_size() {
+    fn a_file_over_the_size_limit_is_refused() {
         let folder = tempdir().unwrap();
-        // A file with a hole takes no space: it is refused before it is read.
+        // A sparse file takes no space; it is refused before it is read.
         File::create(named(&folder, "huge")).unwrap().set_len(1 << 30).unwrap();
         let by_path = read(&named(&folder, "huge"), By::Argument, LIMIT).unwrap_err();
         let beside = read_beside(folder.path(), "huge", LIMIT).unwrap_err();
         for said in [said(by_path), said(beside)] {
             assert!(said.contains("more than 1 MiB"), "{said}");
         }
-        // The size of this one is 0 until it is read.
+        // The size of this file is 0 until it is read.
         let endless = read(Path::new("/proc/self/maps"), By::Argument, 10).unwrap_err();
         assert!(said(endless).contains("more than"));
     }
 
     #[test]
-    fn the_users_own_descriptors_are_read_as_arguments_only() {
+    fn own_descriptors_are_read_only_as_arguments() {
         let folder = tempdir().unwrap();
         fs::write(named(&folder, "file"), "text").unwrap();
         let file = File::open(named(&folder, "file")).unwrap();
@@ -326,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_scenario_names_is_below_its_folder_and_no_link() {
+    fn files_named_in_a_scenario_are_below_its_folder_and_no_links() {
         let (outside, folder) = (tempdir().unwrap(), tempdir().unwrap());
         let secret = named(&outside, "secret");
         fs::write(&secret, "root:x:0:0").unwrap();
@@ -349,12 +347,11 @@ mod tests {
         }
     }
 
-    /// A user who may not read the file has root read it: as an argument without quotes, by its name in
-    /// another file
-    /// not at all.
+    /// Root reads a file for a user who may not: as an argument without quoting, and not at all if another
+    /// file names it.
     #[test]
     #[cfg(target_os = "linux")]
-    fn under_sudo_a_file_names_only_what_the_invoking_user_may_read() {
+    fn under_sudo_a_file_names_only_files_the_invoking_user_may_read() {
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -374,7 +371,7 @@ mod tests {
             assert!(read_for(user, &named(&folder, "open"), by, LIMIT).unwrap().may_be_quoted);
         }
         assert_eq!(read_beside_for(user, folder.path(), "open", LIMIT).unwrap(), b"open");
-        // Without sudo root reads what it likes.
+        // Without sudo, root reads everything.
         assert!(read_for(None, &named(&folder, "secret"), By::File, LIMIT).unwrap().may_be_quoted);
     }
 }

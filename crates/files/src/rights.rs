@@ -1,8 +1,8 @@
-//! Whose rights a process that runs as root for a user should use.
+//! Which rights a process should use that runs as root for a user.
 
 use std::io;
 
-/// The user who has a program run as root: through `sudo`, `doas`, `pkexec`, or a set-user-ID bit.
+/// The user who runs a program as root: through `sudo`, `doas`, `pkexec`, or a set-user-ID bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invoker {
     uid: u32,
@@ -10,26 +10,26 @@ pub struct Invoker {
     groups: Vec<u32>,
 }
 
-/// Whose rights remain after [`Invoker::give_up_root`].
+/// Result of [`Invoker::give_up_root`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// The process had no more rights than its user.
+    /// The process had only its user's rights.
     Nothing,
-    /// Root's are gone, the user with this number remains.
+    /// Root's rights are gone; the process runs as the user with this id.
     Became(u32),
 }
 
 impl Invoker {
-    /// The user's number.
+    /// The user's id.
     pub fn uid(&self) -> u32 {
         self.uid
     }
 }
 
-/// Does `work` with the rights of the invoking user, or with the process's own if it runs for nobody else.
+/// Runs `work` with the rights of the invoking user, or with the process's own if there is no such user.
 ///
 /// # Errors
-/// If the invoking user is not known or their rights cannot be taken on; then `work` was not done.
+/// If the invoking user is unknown, or the rights cannot be changed; then `work` did not run.
 pub fn as_invoker<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     match Invoker::of_process()? {
         Some(user) => user.act(work),
@@ -42,26 +42,26 @@ mod system {
     use super::{GiveUp, Invoker, io};
 
     impl Invoker {
-        /// The user who has this process run as root; none on this system.
+        /// Always `None` on this system.
         ///
         /// # Errors
-        /// None here.
+        /// None on this system.
         pub fn of_process() -> io::Result<Option<Self>> {
             Ok(None)
         }
 
-        /// Does `work` with the user's rights.
+        /// Runs `work` with the user's rights.
         ///
         /// # Errors
-        /// Always: this system has no rights of a thread.
+        /// Always: this system has no per-thread rights.
         pub fn act<T: Send>(&self, _work: impl FnOnce() -> T + Send) -> io::Result<T> {
             Err(io::ErrorKind::Unsupported.into())
         }
 
-        /// Gives up root's rights for good, in favour of the invoking user.
+        /// Gives up root's rights permanently.
         ///
         /// # Errors
-        /// None here.
+        /// None on this system.
         pub fn give_up_root() -> io::Result<GiveUp> {
             Ok(GiveUp::Nothing)
         }
@@ -78,18 +78,18 @@ mod system {
 
     use super::{GiveUp, Invoker, io};
 
-    /// Of `nobody`: the user that root becomes if no other user asked.
+    /// The user id of `nobody`: used if root runs the program for itself.
     const NOBODY: u32 = 65_534;
-    /// Space for an entry of the password database, bytes.
+    /// Buffer for an entry of the password database, bytes.
     const ENTRY_BYTES: usize = 64 << 10;
-    /// Groups of a user that are asked for at first.
+    /// Groups of a user requested at first.
     const GROUPS: usize = 64;
 
     impl Invoker {
-        /// The user who has this process run as root, if it does so for another user.
+        /// The user for whom this process runs as root; `None` if it does not.
         ///
         /// # Errors
-        /// If a variable that should name the user does not.
+        /// If an environment variable is malformed or names no user.
         pub fn of_process() -> io::Result<Option<Self>> {
             if !geteuid().is_root() {
                 return Ok(None);
@@ -101,7 +101,7 @@ mod system {
             Self::named_by(&|name| env::var(name).ok())
         }
 
-        /// The user that `sudo`, `doas` or `pkexec` notes in the environment; none if it is root.
+        /// The user named by `sudo`, `doas` or `pkexec` in the environment; `None` for root.
         pub(crate) fn named_by(variable: &dyn Fn(&str) -> Option<String>) -> io::Result<Option<Self>> {
             let number = |name: &str| {
                 let wrong = |text: String| io::Error::other(format!("{name} is `{text}`, which is no user"));
@@ -117,12 +117,11 @@ mod system {
             Ok((account.uid != 0).then_some(Invoker { uid: account.uid, gid, groups }))
         }
 
-        /// Does `work` with the user's rights, in a thread of its own: files that it opens and programs that
-        /// it
-        /// starts have no others.
+        /// Runs `work` with the user's rights in its own thread: files that it opens and programs that it
+        /// starts have no other rights.
         ///
         /// # Errors
-        /// If the thread cannot take on the user's rights; then `work` was not done.
+        /// If the rights cannot be changed; then `work` did not run.
         pub fn act<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
             let acting = || {
                 self.take_on()?;
@@ -134,7 +133,7 @@ mod system {
             })
         }
 
-        /// The calling thread's rights become the user's. The kernel then takes its capabilities.
+        /// Gives the calling thread the user's rights. The kernel then drops its capabilities.
         fn take_on(&self) -> io::Result<()> {
             let groups: Vec<Gid> = self.groups.iter().map(|&group| Gid::from_raw(group)).collect();
             let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
@@ -143,12 +142,11 @@ mod system {
             Ok(set_thread_res_uid(uid, uid, uid)?)
         }
 
-        /// Gives up root's rights for good, in all threads, in favour of the invoking user; `nobody` if that
-        /// is
-        /// root. No program that is started later gets them back through a set-user-ID bit.
+        /// Gives up root's rights permanently in all threads, in favour of the invoking user, or `nobody` if
+        /// that is root. Programs started later cannot regain them through a set-user-ID bit.
         ///
         /// # Errors
-        /// If the system refuses; the process must then not go on as if it had none.
+        /// If the system refuses; the process must then not continue.
         pub fn give_up_root() -> io::Result<GiveUp> {
             if !geteuid().is_root() && !getuid().is_root() {
                 return Ok(GiveUp::Nothing);
@@ -158,9 +156,8 @@ mod system {
             set_no_new_privs(true)?;
             let done =
                 |result: libc::c_int| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-            // SAFETY: plain system calls on numbers and on a list of the length that is given. The C library
-            // makes
-            // them in all threads.
+            // SAFETY: plain system calls on numbers and on a list of the given length. The C library applies
+            // them to all threads.
             unsafe {
                 done(libc::setgroups(user.groups.len(), user.groups.as_ptr()))?;
                 done(libc::setresgid(user.gid, user.gid, user.gid))?;
@@ -171,9 +168,9 @@ mod system {
         }
     }
 
-    /// A row of the password database.
+    /// An entry of the password database.
     struct Account {
-        /// None if the database does not know the user.
+        /// `None` if the database lacks the user.
         name: Option<CString>,
         uid: u32,
         gid: u32,
@@ -181,7 +178,7 @@ mod system {
 
     impl Account {
         fn of_number(uid: u32) -> io::Result<Self> {
-            // SAFETY: the buffer and the two structs are valid for the length that is given.
+            // SAFETY: the buffer and the two structs are valid for the given length.
             let found = Self::ask(|entry, buffer, found| unsafe {
                 libc::getpwuid_r(uid, entry, buffer.as_mut_ptr().cast(), buffer.len(), found)
             })?;
@@ -200,12 +197,12 @@ mod system {
         fn ask(
             ask: impl FnOnce(&mut libc::passwd, &mut [u8], &mut *mut libc::passwd) -> libc::c_int,
         ) -> io::Result<Option<Self>> {
-            // SAFETY: a struct of numbers and pointers, for which zero is a value.
+            // SAFETY: a struct of numbers and pointers, for which zero is valid.
             let mut entry: libc::passwd = unsafe { mem::zeroed() };
             let (mut buffer, mut found) = (vec![0; ENTRY_BYTES], ptr::null_mut());
             let error = ask(&mut entry, &mut buffer, &mut found);
             match (error, found.is_null()) {
-                // What systems answer for a user that is not there.
+                // Systems differ in the answer for a missing user.
                 (0 | libc::ENOENT | libc::ESRCH, true) => Ok(None),
                 (0, false) => {
                     // SAFETY: the name lies in `buffer` and ends with a zero.
@@ -216,13 +213,13 @@ mod system {
             }
         }
 
-        /// All groups of the user, `gid` included.
+        /// All groups of the user, including `gid`.
         fn groups(&self, gid: u32) -> io::Result<Vec<u32>> {
             let Some(name) = &self.name else { return Ok(vec![gid]) };
             let mut groups = vec![0; GROUPS];
             loop {
                 let mut count = libc::c_int::try_from(groups.len()).map_err(io::Error::other)?;
-                // SAFETY: the list has the length that is given, and the name ends with a zero.
+                // SAFETY: the list has the given length, and the name ends with a zero.
                 let found =
                     unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &mut count) };
                 let count = usize::try_from(count).map_err(io::Error::other)?;
@@ -230,7 +227,7 @@ mod system {
                     groups.truncate(count);
                     return Ok(groups);
                 }
-                // Some systems do not say how many there are.
+                // Some systems do not report the count.
                 groups.resize(count.max(2 * groups.len()), 0);
             }
         }
@@ -246,20 +243,20 @@ mod tests {
 
     use super::*;
 
-    /// The variables that are set, each with its text.
+    /// The user named by these variables.
     fn named(variables: &[(&str, &str)]) -> io::Result<Option<Invoker>> {
         let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
         Invoker::named_by(&|name| find(name).map(|(_, text)| (*text).to_owned()))
     }
 
     #[test]
-    fn the_invoking_user_is_the_one_that_sudo_doas_and_pkexec_note() {
+    fn the_invoking_user_comes_from_sudo_doas_or_pkexec() {
         let number = |variables| named(variables).unwrap().map(|user| user.uid());
         assert_eq!(number(&[]), None);
         assert_eq!(number(&[("SUDO_UID", "4321"), ("SUDO_GID", "1234")]), Some(4321));
         assert_eq!(number(&[("PKEXEC_UID", "4321")]), Some(4321));
         assert_eq!(number(&[("DOAS_USER", "nobody")]), Some(65_534));
-        // Root who calls sudo is root.
+        // Root under sudo remains root.
         assert_eq!(number(&[("SUDO_UID", "0"), ("SUDO_GID", "0")]), None);
         assert_eq!(number(&[("DOAS_USER", "root")]), None);
         let groups = named(&[("SUDO_UID", "4321"), ("SUDO_GID", "1234")]).unwrap().unwrap();
@@ -267,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_names_no_user_is_an_error_and_not_root() {
+    fn a_variable_that_names_no_user_is_an_error() {
         for wrong in ["", "-1", "root", "99999999999"] {
             assert!(named(&[("SUDO_UID", wrong)]).is_err(), "{wrong}");
         }
@@ -275,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn work_in_the_users_name_has_the_users_rights_and_the_process_keeps_its_own() {
+    fn work_for_the_user_has_the_users_rights_only() {
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -294,11 +291,11 @@ mod tests {
         assert_eq!(fs::read(&secret).unwrap(), b"x");
     }
 
-    /// The child that [`what_gave_up_root_has_lost_it_in_all_threads`] starts.
+    /// Set in the child process started by the test below.
     const ROLE: &str = "JOULEPATH_FILES_GIVES_UP";
 
     #[test]
-    fn what_gave_up_root_has_lost_it_in_all_threads() {
+    fn giving_up_root_affects_all_threads() {
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -318,7 +315,7 @@ mod tests {
             );
             return;
         }
-        let name = "what_gave_up_root_has_lost_it_in_all_threads";
+        let name = "giving_up_root_affects_all_threads";
         for variables in [vec![], vec![("SUDO_UID", "65534"), ("SUDO_GID", "65534")]] {
             let mut child = Command::new(env::current_exe().unwrap());
             child.args([&format!("rights::tests::{name}"), "--exact", "--nocapture"]).env(ROLE, "1");

@@ -1,19 +1,19 @@
-//! Why a file is not used.
+//! Why a file is refused.
 
 use std::io;
 
-/// Why a file is not used.
+/// Why a file is refused.
 #[derive(Debug)]
 pub enum Trouble {
-    /// What the system answered.
+    /// The system's error.
     Io(io::Error),
-    /// It is a folder.
+    /// The file is a folder.
     Folder,
-    /// It is not what it should be.
+    /// The file is unsuitable.
     Unfit {
-        /// What is wrong with it.
+        /// What is wrong.
         why: String,
-        /// What to do about it.
+        /// What the user can do.
         help: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Bytes and joules of all interfaces, over boots.
+//! Bytes and joules of all interfaces, kept across boots.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,22 +18,20 @@ use crate::machine::Look;
 use crate::status::{MachineStatus, QuotaStatus, Spent};
 use crate::versioned;
 
-/// The record's name in the folder of states.
 const NAME: &str = "ledger";
-/// Form of the record: 2 has what was measured, 3 the trusted time, and days of the present boot apart.
+/// Schema of the record: 2 added measured energy; 3 added the trusted time and the days of this boot.
 const SCHEMA: u64 = 3;
-/// What to do about a record that is not understood.
-const MEND: &str = "install the version that has written it, or move the file away: then counting begins \
-                    anew, also for quotas";
-/// Time between two writes to the disk.
+/// Remedy for a record that cannot be read.
+const REMEDY: &str = "install the version that wrote it, or move the file away: then counting restarts, \
+                    also for quotas";
 const SAVED_EVERY: Nanos = Nanos::from_secs(60);
 
-/// What an interface's joules come from.
+/// Source of an interface's energy.
 struct Source {
     profile: String,
     joules: Box<dyn Joules>,
     looked: Nanos,
-    /// Unknown before the second look.
+    /// Unknown before the second poll.
     power: Smoothed,
 }
 
@@ -44,7 +42,7 @@ impl Source {
         Source { profile: energy.profile.clone(), joules, looked: now, power: Smoothed::default() }
     }
 
-    /// Joules since the last look.
+    /// Energy since the last poll, J.
     fn advance(&mut self, now: Nanos, passed: Passed) -> f64 {
         let joules = self.joules.advance(now, passed);
         let length_s = now.saturating_sub(self.looked).as_secs_f64();
@@ -56,28 +54,27 @@ impl Source {
     }
 }
 
-/// The accounts.
 pub(crate) struct Accounts {
     ledger: Ledger,
-    /// Where they are kept; none if that is not possible.
+    /// Where the ledger is stored; `None` if that failed.
     state: Option<State>,
-    /// Why they are not kept, if so.
+    /// Why the ledger is not stored.
     pub(crate) trouble: Option<String>,
     boot: String,
     clock: Clock,
     sources: BTreeMap<String, Source>,
-    /// What passed since this process began, by interface.
+    /// Traffic by interface since this process started.
     totals: BTreeMap<String, Sum>,
-    /// What measures the machine, if something does.
+    /// The meter of the machine.
     machine: Option<Machine>,
     saved: Nanos,
 }
 
 impl Accounts {
-    /// Those that are kept in a folder, which is made if it is absent.
+    /// Opens the ledger in `folder`, which is created if absent.
     pub(crate) fn open(folder: &str, now: Nanos, times: Times) -> Result<Self> {
         let opened = State::lasting(Path::new(folder))
-            .and_then(|state| Ok((versioned::read(&state, NAME, SCHEMA, MEND)?, state)));
+            .and_then(|state| Ok((versioned::read(&state, NAME, SCHEMA, REMEDY)?, state)));
         let (ledger, state, trouble) = match opened {
             Ok((ledger, state)) => (ledger.unwrap_or_default(), Some(state), None),
             Err(error) => (Ledger::default(), None, Some(not_kept(&error))),
@@ -86,7 +83,7 @@ impl Accounts {
         Ok(Accounts { state, trouble, ..accounts })
     }
 
-    /// The same to look at only: nothing is made, and nothing will be written.
+    /// Opens the ledger read-only: creates no folder and writes nothing.
     pub(crate) fn look_at(folder: &str, now: Nanos, times: Times) -> Result<Self> {
         if !Path::new(folder).exists() {
             return Ok(Self::of(Ledger::default(), boot_id()?, now, times));
@@ -111,7 +108,7 @@ impl Accounts {
         }
     }
 
-    /// Takes in a look; quotas are noted in it.
+    /// Takes in a poll and fills in its quota use.
     pub(crate) fn take(&mut self, config: &LiveConfig, look: &mut Look, now: Nanos, times: Times) {
         self.keep_time(times, now);
         let today = self.clock.today();
@@ -155,12 +152,12 @@ impl Accounts {
         }
     }
 
-    /// Why the clock is not trusted, if so.
+    /// Why the clock is not trusted.
     pub(crate) fn clock_trouble(&self) -> Option<String> {
         self.clock.trouble()
     }
 
-    /// The joules of what passed; none if nothing says what it costs.
+    /// Energy of `passed`, J; `None` without an energy model.
     fn spend(&mut self, config: &LiveConfig, name: &str, passed: Passed, now: Nanos) -> Option<f64> {
         let Some(energy) = config.interface(name).and_then(|known| known.energy.as_ref()) else {
             self.sources.remove(name);
@@ -171,29 +168,29 @@ impl Accounts {
             self.sources.insert(name.to_owned(), Source::new(energy, now));
         }
         let source = self.sources.get_mut(name).expect("made above");
-        // What passed before the model began is not its own.
+        // Traffic before the model started does not count.
         let joules = if is_new { 0.0 } else { source.advance(now, passed) };
         self.ledger.spend(name, joules, self.clock.today());
         Some(joules)
     }
 
-    /// The configuration has changed: energy models begin anew.
+    /// Resets all energy models after a change of the configuration.
     pub(crate) fn reconfigured(&mut self) {
         self.sources.clear();
     }
 
-    /// Another meter of the machine, or none.
+    /// Replaces the meter of the machine.
     pub(crate) fn measure_by(&mut self, gauge: Option<Box<dyn Gauge>>) {
         self.machine = gauge.map(|gauge| Machine::new(gauge, self.clock.today()));
     }
 
-    /// What is measured of the machine; none without a meter.
+    /// Measurements of the machine; `None` without a meter.
     pub(crate) fn machine(&self) -> Option<MachineStatus> {
         let attributed_w = self.sources.values().filter_map(|source| source.power.power_w()).sum();
         Some(self.machine.as_ref()?.status(&self.ledger, attributed_w))
     }
 
-    /// Writes to the disk, if it is time to.
+    /// Writes the ledger if it is due.
     pub(crate) fn save(&mut self, now: Nanos, at_once: bool) {
         if !at_once && now.saturating_sub(self.saved) < SAVED_EVERY {
             return;
@@ -210,12 +207,11 @@ impl Accounts {
         (self.ledger.since(name, start), start)
     }
 
-    /// The day that counts as today.
     pub(crate) fn date(&self) -> Date {
         self.clock.today().date()
     }
 
-    /// An interface's quota, if it has one.
+    /// State of an interface's quota; `None` without a quota.
     pub(crate) fn quota(&self, config: &LiveConfig, name: &str) -> Option<QuotaStatus> {
         let quota = config.interface(name)?.quota?;
         let (sum, start) = self.in_period(name, quota);
@@ -227,23 +223,23 @@ impl Accounts {
         })
     }
 
-    /// Of today, and of this month.
+    /// Traffic of today and of this month.
     pub(crate) fn spent(&self, name: &str) -> [Spent; 2] {
         let today = self.clock.today();
         [today, today.period_start(1)].map(|first| spent(self.ledger.since(name, first)))
     }
 
-    /// Since this process began.
+    /// Traffic since this process started.
     pub(crate) fn total(&self, name: &str) -> Spent {
         spent(self.totals.get(name).copied().unwrap_or_default())
     }
 
-    /// What its traffic costs now, W; none if nothing says so.
+    /// Power of its traffic, W; `None` without an energy model.
     pub(crate) fn power_w(&self, name: &str) -> Option<f64> {
         self.sources.get(name)?.power.power_w()
     }
 
-    /// The energy profile of an interface, and how sure its joules are.
+    /// The energy profile of an interface and its quality.
     pub(crate) fn source(&self, name: &str) -> Option<(String, Quality)> {
         let source = self.sources.get(name)?;
         Some((source.profile.clone(), source.joules.quality()))
@@ -255,7 +251,7 @@ fn spent(sum: Sum) -> Spent {
 }
 
 fn not_kept(error: &joulepath_kernel::Error) -> String {
-    format!("counted bytes and joules will not outlive this process: {}", error.with_remedy())
+    format!("byte and joule counters will be lost when this process ends: {}", error.with_remedy())
 }
 
 #[cfg(test)]
@@ -268,7 +264,7 @@ mod tests {
     use crate::samples::seen;
     use crate::snapshot::Families;
 
-    /// So many seconds after noon of a day, and an hour more after the boot.
+    /// `s` seconds after noon of `day`, and an hour more after the boot.
     fn at(day: i64, s: u64) -> Times {
         let unix_s = day * 86_400 + 43_200 + s as i64;
         Times { unix_s, since_boot: Nanos::from_secs(3600 + s) }
@@ -281,7 +277,7 @@ mod tests {
         read_live(&format!("{QUOTA}{quota}\n")).unwrap_or_else(|errors| panic!("{errors}"))
     }
 
-    /// What is used of the quota when the interface has carried so much since it was made.
+    /// Quota use when the interface has carried `received_bytes` since its creation.
     fn used(accounts: &mut Accounts, config: &LiveConfig, received_bytes: u64, times: Times) -> u64 {
         let counters = Counters { received_bytes, ..Counters::default() };
         let mut look = Look {
@@ -303,10 +299,10 @@ mod tests {
     const TODAY: i64 = 20_784;
 
     #[test]
-    fn a_quota_counts_from_the_day_of_the_month_on_which_its_period_begins() {
+    fn a_quota_counts_from_the_day_its_period_begins() {
         let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
         used(&mut accounts, &quota(1), 0, at(TODAY, 0));
-        // 1 MB on the 27th and 2 MB on the 28th.
+        // 1 MB on the 27th, 2 MB on the 28th.
         used(&mut accounts, &quota(1), 1_000_000, at(TODAY, 1));
         let next = Times { since_boot: Nanos::from_secs(3600 + 86_400), ..at(TODAY + 1, 0) };
         for (period_day, since, bytes) in
@@ -319,10 +315,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_is_written_once_a_minute_and_at_the_end() {
+    fn the_ledger_is_written_once_a_minute_and_at_the_end() {
         let (folder, s) = (tempfile::tempdir().unwrap(), Nanos::from_secs);
         let kept = || -> Option<Ledger> {
-            versioned::read(&State::lasting(folder.path()).unwrap(), NAME, SCHEMA, MEND).unwrap()
+            versioned::read(&State::lasting(folder.path()).unwrap(), NAME, SCHEMA, REMEDY).unwrap()
         };
         let mut accounts = Accounts {
             state: Some(State::lasting(folder.path()).unwrap()),
@@ -342,9 +338,9 @@ mod tests {
         assert_eq!(accounts.trouble, None);
     }
 
-    /// A quota that is used up stays so, whatever the clock says for a while, and after a restart.
+    /// A used-up quota stays used up, whatever the clock shows for a while, also after a restart.
     #[test]
-    fn a_clock_that_jumps_gives_no_quota_back() {
+    fn a_jumping_clock_gives_no_quota_back() {
         let config = quota(1);
         for off in [100, -100, 4, -27, -TODAY, 5000] {
             let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
@@ -354,7 +350,7 @@ mod tests {
                 assert_eq!(used(&mut accounts, &config, 5_200_000, at(TODAY + off, s)), 5_200_000, "{off}");
                 assert!(accounts.clock_trouble().is_some());
             }
-            // A daemon that starts now reads the record, in this boot or after the next.
+            // A daemon that starts now reads the record, in this boot or the next.
             let text = serde_json::to_string(&accounts.ledger).unwrap();
             for (boot, bytes) in [("a", 5_200_000), ("b", 0)] {
                 let kept = serde_json::from_str(&text).unwrap();
@@ -368,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_clock_that_was_trusted_gives_no_quota_back_when_it_is_set_right() {
+    fn correcting_a_trusted_wrong_clock_gives_no_quota_back() {
         let config = quota(1);
         for off in [100, -100, 5000] {
             let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
@@ -386,9 +382,9 @@ mod tests {
         }
     }
 
-    /// As version 0.1.0 wrote it, before anything was measured.
+    /// A record of version 0.1.0, which measured nothing.
     #[test]
-    fn what_an_older_version_has_counted_goes_on_and_what_a_newer_one_has_is_left_alone() {
+    fn an_older_ledger_is_continued_and_a_newer_one_is_left_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(NAME);
         let old = include_str!("ledger-0.1.0.json");
@@ -413,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn power_is_what_was_spent_in_the_time_smoothed_and_a_calibrated_model_says_so() {
+    fn power_is_smoothed_and_a_calibrated_profile_sets_its_quality() {
         // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s is 4 Mbit/s: 0.6809 W.
         let model = profile("wifi-seed000").unwrap().model;
         let energy = InterfaceEnergy { profile: "file:mine.toml, calibrated".into(), model };
@@ -422,8 +418,8 @@ mod tests {
         let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
         source.advance(Nanos::from_secs(2), passed);
         assert!((source.power.power_w().unwrap() - 0.6809).abs() < 1e-6, "{:?}", source.power);
-        // A second look at the same instant has nothing to say; 5 s of silence count for 1 − 1/e:
-        // 0.1329 W + (0.6809 W − 0.1329 W) / e = 0.3345 W.
+        // A second poll at the same instant adds nothing. 5 s without traffic weigh 1 − 1/e: 0.1329 W +
+        // (0.6809 W − 0.1329 W) / e = 0.3345 W.
         source.advance(Nanos::from_secs(2), Passed::default());
         source.advance(Nanos::from_secs(7), Passed::default());
         assert!((source.power.power_w().unwrap() - 0.33450).abs() < 1e-4, "{:?}", source.power);

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use crate::snapshot::Battery;
 
-/// The folder of the kernel's.
+/// The kernel's folder.
 pub(crate) const FOLDER: &str = "/sys/class/power_supply";
 
-/// The machine's batteries as one: the mean of their charges, discharging if one is. Those of mice and the
-/// like do not count. None if there is none, or none that tells its charge.
+/// All batteries of the machine as one: mean charge; discharging if any of them is. Batteries of peripherals
+/// do not count. `None` without a battery that reports its charge.
 pub(crate) fn read(folder: &Path) -> Option<Battery> {
     let mut levels = vec![];
     let mut discharging = false;
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batteries_of_the_machine_count_and_those_of_mice_do_not() {
+    fn batteries_of_peripherals_do_not_count() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(read(folder.path()), None);
         for (name, files) in [

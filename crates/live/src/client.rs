@@ -1,4 +1,4 @@
-//! The other end of the control socket.
+//! The client of the control socket.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,18 +12,18 @@ use crate::error::{Error, Result};
 use crate::server::Request;
 use crate::status::Status;
 
-/// A daemon answers within this time, or hangs.
+/// Time limit for the daemon's answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A daemon that is busy is asked again for so long.
+/// How long to retry while the daemon is busy.
 const WHILE_BUSY: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(200);
-/// Longest answer that is read, bytes.
+/// Longest answer accepted, bytes.
 const LONGEST_ANSWER: u64 = 4 << 20;
 
-/// Asks the daemon at a socket; it answers with its status as it was before a command took effect.
+/// Sends a request. The answer is the status before the command took effect.
 ///
 /// # Errors
-/// [`Error::Refused`] if none is there, if this user may not, or if it is another version.
+/// [`Error::Refused`] if no daemon listens, this user lacks permission, or the versions differ.
 pub fn ask(socket: &Path, request: &Request) -> Result<Status> {
     let begun = Instant::now();
     loop {
@@ -35,9 +35,9 @@ pub fn ask(socket: &Path, request: &Request) -> Result<Status> {
     }
 }
 
-/// Why there is no answer.
+/// Why no answer came.
 enum Asked {
-    /// Soon there may be one.
+    /// A retry may succeed.
     Busy(Error),
     Failed(Error),
 }
@@ -56,22 +56,22 @@ fn ask_once(socket: &Path, request: &Request) -> Result<Status, Asked> {
         },
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Refused {
             what: format!("the daemon at {} does not answer", socket.display()),
-            remedy: "it may be busy: ask again".into(),
+            remedy: "it may be busy: try again".into(),
         },
         _ => Error::File { path: socket.display().to_string(), source: error },
     })?;
     let malformed = |why: String| Error::Refused {
-        what: format!("the answer of the daemon cannot be read: {why}"),
-        remedy: "is it of another version? restart it".into(),
+        what: format!("cannot parse the daemon's answer: {why}"),
+        remedy: "it may be another version: restart it".into(),
     };
     let answer: Value = serde_json::from_str(&line).map_err(|error| malformed(error.to_string()))?;
     if let Some(error) = answer.get("error") {
         let message = answer.pointer("/parameters/message").and_then(Value::as_str).unwrap_or_default();
         let error = error.as_str().unwrap_or_default();
         let remedy = match error {
-            "not-permitted" => "ask as root, or as a member of a group of `[control]`",
-            "not-ready" | "busy" => "ask again",
-            _ => "see docs/live-toml.md for what can be asked",
+            "not-permitted" => "run as root, or as a member of a group in `[control]`",
+            "not-ready" | "busy" => "try again",
+            _ => "docs/live-toml.md lists the requests",
         };
         let refused = Error::Refused { what: message.to_owned(), remedy: remedy.into() };
         return Err(if error == "busy" { Asked::Busy(refused) } else { Asked::Failed(refused) });
@@ -84,7 +84,7 @@ fn exchange(socket: &Path, request: &Request) -> std::io::Result<String> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let sent = stream.write_all((request.line() + "\n").as_bytes());
-    // A daemon that has no place for a client says so and hangs up, perhaps before the request is sent.
+    // A full daemon reports that and hangs up, perhaps before the request is sent.
     let mut line = String::new();
     let read = BufReader::new(stream.take(LONGEST_ANSWER)).read_line(&mut line);
     if line.is_empty() {
@@ -92,7 +92,7 @@ fn exchange(socket: &Path, request: &Request) -> std::io::Result<String> {
         read?;
         return Err(std::io::Error::new(
             ErrorKind::UnexpectedEof,
-            "the daemon has hung up without an answer",
+            "the daemon closed the connection without an answer",
         ));
     }
     Ok(line)
@@ -105,21 +105,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_daemon_that_is_busy_is_asked_again_and_in_the_end_reported() {
+    fn the_client_retries_a_busy_daemon_and_then_reports_it() {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("sock");
         let listener = UnixListener::bind(&socket).unwrap();
         let (said, count) = std::sync::mpsc::channel();
         thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
-                // As the daemon does: the request is not read.
+                // As the daemon does: hang up without reading the request.
                 let _ = stream.write_all(b"{\"error\":\"busy\",\"parameters\":{\"message\":\"no place\"}}\n");
                 said.send(()).unwrap();
             }
         });
         let error = ask(&socket, &Request::Status).unwrap_err();
         let Error::Refused { what, remedy } = &error else { panic!("{error:?}") };
-        assert_eq!((what.as_str(), remedy.as_str()), ("no place", "ask again"));
+        assert_eq!((what.as_str(), remedy.as_str()), ("no place", "try again"));
         assert!(count.try_iter().count() > 1);
     }
 }

@@ -1,46 +1,45 @@
-//! Which day counts as today, although the system's clock may jump: pure.
+//! Today's date, although the system clock may jump: pure.
 //!
-//! The kernel's time since the boot, which also passes while the machine sleeps, carries the time on that was
-//! trusted. The clock is followed while it agrees with that. One that does not is **doubted**: it becomes the
-//! time only when it has agreed with itself for [`STEADY`]. Until then days go by the time before.
+//! The kernel's time since the boot, which includes sleep, extends the last trusted time. The system clock is
+//! followed while it agrees with that. Otherwise it is **doubted**, and the extended time gives the date. A
+//! doubted clock is trusted again once it has been steady for [`STEADY`].
 //!
 //! ```text
-//!   trusted ──(the clock leaves the time that passes)──► doubted ──(steady for 10 min)──► trusted
-//!      ▲───────────────(it comes back)──────────────────────┘
+//!   trusted ──(deviates from elapsed time)──► doubted ──(steady for 10 min)──► trusted
+//!      ▲───────────────(returns)──────────────────┘
 //! ```
-//! A boot begins trusted if the clock is at most [`A_REBOOT`] after what was last known, and doubted
-//! otherwise: how long the machine was off is not known.
+//! After a boot the clock is trusted if it is at most [`A_REBOOT_S`] after the last known time, and doubted
+//! otherwise: how long the machine was off is unknown.
 
 use joulepath_model::calendar::Day;
 use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 const DAY_S: i64 = 86_400;
-/// 2020-01-01. A clock before it has not been set.
+/// 2020-01-01. An earlier clock has never been set.
 const FIRST_S: i64 = 18_262 * DAY_S;
-/// A clock that is no further off was corrected, and not set to another time.
+/// A smaller deviation is a correction, which is followed.
 const AGREES_S: i64 = 600;
-/// A clock that jumped is trusted when it has gone with the time for so long.
+/// How long a clock must run steadily after a jump to be trusted.
 const STEADY: Nanos = Nanos::from_secs(600);
-/// A machine that boots was off for so long at most, unless its clock proves steady.
+/// Longest time that a booting machine is assumed to have been off.
 const A_REBOOT_S: i64 = 2 * DAY_S;
-/// Trusted for so long, the clock is right, and days after today were a wrong clock's.
+/// After so long a trusted clock is considered right; days after today came from a wrong clock.
 const SURE: Nanos = Nanos::from_secs(86_400);
 
-/// What the clocks say at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// The system's clock: seconds since 1970, UTC.
+    /// System clock, seconds since 1970, UTC.
     pub(crate) unix_s: i64,
-    /// Time since the boot, sleep included.
+    /// Time since the boot, including sleep.
     pub(crate) since_boot: Nanos,
 }
 
-/// What is kept of the trusted time.
+/// The trusted time, as stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Anchor {
     boot: String,
-    /// When that boot began by the trusted time, seconds since 1970.
+    /// Trusted time of the boot, seconds since 1970.
     booted_s: i64,
     /// The last trusted time, seconds since 1970.
     unix_s: i64,
@@ -52,33 +51,32 @@ pub(crate) struct Clock {
     boot: String,
     booted_s: i64,
     seen: Times,
-    /// What the clock says of the boot's beginning instead, and since when.
+    /// Boot time according to the doubted clock, and since when it has been steady.
     doubt: Option<(i64, Nanos)>,
-    /// Since when, after the boot, it has been trusted.
+    /// Time after the boot since which the clock is trusted.
     trusted: Nanos,
 }
 
 impl Times {
-    /// When the boot began, if the clock is right.
+    /// Time of the boot, if the clock is right.
     fn booted_s(self) -> i64 {
         self.unix_s.saturating_sub(whole_s(self.since_boot))
     }
 }
 
 impl Anchor {
-    /// Of a record that has only days.
+    /// For a record that has only days.
     pub(crate) fn of_day(day: Day) -> Self {
         Anchor { boot: String::new(), booted_s: day.0 * DAY_S, unix_s: day.0 * DAY_S }
     }
 
-    /// Whether it is of this boot.
     pub(crate) fn is_of(&self, boot: &str) -> bool {
         self.boot == boot
     }
 }
 
 impl Clock {
-    /// Goes on from what was kept.
+    /// Continues from the stored time.
     pub(crate) fn new(boot: String, kept: Option<&Anchor>, seen: Times) -> Self {
         let says_s = seen.booted_s();
         let booted_s = match kept {
@@ -95,8 +93,7 @@ impl Clock {
         clock
     }
 
-    /// Takes in what the clocks say. When a clock that was doubted becomes the trusted time, returns by how
-    /// many days today has moved.
+    /// Takes in the clocks. Returns by how many days today moves: 0 unless a doubted clock becomes trusted.
     pub(crate) fn look(&mut self, seen: Times) -> i64 {
         self.seen = seen;
         let says_s = seen.booted_s();
@@ -118,32 +115,32 @@ impl Clock {
         self.today().0 - before.0
     }
 
-    /// The day that counts as today, UTC.
+    /// Today, UTC.
     pub(crate) fn today(&self) -> Day {
         Day::of(self.unix_s())
     }
 
-    /// Whether the clock has been trusted for so long that it is right.
+    /// True if the clock has been trusted long enough to be considered right.
     pub(crate) fn is_sure(&self) -> bool {
         self.doubt.is_none() && self.seen.since_boot.saturating_sub(self.trusted) >= SURE
     }
 
-    /// What is to be kept.
+    /// The trusted time, to be stored.
     pub(crate) fn anchor(&self) -> Anchor {
         Anchor { boot: self.boot.clone(), booted_s: self.booted_s, unix_s: self.unix_s() }
     }
 
-    /// Why the clock is not trusted, if so.
+    /// Why the clock is not trusted.
     pub(crate) fn trouble(&self) -> Option<String> {
         let (says_s, _) = self.doubt?;
         let (says, today) = (Day::of(self.seen.unix_s).date(), self.today().date());
         let off = words(says_s.saturating_sub(self.booted_s));
-        let what = format!("the clock says {says}, {off} the time that has passed since it was last trusted");
+        let what = format!("the clock says {says}, {off} the expected time");
         let until = match self.seen.unix_s < FIRST_S {
             true => "it is set".to_owned(),
             false => format!("it has been steady for {} min", whole_s(STEADY) / 60),
         };
-        Some(format!("{what}: days and quotas go by {today} until {until}"))
+        Some(format!("{what}: days and quotas use {today} until {until}"))
     }
 
     fn unix_s(&self) -> i64 {
@@ -178,7 +175,7 @@ mod tests {
     const NOON_S: i64 = 20_784 * DAY_S + DAY_S / 2;
     const TODAY: Day = Day(20_784);
 
-    /// A machine that was booted at noon, `s` seconds later, with a clock that is `off_s` off.
+    /// A machine `s` seconds after its boot at noon, with a clock that is `off_s` off.
     fn at(s: u64, off_s: i64) -> Times {
         Times { unix_s: NOON_S + s as i64 + off_s, since_boot: Nanos::from_secs(s) }
     }
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_and_comes_back_changes_no_day() {
+    fn a_clock_that_jumps_and_returns_changes_no_day() {
         for off_s in [100 * DAY_S, -100 * DAY_S, 3 * DAY_S, -DAY_S, -NOON_S] {
             let mut clock = new(None, at(100, 0));
             for s in 101..105 {
@@ -197,14 +194,14 @@ mod tests {
                 assert!(clock.trouble().is_some());
             }
             assert_eq!((clock.look(at(105, 0)), clock.trouble()), (0, None));
-            // What was steady before does not count for the next jump.
+            // The earlier steady time does not count for the next jump.
             assert_eq!(clock.look(at(800, off_s)), 0);
             assert_eq!((clock.look(at(1399, off_s)), clock.today()), (0, TODAY));
         }
     }
 
     #[test]
-    fn a_clock_that_stays_at_its_new_time_is_trusted_after_ten_minutes() {
+    fn a_clock_steady_at_its_new_time_is_trusted_after_ten_minutes() {
         for off in [100, -100] {
             let mut clock = new(None, at(100, 0));
             assert_eq!(clock.look(at(102, off * DAY_S)), 0);
@@ -212,7 +209,7 @@ mod tests {
             assert_eq!(clock.look(at(702, off * DAY_S)), off);
             assert_eq!((clock.today(), clock.trouble()), (Day(TODAY.0 + off), None));
         }
-        // One that goes on jumping is not, and neither is one that was never set.
+        // A clock that keeps jumping is not trusted, nor one that was never set.
         let mut clock = new(None, at(0, 0));
         for s in 1..2000 {
             assert_eq!(clock.look(at(s, s as i64 * DAY_S)), 0);
@@ -236,19 +233,19 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_while_no_daemon_runs_is_seen_by_the_next_one() {
+    fn a_jump_while_no_daemon_runs_is_doubted_by_the_next_daemon() {
         let anchor = new(None, at(100, 0)).anchor();
         let mut clock = new(Some(&anchor), at(7300, 100 * DAY_S));
         assert_eq!(clock.today(), TODAY);
         assert!(clock.trouble().unwrap().contains("2027-03-07, 100 days after"), "{:?}", clock.trouble());
-        // A restart does not make it trusted, and time passes meanwhile.
+        // A restart does not make the clock trusted. Time passes in the meantime.
         let again = new(Some(&clock.anchor()), at(7300 + 86_400, 100 * DAY_S));
         assert_eq!(again.today(), Day(TODAY.0 + 1));
         assert_eq!(clock.look(at(7900, 100 * DAY_S)), 100);
     }
 
     #[test]
-    fn a_boot_long_after_the_last_one_waits_for_a_steady_clock() {
+    fn a_boot_long_after_the_last_waits_for_a_steady_clock() {
         let anchor = new(None, at(100, 0)).anchor();
         let boot = |off_s| Clock::new("b".into(), Some(&anchor), at(5, off_s));
         // A reboot, and a night.
@@ -265,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_a_clock_starts_in_1970_and_gets_one() {
+    fn a_machine_without_a_clock_trusts_one_once_it_is_set() {
         let mut clock = new(None, at(5, -NOON_S));
         assert_eq!(clock.today(), Day::of(FIRST_S));
         assert!(clock.trouble().unwrap().contains("until it is set"));
@@ -274,7 +271,7 @@ mod tests {
         assert!(!clock.is_sure());
         clock.look(at(1500 + 86_400, 0));
         assert!(clock.is_sure());
-        // What an older version has counted says the day.
+        // The ledger of an older version gives the day.
         let clock = new(Some(&Anchor::of_day(TODAY)), at(5, -NOON_S));
         assert_eq!(clock.today(), TODAY);
     }

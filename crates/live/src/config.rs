@@ -1,4 +1,4 @@
-//! The configuration file, with what lies beside it.
+//! The configuration file and the profiles beside it.
 
 use std::io;
 use std::path::Path;
@@ -9,13 +9,13 @@ use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profil
 
 use crate::error::{Error, Result};
 
-/// Longest configuration that is read, bytes: thousands of rules.
+/// Largest configuration, bytes: thousands of rules.
 const MAX_BYTES: u64 = 256 << 10;
-/// Longest calibrated profile that is read, bytes.
+/// Largest calibrated profile, bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
-/// A configuration file, read by those who do not manage paths by it: rules are not refused, since the daemon
-/// may have been told to be the path manager when it began.
+/// Reads a configuration file for commands other than the daemon. Rules are always accepted, because the
+/// daemon may have been started as the path manager.
 ///
 /// # Errors
 /// [`Error::File`] and [`Error::Config`].
@@ -23,7 +23,7 @@ pub fn load(path: &Path) -> Result<LiveConfig> {
     load_for(path, Some(Manager::UserSpace))
 }
 
-/// As [`load`], for the daemon: `manager` goes before what the file says.
+/// Like [`load`], for the daemon. `manager` overrides the file.
 pub(crate) fn load_for(path: &Path, manager: Option<Manager>) -> Result<LiveConfig> {
     let name = path.display().to_string();
     let content = read(path, By::Argument, MAX_BYTES)
@@ -35,24 +35,26 @@ pub(crate) fn load_for(path: &Path, manager: Option<Manager>) -> Result<LiveConf
         match content.may_be_quoted {
             true => Error::Config(Box::new(errors.in_file(&name))),
             false => Error::Refused {
-                what: format!("{name} has mistakes, which the user who called sudo may not read"),
-                remedy: "let that user read the file, or run the command in a shell of root's".into(),
+                what: format!("{name} has errors, but the user who called sudo may not read it"),
+                remedy: "give that user read permission, or run the command in a root shell".into(),
             },
         }
     })
 }
 
-/// A calibrated profile beside the configuration; an error is a message, a semicolon, and what to do.
+/// A calibrated profile beside the configuration. Errors have the form "message; remedy".
 fn profile(folder: &Path, file: &str) -> std::result::Result<CalibratedProfile, String> {
     let path = folder.join(file);
     let name = path.display();
     let unread = |trouble: Trouble| {
         let why = io::Error::from(trouble);
-        format!("cannot read `{name}`: {why}; it has to lie beside the configuration, readable by the daemon")
+        format!(
+            "cannot read `{name}`: {why}; it must be in the configuration's folder and readable by the daemon"
+        )
     };
     let bytes = read_beside(folder, file, MAX_PROFILE_BYTES).map_err(unread)?;
     let text = String::from_utf8_lossy(&bytes);
-    read_profile_in(&text, &name.to_string()).map_err(|(why, mend)| format!("{why}; {mend}"))
+    read_profile_in(&text, &name.to_string()).map_err(|(why, remedy)| format!("{why}; {remedy}"))
 }
 
 #[cfg(test)]
@@ -67,12 +69,12 @@ mod tests {
     const SHIPPED: &str = include_str!("../../../packaging/live.toml");
 
     proptest! {
-        /// What is understood reads again to the same; what is not is refused with a place in the file.
+        /// Accepted text reads again to the same configuration; refused text gets a place in the file.
         #[test]
-        fn a_configuration_that_was_changed_is_understood_or_refused_with_its_place(
+        fn a_mutated_configuration_is_read_or_refused_with_a_place(
             changes in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u8..5), 1..6),
         ) {
-            // Every key, also those that the shipped file has in comments.
+            // Include the keys that the shipped file has in comments.
             let uncommented = |line: &str| match line.strip_prefix('#') {
                 Some(key) if !key.starts_with([' ', '#']) => format!("{key}\n"),
                 _ => format!("{line}\n"),
@@ -101,9 +103,9 @@ mod tests {
         }
     }
 
-    /// A daemon that reads its configuration again has connections to look after meanwhile.
+    /// The daemon must not block on a bad file: it has connections to manage.
     #[test]
-    fn a_configuration_that_is_no_file_or_too_large_is_refused_at_once() {
+    fn a_configuration_that_is_no_regular_file_or_too_large_is_refused_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let begun = std::time::Instant::now();
         let pipe = folder.path().join("pipe.toml");
@@ -119,7 +121,7 @@ mod tests {
             let said = load(path).unwrap_err().to_string();
             assert!(said.contains(says), "{said}");
         }
-        // As large as one may be, and every key of it wrong.
+        // As large as allowed, with every key wrong.
         let keys: String = (0..25_000).map(|key| format!("k{key} = 1\n")).collect();
         fs::write(&large, &keys[..MAX_BYTES as usize / 10 * 9]).unwrap();
         assert!(matches!(load(&large), Err(Error::Config(_))));
@@ -139,9 +141,8 @@ per_mbps = ["118 mW/Mbps", "122 mW/Mbps"]
 hold_out_error = "3.1 %"
 "#;
 
-    /// A profile that was calibrated on this machine lies beside the configuration.
     #[test]
-    fn an_interface_takes_a_calibrated_profile_from_beside_the_configuration() {
+    fn an_interface_reads_a_calibrated_profile_beside_the_configuration() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("live.toml");
         let text = "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"file:my-wifi.toml\"\n";

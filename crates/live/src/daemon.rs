@@ -1,4 +1,4 @@
-//! The daemon: looks, decides, acts, tells; and puts everything back when it ends.
+//! The daemon's loop: poll, decide, act, report. At the end it restores the kernel's settings.
 
 mod commands;
 mod connections;
@@ -42,10 +42,10 @@ use crate::snapshot::Battery;
 use crate::status::Status;
 use crate::user_space::UserSpace;
 
-/// Pause after notices that could not be heard.
+/// Pause after network events could not be read.
 const AFTER_UNHEARD: Duration = Duration::from_millis(200);
 
-/// What a file that is ready is to the daemon.
+/// What a ready file descriptor means.
 #[derive(Clone, Copy, Debug)]
 enum Key {
     Network,
@@ -56,10 +56,10 @@ enum Key {
     Client(ClientId),
 }
 
-/// What a daemon would do now that begins with this configuration; nothing is changed.
+/// The status and the steps of a daemon that starts with this configuration. Changes nothing.
 ///
 /// # Errors
-/// If the configuration is wrong, or the kernel does not tell.
+/// If the configuration is wrong, or a request to the kernel fails.
 pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Vec<String>)> {
     let config = load_for(path, manager)?;
     let (now, times) = (now(), times());
@@ -98,30 +98,30 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
 
-/// How the daemon runs, besides its configuration.
+/// Command-line options of the daemon.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manner<'a> {
-    /// Goes before what the configuration says.
+    /// Overrides the configuration.
     pub manager: Option<PathManaging>,
-    /// Where to write what decisions are made from.
+    /// File for the input of decisions.
     pub record: Option<&'a Path>,
-    /// At the end endpoints and limits are left to the next start, or to [`undo`].
+    /// Leave endpoints and limits in place at the end, for the next start or [`undo`].
     pub keep: bool,
 }
 
-/// Runs until SIGTERM or SIGINT; SIGHUP reads the configuration again. `open_gauge` reads a configured meter;
-/// `say` gets what happens, a line each.
+/// Runs until SIGTERM or SIGINT; SIGHUP rereads the configuration. `open_gauge` opens a configured meter;
+/// `say` gets each event as one line.
 ///
 /// # Errors
-/// If it cannot begin: the configuration is wrong, rights are missing, the kernel cannot do it, another one
-/// runs. Later failures are told, and tried again.
+/// If the daemon cannot start: wrong configuration, missing rights, missing kernel features, or another
+/// daemon. Later failures are logged and retried.
 pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Manner { manager, record, keep } = manner;
     let config = load_for(path, manager)?;
     left::sweep();
     let (lock, mut actor) = actor()?;
     if actor.has_something() {
-        say("what an earlier daemon has left is taken over");
+        say("taking over the changes of an earlier daemon");
     }
     if config.manager == PathManaging::Kernel {
         actor.undo_setting(Setting::Manager, now())?;
@@ -146,7 +146,8 @@ pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnM
         Ok(undone) if undone.is_whole() => lock.remove()?,
         Ok(undone) => {
             drop(lock);
-            // A service manager ends all that it has started.
+            // A service manager kills every process of the service, so only a daemon without one leaves a
+            // waiter.
             let waiting = (!keep && !is_managed).then(left::wait_apart);
             undone.tell(waiting, say);
         }
@@ -155,7 +156,6 @@ pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnM
     ended.and(undone.map(drop))
 }
 
-/// The running daemon.
 struct Daemon<'a> {
     config: LiveConfig,
     path: PathBuf,
@@ -163,12 +163,12 @@ struct Daemon<'a> {
     accounts: Accounts,
     decider: Decider,
     actor: Actor<Kernel, OnDisk>,
-    /// Goes before what the configuration says.
+    /// Overrides the configuration.
     manager_first: Option<PathManaging>,
-    /// Where the daemon is the path manager, with what waits for its events.
+    /// Set if the daemon is the path manager; with the source of its events.
     user_space: Option<(UserSpace, Source)>,
     server: Server,
-    /// None while no client is accepted.
+    /// `None` while no client is accepted.
     listener: Option<Source>,
     manager: Option<Manager>,
     reactor: Reactor<Key>,
@@ -180,7 +180,7 @@ struct Daemon<'a> {
     begun: Nanos,
     changes: usize,
     battery: Option<Battery>,
-    /// Of other programs, looked for rarely.
+    /// About other programs; refreshed rarely.
     warnings: Vec<String>,
     /// What makes the daemon useless at present.
     blockers: Vec<String>,
@@ -190,7 +190,7 @@ struct Daemon<'a> {
     rules_warnings: Vec<String>,
     looked_rarely: Option<Nanos>,
     next_look: Nanos,
-    /// What was decided and done last.
+    /// The last poll, decision and outcome.
     last: Option<(Look, Decision, Outcome)>,
     told: BTreeMap<String, Role>,
     failure: Option<String>,
@@ -271,7 +271,7 @@ impl<'a> Daemon<'a> {
         })
     }
 
-    /// Until it is asked to stop.
+    /// Runs until a stop signal.
     fn live(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         loop {
             let now = now();
@@ -294,7 +294,7 @@ impl<'a> Daemon<'a> {
                         Ok(true) => self.next_look = Nanos::ZERO,
                         Err(error) => {
                             self.fail(&error.to_string(), say);
-                            // Its file stays ready: without a pause this would go round and round.
+                            // The descriptor stays ready: without a pause this loop would spin.
                             std::thread::sleep(AFTER_UNHEARD);
                         }
                     },
@@ -306,7 +306,7 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Puts everything back, but for what connections need; with `keep` only what connections never need.
+    /// Undoes all changes except endpoints that connections need; with `keep`, undoes only settings.
     fn end(mut self, keep: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
         if let Some(manager) = &self.manager {
             manager.tell("STOPPING=1");
@@ -329,7 +329,7 @@ fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {
     Rules::new(&config.control, precheck::own_uid())
 }
 
-/// The interfaces that carry traffic.
+/// Interfaces that carry traffic.
 fn used(decision: &Decision) -> Vec<String> {
     let used = decision.interfaces.iter().filter(|one| one.role != Role::Unused);
     used.map(|one| one.name.clone()).collect()

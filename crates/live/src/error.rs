@@ -1,10 +1,10 @@
-//! What can go wrong with the daemon. Every error says what to do next.
+//! Errors of the daemon. Each says what to do next.
 
 use std::io;
 
 use joulepath_model::scenario::ScenarioErrors;
 
-/// A failure in this crate.
+/// An error of the daemon, with its remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The configuration is wrong.
@@ -15,22 +15,22 @@ pub enum Error {
     File {
         /// The file.
         path: String,
-        /// What the system answered.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Between this program and the kernel.
+    /// A request to the kernel failed.
     #[error("{0}")]
     Kernel(#[from] joulepath_kernel::Error),
-    /// The daemon does not answer, or refuses.
+    /// The daemon does not answer or refuses the request.
     #[error("{what}")]
     Refused {
-        /// What was asked, and what came back.
+        /// The request and the answer.
         what: String,
-        /// What to do about it.
+        /// What the user can do about it.
         remedy: String,
     },
 }
 
-/// Of this crate.
+/// Shorthand with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

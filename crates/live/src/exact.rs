@@ -1,9 +1,8 @@
-//! Quantities in records: whole numbers, for the texts that people read are rounded.
+//! Quantities in records, as whole numbers: their usual texts are rounded.
 
 use joulepath_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A quantity that is a whole number.
 pub(crate) trait Whole: Copy {
     fn number(self) -> u64;
     fn of(number: u64) -> Self;
@@ -42,7 +41,7 @@ pub(crate) mod known {
     }
 }
 
-/// The same of what may be unknown.
+/// The same for an `Option`.
 pub(crate) mod optional {
     use super::{Deserialize, Deserializer, Serialize, Serializer, Whole};
 

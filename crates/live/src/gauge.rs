@@ -1,6 +1,5 @@
-//! A meter of the whole machine: what it has measured, beside what the energy models attribute to interfaces.
-//!
-//! Meters are read elsewhere, in their own time ([`Gauge`]); here their joules are counted: pure.
+//! A meter of the whole machine, compared with the energy that models attribute to interfaces. Another thread
+//! reads the meter ([`Gauge`]); this module only adds up: pure.
 
 use joulepath_model::calendar::Day;
 use joulepath_model::live::MeterConfig;
@@ -9,40 +8,40 @@ use crate::joules::{Quality, Smoothed};
 use crate::ledger::Ledger;
 use crate::status::{MachineStatus, Measure};
 
-/// What a meter is.
+/// Name and properties of a meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// As the configuration names it: `hwmon:powerz`.
+    /// Name in the configuration: `hwmon:powerz`.
     pub name: String,
-    /// What of the machine it measures.
+    /// The part of the machine that it measures.
     pub measures: String,
-    /// Whether the radios are in what it measures; a processor's own meter does not have them.
+    /// True if the measurement includes the radios; a processor's own meter excludes them.
     pub has_radios: bool,
 }
 
-/// What was measured since the last call.
+/// Measured since the last call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Taken {
-    /// What measures; none before it could be opened for the first time.
+    /// `None` until the meter has been opened once.
     pub about: Option<About>,
-    /// Energy in the time that readings cover.
+    /// Energy, J, over `length_s`.
     pub joules: f64,
-    /// That time, s.
+    /// Time covered by readings, s.
     pub length_s: f64,
-    /// Why nothing is measured at present, with what to do, if so.
+    /// Why there are no measurements at present, and the remedy.
     pub trouble: Option<String>,
 }
 
-/// A meter that somebody reads.
+/// A meter that is read in the background.
 pub trait Gauge {
-    /// What was measured since the last call. Never waits.
+    /// Measurements since the last call. Never blocks.
     fn take(&mut self) -> Taken;
 }
 
-/// Begins to read a meter of the configuration.
+/// Opens a meter of the configuration.
 pub type OpenGauge<'a> = &'a dyn Fn(&MeterConfig) -> Box<dyn Gauge>;
 
-/// A meter, and what it has measured since it was configured.
+/// A meter and its sums since it was configured.
 pub(crate) struct Machine {
     gauge: Box<dyn Gauge>,
     last: Taken,
@@ -57,7 +56,8 @@ impl Machine {
         Machine { gauge, last, power: Smoothed::default(), total, today }
     }
 
-    /// Takes in what was measured. `attributed_j` is what the interfaces' models say of the same time.
+    /// Takes in new measurements. `attributed_j`: energy that the interfaces' models attribute to the same
+    /// time.
     pub(crate) fn look(&mut self, ledger: &mut Ledger, attributed_j: f64, today: Day) {
         let before = self.last.about.take();
         self.last = self.gauge.take();
@@ -72,12 +72,12 @@ impl Machine {
             self.total.attributed_j += attributed_j;
             ledger.measure(joules, today);
         } else if self.last.trouble.is_some() {
-            // What it was before the trouble is not what it is now.
+            // The power before the failure says nothing about now.
             self.power = Smoothed::default();
         }
     }
 
-    /// What is known; `attributed_w` is what the interfaces' models say of now.
+    /// `attributed_w`: power that the interfaces' models attribute to now.
     pub(crate) fn status(&self, ledger: &Ledger, attributed_w: f64) -> MachineStatus {
         let about = self.last.about.as_ref();
         let has_radios = about.is_some_and(|about| about.has_radios);
@@ -106,7 +106,7 @@ mod tests {
 
     const TODAY: Day = Day(20_780);
 
-    /// Says what it is given, one after the other; then that it is broken.
+    /// Returns the given values in turn, then a failure.
     struct Fake(Vec<Taken>);
 
     impl Gauge for Fake {
@@ -130,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_what_the_models_do_not_explain() {
+    fn the_unexplained_power_is_measured_minus_attributed() {
         let (mut ledger, mut machine) = (Ledger::default(), machine(true));
-        // What models say before the meter has measured anything does not count.
+        // Energy attributed before the first measurement does not count.
         for attributed_j in [5.0, 3.0, 2.0] {
             machine.look(&mut ledger, attributed_j, TODAY);
         }
-        // 16 J in 2 s twice: 8 W, of which 1.25 W are said to be the radios'. 32 J − 3 J − 2 J.
+        // 16 J in 2 s, twice: 8 W, of which the models attribute 1.25 W to radios. 32 J − 3 J − 2 J.
         let status = machine.status(&ledger, 1.25);
         assert_eq!((status.power_w, status.unexplained_w), (Some(8.0), Some(6.75)));
         assert_eq!((status.total.measured_j, status.total.attributed_j), (32.0, 5.0));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_that_fails_keeps_what_it_has_counted_and_tells_no_power() {
+    fn a_failed_meter_keeps_its_sums_and_reports_no_power() {
         let (mut ledger, mut machine) = (Ledger::default(), machine(true));
         (0..4).for_each(|_| machine.look(&mut ledger, 1.0, TODAY));
         let status = machine.status(&ledger, 1.0);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_that_does_not_have_the_radios_leaves_no_rest() {
+    fn a_meter_without_the_radios_gives_no_unexplained_power() {
         let (mut ledger, mut machine) = (Ledger::default(), machine(false));
         (0..3).for_each(|_| machine.look(&mut ledger, 1.0, TODAY));
         let status = machine.status(&ledger, 1.0);

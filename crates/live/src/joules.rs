@@ -1,31 +1,29 @@
-//! What traffic costs, and how sure that is.
-//!
-//! Here joules of interfaces are modelled from counters; what a meter of the machine says is in `gauge`.
+//! Energy of traffic, modelled from an interface's counters. Meters of the machine are in `gauge`.
 
 use joulepath_model::energy::meter::DeviceMeter;
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, Traffic};
 use joulepath_model::units::Nanos;
 use serde::Serialize;
 
-/// Most packets that one interval is cut into.
+/// Most packets into which an interval is split.
 const MOST_PACKETS: u64 = 1000;
-/// Power is smoothed with this time constant, s: a look that comes soon after another one tells little.
+/// Time constant of the smoothed power, s: the power between two close polls is noisy.
 const POWER_SMOOTHED_S: f64 = 5.0;
 
-/// Where joules come from.
+/// Source of an energy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Quality {
-    /// From traffic by a published energy model.
+    /// From traffic, by a published energy model.
     Modelled,
-    /// From traffic by a model that was fitted on this device.
+    /// From traffic, by a model fitted on this device.
     Calibrated,
-    /// By a meter.
+    /// From a meter.
     Measured,
 }
 
 impl Quality {
-    /// The word for it.
+    /// The word in reports and labels.
     pub fn word(self) -> &'static str {
         match self {
             Quality::Modelled => "modelled",
@@ -35,50 +33,50 @@ impl Quality {
     }
 }
 
-/// Power, smoothed over some seconds.
+/// Power, smoothed over a few seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Smoothed {
-    /// None before the first interval.
+    /// `None` before the first interval.
     power_w: Option<f64>,
 }
 
 impl Smoothed {
-    /// Takes in an interval of this mean power.
+    /// Adds an interval of length `length_s` with mean power `mean_w`.
     pub fn add(&mut self, mean_w: f64, length_s: f64) {
         let weight = 1.0 - (-length_s / POWER_SMOOTHED_S).exp();
         let before = self.power_w.unwrap_or(mean_w);
         self.power_w = Some(before + weight * (mean_w - before));
     }
 
-    /// What it is, W.
+    /// Smoothed power, W.
     pub fn power_w(self) -> Option<f64> {
         self.power_w
     }
 }
 
-/// What passed an interface in an interval.
+/// Traffic of an interface in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Bytes received.
+    /// Bytes received, with link-layer headers.
     pub received_bytes: u64,
-    /// Bytes sent.
+    /// Bytes sent, with link-layer headers.
     pub sent_bytes: u64,
-    /// Packets in both directions.
+    /// In both directions.
     pub packets: u64,
 }
 
-/// Something that knows what an interface has spent.
+/// A source of an interface's energy.
 pub trait Joules {
-    /// How sure it is.
+    /// How reliable the values are.
     fn quality(&self) -> Quality;
 
-    /// What was spent since the last call, J; `passed` is the traffic of that time.
+    /// Energy since the last call, J; `passed` is the traffic of that time.
     fn advance(&mut self, now: Nanos, passed: Passed) -> f64;
 }
 
-/// By the energy model of one interface. The packets of an interval are taken to be evenly spaced in it,
-/// since counters do not tell when they passed: bursts between two looks seem longer than they were, and a
-/// radio seems awake for longer.
+/// Energy by the model of one interface. Counters do not show when packets passed, so the packets of an
+/// interval are spread evenly over it. Bursts between two polls therefore look longer than they were, and the
+/// radio seems to stay awake longer.
 #[derive(Clone, Debug)]
 pub struct Modelled {
     meter: DeviceMeter,
@@ -88,10 +86,10 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    /// An interface that is idle at `now`, by a model of some quality.
+    /// An interface that is idle at `now`.
     pub fn new(model: &InterfaceModel, quality: Quality, now: Nanos) -> Self {
         let mut meter = DeviceMeter::new(std::slice::from_ref(model), &DeviceEnergy::ADDITIVE, now);
-        // Endpoints are there as long as the daemon is, connections or not.
+        // Endpoints exist as long as the daemon runs, with or without connections.
         meter.open(0, now);
         Modelled { meter, quality, at: now, spent_j: 0.0 }
     }
@@ -127,7 +125,7 @@ impl Joules for Modelled {
     }
 }
 
-/// The part of `total` that the packet `k` of `packets` carries; all parts together are `total`.
+/// Bytes in packet `k` of `packets`; all packets add up to `total`.
 fn part_of(total: u64, k: u64, packets: u64) -> u32 {
     let before = |k: u64| (u128::from(total) * u128::from(k) / u128::from(packets)) as u64;
     u32::try_from(before(k + 1) - before(k)).unwrap_or(u32::MAX)
@@ -140,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_linear_interface_costs_its_slope_and_its_sunk_power() {
+    fn a_linear_interface_costs_its_slope_and_its_base_power() {
         // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s: 8 Mbit · 0.137 J + 2 s ·
         // 0.1329 W = 1.3618 J.
         let model = profile("wifi-seed000").unwrap().model;
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_radio_that_carries_something_costs_more_than_one_that_sleeps() {
+    fn a_radio_with_traffic_costs_more_than_a_sleeping_one() {
         let model = profile("lte-huang2012").unwrap().model;
         let new = || Modelled::new(&model, Quality::Modelled, Nanos::ZERO);
         let (mut used, mut idle) = (new(), new());
@@ -166,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn all_bytes_are_counted_however_many_they_are() {
+    fn splitting_bytes_over_packets_loses_none() {
         for total in [0, 1, 999, 1001, u64::from(u32::MAX) * 3] {
             let sum: u64 = (0..1000).map(|k| u64::from(part_of(total, k, 1000))).sum();
             assert_eq!(sum, total);

@@ -1,5 +1,5 @@
-//! Endpoints that should not be there: from a tunnel or a container's device, past a tunnel, with an address
-//! that is gone, or of another program while the daemon runs.
+//! Endpoints that should not exist: on a tunnel or a container's device, bypassing a tunnel, with a removed
+//! address, or of another program while the daemon runs.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -15,40 +15,40 @@ use crate::act::{FOLDER, Journal, OnDisk, Store};
 use crate::client;
 use crate::server::Request;
 
-/// Kinds of virtual devices that stand for a link of this machine: not tunnels, not parts of containers.
+/// Virtual devices that are links of this machine: neither tunnels nor parts of containers.
 const LINKS: [&str; 8] = ["bond", "hsr", "macsec", "ppp", "rmnet", "team", "vlan", "wwan"];
-/// A default route may be given in two halves, which are preferred to another default route.
+/// VPN clients split the default route into two halves, which are preferred to another default route.
 const HALF: u8 = 1;
 
-/// An endpoint that should not be there.
+/// An endpoint that should not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// Which, and why not.
+    /// The endpoint and the reason.
     pub what: String,
-    /// The command that ends it, as root writes it.
-    pub mend: String,
+    /// The command that removes it, for root.
+    pub fix: String,
 }
 
-/// What was found.
+/// The result of [`examine`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaks {
-    /// How many endpoints there are.
+    /// Number of endpoints.
     pub endpoints: usize,
-    /// How many of them are the daemon's; none if no daemon runs in this network namespace.
+    /// Endpoints of the daemon; `None` if no daemon runs in this network namespace.
     pub own: Option<usize>,
-    /// Those that should not be there.
+    /// Endpoints that should not exist.
     pub leaks: Vec<Leak>,
 }
 
-/// What the daemon of this network namespace says.
+/// The daemon of this network namespace.
 #[derive(Debug, Default)]
 struct Daemon {
     journal: Journal,
-    /// The devices that its configuration names, or that are hardware; none if it does not tell.
+    /// Devices that it may use: hardware, or named in its configuration. `None` if it does not answer.
     allowed: Option<Vec<String>>,
 }
 
-/// Looks at the endpoints of this network namespace; nothing is changed.
+/// Examines the endpoints of this network namespace. Changes nothing.
 ///
 /// # Errors
 /// If the kernel or the daemon's journal cannot be read.
@@ -58,7 +58,7 @@ pub fn examine(socket: &Path) -> Result<Leaks> {
     Ok(found(&endpoints, monitor.view(), daemon(socket)?.as_ref()))
 }
 
-/// What [`examine`] finds as a fact of `joulepath doctor`, told to root or to another user.
+/// The result of [`examine`] for `joulepath doctor`. `root`: commands need no `sudo`.
 pub fn fact(socket: &Path, root: bool) -> Fact {
     Fact {
         name: "endpoints",
@@ -77,23 +77,23 @@ fn finding(leaks: &Leaks, root: bool) -> Finding {
     let mut detail = vec![format!("{endpoints}, {owners}")];
     detail.extend(leaks.iter().map(|leak| leak.what.clone()));
     let as_user = |command: &String| if root { command.clone() } else { format!("sudo {command}") };
-    let mut mend: Vec<String> = leaks.iter().map(|leak| as_user(&leak.mend)).collect();
-    mend.dedup();
+    let mut fix: Vec<String> = leaks.iter().map(|leak| as_user(&leak.fix)).collect();
+    fix.dedup();
     Finding {
         status: if leaks.is_empty() { Status::Ok } else { Status::Limited },
         detail: detail.join("; "),
-        mend,
+        fix,
         advice: None,
     }
 }
 
-/// None if no daemon runs here.
+/// `None` if no daemon runs here.
 fn daemon(socket: &Path) -> Result<Option<Daemon>> {
     let Some(states) = State::existing()? else { return Ok(None) };
     let Some(state) = states.existing_folder(FOLDER)? else { return Ok(None) };
     let name = Cookie::own()?.to_string();
     let status = client::ask(socket, &Request::Status).ok();
-    // Only root may open the lock.
+    // Only root may open the lock. For other users, an answer means a running daemon.
     if !state.is_locked(&name).unwrap_or(status.is_some()) {
         return Ok(None);
     }
@@ -104,16 +104,16 @@ fn daemon(socket: &Path) -> Result<Option<Daemon>> {
 }
 
 fn found(endpoints: &[Endpoint], view: &View, daemon: Option<&Daemon>) -> Leaks {
-    // Those that are neither come with a connection, and go with it.
+    // The kernel creates endpoints without flags with a connection and removes them with it.
     let endpoints: Vec<&Endpoint> = endpoints.iter().filter(|one| one.subflow || one.signal).collect();
     let is_own = |one: &Endpoint| daemon.is_some_and(|daemon| daemon.journal.owned_id(one).is_some());
     let leaks = endpoints.iter().filter_map(|one| {
         let why = wrong(one, view, daemon, is_own(one))?;
-        let mend = match one.id.filter(|_| !is_own(one)) {
+        let fix = match one.id.filter(|_| !is_own(one)) {
             Some(id) => format!("ip mptcp endpoint delete id {id}"),
             None => "joulepath live pause".to_owned(),
         };
-        Some(Leak { what: format!("{} {why}", one.address), mend })
+        Some(Leak { what: format!("{} {why}", one.address), fix })
     });
     Leaks {
         leaks: leaks.collect(),
@@ -122,10 +122,10 @@ fn found(endpoints: &[Endpoint], view: &View, daemon: Option<&Daemon>) -> Leaks 
     }
 }
 
-/// Why an endpoint should not be there; the worst first.
+/// Why an endpoint should not exist; checks the worst case first.
 fn wrong(endpoint: &Endpoint, view: &View, daemon: Option<&Daemon>, own: bool) -> Option<String> {
     let Some(device) = device_of(endpoint.address, view) else {
-        return Some("is no address of this machine any more".into());
+        return Some("is not an address of this machine".into());
     };
     let name = |index: u32| view.links.get(&index).map_or("?", |link| link.name.as_str());
     let is_named = |device: u32| {
@@ -134,7 +134,7 @@ fn wrong(endpoint: &Endpoint, view: &View, daemon: Option<&Daemon>, own: bool) -
     };
     if let Some(kind) = elsewhere(device, view).filter(|_| !is_named(device)) {
         return Some(format!(
-            "is of {}, a device of kind {kind}: connections open subflows from there",
+            "is on {}, a device of kind {kind}: connections open subflows from it",
             name(device)
         ));
     }
@@ -142,21 +142,22 @@ fn wrong(endpoint: &Endpoint, view: &View, daemon: Option<&Daemon>, own: bool) -
         view.links.keys().copied().find(|link| elsewhere(*link, view).is_some() && is_default(*link, view));
     if let Some(tunnel) = tunnel.filter(|tunnel| *tunnel != device && endpoint.subflow) {
         let (from, tunnel) = (name(device), name(tunnel));
-        return Some(format!("on {from} lets connections through {tunnel} open subflows past it"));
+        return Some(format!("on {from} lets connections bypass the tunnel {tunnel}"));
     }
-    (daemon.is_some() && !own).then(|| format!("on {} is not the daemon's, which runs", name(device)))
+    (daemon.is_some() && !own)
+        .then(|| format!("on {} belongs to another program, while the daemon runs", name(device)))
 }
 
 fn device_of(address: IpAddr, view: &View) -> Option<u32> {
     view.addresses.iter().find(|one| one.address == address).map(|one| one.device)
 }
 
-/// The kind of a device that leads to a tunnel or a container.
+/// Kind of a device that leads to a tunnel or a container.
 fn elsewhere(device: u32, view: &View) -> Option<&str> {
     view.links.get(&device)?.kind.as_deref().filter(|kind| !LINKS.contains(kind))
 }
 
-/// Whether a default route leads through a device, in any table, whole or in halves.
+/// True if some table has a default route through the device, whole or in halves.
 fn is_default(device: u32, view: &View) -> bool {
     view.routes.iter().any(|route| {
         route.kind == RouteKind::Unicast
@@ -214,38 +215,38 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_on_hardware_with_its_address_is_no_leak() {
+    fn an_endpoint_with_an_address_of_hardware_is_no_leak() {
         let endpoints = [endpoint(1, "192.0.2.7", 2)];
         let expected = Leaks { endpoints: 1, own: None, leaks: vec![] };
         assert_eq!(found(&endpoints, &view(), None), expected);
     }
 
     #[test]
-    fn tunnels_and_containers_and_addresses_that_are_gone_are_told_with_what_ends_them() {
+    fn endpoints_on_tunnels_containers_and_removed_addresses_are_leaks() {
         let endpoints =
             [endpoint(1, "10.8.0.2", 3), endpoint(2, "172.17.0.1", 4), endpoint(3, "198.51.100.9", 2)];
         let leaks = found(&endpoints, &view(), None);
         let expected = [
-            "10.8.0.2 is of wg0, a device of kind wireguard: connections open subflows from there",
-            "172.17.0.1 is of docker0, a device of kind bridge: connections open subflows from there",
-            "198.51.100.9 is no address of this machine any more",
+            "10.8.0.2 is on wg0, a device of kind wireguard: connections open subflows from it",
+            "172.17.0.1 is on docker0, a device of kind bridge: connections open subflows from it",
+            "198.51.100.9 is not an address of this machine",
         ];
         assert_eq!(whats(&leaks), expected);
-        assert_eq!(leaks.leaks[1].mend, "ip mptcp endpoint delete id 2");
+        assert_eq!(leaks.leaks[1].fix, "ip mptcp endpoint delete id 2");
         // A VLAN is a link of this machine.
         let mut vlan = view();
         vlan.links.get_mut(&4).unwrap().kind = Some("vlan".into());
         assert_eq!(found(&endpoints[1..2], &vlan, None).leaks, []);
-        // What comes with a connection is nobody's.
+        // Endpoints that the kernel creates with a connection belong to no program.
         let implicit = Endpoint { subflow: false, ..endpoint(1, "10.8.0.2", 3) };
         assert_eq!(found(&[implicit], &view(), None), Leaks { endpoints: 0, own: None, leaks: vec![] });
     }
 
     #[test]
-    fn where_all_goes_through_a_tunnel_subflows_from_hardware_go_past_it() {
+    fn endpoints_on_hardware_bypass_a_full_tunnel() {
         let endpoints = [endpoint(1, "192.0.2.7", 2)];
-        let past = "192.0.2.7 on wlan0 lets connections through wg0 open subflows past it";
-        // As wg-quick does it, in a table of its own; as OpenVPN does, in halves.
+        let past = "192.0.2.7 on wlan0 lets connections bypass the tunnel wg0";
+        // Like wg-quick, in its own table; like OpenVPN, in halves.
         let mut own_table = view();
         own_table
             .routes
@@ -256,14 +257,14 @@ mod tests {
             halves.routes.insert(Route::on_link(Prefix::new(ip(half), 1).unwrap(), 3));
         }
         assert_eq!(whats(&found(&endpoints, &halves, None)), [past]);
-        // Only a company's network: no leak.
+        // A route to one network only is no leak.
         let mut split = view();
         split.routes.insert(Route::on_link(Prefix::new(ip("10.0.0.0"), 8).unwrap(), 3));
         assert_eq!(found(&endpoints, &split, None).leaks, []);
     }
 
     #[test]
-    fn while_the_daemon_runs_what_is_not_its_own_is_told_and_what_its_configuration_names_is_not() {
+    fn with_a_daemon_foreign_endpoints_are_leaks_and_configured_devices_are_not() {
         let journal: Journal = serde_json::from_value(serde_json::json!({
             "endpoints": [{
                 "id": 1, "address": "192.0.2.7", "interface": 2, "signal": false, "fullmesh": false,
@@ -276,24 +277,24 @@ mod tests {
         let endpoints = [endpoint(1, "192.0.2.7", 2), endpoint(7, "10.8.0.2", 3)];
         let leaks = found(&endpoints, &view(), Some(&daemon));
         assert_eq!((leaks.endpoints, leaks.own), (2, Some(1)));
-        assert_eq!(whats(&leaks), ["10.8.0.2 on wg0 is not the daemon's, which runs"]);
-        // One of its own that leaks is ended by the daemon itself.
+        assert_eq!(whats(&leaks), ["10.8.0.2 on wg0 belongs to another program, while the daemon runs"]);
+        // The daemon removes its own leaking endpoints.
         let mut tunnelled = view();
         tunnelled.routes.insert(Route::on_link(Prefix::all_like(ip("10.8.0.2")), 3));
         let leaks = found(&endpoints[..1], &tunnelled, Some(&daemon));
-        assert_eq!(leaks.leaks[0].mend, "joulepath live pause");
+        assert_eq!(leaks.leaks[0].fix, "joulepath live pause");
     }
 
     #[test]
-    fn endpoints_that_should_not_be_there_are_told_with_the_command_that_ends_them() {
+    fn leaks_are_reported_with_the_command_that_removes_them() {
         let fine = finding(&Leaks { endpoints: 2, own: Some(2), leaks: vec![] }, false);
         assert_eq!((fine.status, fine.detail.as_str()), (Status::Ok, "2, 2 of them the daemon's"));
-        let leak = Leak { what: "10.8.0.2 is of wg0".into(), mend: "ip mptcp endpoint delete id 1".into() };
+        let leak = Leak { what: "10.8.0.2 is of wg0".into(), fix: "ip mptcp endpoint delete id 1".into() };
         let leaks = Leaks { endpoints: 1, own: None, leaks: vec![leak] };
         let told = finding(&leaks, false);
         assert_eq!(told.status, Status::Limited);
         assert_eq!(told.detail, "1, no daemon runs here; 10.8.0.2 is of wg0");
-        assert_eq!(told.mend, ["sudo ip mptcp endpoint delete id 1"]);
-        assert_eq!(finding(&leaks, true).mend, ["ip mptcp endpoint delete id 1"]);
+        assert_eq!(told.fix, ["sudo ip mptcp endpoint delete id 1"]);
+        assert_eq!(finding(&leaks, true).fix, ["ip mptcp endpoint delete id 1"]);
     }
 }

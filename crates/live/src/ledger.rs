@@ -1,12 +1,12 @@
-//! Bytes and joules by interface and day, and what became of them in a period.
+//! Bytes and joules by interface and day, and their sums over a period.
 //!
-//! A clock that was wrong loses no count. Days of this boot are kept apart from those before: time since the
-//! boot is known, so that they move together when the clock is set to another time ([`Ledger::shift`]), and
-//! what was counted yesterday stays yesterday's. A period takes in what is noted for days after today. The
-//! number of days is bounded, not their age: a day far in the future makes none of the past forgotten.
+//! A wrong clock loses no count. Days of this boot are kept apart from earlier days: the time since the boot
+//! is known, so they move together when the clock is set ([`Ledger::shift`]), and yesterday's traffic stays
+//! yesterday's. A period includes the days noted after today. The number of days is limited, not their age,
+//! so a day far in the future does not erase the past.
 //!
-//! What an interface carried while nobody looked counts for the day on which it is seen, as far as its
-//! counters tell: those of the kernel begin with the device, and with the boot.
+//! Traffic that passed while no daemon ran counts for the day of the next poll, if the counters still show
+//! it: the kernel's counters start at 0 with each device and each boot.
 
 use joulepath_model::calendar::Day;
 use std::collections::BTreeMap;
@@ -15,29 +15,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Anchor;
 
-/// Days that are kept: two of the longest periods.
+/// Days kept per account: two of the longest periods.
 const KEPT_DAYS: usize = 64;
-/// Interfaces that are kept at most; those that were used longest ago go first.
+/// Most interfaces kept. The interface that was used least recently is dropped first.
 const MOST_INTERFACES: usize = 256;
 
-/// What an interface carried, and what that cost.
+/// Traffic of an interface and its energy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sum {
-    /// Bytes received, with the headers of the link layer.
+    /// Bytes received, with link-layer headers.
     pub received_bytes: u64,
-    /// Bytes sent, with the headers of the link layer.
+    /// Bytes sent, with link-layer headers.
     pub sent_bytes: u64,
-    /// Joules; none where nothing says what the traffic costs.
+    /// Energy, J; `None` without an energy model.
     pub joules: Option<f64>,
 }
 
 impl Sum {
-    /// Both directions.
+    /// Bytes in both directions.
     pub fn bytes(&self) -> u64 {
         self.received_bytes.saturating_add(self.sent_bytes)
     }
 
-    /// Adds another one.
+    /// Adds `other`; a known energy stays known.
     pub fn add(&mut self, other: Sum) {
         self.received_bytes = self.received_bytes.saturating_add(other.received_bytes);
         self.sent_bytes = self.sent_bytes.saturating_add(other.sent_bytes);
@@ -48,28 +48,27 @@ impl Sum {
     }
 }
 
-/// Counters of a device, since it was made.
+/// Counters of a device since its creation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// The boot in which it was made.
+    /// Boot id.
     pub boot: String,
-    /// Its index.
+    /// Interface index.
     pub device: u32,
-    /// Bytes received.
+    /// Bytes received, with link-layer headers.
     pub received_bytes: u64,
-    /// Bytes sent.
+    /// Bytes sent, with link-layer headers.
     pub sent_bytes: u64,
 }
 
-/// One interface, or the machine.
+/// The account of one interface or of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Account {
-    /// By day, until the present boot.
+    /// By day, for earlier boots.
     days: BTreeMap<i64, Sum>,
-    /// By day, of the present boot. Absent in what older versions wrote.
+    /// By day, for this boot. Absent in records of older versions.
     #[serde(default)]
     recent: BTreeMap<i64, Sum>,
-    /// The last reading.
     last: Option<Reading>,
 }
 
@@ -112,27 +111,27 @@ impl Account {
     }
 }
 
-/// All interfaces, by name.
+/// All accounts, by interface name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     accounts: BTreeMap<String, Account>,
-    /// What a meter of the whole machine has measured: joules only.
+    /// Energy from a whole-machine meter; no bytes.
     #[serde(default)]
     machine: Account,
     /// The trusted time.
     #[serde(default)]
     clock: Option<Anchor>,
-    /// Joules of the machine by day, as version 2 of the record has them.
+    /// Energy of the machine by day, in records of version 2.
     #[serde(default, skip_serializing)]
     measured_j: BTreeMap<i64, f64>,
-    /// The latest day that was seen, in place of the time: so until version 2.
+    /// The latest day, in records up to version 2, which have no time.
     #[serde(default, skip_serializing)]
     latest: i64,
 }
 
 impl Ledger {
-    /// Goes on in a boot; what was counted in an earlier one keeps its days. Returns the time that was
-    /// trusted last; none if nothing was counted yet.
+    /// Starts counting in boot `boot`; counts of earlier boots keep their days. Returns the last trusted
+    /// time; `None` if the ledger is empty.
     pub(crate) fn resume(&mut self, boot: &str) -> Option<Anchor> {
         for (day, joules) in std::mem::take(&mut self.measured_j) {
             let sum = Sum { joules: Some(joules), ..Sum::default() };
@@ -146,26 +145,26 @@ impl Ledger {
         self.clock.clone()
     }
 
-    /// Notes the trusted time.
+    /// Stores the trusted time.
     pub(crate) fn note(&mut self, anchor: Anchor) {
         self.clock = Some(anchor);
     }
 
-    /// The clock was set to another time: today is so many days later than it was.
+    /// Moves the days of this boot by `by_days`, after the clock was set.
     pub fn shift(&mut self, by_days: i64) {
         self.all().for_each(|account| account.shift(by_days));
     }
 
-    /// What an earlier boot has noted for days after today counts for today: its clock was wrong.
+    /// Counts for today what an earlier boot counted for later days: its clock was wrong.
     pub fn fold(&mut self, today: Day) {
         self.all().for_each(|account| account.fold(today));
     }
 
-    /// Takes in a reading of an interface's counters; returns what it carried since the one before.
+    /// Takes in a reading of the counters. Returns the traffic since the previous reading.
     pub fn read(&mut self, interface: &str, reading: Reading, today: Day) -> Sum {
         let account = self.accounts.entry(interface.to_owned()).or_default();
         let carried = match &account.last {
-            // What it carried before anybody counted is not known.
+            // Traffic before the first reading is unknown.
             None => Sum::default(),
             Some(last) => since(last, &reading),
         };
@@ -175,24 +174,24 @@ impl Ledger {
         carried
     }
 
-    /// Adds joules of today.
+    /// Adds modelled energy to today.
     pub fn spend(&mut self, interface: &str, joules: f64, today: Day) {
         if let Some(account) = self.accounts.get_mut(interface) {
             account.add(Sum { joules: Some(joules), ..Sum::default() }, today);
         }
     }
 
-    /// Adds joules that the machine was measured to have spent today.
+    /// Adds measured energy of the machine to today.
     pub fn measure(&mut self, joules: f64, today: Day) {
         self.machine.add(Sum { joules: Some(joules), ..Sum::default() }, today);
     }
 
-    /// What was measured from `first` on; none if nothing was.
+    /// Measured energy since `first`, J; `None` if nothing was measured.
     pub fn measured(&self, first: Day) -> Option<f64> {
         self.machine.since(first).joules
     }
 
-    /// What an interface carried from `first` on.
+    /// Traffic of an interface since `first`.
     pub fn since(&self, interface: &str, first: Day) -> Sum {
         self.accounts.get(interface).map(|account| account.since(first)).unwrap_or_default()
     }
@@ -213,8 +212,8 @@ impl Ledger {
     }
 }
 
-/// What was carried between two readings. A device that was made since, and one whose counters have begun
-/// again, has carried at least what it says.
+/// Traffic between two readings. A new device, or one whose counters were reset, carried at least what its
+/// counters show.
 fn since(last: &Reading, now: &Reading) -> Sum {
     let is_same = last.boot == now.boot
         && last.device == now.device
@@ -235,19 +234,19 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_over_restarts_boots_and_new_devices() {
+    fn bytes_are_counted_across_restarts_boots_and_new_devices() {
         let mut ledger = Ledger::default();
-        // Before the first look nobody counted.
+        // Nothing is counted before the first poll.
         assert_eq!(ledger.read("lte", reading("a", 3, 1000), TODAY).bytes(), 0);
         assert_eq!(ledger.read("lte", reading("a", 3, 1500), TODAY).bytes(), 500);
-        // It restarts: what passed meanwhile counts.
+        // Restart: traffic in the meantime counts.
         let text = serde_json::to_string(&ledger).unwrap();
         let mut ledger: Ledger = serde_json::from_str(&text).unwrap();
         assert_eq!(ledger.read("lte", reading("a", 3, 1700), TODAY).bytes(), 200);
-        // The modem was unplugged and is a new device; then the machine boots.
+        // The modem was replugged and is a new device; then the machine boots.
         assert_eq!(ledger.read("lte", reading("a", 9, 30), TODAY).bytes(), 30);
         assert_eq!(ledger.read("lte", reading("b", 9, 50), TODAY).bytes(), 50);
-        // The driver begins again.
+        // The driver resets its counters.
         assert_eq!(ledger.read("lte", reading("b", 9, 20), TODAY).bytes(), 20);
         assert_eq!(ledger.since("lte", TODAY).bytes(), 500 + 200 + 30 + 50 + 20);
     }
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_ends_and_a_day_before_it_is_not_in_it() {
+    fn a_period_excludes_the_day_before_it() {
         let mut ledger = Ledger::default();
         ledger.read("lte", reading("a", 3, 0), TODAY);
         ledger.read("lte", reading("a", 3, 100), TODAY);
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_there_and_back_changes_nothing() {
+    fn setting_the_clock_there_and_back_changes_no_day() {
         for by in [100, -100] {
             let mut ledger = Ledger { clock: Some(Anchor::of_day(TODAY)), ..Ledger::default() };
             let mut carried = 0;
@@ -277,7 +276,7 @@ mod tests {
             for day in TODAY.0 - 90..=TODAY.0 {
                 carry(&mut ledger, 10, day);
             }
-            // A boot: what was before keeps its days.
+            // After a boot, earlier counts keep their days.
             ledger.resume("b");
             carry(&mut ledger, 1, TODAY.0);
             carry(&mut ledger, 1, TODAY.0 + 1);
@@ -286,7 +285,7 @@ mod tests {
             assert_eq!(before[..3], [12, 22, 32]);
             ledger.shift(by);
             ledger.measure(1.0, Day(TODAY.0 + by));
-            // What this boot has carried is as long ago as before.
+            // The age of this boot's traffic is unchanged.
             assert!(used(&ledger, TODAY.0 + by) >= 2);
             ledger.shift(-by);
             let after: Vec<u64> = (0..KEPT_DAYS as i64 - 5).map(|ago| used(&ledger, TODAY.0 - ago)).collect();
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_boot_with_a_wrong_clock_has_counted_stays_used_and_ends_as_todays() {
+    fn bytes_counted_under_a_wrong_clock_stay_used_and_move_to_today() {
         let mut ledger = Ledger::default();
         let future = Day(TODAY.0 + 5000);
         ledger.read("lte", reading("a", 3, 0), future);
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_without_end() {
+    fn the_ledger_has_bounded_size() {
         let mut ledger = Ledger::default();
         for day in 0..1000 {
             if day % 10 == 0 {
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_is_counted_by_day() {
+    fn measured_joules_are_counted_by_day() {
         let mut ledger = Ledger::default();
         assert_eq!(ledger.measured(TODAY), None);
         ledger.measure(3.0, Day(TODAY.0 - 1));
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn joules_are_unknown_until_something_says_them() {
+    fn joules_are_unknown_until_a_model_gives_them() {
         let mut ledger = Ledger::default();
         ledger.read("eth0", reading("a", 2, 5), TODAY);
         assert_eq!(ledger.since("eth0", TODAY).joules, None);

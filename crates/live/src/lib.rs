@@ -10,28 +10,28 @@
 //! |---|---|
 //! | [`snapshot`] | the machine at one instant |
 //! | [`decide`] | what the endpoints should be, and why: pure |
-//! | [`act`] | what is wanted becomes what is there, noted before it is changed |
-//! | `clock` | which day counts as today, although the system's clock may jump: pure |
+//! | [`act`] | makes the kernel match the decision; journals each change before making it |
+//! | `clock` | today's date, although the system clock may jump: pure |
 //! | [`ledger`] | bytes and joules by interface and day: pure |
-//! | [`gauge`] | what a meter of the whole machine says |
-//! | [`joules`] | what traffic costs |
-//! | [`measure`] | rates, RTTs, subflows that get no answer: pure |
-//! | `subflows` | the subflows of single connections, where the daemon is the path manager |
-//! | `user_space` | the same with the kernel's events and commands |
-//! | `pace` | when connections are listed: pure |
-//! | `refusals` | subflows that the other end does not take |
-//! | `config`, `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
-//! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
-//! | `server`, [`client`] | the control socket and its other end |
-//! | [`status`], `report`, `events`, [`metrics`] | what is told |
-//! | [`reason`] | why an interface is used as it is |
-//! | [`leaks`] | endpoints that should not be there, for `doctor` |
-//! | [`record`] | what decisions were made from, and the same decisions made again |
-//! | [`simulate`] | a scenario of what is measured |
-//! | `versioned`, `exact` | records on disk with their version; quantities in records |
-//! | `names` | numbers of users and groups |
-//! | `notify` | what systemd is told |
-//! | [`error`] | what can go wrong, and its remedy |
+//! | [`gauge`] | the reading of a whole-machine meter |
+//! | [`joules`] | the energy of traffic |
+//! | [`measure`] | rates, RTTs, subflows without answers: pure |
+//! | `subflows` | subflows of single connections, when the daemon is the path manager |
+//! | `user_space` | feeds kernel events to `subflows` and sends its commands |
+//! | `pace` | when to list connections: pure |
+//! | `refusals` | subflows that the peer refuses |
+//! | `config`, `machine`, `accounts`, `battery`, `precheck` | input from kernel and disk |
+//! | [`daemon`] | the loop: poll, decide, act, report; start and stop |
+//! | `server`, [`client`] | both ends of the control socket |
+//! | [`status`], `report`, `events`, [`metrics`] | output |
+//! | [`reason`] | why an interface has its role |
+//! | [`leaks`] | leftover endpoints, for `doctor` |
+//! | [`record`] | the input of decisions, and its replay |
+//! | [`simulate`] | a scenario built from measurements |
+//! | `versioned`, `exact` | versioned records on disk; their exact quantities |
+//! | `names` | numeric ids of users and groups |
+//! | `notify` | messages to systemd |
+//! | [`error`] | errors and remedies |
 
 #![cfg(target_os = "linux")]
 

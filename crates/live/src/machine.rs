@@ -1,4 +1,4 @@
-//! The machine: what the kernel tells of it, as decisions and status need it.
+//! The state of the machine's network, read from the kernel, for decisions and status.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,49 +19,48 @@ use crate::snapshot::{Battery, Families, Interface, Snapshot};
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u32 = 254;
 
-/// The network namespace in which it was opened.
+/// Views the network namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct Machine {
     monitor: Monitor,
     routing: Routing,
     diag: Diag,
-    /// None without the right to hear events.
+    /// `None` without the right to receive events.
     ear: Option<Ear>,
     measurer: Measurer,
     pace: Pace,
-    /// MPTCP connections of the last listing, and those of them that have become plain TCP.
+    /// MPTCP connections of the last listing, and how many of them fell back to TCP.
     counted: (usize, usize),
     families: Families,
 }
 
-/// A look at it.
+/// The result of one poll.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
-    /// Devices but loopback, by index; what has to do with quotas is left to whoever counts.
+    /// All devices except loopback, by index. The accounts fill in quotas.
     pub(crate) interfaces: Vec<Interface>,
-    /// What was measured, by name.
+    /// Measurements by name.
     pub(crate) measured: BTreeMap<String, Measured>,
-    /// Counters, by name.
+    /// Counters by name.
     pub(crate) counters: BTreeMap<String, Counters>,
-    /// Indexes of interfaces by all their addresses, loopback's among them.
+    /// Interface index of every address, including loopback.
     pub(crate) owners: BTreeMap<IpAddr, u32>,
-    /// MPTCP connections.
+    /// MPTCP connections, including fallen-back ones.
     pub(crate) connections: usize,
-    /// Those that have become plain TCP.
+    /// Connections that fell back to TCP.
     pub(crate) fallen_back: usize,
-    /// Those that have not, by address family.
+    /// Connections that did not fall back, by address family.
     pub(crate) families: Families,
 }
 
 impl Look {
-    /// What decisions are made from.
     pub(crate) fn snapshot(&self, now: Nanos, battery: Option<Battery>) -> Snapshot {
         Snapshot { now, battery, families: self.families, interfaces: self.interfaces.clone() }
     }
 }
 
 impl Machine {
-    /// Begins to watch.
+    /// Starts to monitor the network.
     ///
     /// # Errors
     /// As [`Monitor::open`].
@@ -78,7 +77,7 @@ impl Machine {
         })
     }
 
-    /// Takes in what has changed; whether something has.
+    /// Reads all waiting notifications. Returns true if the network changed.
     ///
     /// # Errors
     /// As [`Monitor::next_within`].
@@ -93,12 +92,12 @@ impl Machine {
         Ok(has_changed)
     }
 
-    /// The next look lists connections, however lately that was done.
+    /// Makes the next poll list connections.
     pub(crate) fn list_next(&mut self) {
         self.pace.list_next();
     }
 
-    /// Looks at devices and counters, and at connections when [`Pace`] says so: then there is a listing.
+    /// Polls devices and counters. Lists connections too if [`Pace`] says it is time.
     ///
     /// # Errors
     /// As [`Routing::counters`] and [`Diag::list`].
@@ -146,15 +145,15 @@ impl Machine {
     }
 }
 
-/// To wait for changes.
+/// Readable when notifications wait.
 impl AsFd for Machine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.monitor.as_fd()
     }
 }
 
-/// Indexes of devices by their addresses, loopback's among them. Of several devices with one address it is
-/// the device that the kernel sends packets of that address through.
+/// Interface index of every address, including loopback. If several devices share an address, it belongs to
+/// the device through which the kernel sends its packets.
 fn owners(view: &View) -> BTreeMap<IpAddr, u32> {
     let mut owners = BTreeMap::new();
     for one in &view.addresses {
@@ -166,7 +165,7 @@ fn owners(view: &View) -> BTreeMap<IpAddr, u32> {
     owners
 }
 
-/// What counters say of the time since the last look.
+/// What the counters have shown since the last poll.
 fn seen<'a>(all: impl Iterator<Item = &'a Measured>) -> Seen {
     all.fold(Seen::default(), |seen, one| Seen {
         passed: seen.passed || one.passed.packets > 0,
@@ -186,7 +185,7 @@ fn all_addresses(view: &View, device: u32) -> Vec<IpAddr> {
     view.addresses.iter().filter(|one| one.device == device).map(|one| one.address).collect()
 }
 
-/// Whether a default route of a family leads through a device, in any table.
+/// True if some table has a default route of the family through `device`.
 fn is_routed(view: &View, device: u32, v4: bool) -> bool {
     view.routes.iter().any(|route| is_default(route, device, v4))
 }
@@ -198,8 +197,8 @@ fn is_default(route: &Route, device: u32, v4: bool) -> bool {
         && route.hops.iter().any(|hop| hop.device == Some(device))
 }
 
-/// Whether new connections of a family begin on this device: its default route in the main table is the
-/// preferred one.
+/// True if new connections of some family start on `device`: the preferred default route of the main table
+/// goes through it.
 fn is_first(view: &View, device: u32) -> bool {
     [true, false].into_iter().any(|v4| {
         let all = view.routes.iter().filter(|route| {
@@ -213,16 +212,16 @@ fn is_first(view: &View, device: u32) -> bool {
     })
 }
 
-/// The source that the device's default route of a family names: of the one that the kernel prefers, in the
-/// main table before others.
+/// Source address named by the device's default route of a family. The main table precedes others, then the
+/// smallest metric wins.
 fn preferred_source(view: &View, device: u32, v4: bool) -> Option<IpAddr> {
     let routes = view.routes.iter().filter(|route| is_default(route, device, v4) && route.source.is_some());
     routes.min_by_key(|route| (route.table != MAIN_TABLE, route.priority))?.source
 }
 
-/// The addresses that an endpoint may have: of each family that is routed the source that its default route
-/// names, or else the first that is no temporary one; of both families if none is routed, to be told apart
-/// from a device without addresses.
+/// Addresses that can become endpoints. For each routed family: the source named by its default route, or
+/// else the first address that is not temporary. Without any route, the addresses of both families and
+/// `false`, which tells this device from one without addresses.
 fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
     let usable = |v4: bool| {
         let all = view.addresses.iter().filter(|one| {
@@ -279,7 +278,7 @@ mod tests {
     use crate::samples::address;
 
     #[test]
-    fn of_each_routed_family_the_first_lasting_address_counts() {
+    fn each_routed_family_uses_its_first_permanent_address() {
         let mut view = View::default();
         view.addresses.insert(address(2, "192.0.2.7"));
         view.addresses.insert(Address { temporary: true, ..address(2, "192.0.2.5") });
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_addresses_the_one_counts_that_the_default_route_names_as_its_source() {
+    fn the_source_of_the_default_route_is_preferred() {
         let mut view = View::default();
         for text in ["10.0.0.5", "192.168.9.50", "2001:db8::1", "2001:db8::9"] {
             view.addresses.insert(address(2, text));
@@ -318,13 +317,13 @@ mod tests {
         view.routes.insert(via("192.168.9.1", Some("10.0.0.5"), 0, 102));
         view.routes.insert(via("2001:db8::ff", Some("2001:db8::9"), 0, 103));
         assert_eq!(endpoint_addresses(&view, 2).1, [ip("192.168.9.50"), ip("2001:db8::9")]);
-        // An address that the interface has not, or no longer, cannot be used.
+        // An address that was removed from the interface cannot be used.
         view.addresses.remove(&address(2, "192.168.9.50"));
         assert_eq!(endpoint_addresses(&view, 2).1, [ip("10.0.0.5"), ip("2001:db8::9")]);
     }
 
     #[test]
-    fn new_connections_begin_where_the_preferred_default_route_of_the_main_table_leads() {
+    fn new_connections_start_on_the_preferred_default_route_of_the_main_table() {
         let mut view = View::default();
         let all_v4 = Prefix::all_like("192.0.2.1".parse().unwrap());
         let via = |device, priority| Route {

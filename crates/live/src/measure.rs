@@ -1,8 +1,7 @@
-//! What interfaces carry and can carry, from counters and from the subflows of connections.
+//! Traffic and capacity of interfaces, from counters and from the subflows of connections.
 //!
-//! A client cannot see how fast a path could be while it is not used. What is known of it is the highest rate
-//! seen, which is forgotten slowly; a rate while subflows were not limited by their application counts at
-//! once.
+//! The capacity of an idle path cannot be measured. The highest rate seen stands for it and decays slowly.
+//! The delivery rate of subflows that are not limited by the application counts at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -15,69 +14,69 @@ use joulepath_model::units::Nanos;
 use crate::joules::Passed;
 use crate::refusals::Refusals;
 
-/// After this time half of the difference between the highest rate seen and the present one is forgotten.
+/// Time after which half of the difference between the highest rate and the present one is forgotten.
 const HALF_LIFE_S: f64 = 6.0 * 3600.0;
-/// Rates below this say nothing of what a path can carry, bit/s.
+/// Lower rates say nothing about a path's capacity, bit/s.
 const LEAST_CAPACITY_BPS: f64 = 100e3;
 /// The delivery rate of fewer segments is that of the first link's buffer.
 const LEAST_SEGMENTS: u32 = 20;
-/// Retransmission timeouts in a row after which a subflow waits for an answer in vain.
+/// A subflow with so many consecutive retransmission timeouts is stalled.
 const STALLED_TIMEOUTS: u8 = 2;
-/// An interface that was not seen for an hour is forgotten.
+/// How long an absent interface is remembered.
 const FORGET: Nanos = Nanos::from_secs(3600);
 
-/// Less than this does not count as a flow whose end would be noticed, bit/s.
+/// Slower flows do not count for [`Measured::silent`], bit/s.
 const LEAST_FLOW_BPS: f64 = 50e3;
-/// So many looks in a row must have seen a flow.
+/// Consecutive polls that must see a flow before silence counts.
 const FLOWING_LOOKS: u32 = 2;
-/// More of them are not remembered.
+/// Upper bound of that count.
 const MOST_FLOWING: u32 = 8;
 
-/// What was measured of an interface.
+/// Measurements of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// What passed since the last look.
+    /// Traffic since the last poll.
     pub passed: Passed,
-    /// What it has carried since the first look, bytes.
+    /// Bytes carried since the first poll.
     pub carried_bytes: u64,
-    /// Received, bit/s.
+    /// Receive rate, bit/s.
     pub received_bps: f64,
-    /// Sent, bit/s.
+    /// Send rate, bit/s.
     pub sent_bps: f64,
-    /// The highest rate seen of late, bit/s.
+    /// The highest rate in recent hours, bit/s.
     pub capacity_bps: Option<f64>,
-    /// Least smoothed RTT of its subflows.
+    /// Smallest smoothed RTT of its subflows.
     pub rtt: Option<Nanos>,
-    /// Subflows that are established.
+    /// Established subflows.
     pub subflows: usize,
-    /// Those of them that are backups.
+    /// Established subflows that are backups.
     pub backups: usize,
-    /// Those of them that do not wait for an answer in vain.
+    /// Established subflows that do not wait in vain for an answer.
     pub healthy: usize,
-    /// Connections that had a subflow here and have none now, nor one that opens.
+    /// Connections that had a subflow here, and have neither one nor a pending one.
     pub lost: usize,
-    /// For how long nothing has come, although something came all the time before.
+    /// Time since the last packet arrived, if packets arrived steadily before.
     pub silent: Option<Nanos>,
-    /// Whether some wait for an answer in vain, and none of those with data gets one.
+    /// True if subflows wait in vain for an answer, and no subflow with data gets one.
     pub stalled: bool,
-    /// Connections whose only subflow that works is here.
+    /// Connections whose only working subflow is here.
     pub sole: usize,
-    /// Connections whose only subflow is here, whether it works or not.
+    /// Connections whose only subflow is here, working or not.
     pub only: usize,
-    /// Connections of this host that have a subflow elsewhere, and never had one here.
+    /// Connections opened by this host that have a subflow elsewhere and never had one here.
     pub missing: usize,
-    /// Connections that have no subflow here, since the other end has refused it.
+    /// Connections without a subflow here because the peer refused it.
     pub refused: usize,
-    /// Payload sent again by the subflows that stand, bytes.
+    /// Payload retransmitted by the open subflows, bytes.
     pub retransmitted_bytes: u64,
 }
 
-/// The busier direction of what was measured, bit/s.
+/// Rate of the busier direction, bit/s.
 pub fn rate_bps(measured: &Measured) -> f64 {
     measured.received_bps.max(measured.sent_bps)
 }
 
-/// The last look at an interface.
+/// State of an interface at the last poll.
 #[derive(Clone, Debug)]
 struct Last {
     device: u32,
@@ -85,36 +84,36 @@ struct Last {
     at: Nanos,
     carried_bytes: u64,
     capacity_bps: Option<f64>,
-    /// Looks in a row that saw a flow come, each that saw less halves it.
+    /// Consecutive polls that saw a flow arrive; a poll with less traffic halves it.
     flowing: u32,
-    /// Since when nothing has come after a flow.
+    /// Since when nothing has arrived after a flow.
     silent_since: Option<Nanos>,
 }
 
-/// Measures, with what it remembers.
+/// Measures all interfaces, from poll to poll.
 #[derive(Clone, Debug, Default)]
 pub struct Measurer {
     last: BTreeMap<String, Last>,
-    /// On which interfaces a connection has had a subflow.
+    /// Interfaces on which a connection has had a subflow.
     had: BTreeMap<Token, BTreeSet<String>>,
-    /// What the last listing of connections has told of each interface.
+    /// Results of the last listing, by interface.
     known: BTreeMap<String, Measured>,
 }
 
-/// An interface as it is looked at.
+/// An interface at a poll.
 #[derive(Clone, Debug)]
 pub struct Looked<'a> {
-    /// Its name.
+    /// Interface name.
     pub name: &'a str,
-    /// Its index.
+    /// Interface index.
     pub device: u32,
-    /// All its addresses.
+    /// All addresses of the interface.
     pub addresses: &'a [IpAddr],
-    /// None if the kernel does not count.
+    /// `None` if the kernel has no counters for it.
     pub counters: Option<Counters>,
 }
 
-/// Where subflows leave.
+/// Maps subflows to interfaces.
 #[derive(Clone, Copy)]
 struct Places<'a> {
     all: &'a [Looked<'a>],
@@ -122,8 +121,8 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The interface that a subflow is bound to, of those that have its address; otherwise the one that the
-    /// address belongs to.
+    /// The interface to which the subflow is bound, if that has the subflow's address; otherwise the owner of
+    /// the address.
     fn of(&self, subflow: &TcpSocket) -> Option<&'a str> {
         let address = subflow.local.ip();
         let with = |index: u32| self.all.iter().find(|one| one.device == index);
@@ -131,7 +130,7 @@ impl<'a> Places<'a> {
         Some(bound.or_else(|| with(*self.owners.get(&address)?))?.name)
     }
 
-    /// The interfaces with an address of the connection's family.
+    /// Interfaces with an address of the connection's family.
     fn beside(self, connection: &Connection) -> impl Iterator<Item = &'a str> {
         let is_v4 = |ip: IpAddr| ip.to_canonical().is_ipv4();
         let remote_is_v4 = is_v4(connection.remote.ip());
@@ -141,13 +140,13 @@ impl<'a> Places<'a> {
 }
 
 impl Measurer {
-    /// Takes in a look at all interfaces; by name what their counters say.
+    /// Takes in counters of all interfaces. Returns measurements by name, without connections.
     pub fn count_all(&mut self, now: Nanos, all: &[Looked]) -> BTreeMap<String, Measured> {
         self.last.retain(|_, last| now.saturating_sub(last.at) < FORGET);
         all.iter().map(|one| (one.name.to_owned(), self.count(now, one))).collect()
     }
 
-    /// Adds what the last listing has told of connections.
+    /// Adds the results of the last listing.
     pub fn recall(&self, measured: &mut BTreeMap<String, Measured>) {
         for (name, counted) in measured {
             if let Some(known) = self.known.get(name) {
@@ -156,7 +155,7 @@ impl Measurer {
         }
     }
 
-    /// Adds what a new listing tells of connections; `owners` has the interface that an address belongs to.
+    /// Adds the results of a new listing; `owners` gives the interface of each address.
     pub(crate) fn list(
         &mut self,
         all: &[Looked],
@@ -201,7 +200,7 @@ impl Measurer {
         measured
     }
 
-    /// Counts the connections that have lost their subflow of an interface.
+    /// Counts connections that have lost their subflow on an interface.
     fn count_lost(&mut self, listing: &Listing, places: Places, measured: &mut BTreeMap<String, Measured>) {
         let stands =
             |connection: &&Connection| connection.state == TcpState::Established && !connection.info.fallback;
@@ -253,7 +252,7 @@ impl Measurer {
                 (last.flowing, last.silent_since.or(Some(last.at)))
             }
             Some(last) if received_bps >= LEAST_FLOW_BPS => ((last.flowing + 1).min(MOST_FLOWING), None),
-            // The look in which a flow ends sees a part of it.
+            // The poll in which a flow ends sees a part of it.
             Some(last) if received => (last.flowing / 2, None),
             _ => (0, None),
         };
@@ -273,7 +272,7 @@ impl Measurer {
     }
 }
 
-/// Counts the connections that have no subflow on an interface because the other end has refused it.
+/// Counts connections without a subflow on an interface because the peer refused it.
 fn count_refused(
     listing: &Listing,
     places: Places,
@@ -295,7 +294,7 @@ fn count_refused(
     }
 }
 
-/// Counters of now, with what was known of connections before.
+/// New counters combined with the connections of the last listing.
 fn with_connections(counted: Measured, known: &Measured) -> Measured {
     let Measured {
         subflows,
@@ -329,13 +328,13 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
     }
 }
 
-/// What is remembered of the highest rate after `seconds` at `rate_bps`.
+/// The remembered capacity after `seconds` at `rate_bps`.
 fn capacity(remembered: Option<f64>, rate_bps: f64, seconds: f64) -> Option<f64> {
     let seen = (rate_bps >= LEAST_CAPACITY_BPS).then_some(rate_bps);
     match (remembered, seen) {
         (None, seen) => seen,
         (Some(most), Some(seen)) if seen >= most => Some(seen),
-        // An idle path tells nothing of what it could carry.
+        // An idle path says nothing about its capacity.
         (Some(most), None) => Some(most),
         (Some(most), Some(seen)) => Some(seen + (most - seen) * 0.5_f64.powf(seconds / HALF_LIFE_S)),
     }
@@ -359,23 +358,23 @@ fn is_established(subflow: &TcpSocket) -> bool {
     subflow.state == TcpState::Established
 }
 
-/// Its retransmissions get no answer.
+/// True if its retransmissions get no answer.
 pub(crate) fn waits_in_vain(subflow: &TcpSocket) -> bool {
     subflow.info.as_ref().is_some_and(|info| info.backoff >= STALLED_TIMEOUTS && info.unacked_packets > 0)
 }
 
-/// Its handshake is under way.
+/// True during the handshake.
 fn opens(subflow: &TcpSocket) -> bool {
     matches!(subflow.state, TcpState::SynSent | TcpState::SynReceived)
 }
 
-/// Whether a connection has a subflow on an interface, or opens one.
+/// True if the connection has a subflow on the interface, or is opening one.
 fn has(connection: &Connection, places: Places, name: &str) -> bool {
     let here = |subflow: &&TcpSocket| places.of(subflow) == Some(name);
     connection.subflows.iter().filter(here).any(|subflow| is_established(subflow) || opens(subflow))
 }
 
-/// It has data in flight that is answered.
+/// True if it has data in flight and gets answers.
 fn has_recent_data(subflow: &TcpSocket) -> bool {
     subflow.info.as_ref().is_some_and(|info| info.unacked_packets > 0 && info.backoff == 0)
 }
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_listings_counters_are_new_and_connections_as_they_were() {
+    fn polls_between_listings_update_counters_and_keep_connections() {
         let mut measurer = Measurer::default();
         let of = |received_bytes| Looked {
             name: "eth0",
@@ -435,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_modems_with_one_address_a_subflow_counts_where_it_is_bound_or_else_where_routes_lead() {
+    fn with_a_shared_address_a_subflow_counts_on_its_bound_or_routed_interface() {
         let address: IpAddr = "192.168.8.100".parse().unwrap();
         let addresses = [address];
         let of = |name, device| Looked { name, device, addresses: &addresses, counters: None };
@@ -460,14 +459,14 @@ mod tests {
         let measured = look(&mut measurer, 2, 2, 7_500_000);
         assert_eq!((measured.received_bps, measured.capacity_bps), (10e6, Some(10e6)));
         assert_eq!((measured.passed.packets, measured.carried_bytes), (2500, 2_500_000));
-        // Another device of that name begins at 0, and has carried nothing that was seen.
+        // A new device of that name starts at 0; its earlier traffic is unknown.
         let measured = look(&mut measurer, 4, 3, 900);
         assert_eq!((measured.received_bps, measured.carried_bytes), (0.0, 2_500_000));
         assert_eq!(look(&mut measurer, 6, 3, 1900).carried_bytes, 2_501_000);
     }
 
     #[test]
-    fn the_highest_rate_is_forgotten_slowly_and_only_while_something_passes() {
+    fn the_highest_rate_decays_slowly_and_only_under_traffic() {
         let most = capacity(Some(10e6), 2e6, HALF_LIFE_S).unwrap();
         assert!((most - 6e6).abs() < 1.0, "{most}");
         assert_eq!(capacity(Some(10e6), 1e3, 1e6), Some(10e6));

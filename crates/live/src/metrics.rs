@@ -1,11 +1,10 @@
-//! The status as OpenMetrics text, for Prometheus and its like. What is unknown has no sample.
+//! The status as OpenMetrics text, for Prometheus. Unknown values have no sample.
 
 use std::fmt::Write as _;
 
 use crate::decide::Role;
 use crate::status::{InterfaceStatus, MachineStatus, Status};
 
-/// One family of metrics.
 struct Family {
     name: &'static str,
     kind: &'static str,
@@ -23,7 +22,7 @@ impl Family {
     }
 }
 
-/// A gauge, not an `info`: node_exporter refuses a file that has a type which its older format lacks.
+/// A gauge instead of an `info`: node_exporter rejects files with types that its older format lacks.
 const BUILD: Family = Family::gauge("joulepath_build_info", "", "The running daemon.");
 const ENERGY: Family = Family::counter(
     "joulepath_energy_joules",
@@ -42,7 +41,7 @@ const MACHINE_ENERGY: Family =
 const UNEXPLAINED: Family = Family::gauge(
     "joulepath_unexplained_power_watts",
     "watts",
-    "Power of the machine by a meter, less the power attributed to paths.",
+    "Power of the machine by a meter, minus the power attributed to paths.",
 );
 const RECEIVED: Family =
     Family::counter("joulepath_path_receive_bytes", "bytes", "Bytes received, with link-layer headers.");
@@ -53,14 +52,17 @@ const SUBFLOWS: Family = Family::gauge("joulepath_subflows", "", "Established su
 const CONNECTIONS: Family = Family::gauge("joulepath_connections", "", "MPTCP connections.");
 const FALLEN_BACK: Family =
     Family::gauge("joulepath_connections_fallen_back", "", "MPTCP connections that have fallen back to TCP.");
-const ROLE: Family = Family::gauge("joulepath_path_role", "", "1 for the role that a path has.");
-const RTT: Family =
-    Family::gauge("joulepath_path_rtt_seconds", "seconds", "Least smoothed RTT of the subflows of a path.");
-const QUOTA: Family = Family::gauge("joulepath_quota_bytes", "bytes", "Soft and hard bound of a quota.");
+const ROLE: Family = Family::gauge("joulepath_path_role", "", "1 for the current role of a path.");
+const RTT: Family = Family::gauge(
+    "joulepath_path_rtt_seconds",
+    "seconds",
+    "Smallest smoothed RTT of the subflows of a path.",
+);
+const QUOTA: Family = Family::gauge("joulepath_quota_bytes", "bytes", "Soft and hard limit of a quota.");
 const QUOTA_USED: Family =
-    Family::gauge("joulepath_quota_used_bytes", "bytes", "Bytes of a quota used in its period.");
+    Family::gauge("joulepath_quota_used_bytes", "bytes", "Bytes of a quota used in the current period.");
 
-/// The text of all metrics.
+/// The status in the OpenMetrics format, ending with `# EOF`.
 pub fn openmetrics(status: &Status) -> String {
     let mut text = String::new();
     family(&mut text, &BUILD, std::iter::once((format!("version={}", quoted(&status.version)), 1.0)));
@@ -132,7 +134,7 @@ pub fn openmetrics(status: &Status) -> String {
     text + "# EOF\n"
 }
 
-/// A family with its samples: labels and value. Without samples it is left out.
+/// Writes a family and its samples (labels, value). A family without samples is left out.
 fn family(text: &mut String, family: &Family, samples: impl Iterator<Item = (String, f64)>) {
     let Family { name, kind, unit, help } = family;
     let suffix = if *kind == "counter" { "_total" } else { "" };
@@ -149,7 +151,7 @@ fn family(text: &mut String, family: &Family, samples: impl Iterator<Item = (Str
     }
 }
 
-/// A label's value.
+/// A label's value, quoted.
 fn quoted(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("\"{escaped}\"")
@@ -170,7 +172,7 @@ mod tests {
         }
     }
 
-    /// An interface of which everything is known.
+    /// An interface with all values known.
     fn known() -> InterfaceStatus {
         let quota = QuotaStatus { used_bytes: 7, soft_bytes: None, hard_bytes: Some(9), since: "x".into() };
         InterfaceStatus {
@@ -184,7 +186,7 @@ mod tests {
         }
     }
 
-    /// A machine that is measured.
+    /// A machine with a meter.
     fn machine() -> MachineStatus {
         MachineStatus {
             meter: Some("hwmon:powerz".into()),
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_has_a_sample_and_what_is_not_has_none() {
+    fn only_known_values_have_a_sample() {
         let interfaces =
             vec![known(), interface("a\"b"), InterfaceStatus { allowed: false, ..interface("veth1") }];
         let status = Status { connections: 4, changes: 2, ..samples::status(interfaces) };
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dashboard_draws_what_is_exported_and_nothing_else() {
+    fn the_dashboard_draws_exactly_the_exported_metrics() {
         let status = Status { machine: Some(machine()), ..samples::status(vec![known()]) };
         let text = openmetrics(&status);
         let exported: std::collections::BTreeMap<&str, &str> = text
@@ -284,7 +286,7 @@ mod tests {
                     assert!(labels.contains(&format!("{label}=\"")), "{name} has no {label}: {legend}");
                 }
             }
-            // What is asked of labels; the machine is added by who collects.
+            // Label matchers. Prometheus itself adds `instance`.
             for matcher in expr.split(['{', '}', ',']).filter(|part| part.contains("=\"")) {
                 assert!(text.contains(matcher), "nothing has {matcher}: {expr}");
             }

@@ -1,4 +1,4 @@
-//! What systemd is told (`sd_notify`): ready, alive, stopping.
+//! Messages to systemd (`sd_notify`): ready, alive, stopping.
 
 use std::env;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// The service manager that started this process, if one did.
+/// The service manager that started this process.
 #[derive(Debug)]
 pub(crate) struct Manager {
     socket: UnixDatagram,
@@ -15,7 +15,7 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
-    /// From the environment (`NOTIFY_SOCKET`, `WATCHDOG_USEC`); none if nobody listens.
+    /// From `NOTIFY_SOCKET` and `WATCHDOG_USEC`; `None` without a usable socket.
     pub(crate) fn from_environment() -> Option<Self> {
         let name = env::var("NOTIFY_SOCKET").ok()?;
         let is_meant = env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());
@@ -23,7 +23,8 @@ impl Manager {
         Self::new(&name, period.and_then(|us| us.parse().ok())).ok()
     }
 
-    /// At a path, or with `@` at an abstract name, which wants a sign of life every `watchdog_us`.
+    /// `name` is a path, or with `@` an abstract name. The manager expects a sign of life every
+    /// `watchdog_us`.
     fn new(name: &str, watchdog_us: Option<u64>) -> io::Result<Self> {
         let address = match name.strip_prefix('@') {
             Some(name) => SocketAddr::from_abstract_name(name)?,
@@ -35,12 +36,12 @@ impl Manager {
         Ok(Manager { socket, address, watchdog })
     }
 
-    /// Longest time between two signs of life: half of what is asked for.
+    /// Longest time between two signs of life: half the watchdog period.
     pub(crate) fn period(&self) -> Option<Duration> {
         self.watchdog.map(|watchdog| watchdog / 2)
     }
 
-    /// Tells lines such as `READY=1`. That nobody listens any more is no reason to stop.
+    /// Sends lines such as `READY=1`. Errors are ignored: the daemon runs on without a listener.
     pub(crate) fn tell(&self, lines: &str) {
         let _ = self.socket.send_to_addr(lines.as_bytes(), &self.address);
     }
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_arrives_at_a_path_and_at_an_abstract_name() {
+    fn messages_arrive_at_a_path_and_at_an_abstract_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
         let listener = UnixDatagram::bind(&path).unwrap();

@@ -1,44 +1,42 @@
-//! When connections are listed. A listing costs the kernel and this process some time for each socket of the
-//! network namespace, so that a host with thousands of them gets it more seldom; counters, which cost next to
-//! nothing, are read at each look and say when it cannot wait.
+//! When to list connections. A listing costs time for each socket of the network namespace, so a host with
+//! thousands of sockets is listed less often. Counters cost almost nothing: every poll reads them, and they
+//! tell when a listing cannot wait.
 
 use joulepath_model::units::Nanos;
 
-/// The listings' part of a processor: one in so many.
+/// Listings may use 1 of `SHARE` of a processor.
 const SHARE: u64 = 1000;
-/// The same while an interface sends and nothing comes back.
+/// The same while an interface sends and receives nothing.
 const SHARE_IN_DOUBT: u64 = 100;
-/// The longest time between two listings. Where no packet passes nothing changes for connections, but for
-/// what their programs do with them.
+/// Longest time between two listings. Without packets, only programs change connections.
 const LONGEST: Nanos = Nanos::from_secs(30);
 
-/// What counters say of the time since the last look.
+/// What the counters have shown since the last poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// Some packet has passed.
+    /// Some packet passed.
     pub(crate) passed: bool,
-    /// Some interface has sent and got nothing, or is silent after a flow.
+    /// Some interface sent and received nothing, or is silent after a flow.
     pub(crate) doubtful: bool,
 }
 
-/// When the next listing is due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// When the last one was made, and the processor time that it took.
+    /// Time of the last listing and its processor time.
     last: Option<(Nanos, Nanos)>,
-    /// Something has passed since.
+    /// Some packet passed since.
     passed: bool,
-    /// It must not wait.
+    /// The next poll must list.
     at_once: bool,
 }
 
 impl Pace {
-    /// The next look lists, whatever else is seen.
+    /// Makes the next poll list.
     pub(crate) fn list_next(&mut self) {
         self.at_once = true;
     }
 
-    /// Whether this look lists.
+    /// True if this poll lists.
     pub(crate) fn is_due(&mut self, now: Nanos, seen: Seen) -> bool {
         self.passed |= seen.passed;
         let Some((at, cost)) = self.last else { return true };
@@ -47,7 +45,7 @@ impl Pace {
         self.at_once || now.saturating_sub(at) >= pause
     }
 
-    /// One was made, and took this much of a processor.
+    /// Records a listing that took `cost` of processor time.
     pub(crate) fn listed(&mut self, now: Nanos, cost: Nanos) {
         *self = Pace { last: Some((now, cost)), passed: false, at_once: false };
     }
@@ -61,7 +59,7 @@ mod tests {
     const IN_DOUBT: Seen = Seen { passed: true, doubtful: true };
     const S: fn(u64) -> Nanos = Nanos::from_secs;
 
-    /// How many listings a day of looks, one every 2 s, makes; each costs `cost`.
+    /// Listings in a day with one poll every 2 s; each listing costs `cost`.
     fn listings(cost: Nanos, seen: Seen) -> u64 {
         let mut pace = Pace::default();
         let mut count = 0;
@@ -75,23 +73,23 @@ mod tests {
     }
 
     #[test]
-    fn few_connections_are_listed_at_each_look_and_many_take_a_thousandth_of_a_processor_at_most() {
+    fn few_connections_are_listed_at_each_poll_and_many_cost_a_thousandth_of_a_processor() {
         assert_eq!(listings(Nanos::from_micros(300), BUSY), 43_200);
-        // 8 s between two.
+        // 8 s between two listings.
         assert_eq!(listings(Nanos::from_millis(7), BUSY), 10_800);
-        // More than a thousandth only where even one in half a minute is more.
+        // The cap of 30 s wins, although 1 s in 30 s is more than a thousandth.
         assert_eq!(listings(S(1), BUSY), 2880);
     }
 
     #[test]
-    fn a_path_in_doubt_is_listed_ten_times_as_often_and_one_where_nothing_passes_seldom() {
+    fn a_doubtful_path_is_listed_ten_times_as_often_and_an_idle_path_rarely() {
         assert_eq!(listings(Nanos::from_millis(60), IN_DOUBT), 14_400);
         assert_eq!(listings(Nanos::from_millis(60), BUSY), 2880);
         assert_eq!(listings(Nanos::from_micros(300), Seen::default()), 2880);
     }
 
     #[test]
-    fn what_passed_once_is_listed_though_nothing_passes_now() {
+    fn one_packet_causes_a_listing_even_if_the_path_is_idle_again() {
         let mut pace = Pace::default();
         assert!(pace.is_due(S(0), Seen::default()));
         pace.listed(S(0), Nanos::from_millis(3));

@@ -1,4 +1,4 @@
-//! What about this machine keeps endpoints from doing anything, or does the same work.
+//! Settings and programs on this machine that disable endpoints or compete with the daemon.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use joulepath_model::live::Manager;
 /// Strict reverse-path filtering (`net.ipv4.conf.*.rp_filter`).
 const STRICT: u32 = 1;
 
-/// What makes the daemon useless here.
+/// Errors that make the daemon useless here.
 pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
     let mut blockers = vec![];
     if number("net/mptcp/enabled") == Some(0) {
@@ -25,22 +25,22 @@ pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
     if let (Manager::Kernel, Some(name)) = (manager, chosen) {
         blockers.push(Error::Unsupported {
             what: "managing MPTCP's paths".into(),
-            why: format!("new connections here have the path manager {name}, not the kernel's"),
-            remedy: "sysctl -w net.mptcp.pm_type=0, or begin with --pm userspace".into(),
+            why: format!("new connections use the path manager {name}, not the kernel's"),
+            remedy: "sysctl -w net.mptcp.pm_type=0, or start with --pm userspace".into(),
         });
     }
     blockers
 }
 
-/// What the user should know; `used` are the interfaces that have endpoints, `disputed` those whose endpoints
-/// another program has set.
+/// Warnings for the user. `used`: interfaces with endpoints; `disputed`: interfaces whose endpoints another
+/// program has set.
 pub(crate) fn warnings(used: &[String], disputed: &[String]) -> Vec<String> {
     let [(_, network_manager), (_, mptcpd)] = managers(&Machine::default());
     let mut warnings = vec![];
     if !disputed.is_empty() {
         let what = format!(
-            "another program has set the endpoints of {}: they are left as they are, and the daemon \
-             steers nothing there until they are gone",
+            "another program has set the endpoints of {}: the daemon leaves them unchanged and does not \
+             manage these interfaces until they are removed",
             disputed.join(", ")
         );
         warnings.push(match network_manager.status == Status::Limited {
@@ -52,11 +52,11 @@ pub(crate) fn warnings(used: &[String], disputed: &[String]) -> Vec<String> {
         warnings.push(format!("mptcpd {}", advice(&mptcpd)));
     }
     let filter = |name: &str| number(&format!("net/ipv4/conf/{name}/rp_filter")).unwrap_or(0);
-    // The stricter of both counts, where 2 is looser than 1 but larger.
+    // The kernel applies the larger of both values, although 2 (loose) is weaker than 1 (strict).
     let is_strict = |name: &&String| filter(name).max(filter("all")) == STRICT;
     warnings.extend(used.iter().filter(is_strict).map(|name| {
         format!(
-            "{name} drops what comes in by another way than it would go out (rp_filter is 1): \
+            "{name} drops packets whose replies would leave through another interface (rp_filter is 1): \
              sysctl -w net.ipv4.conf.{name}.rp_filter=2"
         )
     }));
@@ -64,13 +64,13 @@ pub(crate) fn warnings(used: &[String], disputed: &[String]) -> Vec<String> {
 }
 
 fn advice(finding: &Finding) -> String {
-    match finding.mend.is_empty() {
+    match finding.fix.is_empty() {
         true => finding.detail.clone(),
-        false => format!("{} ({})", finding.detail, finding.mend.join("; ")),
+        false => format!("{} ({})", finding.detail, finding.fix.join("; ")),
     }
 }
 
-/// The effective user: to whom the own folder in `/proc` belongs; root if that is not known.
+/// The effective user: the owner of `/proc/self`; root if that is unknown.
 pub(crate) fn own_uid() -> u32 {
     fs::metadata("/proc/self").map_or(0, |found| found.uid())
 }

@@ -1,6 +1,6 @@
-//! Why an interface is used as it is.
+//! Why an interface has its role.
 //!
-//! In JSON a reason is an object: `code`, `text` (the sentence) and the reason's own numbers.
+//! In JSON a reason is an object: `code`, `text` (the sentence) and the numbers of the reason.
 
 use std::fmt::{Display, Formatter, Result as Written};
 use std::net::IpAddr;
@@ -12,41 +12,41 @@ use serde_json::Value;
 
 /// Why an interface is used, is a backup, or is not used.
 ///
-/// `because` has what speaks against an interface. It is empty if only the order of cost does.
+/// `because` lists what speaks against an interface. It is empty if only the order of cost does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "code", rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names of the fields have their units")]
 pub enum Reason {
-    /// The daemon changes nothing until it resumes.
+    /// The daemon changes nothing until `resume`.
     Paused,
     /// The machine's intent is `off`.
     MachineOff,
-    /// The interface's own intent is `off`.
+    /// The interface's intent is `off`.
     InterfaceOff,
-    /// A virtual interface that the configuration does not name; `kind` as the kernel calls it.
+    /// A virtual interface that the configuration does not name; `kind` is the kernel's word.
     Virtual { kind: String },
-    /// The hard quota is reached.
+    /// The hard quota is used up.
     HardQuota { used_bytes: u64, quota_bytes: u64 },
-    /// The interface is down, or has no carrier.
+    /// The interface is down or has no carrier.
     Down,
-    /// No address fits an endpoint.
+    /// It has no address for an endpoint.
     NoAddress,
-    /// No default route leads through it.
+    /// It has no default route.
     NoRoute,
 
-    /// The only path that can be used.
+    /// The only usable path.
     OnlyPath,
     /// No other path is as good.
     FirstPath { others: Vec<Other> },
-    /// The first of several in the order of cost.
+    /// The first of several paths in the order of cost.
     Cheapest { paths: usize },
-    /// `aggregate`: so many paths carry data.
+    /// `aggregate`: `used` of `paths` paths carry data.
     Aggregate { used: usize, paths: usize },
-    /// `overflow`: so many paths carry data.
+    /// `overflow`: `used` of `paths` paths carry data.
     Overflow { used: usize, paths: usize, rate_bps: f64 },
     /// The interface's own intent is `aggregate`.
     InterfaceAggregate,
-    /// `frugal`: the least energy for a transfer, with the sentence of `joulepath advise`.
+    /// `frugal`: least energy for a transfer; `advice` is the sentence of `joulepath advise`.
     Frugal {
         transfer_bytes: u64,
         paths: Vec<String>,
@@ -56,7 +56,7 @@ pub enum Reason {
         next_energy_j: Option<f64>,
         advice: String,
     },
-    /// `frugal`: another choice would save too little.
+    /// `frugal`: another choice would save too little to switch.
     FrugalStays {
         transfer_bytes: u64,
         energy_j: f64,
@@ -66,29 +66,29 @@ pub enum Reason {
     },
     /// `frugal`: these paths have no energy model.
     EnergyUnknown { paths: Vec<String> },
-    /// `frugal`: all paths together need longer than `deadline`.
+    /// `frugal`: even all paths together miss `deadline`.
     DeadlineImpossible { least_time_s: f64 },
     /// `frugal`: all paths together are slower than `rate`.
     RateImpossible { most_bps: f64 },
 
-    /// A backup with subflows.
+    /// A backup that has subflows.
     OpenBackup { because: Vec<Reason> },
-    /// No subflow before one is needed.
+    /// A backup that opens subflows only when they are needed.
     NotNeeded { because: Vec<Reason> },
     /// A backup until its subflows get answers again.
     Recovering { because: Vec<Reason> },
-    /// A backup: nothing arrives over the path that is in use.
+    /// A backup that opens because the path in use is silent.
     Silent { path: String, silent_s: f64 },
 
-    /// All paths together carry less than usual, and this one is left for some seconds to see if that helps.
+    /// All paths together carry less than usual, so this path is left for some seconds as a trial.
     Trial { path: String, rate_bps: f64 },
-    /// All paths together carry more without this one.
+    /// All paths together carry more without this path.
     Slow { path: String, with_bps: f64, without_bps: f64 },
     /// It replaces a path that was left.
     StandsIn { because: Box<Reason> },
-    /// `handover`: it carries data in place of the first path, up to a budget.
+    /// `handover`: it replaces the first path, up to a budget.
     Handover { first: String, used_bytes: u64, budget_bytes: u64, because: Box<Reason> },
-    /// `handover`: the budget is used up, so this path carries nothing.
+    /// `handover`: the budget is used up, so this path carries no data.
     BudgetUsed { used_bytes: u64, budget_bytes: u64 },
     /// `handover`: the budget is used up, so no path may replace this one.
     NoStandIn { used_bytes: u64, budget_bytes: u64, because: Vec<Reason> },
@@ -99,43 +99,43 @@ pub enum Reason {
     SoftQuota { used_bytes: u64, quota_bytes: u64 },
     /// The battery is too weak for this interface.
     BatteryLow { battery_percent: f64, below_percent: f64 },
-    /// Its bytes are paid for.
+    /// Its traffic costs money.
     Metered,
 
-    /// Another role is wanted, but the last change is too recent.
+    /// Its role changes as soon as the last change is old enough.
     Waits,
-    /// So many connections have lost their subflow.
+    /// This number of connections lost their subflow here.
     Lost { connections: usize },
-    /// So many connections have no other path that works.
+    /// This number of connections have no other working path.
     StillNeeded { connections: usize },
-    /// The subflows of so many connections do not open, without an answer.
+    /// This number of connections try to open a subflow here and get no answer.
     Unanswered { connections: usize },
-    /// The server refuses the subflows of so many connections.
+    /// The server refuses subflows of this number of connections.
     Refused { connections: usize },
-    /// These addresses get no endpoint.
+    /// These addresses get no endpoint: the kernel's table is full.
     NoPlace { addresses: Vec<IpAddr>, most: usize },
 
-    /// What another version has said.
+    /// A reason of another version.
     Other { said: String },
 }
 
 /// What speaks against another path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Other {
-    /// Its name.
+    /// Interface name.
     pub path: String,
-    /// Empty if only the order of cost does.
+    /// Empty if only the order of cost speaks against it.
     pub because: Vec<Reason>,
 }
 
 impl Reason {
-    /// The sentence, and what is to be known besides.
+    /// The sentence, followed by the notes.
     pub fn with(&self, notes: &[Reason]) -> String {
         let notes = notes.iter().map(|note| format!("; {note}"));
         format!("{self}{}", notes.collect::<String>())
     }
 
-    /// Whether it is only known as text: another version has written it.
+    /// True if only the text is known: another version wrote the reason.
     pub fn is_text_only(&self) -> bool {
         matches!(self, Reason::Other { .. })
     }
@@ -150,14 +150,14 @@ impl Display for Reason {
             Reason::Virtual { kind } => {
                 write!(to, "it is virtual (`{kind}`), and the configuration does not name it")
             }
-            Reason::HardQuota { used_bytes, quota_bytes } => {
-                write!(to, "its hard quota is used up: {}", of_gb(*used_bytes, *quota_bytes))
+            Reason::HardQuota { quota_bytes, .. } => {
+                write!(to, "its hard quota of {} is used up", amount(*quota_bytes))
             }
             Reason::Down => to.write_str("it is down, or has no carrier"),
             Reason::NoAddress => to.write_str("it has no usable address"),
             Reason::NoRoute => to.write_str("it has no default route"),
 
-            Reason::OnlyPath => to.write_str("the only path that can be used"),
+            Reason::OnlyPath => to.write_str("the only usable path"),
             Reason::FirstPath { others } => {
                 let others = others.iter().map(|one| match one.because.is_empty() {
                     true => format!("{} costs more", one.path),
@@ -172,24 +172,22 @@ impl Display for Reason {
                 write!(to, "{used} of {paths} paths, the cheapest first, for {:.1} Mbit/s", rate_bps / 1e6)
             }
             Reason::InterfaceAggregate => to.write_str("its intent is `aggregate`"),
-            Reason::Frugal { transfer_bytes, advice, .. } => {
-                write!(to, "for {}: {advice}", Bytes(*transfer_bytes))
+            Reason::Frugal { transfer_bytes, energy_j, next_paths, next_energy_j, .. } => {
+                write!(to, "least energy for {}: {} J", Bytes(*transfer_bytes), significant(*energy_j))?;
+                match next_energy_j {
+                    Some(next_j) => {
+                        write!(to, "; next best {} J over {}", significant(*next_j), next_paths.join(" and "))
+                    }
+                    None => Ok(()),
+                }
             }
-            Reason::FrugalStays {
-                transfer_bytes,
-                energy_j,
-                other_paths,
-                other_energy_j,
-                least_saving_percent,
-            } => write!(
-                to,
-                "unchanged: {} J for {}; {} would cost {} J, which saves less than {:.0} %",
-                significant(*energy_j),
-                Bytes(*transfer_bytes),
-                other_paths.join(" and "),
-                significant(*other_energy_j),
-                least_saving_percent
-            ),
+            Reason::FrugalStays { other_paths, least_saving_percent, .. } => {
+                write!(
+                    to,
+                    "unchanged: {} would save less than {least_saving_percent:.0} %",
+                    other_paths.join(" and ")
+                )
+            }
             Reason::EnergyUnknown { paths } => write!(
                 to,
                 "the first in the order of cost: no energy model (`energy`) for {}",
@@ -213,68 +211,65 @@ impl Display for Reason {
 
             Reason::Trial { path, rate_bps } => write!(
                 to,
-                "a trial without {path}, which may have become slow: all paths together carry {:.2} Mbit/s, \
-                 less than usual",
+                "a trial without {path}, which may be slow: all paths together carry only {:.2} Mbit/s",
                 rate_bps / 1e6
             ),
             Reason::Slow { path, with_bps, without_bps } => write!(
                 to,
-                "{path} has become slow: all paths together carry {:.2} Mbit/s with it and {:.2} Mbit/s \
-                 without it",
+                "{path} has become slow: {:.2} Mbit/s over all paths with it, {:.2} Mbit/s without it",
                 with_bps / 1e6,
                 without_bps / 1e6
             ),
-            Reason::StandsIn { because } => write!(to, "stands in: {because}"),
-            Reason::Handover { first, used_bytes, budget_bytes, because } => write!(
-                to,
-                "stands in for {first} ({} of `handover_budget`): {because}",
-                of_budget(*used_bytes, *budget_bytes)
-            ),
-            Reason::BudgetUsed { used_bytes, budget_bytes } => {
-                write!(to, "`handover_budget` is used up: {}", of_budget(*used_bytes, *budget_bytes))
+            Reason::StandsIn { because } => write!(to, "a replacement: {because}"),
+            Reason::Handover { first, used_bytes, budget_bytes, because } => {
+                let because = if let Reason::StandsIn { because } = &**because { because } else { because };
+                let percent = 100.0 * *used_bytes as f64 / *budget_bytes as f64;
+                write!(to, "replaces {first} ({percent:.0} % of `handover_budget` used): {because}")
             }
-            Reason::NoStandIn { used_bytes, budget_bytes, because } => {
-                let budget = of_budget(*used_bytes, *budget_bytes);
+            Reason::BudgetUsed { budget_bytes, .. } => {
+                write!(to, "`handover_budget` of {} is used up", amount(*budget_bytes))
+            }
+            Reason::NoStandIn { budget_bytes, because, .. } => {
                 match because.is_empty() {
                     true => write!(to, "the first in the order of cost")?,
-                    false => write!(to, "it stays in use in spite of trouble ({})", list(because))?,
+                    false => write!(to, "it stays in use despite trouble ({})", list(because))?,
                 }
-                write!(to, "; no other path carries data, because `handover_budget` is used up: {budget}")
+                write!(to, "; `handover_budget` of {} is used up", amount(*budget_bytes))
             }
 
             Reason::NoAnswer => to.write_str("its subflows get no answer"),
-            Reason::SoftQuota { used_bytes, quota_bytes } => {
-                write!(to, "its soft quota is used up: {}", of_gb(*used_bytes, *quota_bytes))
+            Reason::SoftQuota { quota_bytes, .. } => {
+                write!(to, "its soft quota of {} is used up", amount(*quota_bytes))
             }
             Reason::BatteryLow { battery_percent, below_percent } => {
                 write!(to, "the battery is at {battery_percent:.0} %, below {below_percent} %")
             }
             Reason::Metered => to.write_str("it is metered"),
 
-            Reason::Waits => to.write_str("it changes as soon as the last change is old enough"),
+            Reason::Waits => to.write_str("its role changes later, because the last change is too recent"),
             Reason::Lost { connections } => write!(
                 to,
-                "{} lost a subflow here, which is opened again at growing intervals while none works here",
+                "{} lost their subflow here; it is reopened at growing intervals while none works here",
                 counted(*connections)
             ),
             Reason::StillNeeded { connections } => {
-                write!(to, "{} no other path that works", counted(*connections))
+                write!(to, "{} no other working path", counted(*connections))
             }
             Reason::Unanswered { connections } => write!(
                 to,
-                "{} no subflow here: the network drops it, or the server does not answer",
+                "{} no subflow here: the network drops the handshake, or the server does not answer",
                 counted(*connections)
             ),
             Reason::Refused { connections } => write!(
                 to,
-                "{} no subflow here, because the server refuses it: its limit of subflows may be too low \
-                 (`ip mptcp limits` there)",
+                "{} no subflow here, because the server refuses it; check its limit of subflows with \
+                 `ip mptcp limits`",
                 counted(*connections)
             ),
             Reason::NoPlace { addresses, most } => {
                 let addresses: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
                 let addresses = addresses.join(", ");
-                write!(to, "no endpoint for {addresses}: the kernel takes no more than {most}")
+                write!(to, "no endpoint for {addresses}: the kernel has room for {most}")
             }
 
             Reason::Other { said } => to.write_str(said),
@@ -294,7 +289,7 @@ impl Serialize for Reason {
     }
 }
 
-/// A bare text, and an object whose code is unknown here, become [`Reason::Other`].
+/// A plain text, or an object with an unknown code, becomes [`Reason::Other`].
 impl<'a> Deserialize<'a> for Reason {
     fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(from)?;
@@ -311,14 +306,15 @@ impl<'a> Deserialize<'a> for Reason {
     }
 }
 
-/// `8.10 of 8.00 GB`.
-fn of_gb(used_bytes: u64, bound_bytes: u64) -> String {
-    let gb = |bytes: u64| significant(bytes as f64 / 1e9);
-    format!("{} of {} GB", gb(used_bytes), gb(bound_bytes))
-}
-
-fn of_budget(used_bytes: u64, budget_bytes: u64) -> String {
-    format!("{} of {}", Bytes(used_bytes), Bytes(budget_bytes))
+/// Three significant digits in a suitable unit: `8.10 GB`, `512 kB`, `7 B`.
+pub fn amount(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0..1000 => return format!("{bytes} B"),
+        1000..999_500 => (1e3, "kB"),
+        999_500..999_500_000 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    format!("{} {name}", significant(bytes as f64 / unit))
 }
 
 fn list(reasons: &[Reason]) -> String {
@@ -342,10 +338,10 @@ mod tests {
 
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/live-reasons.md");
     const MARKS: [&str; 2] = ["<!-- reasons: begin -->\n", "<!-- reasons: end -->"];
-    /// If it is set, the page gets the table.
+    /// If set, the test writes the table into the page.
     const WRITE: &str = "JOULEPATH_WRITE_DOCS";
 
-    /// One of each kind, in the order of the enum.
+    /// One example of each variant, in the order of the enum.
     fn examples() -> Vec<Reason> {
         let slow = Reason::Slow { path: "wlan0".into(), with_bps: 120e3, without_bps: 4.2e6 };
         let names = || vec!["wwan0".to_owned()];
@@ -426,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_example_of_every_kind() {
+    fn every_reason_has_an_example() {
         let codes: BTreeSet<String> = examples().iter().map(code).collect();
         let error = Reason::deserialize(serde_json::json!({ "code": "?" })).unwrap_err().to_string();
         let known: BTreeSet<String> = error.split('`').skip(3).step_by(2).map(str::to_owned).collect();
@@ -435,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_comes_back_from_json_and_has_its_sentence_there() {
+    fn a_reason_survives_json_with_its_sentence() {
         for reason in examples() {
             let json = json(&reason);
             assert_eq!(json["text"], reason.to_string());
@@ -444,12 +440,21 @@ mod tests {
     }
 
     #[test]
-    fn what_another_version_has_said_is_kept_as_text() {
+    fn reasons_of_other_versions_are_kept_as_text() {
         let other = |said: &str| Reason::Other { said: said.into() };
         let read = |text: &str| serde_json::from_str::<Reason>(text);
         assert_eq!(read("\"it is the first\"").unwrap(), other("it is the first"));
         assert_eq!(read(r#"{"code": "of-next-year", "text": "new"}"#).unwrap(), other("new"));
         assert!(read("{}").is_err() && read("7").is_err());
+    }
+
+    #[test]
+    fn amounts_have_three_digits_and_a_suitable_unit() {
+        let bytes = [0, 7, 999, 1000, 1234, 999_499, 999_500, 5_200_000, 8_100_000_000, 123_456_000_000];
+        let texts = [
+            "0 B", "7 B", "999 B", "1.00 kB", "1.23 kB", "999 kB", "1.00 MB", "5.20 MB", "8.10 GB", "123 GB",
+        ];
+        assert_eq!(bytes.map(amount), texts);
     }
 
     #[test]
@@ -460,7 +465,7 @@ mod tests {
         assert_eq!(said, parts.join("; "));
     }
 
-    /// The reference's table: code, the example's sentence, and the keys that it has besides.
+    /// The table of the reference: code, example sentence, other keys.
     fn table() -> String {
         let mut table = "| `code` | `text`, for example | other keys |\n|---|---|---|\n".to_owned();
         for reason in examples() {

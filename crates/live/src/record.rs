@@ -1,12 +1,12 @@
-//! What decisions were made from, as JSON lines, and the same decisions made again.
+//! The input of decisions as JSON lines, and its replay.
 //!
 //! ```text
 //!   {"what": "begin", "schema": 2, "version": …, "config": …}
-//!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one for each look
-//!   {"what": "reload", "config": …}                                     the configuration was read again
+//!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one line per poll
+//!   {"what": "reload", "config": …}                                     the configuration was reread
 //! ```
-//! A decision depends on these and on the decisions before it, and on nothing else. A look also has what
-//! passed (`traffic`), from which paths can be simulated.
+//! A decision depends only on these and on earlier decisions. A poll also has the traffic (`traffic`), from
+//! which paths can be simulated.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -23,12 +23,11 @@ use crate::error::{Error, Result};
 use crate::measure::Measured;
 use crate::snapshot::Snapshot;
 
-/// Version of this form; it grows when something is removed or renamed.
+/// Schema version; increases when a field is removed or renamed.
 const SCHEMA: u32 = 2;
-/// Differences that are told one by one.
+/// Differences reported one by one.
 const MOST_TOLD: usize = 10;
 
-/// A line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 enum Line {
@@ -37,30 +36,30 @@ enum Line {
     Look(Box<Look>),
 }
 
-/// One look and what was decided.
+/// One poll and its decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Look {
-    /// What was seen.
+    /// Input of the decision.
     pub snapshot: Snapshot,
-    /// What was set in place of the configuration.
+    /// Settings that override the configuration.
     pub overrides: Overrides,
-    /// What was decided.
+    /// The recorded decision.
     pub decision: Decision,
-    /// What passed since the last look, by interface; empty in records of older versions.
+    /// Traffic since the last poll, by interface; empty in records of older versions.
     #[serde(default)]
     pub traffic: BTreeMap<String, Traffic>,
 }
 
-/// What passed over an interface.
+/// Traffic of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Received, bit/s.
+    /// Receive rate, bit/s.
     pub received_bps: f64,
-    /// Sent, bit/s.
+    /// Send rate, bit/s.
     pub sent_bps: f64,
-    /// Sent since the last look, bytes.
+    /// Bytes sent since the last poll.
     pub sent_bytes: u64,
-    /// Payload sent again by the subflows that stand, bytes.
+    /// Payload retransmitted by the open subflows, bytes.
     pub retransmitted_bytes: u64,
 }
 
@@ -75,14 +74,14 @@ impl Traffic {
     }
 }
 
-/// Writes what happens.
+/// Writes a record.
 #[derive(Debug)]
 pub(crate) struct Recorder<W> {
     to: W,
 }
 
 impl Recorder<File> {
-    /// Begins a file, which must not exist: a record replaces nothing, and follows no link.
+    /// Creates the file, which must not exist. Follows no symlink.
     pub(crate) fn create(path: &Path, config: &LiveConfig) -> Result<Self> {
         let failed = |source| Error::File { path: path.display().to_string(), source };
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
@@ -118,63 +117,63 @@ impl<W: Write> Recorder<W> {
         })))
     }
 
-    /// A line at once, so that a killed daemon leaves whole lines but for the last.
+    /// Writes each line at once: a killed daemon leaves at most one incomplete line.
     fn write(&mut self, line: &Line) -> std::io::Result<()> {
         let text = serde_json::to_string(line).map_err(std::io::Error::from)? + "\n";
         self.to.write_all(text.as_bytes())
     }
 }
 
-/// What became of a record that was decided again.
+/// Result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Replayed {
-    /// Version of the daemon that recorded it.
+    /// Version of the daemon that wrote the record.
     pub version: String,
-    /// Decisions.
+    /// Number of decisions.
     pub decisions: usize,
-    /// Time from the first to the last, s.
+    /// Time from the first to the last decision, s.
     pub length_s: f64,
-    /// What was decided, each change of a role: `12.0 s: wlan0: regular: …`.
+    /// Each change of a role: `12.0 s: wlan0: regular: …`.
     pub changes: Vec<String>,
-    /// Decisions that are others now.
+    /// Number of decisions that differ from the record.
     pub differ: usize,
-    /// The first of them, with what is different.
+    /// The first differing decisions, with the difference.
     pub differences: Vec<String>,
-    /// Whether the last line is cut off, and left out.
+    /// True if the last line is incomplete and was skipped.
     pub is_cut: bool,
 }
 
-/// What became of a record that was decided again on simulated paths.
+/// Result of a replay on simulated paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Simulated {
-    /// Looks of the record.
+    /// Number of polls in the record.
     pub looks: usize,
-    /// Those at which all interfaces had the same roles.
+    /// Polls at which all interfaces have the recorded role.
     pub agree: usize,
-    /// Roles of interfaces at looks.
+    /// Number of pairs (interface, poll).
     pub roles: usize,
-    /// Those of them that were the same.
+    /// Pairs with the recorded role.
     pub roles_agree: usize,
-    /// Time from the first look to the last, s.
+    /// Time from the first to the last poll, s.
     pub length_s: f64,
-    /// Stretches of the record that were simulated by themselves.
+    /// Parts of the record that are simulated separately.
     pub stretches: usize,
-    /// Those with traffic.
+    /// Parts with traffic.
     pub simulated: usize,
-    /// The first looks that differ, each with the first interface that does: both roles and their reasons.
+    /// The first differing polls, each with its first differing interface: both roles and reasons.
     pub differences: Vec<String>,
 }
 
-/// Of a record, in its order.
+/// A line of a record.
 #[derive(Clone, Debug)]
 pub enum Entry {
-    /// The configuration, or another one from here on.
+    /// The configuration from here on.
     Config(Box<LiveConfig>),
-    /// A look.
+    /// One poll.
     Look(Box<Look>),
 }
 
-/// Reads a record, whose first entry is its configuration. A last line that is cut off is left out.
+/// Reads a record; the first entry is its configuration. An incomplete last line is skipped.
 ///
 /// # Errors
 /// As [`replay`].
@@ -202,16 +201,16 @@ pub fn read(path: &Path) -> Result<Vec<Entry>> {
     }
 }
 
-/// What passed, as far as a record of an older version tells: not in which direction.
+/// Traffic from a record of an older version, which lacks the direction.
 fn carried(snapshot: &Snapshot) -> BTreeMap<String, Traffic> {
     let traffic = |rate_bps| Traffic { received_bps: rate_bps, ..Traffic::default() };
     snapshot.interfaces.iter().map(|one| (one.name.clone(), traffic(one.rate_bps))).collect()
 }
 
-/// Decides again what a file has recorded.
+/// Repeats the decisions of a record.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be read, [`Error::Refused`] if it is no record, with the line.
+/// [`Error::File`] if the file cannot be read; [`Error::Refused`], with the line, if it is no record.
 pub fn replay(path: &Path) -> Result<Replayed> {
     let mut replay = Replay::default();
     let is_cut = each_line(path, &mut |number, line| replay.line(number, line))?;
@@ -223,14 +222,14 @@ pub fn replay(path: &Path) -> Result<Replayed> {
 }
 
 fn nothing_in(path: &Path) -> Error {
-    let what = format!("{}: nothing is recorded in it", path.display());
+    let what = format!("{}: the record is empty", path.display());
     Error::Refused { what, remedy: NO_RECORD.into() }
 }
 
-/// What is wrong with a line, and what to do.
+/// What is wrong with a line, and the remedy.
 type Wrong = (String, &'static str);
 
-/// Hands over every line with its number; whether the last one is cut off, and left out.
+/// Passes each line and its number to `each`. Returns true if the last line is incomplete, which is skipped.
 fn each_line(
     path: &Path,
     each: &mut dyn FnMut(usize, Line) -> std::result::Result<(), Wrong>,
@@ -265,16 +264,16 @@ fn check_schema(schema: u32) -> std::result::Result<(), Wrong> {
     if schema <= SCHEMA {
         return Ok(());
     }
-    let why = format!("it has the form {schema}, and this program knows {SCHEMA}");
-    Err((why, "use the version that has recorded it, or a newer one"))
+    let why = format!("its schema is {schema}, and this program supports {SCHEMA}");
+    Err((why, "use the version that recorded it, or a newer one"))
 }
 
-/// Longest line of a record that is read, bytes.
+/// Longest line accepted, bytes.
 const LONGEST_LINE: u64 = 16 << 20;
 
-const NO_RECORD: &str = "`joulepath live --record FILE` writes such files";
+const NO_RECORD: &str = "`joulepath live --record FILE` writes records";
 
-/// Decides again, line by line.
+/// The state of a replay.
 #[derive(Default)]
 struct Replay {
     config: Option<LiveConfig>,
@@ -300,8 +299,8 @@ impl Replay {
                 let now = self.decider.decide(config, &look.overrides, &look.snapshot);
                 self.compare(number, &look.snapshot, look.decision, now);
             }
-            (Line::Begin { .. }, Some(_)) => return Err(("it begins again".into(), NO_RECORD)),
-            (_, None) => return Err(("the line with which a record begins is missing".into(), NO_RECORD)),
+            (Line::Begin { .. }, Some(_)) => return Err(("a second line `begin`".into(), NO_RECORD)),
+            (_, None) => return Err(("the line `begin` is missing".into(), NO_RECORD)),
         }
         Ok(())
     }
@@ -331,13 +330,13 @@ impl Replay {
 }
 
 fn read_config(text: &str) -> std::result::Result<LiveConfig, Wrong> {
-    let mend = "use the version that has recorded it, or a newer one";
+    let remedy = "use the version that recorded it, or a newer one";
     read_live(text)
-        .map_err(|errors| (errors.to_string().split_whitespace().collect::<Vec<_>>().join(" "), mend))
+        .map_err(|errors| (errors.to_string().split_whitespace().collect::<Vec<_>>().join(" "), remedy))
 }
 
-/// Records of form 1 have reasons as text. Their wording says nothing about the decision, so that the same
-/// roles count as the same decision.
+/// Records of schema 1 have reasons as text. The wording is not part of the decision, so equal roles count as
+/// the same decision.
 fn take_over_texts(before: &mut Decision, now: &Decision) {
     for (one, other) in before.interfaces.iter_mut().zip(&now.interfaces) {
         if one.reason.is_text_only() && (&one.name, one.role) == (&other.name, other.role) {
@@ -346,7 +345,7 @@ fn take_over_texts(before: &mut Decision, now: &Decision) {
     }
 }
 
-/// The first thing that is different, in words.
+/// The first difference, in words.
 fn difference(before: &Decision, now: &Decision) -> String {
     let pairs = before.interfaces.iter().zip(&now.interfaces);
     if let Some((one, other)) = pairs.into_iter().find(|(one, other)| one != other) {
@@ -368,7 +367,7 @@ mod tests {
                           energy = \"wifi-huang2012\"\n[[interface]]\nname = \"wwan0\"\ncost = 2\n\
                           energy = \"lte-huang2012\"\nquota = { soft = \"1 GB\", hard = \"2 GB\" }";
 
-    /// An hour of two radios that come and go, and of what was decided.
+    /// An hour of two radios that come and go, with the decisions.
     fn recorded() -> Vec<u8> {
         let config = read_live(CONFIG).unwrap();
         let mut recorder = Recorder::begin(vec![], &config).unwrap();
@@ -412,20 +411,20 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_in_its_order_with_what_passed() {
+    fn a_record_is_read_in_order_with_its_traffic() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         std::fs::write(&path, recorded()).unwrap();
         let entries = read(&path).unwrap();
         let configs = entries.iter().filter(|entry| matches!(entry, Entry::Config(_))).count();
         assert_eq!((entries.len(), configs), (1802, 2));
-        // The eighth look: 7 / 3 Mbit/s. It was not noted in which direction.
+        // The eighth poll: 7 / 3 Mbit/s. The direction was not recorded.
         let Entry::Look(look) = &entries[8] else { panic!() };
         assert!((look.traffic["wlan0"].received_bps - 7e6 / 3.0).abs() < 1.0, "{look:?}");
     }
 
     #[test]
-    fn what_was_decided_is_decided_again_to_the_last_bit() {
+    fn a_replay_repeats_every_decision_exactly() {
         let replayed = replay_lines(&recorded()[..]).unwrap();
         assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1800, 0, false));
         assert!(replayed.changes.len() > 20, "{:?}", replayed.changes);
@@ -435,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn another_decision_is_found_and_told_with_its_line() {
+    fn a_different_decision_is_reported_with_its_line() {
         let text = String::from_utf8(recorded()).unwrap();
         let place = text.find("\"role\":\"regular\"").unwrap();
         let mut other = text.clone();
@@ -443,21 +442,21 @@ mod tests {
         let replayed = replay_lines(other.as_bytes()).unwrap();
         assert_eq!((replayed.decisions, replayed.differ), (1800, 1));
         assert!(replayed.differences[0].starts_with("line 2, 0.0 s: was wwan0: not used: "), "{replayed:?}");
-        // Another observation: what follows from it is another decision, too.
+        // Another observation leads to another decision, too.
         let other = text.replacen("\"usable\":true", "\"usable\":false", 40);
         assert!(replay_lines(other.as_bytes()).unwrap().differ > 0);
     }
 
     #[test]
-    fn a_line_that_is_cut_off_is_left_out_and_what_is_no_record_is_refused_with_its_line() {
+    fn an_incomplete_last_line_is_skipped_and_a_bad_line_is_refused_with_its_number() {
         let text = String::from_utf8(recorded()).unwrap();
         let replayed = replay_lines(&text.as_bytes()[..text.len() - 5]).unwrap();
         assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1799, 0, true));
         let second = text.lines().nth(1).unwrap();
         for (bad, why) in [
-            (String::new(), "nothing is recorded"),
-            (format!("{second}\n"), "x:1: the line with which a record begins is missing"),
-            (text.replacen("\"schema\":2", "\"schema\":3", 1), "x:1: it has the form 3"),
+            (String::new(), "the record is empty"),
+            (format!("{second}\n"), "x:1: the line `begin` is missing"),
+            (text.replacen("\"schema\":2", "\"schema\":3", 1), "x:1: its schema is 3"),
             (text.replacen("intent", "intend", 1), "x:1: "),
             (text.replacen("\"now_ns\":0", "\"now_ns\":-1", 1), "x:2: "),
         ] {
@@ -467,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_whose_reasons_are_text_is_decided_again_and_says_them_where_a_role_differs() {
+    fn a_record_with_reasons_as_text_is_replayed_and_shows_them_where_roles_differ() {
         let text = String::from_utf8(recorded()).unwrap();
         let of_form_1 = |line: &str| {
             let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -490,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_replaces_no_file() {
+    fn a_record_overwrites_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record");
         let config = read_live(CONFIG).unwrap();

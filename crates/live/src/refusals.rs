@@ -1,8 +1,8 @@
-//! Subflows that the other end does not take, from the kernel's events.
+//! Subflows that the peer refuses, from the kernel's events.
 //!
-//! A server that is at its limit of subflows answers the handshake and then closes the subflow, without a
-//! reason. So a subflow that ends at once counts as refused, and one that is reset while it opens. A join
-//! that gets no answer has no event.
+//! A server at its subflow limit completes the handshake and then closes the subflow without a reason. So a
+//! subflow counts as refused if it ends at once, or if it is reset during the handshake. A join without an
+//! answer causes no event.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -13,16 +13,16 @@ use joulepath_kernel::mptcp::Token;
 use joulepath_kernel::mptcp::path_manager::{Event, Events, PathManager, SubflowEvent};
 use joulepath_model::units::Nanos;
 
-/// A subflow that has stood for no longer was not taken. Events have the time of the look that reads them.
+/// A subflow that lived no longer than this was refused. Events carry the time of the poll that reads them.
 const AT_ONCE: Nanos = Nanos::from_secs(1);
-/// Events that may wait to be read, bytes.
+/// Receive buffer for events, bytes.
 const ROOM: usize = 1 << 20;
-/// Events that are taken in at once.
+/// Events handled per call.
 const MOST_EVENTS: usize = 10_000;
-/// A handshake was answered by a reset.
+/// The handshake was answered with a reset.
 const ECONNREFUSED: u8 = 111;
 
-/// What was refused, by connection and own address.
+/// Refused subflows, by connection and own address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refusals {
     opened: BTreeMap<(Token, SocketAddr, SocketAddr), Nanos>,
@@ -30,12 +30,11 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Whether the other end refuses subflows of this connection from this address.
+    /// True if the peer refuses subflows of this connection from this address.
     pub(crate) fn has(&self, token: Token, address: IpAddr) -> bool {
         self.refused.contains(&(token, address))
     }
 
-    /// Takes in an event.
     pub(crate) fn observe(&mut self, now: Nanos, event: &Event) {
         match event {
             Event::SubflowEstablished(SubflowEvent { token, ends, .. }) => {
@@ -69,7 +68,7 @@ impl Refusals {
     }
 }
 
-/// Hears of refusals.
+/// Receives the events about refusals.
 #[derive(Debug)]
 pub(crate) struct Ear {
     events: Events,
@@ -77,7 +76,7 @@ pub(crate) struct Ear {
 }
 
 impl Ear {
-    /// From now on.
+    /// Subscribes to events.
     ///
     /// # Errors
     /// As [`PathManager::events`].
@@ -87,7 +86,7 @@ impl Ear {
         Ok(Ear { events, refusals: Refusals::default() })
     }
 
-    /// Takes in what has happened since the last time.
+    /// Reads the events since the last call.
     ///
     /// # Errors
     /// As [`Events::next_within`].
@@ -117,7 +116,7 @@ mod tests {
         SubflowEvent { token: TOKEN, ends, local_id, remote_id, backup_remotely: false, interface, failure }
     }
 
-    /// Whether it is refused after these events, each at its time in ms.
+    /// True if the subflow counts as refused after `events`, each with its time in ms.
     fn is_refused(events: &[(u64, Event)]) -> bool {
         let mut refusals = Refusals::default();
         for (ms, event) in events {
@@ -127,18 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn a_subflow_that_ends_at_once_or_is_reset_while_it_opens_is_refused() {
+    fn a_subflow_that_ends_at_once_or_is_reset_in_its_handshake_counts_as_refused() {
         let (opened, closed) =
             (Event::SubflowEstablished(subflow(None)), Event::SubflowClosed(subflow(None)));
         let reset = |errno| Event::SubflowClosed(subflow(Some(Failure { errno, reset_reason: None })));
         assert!(is_refused(&[(0, opened.clone()), (40, closed.clone())]));
         assert!(is_refused(&[(0, reset(111))]));
         assert!(!is_refused(&[(0, closed.clone())]));
-        // A time-out; the reset of a first subflow, or of one that is older than the daemon.
+        // Not refused: a timeout; a reset of the initial subflow; a reset of a subflow older than the daemon.
         assert!(!is_refused(&[(0, reset(110))]));
         assert!(!is_refused(&[(0, reset(104))]));
         assert!(!is_refused(&[(0, opened.clone()), (5000, reset(104))]));
-        // The next attempt, or the end of the connection, makes it forgotten.
+        // The next attempt, or the end of the connection, clears it.
         assert!(!is_refused(&[(0, opened.clone()), (40, closed.clone()), (5000, opened.clone())]));
         assert!(!is_refused(&[(0, opened), (40, closed), (50, Event::Closed { token: TOKEN })]));
     }

@@ -1,4 +1,4 @@
-//! From what was decided and seen to what is told.
+//! Builds the status and the steps of a dry run.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::{Event, InterfaceStatus, SCHEMA, Status, SteeringStatus};
 
-/// What a status has besides the decision.
+/// Input of the status besides the decision.
 pub(crate) struct Facts<'a> {
     pub(crate) config: &'a LiveConfig,
     pub(crate) path: &'a Path,
@@ -28,7 +28,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) steering: Option<SteeringStatus>,
 }
 
-/// The status.
 pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
     Status {
         schema: SCHEMA,
@@ -97,7 +96,7 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
     }
 }
 
-/// The interfaces that would get an endpoint, but have one.
+/// Interfaces that would get an endpoint, but already have one.
 pub(crate) fn disputed(decision: &Decision, there: &[Endpoint], snapshot: &Snapshot) -> Vec<String> {
     let is_there = |wanted: &&Wanted| there.iter().any(|endpoint| endpoint.address == wanted.address);
     let of_all: Vec<u32> =
@@ -106,7 +105,7 @@ pub(crate) fn disputed(decision: &Decision, there: &[Endpoint], snapshot: &Snaps
     of_them.map(|interface| interface.name.clone()).collect()
 }
 
-/// What a start would change, a line each.
+/// What a start would change, one line per step.
 pub(crate) fn steps(
     decision: &Decision,
     there: &[Endpoint],
@@ -120,7 +119,7 @@ pub(crate) fn steps(
     };
     let line = |one: &Wanted| {
         if there.iter().any(|endpoint| endpoint.address == one.address) {
-            return format!("leave the endpoint of {}, which is there", one.address);
+            return format!("keep the existing endpoint {}", one.address);
         }
         let flags = [
             (!one.signal, " subflow"),
@@ -140,13 +139,13 @@ pub(crate) fn steps(
     steps
 }
 
-/// What a start would change about the path manager of new connections, which is `there` now.
+/// The step that changes the path manager of new connections from `there`.
 pub(crate) fn manager_step(wanted: &str, there: &str) -> Option<String> {
-    let why = "each connection gets its subflows one by one; the endpoints are for those that stand already";
+    let why = "the daemon then opens the subflows of new connections; endpoints are for older ones";
     (wanted != there).then(|| format!("set net.mptcp.path_manager from {there} to {wanted}: {why}"))
 }
 
-/// What a start would change about the congestion controller of new sockets, which is `there` now.
+/// The step that changes the congestion controller of new sockets from `there`.
 pub(crate) fn controller_step(decision: &Decision, there: &str) -> Option<String> {
     let wanted = decision.controller.as_deref().filter(|wanted| *wanted != there)?;
     Some(format!("set net.ipv4.tcp_congestion_control from {there} to {wanted}"))

@@ -1,4 +1,4 @@
-//! What a daemon sees and tells, for tests: each sets what it is about.
+//! Sample values for tests; each test overrides the fields that it is about.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::reason::Reason;
 use crate::snapshot::Interface;
 use crate::status::{InterfaceStatus, SCHEMA, Spent, Status};
 
-/// An interface that is used, and of which nothing was measured.
+/// A regular interface without measurements.
 pub(crate) fn interface(name: &str) -> InterfaceStatus {
     InterfaceStatus {
         name: name.into(),
@@ -43,7 +43,7 @@ pub(crate) fn interface(name: &str) -> InterfaceStatus {
     }
 }
 
-/// A radio that works, as decisions see it.
+/// A working radio, as decisions see it.
 pub(crate) fn seen(index: u32, name: &str) -> Interface {
     Interface {
         index,
@@ -70,7 +70,7 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
     }
 }
 
-/// Statistics of a connection that has carried nothing.
+/// A connection that has carried nothing.
 pub(crate) fn connection_info(token: u32) -> ConnectionInfo {
     ConnectionInfo {
         token: Token(token),
@@ -87,7 +87,7 @@ pub(crate) fn connection_info(token: u32) -> ConnectionInfo {
     }
 }
 
-/// An established subflow that this host has opened, to a server; the first one has the port 1000.
+/// An established subflow opened by this host; port 1000 marks the initial subflow.
 pub(crate) fn subflow(token: u32, address: IpAddr, port: u16) -> TcpSocket {
     TcpSocket {
         local: (address, port).into(),
@@ -110,7 +110,7 @@ pub(crate) fn subflow(token: u32, address: IpAddr, port: u16) -> TcpSocket {
     }
 }
 
-/// A connection with a subflow from each of these addresses, the first of them the one that it began with.
+/// A connection with one subflow per address; the first is the initial subflow.
 pub(crate) fn connection(token: u32, addresses: &[IpAddr]) -> Connection {
     let place = |(place, &address): (usize, &IpAddr)| subflow(token, address, 1000 + place as u16);
     let subflows: Vec<TcpSocket> = addresses.iter().enumerate().map(place).collect();
@@ -126,7 +126,7 @@ pub(crate) fn connection(token: u32, addresses: &[IpAddr]) -> Connection {
     }
 }
 
-/// Statistics of a subflow that has heard something so long ago, ms.
+/// A subflow whose last packet arrived `heard_ms` ago.
 pub(crate) fn heard(heard_ms: u32) -> TcpInfo {
     TcpInfo {
         state: TcpState::Established,
@@ -165,7 +165,7 @@ pub(crate) fn heard(heard_ms: u32) -> TcpInfo {
     }
 }
 
-/// A lasting address of a device, in a network of 24 bits.
+/// A permanent address in a /24.
 pub(crate) fn address(device: u32, address: &str) -> Address {
     Address {
         device,
@@ -180,7 +180,7 @@ pub(crate) fn address(device: u32, address: &str) -> Address {
     }
 }
 
-/// A daemon that has run for 100 s with these.
+/// A daemon that has run for 100 s.
 pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
     Status {
         schema: SCHEMA,

@@ -1,13 +1,13 @@
-//! A scenario of what is measured here: what is deployed can be simulated.
+//! A scenario built from the daemon's measurements.
 //!
-//! | of a path | from |
+//! | path property | source |
 //! |---|---|
-//! | rate | `rate` of the configuration, or the highest rate seen of late |
-//! | delay | half of the least RTT of its subflows |
-//! | loss | payload sent again, as a part of what was sent; congestion's own losses are among it |
+//! | rate | `rate` of the configuration, or the highest rate in recent hours |
+//! | delay | half of the smallest RTT of its subflows |
+//! | loss | retransmitted payload divided by sent bytes; includes losses from congestion |
 //! | energy | the configuration |
 //!
-//! What was not measured is assumed, and the text says so.
+//! Values that were not measured are assumed. Comments in the scenario say so.
 
 use std::fmt::Write as _;
 
@@ -18,79 +18,78 @@ use joulepath_model::units::{BitRate, Nanos, Probability};
 use crate::error::{Error, Result};
 use crate::status::{InterfaceStatus, Status};
 
-/// Assumed for a path whose RTT was not measured.
+/// RTT of a path without a measurement.
 const ASSUMED_RTT: Nanos = Nanos::from_millis(50);
-/// So much must have been sent before what was sent again says something, bytes.
+/// Bytes that must have been sent before retransmissions give a loss rate.
 const ENOUGH_SENT: u64 = 1_000_000;
-/// Part of what all paths can carry from which on traffic counts as limited by them.
+/// Traffic above this fraction of a path's rate counts as limited by the path.
 const BULK: f64 = 0.8;
-/// Less is no traffic, bit/s.
+/// Lower rates do not count as traffic, bit/s.
 const LEAST_BPS: f64 = 10e3;
-/// Length of the scenario: long enough for tails.
+/// Length of the scenario: long enough for radio tails.
 const DURATION: Nanos = Nanos::from_secs(60);
 
-/// The scenario as TOML, with a comment that says what it is made from. It loads again.
+/// The scenario as TOML, with a comment about its sources.
 ///
 /// # Errors
-/// [`Error::Refused`] if nothing is known of any path.
+/// [`Error::Refused`] if no path is known.
 pub fn scenario(config: &LiveConfig, status: &Status) -> Result<String> {
     let mut notes = vec![];
     let paths: Vec<Fitted> =
         status.interfaces.iter().filter_map(|one| Fitted::of(config, one, &mut notes)).collect();
     if paths.is_empty() {
         return Err(Error::Refused {
-            what: format!("no path is known well enough: {}", notes.join("; ")),
-            remedy: "let some traffic pass, or write `rate` and `energy` into the configuration".into(),
+            what: format!("no path can be simulated: {}", notes.join("; ")),
+            remedy: "send some traffic, or set `rate` and `energy` in the configuration".into(),
         });
     }
     let text = known(config, status, &paths).to_toml().map_err(|errors| Error::Refused {
-        what: format!("what was measured makes no scenario: {errors}"),
+        what: format!("the measurements give no valid scenario: {errors}"),
         remedy: "please report it, with the output of `joulepath status --json`".into(),
     })?;
-    let mut comment = format!("# What `joulepath live` has measured on {}.\n#\n", status.today);
+    let mut comment = format!("# Measured by `joulepath live` on {}.\n#\n", status.today);
     for note in notes {
         let _ = writeln!(comment, "# {note}");
     }
     Ok(format!("{comment}\n{text}"))
 }
 
-/// One path.
 struct Fitted {
     known: KnownPath,
-    /// What it carries now, in the direction that carries more.
+    /// Present rate of the busier direction.
     busy_bps: f64,
 }
 
 impl Fitted {
-    /// None, with a note, for what is not used or not known.
+    /// `None`, with a note, for an unused or unknown path.
     fn of(config: &LiveConfig, one: &InterfaceStatus, notes: &mut Vec<String>) -> Option<Self> {
         if !one.allowed || one.addresses.is_empty() {
             return None;
         }
         let known = config.interface(&one.name);
-        let mut leave_out = |why: &str| notes.push(format!("{}: left out: {why}", one.name));
+        let mut leave_out = |why: &str| notes.push(format!("{}: omitted: {why}", one.name));
         let energy = known.and_then(|known| known.energy.clone());
         let (Some(known), Some(energy)) = (known, energy) else {
-            leave_out("nothing says what its traffic costs (`energy`)");
+            leave_out("no energy model (`energy`)");
             return None;
         };
         let measured = one.capacity_bps.map(|bps| BitRate::from_bps(bps as u64));
         let Some(rate) = known.rate.or(measured).filter(|rate| rate.bps() > 0) else {
-            leave_out("it has carried nothing, and has no `rate`");
+            leave_out("no traffic seen and no `rate` configured");
             return None;
         };
         let rtt = one.rtt_s.map(|rtt_s| Nanos((rtt_s * 1e6) as u64 * 1000));
         let sent_bytes = one.total.sent_bytes;
         let is_lossy = sent_bytes >= ENOUGH_SENT;
         let sent_again = one.retransmitted_bytes as f64 / sent_bytes as f64;
-        // In whole parts of a million: more digits say nothing.
+        // Rounded to parts per million; more digits are noise.
         let loss = if is_lossy { (sent_again.min(0.5) * 1e6).round() / 1e6 } else { 0.0 };
         notes.push(format!(
             "{}: rate {}; delay {}; loss {}",
             one.name,
             if known.rate.is_some() { "as configured" } else { "the highest seen" },
-            if rtt.is_some() { "half of the least RTT" } else { "assumed: no subflow" },
-            if is_lossy { "at most what was sent again" } else { "unknown, taken for 0: little was sent" },
+            if rtt.is_some() { "half of the smallest RTT" } else { "assumed: no subflow" },
+            if is_lossy { "at most the retransmitted part" } else { "unknown, assumed 0: little was sent" },
         ));
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
         Some(Fitted {
@@ -118,8 +117,7 @@ fn known(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> KnownConnect
     }
 }
 
-/// Bulk if the paths that carry something are full, a stream if they are not, and a transfer if nothing is
-/// carried.
+/// `bulk` if all paths with traffic are full, `stream` if they are not, `file` without traffic.
 fn workload(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
     let sum = |of: &dyn Fn(&InterfaceStatus) -> f64| status.interfaces.iter().map(of).sum::<f64>();
     let mean_bps = |bytes: f64| if status.up_s > 0.0 { bytes * 8.0 / status.up_s } else { 0.0 };
@@ -166,30 +164,30 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_becomes_a_scenario() {
+    fn measurements_become_a_scenario() {
         let (scenario, text) = loaded(&status());
         let names: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
         assert_eq!(names, ["wlan0", "wwan0-7"]);
         let link = &scenario.links[scenario.paths[0].radio.0];
-        // Half of 24 ms; 10 kB of 2 MB were sent again.
+        // Half of 24 ms. 10 kB of 2 MB were retransmitted.
         assert_eq!(link.delay, Nanos::from_millis(12));
         assert!(text.contains("rate = \"40 Mbit/s\"") && text.contains("loss = \"0.5 %\""), "{text}");
         assert_eq!(scenario.paths[1].energy.model, profile("lte-huang2012").unwrap().model);
         assert_eq!(scenario.device.shared_base.0, 0.5);
-        // 3 Mbit/s of 40 are an application's.
+        // 3 Mbit/s of 40 do not fill the path: a stream.
         let rate = BitRate::from_bps(3_000_000);
         assert!(matches!(scenario.connections[0].workload, Workload::Stream { rate: is, .. } if is == rate));
         for note in [
-            "# wlan0: rate the highest seen; delay half of the least RTT; loss at most what was sent again",
+            "# wlan0: rate the highest seen; delay half of the smallest RTT; loss at most the retransmitted",
             "# wwan0.7: rate as configured; delay assumed: no subflow; loss unknown",
-            "# eth0: left out: nothing says what its traffic costs",
+            "# eth0: omitted: no energy model",
         ] {
             assert!(text.contains(note), "{text}");
         }
     }
 
     #[test]
-    fn full_paths_are_bulk_and_no_traffic_is_a_transfer() {
+    fn full_paths_become_bulk_and_no_traffic_becomes_a_transfer() {
         let mut busy = status();
         busy.interfaces[0].sent_bps = 35e6;
         let (scenario, text) = loaded(&busy);
@@ -201,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn without_any_known_path_there_is_none() {
+    fn without_a_known_path_there_is_no_scenario() {
         let mut unknown = status();
         unknown.interfaces.truncate(1);
         unknown.interfaces[0].capacity_bps = None;
         let error = scenario(&read_live(CONFIG).unwrap(), &unknown).unwrap_err().to_string();
-        assert!(error.contains("wlan0: left out: it has carried nothing"), "{error}");
+        assert!(error.contains("wlan0: omitted: no traffic seen"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The machine at one instant, as decisions see it.
+//! The machine at one instant: the input of decisions.
 
 use std::net::IpAddr;
 
@@ -7,89 +7,89 @@ use serde::{Deserialize, Serialize};
 
 use crate::exact::{known, optional};
 
-/// The battery.
+/// All batteries of the machine as one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Battery {
     /// Charge, 0 to 1.
     pub level: f64,
-    /// Whether the machine lives on it.
+    /// True if the machine runs on it.
     pub discharging: bool,
 }
 
-/// One network device.
+/// A network device and the traffic on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
-    /// Its number.
+    /// Interface index.
     pub index: u32,
-    /// Its name.
+    /// Interface name.
     pub name: String,
-    /// What kind of virtual device it is; none for hardware.
+    /// Kind of virtual device; `None` for hardware.
     pub kind: Option<String>,
-    /// Whether packets can leave through it.
+    /// True if it can send packets.
     pub usable: bool,
-    /// Whether a default route leads through it, in any table.
+    /// True if some routing table has a default route through it.
     pub routed: bool,
-    /// Addresses that an endpoint may have, at most one of each family.
+    /// Addresses that can become endpoints, at most one per family.
     pub addresses: Vec<IpAddr>,
-    /// What it carries now, the busier direction, bit/s.
+    /// Rate of the busier direction, bit/s.
     pub rate_bps: f64,
-    /// What it can carry as far as was seen, bit/s; none if it was never busy.
+    /// Highest rate seen, bit/s; `None` if it has never been busy.
     pub capacity_bps: Option<f64>,
-    /// Least smoothed RTT of its subflows.
+    /// Smallest smoothed RTT of its subflows.
     #[serde(rename = "rtt_ns", with = "optional")]
     pub rtt: Option<Nanos>,
-    /// Whether the routing table sends new connections here.
+    /// True if the routing table sends new connections here.
     pub first: bool,
-    /// Subflows that are established.
+    /// Established subflows.
     pub subflows: usize,
-    /// Those of them that do not wait for an answer in vain.
+    /// Established subflows that do not wait in vain for an answer.
     pub healthy: usize,
-    /// Connections that had a subflow here and have none now, nor one that opens.
+    /// Connections that had a subflow here, and have neither one nor a pending one.
     pub lost: usize,
-    /// For how long nothing has come, although something came all the time before; none if something comes,
-    /// or nothing was to be expected.
+    /// Time since the last packet arrived, if packets arrived steadily before. `None` if packets arrive, or
+    /// none were expected.
     #[serde(rename = "silent_ns", with = "optional")]
     pub silent: Option<Nanos>,
-    /// Whether it has subflows that wait for an answer, and none that gets one.
+    /// True if subflows wait for an answer here and none gets one.
     pub stalled: bool,
-    /// Connections whose only subflow that works leaves through it.
+    /// Connections whose only working subflow is here.
     pub sole: usize,
-    /// Connections whose only subflow leaves through it, whether it works or not.
+    /// Connections whose only subflow is here, working or not.
     #[serde(default)]
     pub only: usize,
-    /// Connections that could have a subflow here and have had none, since their first data.
+    /// Connections that could have had a subflow here since their first data, but have none.
     #[serde(default)]
     pub missing: usize,
-    /// Connections that have no subflow here, since the other end has refused it.
+    /// Connections without a subflow here because the peer refused it.
     #[serde(default)]
     pub refused: usize,
-    /// What it has carried since some instant, bytes; never falls.
+    /// Bytes carried since an arbitrary start; never decreases.
     pub carried_bytes: u64,
-    /// What it has carried in the present period of its quota.
+    /// Bytes carried in the current quota period.
     #[serde(rename = "used_bytes", with = "optional")]
     pub used: Option<Bytes>,
 }
 
-/// How many connections there are of each address family.
+/// Number of connections per address family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Families {
-    /// Over IPv4.
+    /// IPv4 connections.
     pub v4: usize,
-    /// Over IPv6.
+    /// IPv6 connections.
     pub v6: usize,
 }
 
-/// The machine.
+/// The input of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// On a clock that never jumps.
+    /// Monotonic time.
     #[serde(rename = "now_ns", with = "known")]
     pub now: Nanos,
-    /// None if it has none.
+    /// `None` if the machine has no battery.
     pub battery: Option<Battery>,
     /// MPTCP connections.
     #[serde(default)]
     pub families: Families,
-    /// Network devices but loopback.
+    /// All network devices except loopback.
     pub interfaces: Vec<Interface>,
 }

@@ -1,4 +1,4 @@
-//! What the daemon tells about itself.
+//! The daemon's status.
 
 use std::collections::BTreeMap;
 
@@ -9,218 +9,218 @@ use crate::decide::Role;
 use crate::reason::Reason;
 use crate::snapshot::Battery;
 
-/// Version of this form; it grows when something is removed or renamed.
+/// Schema version; increases when a field is removed or renamed.
 pub const SCHEMA: u32 = 2;
 
-/// Bytes and joules of a time.
+/// Traffic of a period and its energy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Bytes received, with the headers of the link layer.
+    /// Bytes received, with link-layer headers.
     pub received_bytes: u64,
-    /// Bytes sent, with the headers of the link layer.
+    /// Bytes sent, with link-layer headers.
     pub sent_bytes: u64,
-    /// Joules; none where nothing says what the traffic costs.
+    /// Energy, J; `None` without an energy model.
     pub energy_j: Option<f64>,
 }
 
-/// A quota and what is used of it.
+/// A quota and its use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuotaStatus {
-    /// Used in this period, bytes.
+    /// Bytes used in this period.
     pub used_bytes: u64,
-    /// From here on a backup, bytes.
+    /// Above this the interface is a backup, bytes.
     pub soft_bytes: Option<u64>,
-    /// From here on not used, bytes.
+    /// Above this the interface is unused, bytes.
     pub hard_bytes: Option<u64>,
     /// First day of the period, UTC: `2026-11-01`.
     pub since: String,
 }
 
-/// One interface.
+/// State of an interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InterfaceStatus {
-    /// Its name.
+    /// Interface name.
     pub name: String,
-    /// The intent that counts for it.
+    /// The intent that applies to it.
     pub intent: Intent,
-    /// How it is used.
+    /// Its role.
     pub role: Role,
-    /// How it would be used if it could change now.
+    /// The role it takes as soon as it may change.
     pub wanted: Role,
-    /// Why, with numbers.
+    /// Why it has this role.
     pub reason: Reason,
-    /// What is to be known besides.
+    /// Further remarks.
     #[serde(default)]
     pub notes: Vec<Reason>,
-    /// Whether it may be used as far as the configuration goes: it is hardware, or named.
+    /// True if the configuration permits its use: it is hardware, or named.
     pub allowed: bool,
-    /// Addresses that an endpoint may have.
+    /// Addresses that can become endpoints.
     pub addresses: Vec<String>,
-    /// What stands in the way, by address.
+    /// Errors, by address.
     pub conflicts: BTreeMap<String, String>,
-    /// Received now, bit/s.
+    /// Receive rate, bit/s.
     pub received_bps: f64,
-    /// Sent now, bit/s.
+    /// Send rate, bit/s.
     pub sent_bps: f64,
-    /// The highest rate of late, bit/s; none before the first traffic.
+    /// The highest rate in recent hours, bit/s; `None` before the first traffic.
     pub capacity_bps: Option<f64>,
-    /// Least smoothed RTT of its subflows, s.
+    /// Smallest smoothed RTT of its subflows, s.
     pub rtt_s: Option<f64>,
-    /// Subflows that are established.
+    /// Established subflows.
     pub subflows: usize,
-    /// Those of them that are backups.
+    /// Established subflows that are backups.
     pub backup_subflows: usize,
-    /// Payload sent again by the subflows that stand, bytes.
+    /// Payload retransmitted by the open subflows, bytes.
     pub retransmitted_bytes: u64,
-    /// Its quota, if it has one.
+    /// Use and limits of its quota, if configured.
     pub quota: Option<QuotaStatus>,
-    /// Since the daemon began, or since the interface has been there.
+    /// Since the daemon started, or since the interface appeared.
     pub total: Spent,
     /// Since midnight UTC.
     pub today: Spent,
     /// Since the first of the month, UTC.
     pub month: Spent,
-    /// Energy profile that its joules are from.
+    /// The energy profile used.
     pub energy_profile: Option<String>,
-    /// How sure the joules are: `modelled` by a published profile, or `calibrated` by one from this machine.
+    /// `modelled` with a published profile, `calibrated` with one measured on this machine.
     pub energy_quality: Option<String>,
-    /// What its traffic costs now, W, smoothed over some seconds; of the same source as the joules.
+    /// Power of its traffic, W, smoothed over a few seconds; from the same source as the joules.
     #[serde(default)]
     pub power_w: Option<f64>,
 }
 
-/// Joules of a time in which a meter measured the machine.
+/// Energy of a period in which a meter measured the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// By the meter.
+    /// From the meter.
     pub measured_j: f64,
-    /// Of all interfaces by their energy models, in the same time.
+    /// Attributed to all interfaces by their energy models.
     pub attributed_j: f64,
 }
 
-/// What a meter of the whole machine says, beside what the models attribute to interfaces.
+/// Readings of a whole-machine meter, compared with the energy attributed to interfaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineStatus {
-    /// Its name; none before it could be read for the first time.
+    /// The meter's name; `None` until it was read once.
     pub meter: Option<String>,
-    /// What of the machine it measures.
+    /// The part of the machine that it measures.
     pub measures: Option<String>,
-    /// `measured`.
+    /// Always `measured`.
     pub quality: String,
-    /// Power now, smoothed over some seconds, W; none while it cannot be read.
+    /// Power, W, smoothed over a few seconds; `None` if the meter cannot be read.
     pub power_w: Option<f64>,
-    /// What the models say of all interfaces now, W.
+    /// Power attributed to all interfaces, W.
     pub attributed_w: f64,
-    /// The rest: the device besides its interfaces, and what the models get wrong, W. None if the meter does
-    /// not have the radios, as a processor's own.
+    /// `power_w − attributed_w`: the rest of the device and the errors of the models, W. `None` if the
+    /// measurement excludes the radios, as with a processor's own meter.
     pub unexplained_w: Option<f64>,
-    /// Since the daemon began to measure.
+    /// Since the daemon opened the meter.
     pub total: Measure,
-    /// The rest of [`Self::total`], J.
+    /// `total.measured_j − total.attributed_j`, J.
     pub unexplained_j: Option<f64>,
-    /// Measured since midnight UTC, J.
+    /// Since midnight UTC, J.
     pub today_j: Option<f64>,
-    /// Measured since the first of the month, UTC, J.
+    /// Since the first of the month, UTC, J.
     pub month_j: Option<f64>,
-    /// Why nothing is measured at present, if so.
+    /// Why there are no measurements at present.
     pub trouble: Option<String>,
 }
 
-/// One rule of the configuration.
+/// State of a rule of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleStatus {
-    /// What it says: `program ffmpeg, port 443`.
+    /// Its conditions: `program ffmpeg, port 443`.
     pub rule: String,
-    /// What the paths are for of the connections that it fits.
+    /// The intent for matching connections.
     pub intent: Intent,
-    /// How many it fits.
+    /// Number of matching connections.
     pub connections: usize,
-    /// What it fitted last: program, user, control group, the other end; none if nothing yet, and for whom it
-    /// is neither about nor root.
+    /// The last match: program, user, control group, peer. `None` before the first match, and for users other
+    /// than root and the connection's owner.
     pub last: Option<String>,
-    /// The user whom that is about.
+    /// The owner of that connection.
     #[serde(skip)]
     pub last_uid: Option<u32>,
-    /// How interfaces are used for them.
+    /// Roles of the interfaces for matching connections.
     pub interfaces: BTreeMap<String, Role>,
 }
 
-/// What the daemon does for single connections.
+/// The daemon as path manager of single connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteeringStatus {
-    /// Connections that are steered one by one.
+    /// Connections that it steers.
     pub connections: usize,
-    /// Those that began under the kernel's path manager, which keeps them.
+    /// Connections that started under the kernel's path manager and stay there.
     pub of_kernel: usize,
-    /// Subflows that were opened since the start.
+    /// Subflows opened since the start.
     pub opened: usize,
-    /// Subflows that were closed since the start.
+    /// Subflows closed since the start.
     pub closed: usize,
-    /// What the kernel has refused since the start.
+    /// Commands that the kernel refused since the start.
     pub refused: usize,
-    /// The configuration's rules, in their order.
+    /// The rules of the configuration, in order.
     pub rules: Vec<RuleStatus>,
 }
 
-/// Something that has happened.
+/// A line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// How long ago, s.
+    /// Age, s.
     pub ago_s: f64,
-    /// What.
+    /// The log line.
     pub text: String,
 }
 
-/// The daemon.
+/// The daemon's answer to `status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Version of the program.
+    /// Program version.
     pub version: String,
     /// The intent in force.
     pub intent: Intent,
     /// The intent of the configuration.
     pub configured_intent: Intent,
-    /// Whether everything is as it was found until somebody resumes.
+    /// True if the kernel's settings are restored until `resume`.
     pub paused: bool,
     /// The configuration file.
     pub config: String,
-    /// How long it has run, s.
+    /// Uptime, s.
     pub up_s: f64,
-    /// MPTCP connections of the network namespace.
+    /// MPTCP connections in the network namespace.
     pub connections: usize,
-    /// Those of them that have become plain TCP.
+    /// Connections that fell back to TCP.
     pub fallen_back: usize,
     /// Changes of endpoints and limits since the start.
     pub changes: usize,
-    /// The battery, if there is one.
+    /// `None` if the machine has no battery.
     pub battery: Option<Battery>,
-    /// The day that counts as today, UTC.
+    /// Today, UTC.
     pub today: String,
-    /// In the order of preference.
+    /// In order of preference.
     pub interfaces: Vec<InterfaceStatus>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What has happened of late, the latest first.
+    /// Recent events, latest first.
     #[serde(default)]
     pub events: Vec<Event>,
-    /// What a meter says; none if none is configured.
+    /// `None` if no meter is configured.
     #[serde(default)]
     pub machine: Option<MachineStatus>,
-    /// The congestion controller that new sockets get by the daemon; none if that is left as it was found.
+    /// Congestion controller that the daemon set for new sockets; `None` if it left the system's.
     #[serde(default)]
     pub controller: Option<String>,
-    /// What the daemon does for single connections; none if the kernel's path manager is used.
+    /// `None` with the kernel's path manager.
     #[serde(default)]
     pub steering: Option<SteeringStatus>,
-    /// Whether the one who asks may command; none if nobody asks.
+    /// True if the asking user may send commands; `None` outside an answer.
     #[serde(default)]
     pub may_command: Option<bool>,
 }
 
 impl Status {
-    /// As this user may see it: what rules fitted last is for the user whom it is about.
+    /// The status for user `uid`: hides matches of rules that concern other users.
     pub(crate) fn seen_by(mut self, uid: u32) -> Self {
         let rules = self.steering.iter_mut().flat_map(|steering| &mut steering.rules);
         for rule in rules.filter(|rule| rule.last_uid != Some(uid)) {

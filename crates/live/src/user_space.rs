@@ -1,4 +1,4 @@
-//! The daemon as path manager: what it needs besides decisions about interfaces.
+//! The daemon as path manager of single connections.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::snapshot::Snapshot;
 use crate::status::SteeringStatus;
 use crate::subflows::{Done, Ground, Group, Rules, Steering};
 
-/// Events that may wait to be read, bytes: connections may come by the thousand.
+/// Receive buffer for events, bytes: thousands of connections may start at once.
 const ROOM: usize = 1 << 20;
-/// Events that are taken in at once.
+/// Events handled per call.
 const MOST_EVENTS: usize = 10_000;
 
-/// Connections that are steered one by one.
+/// State of the user-space path manager.
 #[derive(Debug)]
 pub(crate) struct UserSpace {
     steering: Steering<PathManager>,
@@ -29,10 +29,10 @@ pub(crate) struct UserSpace {
 }
 
 impl UserSpace {
-    /// Begins to listen: the other end's subflows are accepted only while somebody does.
+    /// Subscribes to events. The kernel accepts the peer's subflows only while a subscriber exists.
     ///
     /// # Errors
-    /// If this kernel has no such path manager, or its events cannot be heard.
+    /// If this kernel has no such path manager, or the subscription fails.
     pub(crate) fn open(config: &LiveConfig) -> Result<Self> {
         path_manager::chosen()?;
         let manager = PathManager::open()?;
@@ -41,32 +41,31 @@ impl UserSpace {
         Ok(UserSpace { steering: Steering::new(manager), events, rules: Rules::new(config) })
     }
 
-    /// The configuration has changed.
+    /// Applies a changed configuration.
     pub(crate) fn reconfigured(&mut self, config: &LiveConfig) {
         self.rules = Rules::new(config);
         self.steering.regroup();
     }
 
-    /// The path manager that new connections should get; none: what was found.
+    /// Path manager for new connections; `None` restores the one found at the start.
     pub(crate) fn wanted(&self, decision: &Decision, overrides: &Overrides) -> Option<&'static str> {
         let is_meant = decision.endpoints.is_some() || self.has_rules_beside(overrides);
         is_meant.then_some(path_manager::USER_SPACE)
     }
 
-    /// Whether there are rules that count: `off` that was set while the daemon runs is for everything.
+    /// True if rules apply. `off`, set while the daemon runs, disables them all.
     fn has_rules_beside(&self, overrides: &Overrides) -> bool {
         !self.rules.is_empty() && overrides.machine != Some(Intent::Off)
     }
 
-    /// As [`Steering::needs_listing`].
     pub(crate) fn needs_listing(&self) -> bool {
         self.steering.needs_listing()
     }
 
-    /// Takes in a look, decides for each rule, and does what follows for connections.
+    /// Takes in a poll, decides for each rule, and steers connections.
     ///
     /// # Errors
-    /// If the kernel cannot be asked.
+    /// If a request to the kernel fails.
     pub(crate) fn look(
         &mut self,
         config: &LiveConfig,
@@ -90,10 +89,10 @@ impl UserSpace {
         Ok(done)
     }
 
-    /// Takes in what has happened to connections, and does what follows.
+    /// Takes in events of connections and steers those connections.
     ///
     /// # Errors
-    /// If the kernel cannot be asked, or says what cannot be understood.
+    /// If a request to the kernel fails, or its answer is malformed.
     pub(crate) fn hear(&mut self, now: Nanos) -> Result<Done> {
         let mut events: Vec<Event> = vec![];
         while events.len() < MOST_EVENTS {
@@ -109,13 +108,13 @@ impl UserSpace {
         self.steering.status(&self.rules)
     }
 
-    /// What the user should know.
+    /// Warnings for the user.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.rules.troubles
     }
 }
 
-/// To wait for events.
+/// Readable when events wait.
 impl AsFd for UserSpace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.as_fd()

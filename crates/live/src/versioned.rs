@@ -1,5 +1,5 @@
-//! Records on disk with the version of their form. What a newer program has written is left as it is:
-//! reading what is known of it would forget the rest.
+//! Records on disk with a schema version. A record with a newer schema is refused and left unchanged: reading
+//! it would drop fields that this version does not know.
 
 use joulepath_kernel::state::State;
 use joulepath_kernel::{Error, Result};
@@ -7,24 +7,24 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Absent in what version 0.1.0 wrote at first.
+/// Absent in records of version 0.1.0.
 const KEY: &str = "schema";
 
-/// The record of that name; none if there is none. `known` is the newest form that is understood, `mend` what
-/// to do about another one.
+/// The record `name`; `None` if absent. `known` is the newest schema accepted; `remedy` tells the user what
+/// to do about any other.
 ///
 /// # Errors
-/// Those of [`State::read`], and [`Error::Unsupported`] if it is of another form.
+/// As [`State::read`], and [`Error::Unsupported`] if the record has another schema.
 pub(crate) fn read<T: DeserializeOwned>(
     state: &State,
     name: &str,
     known: u64,
-    mend: &str,
+    remedy: &str,
 ) -> Result<Option<T>> {
     let refused = |why: String| Error::Unsupported {
         what: format!("the record {}", state.path().join(name).display()),
         why,
-        remedy: mend.into(),
+        remedy: remedy.into(),
     };
     let found: Option<Value> = match state.read(name) {
         Err(Error::Malformed { why, .. }) => return Err(refused(format!("it cannot be read: {why}"))),
@@ -34,16 +34,16 @@ pub(crate) fn read<T: DeserializeOwned>(
     let schema =
         value.as_object_mut().and_then(|record| record.remove(KEY)).and_then(|schema| schema.as_u64());
     if let Some(schema) = schema.filter(|&schema| schema > known) {
-        let why = format!("a newer version has written it (form {schema}; this one knows {known})");
+        let why = format!("a newer version wrote it (schema {schema}; this program supports {known})");
         return Err(refused(why));
     }
     serde_json::from_value(value).map(Some).map_err(|error| refused(format!("it cannot be read: {error}")))
 }
 
-/// Writes it in the form `schema`.
+/// Writes the record with the version `schema`.
 ///
 /// # Errors
-/// Those of [`State::write`].
+/// As [`State::write`].
 pub(crate) fn write<T: Serialize>(state: &State, name: &str, schema: u64, value: &T) -> Result<()> {
     let mut value = serde_json::to_value(value).expect("what is kept has only texts as keys");
     value[KEY] = schema.into();
@@ -60,7 +60,7 @@ mod tests {
     type Record = BTreeMap<String, BTreeMap<i64, f64>>;
 
     #[test]
-    fn what_is_written_is_read_and_so_is_what_has_no_version() {
+    fn records_with_and_without_a_version_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let state = State::lasting(folder.path()).unwrap();
         assert_eq!(read::<Record>(&state, "x", 2, "").unwrap(), None);
@@ -72,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_version_has_written_and_what_is_damaged_is_refused_with_the_mend_and_stays() {
+    fn newer_and_damaged_records_are_refused_with_a_remedy_and_left_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let state = State::lasting(folder.path()).unwrap();
         write(&state, "x", 3, &Record::new()).unwrap();
         let whole = fs::read_to_string(folder.path().join("x")).unwrap();
         for (text, why) in [
-            (whole.as_str(), "form 3; this one knows 2"),
+            (whole.as_str(), "schema 3; this program supports 2"),
             ("{\"boot\": \"a\", \"value\": {\"a\": 5}}", "it cannot be read: "),
             ("{\"boot\"", "it cannot be read: "),
         ] {

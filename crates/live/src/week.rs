@@ -1,4 +1,4 @@
-//! A week of a phone in fast time: decisions and accounts together, over sleep and a month's end.
+//! One week of a phone, simulated: decisions and accounts through sleep and the end of a month.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,18 @@ use crate::ledger::{Ledger, Reading};
 use crate::samples::seen;
 use crate::snapshot::{Battery, Snapshot};
 
-/// The fifth day is the first of the next month.
+/// The fifth day begins a new month.
 const BEGINS: &str = "2026-11-27";
 const LOOK_S: u64 = 5;
-/// From 23:00 to 7:00 the machine sleeps: its monotonic clock stands.
+/// The machine sleeps from 23:00 to 7:00; its monotonic clock stops.
 const AWAKE_S: std::ops::Range<u64> = 7 * 3600..23 * 3600;
 const QUOTA: u64 = 150_000_000;
-/// Changes of one interface in an hour, as on random machines in the tests of `decide`: a role that is wanted
-/// waits 10 s, 20 s … 640 s; one that is needed at once, as WiFi is when the quota is used up, a tenth of
-/// that.
+/// Role changes of one interface in an hour, as in the random machines of `decide`'s tests: an optional role
+/// waits 10 s, 20 s … 640 s. An urgent role, such as WiFi after the quota is used up, waits a tenth of that.
 const MOST_CHANGES: usize = 11 + 2 * 64;
 
 #[test]
-fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_remembers_no_more() {
+fn a_week_with_sleep_and_a_new_month_keeps_the_quota_and_changes_roles_rarely() {
     let lte = format!("quota = {{ hard = \"{} MB\", period_day = 1 }}", QUOTA / 1_000_000);
     let config = read_live(&format!(
         "intent = \"interactive\"\nbattery_below = \"15 %\"\n[[interface]]\nname = \"wlan0\"\ncost = 1\n\
@@ -47,7 +46,7 @@ fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_rem
         let mut over = false;
         for second in AWAKE_S.step_by(LOOK_S as usize) {
             awake_s += LOOK_S;
-            // At home and at work there is WiFi, on the way it comes and goes.
+            // WiFi at home and at work; on the way it comes and goes.
             let on_the_way = [8, 17].contains(&(second / 3600));
             snapshot.interfaces[0].usable = if on_the_way { draw.below(3) == 0 } else { draw.below(500) > 0 };
             snapshot.interfaces[0].stalled = draw.below(2000) == 0;
@@ -55,7 +54,7 @@ fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_rem
                 level: 1.0 - (second - AWAKE_S.start) as f64 / (AWAKE_S.end - AWAKE_S.start) as f64,
                 discharging: true,
             });
-            // 100 kbit/s over what carries data.
+            // 100 kbit/s on the regular interface.
             let carries = roles.iter().position(|role| *role == Role::Regular);
             if let Some(which) = carries {
                 counters[which] += 12_500 * LOOK_S;
@@ -92,14 +91,14 @@ fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_rem
         }
         kept.push(format!("{decider:?}").len() + serde_json::to_string(&ledger).unwrap().len());
     }
-    // 30 November is the fourth day: the quota is used up by then, and the fifth begins anew.
+    // 30 November is the fourth day: the quota is used up by then. The fifth day starts a new quota.
     assert!(!over_days.is_empty() && !over_days.contains(&4), "{over_days:?}");
     for (name, changes) in ["wlan0", "wwan0"].into_iter().zip(&changes) {
         let most = changes.values().max().copied().unwrap_or(0);
         assert!(most <= MOST_CHANGES, "{name}: {most} changes in an hour");
     }
     assert!(!changes[0].is_empty() && !changes[1].is_empty());
-    // A day adds its line to each account, and nothing else stays.
+    // Each day adds one line per account. Nothing else may grow.
     let (second, last) = (kept[1], kept[6]);
     assert!(last < second + 5 * 2 * 100 + 500, "{kept:?}");
 }

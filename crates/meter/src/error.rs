@@ -1,51 +1,51 @@
-//! What can go wrong with a meter or a calibration, and what to do about it.
+//! Errors of meters and calibrations, with remedies.
 
 use std::fmt;
 use std::io;
 
-/// Which kind of trouble, for exit codes.
+/// Kind of error, for exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It did not work.
+    /// The operation failed.
     Failed,
-    /// What was asked for cannot be.
+    /// The request is invalid.
     Usage,
-    /// This machine has no such thing.
+    /// This machine lacks the feature.
     Unsupported,
-    /// This user may not.
+    /// The user lacks permission.
     Permission,
-    /// The meter works, but cannot tell what was asked.
+    /// The meter works but cannot measure this.
     Refused,
 }
 
-/// An error with its next step.
+/// An error with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Which kind of trouble.
+    /// Determines the exit code.
     pub kind: Kind,
-    /// What is wrong.
+    /// What is wrong, without the remedy.
     pub message: String,
-    /// What to do next, if that is known.
+    /// What to do next, if known.
     pub help: Option<String>,
 }
 
-/// What is returned here.
+/// Shorthand with this crate's error.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error without a next step.
+    /// An error without a remedy.
     pub fn new(kind: Kind, message: impl fmt::Display) -> Self {
         Error { kind, message: message.to_string(), help: None }
     }
 
-    /// With what to do next.
+    /// Adds a remedy.
     #[must_use]
     pub fn help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
         self
     }
 
-    /// An operation of the system that failed; `doing` says which.
+    /// A failed system call; `doing` names the operation.
     pub fn io(doing: impl fmt::Display, error: &io::Error) -> Self {
         let kind = match error.kind() {
             io::ErrorKind::PermissionDenied => Kind::Permission,

@@ -1,16 +1,16 @@
-//! Meters: what this machine measures of its own power, and what follows from it for a radio.
+//! Power meters of this machine, and calibration of radios with them.
 //!
 //! | module | what |
 //! |---|---|
-//! | `meter` | the trait, and what a reading is |
+//! | `meter` | the trait and its readings |
 //! | `source` | RAPL, batteries, hardware monitors, programs that print watts |
-//! | `look` | meters read for a while |
-//! | `survey` | how often a meter changes, in which steps, how much it scatters |
-//! | `watch` | a meter that is read for as long as it takes |
-//! | `sysfs` | where their files are |
-//! | `calibrate` | from traffic and a meter to a radio's energy model, with intervals, or a refusal |
-//! | `live` | the same on a real interface, with a far end |
-//! | `simulate`, `trial` | radios whose truth is known, and how often a calibration gives it back |
+//! | `look` | reads a meter for a given time |
+//! | `survey` | a meter's period, step and noise |
+//! | `watch` | reads a meter in the background |
+//! | `sysfs` | files of the kernel |
+//! | `calibrate` | a radio's energy model with intervals, or a refusal |
+//! | `live` | calibration on a real interface, with a far end |
+//! | `simulate`, `trial` | simulated radios with known values, and the coverage of calibrations |
 
 pub mod calibrate;
 mod error;

@@ -1,4 +1,4 @@
-//! Meters read for a while: what became of each.
+//! Reads meters for a given time.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,41 +7,41 @@ use serde::Serialize;
 
 use crate::{About, Error, Kind, Meter, Survey, survey};
 
-/// Time between two readings: meters change more rarely.
+/// Time between two readings: meters change less often.
 const PACE: Duration = Duration::from_millis(5);
 
-/// A meter, or why there is none.
+/// A meter, or why it is unusable.
 pub type Opened = Result<Box<dyn Meter>, Error>;
 
-/// What became of one meter.
+/// Result of reading a meter.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Found {
-    /// It was read.
+    /// The meter was read.
     Read {
-        /// Which meter.
+        /// The meter.
         #[serde(flatten)]
         about: About,
-        /// What was seen.
+        /// Its properties.
         #[serde(flatten)]
         survey: Survey,
     },
-    /// It cannot be used at present.
+    /// The meter is unusable at present.
     Unusable {
-        /// Which meter, if that is known.
+        /// The meter, if known.
         #[serde(flatten)]
         about: Option<About>,
-        /// Why not.
+        /// The reason.
         error: String,
-        /// What to do about it.
+        /// The remedy, if known.
         help: Option<String>,
-        /// What kind of reason.
+        /// Kind of error.
         #[serde(skip)]
         kind: Kind,
     },
 }
 
-/// Reads a meter for a while, every 5 ms.
+/// Reads a meter every 5 ms for `lasts`.
 pub fn look(meter: Opened, lasts: Duration) -> Found {
     let mut meter = match meter {
         Ok(meter) => meter,

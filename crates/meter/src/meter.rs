@@ -1,4 +1,4 @@
-//! What a meter is: something that tells joules or watts, with a time, and says how far to trust it.
+//! The meter trait: energy or power with a time and a quality.
 
 use std::fmt;
 use std::time::Instant;
@@ -8,45 +8,45 @@ use serde::Serialize;
 
 use crate::error::Result;
 
-/// A source of joules or watts.
+/// A source of energy or power readings.
 pub trait Meter: Send {
-    /// What it is and what it measures.
+    /// Name and properties.
     fn about(&self) -> &About;
 
-    /// What it says now. May wait for a fresh value, never longer than the meter's own time limit.
+    /// The current reading. May block for a fresh value, up to the meter's own timeout.
     ///
     /// # Errors
-    /// If it cannot be read, or if what it says does not stand for what the device draws at present.
+    /// If the meter cannot be read, or its value does not represent the device's present power.
     fn read(&mut self) -> Result<Reading>;
 }
 
-/// What a meter is and what it measures.
+/// Properties of a meter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct About {
-    /// As the command line names it: `rapl:package-0`.
+    /// Name on the command line: `rapl:package-0`.
     pub name: String,
-    /// Where it is: a file, or a command.
+    /// A file or command.
     pub place: String,
-    /// What of the device it measures.
+    /// The part of the device that it measures.
     pub measures: String,
-    /// What its numbers can be used for.
+    /// Reliability of its values.
     pub quality: Quality,
-    /// Whether it counts joules or tells watts.
+    /// Energy counter or power.
     pub unit: Unit,
 }
 
-/// What a meter's numbers can be used for.
+/// Reliability of a meter's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quality {
-    /// A shunt or an instrument in the supply of the device: absolute values.
+    /// A shunt or an instrument in the device's supply: absolute values.
     Instrument,
-    /// A fuel gauge: its errors repeat, so that differences on one device mean something, absolute values
-    /// less.
+    /// A fuel gauge: errors are systematic, so differences on one device are meaningful, absolute values less
+    /// so.
     Gauge,
-    /// A processor's own account, partly estimated: the host's share, no radio.
+    /// A processor's own estimate: the host's share, without radios.
     HostShare,
-    /// Whatever the user's program says.
+    /// Depends on the user's program.
     Given,
 }
 
@@ -61,31 +61,31 @@ impl fmt::Display for Quality {
     }
 }
 
-/// Which quantity a meter tells.
+/// The quantity that a meter reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// It counts energy.
+    /// Energy since a start.
     Joules,
-    /// It tells power.
+    /// Power.
     Watts,
 }
 
-/// One reading with its time.
+/// A value of a meter with its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// When it was taken.
+    /// Time of the reading.
     pub at: Instant,
-    /// What the meter said.
+    /// Energy or power.
     pub value: Value,
 }
 
-/// What a meter says.
+/// Energy or power, depending on the meter's [`Unit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Energy since the meter was opened; it never falls.
+    /// Energy since the meter was opened; never decreases.
     Energy(Joules),
-    /// Power.
+    /// Present power.
     Power(Watts),
 }
 

@@ -1,6 +1,5 @@
-//! A radio whose truth is known: the energy model of `joulepath_model`, seen through a meter with its own
-//! period, steps and noise, beside a device that drifts and other things that draw power. Calibrations are
-//! tried on it.
+//! A simulated radio with known values: the energy model of `joulepath_model`, read through a meter with its
+//! own period, step and noise, on a device that drifts and has other consumers. Tests calibrate it.
 
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, RrcModel, Traffic};
@@ -11,69 +10,69 @@ use crate::calibrate::{Action, Flow, Passed, Record, Rig, Sample};
 use crate::error::Result;
 use crate::meter::Unit;
 
-/// Own traffic is told in portions of this length.
+/// Time covered by one reported portion of traffic.
 const PORTION: Nanos = Nanos::from_millis(10);
-/// Of a probe and of its echo, on the wire, bytes.
+/// Size of a probe and of its echo, bytes on the wire.
 const PROBE: u32 = 60;
 
-/// The truth, and what the meter and the rest of the device add to it.
+/// The true values of the device and its meter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
-    /// The radio that is calibrated.
+    /// The radio to calibrate.
     pub radio: RrcModel,
-    /// A second one, if there is one.
+    /// A second radio.
     pub second: Option<RrcModel>,
     /// κ of the device.
     pub sharing_factor: f64,
-    /// What each packet costs the device beyond its bits, J.
+    /// Energy of a packet in addition to its bits, J.
     pub packet_j: f64,
-    /// A busy processor, W.
+    /// Power of a busy processor, W.
     pub core_w: f64,
-    /// Processors that are busy per Mbit/s of traffic.
+    /// Busy processors per Mbit/s of traffic.
     pub cores_per_mbps: f64,
-    /// What the device draws besides, W.
+    /// Power of the rest of the device, W.
     pub base_w: f64,
-    /// Whether the radio can be switched off.
+    /// True if the radio can be switched off.
     pub can_switch_off: bool,
     /// RTT of a probe, s, and its standard deviation.
     pub rtt_s: [f64; 2],
     /// The meter.
     pub meter: MeterTruth,
-    /// Straight drift of the device, W/s.
+    /// Linear drift of the device's power, W/s.
     pub drift_w_per_s: f64,
-    /// Drift as a random walk: standard deviation after one second, W.
+    /// Random walk of the power: standard deviation after one second, W.
     pub walk_w: f64,
-    /// Something else that switches on and off.
+    /// Another consumer that switches on and off.
     pub consumer: Option<Consumer>,
-    /// Bytes of others per own byte.
+    /// Other programs' bytes per own byte.
     pub foreign: f64,
 }
 
-/// A meter.
+/// The simulated meter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeterTruth {
-    /// What it tells: power is the mean since the last update.
+    /// Quantity reported; power is the mean since the last update.
     pub unit: Unit,
     /// Time between two updates.
     pub period: Nanos,
-    /// Standard deviation of a power, W.
+    /// Standard deviation of the power, W.
     pub noise_w: f64,
-    /// Smallest difference between two values, W or J; 0: none.
+    /// Smallest difference between two values, W or J; 0 for a continuous meter.
     pub step: f64,
-    /// Share of the radio's power that it measures: 0 for a meter of something else.
+    /// Fraction of the radio's power that it measures: 0 for a meter of something else.
     pub sees: f64,
 }
 
-/// Something that switches on and off at random.
+/// A consumer that switches on and off at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Consumer {
-    /// While on, W.
+    /// Power while on, W.
     pub power_w: f64,
     /// Mean time on and off, s.
     pub on_off_s: [f64; 2],
 }
 
-/// A device with that truth, and its meter.
+/// A simulated device with its meter.
 pub struct Simulated {
     truth: Truth,
     stream: Stream,
@@ -82,18 +81,18 @@ pub struct Simulated {
     reading: EnergyReading,
     off: bool,
     work: f64,
-    /// Packets and bits so far.
+    /// Totals so far.
     packets: f64,
     bits: f64,
     next_sample: Nanos,
-    /// Of the last sample: the energy of the device, J.
+    /// Energy of the device at the last sample, J.
     last_j: f64,
-    /// Energies and states besides the radio.
+    /// Energies and states of other consumers.
     idle_off_j: f64,
     consumer_j: f64,
     consumer_on: bool,
     consumer_until: Nanos,
-    /// Up to where `idle_off_j`, `consumer_j` and `cpu_s` are counted.
+    /// Time up to which `idle_off_j`, `consumer_j` and `cpu_s` are counted.
     counted: Nanos,
     counted_bits: f64,
     cpu_s: f64,
@@ -101,12 +100,12 @@ pub struct Simulated {
     noise_j: f64,
     record: Record,
     foreign: f64,
-    /// When the last packet passed, by interface.
+    /// Time of the last packet, by interface.
     last_packet: [Nanos; 2],
 }
 
 impl Simulated {
-    /// The device `truth`, with random numbers of `seed`.
+    /// The device `truth`, with random numbers from `seed`.
     pub fn new(truth: Truth, seed: u64) -> Self {
         let radios = std::iter::once(&truth.radio).chain(&truth.second);
         let radios: Vec<InterfaceModel> = radios.cloned().map(InterfaceModel::Rrc).collect();
@@ -140,7 +139,7 @@ impl Simulated {
         }
     }
 
-    /// Lets time pass, and the meter tell what it has to.
+    /// Advances time and samples the meter.
     fn pass(&mut self, to: Nanos) {
         while self.next_sample <= to {
             let at = self.next_sample;
@@ -152,13 +151,13 @@ impl Simulated {
         self.now = to;
     }
 
-    /// Counts what is not the radio's up to `to`.
+    /// Counts everything except the radio up to `to`.
     fn count(&mut self, to: Nanos) {
         let seconds = to.saturating_sub(self.counted).as_secs_f64();
         if self.off {
             self.idle_off_j += self.truth.radio.idle.0 * seconds;
         }
-        // The system does something now and then, whoever asks.
+        // Background activity of the system.
         let background = 0.02 * seconds * self.stream.exponential(1.0).min(10.0);
         let traffic = (self.bits - self.counted_bits) * 1e-6 * self.truth.cores_per_mbps;
         self.counted_bits = self.bits;
@@ -262,7 +261,7 @@ impl Rig for Simulated {
         self.truth.can_switch_off
     }
 
-    /// Its readings come once for each update from the beginning.
+    /// Samples come once per update from the start.
     fn pace(&mut self, _: Nanos) {}
 
     fn run(&mut self, action: &Action) -> Result<Record> {

@@ -1,27 +1,27 @@
-//! What a meter's readings tell of the meter: how often it changes, in which steps, how much it scatters.
+//! Properties of a meter from its readings: period, step, noise.
 
 use serde::Serialize;
 
 use crate::meter::Unit;
 use crate::robust::{median, spread};
 
-/// Readings in a row: seconds, and J or W.
+/// Readings in order: time in s, and J or W.
 pub type Readings = [(f64, f64)];
 
-/// What a meter's readings tell of the meter.
+/// Properties of a meter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Survey {
-    /// Time between two changes, s; none if it changed fewer than four times.
+    /// Time between two changes, s; `None` with fewer than four changes.
     pub period_s: Option<f64>,
-    /// Smallest difference between two values that it takes, W or J; none if it never changed.
+    /// Smallest difference between two values, W or J; `None` if the value never changed.
     pub step: Option<f64>,
-    /// Mean power, W; none from one reading of a counter.
+    /// Mean power, W; `None` with a single reading of a counter.
     pub power_w: Option<f64>,
-    /// Scatter of the power from one update to the next (robust standard deviation), W.
+    /// Scatter of the power between updates (robust standard deviation), W.
     pub noise_w: Option<f64>,
 }
 
-/// Looks at readings that came faster than the meter changes.
+/// Computes the properties from readings faster than the meter's updates.
 pub fn survey(unit: Unit, readings: &Readings) -> Survey {
     let mut changes: Vec<(f64, f64)> = Vec::new();
     for &(at, value) in readings {
@@ -29,7 +29,7 @@ pub fn survey(unit: Unit, readings: &Readings) -> Survey {
             changes.push((at, value));
         }
     }
-    // The first value had begun before it was seen.
+    // The first value began before the first reading.
     let intervals: Vec<f64> = changes.windows(2).skip(1).map(|pair| pair[1].0 - pair[0].0).collect();
     let period_s = (intervals.len() >= 3).then(|| median(&intervals));
     let powers = match unit {
@@ -49,8 +49,8 @@ fn powers(counts: &Readings) -> Vec<f64> {
     counts.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).collect()
 }
 
-/// The smallest difference: of a power between any two values; of a counter between any two increments, which
-/// are whole numbers of steps, or the increment itself if all are equal.
+/// The smallest difference. For power: between any two values. For a counter: between any two increments,
+/// which are whole numbers of steps; or the increment itself if all are equal.
 fn step(unit: Unit, changes: &Readings) -> Option<f64> {
     let smallest = |mut values: Vec<f64>, least: f64| {
         values.sort_by(f64::total_cmp);
@@ -61,20 +61,20 @@ fn step(unit: Unit, changes: &Readings) -> Option<f64> {
     if unit == Unit::Watts {
         return smallest(values, 0.0);
     }
-    // The difference of two large counts is not exact.
+    // The difference of two large counts is inexact.
     let rounding = 1e-12 * values.last().map_or(0.0, |last| last.abs());
     let increments: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let least = increments.iter().copied().min_by(f64::total_cmp)?;
     smallest(increments, 4.0 * rounding).or(Some(least))
 }
 
-/// Scatter without what changes slowly: from differences of neighbours, whose variance is twice that of one.
+/// Noise without slow changes: from differences of neighbours, whose variance is twice that of one value.
 fn noise(powers: &[f64]) -> f64 {
     let differences: Vec<f64> = powers.windows(2).map(|pair| pair[1] - pair[0]).collect();
     spread(&differences) / std::f64::consts::SQRT_2
 }
 
-/// Mean power over readings.
+/// Mean power over `readings`.
 pub fn mean_power(unit: Unit, readings: &Readings) -> Option<f64> {
     let (first, last) = (readings.first()?, readings.last()?);
     match unit {

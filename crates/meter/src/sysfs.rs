@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 
-/// A tree of files as `/sys` is one. Tests give recorded and made-up ones.
+/// A file tree in the layout of `/sys`. Tests use recorded and synthetic trees.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
 }
 
 impl Tree {
-    /// The tree below `root`, which is `/sys` on a real machine.
+    /// The tree at `root`: `/sys` on a real machine.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Tree { root: root.into() }
     }
@@ -22,7 +22,7 @@ impl Tree {
         self.root.join(below)
     }
 
-    /// The names in a folder, sorted; none if there is no such folder.
+    /// Sorted names in a folder; empty if it does not exist.
     pub(crate) fn list(&self, below: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(below)) else { return Vec::new() };
         let names = entries.filter_map(io::Result::ok);
@@ -36,7 +36,7 @@ impl Tree {
         self.path(below).exists()
     }
 
-    /// The first line of a file without blanks around it, if it can be read.
+    /// The trimmed text of a file, if readable.
     pub(crate) fn word(&self, below: &str) -> Option<String> {
         fs::read_to_string(self.path(below)).ok().map(|text| text.trim().to_owned())
     }
@@ -46,13 +46,12 @@ impl Tree {
     }
 }
 
-/// The integer in a file.
 pub(crate) fn integer(path: &Path) -> Result<i64> {
     let text = fs::read_to_string(path)
         .map_err(|error| Error::io(format!("cannot read {}", path.display()), &error))?;
     let text = text.trim();
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(40).collect();
-        Error::new(Kind::Failed, format!("{} holds `{shown}` where a number should be", path.display()))
+        Error::new(Kind::Failed, format!("{} contains `{shown}`, not a number", path.display()))
     })
 }

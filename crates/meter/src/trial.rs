@@ -1,5 +1,5 @@
-//! How good calibrations are: on radios whose truth is known, drawn at random, and on conditions under which
-//! there must be no profile.
+//! Accuracy of calibrations: on random simulated radios, and under conditions in which a calibration must be
+//! refused.
 
 use joulepath_model::energy::{InterfaceModel, RrcModel, profile};
 use joulepath_model::random::{Domain, Stream};
@@ -11,36 +11,36 @@ use crate::error::Result;
 use crate::meter::Unit;
 use crate::simulate::{Consumer, MeterTruth, Simulated, Truth};
 
-/// How a parameter came out over many draws.
+/// Accuracy of one parameter over many radios.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Coverage {
-    /// Which parameter.
+    /// Name of the parameter in the table.
     pub parameter: &'static str,
-    /// Draws in which it was estimated.
+    /// Radios for which it was estimated.
     pub draws: usize,
-    /// Draws whose interval held the truth.
+    /// Radios whose interval contains the true value.
     pub covered: usize,
-    /// Median of the relative errors.
+    /// Median relative error.
     pub median_error: f64,
-    /// Median of half the interval's width over the truth.
+    /// Median half width of the interval relative to the true value.
     pub median_margin: f64,
 }
 
-/// What came of many draws, as a table.
+/// Accuracy over many radios.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
-    /// Draws.
+    /// Number of radios.
     pub draws: usize,
-    /// Which of them ended without a profile, and why.
+    /// Refused radios, with reasons.
     pub refused: Vec<String>,
-    /// By parameter.
+    /// Accuracy by parameter.
     pub parameters: Vec<Coverage>,
     /// Largest error on a hold-out.
     pub worst_hold_out: f64,
 }
 
 impl Trial {
-    /// The table for the documentation.
+    /// The table for the documentation, as Markdown.
     pub fn markdown(&self) -> String {
         let mut text = String::from(
             "| parameter | draws | truth within the interval | median error | median half width |\n\
@@ -74,28 +74,27 @@ pub fn refusals_markdown(refusals: &[Refused]) -> String {
     text
 }
 
-/// A condition under which there must be no profile, and what came of it.
+/// A condition under which a calibration must be refused, and the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
-    /// The condition.
+    /// The condition in words.
     pub condition: &'static str,
-    /// The reason that was given; none if there was a profile.
+    /// The reason given; `None` if there was a profile.
     pub reason: Option<Refusal>,
-    /// Whether it is the right one.
+    /// True if the reason is correct.
     pub right: bool,
 }
 
-/// Rates and repetitions of a trial.
 fn settings(seed: u64) -> Settings {
     Settings { down: BitRate::from_bps(20_000_000), up: BitRate::from_bps(10_000_000), limit: None, seed }
 }
 
-/// The parameters of a calibration beside the truth.
+/// The parameters: name, true value, estimate.
 fn parameters(truth: &Truth, found: &Calibration) -> Vec<(&'static str, f64, Option<Estimate>)> {
     let radio = &truth.radio;
-    // At full packets, which is what a slope stands for: 1400 B.
+    // A slope applies to full packets of 1400 B.
     let packet = truth.packet_j / (1400.0 * 8.0);
-    // Without switching the radio off its idle power belongs to the device.
+    // If the radio cannot be switched off, its idle power counts for the device.
     let idle = if truth.can_switch_off { 0.0 } else { radio.idle.0 };
     let stage = radio.tail.first();
     vec![
@@ -113,8 +112,7 @@ fn parameters(truth: &Truth, found: &Calibration) -> Vec<(&'static str, f64, Opt
     ]
 }
 
-/// κ as a profile means it: of what both radios burn above the idle power that is not known, at 8 Mbit/s
-/// each.
+/// κ as defined by a profile: relative to the power above the unknown idle power, at 8 Mbit/s each.
 fn sharing(truth: &Truth) -> f64 {
     let Some(second) = &truth.second else { return truth.sharing_factor };
     let power = |radio: &RrcModel| radio.active.0 + radio.down.0 * 8e6;
@@ -124,7 +122,7 @@ fn sharing(truth: &Truth) -> f64 {
     (truth.sharing_factor * alone - unknown) / (alone - unknown)
 }
 
-/// A radio, a device and a meter at random: a shipped radio with all numbers changed by up to a third.
+/// A random radio, device and meter: a shipped radio with every value changed by up to a third.
 pub fn draw(seed: u64) -> Truth {
     let mut stream = Stream::new(seed, Domain::Calibration, 200);
     let names = ["wifi-huang2012", "lte-huang2012", "5g-lowband-2021", "lte-2021"];
@@ -151,8 +149,7 @@ pub fn draw(seed: u64) -> Truth {
         second: (stream.uniform() < 0.5).then_some(other),
         radio,
     };
-    // Half of the meters are coarse, a third count energy; half of the devices have something else that
-    // switches.
+    // Half of the meters are coarse, a third count energy. Half of the devices have another consumer.
     truth.meter.step = if stream.uniform() < 0.5 { 0.01 * swing } else { 0.0 };
     if stream.uniform() < 0.33 {
         truth.meter.unit = Unit::Joules;
@@ -165,7 +162,7 @@ pub fn draw(seed: u64) -> Truth {
     truth
 }
 
-/// A shipped radio, changed.
+/// A shipped radio with varied values.
 fn shipped(name: &str, vary: &mut dyn FnMut(f64) -> f64) -> RrcModel {
     let energy = profile(name).expect("the names are those of shipped profiles");
     let InterfaceModel::Rrc(radio) = energy.model else { unreachable!("{name} is an RRC machine") };
@@ -183,10 +180,10 @@ fn shipped(name: &str, vary: &mut dyn FnMut(f64) -> f64) -> RrcModel {
     changed
 }
 
-/// Calibrates `draws` radios, beginning with the one of `seed`.
+/// Calibrates `draws` random radios, starting with seed `seed`.
 ///
 /// # Errors
-/// None of a simulated rig; a calibration's own are passed on.
+/// Those of [`calibrate`]; a simulated rig adds none.
 pub fn trial(seed: u64, draws: usize) -> Result<Trial> {
     let mut found: Vec<(&'static str, Vec<(f64, Estimate)>)> = Vec::new();
     let (mut refused, mut worst_hold_out) = (Vec::new(), 0.0f64);
@@ -226,10 +223,10 @@ fn coverage(parameter: &'static str, all: &[(f64, Estimate)]) -> Coverage {
     }
 }
 
-/// A change to a truth, and whether a reason is the right one for it.
+/// Name, change of the true values, check of the reason.
 type Condition = (&'static str, fn(&mut Truth), fn(&Refusal) -> bool);
 
-/// What must be refused, and why.
+/// Conditions that must be refused.
 const CONDITIONS: &[Condition] = &[
     (
         "meter of something else (a processor's package)",
@@ -257,9 +254,9 @@ const CONDITIONS: &[Condition] = &[
         |refusal| matches!(refusal, Refusal::Noisy { .. } | Refusal::Blind { .. }),
     ),
     (
-        "idle power that wanders by half the swing in 10 s",
+        "idle power that drifts by half the swing in 10 s",
         |truth| truth.walk_w = 0.5 * swing(truth) / 10.0f64.sqrt(),
-        // What wanders fast looks like something that switches.
+        // Fast drift looks like a switching consumer.
         |refusal| matches!(refusal, Refusal::Drift { .. } | Refusal::SecondConsumer { .. }),
     ),
     (
@@ -268,7 +265,7 @@ const CONDITIONS: &[Condition] = &[
         |refusal| matches!(refusal, Refusal::SecondConsumer { .. }),
     ),
     (
-        "others' traffic of 5 % of the own",
+        "other programs' traffic of 5 % of the own",
         |truth| truth.foreign = 0.05,
         |refusal| matches!(refusal, Refusal::ForeignTraffic { .. }),
     ),
@@ -278,12 +275,12 @@ const CONDITIONS: &[Condition] = &[
         |refusal| matches!(refusal, Refusal::NoPromotion { .. }),
     ),
     (
-        "round trips that scatter as far as the promotion lasts",
+        "RTTs that scatter by the length of the promotion",
         |truth| truth.rtt_s[1] = truth.radio.promotion.duration.as_secs_f64(),
         |refusal| matches!(refusal, Refusal::NoPromotion { .. } | Refusal::HoldOut { .. }),
     ),
     (
-        "a tail of two stages, 3G's",
+        "a tail of two stages, as in 3G",
         |truth| {
             truth.radio = shipped("3g-aro-i997", &mut |value| value);
             truth.radio.promotion.duration = Nanos::from_millis(300);
@@ -296,10 +293,10 @@ fn swing(truth: &Truth) -> f64 {
     truth.radio.active.0 + truth.radio.down.0 * 20e6
 }
 
-/// Calibrates under each condition that must be refused.
+/// Calibrates under each of the conditions.
 ///
 /// # Errors
-/// None of a simulated rig; a calibration's own are passed on.
+/// Those of [`calibrate`]; a simulated rig adds none.
 pub fn refusals(seed: u64) -> Result<Vec<Refused>> {
     let try_one = |(number, (condition, change, is_right)): (u64, &Condition)| {
         let mut truth = draw(seed + number);

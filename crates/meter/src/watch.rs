@@ -1,5 +1,4 @@
-//! Reads a meter for as long as it takes, in a thread of its own: a meter may wait for a fresh value, and who
-//! asks may not.
+//! Reads a meter in a background thread: a meter may block for a fresh value, its user must not.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
@@ -8,34 +7,34 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::meter::{About, Meter, Reading, Value};
 
-/// Time between two readings: fuel gauges change every few seconds, instruments several times a second.
+/// Time between two readings: fuel gauges change every few seconds, instruments several times per second.
 const PACE: Duration = Duration::from_millis(250);
-/// What a power meter said last holds for so long at most.
+/// Longest validity of a power reading.
 const HOLDS: Duration = Duration::from_secs(30);
-/// A meter that failed is opened again after this time: it may be plugged in, or the machine back on battery.
+/// Delay before a failed meter is reopened: it may be plugged in again, or the machine be back on battery.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// What was measured since the last call.
+/// Measured since the last call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
-    /// What measures; none before it could be opened for the first time.
+    /// `None` until the meter has been opened once.
     pub about: Option<About>,
-    /// Energy in the time that readings cover.
+    /// Energy, J, over `length_s`.
     pub joules: f64,
-    /// That time, s.
+    /// Time covered by readings, s.
     pub length_s: f64,
-    /// Why nothing is measured at present, with what to do, if so.
+    /// Why there are no measurements at present, and the remedy.
     pub trouble: Option<String>,
 }
 
-/// What the thread and who asks share, and whether the thread has to end.
+/// State shared with the thread; true if the thread must end.
 #[derive(Debug, Default)]
 struct Shared {
     taken: Mutex<(Watched, bool)>,
     stop: Condvar,
 }
 
-/// A meter that a thread reads until this value is dropped, and opens again when it has failed.
+/// A meter read by a thread until this value is dropped. A failed meter is reopened.
 #[derive(Debug)]
 pub struct Watch {
     shared: Arc<Shared>,
@@ -43,7 +42,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins; `open` is called in the thread, again some seconds after each failure.
+    /// Starts the thread, which calls `open` and calls it again some seconds after each failure.
     pub fn start(open: impl Fn() -> Result<Box<dyn Meter>, Error> + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
         let its = shared.clone();
@@ -61,7 +60,7 @@ impl Watch {
         Watch { shared, thread: Some(thread::spawn(read)) }
     }
 
-    /// What was measured since the last call. Never waits.
+    /// Measurements since the last call. Never blocks.
     pub fn take(&mut self) -> Watched {
         let (taken, _) = &mut *self.shared.state();
         let kept = Watched { joules: 0.0, length_s: 0.0, ..taken.clone() };
@@ -71,15 +70,15 @@ impl Watch {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, (Watched, bool)> {
-        self.taken.lock().expect("nothing panics while it adds joules")
+        self.taken.lock().expect("no thread panics while it holds the lock")
     }
 
     fn is_stopped_within(&self, time: Duration) -> bool {
         let waited = self.stop.wait_timeout_while(self.state(), time, |(_, stopped)| !*stopped);
-        waited.expect("nothing panics while it adds joules").0.1
+        waited.expect("no thread panics while it holds the lock").0.1
     }
 
-    /// Reads until it is stopped, or until the meter fails.
+    /// Reads until it is stopped or the meter fails.
     fn read(&self, meter: &mut dyn Meter) -> Result<(), Error> {
         let mut last: Option<Reading> = None;
         loop {
@@ -102,7 +101,7 @@ impl Shared {
     }
 }
 
-/// Energy between two readings of one meter, and their distance; none if power was not known in between.
+/// Energy and time between two readings; `None` if the power in between is unknown.
 fn between(last: Reading, now: Reading) -> Option<(f64, Duration)> {
     let length = now.at.saturating_duration_since(last.at);
     match (last.value, now.value) {
@@ -118,7 +117,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.state().1 = true;
         self.shared.stop.notify_all();
-        // A program that measures ends with its meter, and the meter with its thread.
+        // Waits for the thread, so that the meter and its program end too.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -142,7 +141,7 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
-    /// Takes until something is there that is wanted; all joules and seconds until then.
+    /// Takes until `done`. Returns the total joules and seconds.
     fn wait(watch: &mut Watch, done: impl Fn(&Watched) -> bool) -> Watched {
         let end = Instant::now() + Duration::from_secs(60);
         let mut sum = Watched::default();
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_meter_of_a_synthetic_tree_gives_its_watts_for_the_time_that_was_read() {
+    fn a_power_meter_gives_its_watts_for_the_time_read() {
         let folder = tempfile::tempdir().unwrap();
         let monitor = "class/hwmon/hwmon0";
         write(folder.path(), &format!("{monitor}/name"), "powerz\n");
@@ -190,9 +189,9 @@ mod tests {
         assert!(begun.elapsed() < LIMIT);
     }
 
-    /// Gigabytes a second, if nobody stopped it.
+    /// Gigabytes per second if not throttled.
     #[test]
-    fn a_program_that_floods_is_read_as_far_as_is_of_use_and_that_is_said() {
+    fn a_flooding_program_is_throttled_and_reported() {
         let before = resident_kib();
         let mut watch = Watch::start(|| command("yes 5", LIMIT));
         let is_told = |taken: &Watched| {
@@ -205,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_and_complaints_without_one_take_no_memory() {
+    fn endless_lines_and_endless_stderr_use_bounded_memory() {
         let before = resident_kib();
         let mut watch = Watch::start(|| command("tr '\\0' 5 </dev/zero", LIMIT));
         let taken = wait(&mut watch, |taken| taken.trouble.is_some());
-        assert!(taken.trouble.unwrap().contains("no number"));
+        assert!(taken.trouble.unwrap().contains("not a number"));
         drop(watch);
         let mut watch =
             Watch::start(|| command("yes trouble >&2 & while :; do echo 5; sleep 0.05; done", LIMIT));
@@ -218,7 +217,7 @@ mod tests {
         assert!(more < 20 << 10, "{more} KiB more");
     }
 
-    /// What this process has in memory.
+    /// Resident memory of this process.
     fn resident_kib() -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_measured_by_its_differences_and_a_gap_of_power_is_not_filled() {
+    fn counters_give_differences_and_gaps_in_power_are_not_filled() {
         let at = Instant::now();
         let later = |s: u64| at + Duration::from_secs(s);
         let energy = |s, joules| Reading {

@@ -1,4 +1,4 @@
-//! Asks the daemon, again and again, in a thread of its own.
+//! Polls the daemon in its own thread.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -8,26 +8,25 @@ use std::time::Duration;
 use joulepath_live::status::Status;
 use joulepath_live::{Error, Request, client};
 
-/// Time between two questions.
+/// Poll interval.
 const PERIOD: Duration = Duration::from_secs(1);
-/// A command is answered by how things stood before it; what came of it is asked so much later.
+/// The reply shows the state before the command. Poll again after this delay to see its effect.
 const AFTER_COMMAND: Duration = Duration::from_millis(300);
 
-/// What came of a question.
+/// Result of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) request: Request,
     pub(super) result: Result<Status, Problem>,
 }
 
-/// Why there is no status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) what: String,
     pub(super) remedy: String,
 }
 
-/// Begins to ask; ends when nobody listens any more.
+/// Starts polling; ends when the receiver is dropped.
 pub(super) fn start(socket: PathBuf) -> (Sender<Request>, Receiver<Answer>) {
     let (send_request, requests) = mpsc::channel();
     let (answers, receive_answer) = mpsc::channel();

@@ -1,24 +1,24 @@
-//! The table of paths: which columns fit, and what is in them.
+//! The table of paths: its columns, and which of them fit.
 
 use joulepath_live::status::InterfaceStatus;
 
 use super::state::State;
 use crate::figures::{UNKNOWN, bytes, joules, role, short};
 
-/// Bars of the last minute's rates, from none to the highest.
+/// Bars for the rates of the last minute.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Least and greatest width of the names, characters; the kernel allows 15.
 const NAMES: (usize, usize) = (5, 15);
 
-/// A column after that of the names.
+/// A column after the names.
 pub(super) struct Column {
     pub(super) head: [&'static str; 2],
     pub(super) width: usize,
     pub(super) left: bool,
-    /// Columns of a lower rank come first when not all fit.
+    /// If not all columns fit, those of lower rank are shown.
     rank: u8,
     pub(super) cell: fn(&InterfaceStatus, &State) -> String,
-    /// What all interfaces come to.
+    /// The cell of the sum row.
     pub(super) sum: Option<fn(&[&InterfaceStatus]) -> String>,
 }
 
@@ -132,7 +132,7 @@ const COLUMNS: [Column; 13] = [
     },
 ];
 
-/// Width of the names, and the columns that fit beside them.
+/// Width of the names, and the columns that fit.
 pub(super) fn columns(state: &State, width: usize) -> (usize, Vec<&'static Column>) {
     static ALL: [Column; 13] = COLUMNS;
     let longest = state.interfaces().iter().map(|one| one.name.chars().count()).max().unwrap_or(0);
@@ -142,7 +142,7 @@ pub(super) fn columns(state: &State, width: usize) -> (usize, Vec<&'static Colum
     let mut left = width.saturating_sub(names);
     let mut ranks = vec![];
     for column in by_rank {
-        // The rest is less important: a gap in the order would be odd.
+        // Stop at the first column that does not fit: a gap in the ranks would be odd.
         let Some(rest) = left.checked_sub(column.width + 1) else { break };
         left = rest;
         ranks.push(column.rank);

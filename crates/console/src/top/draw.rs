@@ -3,9 +3,9 @@
 //! ```text
 //!   head          intent, paused, interfaces, connections, battery
 //!   trouble       if the daemon does not answer
-//!   table         a row for each path, and their sum
-//!   lower part    reasons, quotas, warnings, events; or intents to choose from; or what keys do
-//!   foot          a message, or where the joules are from; keys
+//!   table         a row per path, and their sum
+//!   lower part    reasons, quotas, warnings, events; or a choice of intents; or help
+//!   foot          a message, or the sources of joules; keys
 //! ```
 
 use std::time::Duration;
@@ -21,28 +21,27 @@ use super::columns::{Column, columns};
 use super::state::{CHOICES, Mode, State};
 use crate::figures::{self, duration};
 
-/// Columns and lines below which nothing is shown.
+/// Least size, columns and lines.
 const LEAST: (u16, u16) = (40, 12);
-/// Lines of the foot.
+/// Height of the foot.
 const FOOT: usize = 2;
-/// Lines that events get at least, with their heading, where there are some.
+/// Least lines for events, including their heading.
 const EVENTS: usize = 4;
-/// Cells of the bar that shows a quota.
+/// Width of the bar of a quota.
 const BAR: usize = 20;
 
-/// What each key does.
 const KEYS: [(&str, &str); 8] = [
-    ("i", "another intent for this machine"),
+    ("i", "change the intent of this machine"),
     ("↑ ↓", "mark an interface"),
-    ("Enter", "another intent for the marked interface"),
-    ("p", "pause: put everything back and only count; or go on"),
-    ("Ctrl-L", "draw anew"),
+    ("Enter", "change the intent of the marked interface"),
+    ("p", "pause (undo all changes, only count), or resume"),
+    ("Ctrl-L", "redraw"),
     ("Ctrl-Z", "back to the shell; `fg` returns"),
-    ("?", "this list; any key leaves it"),
-    ("q", "leave; the daemon goes on"),
+    ("?", "this list; any key closes it"),
+    ("q", "quit; the daemon keeps running"),
 ];
 
-/// Looks of text. Without colours what matters is bold or faint.
+/// Text styles. Without colour, emphasis is bold or faint.
 #[derive(Clone, Copy)]
 struct Ink {
     color: bool,
@@ -78,12 +77,11 @@ impl Ink {
     }
 }
 
-/// Draws all of it.
 pub(super) fn draw(frame: &mut Frame, state: &State, now: Duration) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
         let (columns, lines) = LEAST;
-        let text = format!("Too small: {columns} columns and {lines} lines are needed. q leaves.");
+        let text = format!("Too small: {columns} columns and {lines} lines are needed. q quits.");
         frame.render_widget(Paragraph::new(wrap(&text, area.width.into(), "").join("\n")), area);
         return;
     }
@@ -129,13 +127,13 @@ impl Page<'_> {
         };
         let mut lines = self.wrapped(&figures::head(status).join(" · "), "", self.ink.strong());
         if status.paused {
-            let said = "Paused: everything is as it was found, and traffic is only counted. p goes on.";
+            let said = "Paused: all changes are undone and traffic is only counted. p resumes.";
             lines.extend(self.wrapped(said, "", self.ink.of(Color::Yellow)));
         }
         lines
     }
 
-    /// What keeps the screen from being up to date.
+    /// Why the screen is out of date.
     fn trouble(&self) -> Vec<Line<'static>> {
         let Some(trouble) = &self.state.trouble else {
             let waits = self.state.status.is_none();
@@ -150,9 +148,9 @@ impl Page<'_> {
         let again = match &self.state.status {
             Some((_, at)) => {
                 let old = duration(self.now.saturating_sub(*at).as_secs_f64());
-                format!("Asking again every second. What is shown is {old} old.")
+                format!("Retrying every second. This status is {old} old.")
             }
-            None => format!("Asking again every second, for {tried} so far."),
+            None => format!("Retrying every second, for {tried} so far."),
         };
         lines.extend(self.wrapped(&again, "", Style::new()));
         lines
@@ -176,12 +174,12 @@ impl Page<'_> {
         let mut lines: Vec<Line> =
             heads.into_iter().map(|head| Line::styled(head, self.ink.faint())).collect();
         if interfaces.is_empty() {
-            let said = "No interface may be used: none that is hardware or named has an address and a \
+            let said = "No usable interface: none that is hardware or configured has an address and a \
                         default route.";
             lines.extend(self.wrapped(said, "", Style::new()));
             return lines;
         }
-        // Half of the screen at most; the rows around the marked one.
+        // At most half of the screen, around the marked row.
         let room = (height / 2).saturating_sub(4).max(2);
         let marked = self.state.marked();
         let first = marked.saturating_sub(room - 1).min(interfaces.len().saturating_sub(room));
@@ -212,7 +210,7 @@ impl Page<'_> {
         Line::from(vec![Span::styled(name.to_owned(), name_style), Span::styled(rest.to_owned(), style)])
     }
 
-    /// Why it is so, and what has happened, in at most `room` lines.
+    /// Warnings, reasons and events, in at most `room` lines.
     fn overview(&self, status: &Status, room: usize) -> Vec<Line<'static>> {
         let mut lines = vec![];
         for warning in &status.warnings {
@@ -243,7 +241,7 @@ impl Page<'_> {
     fn reason(&self, one: &InterfaceStatus) -> Vec<Line<'static>> {
         let mut reason = format!("{}: {}", one.name, one.reason.with(&one.notes));
         if one.wanted != one.role && self.state.status.as_ref().is_some_and(|(status, _)| !status.paused) {
-            reason += &format!("; to be {}", word(one.wanted));
+            reason += &format!("; will be {}", word(one.wanted));
         }
         let mut lines = self.wrapped(&reason, "  ", Style::new());
         for (address, why) in &one.conflicts {
@@ -255,7 +253,7 @@ impl Page<'_> {
         lines
     }
 
-    /// A bar up to the hard bound, or to the soft one if there is no other.
+    /// A bar up to the hard limit, or to the soft limit if there is no hard one.
     fn quota(&self, quota: &QuotaStatus) -> Line<'static> {
         let said = format!(" {}", figures::quota(quota));
         let Some(bound) = quota.hard_bytes.or(quota.soft_bytes) else { return Line::raw(said) };
@@ -300,7 +298,7 @@ impl Page<'_> {
             lines.push(Line::styled(text, style));
         }
         lines.push(Line::styled(
-            self.cut("↑ ↓ choose, Enter sets it until the daemon's next start, Esc leaves it"),
+            self.cut("↑ ↓ choose, Enter sets it until the daemon restarts, Esc leaves the list"),
             self.ink.faint(),
         ));
         lines
@@ -311,7 +309,7 @@ impl Page<'_> {
             |(key, what): &(&str, &str)| self.wrapped(&format!("{key:<8}{what}"), "        ", Style::new());
         let mut lines: Vec<Line> = KEYS.iter().flat_map(key).collect();
         let said = "Power and joules are attributed to a path from its traffic by its energy model. \
-                    `joulepath live --help` has the rest.";
+                    See `joulepath live --help`.";
         lines.extend(self.wrapped(said, "", self.ink.faint()));
         lines
     }
@@ -330,7 +328,7 @@ impl Page<'_> {
         [said, Line::styled(self.cut(keys), self.ink.strong())]
     }
 
-    /// Where joules are from.
+    /// Sources of joules.
     fn sources(&self) -> String {
         let of = |one: &&InterfaceStatus| {
             let (quality, profile) = (one.energy_quality.as_deref()?, one.energy_profile.as_deref()?);
@@ -344,7 +342,7 @@ impl Page<'_> {
         wrap(text, self.width, indent).into_iter().map(|line| Line::styled(line, style)).collect()
     }
 
-    /// What fits in a line.
+    /// Cuts a text to the width.
     fn cut(&self, text: &str) -> String {
         if text.chars().count() <= self.width {
             return text.to_owned();
@@ -355,7 +353,7 @@ impl Page<'_> {
 
 fn word(role: Role) -> &'static str {
     match role {
-        Role::Unused => "not used",
+        Role::Unused => "unused",
         Role::Backup => "a backup",
         Role::Regular => "regular",
     }
@@ -395,12 +393,12 @@ mod tests {
     }
 
     #[test]
-    fn a_usual_terminal_shows_all_that_matters() {
+    fn a_usual_terminal_shows_the_essentials() {
         insta::assert_snapshot!(text(&state(), 80, 24));
     }
 
     #[test]
-    fn a_machine_that_is_measured_shows_what_is_not_explained() {
+    fn a_measured_machine_shows_the_unexplained_power() {
         let mut state = state();
         answer(&mut state, Ok(Status { machine: Some(samples::machine()), ..status() }), 60);
         let words = text(&state, 132, 43).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -408,12 +406,12 @@ mod tests {
     }
 
     #[test]
-    fn a_small_one_leaves_columns_out() {
+    fn a_small_terminal_omits_columns() {
         insta::assert_snapshot!(text(&state(), 60, 20));
     }
 
     #[test]
-    fn a_large_one_shows_the_last_minute() {
+    fn a_large_terminal_shows_the_last_minute() {
         insta::assert_snapshot!(text(&state(), 132, 43));
     }
 
@@ -425,19 +423,19 @@ mod tests {
     }
 
     #[test]
-    fn help_says_what_keys_do() {
+    fn help_describes_the_keys() {
         let mut state = state();
         press(&mut state, &[KeyCode::Char('?')]);
         insta::assert_snapshot!(text(&state, 80, 24));
     }
 
     #[test]
-    fn a_daemon_that_is_gone_is_told_with_the_age_of_what_is_shown() {
+    fn an_absent_daemon_is_shown_with_the_age_of_the_data() {
         let mut state = state();
         answer(&mut state, Err(gone()), 61);
         let text = text(&state, 80, 24);
         assert!(text.contains("no daemon listens at /run/joulepath/live.sock"), "{text}");
-        assert!(text.contains("What is shown is 1 s old"), "{text}");
+        assert!(text.contains("This status is 1 s old"), "{text}");
         assert!(text.contains("wlp0s20f3"), "{text}");
         answer(&mut state, Ok(status()), 62);
         assert!(!self::text(&state, 80, 24).contains("no daemon"));
@@ -448,23 +446,23 @@ mod tests {
     }
 
     #[test]
-    fn who_may_only_look_is_told_so() {
+    fn a_user_without_rights_sees_read_only() {
         let mut state = state();
         answer(&mut state, Ok(Status { may_command: Some(false), ..status() }), 60);
         assert!(text(&state, 80, 24).contains("read-only"));
         press(&mut state, &[KeyCode::Char('i')]);
-        assert!(text(&state, 80, 24).contains("you may look, but not command"));
+        assert!(text(&state, 80, 24).contains("you may not send commands"));
     }
 
     #[test]
-    fn a_paused_daemon_is_told_to_be() {
+    fn a_paused_daemon_is_shown_as_paused() {
         let mut state = state();
         answer(&mut state, Ok(Status { paused: true, ..status() }), 60);
-        assert!(text(&state, 80, 24).contains("Paused: everything is as it was found"));
+        assert!(text(&state, 80, 24).contains("Paused: all changes are undone"));
     }
 
     #[test]
-    fn without_colours_there_are_none() {
+    fn the_screen_has_no_colours_if_they_are_off() {
         let mut state = state();
         let colors = |state: &State| {
             let backend = drawn(state, 80, 24);
@@ -478,9 +476,9 @@ mod tests {
         assert_eq!(plain, colored);
     }
 
-    /// Whatever the size, nothing panics, and the last line says how to leave.
+    /// At every size, nothing panics and the last line says how to quit.
     #[test]
-    fn all_sizes_can_be_drawn() {
+    fn every_size_can_be_drawn() {
         let mut many = status();
         many.interfaces = (0..40)
             .map(|k| InterfaceStatus { name: format!("ppp{k}"), ..many.interfaces[1].clone() })
@@ -504,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn the_marked_row_is_in_sight() {
+    fn the_marked_row_is_visible() {
         let mut many = status();
         many.interfaces = (0..40)
             .map(|k| InterfaceStatus { name: format!("ppp{k}"), ..many.interfaces[1].clone() })

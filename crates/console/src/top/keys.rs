@@ -1,4 +1,4 @@
-//! Keys and changes of the terminal's size, and whether there is a terminal still.
+//! Keys, resizes, and the end of the terminal.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, stdin};
@@ -9,14 +9,14 @@ use std::thread;
 use ratatui::crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// What the terminal sends, read in a thread of its own.
+/// Terminal events, read in their own thread.
 pub(super) struct Keys {
     pub(super) events: Receiver<io::Result<Event>>,
     terminal: OwnedFd,
 }
 
 impl Keys {
-    /// Begins to read the terminal that crossterm reads: stdin, or `/dev/tty` if that is none.
+    /// Starts to read the terminal that crossterm reads: stdin, or `/dev/tty` if stdin is no terminal.
     pub(super) fn read() -> io::Result<Self> {
         let terminal = match stdin().is_terminal() {
             true => stdin().as_fd().try_clone_to_owned()?,
@@ -35,7 +35,7 @@ impl Keys {
         Ok(Keys { events, terminal })
     }
 
-    /// Whether nothing will come any more: the other end of the terminal is closed.
+    /// True if the terminal is closed.
     pub(super) fn have_ended(&self) -> bool {
         let mut terminal = [PollFd::new(&self.terminal, PollFlags::empty())];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

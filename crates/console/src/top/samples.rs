@@ -1,4 +1,4 @@
-//! States that tests look at.
+//! Sample states for tests.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use joulepath_model::live::Intent;
 use super::asker::{Answer, Problem};
 use super::state::State;
 
-/// A laptop with WiFi, an LTE modem with a quota, and a cable that nothing is known of.
+/// A laptop with WiFi, an LTE modem with a quota, and an unknown cable.
 pub(crate) fn status() -> Status {
     let wifi = InterfaceStatus {
         name: "wlp0s20f3".into(),
@@ -105,9 +105,9 @@ pub(crate) fn status() -> Status {
         interfaces: vec![wifi, lte, cable, docker],
         warnings: vec!["NetworkManager 1.42.4 runs: its endpoints are left alone".into()],
         events: vec![
-            event(3.0, "wwan0: backup: over its soft quota of 8 GB"),
+            event(3.0, "wwan0: backup: its soft quota of 8.00 GB is used up"),
             event(70.0, "the intent is set to frugal"),
-            event(4990.0, "wlp0s20f3: regular: for 10 MB: Use wlp0s20f3 alone: 7.11 J"),
+            event(4990.0, "wlp0s20f3: regular: least energy for 10 MB: 7.11 J; next best 22.3 J over wwan0"),
         ],
         machine: None,
         controller: None,
@@ -116,7 +116,7 @@ pub(crate) fn status() -> Status {
     }
 }
 
-/// A machine that is measured.
+/// A machine with a meter.
 pub(crate) fn machine() -> MachineStatus {
     MachineStatus {
         meter: Some("hwmon:powerz".into()),
@@ -133,7 +133,7 @@ pub(crate) fn machine() -> MachineStatus {
     }
 }
 
-/// The screen's state after answers for a minute, the last of them at 60 s.
+/// The state after answers for a minute, the last at 60 s.
 pub(super) fn state() -> State {
     let mut state = State::new("/run/joulepath/live.sock".into(), false);
     for second in 0_u32..=60 {
@@ -144,12 +144,12 @@ pub(super) fn state() -> State {
     state
 }
 
-/// The daemon has answered, or has not.
+/// Takes in an answer or an error.
 pub(super) fn answer(state: &mut State, result: Result<Status, Problem>, second: u64) {
     state.on_answer(Answer { request: Request::Status, result }, Duration::from_secs(second));
 }
 
-/// No daemon is there.
+/// The error of an absent daemon.
 pub(super) fn gone() -> Problem {
     Problem {
         what: "no daemon listens at /run/joulepath/live.sock".into(),

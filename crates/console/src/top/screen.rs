@@ -1,4 +1,4 @@
-//! The terminal: taken for the time of the program, and given back as it was, whatever ends it.
+//! Takes the terminal, and restores it however the program ends.
 
 use std::io::{self, Stdout, stdout};
 use std::mem::ManuallyDrop;
@@ -17,14 +17,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use super::draw;
 use super::state::State;
 
-/// The terminal while it is ours. Ratatui's is not dropped: that writes to stderr if the cursor cannot be
-/// shown, and panics if stderr has gone as well. [`leave`] shows the cursor.
+/// The terminal while it is ours. Ratatui's destructor is not run: it writes to stderr if it cannot show the
+/// cursor, and panics if stderr is closed. [`leave`] shows the cursor.
 pub(super) struct Screen {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
 
 impl Screen {
-    /// Takes the terminal. A panic gives it back before it says why.
+    /// Takes the terminal. A panic restores it before printing its message.
     pub(super) fn enter() -> io::Result<Self> {
         let told = panic::take_hook();
         panic::set_hook(Box::new(move |why| {
@@ -36,21 +36,20 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Draws all of it.
     pub(super) fn draw(&mut self, state: &State, now: Duration) -> io::Result<()> {
         self.terminal.draw(|frame| draw::draw(frame, state, now))?;
         Ok(())
     }
 
-    /// The next drawing begins on an empty screen. `Terminal::clear` would ask the terminal for its cursor,
-    /// and fail where nobody answers.
+    /// Clears the screen before the next drawing. `Terminal::clear` would query the cursor and fail on a
+    /// terminal that does not answer.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;
         self.terminal = new()?;
         Ok(())
     }
 
-    /// Gives the terminal back and stops, until a shell lets the process go on.
+    /// Restores the terminal and stops the process until a shell continues it.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
         leave();
         signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
@@ -74,13 +73,13 @@ fn take() -> io::Result<()> {
     execute!(stdout(), EnterAlternateScreen, Hide)
 }
 
-/// What fails here cannot be told anywhere.
+/// Errors are ignored: there is nowhere to report them.
 fn leave() {
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// Signals that would leave the terminal as it is now.
+/// Signals that would leave the terminal in raw mode.
 pub(super) struct Signals {
     caught: signal_hook::iterator::Signals,
     ends: Option<i32>,
@@ -88,7 +87,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// From now on they are caught.
+    /// Starts to catch them.
     pub(super) fn caught() -> io::Result<Self> {
         let caught = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
         Ok(Signals { caught, ends: None, suspends: false })
@@ -103,13 +102,13 @@ impl Signals {
         }
     }
 
-    /// The signal that has asked the program to end.
+    /// The signal that asks the program to end.
     pub(super) fn that_ends(&mut self) -> Option<i32> {
         self.look();
         self.ends
     }
 
-    /// Whether one has asked it to stop for a while; then it is asked no more.
+    /// True once after a signal that asks the program to stop.
     pub(super) fn that_suspends(&mut self) -> bool {
         self.look();
         std::mem::take(&mut self.suspends)
@@ -126,11 +125,11 @@ mod tests {
 
     use super::*;
 
-    /// Tells this binary of tests, started by itself in a terminal, to panic there.
+    /// Environment variable that makes this test binary panic in a terminal.
     const PANICS: &str = "JOULEPATH_TEST_PANICS_ON_SCREEN";
 
     #[test]
-    fn a_panic_gives_the_terminal_back_before_it_says_why() {
+    fn a_panic_restores_the_terminal_before_its_message() {
         if std::env::var_os(PANICS).is_some() {
             let mut screen = Screen::enter().unwrap();
             let state = State::new("/x".into(), false);
@@ -141,7 +140,7 @@ mod tests {
         }
         let pty = Pty::open();
         let before = tcgetattr(&pty.line).unwrap();
-        let this = "top::screen::tests::a_panic_gives_the_terminal_back_before_it_says_why";
+        let this = "top::screen::tests::a_panic_restores_the_terminal_before_its_message";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", this, "--nocapture"]).env(PANICS, "1").env("TERM", "xterm");
         let mut child =
@@ -149,7 +148,7 @@ mod tests {
         let Pty { keyboard: mut from, line } = pty;
         let reader = std::thread::spawn(move || {
             let (mut output, mut buffer) = (vec![], [0; 4096]);
-            // Ends with an error when nobody has the other end any more.
+            // Reading fails when the other end is closed.
             while let Ok(read @ 1..) = from.read(&mut buffer) {
                 output.extend(&buffer[..read]);
             }

@@ -1,5 +1,4 @@
-//! What the screen shows, and what keys and answers do to it: without a terminal, a socket or a clock.
-//! Times are since the start.
+//! The state of the screen, and how keys and answers change it: pure. Times count from the start.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,34 +10,34 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::asker::{Answer, Problem};
 
-/// Answers whose rates are kept: a minute.
+/// Answers whose rates are kept: one minute.
 pub(super) const HISTORY: usize = 60;
-/// A message stays for so long.
+/// How long a message stays.
 const MESSAGE_STAYS: Duration = Duration::from_secs(10);
 
-/// What can be chosen as intent; none is the configured one.
+/// Intents to choose from; `None` is the configured one.
 pub(super) const CHOICES: [(Option<Intent>, &str); 7] = [
     (Some(Intent::Frugal), "the cheapest sufficient paths; the others closed"),
     (Some(Intent::Handover), "one path; the next opens when it fails"),
     (Some(Intent::Interactive), "one path; the others are open backups"),
     (Some(Intent::Aggregate), "all paths carry data"),
     (Some(Intent::Overflow), "by cost; the next only while cheaper ones are full"),
-    (Some(Intent::Off), "nothing is touched"),
-    (None, "what the configuration says"),
+    (Some(Intent::Off), "change nothing"),
+    (None, "as configured"),
 ];
 
-/// What takes the lower part of the screen.
+/// Content of the lower part of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Reasons and events.
     Overview,
-    /// A list of intents, for an interface or for the machine; the place that is marked.
+    /// A choice of intents for an interface or the machine, and the marked one.
     Intents { of: Option<String>, at: usize },
     /// What keys do.
     Help,
 }
 
-/// What a key asks of the program.
+/// The effect of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
     Ask(Request),
@@ -47,27 +46,25 @@ pub(super) enum Wish {
     Quit,
 }
 
-/// Why the daemon gives no status, and since when.
+/// Why there is no status, and since when.
 #[derive(Clone, Debug)]
 pub(super) struct Trouble {
     pub(super) problem: Problem,
     pub(super) since: Duration,
 }
 
-/// All that the screen shows.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) socket: String,
     pub(super) color: bool,
-    /// The last status, and when it came.
+    /// The last status and its time.
     pub(super) status: Option<(Status, Duration)>,
     pub(super) trouble: Option<Trouble>,
     pub(super) mode: Mode,
-    /// What a command came to, and when that was said.
+    /// The result of a command and its time.
     message: Option<(String, Duration)>,
-    /// The marked interface.
     marked: usize,
-    /// Rates of both directions by interface, bit/s, the latest last.
+    /// Rates of both directions by interface, bit/s, latest last.
     history: BTreeMap<String, VecDeque<f64>>,
 }
 
@@ -91,22 +88,22 @@ impl State {
         all.filter(|one| one.allowed).collect()
     }
 
-    /// The place of the marked interface among them.
+    /// Index of the marked interface.
     pub(super) fn marked(&self) -> usize {
         self.marked.min(self.interfaces().len().saturating_sub(1))
     }
 
-    /// Rates of an interface, bit/s, the latest last.
+    /// Rates of an interface, bit/s, latest last.
     pub(super) fn rates(&self, name: &str) -> Option<&VecDeque<f64>> {
         self.history.get(name)
     }
 
-    /// Whether this user may not command, as far as is known.
+    /// True if this user is known to have no right to command.
     pub(super) fn is_read_only(&self) -> bool {
         self.status.as_ref().is_some_and(|(status, _)| status.may_command == Some(false))
     }
 
-    /// What is to be said now.
+    /// The message to show now.
     pub(super) fn message(&self, now: Duration) -> Option<&str> {
         let (text, said) = self.message.as_ref()?;
         (now.saturating_sub(*said) < MESSAGE_STAYS).then_some(text)
@@ -180,8 +177,8 @@ impl State {
             KeyCode::Char('p') if self.may_command(now) => {
                 let is_paused = self.status.as_ref().is_some_and(|(status, _)| status.paused);
                 let (request, said) = match is_paused {
-                    true => (Request::Resume, "asked to go on"),
-                    false => (Request::Pause, "asked to put everything back, and to count only"),
+                    true => (Request::Resume, "asked to resume"),
+                    false => (Request::Pause, "asked to pause"),
                 };
                 self.message = Some((said.into(), now));
                 return Some(Wish::Ask(request));
@@ -191,12 +188,12 @@ impl State {
         None
     }
 
-    /// Whether there is somebody to command; says why if not.
+    /// True if a command can be sent; otherwise shows why not.
     fn may_command(&mut self, now: Duration) -> bool {
         let why_not = if self.status.is_none() || self.trouble.is_some() {
-            "there is no daemon to command"
+            "no daemon answers"
         } else if self.is_read_only() {
-            "you may look, but not command: run as root, or see `commanders` in the configuration"
+            "you may not send commands: run as root, or see `commanders` in the configuration"
         } else {
             return true;
         };
@@ -254,10 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn an_intent_is_set_for_the_machine_or_for_the_marked_interface() {
+    fn keys_set_the_intent_of_the_machine_or_the_marked_interface() {
         let mut state = state();
         assert_eq!(press(&mut state, KeyCode::Char('i')), None);
-        // `frugal` is in force, and marked; the next one is `handover`.
+        // `frugal` is in force and marked; the next entry is `handover`.
         assert_eq!(press(&mut state, KeyCode::Down), None);
         let set = Request::SetIntent { interface: None, intent: Some(Intent::Handover) };
         assert_eq!(press(&mut state, KeyCode::Enter), Some(Wish::Ask(set)));
@@ -267,7 +264,7 @@ mod tests {
         for key in [KeyCode::Down, KeyCode::Enter] {
             assert_eq!(press(&mut state, key), None);
         }
-        // Down to the last, and no further: the configured one.
+        // Down to the last entry, the configured intent.
         for _ in 0..20 {
             press(&mut state, KeyCode::Char('j'));
         }
@@ -279,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_asked_for_and_ended_by_the_same_key() {
+    fn one_key_starts_and_ends_a_pause() {
         let mut state = state();
         assert_eq!(press(&mut state, KeyCode::Char('p')), Some(Wish::Ask(Request::Pause)));
         answer(&mut state, Ok(Status { paused: true, ..status() }), 61);
@@ -287,15 +284,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_of_a_daemon_that_is_gone_or_would_refuse() {
+    fn no_command_is_sent_to_an_absent_or_refusing_daemon() {
         let mut read_only = state();
         answer(&mut read_only, Ok(Status { may_command: Some(false), ..status() }), 61);
         let mut gone_again = state();
         answer(&mut gone_again, Err(gone()), 61);
         for (mut state, why) in [
-            (read_only, "you may look, but not command"),
-            (gone_again, "there is no daemon to command"),
-            (State::new("/x".into(), false), "there is no daemon to command"),
+            (read_only, "you may not send commands"),
+            (gone_again, "no daemon answers"),
+            (State::new("/x".into(), false), "no daemon answers"),
         ] {
             for key in [KeyCode::Char('i'), KeyCode::Char('p'), KeyCode::Enter] {
                 assert_eq!(press(&mut state, key), None);
@@ -307,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_command_is_told_and_what_is_shown_stays() {
+    fn a_refused_command_is_reported_and_the_status_stays() {
         let mut state = state();
         let problem = Problem { what: "you have no right".into(), remedy: String::new() };
         state.on_answer(Answer { request: Request::Pause, result: Err(problem) }, NOW);
@@ -316,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn control_keys_work_everywhere_and_a_key_that_is_let_go_does_nothing() {
+    fn control_keys_work_in_every_mode_and_key_releases_do_nothing() {
         for mode in [Mode::Overview, Mode::Help, Mode::Intents { of: None, at: 0 }] {
             let mut state = State { mode, ..state() };
             let control = |key| KeyEvent::new(KeyCode::Char(key), KeyModifiers::CONTROL);
@@ -329,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_a_minute_are_kept_and_those_of_a_device_that_is_gone_are_not() {
+    fn rates_are_kept_for_a_minute_and_dropped_with_their_device() {
         let mut state = state();
         assert_eq!(state.rates("wlp0s20f3").unwrap().len(), HISTORY);
         // 12.345678 Mbit/s received and 0.345678 Mbit/s sent.

@@ -11,7 +11,7 @@ Examples:
   joulepath meter --command 'my-meter --watts' --seconds 10 --json
 
 Period, step and noise are those that were seen in these seconds: a load that changes counts as noise. \
-Quality: an instrument measures what its shunt is in; a gauge's errors repeat, so that differences mean \
+Quality: an instrument measures the circuit of its shunt; a gauge's errors repeat, so that differences mean \
 something; a host share is what a processor says of itself, and knows no radio. Exit codes: 0 a meter can \
 be read, 1 one failed, 3 there is none, 4 rights are missing.";
 

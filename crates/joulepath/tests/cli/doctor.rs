@@ -41,7 +41,7 @@ mod with_the_running_kernel {
                 assert!(fact[field].is_string(), "{field}: {fact}");
             }
             assert!(fact["needed_for"].as_array().is_some_and(|commands| !commands.is_empty()), "{fact}");
-            assert!(fact["mend"].is_array() && fact.get("advice").is_some(), "{fact}");
+            assert!(fact["fix"].is_array() && fact.get("advice").is_some(), "{fact}");
         }
     }
 

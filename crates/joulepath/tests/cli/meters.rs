@@ -36,18 +36,18 @@ mod with_the_running_kernel {
 
         let said = joulepath_in(tree.path(), &["meter", "powerz", "--sysfs", "."]);
         assert_eq!(said.code, Some(2), "{}", said.stderr);
-        assert!(said.stderr.contains("known here: hwmon:ina226:power1, battery"), "{}", said.stderr);
+        assert!(said.stderr.contains("available: hwmon:ina226:power1, battery"), "{}", said.stderr);
     }
 
     #[test]
     fn exit_codes_tell_a_machine_without_meters_from_one_that_fails() {
         let none = joulepath(&["meter", "--sysfs", "."]);
         assert_eq!(none.code, Some(3));
-        assert!(none.stdout.contains("This machine has no meter"), "{}", none.stdout);
+        assert!(none.stdout.contains("This machine has no power meter"), "{}", none.stdout);
         let dead =
             joulepath(&["meter", "--command", "echo 1; echo 'no device' >&2; exit 1", "--seconds", "2"]);
         assert_eq!(dead.code, Some(1), "{}", dead.stdout);
-        assert!(dead.stdout.contains("its last words: no"), "{}", dead.stdout);
+        assert!(dead.stdout.contains("last line on stderr: no"), "{}", dead.stdout);
     }
 
     #[test]
@@ -73,7 +73,7 @@ mod with_the_running_kernel {
             ],
         );
         assert_eq!(said.code, Some(5), "{}", said.stderr);
-        assert!(said.stderr.contains("BAT0 does not discharge"), "{}", said.stderr);
+        assert!(said.stderr.contains("BAT0 is not discharging"), "{}", said.stderr);
         assert!(!tree.path().join("x.toml").exists());
     }
 
@@ -99,7 +99,10 @@ mod with_the_running_kernel {
         fs::write(folder.path().join("page.md"), page).unwrap();
         joulepath_in(folder.path(), &["calibrate", "--trial", "2", "--markdown", "page.md"]).ok();
         let page = fs::read_to_string(folder.path().join("page.md")).unwrap();
-        assert!(page.contains("| active | 2 |") && page.contains("| a tail of two stages, 3G's |"), "{page}");
+        assert!(
+            page.contains("| active | 2 |") && page.contains("| a tail of two stages, as in 3G |"),
+            "{page}"
+        );
         assert!(!page.contains("\nold\n") && page.ends_with("after\n"), "{page}");
     }
 }

@@ -244,11 +244,11 @@ fn keys_set_the_intent_and_q_leaves_the_terminal_as_it_was() {
     top.shows("interactive · configured: frugal");
     assert_eq!(daemon.commands.lock().unwrap()[0]["parameters"]["intent"], "interactive");
     top.press("p");
-    top.shows("Paused: everything is as it was found");
+    top.shows("Paused: all changes are undone");
     top.press("?");
-    top.shows("leave; the daemon goes on");
+    top.shows("quit; the daemon keeps running");
     top.press("x");
-    top.until("the help goes", |screen| !screen.contains("leave; the daemon goes on"));
+    top.until("the help goes", |screen| !screen.contains("quit; the daemon keeps running"));
     top.press("q");
     assert!(top.ended().success());
 }
@@ -331,9 +331,9 @@ fn a_daemon_that_goes_and_comes_back_is_told() {
     top.shows("frugal · 2 of 2");
     daemon.stop();
     top.shows("no daemon listens at live.sock");
-    top.shows("Asking again every second. What is shown is");
+    top.shows("Retrying every second. This status is");
     top.press("p");
-    top.shows("there is no daemon to command");
+    top.shows("no daemon answers");
     let _daemon = Daemon::start(folder.path(), true);
     top.until("it is there again", |screen| !screen.contains("no daemon listens"));
     top.press("q");
@@ -356,7 +356,7 @@ fn who_may_only_look_looks() {
     let (_folder, daemon, mut top) = with_daemon(false);
     top.shows("read-only  ? help  q quit");
     top.press("i");
-    top.shows("you may look, but not command");
+    top.shows("you may not send commands");
     top.press("q");
     assert!(top.ended().success());
     assert_eq!(daemon.commands.lock().unwrap().len(), 0);

@@ -51,7 +51,7 @@ impl Finding {
             ("arch", ..) => "pacman -Syu linux".to_owned(),
             _ => return self.advise(format!("boot Linux {OLDEST_KERNEL} or newer")),
         };
-        self.mend(Process::of(system).as_root(&command))
+        self.fix(Process::of(system).as_root(&command))
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn mptcp(system: &dyn System) -> Finding {
     };
     if !enabled {
         return Finding::limited("off for programs outside a lab: net.mptcp.enabled = 0")
-            .mend(Process::of(system).as_root("sysctl -w net.mptcp.enabled=1"));
+            .fix(Process::of(system).as_root("sysctl -w net.mptcp.enabled=1"));
     }
     match system.attempt(Attempt::MptcpSocket) {
         Ok(()) => Finding::ok("a socket opens, net.mptcp.enabled = 1"),
@@ -90,10 +90,10 @@ const FIRST_NAMESPACE_ONLY: &str = "/proc/sys/net/core/netdev_max_backlog";
 pub(super) fn jit(system: &dyn System) -> Finding {
     match system.read("/proc/sys/net/core/bpf_jit_enable") {
         Ok(text) if text.trim() == "0" => Finding::missing("off, but controllers require it")
-            .mend(Process::of(system).as_root("sysctl -w net.core.bpf_jit_enable=1")),
+            .fix(Process::of(system).as_root("sysctl -w net.core.bpf_jit_enable=1")),
         Ok(text) => Finding::ok(format!("net.core.bpf_jit_enable = {}", text.trim())),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Finding::limited("only root sees whether it is on").mend("sudo joulepath doctor")
+            Finding::limited("only root sees whether it is on").fix("sudo joulepath doctor")
         }
         // Only the machine's first network namespace shows the setting. If a controller can be loaded, the
         // JIT is on or eBPF is never interpreted.
@@ -123,7 +123,7 @@ pub(super) fn capabilities(system: &dyn System) -> Finding {
         return Finding::limited(detail);
     }
     if !process.is_root() {
-        return Finding::denied(detail).mend("sudo joulepath doctor");
+        return Finding::denied(detail).fix("sudo joulepath doctor");
     }
     // Docker and similar tools omit the prefix.
     let option = |name: &String| format!(" --cap-add {}", name.trim_start_matches("CAP_"));
@@ -161,7 +161,7 @@ pub(super) fn bpffs(system: &dyn System) -> Finding {
             let finding =
                 Finding::missing(format!("not mounted on {BPFFS}: controllers cannot outlive the command"));
             return match error {
-                Error::Unsupported { remedy, .. } => finding.mend(process.as_root(&remedy)),
+                Error::Unsupported { remedy, .. } => finding.fix(process.as_root(&remedy)),
                 error => Finding::from(error),
             };
         }
@@ -169,8 +169,8 @@ pub(super) fn bpffs(system: &dyn System) -> Finding {
     match system.attempt(Attempt::Pins) {
         Ok(()) => Finding::ok(format!("{BPFFS}/joulepath is writable")),
         Err(error) => Finding::denied(error.to_string())
-            .mend(process.as_root(&format!("chmod a+x {BPFFS}")))
-            .mend(process.as_root(&format!("install -d -o $(id -un) {BPFFS}/joulepath"))),
+            .fix(process.as_root(&format!("chmod a+x {BPFFS}")))
+            .fix(process.as_root(&format!("install -d -o $(id -un) {BPFFS}/joulepath"))),
     }
 }
 
@@ -178,6 +178,6 @@ pub(super) fn states(system: &dyn System) -> Finding {
     match system.attempt(Attempt::States) {
         Ok(()) => Finding::ok("/run/joulepath is writable"),
         Err(error) => Finding::denied(error.to_string())
-            .mend(Process::of(system).as_root("install -d -o $(id -un) /run/joulepath")),
+            .fix(Process::of(system).as_root("install -d -o $(id -un) /run/joulepath")),
     }
 }

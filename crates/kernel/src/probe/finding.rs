@@ -38,7 +38,7 @@ pub struct Finding {
     /// What exists, or why it does not work.
     pub detail: String,
     /// The commands that fix it, in order.
-    pub mend: Vec<String>,
+    pub fix: Vec<String>,
     /// What to do if no command fixes it.
     pub advice: Option<String>,
 }
@@ -61,12 +61,12 @@ impl Finding {
     }
 
     fn new(status: Status, detail: impl Into<String>) -> Self {
-        Finding { status, detail: detail.into(), mend: Vec::new(), advice: None }
+        Finding { status, detail: detail.into(), fix: Vec::new(), advice: None }
     }
 
     /// Appends a command that fixes it.
-    pub(super) fn mend(mut self, command: impl Into<String>) -> Self {
-        self.mend.push(command.into());
+    pub(super) fn fix(mut self, command: impl Into<String>) -> Self {
+        self.fix.push(command.into());
         self
     }
 

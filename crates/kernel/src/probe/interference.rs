@@ -25,14 +25,14 @@ pub(super) fn network_manager(system: &dyn System) -> Finding {
     }
     let version = version.map_or_else(|| "an unknown version".to_owned(), |version| version.to_string());
     Finding::limited(format!("{version} runs; it sets MPTCP endpoints of its own"))
-        .mend(Process::of(system).as_root("nmcli connection modify NAME connection.mptcp-flags disabled"))
-        .mend(Process::of(system).as_root("nmcli connection up NAME"))
+        .fix(Process::of(system).as_root("nmcli connection modify NAME connection.mptcp-flags disabled"))
+        .fix(Process::of(system).as_root("nmcli connection up NAME"))
 }
 
 pub(super) fn mptcpd(system: &dyn System) -> Finding {
     match runs(system, "mptcpd") {
         true => Finding::limited("runs; it opens and closes subflows")
-            .mend(Process::of(system).as_root("systemctl stop mptcp.service")),
+            .fix(Process::of(system).as_root("systemctl stop mptcp.service")),
         false => Finding::ok("does not run"),
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn namespaces(system: &dyn System) -> Finding {
         Ok(()) => Finding::ok("one was created"),
         Err(Error::Io { source, .. }) if source.raw_os_error() == Some(libc::ENOSPC) => {
             Finding::missing("the limit user.max_net_namespaces is reached")
-                .mend(Process::of(system).as_root("sysctl -w user.max_net_namespaces=1024"))
+                .fix(Process::of(system).as_root("sysctl -w user.max_net_namespaces=1024"))
         }
         Err(error) => error.into(),
     }
@@ -37,7 +37,7 @@ pub(super) fn tun(system: &dyn System) -> Finding {
             if matches!(source.raw_os_error(), Some(libc::ENOENT | libc::ENODEV | libc::ENXIO)) =>
         {
             Finding::missing(format!("/dev/net/tun: {source}"))
-                .mend(Process::of(system).as_root("modprobe tun"))
+                .fix(Process::of(system).as_root("modprobe tun"))
         }
         Err(error) => error.into(),
     }

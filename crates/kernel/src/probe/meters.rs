@@ -42,14 +42,14 @@ pub(super) fn rapl(system: &dyn System) -> Finding {
 fn rapl_denied(system: &dyn System, labels: &str) -> Finding {
     let process = Process::of(system);
     Finding::denied(format!("{labels}: only root may read"))
-        .mend(process.as_root("groupadd --force --system joulepath"))
-        .mend(process.as_root("usermod --append --groups joulepath $USER"))
-        .mend(format!(
+        .fix(process.as_root("groupadd --force --system joulepath"))
+        .fix(process.as_root("usermod --append --groups joulepath $USER"))
+        .fix(format!(
             "joulepath doctor --udev-rule | {}",
             process.as_root("tee /etc/udev/rules.d/60-rapl.rules")
         ))
-        .mend(process.as_root("udevadm control --reload"))
-        .mend(process.as_root("udevadm trigger --subsystem-match=powercap"))
+        .fix(process.as_root("udevadm control --reload"))
+        .fix(process.as_root("udevadm trigger --subsystem-match=powercap"))
 }
 
 fn no_rapl(system: &dyn System) -> Finding {
@@ -59,7 +59,7 @@ fn no_rapl(system: &dyn System) -> Finding {
         return Finding::missing("no zones: a virtual machine does not see its host's");
     }
     match flag("GenuineIntel") || flag("AuthenticAMD") {
-        true => Finding::missing("no zones").mend(Process::of(system).as_root("modprobe intel_rapl_msr")),
+        true => Finding::missing("no zones").fix(Process::of(system).as_root("modprobe intel_rapl_msr")),
         false => Finding::missing("no zones: this processor has none"),
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn hwmon(system: &dyn System) -> Finding {
         (true, _) => Finding::missing("no sensor of energy or power"),
         (false, false) => Finding::ok(sensors.join(", ")),
         (false, true) => Finding::denied(format!("{}: only root may read", sensors.join(", ")))
-            .mend("sudo joulepath doctor"),
+            .fix("sudo joulepath doctor"),
     }
 }
 

@@ -181,7 +181,7 @@ fn a_kernel_without_mptcp_is_distinguished_from_disabled_mptcp() {
     // A lab has its own namespaces, in which MPTCP can be on.
     let (verdict, fact) = complaint(Fake::complete().file("/proc/sys/net/mptcp/enabled", "0\n"));
     assert_eq!((verdict, fact.name, fact.finding.status), (Verdict::Ready, "mptcp", Status::Limited));
-    assert_eq!(fact.finding.mend, ["sysctl -w net.mptcp.enabled=1"]);
+    assert_eq!(fact.finding.fix, ["sysctl -w net.mptcp.enabled=1"]);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn an_old_kernel_gets_the_distributions_upgrade_command() {
     let machine = || Fake::complete().file("/proc/sys/kernel/osrelease", &old);
     let (verdict, fact) = complaint(machine().file("/etc/os-release", "ID=ubuntu\nVERSION_ID=\"22.04\"\n"));
     assert_eq!((verdict, fact.name), (Verdict::Missing, "kernel"));
-    assert_eq!(fact.finding.mend, ["apt install linux-generic-hwe-22.04"]);
+    assert_eq!(fact.finding.fix, ["apt install linux-generic-hwe-22.04"]);
     let (_, fact) = complaint(machine().without("/etc/os-release"));
     assert!(fact.finding.advice.unwrap().contains(&OLDEST_KERNEL.to_string()));
 
@@ -223,8 +223,8 @@ fn an_ordinary_user_lacks_only_permissions() {
             ("rapl", Status::Denied),
         ]
     );
-    assert_eq!(fact(&report, "capabilities").finding.mend, ["sudo joulepath doctor"]);
-    assert!(fact(&report, "rapl").finding.mend.iter().all(|command| command.contains("sudo ")));
+    assert_eq!(fact(&report, "capabilities").finding.fix, ["sudo joulepath doctor"]);
+    assert!(fact(&report, "rapl").finding.fix.iter().all(|command| command.contains("sudo ")));
 }
 
 #[test]
@@ -260,12 +260,12 @@ fn a_machine_without_tun_or_namespaces_has_no_lab() {
         || Error::io("opening /dev/net/tun", io::Error::from_raw_os_error(libc::ENODEV));
     let (verdict, fact) = complaint(Fake::complete().failing(Attempt::Tun, absent));
     assert_eq!((verdict, fact.name), (Verdict::Missing, "tun"));
-    assert_eq!(fact.finding.mend, ["modprobe tun"]);
+    assert_eq!(fact.finding.fix, ["modprobe tun"]);
 
     let full: fn() -> Error = || Error::io("making one", io::Error::from_raw_os_error(libc::ENOSPC));
     let (verdict, fact) = complaint(Fake::complete().failing(Attempt::Namespace, full));
     assert_eq!((verdict, fact.name), (Verdict::Missing, "namespaces"));
-    assert!(fact.finding.mend[0].contains("user.max_net_namespaces"));
+    assert!(fact.finding.fix[0].contains("user.max_net_namespaces"));
 }
 
 /// CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF, but neither CAP_SYS_ADMIN (21) nor CAP_SYS_PTRACE (19).
@@ -314,7 +314,7 @@ fn a_missing_bpf_file_system_matters_only_without_the_permission_to_mount_it() {
     assert!(fact(&report, "bpffs").finding.detail.contains("mounts it"));
     let report = examine(&fake().user(1000, ENOUGH_FOR_CC));
     assert_eq!((report.cc, fact(&report, "bpffs").finding.status), (Verdict::Missing, Status::Missing));
-    assert_eq!(fact(&report, "bpffs").finding.mend, ["sudo mount -t bpf bpf /sys/fs/bpf"]);
+    assert_eq!(fact(&report, "bpffs").finding.fix, ["sudo mount -t bpf bpf /sys/fs/bpf"]);
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn unwritable_folders_are_named_with_the_command_that_grants_access() {
     ] {
         let report = examine(&user().failing(attempt, denied));
         assert_eq!((report.kernel_engine, report.cc), (Verdict::Ready, Verdict::Denied), "{name}");
-        assert_eq!(fact(&report, name).finding.mend.last().map(String::as_str), Some(command));
+        assert_eq!(fact(&report, name).finding.fix.last().map(String::as_str), Some(command));
     }
 }
 
@@ -368,7 +368,7 @@ fn each_meter_is_detected_by_itself() {
             .without("/sys/class/powercap")
             .file("/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu\n"),
     );
-    assert_eq!(rapl.finding.mend, ["modprobe intel_rapl_msr"]);
+    assert_eq!(rapl.finding.fix, ["modprobe intel_rapl_msr"]);
 
     let (_, battery) = complaint(Fake::complete().file("/sys/class/power_supply/BAT0/status", "Charging\n"));
     assert_eq!((battery.name, battery.finding.status), ("battery", Status::Limited));
@@ -387,7 +387,7 @@ fn network_manager_interferes_since_1_40() {
     for machine in [running().file(&plugins("1.42.4"), ""), running()] {
         let (verdict, fact) = complaint(machine);
         assert_eq!((verdict, fact.name, fact.group), (Verdict::Ready, "networkmanager", Group::Interference));
-        assert!(fact.finding.mend[0].contains("mptcp-flags"), "{:?}", fact.finding.mend);
+        assert!(fact.finding.fix[0].contains("mptcp-flags"), "{:?}", fact.finding.fix);
     }
 }
 
@@ -467,7 +467,7 @@ fn every_complaint_that_stops_the_engine_says_what_to_do() {
         let stopping =
             |fact: &&Fact| fact.essential && matches!(fact.finding.status, Status::Missing | Status::Denied);
         for fact in report.facts.iter().filter(stopping) {
-            let said = !fact.finding.mend.is_empty() || fact.finding.advice.is_some();
+            let said = !fact.finding.fix.is_empty() || fact.finding.advice.is_some();
             assert!(said, "{}: {}", fact.name, fact.finding.detail);
         }
     }

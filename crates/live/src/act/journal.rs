@@ -1,4 +1,4 @@
-//! What is ours, noted before it is changed.
+//! The journal of the daemon's own changes, written before each change.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -15,15 +15,15 @@ use crate::decide::Wanted;
 use crate::exact::known;
 use crate::versioned;
 
-/// Folder of the daemons' locks and journals, below that of all states.
+/// Folder of locks and journals, inside the folder of all states.
 pub(crate) const FOLDER: &str = "live";
-/// Form of the record: 2 has the controller, 3 the path manager, 4 the connections that something stays for.
+/// Schema of the record: 2 added the controller, 3 the path manager, 4 the connections that need an endpoint.
 const SCHEMA: u64 = 4;
-/// What to do about a record that is not understood.
-const MEND: &str = "let the version that has written it put everything back (`joulepath live --undo`); or \
-                    remove the file, if `ip mptcp endpoint` shows nothing that is not wanted";
+/// Remedy for a record that cannot be read.
+const REMEDY: &str = "run `joulepath live --undo` of the version that wrote it; or delete the file if \
+                    `ip mptcp endpoint` lists no unwanted endpoint";
 
-/// An endpoint that we have set, or may have.
+/// An endpoint that we have set or may have set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Own {
     pub(super) id: AddressId,
@@ -32,95 +32,93 @@ pub(super) struct Own {
     signal: bool,
     pub(super) fullmesh: bool,
     pub(super) backup: bool,
-    /// A change of it was begun, and it is not known whether it was made: it may have this flag instead.
+    /// If a change was started and may have failed: the flag may still have this value.
     may_be_backup: Option<bool>,
-    /// Whether it may not be there, because it is being added or removed.
+    /// True while it is being added or removed.
     may_be_absent: bool,
-    /// It takes the place of one that the kernel has made, with its id.
+    /// True if it replaces an endpoint created by the kernel, with its id.
     replaces: bool,
 }
 
 /// Limits that we have set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LimitsSet {
-    /// What they were when nothing was ours.
+    /// Their values before our first change.
     pub(super) before: Limits,
-    /// What we have set.
     pub(super) set: Limits,
-    /// What they may still be, if the change was not made.
+    /// Possible present values, if our change failed.
     pub(super) was: Option<Limits>,
 }
 
-/// What new sockets or connections get, which we have set.
+/// A setting for new sockets or connections that we have set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SettingSet {
-    /// What it was when nothing was ours.
+    /// Its value before our first change.
     pub(super) before: String,
-    /// What we have set.
     pub(super) set: String,
-    /// What it may still be, if the change was not made.
+    /// Its possible present value, if our change failed.
     pub(super) was: Option<String>,
 }
 
-/// For which connections endpoints stay after the end.
+/// The connections for which endpoints stay after the daemon's end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kept {
-    /// Those that may have a subflow of one; a connection that is not among them has none.
+    /// Connections that may have a subflow of such an endpoint. Others have none.
     pub(super) tied: BTreeSet<Token>,
-    /// When the first of them were listed, on the monotonic clock of this boot.
+    /// Time of their first listing, on this boot's monotonic clock.
     #[serde(rename = "since_ns", with = "known")]
     pub(super) since: Nanos,
 }
 
-/// All that is ours.
+/// All changes that are ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     pub(super) endpoints: Vec<Own>,
     pub(super) limits: Option<LimitsSet>,
-    /// Absent in the records of versions that set none.
+    /// Absent in records of versions that set no controller.
     #[serde(default)]
     pub(super) controller: Option<SettingSet>,
-    /// As the controller.
+    /// Absent in records of versions that set no path manager.
     #[serde(default)]
     pub(super) manager: Option<SettingSet>,
-    /// None while a daemon runs.
+    /// `None` while a daemon runs.
     #[serde(default)]
     pub(super) kept: Option<Kept>,
 }
 
-/// Where the journal is kept.
+/// Storage of the journal.
 pub trait Store {
-    /// What was written; none if nothing was.
+    /// The stored journal, if any.
     ///
     /// # Errors
-    /// Those of [`State::read`].
+    /// As [`State::read`].
     fn read(&self) -> Result<Option<Journal>>;
 
-    /// Writes it: whole or not at all.
+    /// Replaces the journal atomically.
     ///
     /// # Errors
-    /// Those of [`State::write`].
+    /// As [`State::write`].
     fn write(&mut self, journal: &Journal) -> Result<()>;
 
-    /// Nothing is ours any more.
+    /// Removes the journal.
     ///
     /// # Errors
-    /// Those of [`State::remove`].
+    /// As [`State::remove`].
     fn remove(&mut self) -> Result<()>;
 }
 
-/// A record in a folder of states.
+/// A record in a state folder.
 #[derive(Debug)]
 pub struct OnDisk {
-    /// The folder.
+    /// The state folder.
     pub state: State,
-    /// The record's name.
+    /// Name of the record.
     pub name: String,
 }
 
 impl Store for OnDisk {
     fn read(&self) -> Result<Option<Journal>> {
-        versioned::read(&self.state, &self.name, SCHEMA, MEND)
+        versioned::read(&self.state, &self.name, SCHEMA, REMEDY)
     }
 
     fn write(&mut self, journal: &Journal) -> Result<()> {
@@ -133,7 +131,7 @@ impl Store for OnDisk {
 }
 
 impl Own {
-    /// As it will be when it has been added.
+    /// As it will be after `add`.
     pub(super) fn new(wanted: &Wanted, id: AddressId, replaces: bool) -> Self {
         Own {
             id,
@@ -148,16 +146,17 @@ impl Own {
         }
     }
 
-    /// As the kernel is told. It replaces one of its own only by a request without an id.
+    /// The request to the kernel. It replaces an endpoint created by the kernel only if the request has no
+    /// id.
     pub(super) fn request(&self) -> Endpoint {
         Endpoint { id: (!self.replaces).then_some(self.id), ..self.endpoint() }
     }
 
-    /// As it is listed then.
+    /// As the kernel lists it.
     fn endpoint(&self) -> Endpoint {
         Endpoint {
             id: Some(self.id),
-            // A server announces and lets the other end connect.
+            // A server announces the address; the client opens the subflows.
             subflow: !self.signal,
             signal: self.signal,
             backup: self.backup,
@@ -166,14 +165,14 @@ impl Own {
         }
     }
 
-    /// Whether this is it, as we left it.
+    /// True if `there` is this endpoint, unchanged by others.
     pub(super) fn is(&self, there: &Endpoint) -> bool {
         let own = self.endpoint();
         let same = |backup: bool| *there == Endpoint { backup, ..own.clone() };
         same(self.backup) || self.may_be_backup.is_some_and(same)
     }
 
-    /// What it is wanted for, if it is to stay as it is.
+    /// The wish that keeps this endpoint as it is.
     pub(super) fn wanted(&self) -> Wanted {
         Wanted {
             address: self.address,
@@ -185,50 +184,49 @@ impl Own {
         }
     }
 
-    /// Whether it is what is wanted, apart from its priority.
+    /// True if it matches `wanted` except for its priority.
     pub(super) fn serves(&self, wanted: &Wanted) -> bool {
         (self.address, self.interface) == (wanted.address, wanted.interface)
             && (self.signal, self.fullmesh) == (wanted.signal, wanted.fullmesh)
     }
 
-    /// It is there, as the kernel lists it: what was in doubt is known.
+    /// Takes its state from the kernel's list, which resolves doubts.
     pub(super) fn was_found(&mut self, there: &Endpoint) {
         self.backup = there.backup;
         (self.may_be_backup, self.may_be_absent) = (None, false);
     }
 
-    /// Whether it is known how it is.
+    /// True if its state is known.
     pub(super) fn is_certain(&self) -> bool {
         self.may_be_backup.is_none() && !self.may_be_absent
     }
 }
 
 impl LimitsSet {
-    /// Whether the limits are as we left them.
+    /// True if the limits are as we left them.
     pub(super) fn is_ours(&self, now: Limits) -> bool {
         now == self.set || self.was == Some(now)
     }
 }
 
 impl SettingSet {
-    /// Whether it is as we left it.
+    /// True if the value is as we left it.
     pub(super) fn is_ours(&self, now: &str) -> bool {
         now == self.set || self.was.as_deref() == Some(now)
     }
 }
 
 impl Journal {
-    /// Whether nothing is ours.
     pub(super) fn is_empty(&self) -> bool {
         *self == Journal::default()
     }
 
-    /// The id of an endpoint of the kernel's, if it is ours.
+    /// Id of the kernel's endpoint `there`, if it is ours.
     pub(crate) fn owned_id(&self, there: &Endpoint) -> Option<AddressId> {
         self.endpoints.iter().find(|own| own.is(there)).map(|own| own.id)
     }
 
-    /// What is ours of a setting.
+    /// Our change of `setting`.
     pub(super) fn setting(&mut self, setting: Setting) -> &mut Option<SettingSet> {
         match setting {
             Setting::Controller => &mut self.controller,
@@ -236,12 +234,12 @@ impl Journal {
         }
     }
 
-    /// It is going to be removed.
+    /// Marks the endpoint before its removal.
     pub(super) fn doubt(&mut self, id: AddressId) {
         self.each(id, |own| own.may_be_absent = true);
     }
 
-    /// Its priority is going to change. What it may be already, it may still be.
+    /// Marks the endpoint before a change of its priority. The old priority stays possible.
     pub(super) fn doubt_backup(&mut self, id: AddressId, backup: bool) {
         self.each(id, |own| {
             if own.backup != backup {
@@ -250,12 +248,12 @@ impl Journal {
         });
     }
 
-    /// It is not ours any more.
+    /// Drops the endpoint from the journal.
     pub(super) fn drop(&mut self, id: AddressId) {
         self.endpoints.retain(|own| own.id != id);
     }
 
-    /// What was begun has been done.
+    /// Marks all started changes as done.
     pub(super) fn settle(&mut self) {
         for own in &mut self.endpoints {
             (own.may_be_backup, own.may_be_absent) = (None, false);

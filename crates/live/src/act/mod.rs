@@ -1,26 +1,26 @@
-//! From endpoints that are wanted to endpoints that are there, and back to what was found.
+//! Makes the kernel's endpoints match the wanted ones, and restores the settings found at the start.
 //!
-//! What is going to be changed is noted first, and what has been changed after, so that after SIGKILL at any
-//! instant the next start knows all that may be ours:
+//! A change is journalled before it is made and confirmed after it, so that after SIGKILL at any instant the
+//! next start knows everything that may be ours:
 //!
 //! ```text
 //!   journal: "these may be ours"  ──►  the kernel, step by step  ──►  journal: "these are ours"
 //! ```
-//! What cannot be noted is not added. An endpoint that must go goes all the same: the note that it is ours
-//! stands already.
+//! An endpoint that cannot be journalled is not added. An endpoint that must go is removed in any case: the
+//! journal already lists it.
 //!
-//! **No connection is cut off** for an endpoint that is only not wanted any more, nor by the end.
+//! **No connection is cut off** because an endpoint is no longer wanted or the daemon ends.
 //!
-//! **Only what is ours and still as we left it is touched.** An endpoint that another program has set is
-//! never changed; one of ours that another has changed is his from then on; one of ours that another has
-//! removed is added again, at ever longer intervals.
+//! **Only endpoints that are ours and unchanged are touched.** Endpoints of other programs are never changed.
+//! An endpoint of ours that another program changes belongs to that program from then on. An endpoint of ours
+//! that another program removes is added again, at growing intervals.
 //!
 //! | module | what |
 //! |---|---|
-//! | `journal` | what is ours, on disk |
-//! | `needed` | which connections an endpoint may not be taken from |
-//! | `undo` | back to what was found |
-//! | `setting` | what new sockets get: the congestion controller, the path manager |
+//! | `journal` | our changes, on disk |
+//! | `needed` | connections that an endpoint's removal would cut off |
+//! | `undo` | restores the settings found at the start |
+//! | `setting` | congestion controller and path manager of new sockets |
 //! | `table` | the kernel's endpoints, limits and settings |
 
 mod journal;
@@ -49,30 +49,30 @@ use self::needed::{Closing, Staying, pause_after};
 pub use self::table::{Kernel, Setting, Table};
 use crate::decide::Wanted;
 
-/// Most subflows besides the first one (`MPTCP_PM_ADDR_MAX`).
+/// The kernel's limit of extra subflows (`MPTCP_PM_ADDR_MAX`).
 const MOST_SUBFLOWS: u32 = 8;
-/// What another has removed is added again after this time, and twice as long each time.
+/// Delay before adding an endpoint again that another program removed; doubles each time.
 const AGAIN: Nanos = Nanos::from_secs(30);
 const MOST_DOUBLINGS: u32 = 7;
 
 /// Why an address has no endpoint of ours.
-const OF_ANOTHER: &str = "another program has set an endpoint for it: left as it is";
+const OF_ANOTHER: &str = "another program has set this endpoint: left unchanged";
 
-/// Changes the kernel's table.
+/// Applies wanted endpoints and settings to a [`Table`], and undoes them.
 #[derive(Debug)]
 pub struct Actor<T, S> {
     table: T,
     store: S,
     journal: Journal,
-    /// What was written last; none: there is no record.
+    /// The journal as last written; `None` if there is no record.
     on_disk: Option<Journal>,
-    /// After an undo: what stays for connections.
+    /// After an undo: endpoints that stay for connections.
     staying: Option<Staying>,
-    /// Until then backups that are not wanted count as needed, as they were at the last listing.
+    /// Until then, unwanted backups count as needed without a new listing.
     needed: Option<Nanos>,
-    /// Addresses whose endpoint another has removed, or that the kernel refused.
+    /// Addresses whose endpoint another program removed or the kernel refused.
     refused: BTreeMap<IpAddr, Refused>,
-    /// Others have set the limits since: they are theirs.
+    /// True if another program changed the limits: they are left alone.
     limits_of_others: bool,
     standings: BTreeMap<Setting, Standing>,
 }
@@ -84,43 +84,43 @@ struct Refused {
     why: String,
 }
 
-/// What is known of a setting besides the journal.
+/// State of a setting that is not in the journal.
 #[derive(Clone, Debug, Default)]
 struct Standing {
-    /// Another program has set it since: it is theirs.
+    /// True if another program changed it: it is left alone.
     of_others: bool,
     refused: Option<Refused>,
 }
 
-/// What could not be had, for people.
+/// Result of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Changes that were made.
+    /// Number of changes made.
     pub changes: usize,
-    /// What stands in the way, by address and interface.
+    /// Errors by address and interface.
     pub conflicts: BTreeMap<(IpAddr, u32), String>,
-    /// After an undo: addresses whose endpoints stay, and how many connections have no other path.
+    /// After an undo: addresses whose endpoints stay, and the number of connections without another path.
     pub stays: BTreeMap<IpAddr, usize>,
-    /// When something that was refused is tried again.
+    /// When to retry.
     pub again: Option<Nanos>,
-    /// Why new sockets do not get what is wanted, if so.
+    /// Why a setting lacks its wanted value.
     pub settings: BTreeMap<Setting, String>,
 }
 
 impl Outcome {
-    /// Whether another program has set the endpoint of an address on an interface.
+    /// True if another program has set the endpoint of `address` on `interface`.
     pub fn is_of_another(&self, address: IpAddr, interface: u32) -> bool {
         self.conflicts.get(&(address, interface)).is_some_and(|why| why == OF_ANOTHER)
     }
 
-    /// What stays, why, and when it goes: a line for each endpoint.
+    /// One line per endpoint that stays: why, and until when.
     pub fn staying(&self) -> impl Iterator<Item = String> {
         self.stays.iter().map(|(address, count)| {
             let connections =
                 if *count == 1 { "1 connection has".into() } else { format!("{count} connections have") };
             format!(
-                "the endpoint {address} stays: {connections} no other path that works, and the kernel closes \
-                 an endpoint's subflows with it; it goes when they have ended, or have another path"
+                "the endpoint {address} stays: {connections} no other working path; it is removed when they \
+                 have ended or have another path"
             )
         })
     }
@@ -131,7 +131,7 @@ impl Outcome {
 }
 
 impl Refused {
-    /// After so many refusals before this one.
+    /// A refusal after `times` earlier ones.
     fn after(times: u32, now: Nanos, why: String) -> Self {
         let until = now.saturating_add(Nanos(AGAIN.0 << times.min(MOST_DOUBLINGS)));
         Refused { times: times + 1, until, why }
@@ -139,7 +139,7 @@ impl Refused {
 }
 
 impl<T: Table, S: Store> Actor<T, S> {
-    /// Takes up what an earlier process has left, if there is something.
+    /// Takes over what an earlier process left.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -158,18 +158,18 @@ impl<T: Table, S: Store> Actor<T, S> {
         })
     }
 
-    /// Whether something may be ours.
+    /// True if something may be ours.
     pub fn has_something(&self) -> bool {
         !self.journal.is_empty()
     }
 
-    /// Brings the table to what is wanted, as far as it is ours; none: back to what was found. An endpoint
-    /// that is not wanted, of an address and interface in `spare`, stays as a backup for as long as a
-    /// connection has no other path.
+    /// Makes our part of the table match `wanted`; `None` restores the settings found at the start. An
+    /// unwanted endpoint whose address and interface are in `spare` stays as a backup while a connection has
+    /// no other path.
     ///
     /// # Errors
-    /// If the kernel cannot be asked, or the journal not be written: then endpoints that are not wanted have
-    /// gone nevertheless. Single endpoints that are refused are told in the outcome.
+    /// If a request to the kernel fails, or the journal cannot be written; unwanted endpoints are removed
+    /// even then. Refused endpoints are in the outcome instead.
     pub fn reconcile(
         &mut self,
         wanted: Option<&[Wanted]>,
@@ -213,7 +213,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         Ok(outcome)
     }
 
-    /// Writes the journal, unless it is on disk as it is.
+    /// Writes the journal if it has changed.
     fn save(&mut self) -> Result<()> {
         if self.on_disk.as_ref() != Some(&self.journal) {
             self.store.write(&self.journal)?;
@@ -222,16 +222,16 @@ impl<T: Table, S: Store> Actor<T, S> {
         Ok(())
     }
 
-    /// Closes the first subflows that have one of these addresses. Nothing of that can be put back, so that
-    /// nothing is noted.
+    /// Closes the initial subflows that have one of these addresses. Nothing is journalled, because this
+    /// cannot be undone.
     ///
     /// # Errors
-    /// Those of [`Table::delete_first`].
+    /// As [`Table::delete_first`].
     pub fn close_first(&mut self, addresses: &[IpAddr]) -> Result<()> {
         addresses.iter().try_for_each(|&address| self.table.delete_first(address))
     }
 
-    /// Puts back one setting that an earlier process has left.
+    /// Restores a setting that an earlier process changed.
     ///
     /// # Errors
     /// If the kernel refuses, or the journal cannot be written.
@@ -239,7 +239,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         self.set(setting, None, now, &mut Outcome::default())
     }
 
-    /// Forgets what others have removed or changed. What was in doubt is known by the kernel's table.
+    /// Forgets endpoints that others removed or changed, and resolves doubts from the kernel's table.
     fn take_stock(&mut self, table: &[Endpoint], now: Nanos) {
         let (mut kept, mut removed) = (vec![], vec![]);
         for mut own in std::mem::take(&mut self.journal.endpoints) {
@@ -256,7 +256,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
     }
 
-    /// What is wanted, and as backups those of ours that connections have no other path than.
+    /// `wanted` plus, as backups, our endpoints that connections need.
     fn with_needed(
         &mut self,
         mut wanted: Vec<Wanted>,
@@ -279,7 +279,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             self.needed = (!spared.is_empty()).then(|| now.saturating_add(pause_after(begun)));
         }
         for own in spared {
-            // The kernel takes an address once.
+            // The kernel accepts an address once.
             wanted.retain(|one| one.address != own.address);
             wanted.push(Wanted { backup: true, ..own.wanted() });
         }
@@ -291,8 +291,8 @@ impl<T: Table, S: Store> Actor<T, S> {
         self.refused.insert(address, Refused::after(times, now, why));
     }
 
-    /// The steps to what is wanted. Removals come first: an interface's old address goes before its new one
-    /// comes, and ids are free again.
+    /// The steps to `wanted`. Removals come first, so that an interface's old address goes before its new one
+    /// comes, and ids become free.
     fn steps(&self, wanted: &[Wanted], table: &[Endpoint], now: Nanos, outcome: &mut Outcome) -> Vec<Step> {
         let mut steps = vec![];
         let is_wanted = |own: &Own| wanted.iter().any(|wanted| own.serves(wanted));
@@ -303,7 +303,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         for wanted in wanted {
             let own = self.journal.endpoints.iter().find(|own| own.serves(wanted));
             if let Some(own) = own.filter(|_| wanted.renew) {
-                // With another id: the kernel holds the present one to be in use.
+                // With a new id, because the kernel considers the present one used.
                 if let Some(id) = (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id)) {
                     taken.push(id);
                     steps.push(Step::Remove(own.clone()));
@@ -334,7 +334,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             let Some(id) = implicit.or_else(free) else {
                 outcome
                     .conflicts
-                    .insert((wanted.address, wanted.interface), "all 255 ids of endpoints are taken".into());
+                    .insert((wanted.address, wanted.interface), "all 255 endpoint ids are in use".into());
                 continue;
             };
             taken.push(id);
@@ -343,7 +343,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         steps
     }
 
-    /// The limits before and after, if they have to change.
+    /// The limits before and after, if they must change.
     fn wanted_limits(&mut self, wanted: &[Wanted]) -> Result<Option<(Limits, Limits)>> {
         let now = self.table.limits()?;
         if let Some(limits) = self.journal.limits
@@ -361,7 +361,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         Ok((after != now).then_some((now, after)))
     }
 
-    /// What may be ours from now on.
+    /// Journals the steps before they are made.
     fn note(&mut self, steps: &[Step], limits: Option<(Limits, Limits)>) {
         if let Some((now, after)) = limits {
             let before = self.journal.limits.map_or(now, |limits| limits.before);
@@ -411,7 +411,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         match done {
             Ok(()) => {
                 outcome.changes += 1;
-                // An hour without a further refusal, and it begins with short intervals again.
+                // After an hour without a refusal, intervals start short again.
                 self.refused.retain(|_, refused| now.saturating_sub(refused.until) < Nanos::from_secs(3600));
             }
             Err(error) => {
@@ -423,18 +423,18 @@ impl<T: Table, S: Store> Actor<T, S> {
     }
 }
 
-/// Whether the kernel has made an endpoint for itself, which one that is set replaces.
+/// True if the kernel created this endpoint itself. Adding one for the same address replaces it.
 fn is_implicit(endpoint: &Endpoint) -> bool {
     !(endpoint.subflow || endpoint.signal || endpoint.backup || endpoint.fullmesh)
 }
 
-/// One endpoint for each address, the first one: the kernel takes no second.
+/// The first wish for each address: the kernel accepts an address once.
 fn distinct(wanted: &[Wanted], outcome: &mut Outcome) -> Vec<Wanted> {
     let mut first: Vec<Wanted> = vec![];
     for one in wanted {
         if first.iter().any(|other| other.address == one.address) {
-            let why = "another interface has the same address, and the kernel takes an address once: this \
-                       one gets no endpoint";
+            let why = "another interface has the same address, and the kernel accepts an address only once: \
+                       this interface gets no endpoint";
             outcome.conflicts.insert((one.address, one.interface), why.into());
         } else {
             first.push(one.clone());
@@ -443,7 +443,6 @@ fn distinct(wanted: &[Wanted], outcome: &mut Outcome) -> Vec<Wanted> {
     first
 }
 
-/// One change.
 #[derive(Clone, Debug)]
 enum Step {
     Remove(Own),
@@ -452,7 +451,7 @@ enum Step {
 }
 
 impl Step {
-    /// Whether it removes an endpoint in whose place none is wanted.
+    /// True if it removes an endpoint without a wanted replacement.
     fn only_removes(&self, wanted: &[Wanted]) -> bool {
         matches!(self, Step::Remove(own) if !wanted.iter().any(|wanted| own.serves(wanted)))
     }

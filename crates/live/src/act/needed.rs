@@ -1,7 +1,7 @@
-//! Which connections an endpoint may not be taken from.
+//! Connections that the removal of an endpoint would cut off.
 //!
-//! The kernel closes every subflow of an endpoint that goes: those that were opened from it, and the first
-//! one of a connection if it has that address. A connection without another subflow that works is cut off.
+//! The kernel closes every subflow of a removed endpoint: those opened from it, and the initial subflow of a
+//! connection with its address. A connection without another working subflow is cut off.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,15 +14,15 @@ use joulepath_model::units::Nanos;
 
 use crate::measure::waits_in_vain;
 
-/// A subflow may be dead if it has heard nothing for so much longer than another one of its connection, ms.
+/// A subflow may be dead if its last packet arrived this much earlier than another subflow's, ms.
 const MUCH_LATER_MS: u32 = 2000;
 
-/// Looks whether connections have ended take at most a thousandth of a processor.
+/// Listings of connections may use 1 of `SHARE` of a processor.
 const SHARE: u64 = 1000;
 const SOONEST: Nanos = Nanos::from_millis(500);
 const LATEST: Nanos = Nanos::from_secs(30);
 
-/// What the kernel closes with an endpoint.
+/// The subflows that the kernel closes with an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closing {
     pub(super) id: AddressId,
@@ -43,7 +43,7 @@ impl Closing {
             || subflow.membership.is_some_and(|member| member.local_id == self.id)
     }
 
-    /// Whether the connection has a subflow that goes, and no other one that works.
+    /// True if the connection loses a subflow and keeps none that works.
     pub(super) fn cuts(&self, connection: &Connection) -> bool {
         let is_open = |subflow: &&TcpSocket| !matches!(subflow.state, TcpState::Closed | TcpState::TimeWait);
         let (going, others): (Vec<_>, Vec<_>) =
@@ -52,19 +52,19 @@ impl Closing {
         !going.is_empty() && !others.iter().any(|subflow| works(subflow, latest))
     }
 
-    /// How many connections have a subflow that goes.
+    /// Number of connections that lose a subflow.
     pub(super) fn touches(&self, connections: &[Connection]) -> usize {
         let has = |one: &&Connection| one.subflows.iter().any(|subflow| self.includes(subflow));
         connections.iter().filter(has).count()
     }
 
-    /// What is left of a connection.
+    /// Removes the closed subflows from `connection`.
     pub(super) fn take_from(&self, connection: &mut Connection) {
         connection.subflows.retain(|subflow| !self.includes(subflow));
     }
 }
 
-/// Whether data gets through; `latest`: so long ago another subflow of the connection has heard something.
+/// True if data gets through. `latest`: time since another subflow of the connection received a packet, ms.
 fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
     let is_behind = subflow
         .info
@@ -74,17 +74,17 @@ fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
     subflow.state == TcpState::Established && !waits_in_vain(subflow) && !is_behind
 }
 
-/// The time to the next listing of connections, after one that began when this thread had had `begun` of
-/// processor time, ns.
+/// Pause until the next listing of connections. `begun`: this thread's processor time before the last one,
+/// ns.
 pub(super) fn pause_after(begun: u64) -> Nanos {
     Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE)).max(SOONEST).min(LATEST)
 }
 
-/// What stays at present.
+/// Endpoints that stay at present.
 #[derive(Clone, Debug)]
 pub(super) struct Staying {
-    /// When to look again.
+    /// When to check again.
     pub(super) until: Nanos,
-    /// Addresses of endpoints, and how many connections need them.
+    /// Addresses of endpoints, and the number of connections that need each.
     pub(super) stays: BTreeMap<IpAddr, usize>,
 }

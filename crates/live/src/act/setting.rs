@@ -1,4 +1,4 @@
-//! What new sockets and connections of the namespace get: set for an intent, and put back.
+//! Settings for new sockets and connections of the namespace: set for an intent, and restored.
 
 use joulepath_kernel::Result;
 use joulepath_model::units::Nanos;
@@ -8,12 +8,12 @@ use super::table::{Setting, Table};
 use super::{Actor, Outcome, Refused};
 
 impl<T: Table, S: Store> Actor<T, S> {
-    /// Gives a setting the value `wanted`; none: what was found, if it is ours to put back. What another
-    /// program has set since is left as it is.
+    /// Sets `setting` to `wanted`; `None` restores the value found at the start if we changed it. A value
+    /// that another program has set since is left alone.
     ///
     /// # Errors
-    /// If the kernel cannot be asked, or the journal not be written. What the kernel refuses is told in
-    /// `outcome`.
+    /// If a request to the kernel fails, or the journal cannot be written. A refused value is in `outcome`
+    /// instead.
     pub fn set(
         &mut self,
         setting: Setting,
@@ -35,7 +35,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         let target = wanted.map_or_else(|| before.clone(), str::to_owned);
         if standing.of_others {
             if there != target {
-                let why = format!("another program has made {there} the default: left as it is");
+                let why = format!("another program has set {there}: left unchanged");
                 outcome.settings.insert(setting, why);
             }
             *self.journal.setting(setting) = None;
@@ -56,7 +56,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         self.change(setting, [target, there], settled, now, outcome)
     }
 
-    /// Notes the change, makes it, and notes what became of it.
+    /// Journals the change, makes it, and journals the result.
     fn change(
         &mut self,
         setting: Setting,
@@ -68,7 +68,8 @@ impl<T: Table, S: Store> Actor<T, S> {
         let ours = self.journal.setting(setting).clone();
         let before = ours.as_ref().map_or(&there, |ours| &ours.before).clone();
         self.keep(setting, Some(SettingSet { before, set: target.clone(), was: Some(there.clone()) }))?;
-        // What may not be chosen here could not be put back: that is tried first, and changes nothing.
+        // Set the current value first, which changes nothing: if that is refused, we could not restore it
+        // later.
         let could_return = if ours.is_none() { self.table.set_value(setting, &there) } else { Ok(()) };
         match could_return.and_then(|()| self.table.set_value(setting, &target)) {
             Ok(()) => {
@@ -88,7 +89,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
     }
 
-    /// Puts settings back that are still as we left them; how many were changed.
+    /// Restores settings that are as we left them. Returns the number of changes.
     pub(super) fn undo_settings(&mut self) -> Result<usize> {
         let mut changes = 0;
         for setting in Setting::ALL {

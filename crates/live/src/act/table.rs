@@ -1,4 +1,4 @@
-//! The kernel's endpoints, limits and settings, behind a trait that tests replace.
+//! The kernel's endpoints, limits and settings, behind a trait that tests implement.
 
 use std::net::IpAddr;
 
@@ -8,19 +8,19 @@ use joulepath_kernel::mptcp::diag::{Connection, Diag};
 use joulepath_kernel::mptcp::path_manager::{self, Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::{AddressId, TcpState};
 
-/// What new sockets and connections of a network namespace get.
+/// A setting for new sockets and connections of a network namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Setting {
-    /// The congestion controller.
+    /// `net.ipv4.tcp_congestion_control`.
     Controller,
-    /// The path manager.
+    /// `net.mptcp.path_manager`.
     Manager,
 }
 
 impl Setting {
     pub(super) const ALL: [Setting; 2] = [Setting::Controller, Setting::Manager];
 
-    /// What it is called.
+    /// The word in messages.
     pub fn word(self) -> &'static str {
         match self {
             Setting::Controller => "congestion controller",
@@ -31,68 +31,68 @@ impl Setting {
 
 /// The endpoints of a network namespace.
 pub trait Table {
-    /// All that there are, whoever has set them.
+    /// All endpoints, of all programs.
     ///
     /// # Errors
-    /// Those of [`PathManager::endpoints`].
+    /// As [`PathManager::endpoints`].
     fn endpoints(&mut self) -> Result<Vec<Endpoint>>;
 
-    /// The connections whose subflows go with their endpoints: those that the kernel's own path manager has.
+    /// Connections whose subflows are closed with their endpoints: those under the kernel's path manager.
     ///
     /// # Errors
-    /// Those of [`Diag::list`].
+    /// As [`Diag::list`].
     fn connections(&mut self) -> Result<Vec<Connection>>;
 
-    /// The limits in force.
+    /// Limits in force.
     ///
     /// # Errors
-    /// Those of [`PathManager::limits`].
+    /// As [`PathManager::limits`].
     fn limits(&mut self) -> Result<Limits>;
 
-    /// Adds one.
+    /// Adds an endpoint.
     ///
     /// # Errors
-    /// Those of [`PathManager::add`].
+    /// As [`PathManager::add`].
     fn add(&mut self, endpoint: &Endpoint) -> Result<()>;
 
-    /// Removes one; its subflows are closed.
+    /// Removes an endpoint and closes its subflows.
     ///
     /// # Errors
-    /// Those of [`PathManager::delete`].
+    /// As [`PathManager::delete`].
     fn delete(&mut self, id: AddressId) -> Result<()>;
 
-    /// Closes the first subflows that have this address.
+    /// Closes the initial subflows with this address.
     ///
     /// # Errors
-    /// Those of [`PathManager::delete_first`].
+    /// As [`PathManager::delete_first`].
     fn delete_first(&mut self, address: IpAddr) -> Result<()>;
 
-    /// Makes its subflows backups, or regular, and keeps or takes away `fullmesh`.
+    /// Sets `backup` and `fullmesh` of an endpoint; its subflows become backups or regular.
     ///
     /// # Errors
-    /// Those of [`PathManager::set_endpoint_flags`].
+    /// As [`PathManager::set_endpoint_flags`].
     fn set_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()>;
 
     /// Sets the limits.
     ///
     /// # Errors
-    /// Those of [`PathManager::set_limits`].
+    /// As [`PathManager::set_limits`].
     fn set_limits(&mut self, limits: Limits) -> Result<()>;
 
-    /// The value of a setting.
+    /// Value of a setting.
     ///
     /// # Errors
-    /// Those of [`congestion::default`] and [`path_manager::chosen`].
+    /// As [`congestion::default`] and [`path_manager::chosen`].
     fn value(&mut self, setting: Setting) -> Result<String>;
 
-    /// Gives it another one.
+    /// Changes a setting.
     ///
     /// # Errors
-    /// Those of [`congestion::set_default`] and [`path_manager::choose`].
+    /// As [`congestion::set_default`] and [`path_manager::choose`].
     fn set_value(&mut self, setting: Setting, name: &str) -> Result<()>;
 }
 
-/// The path manager and the connections of the network namespace in which it was opened.
+/// The network namespace in which it was opened.
 #[derive(Debug)]
 pub struct Kernel {
     manager: PathManager,
@@ -100,10 +100,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Of the calling thread's namespace.
+    /// Opens the calling thread's namespace.
     ///
     /// # Errors
-    /// Those of [`PathManager::open`] and [`Diag::open`].
+    /// As [`PathManager::open`] and [`Diag::open`].
     pub fn open() -> Result<Self> {
         Ok(Kernel { manager: PathManager::open()?, diag: Diag::open()? })
     }
@@ -117,11 +117,11 @@ impl Table for Kernel {
     fn connections(&mut self) -> Result<Vec<Connection>> {
         let mut all = self.diag.list()?.connections;
         all.retain(|connection| {
-            // To a server without MPTCP: the kernel has never given it an endpoint.
+            // The server lacks MPTCP: the kernel never gives this connection an endpoint.
             let was_plain = connection.info.fallback && !connection.info.remote_key_received;
             !matches!(connection.state, TcpState::Closed | TcpState::TimeWait) && !was_plain
         });
-        // A kernel that cannot be asked has only its own path manager.
+        // A kernel that cannot answer has only its own path manager.
         all.retain(|connection| self.manager.is_steerable(connection.info.token).ok() != Some(Some(true)));
         Ok(all)
     }

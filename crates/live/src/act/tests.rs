@@ -14,31 +14,30 @@ use crate::decide::{Decider, Overrides};
 use crate::samples::connection;
 use crate::snapshot::{Interface, Snapshot};
 
-/// A kernel and a disk that outlive the process, and what kills it.
+/// A kernel and a disk that outlive the process, and the point at which it is killed.
 #[derive(Debug, Default)]
 struct World {
     endpoints: Vec<Endpoint>,
     limits: Option<Limits>,
-    /// What new sockets get; none: [`CUBIC`].
+    /// Controller of new sockets; `None`: [`CUBIC`].
     controller: Option<String>,
-    /// What new connections get; none: [`KERNEL`].
+    /// Path manager of new connections; `None`: [`KERNEL`].
     manager: Option<String>,
-    /// As text: what cannot be written is not read.
+    /// As text, so that tests also cover serialisation.
     journal: Option<String>,
-    /// Steps until it is killed.
+    /// Steps until the process is killed.
     left: Option<usize>,
     steps: usize,
     refuses: Option<IpAddr>,
-    /// The disk has no room for a journal.
+    /// The disk is full.
     full: bool,
-    /// Addresses whose first subflows were closed.
+    /// Addresses whose initial subflows were closed.
     closed: Vec<IpAddr>,
     connections: Vec<Connection>,
-    /// Connections that have lost their last subflow.
+    /// Connections that lost their last subflow.
     cut: Vec<Token>,
 }
 
-/// SIGKILL.
 struct Killed;
 
 #[derive(Clone, Debug, Default)]
@@ -48,7 +47,7 @@ const CUBIC: &str = "cubic";
 pub(super) const DEFAULT: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
 
 impl Fake {
-    /// A change that outlives the process: the process may be killed before it.
+    /// A change that outlives the process, which may be killed before it.
     fn step(&self) {
         let mut world = self.0.borrow_mut();
         world.steps += 1;
@@ -83,12 +82,12 @@ impl Fake {
         self.0.borrow().manager.clone().unwrap_or_else(|| KERNEL.into())
     }
 
-    /// A process begins.
+    /// Starts a process.
     pub(super) fn actor(&self) -> Actor<Fake, Fake> {
         Actor::open(self.clone(), self.clone()).unwrap()
     }
 
-    /// A process that is killed at its step; whether it was.
+    /// Runs a process that is killed at `step`. Returns true if it got that far.
     fn killed_at(&self, step: usize, work: impl FnOnce(&mut Actor<Fake, Fake>)) -> bool {
         self.0.borrow_mut().left = Some(step);
         let ended = catch_unwind(AssertUnwindSafe(|| work(&mut self.actor())));
@@ -102,7 +101,7 @@ impl Fake {
 }
 
 impl Fake {
-    /// A connection begins, with subflows on these addresses.
+    /// Starts a connection with subflows on these addresses.
     pub(super) fn connects(&self, token: u32, hosts: &[u8]) {
         self.0
             .borrow_mut()
@@ -136,7 +135,7 @@ impl Fake {
 }
 
 impl World {
-    /// As the kernel does, of connections that had an endpoint when they began.
+    /// Closes subflows as the kernel does, for connections that had an endpoint at their start.
     fn close(&mut self, endpoint: &Endpoint) {
         for connection in &mut self.connections {
             connection.subflows.retain(|subflow| subflow.local.ip() != endpoint.address);
@@ -167,7 +166,7 @@ impl Table for Fake {
             return Err(Self::refusal("adding"));
         }
         if let Some(place) = world.endpoints.iter().position(|there| there.address == endpoint.address) {
-            // As `mptcp_pm_nl_append_new_local_addr` does.
+            // Like `mptcp_pm_nl_append_new_local_addr`.
             if !is_implicit(&world.endpoints[place]) || endpoint.id.is_some() {
                 return Err(Self::refusal("adding"));
             }
@@ -279,7 +278,7 @@ pub(super) fn of_others(host: u8) -> Endpoint {
     Endpoint { id: Some(AddressId(host)), ..Endpoint::subflow(ip(host), 77) }
 }
 
-/// Whose backup flags are these: by the last byte of the address.
+/// The backup flags by the last byte of the address.
 pub(super) fn there(fake: &Fake) -> Vec<(u8, bool)> {
     let host = |address: IpAddr| match address {
         IpAddr::V4(address) => address.octets()[3],
@@ -291,7 +290,7 @@ pub(super) fn there(fake: &Fake) -> Vec<(u8, bool)> {
 pub(super) const NOW: Nanos = Nanos::from_secs(1000);
 
 #[test]
-fn what_is_wanted_comes_and_what_is_not_goes_and_undo_leaves_what_was_found() {
+fn wanted_endpoints_are_added_others_removed_and_undo_restores_the_table() {
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(1));
     let mut actor = fake.actor();
@@ -300,7 +299,7 @@ fn what_is_wanted_comes_and_what_is_not_goes_and_undo_leaves_what_was_found() {
     assert_eq!((outcome.changes, outcome.conflicts.len()), (4, 0));
     assert_eq!(there(&fake), [(1, false), (2, false), (3, true), (4, true)]);
     assert_eq!(fake.limits_now(), Limits { extra_subflows: 3, ..DEFAULT });
-    // The same again changes nothing, and writes nothing.
+    // Repeating it changes nothing and writes nothing.
     let steps = fake.0.borrow().steps;
     actor.reconcile(Some(&[wanted(2, false), wanted(3, true), wanted(4, true)]), &[], NOW).unwrap();
     assert_eq!(fake.0.borrow().steps, steps);
@@ -315,7 +314,7 @@ fn what_is_wanted_comes_and_what_is_not_goes_and_undo_leaves_what_was_found() {
 }
 
 #[test]
-fn what_cannot_be_noted_on_a_full_disk_is_not_changed_and_undo_needs_no_room() {
+fn a_full_disk_prevents_changes_but_not_undo() {
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(1));
     let fill = |full| fake.0.borrow_mut().full = full;
@@ -331,7 +330,7 @@ fn what_cannot_be_noted_on_a_full_disk_is_not_changed_and_undo_needs_no_room() {
     let other = [wanted(2, true), wanted(3, true), wanted(4, false)];
     actor.reconcile(Some(&other), &[], NOW).unwrap_err();
     assert_eq!(there(&fake), before);
-    // The same process puts everything back, and so does the next one.
+    // The same process restores everything, and so does the next one.
     let left = fake.0.borrow().journal.clone();
     actor.undo(NOW).unwrap();
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
@@ -344,7 +343,7 @@ fn what_cannot_be_noted_on_a_full_disk_is_not_changed_and_undo_needs_no_room() {
 }
 
 #[test]
-fn an_endpoint_of_another_program_is_left_alone_and_told() {
+fn an_endpoint_of_another_program_is_left_alone_and_reported() {
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(2));
     let mut actor = fake.actor();
@@ -355,7 +354,7 @@ fn an_endpoint_of_another_program_is_left_alone_and_told() {
 }
 
 #[test]
-fn one_that_the_kernel_has_made_for_itself_is_replaced() {
+fn an_endpoint_created_by_the_kernel_is_replaced() {
     let fake = Fake::default();
     let implicit = Endpoint { subflow: false, interface: None, ..of_others(2) };
     fake.0.borrow_mut().endpoints.push(implicit);
@@ -370,7 +369,7 @@ fn one_that_the_kernel_has_made_for_itself_is_replaced() {
 }
 
 #[test]
-fn what_others_have_changed_is_theirs_and_what_they_removed_comes_back_ever_later() {
+fn endpoints_changed_by_others_are_theirs_and_removed_ones_return_at_growing_intervals() {
     let fake = Fake::default();
     let mut actor = fake.actor();
     let all = [wanted(2, false), wanted(3, false), wanted(4, false)];
@@ -391,19 +390,19 @@ fn what_others_have_changed_is_theirs_and_what_they_removed_comes_back_ever_late
     let outcome = actor.reconcile(Some(&all), &[], NOW + Nanos::from_secs(40)).unwrap();
     assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(40 + 60)));
     actor.undo(NOW).unwrap();
-    // The endpoint that another has changed and the limits that another has set are his.
+    // The endpoint and the limits that another program changed are left alone.
     assert_eq!((there(&fake), fake.limits_now().extra_subflows), (vec![(2, true)], 7));
 }
 
 #[test]
-fn what_the_kernel_refuses_is_told_and_hinders_nothing_else() {
+fn a_refused_endpoint_is_reported_and_does_not_block_others() {
     let fake = Fake::default();
     fake.0.borrow_mut().refuses = Some(ip(2));
     let mut actor = fake.actor();
     let outcome = actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], NOW).unwrap();
     assert_eq!((there(&fake), outcome.conflicts.len()), (vec![(3, false)], 1));
     fake.0.borrow_mut().refuses = None;
-    // At that very instant, which is when the daemon looks again.
+    // At exactly that instant, which is when the daemon polls again.
     let again = outcome.again.unwrap();
     assert_eq!(again, NOW + Nanos::from_secs(30));
     actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], again).unwrap();
@@ -412,7 +411,7 @@ fn what_the_kernel_refuses_is_told_and_hinders_nothing_else() {
     assert_eq!(there(&fake), []);
 }
 
-/// Asks for a controller; what stands in the way.
+/// Sets a controller. Returns the outcome.
 fn control(actor: &mut Actor<Fake, Fake>, wanted: Option<&str>, now: Nanos) -> Outcome {
     let mut outcome = Outcome::default();
     actor.set(Setting::Controller, wanted, now, &mut outcome).unwrap();
@@ -420,7 +419,7 @@ fn control(actor: &mut Actor<Fake, Fake>, wanted: Option<&str>, now: Nanos) -> O
 }
 
 #[test]
-fn a_controller_is_set_for_an_intent_and_what_was_found_comes_back() {
+fn a_controller_is_set_for_an_intent_and_restored() {
     let fake = Fake::default();
     let mut actor = fake.actor();
     assert_eq!(control(&mut actor, None, NOW), Outcome::default());
@@ -430,26 +429,26 @@ fn a_controller_is_set_for_an_intent_and_what_was_found_comes_back() {
         assert_eq!(outcome, Outcome { changes, ..Outcome::default() });
         assert_eq!(fake.controller_now(), wanted);
     }
-    // Another intent asks for none: what was found, and not what was set between.
+    // Another intent asks for none: the original controller returns, not the one in between.
     control(&mut actor, None, NOW);
     assert_eq!((fake.controller_now().as_str(), actor.has_something()), (CUBIC, false));
     control(&mut actor, Some("bbr"), NOW);
     actor.reconcile(Some(&[wanted(2, false)]), &[], NOW).unwrap();
     assert_eq!(actor.undo(NOW).unwrap().changes, 2);
     assert_eq!((fake.controller_now().as_str(), &fake.0.borrow().journal), (CUBIC, &None));
-    // What is there already is nobody's change.
+    // Setting the present value is no change.
     control(&mut actor, Some(CUBIC), NOW);
     assert_eq!(actor.undo(NOW).unwrap().changes, 0);
 }
 
 #[test]
-fn a_controller_that_another_sets_stays_and_one_that_is_refused_is_tried_again() {
+fn a_foreign_controller_stays_and_a_refused_one_is_retried() {
     let fake = Fake::default();
     let mut actor = fake.actor();
     control(&mut actor, Some("bbr"), NOW);
     fake.0.borrow_mut().controller = Some("reno".into());
     let outcome = control(&mut actor, Some("bbr"), NOW);
-    assert!(outcome.settings[&Setting::Controller].contains("another program has made reno the default"));
+    assert!(outcome.settings[&Setting::Controller].contains("another program has set reno"));
     actor.undo(NOW).unwrap();
     assert_eq!(fake.controller_now(), "reno");
 
@@ -465,7 +464,7 @@ fn a_controller_that_another_sets_stays_and_one_that_is_refused_is_tried_again()
 }
 
 #[test]
-fn the_path_manager_of_a_killed_daemon_is_put_back_before_another_begins_unless_others_have_chosen_since() {
+fn a_start_restores_the_path_manager_of_a_killed_daemon_unless_changed_since() {
     let fake = Fake::default();
     let choose = |wanted| {
         let mut outcome = Outcome::default();
@@ -480,12 +479,12 @@ fn the_path_manager_of_a_killed_daemon_is_put_back_before_another_begins_unless_
     choose(Some(USER_SPACE));
     fake.0.borrow_mut().manager = Some(KERNEL.into());
     let said = choose(Some(USER_SPACE)).settings;
-    assert!(said[&Setting::Manager].contains("another program has made kernel the default"), "{said:?}");
+    assert!(said[&Setting::Manager].contains("another program has set kernel"), "{said:?}");
 }
 
-/// A record of a version that set no controllers: endpoints and limits are put back.
+/// A record of a version that set no controllers.
 #[test]
-fn what_an_older_version_has_noted_is_put_back() {
+fn the_journal_of_an_older_version_is_undone() {
     let fake = Fake::default();
     let left = Endpoint { id: Some(AddressId(1)), subflow: true, ..Endpoint::subflow(ip(2), 2) };
     fake.0.borrow_mut().endpoints = vec![of_others(9), left];
@@ -520,7 +519,7 @@ fn life(actor: &mut Actor<Fake, Fake>) {
 }
 
 #[test]
-fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_after_a_second_kill() {
+fn a_start_after_one_or_two_kills_at_any_step_restores_everything() {
     let found = vec![of_others(1), Endpoint { backup: true, ..of_others(9) }];
     let start = || {
         let fake = Fake::default();
@@ -540,13 +539,13 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
             break;
         }
         kills += 1;
-        // Put back at once.
+        // Undo at once.
         let (left, limits) = (fake.endpoints_now(), fake.limits_now());
         let settings = [fake.controller_now(), fake.manager_now()];
         let journal = fake.0.borrow().journal.clone();
         fake.actor().undo(NOW).unwrap();
         is_as_found(&fake);
-        // Killed again while that is done, at each of its steps; then it goes on living, and ends.
+        // Killed again during the undo, at each of its steps; then it continues and ends.
         for second in 0.. {
             {
                 let mut world = fake.0.borrow_mut();
@@ -566,7 +565,7 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
 }
 
 #[test]
-fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
+fn a_week_of_changing_radios_and_kills_restores_the_table() {
     const WEEK_S: u64 = 7 * 86_400;
     let config = read_live(
         "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"wifi-huang2012\"\n[[interface]]\n\
@@ -615,14 +614,14 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
             4 => radio.sole = draw.below(3) as usize,
             _ => radio.usable = true,
         }
-        // A new period each day, so that quotas begin and end.
+        // A new period each day, so that quotas are used up and restart.
         used = if now_s % 86_400 < 60 { 0 } else { used + 1_000_000 * draw.below(6) };
         snapshot.interfaces[1].used = Some(joulepath_model::units::Bytes(used));
         snapshot.now = Nanos::from_secs(now_s);
         let decision = decider.decide(&config, &Overrides::default(), &snapshot);
         let endpoints = decision.endpoints.unwrap();
         if draw.below(200) == 0 {
-            // The process is killed somewhere in this round, and begins anew without its memory.
+            // The process is killed somewhere in this round and restarts without its memory.
             fake.0.borrow_mut().left = Some(draw.below(5) as usize);
             let ended =
                 catch_unwind(AssertUnwindSafe(|| actor.reconcile(Some(&endpoints), &[], snapshot.now)));
@@ -634,7 +633,7 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
         let outcome = actor.reconcile(Some(&endpoints), &[], snapshot.now).unwrap();
         assert_eq!(outcome.conflicts.len(), 0, "{outcome:?}");
         changes += outcome.changes;
-        // What is there is what is wanted, and what was found.
+        // The table has the wanted endpoints and the original ones.
         let mut expected: Vec<(IpAddr, bool)> =
             endpoints.iter().map(|one| (one.address, one.backup)).collect();
         expected.push((ip(99), false));
@@ -649,6 +648,6 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
     actor.undo(NOW).unwrap();
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(99)], DEFAULT));
     assert!(kills > 5 && changes > 1000, "{kills} {changes}");
-    // Addresses change every few minutes here, which cannot wait; roles add little to that.
+    // Addresses change every few minutes here, which cannot wait; roles add few changes.
     assert!(changes < 7 * 24 * 100, "{changes}");
 }

@@ -1,4 +1,4 @@
-//! What stays for connections, and when it goes; what cannot be noted.
+//! Endpoints that stay for connections, and journals that cannot be written.
 
 use joulepath_kernel::mptcp::{TcpState, Token};
 
@@ -16,14 +16,14 @@ fn with_two(fake: &Fake) -> Actor<Fake, Fake> {
 const LATER: Nanos = Nanos::from_secs(1100);
 
 #[test]
-fn an_endpoint_stays_while_a_connection_has_no_other_path_and_the_others_go_at_once() {
+fn endpoints_stay_only_while_a_connection_has_no_other_path() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     fake.connects(1, &[2, 3]);
     let outcome = actor.undo(NOW).unwrap();
     assert_eq!((there(&fake), outcome.stays.clone()), (vec![(2, false)], [(ip(2), 1)].into()));
     assert!(outcome.again > Some(NOW) && fake.limits_now().extra_subflows == 0);
-    // The next look comes no sooner than it said.
+    // The next check comes no sooner than announced.
     let steps = fake.steps();
     assert_eq!(actor.undo(NOW).unwrap().stays, outcome.stays);
     assert_eq!(fake.steps(), steps);
@@ -35,7 +35,7 @@ fn an_endpoint_stays_while_a_connection_has_no_other_path_and_the_others_go_at_o
 }
 
 #[test]
-fn connections_that_live_on_different_endpoints_keep_both_and_a_closed_first_subflow_changes_nothing() {
+fn connections_on_different_endpoints_keep_both() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     fake.connects(1, &[2]);
@@ -43,19 +43,19 @@ fn connections_that_live_on_different_endpoints_keep_both_and_a_closed_first_sub
     assert_eq!(actor.undo(NOW).unwrap().stays.len(), 2);
     fake.ends(1);
     assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(3), 1)].into());
-    // Another process goes on with what is noted.
+    // Another process continues from the journal.
     fake.ends(2);
     assert!(fake.actor().undo(LATER + LATER).unwrap().stays.is_empty());
     assert_eq!((there(&fake), fake.limits_now(), fake.cut()), (vec![], DEFAULT, vec![]));
 }
 
 #[test]
-fn what_begins_after_the_end_does_not_keep_an_endpoint() {
+fn connections_that_start_after_the_end_keep_no_endpoint() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     fake.connects(1, &[2]);
     actor.undo(NOW).unwrap();
-    // A socket that was made before may connect some seconds later.
+    // A socket created before the end may connect some seconds later.
     fake.connects(2, &[2]);
     assert_eq!(actor.undo(NOW + Nanos::from_secs(2)).unwrap().stays, [(ip(2), 2)].into());
     fake.connects(3, &[2]);
@@ -67,7 +67,7 @@ fn what_begins_after_the_end_does_not_keep_an_endpoint() {
 }
 
 #[test]
-fn beside_endpoints_of_other_programs_the_limits_come_back_at_once_and_every_connection_counts() {
+fn with_endpoints_of_other_programs_limits_are_restored_at_once() {
     let fake = Fake::default();
     fake.finds(of_others(9));
     let mut actor = with_two(&fake);
@@ -83,7 +83,7 @@ fn beside_endpoints_of_other_programs_the_limits_come_back_at_once_and_every_con
 }
 
 #[test]
-fn a_start_takes_over_what_stays_and_cuts_no_connection_of_an_endpoint_that_it_does_not_want() {
+fn a_start_takes_over_endpoints_and_cuts_off_no_connection() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     fake.connects(1, &[3]);
@@ -93,13 +93,13 @@ fn a_start_takes_over_what_stays_and_cuts_no_connection_of_an_endpoint_that_it_d
     next.reconcile(Some(&[wanted(2, false)]), &spare, LATER).unwrap();
     assert_eq!((there(&fake), fake.limits_now()), (vec![(3, true), (2, false)], DEFAULT));
     assert_eq!(fake.cut(), []);
-    // Where the interface must not be used, it goes.
+    // On a forbidden interface it goes.
     next.reconcile(Some(&[wanted(2, false)]), &[], LATER).unwrap();
     assert_eq!((there(&fake), fake.cut()), (vec![(2, false)], vec![Token(1)]));
 }
 
 #[test]
-fn what_is_kept_for_the_next_start_changes_nothing_but_settings_and_is_taken_over() {
+fn keeping_endpoints_restores_only_settings_and_the_next_start_takes_over() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     actor.set(Setting::Controller, Some("bbr"), NOW, &mut Outcome::default()).unwrap();
@@ -113,13 +113,13 @@ fn what_is_kept_for_the_next_start_changes_nothing_but_settings_and_is_taken_ove
     assert_eq!((outcome.changes, outcome.settings.len(), fake.endpoints_now()), (1, 0, endpoints));
     next.undo(LATER).unwrap();
     assert_eq!((there(&fake), fake.limits_now(), fake.journal()), (vec![], DEFAULT, None));
-    // Where nothing is left, no record is.
+    // If nothing is left, there is no record.
     next.set(Setting::Controller, Some("bbr"), LATER, &mut Outcome::default()).unwrap();
     assert_eq!((next.leave(LATER).unwrap(), fake.journal()), ((1, false), None));
 }
 
 #[test]
-fn a_subflow_that_gets_no_answer_or_has_heard_nothing_for_long_is_no_other_path() {
+fn a_stalled_or_long_silent_subflow_counts_as_no_other_path() {
     let endpoint = Endpoint { id: Some(AddressId(1)), ..Endpoint::subflow(ip(2), 2) };
     let closing = Closing::with(&endpoint).unwrap();
     let mut connection = connection(1, &[ip(2), ip(3)]);
@@ -133,13 +133,13 @@ fn a_subflow_that_gets_no_answer_or_has_heard_nothing_for_long_is_no_other_path(
     assert!(!closing.cuts(&connection));
     connection.subflows[1].info = Some(heard(5000));
     assert!(closing.cuts(&connection));
-    // It is the one that lives.
+    // That subflow is the live one.
     let other = Closing::new(AddressId(77), ip(3));
     assert!(!other.cuts(&connection));
 }
 
 #[test]
-fn an_endpoint_whose_change_could_not_be_noted_again_and_again_is_not_disowned() {
+fn repeated_journal_failures_do_not_disown_an_endpoint() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     fake.fill(true);
@@ -159,14 +159,14 @@ fn an_endpoint_whose_change_could_not_be_noted_again_and_again_is_not_disowned()
 }
 
 #[test]
-fn an_endpoint_that_must_go_goes_although_nothing_can_be_noted() {
+fn a_forbidden_endpoint_is_removed_even_without_a_journal() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);
     fake.fill(true);
-    // Its hard quota is used up; the other one should be regular, and a third one is new.
+    // Its hard quota is used up; the other endpoint should be regular, and a third one is new.
     actor.reconcile(Some(&[wanted(2, true), wanted(4, false)]), &[], NOW).unwrap_err();
     assert_eq!(there(&fake), [(2, false)]);
-    // The setting is not changed without a note either, at the second attempt no more than at the first.
+    // A setting is not changed without a journal either, at the second attempt as at the first.
     for _ in 0..2 {
         actor.set(Setting::Controller, Some("bbr"), NOW, &mut Outcome::default()).unwrap_err();
         assert_eq!(fake.controller_now(), "cubic");
@@ -180,18 +180,18 @@ fn an_endpoint_that_must_go_goes_although_nothing_can_be_noted() {
 }
 
 #[test]
-fn two_interfaces_with_one_address_get_one_endpoint_and_it_is_said_why() {
+fn two_interfaces_with_one_address_get_one_endpoint_and_a_reason() {
     let fake = Fake::default();
     let mut actor = fake.actor();
     let modem = |interface: u32, backup| Wanted { interface, ..wanted(2, backup) };
     let outcome = actor.reconcile(Some(&[modem(2, false), modem(3, true)]), &[], NOW).unwrap();
     assert!(outcome.conflicts[&(ip(2), 3)].contains("another interface has the same address"), "{outcome:?}");
     assert_eq!((there(&fake), outcome.conflicts.len()), (vec![(2, false)], 1));
-    // The other one is preferred now.
+    // The other interface is preferred now.
     let outcome = actor.reconcile(Some(&[modem(3, false), modem(2, true)]), &[], NOW).unwrap();
     assert!(outcome.conflicts.contains_key(&(ip(2), 2)), "{outcome:?}");
     assert_eq!(fake.endpoints_now()[0].interface, Some(3));
-    // None of both may be cut from a connection that has no other path.
+    // Neither may be cut from a connection without another path.
     fake.connects(1, &[2]);
     let spare = [(ip(2), 2), (ip(2), 3)];
     actor.reconcile(Some(&[modem(2, false), modem(3, true)]), &spare, NOW).unwrap();

@@ -1,10 +1,10 @@
-//! Back to what was found, without cutting off a connection.
+//! Restores the settings found at the start without cutting off a connection.
 //!
-//! An endpoint stays for as long as a connection has no subflow that works but those that would go with it
-//! (`needed`). Meanwhile the limit of subflows is 0, if no other program has endpoints: a connection that
-//! begins then opens no subflow from an endpoint that stays, and the kernel does not tie its first subflow to
-//! one. So the endpoint can go when the connections that stood have ended, whatever has begun since. What
-//! stays is in the journal, with those connections.
+//! An endpoint stays while a connection has no other working subflow (`needed`). Meanwhile the limit of extra
+//! subflows is 0, unless other programs have endpoints: new connections then open no subflow from a remaining
+//! endpoint, and the kernel does not tie their initial subflow to one. So the endpoint can go when the old
+//! connections have ended, whatever has started since. The journal has the remaining endpoints and those
+//! connections.
 
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
@@ -16,15 +16,15 @@ use super::needed::{Closing, Staying, pause_after};
 use super::table::Table;
 use super::{Actor, Outcome, is_implicit};
 
-/// A socket that was made while the limit was not 0 is tied when it connects: so much later at most. One that
-/// was connecting already is listed.
+/// A socket created while the limit was above 0 is tied when it connects, at most this much later. A socket
+/// that was already connecting is listed.
 const GRACE: Nanos = Nanos::from_secs(3);
 impl<T: Table, S: Store> Actor<T, S> {
-    /// Puts everything back that is ours and still as it was left, but for the endpoints that connections
-    /// need: those are in the outcome, with the time from which on to try again.
+    /// Restores everything that is ours and unchanged, except endpoints that connections need. The outcome
+    /// has those endpoints and the time of the next attempt.
     ///
     /// # Errors
-    /// If the kernel refuses: what is left stays noted, and may be tried again.
+    /// If the kernel refuses. The rest stays in the journal, and the undo may be repeated.
     pub fn undo(&mut self, now: Nanos) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         if self.on_disk.is_none() {
@@ -47,7 +47,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         } else {
             self.journal.endpoints.clear();
         }
-        // What could not be put back of them hinders nothing else.
+        // A setting that could not be restored must not block the rest.
         outcome.changes += settings?;
         if outcome.stays.is_empty() {
             outcome.changes += usize::from(self.undo_limits(limits)?);
@@ -65,13 +65,13 @@ impl<T: Table, S: Store> Actor<T, S> {
         let until = now.saturating_add(pause_after(begun));
         outcome.wait_until(until);
         self.staying = Some(Staying { until, stays: outcome.stays.clone() });
-        // What is on disk already says at least as much.
+        // The journal on disk already covers this.
         let _ = self.save();
         Ok(outcome)
     }
 
-    /// Puts settings back, and leaves endpoints and limits to the next process; how many changes that were,
-    /// and whether something is left.
+    /// Restores settings; leaves endpoints and limits to the next process. Returns the number of changes, and
+    /// whether anything is left.
     ///
     /// # Errors
     /// If the kernel refuses, or the journal cannot be written.
@@ -111,7 +111,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             .filter(is_own)
             .filter_map(|there| Some((Closing::with(there)?, there.backup)))
             .collect();
-        // What carries data stays rather than a backup.
+        // Endpoints that carry data stay rather than backups.
         own.sort_by_key(|(closing, backup)| (!backup, closing.touches(&connections)));
         for (closing, _) in own {
             let cut = connections.iter().filter(|connection| closing.cuts(connection)).count();
@@ -127,7 +127,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         Ok(())
     }
 
-    /// Whether no connection that began since the last look can need an endpoint of ours.
+    /// True if no connection started since the last check can need one of our endpoints.
     fn is_shut(&self, table: &[Endpoint], limits: Limits) -> bool {
         limits.extra_subflows == 0 && !self.has_endpoints_of_others(table)
     }
@@ -136,7 +136,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         table.iter().any(|there| self.journal.owned_id(there).is_none() && !is_implicit(there))
     }
 
-    /// New connections get no further subflows, unless other programs' endpoints are for that.
+    /// Sets the limit of extra subflows to 0, unless other programs have endpoints.
     fn shut(&mut self, table: &[Endpoint], now: Limits) -> Result<()> {
         if now.extra_subflows == 0 || self.has_endpoints_of_others(table) {
             return Ok(());
@@ -146,14 +146,14 @@ impl<T: Table, S: Store> Actor<T, S> {
         let set = Limits { extra_subflows: 0, ..now };
         self.journal.limits = Some(LimitsSet { before, set, was: Some(now) });
         if self.save().is_err() {
-            // Without a note it is not done: connections that begin meanwhile count as those before.
+            // Without a journal the limit stays; new connections count like old ones.
             self.journal.limits = noted;
             return Ok(());
         }
         self.table.set_limits(set)
     }
 
-    /// Whether the limits are others now than they were at `first`.
+    /// Restores the limits. Returns true if they differ from `first`.
     fn undo_limits(&mut self, first: Limits) -> Result<bool> {
         let now = self.table.limits()?;
         let mut after = now;

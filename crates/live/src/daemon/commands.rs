@@ -1,4 +1,4 @@
-//! What clients say, and the configuration when it is read again.
+//! Commands of clients, and rereading the configuration.
 
 use std::io::Read;
 
@@ -14,7 +14,7 @@ use crate::server::{ClientId, Heard, Refusal, Request, Served};
 use crate::status::Status;
 
 impl Daemon<'_> {
-    /// Takes clients that wait.
+    /// Accepts waiting clients.
     pub(super) fn accept(&mut self) {
         let accepted = self.server.accept(now());
         accepted.gone.into_iter().for_each(|id| self.let_go(id));
@@ -22,12 +22,12 @@ impl Daemon<'_> {
         if self.server.is_paused()
             && let Some(source) = self.listener.take()
         {
-            // Removed from the reactor in any case: it is watched.
+            // Cannot fail: the listener is registered.
             let _ = self.reactor.remove(&self.server, source);
         }
     }
 
-    /// Takes up what clients have to wait for, and lets those go that ask nothing.
+    /// Serves clients that were throttled and disconnects idle ones.
     pub(super) fn look_after_clients(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         let due = self.server.due(now());
         due.gone.into_iter().for_each(|id| self.let_go(id));
@@ -51,7 +51,7 @@ impl Daemon<'_> {
 
     fn unwatch(&mut self, id: ClientId) {
         if let (Some(source), Some(file)) = (self.sources.remove(&id), self.server.file(id)) {
-            // It ends with its file in any case.
+            // Closing the file removes it in any case.
             let _ = self.reactor.remove(file, source);
         }
     }
@@ -66,13 +66,13 @@ impl Daemon<'_> {
         let (begun, now) = (thread_cpu_ns(), now());
         let before = (self.overrides.clone(), self.paused);
         let Heard { requests, asker, mut then } = self.server.hear(id, now);
-        // As things stood before; most of what is sent for nothing does not ask for it.
+        // The status before the command. It is built on demand: most malformed requests do not need it.
         let mut status = None;
         for request in requests {
             let answer = request.and_then(|request| {
                 let status = status.get_or_insert_with(|| self.status()).as_ref();
                 self.command(request, status)?;
-                let refusal = || Refusal::new("not-ready", "the first look is not over".into());
+                let refusal = || Refusal::new("not-ready", "the daemon is still starting".into());
                 let status = status.cloned().ok_or_else(refusal)?;
                 let status = if asker.privileged { status } else { status.seen_by(asker.uid) };
                 Ok(Status { may_command: Some(asker.may_command), ..status })
@@ -113,18 +113,18 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Reads the configuration again. A bad one changes nothing.
+    /// Rereads the configuration. A bad file changes nothing.
     pub(super) fn reload(&mut self, say: &mut dyn FnMut(&str)) {
         let _ = self.reload.read(&mut [0; 64]);
         match load_for(&self.path, self.manager_first) {
             Err(error) => {
-                let text = format!("the configuration stays as it was: {}", in_one_line(&error));
+                let text = format!("the configuration was not reloaded: {}", in_one_line(&error));
                 self.failure = Some(text.clone());
                 say(&text);
             }
             Ok(config) => {
                 if config.control.socket != self.config.control.socket || config.state != self.config.state {
-                    say("`socket` and `state` count from the next start on");
+                    say("changes of `socket` and `state` take effect at the next start");
                 }
                 let (rules, warnings) = rules(&config);
                 self.server.set_rules(rules);
@@ -140,7 +140,7 @@ impl Daemon<'_> {
                 self.accounts.reconfigured();
                 self.failure = None;
                 self.looked_rarely = None;
-                say("the configuration was read again");
+                say("the configuration was reloaded");
                 if let Err(error) = self.choose_manager() {
                     self.fail(&error.to_string(), say);
                 }
@@ -152,14 +152,16 @@ impl Daemon<'_> {
 
 fn told_of_command(before: &(Overrides, bool), overrides: &Overrides, paused: bool) -> String {
     match (before.1, paused) {
-        (false, true) => return "paused: everything is put back that no connection needs".into(),
-        (true, false) => return "goes on".into(),
+        (false, true) => {
+            return "paused: all changes are undone, except endpoints that connections need".into();
+        }
+        (true, false) => return "resumed".into(),
         _ => {}
     }
     if before.0.machine != overrides.machine {
         return match overrides.machine {
             Some(intent) => format!("the intent is set to {}", intent.word()),
-            None => "the intent is the configured one again".into(),
+            None => "the intent is reset to the configured one".into(),
         };
     }
     let word = |intent: Option<&Intent>| intent.map_or("the configured one", |intent| intent.word());
@@ -167,10 +169,10 @@ fn told_of_command(before: &(Overrides, bool), overrides: &Overrides, paused: bo
     let changed = names.filter(|&name| overrides.interfaces.get(name) != before.0.interfaces.get(name));
     let all: Vec<String> =
         changed.map(|name| format!("{name}: {}", word(overrides.interfaces.get(name)))).collect();
-    format!("intents are set: {}", all.join(", "))
+    format!("intents set: {}", all.join(", "))
 }
 
-/// Of several problems of a file each has a line.
+/// Joins the lines of an error that lists several problems.
 fn in_one_line(error: &Error) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }

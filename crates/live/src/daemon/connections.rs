@@ -1,4 +1,4 @@
-//! Steering of single connections, where the daemon is the path manager.
+//! Steering of single connections, with the daemon as path manager.
 
 use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_kernel::reactor::Interest;
@@ -14,7 +14,7 @@ use crate::subflows::Done;
 use crate::user_space::UserSpace;
 
 impl Daemon<'_> {
-    /// Begins or ends to steer connections one by one, as the configuration says.
+    /// Starts or stops the user-space path manager, as configured.
     pub(super) fn choose_manager(&mut self) -> Result<()> {
         match (self.config.manager, &mut self.user_space) {
             (PathManaging::UserSpace, Some((user_space, _))) => user_space.reconfigured(&self.config),
@@ -32,7 +32,7 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// What was decided, for single connections.
+    /// Applies a decision to single connections.
     pub(super) fn steer(
         &mut self,
         snapshot: &Snapshot,
@@ -46,7 +46,7 @@ impl Daemon<'_> {
         self.steered(done, snapshot.now, say);
     }
 
-    /// Something has happened to connections.
+    /// Handles events of connections.
     pub(super) fn hear_connections(&mut self, say: &mut dyn FnMut(&str)) {
         let Some((user_space, _)) = &mut self.user_space else { return };
         let now = now();

@@ -1,10 +1,10 @@
-//! What a daemon leaves behind, and what takes it back.
+//! What a stopped daemon leaves behind, and how it is removed.
 //!
-//! | what stays | goes when |
+//! | left behind | removed by |
 //! |---|---|
-//! | endpoints that connections need | they have ended: a process of its own, or a unit, waits for that |
-//! | all endpoints, of a daemon that was killed or keeps them | the next start takes them over, or [`undo`] |
-//! | journals of network namespaces that are no more | the next start |
+//! | endpoints that connections need | a waiting process or unit, when the connections have ended |
+//! | all endpoints of a killed daemon, or of one with `--keep` | the next start, or [`undo`] |
+//! | journals of network namespaces that no longer exist | the next start |
 
 use std::fs;
 use std::io;
@@ -25,29 +25,29 @@ use joulepath_model::units::Nanos;
 use crate::act::{Actor, FOLDER, Kernel, OnDisk, Outcome};
 use crate::error::{Error, Result};
 
-/// A daemon that ends has its lock for this long still.
+/// A stopping daemon holds its lock at most this long.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The command that waits, of this program.
+/// The command line of the waiting process.
 const WAIT: [&str; 3] = ["live", "--undo", "--wait"];
-/// Ends the name of the lock that it holds.
+/// Suffix of the waiting process's lock.
 const WAITS: &str = "-wait";
-/// After an error it tries again.
+/// Pause after an error.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
 
-/// Whether a daemon runs in this network namespace.
+/// True if a daemon runs in this network namespace.
 pub(super) fn is_running() -> Result<bool> {
     let Some(state) = State::existing()? else { return Ok(false) };
     let Some(folder) = state.existing_folder(FOLDER)? else { return Ok(false) };
     Ok(folder.is_locked(&Cookie::own()?.to_string())?)
 }
 
-/// Where daemons keep locks and journals, and what those of this network namespace are called.
+/// The folder of locks and journals, and their name for this network namespace.
 fn place() -> Result<(State, String)> {
     error::require(&[Task::Network], "managing MPTCP's endpoints")?;
     Ok((State::open()?.folder(FOLDER)?, Cookie::own()?.to_string()))
 }
 
-/// The lock of this network namespace, and what changes its table.
+/// Locks this network namespace and opens its table of endpoints.
 pub(super) fn actor() -> Result<(Lock, Actor<Kernel, OnDisk>)> {
     let (state, name) = place()?;
     let lock = state.lock(&name, PATIENCE).map_err(|error| match error {
@@ -58,18 +58,18 @@ pub(super) fn actor() -> Result<(Lock, Actor<Kernel, OnDisk>)> {
         },
         error => error,
     })?;
-    // Of daemons that were killed in namespaces that are no more. It hinders nothing if it stays.
+    // Locks of daemons that were killed in namespaces that no longer exist. Leaving them does no harm.
     let _ = state.sweep_locks();
     let table = Kernel::open()?;
     Ok((lock, Actor::open(table, OnDisk { state, name })?))
 }
 
-/// What was put back, and what was not.
+/// Result of an undo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// Endpoints, limits and settings that were put back.
+    /// Number of restored endpoints, limits and settings.
     pub changes: usize,
-    /// What stays, why, and when it goes.
+    /// What stays, why, and until when.
     pub stays: Vec<String>,
 }
 
@@ -80,46 +80,51 @@ impl From<Outcome> for Undone {
 }
 
 impl Undone {
-    /// Endpoints are kept on purpose, if there are some.
+    /// For `--keep`: `are_some` if there are endpoints to keep.
     pub(super) fn keeping((changes, are_some): (usize, bool)) -> Self {
-        let kept = "endpoints and limits stay for the next start; `joulepath live --undo` puts them back";
+        let kept = "endpoints and limits stay for the next start; `joulepath live --undo` undoes them";
         Undone { changes, stays: are_some.then(|| kept.into()).into_iter().collect() }
     }
 
-    /// Whether nothing stays.
+    /// True if nothing stays.
     pub fn is_whole(&self) -> bool {
         self.stays.is_empty()
     }
 
-    /// `3 changes were put back`.
+    /// For example `3 changes were undone`.
     pub fn words(&self) -> String {
         match (self.changes, self.is_whole()) {
-            (0, true) => "nothing was left to put back".into(),
-            (0, false) => "nothing was put back".into(),
-            (1, _) => "1 change was put back".into(),
-            (n, _) => format!("{n} changes were put back"),
+            (0, true) => "nothing to undo".into(),
+            (0, false) => "nothing was undone".into(),
+            (1, _) => "1 change was undone".into(),
+            (n, _) => format!("{n} changes were undone"),
         }
     }
 
-    /// Says what stays, and which process waits for its time.
+    /// Logs what stays, and which process waits for it.
     pub(super) fn tell(&self, waiting: Option<io::Result<u32>>, say: &mut dyn FnMut(&str)) {
         self.stays.iter().for_each(|line| say(line));
         match waiting {
             None => {}
-            Some(Ok(pid)) => say(&format!("process {pid} waits for that (`joulepath live --undo --wait`)")),
+            Some(Ok(pid)) => {
+                say(&format!("process {pid} waits and removes them (`joulepath live --undo --wait`)"))
+            }
             Some(Err(error)) => {
-                say(&format!("nothing waits for that ({error}): `joulepath live --undo --wait` does"));
+                say(&format!(
+                    "no process could be started that waits ({error}): run `joulepath live --undo --wait`"
+                ));
             }
         }
     }
 }
 
-/// Puts back what a daemon of this network namespace has left. What connections need stays; with `wait` this
-/// returns when they have ended, or a daemon has taken over, otherwise a process begins that does so.
+/// Undoes the changes of a stopped daemon in this network namespace. Endpoints that connections need stay:
+/// with `wait` this returns when those connections have ended or a daemon has taken over; otherwise it starts
+/// a process that waits.
 ///
 /// # Errors
-/// [`joulepath_kernel::Error::Busy`] if a daemon runs, without `wait`. With `wait`, errors after the first
-/// attempt are said, and it tries again.
+/// Without `wait`, [`joulepath_kernel::Error::Busy`] if a daemon runs. With `wait`, errors after the first
+/// attempt are logged and retried.
 pub fn undo(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
     if wait {
         return wait_here(say);
@@ -138,7 +143,7 @@ fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     let waits = match state.lock(&(name + WAITS), Duration::ZERO) {
         Ok(lock) => lock,
         Err(KernelError::Busy { .. }) => {
-            say("another process waits already");
+            say("another process is waiting already");
             return Ok(Undone::default());
         }
         Err(error) => return Err(error.into()),
@@ -153,7 +158,7 @@ fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
                 thread::sleep(Duration::from_nanos(at.saturating_sub(Nanos(monotonic_ns())).0));
             }
             Err(Error::Kernel(KernelError::Busy { .. })) => {
-                say("a daemon runs: it takes over what is left");
+                say("a daemon runs and takes over");
                 return Ok(waits.remove().map(|()| Undone::default())?);
             }
             Err(error) if told.is_none() => return Err(error),
@@ -168,7 +173,7 @@ fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     Ok(Undone::default())
 }
 
-/// Says what was put back, and what stays that was not said `before`.
+/// Logs what was restored, and what stays unless it was logged `before`.
 fn told_anew(before: Option<&Undone>, undone: &Undone, say: &mut dyn FnMut(&str)) {
     if before.is_none() || undone.changes > 0 {
         say(&undone.words());
@@ -177,8 +182,8 @@ fn told_anew(before: Option<&Undone>, undone: &Undone, say: &mut dyn FnMut(&str)
     undone.stays.iter().filter(|line| !before.contains(line)).for_each(|line| say(line));
 }
 
-/// Where this program was removed meanwhile, nobody removes its folder if this does not; unless other network
-/// namespaces have something in it.
+/// If this program's package was removed in the meantime, nothing else removes its folder. The folder stays
+/// if other network namespaces have files in it.
 fn forget_package(state: &State) {
     let program = fs::read_link("/proc/self/exe").unwrap_or_default();
     let was_at = program.to_string_lossy().strip_suffix(" (deleted)").map(PathBuf::from);
@@ -187,7 +192,7 @@ fn forget_package(state: &State) {
     }
 }
 
-/// Puts back what can be put back now; when to try again.
+/// Undoes what it can now. Returns when to try again.
 fn once() -> Result<(Undone, Option<Nanos>)> {
     let (lock, mut actor) = actor()?;
     let outcome = actor.undo(Nanos(monotonic_ns()))?;
@@ -199,17 +204,17 @@ fn once() -> Result<(Undone, Option<Nanos>)> {
     Ok((undone, again))
 }
 
-/// Begins to wait in a process of its own, which outlives this one; its number.
+/// Starts a waiting process that outlives this one. Returns its process id.
 pub(super) fn wait_apart() -> io::Result<u32> {
-    // The file may have been replaced or removed by an upgrade: this is what runs.
+    // An upgrade may have replaced or removed the file; this link is the running program.
     let mut command = Command::new("/proc/self/exe");
     command.arg0("joulepath").args(WAIT).current_dir("/").process_group(0);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     Ok(child.id())
 }
 
-/// Removes the journals of daemons that were killed in network namespaces that are no more: the kernel has
-/// forgotten their endpoints. They hinder nothing if they stay.
+/// Removes journals of daemons that were killed in network namespaces that no longer exist: their endpoints
+/// are gone. Leaving them does no harm.
 pub(super) fn sweep() {
     let _ = place().and_then(|(state, _)| sweep_in(&state));
 }
@@ -221,11 +226,11 @@ fn sweep_in(state: &State) -> Result<()> {
     if journals.iter().all(|cookie| *cookie == own) {
         return Ok(());
     }
-    // Searched after the folder was read: a namespace that has a journal there was alive before.
+    // The search must follow the reading of the folder: a namespace with a journal there existed before.
     let search = namespace::search()?;
     for cookie in dead(journals, &search.cookies(), search.hidden) {
         let name = cookie.to_string();
-        // A daemon in a namespace that was not found holds it.
+        // A daemon in a namespace that the search missed holds the lock.
         if let Ok(lock) = state.lock(&name, Duration::ZERO) {
             state.remove(&name)?;
             lock.remove()?;
@@ -234,8 +239,8 @@ fn sweep_in(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Those of namespaces that are no more: of those that were not `seen` all but the `hidden` youngest, which
-/// may still be there. The kernel counts cookies up.
+/// Journals of dead namespaces: all that were not `seen`, except the `hidden` youngest, which may still
+/// exist. The kernel numbers cookies in ascending order.
 fn dead(mut journals: Vec<Cookie>, seen: &[Cookie], hidden: usize) -> Vec<Cookie> {
     journals.retain(|cookie| !seen.contains(cookie));
     journals.sort_unstable();
@@ -248,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn journals_of_dead_namespaces_go_but_for_as_many_as_may_be_hidden() {
+    fn journals_of_dead_namespaces_are_removed_except_possibly_hidden_ones() {
         let all = || [7, 3, 9, 5].map(Cookie).to_vec();
         assert_eq!(dead(all(), &[Cookie(5)], 0), [3, 7, 9].map(Cookie));
         assert_eq!(dead(all(), &[Cookie(5)], 2), [Cookie(3)]);

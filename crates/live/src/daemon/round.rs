@@ -1,4 +1,4 @@
-//! One round: look, decide, act.
+//! One round: poll, decide, act.
 
 use std::io;
 use std::net::IpAddr;
@@ -16,15 +16,14 @@ use crate::machine::Look;
 use crate::precheck;
 use crate::snapshot::Interface;
 
-/// Time between two looks at what changes rarely: battery, other programs, filters.
+/// Poll interval for things that change rarely: battery, other programs, filters.
 const RARELY: Nanos = Nanos::from_secs(30);
-/// After a failed look the next one comes no earlier.
+/// Least time until the next poll after a failure.
 const AFTER_FAILURE: Nanos = Nanos::from_secs(2);
-/// Between two looks there is at least this time.
+/// Least time between two polls.
 const SOON: Nanos = Nanos::from_millis(100);
 
 impl Daemon<'_> {
-    /// One round: look, decide, act.
     pub(super) fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
         self.next_look = now.saturating_add(self.config.sample);
         if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
@@ -49,8 +48,8 @@ impl Daemon<'_> {
         let mut decider = self.decider.clone();
         let decision = decider.decide(&self.config, &self.overrides, &snapshot);
         if listing.is_none() && self.would_change(&decision) {
-            // Nothing is changed on what was true of connections some looks ago: it is decided again, and
-            // what this decision asks for once is not forgotten.
+            // Nothing may change because of a stale listing. The decision is repeated with a new one;
+            // one-time requests of this decision are kept.
             self.machine.list_next();
             return self.look_at(now, now);
         }
@@ -60,7 +59,7 @@ impl Daemon<'_> {
             recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
         self.recorded(recorded, say);
         let acted = self.act(&decision, &look, now);
-        // What must carry nothing is closed, whatever else did not work.
+        // Close forbidden subflows even if the rest of the action failed.
         if let Err(error) = self.actor.close_first(&decision.closed) {
             self.fail(&error.to_string(), say);
         }
@@ -85,21 +84,21 @@ impl Daemon<'_> {
         self.last = Some((look, decision, outcome));
     }
 
-    /// Whether endpoints or connections would not stay as they are.
+    /// True if the decision changes endpoints or closes subflows.
     fn would_change(&self, decision: &Decision) -> bool {
         let before = self.last.as_ref().map(|(_, before, _)| &before.endpoints);
         before != Some(&decision.endpoints) || !decision.closed.is_empty()
     }
 
-    /// A record that cannot be written ends; the daemon goes on.
+    /// Stops recording after a write error; the daemon continues.
     pub(super) fn recorded(&mut self, written: Option<io::Result<()>>, say: &mut dyn FnMut(&str)) {
         if let Some(Err(error)) = written {
-            say(&format!("the record ends here: it cannot be written: {error}"));
+            say(&format!("recording stopped: cannot write the record: {error}"));
             self.recorder = None;
         }
     }
 
-    /// Brings the kernel to what was decided.
+    /// Makes the kernel match the decision.
     fn act(&mut self, decision: &Decision, look: &Look, now: Nanos) -> Result<Outcome> {
         let is_on = !self.paused;
         let user_space = self.user_space.as_ref();
@@ -112,8 +111,8 @@ impl Daemon<'_> {
         Ok(outcome)
     }
 
-    /// Addresses, with their interfaces, whose endpoints may stay for connections that have no other path:
-    /// those of interfaces that may be used.
+    /// Addresses, with interfaces, whose endpoints may stay for connections without another path: those on
+    /// interfaces that may be used.
     fn spare(&self, decision: &Decision, look: &Look) -> Vec<(IpAddr, u32)> {
         let may_be_used = |index: u32| {
             let Some(one) = look.interfaces.iter().find(|one| one.index == index) else { return false };
@@ -127,7 +126,7 @@ impl Daemon<'_> {
         all.filter(|&(_, index)| may_be_used(index)).collect()
     }
 
-    /// The next look comes no later than this, but not at once.
+    /// Makes the next poll happen at `at` at the latest, but not immediately.
     pub(super) fn look_at(&mut self, at: Nanos, now: Nanos) {
         self.next_look = self.next_look.min(at.max(now.saturating_add(SOON)));
     }
@@ -144,7 +143,7 @@ impl Daemon<'_> {
         self.warnings = warnings;
     }
 
-    /// What was right at the start may have changed since.
+    /// Blockers that were absent at the start may appear later.
     fn look_for_blockers(&mut self, say: &mut dyn FnMut(&str)) {
         let blockers = precheck::blockers(self.config.manager);
         let blockers: Vec<String> = blockers.iter().map(joulepath_kernel::Error::with_remedy).collect();
@@ -157,7 +156,7 @@ impl Daemon<'_> {
         if trouble.is_some() != self.clock_doubted {
             self.clock_doubted = trouble.is_some();
             let date = self.accounts.date();
-            say(&trouble.unwrap_or_else(|| format!("the clock is trusted: it is {date}")));
+            say(&trouble.unwrap_or_else(|| format!("the clock is trusted: today is {date}")));
         }
     }
 
@@ -168,7 +167,7 @@ impl Daemon<'_> {
         let disputed: Vec<String> = disputed.map(|interface| interface.name.clone()).collect();
         if disputed != self.disputed {
             self.disputed = disputed;
-            // Whose they are, and what to do, is found out with the next look.
+            // The next poll finds out which program owns the endpoints and what to do.
             self.looked_rarely = None;
             self.look_at(now, now);
         }

@@ -1,4 +1,4 @@
-//! What the daemon tells: its log, its clients, the service manager.
+//! The daemon's output: log, status, messages to systemd.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::user_space::UserSpace;
 
 impl Daemon<'_> {
-    /// Says what has changed since the last round.
+    /// Logs changes since the last round.
     pub(super) fn tell_changes(&mut self, decision: &Decision, outcome: &Outcome, say: &mut dyn FnMut(&str)) {
         let mut told = BTreeMap::new();
         for one in &decision.interfaces {
@@ -33,7 +33,7 @@ impl Daemon<'_> {
         if decision.controller != before_controller && !is_refused {
             say(&match &decision.controller {
                 Some(name) => format!("new sockets get the congestion controller {name}"),
-                None => "new sockets get the congestion controller that was found".into(),
+                None => "new sockets get the original congestion controller".into(),
             });
         }
         for ((address, _), why) in outcome.conflicts.iter().filter(|(place, _)| !before.contains_key(place)) {
@@ -86,7 +86,7 @@ impl Daemon<'_> {
         Some(report::status(&facts, decision, look, &self.accounts))
     }
 
-    /// The service manager hears that it is ready, that it is alive, and how things stand.
+    /// Tells systemd that the daemon is ready and alive, and its state.
     pub(super) fn tell_manager(&mut self) {
         let (Some(manager), Some((_, decision, _))) = (&self.manager, &self.last) else { return };
         let ready = if self.is_ready { "" } else { "READY=1\n" };

@@ -1,4 +1,4 @@
-//! What is decided: roles of interfaces, endpoints, and the reasons.
+//! The output of a decision: roles of interfaces, endpoints, reasons.
 
 use std::fmt::{self, Display, Formatter};
 use std::net::IpAddr;
@@ -14,17 +14,17 @@ use crate::reason::Reason;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// No endpoint: no further subflow leaves through it.
+    /// No endpoint: no new subflow uses it.
     #[default]
     Unused,
-    /// Its subflows carry data only while no regular one can.
+    /// Its subflows carry data only if no regular subflow can.
     Backup,
     /// Its subflows carry data.
     Regular,
 }
 
 impl Role {
-    /// The word for it.
+    /// The word in messages.
     pub const fn word(self) -> &'static str {
         match self {
             Role::Unused => "not used",
@@ -34,76 +34,76 @@ impl Role {
     }
 }
 
-/// An endpoint that should be there.
+/// An endpoint that should exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
-    /// The address.
+    /// Own address.
     pub address: IpAddr,
-    /// Index of its interface.
+    /// Interface index.
     pub interface: u32,
-    /// Whether its subflows are backups.
+    /// True if its subflows are backups.
     pub backup: bool,
-    /// Whether the other end is told of it.
+    /// True if it is announced to the peer.
     pub signal: bool,
-    /// Whether connections open subflows to every address of the other end.
+    /// True if connections open subflows to every address of the peer.
     pub fullmesh: bool,
-    /// Whether its subflows are to be opened again: those that it had are gone.
+    /// True if its lost subflows are to be reopened.
     pub renew: bool,
 }
 
-/// What was decided about an interface, and why.
+/// The decision about an interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    /// Its name.
+    /// Interface name.
     pub name: String,
-    /// The intent that counts for it.
+    /// The intent that applies to it.
     pub intent: Intent,
-    /// How it is used.
+    /// Its role.
     pub role: Role,
-    /// How it would be used if it could change now.
+    /// The role it takes as soon as it may change.
     pub wanted: Role,
-    /// Why, with numbers.
+    /// Why it has this role.
     pub reason: Reason,
-    /// What is to be known besides.
+    /// Further remarks.
     #[serde(default)]
     pub notes: Vec<Reason>,
-    /// Whether it may be used as far as the configuration goes: it is hardware, or named.
+    /// True if the configuration permits its use: it is hardware, or named.
     pub allowed: bool,
 }
 
-/// `wlan0: regular: the only path that can be used`.
+/// For example `wlan0: regular: the only path that can be used`.
 impl Display for Told {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         write!(to, "{}: {}: {}", self.name, self.role.word(), self.reason.with(&self.notes))
     }
 }
 
-/// What was decided.
+/// The result of [`Decider::decide`](super::Decider::decide).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Endpoints; none if everything is to be as it was found.
+    /// Wanted endpoints; `None` if the settings found at the start are to be restored.
     pub endpoints: Option<Vec<Wanted>>,
-    /// Addresses whose connections have to lose their first subflow.
+    /// Addresses whose connections must lose their initial subflow.
     pub closed: Vec<IpAddr>,
-    /// Indexes of interfaces whose endpoints go even if a connection may have no other subflow that works.
+    /// Indexes of interfaces whose endpoints go even if a connection has no other working subflow.
     #[serde(default)]
     pub ended: Vec<u32>,
-    /// Whether the next look has to know what connections do by then.
+    /// True if the next poll must list connections.
     #[serde(default)]
     pub lists_next: bool,
-    /// In the order of preference, those that may not be used last.
+    /// In order of preference; unusable interfaces last.
     pub interfaces: Vec<Told>,
     /// The intent in force.
     pub intent: Option<Intent>,
-    /// The congestion controller that new sockets should get; none: what was found.
+    /// Congestion controller for new sockets; `None` for the one found at the start.
     pub controller: Option<String>,
-    /// When something that waits may change.
+    /// When a postponed change becomes possible.
     #[serde(rename = "look_again_ns", with = "optional")]
     pub look_again: Option<Nanos>,
 }
 
 impl Decision {
-    /// How many further subflows a connection needs for these endpoints.
+    /// Number of extra subflows that a connection needs for these endpoints.
     pub fn extra_subflows(&self) -> u32 {
         self.endpoints.as_ref().map_or(0, Vec::len) as u32
     }

@@ -1,4 +1,4 @@
-//! Which paths `frugal` uses: what [`advise`] says about a transfer, on what is known of the paths.
+//! Paths for `frugal`: the advice of [`advise`] for a transfer over the known paths.
 
 use std::collections::BTreeSet;
 
@@ -10,35 +10,33 @@ use joulepath_model::units::{BitRate, Nanos, Probability};
 
 use crate::reason::Reason;
 
-/// Taken for the rate of a path that was never busy.
+/// Rate assumed for a path that was never busy.
 pub(super) const UNTRIED_BPS: f64 = 10e6;
-/// Taken for the RTT of a path without subflows.
+/// RTT assumed for a path without subflows.
 const UNTRIED_RTT: Nanos = Nanos::from_millis(50);
-/// Other paths are taken if they save at least this part.
+/// Least relative saving that justifies a switch.
 const WORTH: f64 = 0.1;
-/// Steps in which rates and RTTs are looked at, as factor: what changes by less changes nothing.
+/// Rates and RTTs are rounded to powers of this factor, so that small changes have no effect.
 const STEP: f64 = 1.1;
 
-/// One path that may be used.
+/// A path that may be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Candidate {
     pub(super) name: String,
-    /// Bit/s; none if it is not known.
+    /// `None` if unknown.
     pub(super) rate_bps: Option<f64>,
     pub(super) rtt: Option<Nanos>,
-    /// None if nobody says what it costs.
+    /// `None` without an energy model.
     pub(super) energy: Option<InterfaceModel>,
 }
 
-/// What was chosen, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
-    /// Names.
     pub(super) paths: BTreeSet<String>,
     pub(super) reason: Reason,
 }
 
-/// The choice and what it was made from, so that it is made again only when something has changed.
+/// The last choice and its input: the choice is made again only if the input changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Frugal {
     asked: Vec<Candidate>,
@@ -46,7 +44,7 @@ pub(super) struct Frugal {
 }
 
 impl Frugal {
-    /// The paths to use of `candidates`, of which there is at least one, in the order of the user's costs.
+    /// The paths to use among `candidates`, which are in the order of cost and not empty.
     pub(super) fn choose(&mut self, config: &LiveConfig, candidates: &[Candidate]) -> Choice {
         let rounded: Vec<Candidate> = candidates.iter().map(rounded).collect();
         if let Some(choice) = self.choice.as_ref().filter(|_| rounded == self.asked) {
@@ -58,7 +56,7 @@ impl Frugal {
         choice
     }
 
-    /// Everything is asked anew: the configuration has changed.
+    /// Forgets the last choice after a change of the configuration.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -97,7 +95,8 @@ fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<Stri
     let transfer_bytes = config.transfer.0;
     let of_current: Vec<Path> = paths.iter().filter(|path| current.contains(&path.name)).cloned().collect();
     if !current.is_empty() && of_current.len() == current.len() {
-        // The current set may use fewer paths than it has, and costs then what those cost.
+        // If the best plan for the current set leaves some of its paths unused, its cost is not the current
+        // cost.
         if let Ok(stays) = ask(of_current.clone())
             && stays.best.paths.len() == of_current.len()
             && names(&advice.best, &paths) != *current
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_radio_alone_as_advise_says() {
+    fn frugal_follows_the_advice_to_use_the_cheapest_radio() {
         let (paths, reason) = chosen("", &both(20.0, 20.0));
         assert_eq!(paths, ["wifi"]);
         let Reason::Frugal { transfer_bytes, paths, energy_j, next_paths, next_energy_j, advice, .. } =
@@ -188,8 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_that_one_path_misses_takes_both() {
-        // 10 MB are 80 Mbit: 20 Mbit/s need 4 s and more.
+    fn a_deadline_that_one_path_misses_uses_both_paths() {
+        // 10 MB are 80 Mbit: at 20 Mbit/s at least 4 s.
         let (paths, reason) = chosen("deadline = \"3 s\"", &both(20.0, 20.0));
         assert_eq!(paths, ["lte", "wifi"], "{reason}");
         let (paths, reason) = chosen("deadline = \"100 ms\"", &both(20.0, 20.0));
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_energy_model_the_order_of_cost_decides_and_says_so() {
+    fn without_an_energy_model_the_order_of_cost_decides() {
         let mut candidates = both(20.0, 20.0);
         candidates.reverse();
         candidates[1].energy = None;
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_differs_by_little_is_the_same() {
+    fn small_differences_of_rates_have_no_effect() {
         let config = read_live("intent = \"frugal\"").unwrap();
         let mut frugal = Frugal::default();
         let mut after = |mbps: f64, rtt_ms: u64| {
@@ -216,8 +215,8 @@ mod tests {
             frugal.clone()
         };
         let first = after(20.0, 200);
-        // The steps are powers of 1.1: 19.6 and 20 Mbit/s belong to 1.1^176 bit/s, which is 19.3 Mbit/s, and
-        // 200 and 204 ms to 1.1^201 ns, which is 208.9 ms.
+        // Steps are powers of 1.1: 19.6 and 20 Mbit/s round to 1.1^176 bit/s = 19.3 Mbit/s; 200 and 204 ms
+        // round to 1.1^201 ns = 208.9 ms.
         assert_eq!(after(19.6, 200), first);
         assert_eq!(after(20.0, 204), first);
         assert_ne!(after(18.0, 200), first);

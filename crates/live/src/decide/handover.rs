@@ -1,11 +1,11 @@
-//! What `handover` lets the second path carry while the first one is there.
+//! The budget of other paths under `handover`, while the first path exists.
 //!
 //! ```text
-//!   another path has a role ──► event: every byte of the others counts ── budget ──► only the first path
+//!   another path has a role ──► event: all bytes of other paths count ── budget ──► only the first path
 //!                                   │
-//!                    CALM of data over the first path alone, in which nothing is wrong with it ──► over
+//!                    CALM of data over the first path alone, without trouble ──► over
 //! ```
-//! What the others carry while the first path is gone does not count: nothing else could carry it.
+//! Bytes that other paths carry while the first path is gone do not count: no other path could carry them.
 
 use std::collections::BTreeMap;
 
@@ -19,27 +19,26 @@ use super::silence::BRINGS_BPS;
 use super::want::{Plan, Want};
 use crate::reason::Reason;
 
-/// The first path has carried data for so long with nothing wrong: the event is over.
+/// Time of data over the first path without trouble, after which the event is over.
 const CALM: Nanos = Nanos::from_secs(60);
-/// A longer time between two looks counts as so much.
+/// Longest time between two polls that is counted.
 const LONGEST_LOOK: Nanos = Nanos::from_secs(5);
-/// Taken for the rate of a path of which none is known, bit/s.
+/// Rate assumed for a path of unknown rate, bit/s.
 const UNKNOWN_BPS: f64 = 10e6;
 
-/// What other paths have carried in place of the first.
+/// An event: other paths carry data in place of the first.
 #[derive(Clone, Debug, PartialEq)]
 struct Event {
-    /// The first path.
     first: String,
-    /// Why another path carries data in its place.
+    /// Why another path carries data.
     why: Option<Reason>,
     used_bytes: u64,
-    /// For how long the first has carried data with nothing wrong.
+    /// For how long the first path has carried data without trouble.
     calm: Nanos,
     looked: Nanos,
 }
 
-/// The present event, and what the paths had carried at the last look.
+/// The present event, and the bytes of each path at the last poll.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Handover {
     event: Option<Event>,
@@ -47,13 +46,13 @@ pub(super) struct Handover {
 }
 
 impl Handover {
-    /// Whether the budget of the present event is used up.
+    /// True if the budget of the present event is used up.
     pub(super) fn is_spent(&self, config: &LiveConfig) -> bool {
         self.event.as_ref().is_some_and(|event| event.used_bytes >= config.handover_budget.0)
     }
 
-    /// Takes in a look, and bounds what is wanted of the others; when to look again so that the budget is
-    /// not exceeded by much.
+    /// Takes in a poll and limits the wanted roles of other paths. Returns when to poll again so that the
+    /// budget is hardly exceeded.
     pub(super) fn bound(
         &mut self,
         config: &LiveConfig,
@@ -75,7 +74,7 @@ impl Handover {
             |one: &&Eligible| role(one) != Role::Unused || plan[&one.interface.name].role != Role::Unused;
         let is_one_open = others.iter().any(is_open);
         if self.event.as_ref().is_some_and(|event| event.first != *name) && !is_one_open {
-            // The first path is gone. The event goes on when it is there again.
+            // The first path is gone. The event resumes when it returns.
             return None;
         }
         if first.intent != Intent::Handover || (self.event.is_none() && !is_one_open) {
@@ -125,7 +124,7 @@ impl Handover {
         (bps > 0.0).then(|| now.saturating_add(Nanos((left as f64 * 8e9 / bps) as u64)))
     }
 
-    /// What each has carried since the last look, bytes.
+    /// Bytes carried by each path since the last poll.
     fn passed(&mut self, eligible: &[Eligible]) -> BTreeMap<String, u64> {
         let mut passed = BTreeMap::new();
         for one in eligible {
@@ -137,8 +136,8 @@ impl Handover {
     }
 }
 
-/// Uses only the first path. The budget is what is used of it and all of it, bytes; `why` is what was wrong
-/// with the first path.
+/// Plans only the first path. The pair is the used part of the budget and the whole budget, bytes; `why` is
+/// the trouble of the first path.
 fn confine(
     first: &Eligible,
     others: &[&Eligible],

@@ -1,7 +1,7 @@
-//! How often something may change: each change makes the next one wait longer.
+//! Limits the frequency of changes: each change delays the next one longer.
 //!
 //! ```text
-//!   n changes lately:  the next one comes no earlier than  FIRST · 2^n  after the last,  at most LONGEST
+//!   after n recent changes:  the next one comes  FIRST · 2^(n−1)  after the last or later,  at most LONGEST
 //!   FORGET without a change:  n − 1
 //! ```
 
@@ -9,22 +9,22 @@ use joulepath_model::units::Nanos;
 
 use super::lately::Lately;
 
-/// After one change of old.
+/// Delay after a single change.
 const FIRST: Nanos = Nanos::from_secs(10);
-/// Most doublings: 640 s.
+/// Limits the delay to 640 s.
 const MOST_DOUBLINGS: u32 = 6;
-/// A change is forgotten after this time.
+/// The count of changes drops by one for each such interval without another.
 const FORGET: Nanos = Nanos::from_secs(600);
-/// What cannot wait waits this part of the time.
+/// Urgent changes wait this fraction of the delay.
 const URGENT: u64 = 10;
 
 const LONGEST: Nanos = Nanos(FIRST.0 << MOST_DOUBLINGS);
-/// So many changes that a loss forces do not wait.
+/// Number of changes forced by a loss that need not wait.
 const MOST_FORCED: u32 = 5;
-/// One of them is forgotten after this time.
+/// The count of forced changes drops by one for each such interval without another.
 const FORGET_FORCED: Nanos = Nanos::from_secs(3600);
 
-/// The changes of one thing.
+/// The recent changes of one thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hold {
     changes: Lately,
@@ -32,28 +32,28 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// It changes.
+    /// Records a change.
     pub(super) fn change(&mut self, now: Nanos) {
         self.changes.add(now, FORGET, MOST_DOUBLINGS + 1);
     }
 
-    /// It changes because something was lost: that does not count for other changes.
+    /// Records a change forced by a loss, which does not delay other changes.
     pub(super) fn force(&mut self, now: Nanos) {
         self.forced.add(now, FORGET_FORCED, MOST_FORCED);
     }
 
-    /// Whether it may change at once because something was lost: not too often.
+    /// True if a loss may force a change now.
     pub(super) fn may_force(&self, now: Nanos) -> bool {
         self.forced.times(now, FORGET_FORCED) < MOST_FORCED
     }
 
-    /// When it may change because something was lost.
+    /// When a loss may force a change.
     pub(super) fn until_forced(&self, now: Nanos) -> Nanos {
         let last = self.forced.last().filter(|_| !self.may_force(now));
         last.map_or(Nanos::ZERO, |last| last.saturating_add(Nanos(LONGEST.0 / URGENT)))
     }
 
-    /// When it may change again.
+    /// When the next change may happen.
     pub(super) fn until(&self, now: Nanos, urgent: bool) -> Nanos {
         let Some(changed) = self.changes.last() else { return Nanos::ZERO };
         let length = Nanos(FIRST.0 << self.changes.times(now, FORGET).saturating_sub(1));
@@ -65,7 +65,7 @@ impl Hold {
 mod tests {
     use super::*;
 
-    /// Changes in an hour of what changes as soon as it may.
+    /// Changes in one hour if each happens as soon as it may.
     fn changes(urgent: bool) -> usize {
         let mut hold = Hold::default();
         let hour = |s: u64| hold_step(&mut hold, Nanos::from_secs(s), urgent);
@@ -81,11 +81,11 @@ mod tests {
     }
 
     #[test]
-    fn changes_come_ever_later() {
-        // 1 s, and 10, 20, 40 … 640 s after: the seventh at 631 s, the eighth at 1271 s; then one more each
-        // 640 s, as one is forgotten meanwhile: 11 in all.
+    fn changes_come_at_growing_intervals() {
+        // At 1 s, then 10, 20, 40 … 640 s later: the seventh at 631 s, the eighth at 1271 s. After that one
+        // every 640 s, because one is forgotten in the meantime: 11 in total.
         assert_eq!(changes(false), 11);
-        // A tenth of that: 1, 2, 4 … 64 s, and every 64 s then.
+        // A tenth of that: 1, 2, 4 … 64 s, then every 64 s.
         assert!((56..=64).contains(&changes(true)), "{}", changes(true));
     }
 
@@ -99,13 +99,13 @@ mod tests {
         // A tenth of 640 s after the last.
         assert!(!hold.may_force(s(5)));
         assert_eq!(hold.until_forced(s(5)), s(4 + 64));
-        // One is forgotten after an hour without another. Other changes did not wait for any of them.
+        // One is forgotten after an hour without another. Other changes wait for none of them.
         assert!(!hold.may_force(s(4 + 3599)) && hold.may_force(s(4 + 3600)));
         assert_eq!(hold.until(s(5), false), Nanos::ZERO);
     }
 
     #[test]
-    fn what_was_calm_for_long_changes_at_once() {
+    fn a_change_after_a_long_calm_happens_at_once() {
         let mut hold = Hold::default();
         for s in [0, 10, 30] {
             hold.change(Nanos::from_secs(s));

@@ -1,37 +1,34 @@
-//! How often something has happened of late: what waits longer each time counts by it. And for how long
-//! something has been so.
+//! Counts recent occurrences, for delays that grow with each, and tells how long a condition has held.
 
 use joulepath_model::units::Nanos;
 
-/// A count that forgets.
+/// A decaying count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lately {
-    /// The latest time; none if it never happened.
     last: Option<Nanos>,
-    /// How often, counted at that instant.
+    /// The count at that time.
     times: u32,
 }
 
 impl Lately {
-    /// How often; one is forgotten after each `forget` without another.
+    /// The count; it drops by one after each `forget` without an occurrence.
     pub(super) fn times(&self, now: Nanos, forget: Nanos) -> u32 {
         let Some(last) = self.last else { return 0 };
         let forgotten = now.saturating_sub(last).0 / forget.0;
         self.times.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
     }
 
-    /// It happens again; no more than `most` are counted.
+    /// Counts an occurrence, up to `most`.
     pub(super) fn add(&mut self, now: Nanos, forget: Nanos, most: u32) {
         *self = Lately { last: Some(now), times: (self.times(now, forget) + 1).min(most) };
     }
 
-    /// When it last happened.
     pub(super) fn last(&self) -> Option<Nanos> {
         self.last
     }
 }
 
-/// Whether `holds` has held for `time`; `since` remembers from when on.
+/// True if `holds` has held for `time`; `since` stores its start.
 pub(super) fn lasted(since: &mut Option<Nanos>, holds: bool, now: Nanos, time: Nanos) -> bool {
     if !holds {
         *since = None;
@@ -45,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_forgotten_in_each_interval_without_another() {
+    fn the_count_drops_by_one_in_each_interval_without_an_occurrence() {
         let (mut lately, s) = (Lately::default(), Nanos::from_secs);
         assert_eq!((lately.times(s(5), s(10)), lately.last()), (0, None));
         for now in [5, 6, 7, 8] {

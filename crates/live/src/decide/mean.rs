@@ -1,6 +1,4 @@
-//! Means of rates.
-
-/// The mean of what was seen.
+/// A running mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Mean {
     sum: f64,

@@ -1,5 +1,4 @@
-//! What the machine's endpoints should be: configuration and snapshot in, endpoints and reasons out. Nothing
-//! is read and nothing is done here.
+//! Which endpoints the machine should have: configuration and snapshot in, endpoints and reasons out. Pure.
 //!
 //! ```text
 //!   interface ──► may it be used at all?  ──► restrained or in trouble? ──► its place in the order
@@ -13,18 +12,18 @@
 //! | `decision` | roles, endpoints, reasons: what comes out |
 //! | `standing` | whether an interface may be used, and what speaks against it |
 //! | `eligible` | an interface that may be used |
-//! | `want`, `plan` | how each interface should be used, if nothing had to wait |
+//! | `want`, `plan` | the role of each interface if no change had to wait |
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
-//! | `slow`, `usual` | paths that have become slow, alone or for the others |
-//! | `handover` | what the second path may carry under `handover` |
-//! | `places` | which addresses get one of the kernel's places for endpoints |
+//! | `slow`, `usual` | paths that have become slow |
+//! | `handover` | the budget of other paths under `handover` |
+//! | `places` | which addresses get one of the kernel's few endpoint entries |
 //! | `trouble` | paths whose subflows get no answer |
-//! | `silence` | paths that bring nothing any more |
-//! | `renewal` | when lost subflows are opened again |
+//! | `silence` | paths over which nothing arrives |
+//! | `renewal` | when to reopen lost subflows |
 //! | `hold` | how often a role may change |
-//! | `memory` | what is remembered of an interface |
-//! | `lately`, `mean` | counts that forget, what has lasted; means |
+//! | `memory` | the memory of an interface |
+//! | `lately`, `mean` | decaying counts, durations, means |
 
 mod decision;
 mod eligible;
@@ -69,20 +68,20 @@ use self::want::{Plan, Want};
 use crate::reason::Reason;
 use crate::snapshot::{Families, Interface, Snapshot};
 
-/// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
+/// A new regular path must exist this long before an old one goes: its subflows need their handshakes.
 const OVERLAP: Nanos = Nanos::from_secs(3);
-/// The same where the old one stands in for the new one, which was lost.
+/// The same if the old path only replaces the new one, which was lost.
 const BRIEF_OVERLAP: Nanos = Nanos::from_secs(1);
-/// Connections on what is forbidden get this long to find another path before their last subflow is closed.
+/// Time for connections on a forbidden interface to find another path before their last subflow is closed.
 pub(crate) const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
-/// While a path is watched the next look comes after this time.
+/// Poll interval while a path is watched.
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
-/// The same while connections are about to get another path.
+/// Poll interval while connections are about to get another path.
 const WAIT_EVERY: Nanos = Nanos::from_millis(300);
-/// An interface that was not seen for a day is forgotten.
+/// How long an absent interface is remembered.
 const FORGET: Nanos = Nanos::from_secs(86_400);
 
-/// What decides, with its memory.
+/// The decider and its memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decider {
     memory: BTreeMap<String, Memory>,
@@ -90,13 +89,13 @@ pub struct Decider {
     overflow: Overflow,
     slow: Slow,
     handover: Handover,
-    /// The paths that were to carry data at the last look.
+    /// The paths that were to carry data at the last poll.
     meant: BTreeSet<String>,
     battery: BatteryLow,
 }
 
 impl Decider {
-    /// The configuration has changed: what was concluded from it is forgotten, what was seen is not.
+    /// Resets conclusions that depend on the configuration, and keeps observations.
     pub fn reconfigured(&mut self) {
         self.frugal.forget();
         self.overflow = Overflow::default();
@@ -104,7 +103,7 @@ impl Decider {
         self.handover = Handover::default();
     }
 
-    /// Decides. `overrides` go before what is configured.
+    /// Decides. `overrides` take precedence over the configuration.
     pub fn decide(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Decision {
         let now = snapshot.now;
         self.memory.retain(|_, memory| now.saturating_sub(memory.seen) < FORGET);
@@ -113,7 +112,7 @@ impl Decider {
             return self.off(config, overrides, snapshot);
         }
         let backups = self.names_of(Role::Backup);
-        // Without a connection a path is silent because nobody sends.
+        // Without connections, silence is normal.
         let is_idle = snapshot.families == Families::default();
         let mut eligible = vec![];
         let mut refused = vec![];
@@ -125,7 +124,7 @@ impl Decider {
             memory.seen = now;
             let was_given_up = memory.trouble.was_given_up();
             let brings = |other: &&Interface| {
-                // While both are regular, this one may be silent because it waits for the other.
+                // If both are regular, this path may be silent because it waits for the other.
                 let stands_in = backups.contains(&other.name) || was_given_up;
                 other.name != interface.name && stands_in && other.rate_bps >= BRINGS_BPS
             };
@@ -153,7 +152,7 @@ impl Decider {
             let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
             if over && (waited || interface.sole == 0) {
                 closed.extend(&interface.addresses);
-                // A connection that begins here before the next look has its time, too.
+                // A connection that starts here before the next poll gets its time, too.
                 memory.forbidden_since = None;
             }
             match standing::of(config, own, interface, snapshot.battery, &mut memory.battery, trouble) {
@@ -192,14 +191,14 @@ impl Decider {
         decision
     }
 
-    /// The machine's intent: on a weak battery `frugal`, if that is configured.
+    /// The machine's intent: `frugal` on a weak battery, if configured.
     fn machine_intent(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Intent {
         let intent = overrides.machine.unwrap_or(config.intent);
         let is_low = self.battery.observe(config.battery_below, snapshot.battery);
         if is_low && intent != Intent::Off { Intent::Frugal } else { intent }
     }
 
-    /// Everything is as it was found.
+    /// The decision to restore everything.
     fn off(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Decision {
         for memory in self.memory.values_mut() {
             memory.role = Role::Unused;
@@ -225,7 +224,7 @@ impl Decider {
         }
     }
 
-    /// Changes roles as far as they may change now; returns who waits, until when.
+    /// Changes roles that may change now. Returns the interfaces that wait, and until when.
     fn apply(
         &mut self,
         eligible: &[Eligible],
@@ -249,7 +248,7 @@ impl Decider {
             }
         }
         let mut waits = BTreeMap::new();
-        // The most preferred first; upgrades before downgrades.
+        // Upgrades come before downgrades, preferred interfaces first.
         for one in eligible {
             let (name, want) = (&one.interface.name, &plan[&one.interface.name]);
             let alone = want.role == Role::Regular && !self.some_other_carries(name, eligible, None);
@@ -273,7 +272,7 @@ impl Decider {
         }
         for one in eligible.iter().rev() {
             let (name, want) = (&one.interface.name, &plan[&one.interface.name]);
-            // What slows the others down may be the reason why they bring nothing.
+            // The path that slows the others down may be the reason why nothing arrives over them.
             let overlap = if self.memory[name].stands_in { BRIEF_OVERLAP } else { OVERLAP };
             let since = (!want.afresh).then(|| now.saturating_sub(overlap));
             let is_replaced = self.some_other_carries(name, eligible, since);
@@ -302,8 +301,8 @@ impl Decider {
         all.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Interfaces, by index, that are left: their subflows are closed now that no connection needs them, and
-    /// opened again as backups.
+    /// Indexes of interfaces to leave: no connection needs their subflows, which are closed and reopened as
+    /// backups.
     fn leave(&mut self, eligible: &[Eligible], plan: &Plan) -> Vec<u32> {
         let mut left = vec![];
         for one in eligible.iter().filter(|one| plan[&one.interface.name].afresh) {
@@ -316,7 +315,7 @@ impl Decider {
         left
     }
 
-    /// Interfaces, by index, whose lost subflows are opened again now.
+    /// Indexes of interfaces whose lost subflows are reopened now.
     fn renew(&mut self, eligible: &[Eligible], now: Nanos) -> BTreeSet<u32> {
         let mut renewed = BTreeSet::new();
         for one in eligible {
@@ -332,12 +331,12 @@ impl Decider {
         renewed
     }
 
-    /// Whether another interface carries data and is not in trouble; since an instant, if one is named.
+    /// True if another interface carries data without trouble, and has since `since`.
     fn some_other_carries(&self, name: &str, eligible: &[Eligible], since: Option<Nanos>) -> bool {
         eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
             |one| {
                 let memory = &self.memory[&one.interface.name];
-                // What has brought nothing since it failed may still be dead.
+                // A path that has been silent since its failure may still be dead.
                 let is_silent = one.interface.silent.is_some() && !memory.was_lost_lately();
                 let brings = since.is_none() || !is_silent;
                 let lasts = since.is_none_or(|since| memory.is_as_it_was(since));
@@ -346,7 +345,7 @@ impl Decider {
         )
     }
 
-    /// That subflows do not open here, if so.
+    /// Why subflows do not open here.
     fn missing(&self, one: &Eligible) -> Option<Reason> {
         let Interface { missing, refused, .. } = *one.interface;
         match refused {
@@ -417,17 +416,17 @@ impl Decider {
     }
 }
 
-/// Intents that were set while the daemon runs, in place of the configured ones.
+/// Intents set while the daemon runs; they override the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overrides {
-    /// The machine's.
+    /// Intent of the machine.
     pub machine: Option<Intent>,
-    /// Of interfaces, by name.
+    /// By interface name.
     pub interfaces: BTreeMap<String, Intent>,
 }
 
 impl Overrides {
-    /// The own intent of an interface, if it has one.
+    /// The intent of an interface, if it has its own.
     pub fn of(&self, config: &LiveConfig, name: &str) -> Option<Intent> {
         self.interfaces.get(name).copied().or_else(|| config.interface(name)?.intent)
     }

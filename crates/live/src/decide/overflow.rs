@@ -1,44 +1,44 @@
-//! How many paths are in use where each is filled before the next.
+//! How many paths to use if each is filled before the next.
 //!
 //! ```text
-//!      k paths  ── they carry FULL of their rates, for FULL_AFTER ──────────►  k + 1 paths
+//!      k paths  ── they carry FULL of their rates for FULL_AFTER ───────────►  k + 1 paths
 //!         ▲                                                                        │
-//!         └── all together carry less than FREE of the first k, for FREE_AFTER ────┘
+//!         └── all together carry less than FREE of the first k for FREE_AFTER ─────┘
 //! ```
-//! Where nobody says what a path carries, the highest rate seen stands for it. An application that sends
-//! steadily looks as if it had filled such a path, so that the next one is on trial: if all together do not
-//! carry GAIN more after TRIAL, it closes again, and opens no more before there is more to carry, or PAUSE is
-//! over, which doubles each time. A path that has become slow comes last (`slow`).
+//! Without a configured rate, the highest rate seen is a path's rate. A steady application then seems to fill
+//! the path, so the next path is on trial: unless all paths together carry GAIN more after TRIAL, it closes.
+//! It opens again only when there is more to carry, or after PAUSE, which doubles each time. A slow path
+//! comes last (`slow`).
 //!
-//! FREE is below FULL by more than what moves over when a path opens: without that gap the last path would
-//! come and go.
+//! FREE is below FULL by more than the traffic that moves over when a path opens: otherwise the last path
+//! would flap.
 
 use joulepath_model::units::Nanos;
 
 use super::lately::lasted;
 
-/// Part of its rate at which a path is full.
+/// A path is full at this fraction of its rate.
 const FULL: f64 = 0.85;
-/// Part of the others' rates below which the last path is not needed.
+/// Below this fraction of the other paths' rates the last path is not needed.
 const FREE: f64 = 0.6;
 const FULL_AFTER: Nanos = Nanos::from_secs(5);
 const FREE_AFTER: Nanos = Nanos::from_secs(30);
 
-/// How long a path is on trial, and what it has to bring.
+/// Length of a trial and the gain that it must bring.
 const TRIAL: Nanos = Nanos::from_secs(10);
 const GAIN: f64 = 1.1;
-/// Before the next trial at the same rate.
+/// Pause before the next trial at the same rate.
 const PAUSE: Nanos = Nanos::from_secs(600);
 const MOST_DOUBLINGS: u32 = 6;
 
-/// A path that was opened to see whether it is needed.
+/// A path that was opened as a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Trial {
     since: Nanos,
     before_bps: f64,
 }
 
-/// A rate at which another path brought nothing.
+/// A rate at which one more path brought no gain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Enough {
     rate_bps: f64,
@@ -46,7 +46,6 @@ struct Enough {
     times: u32,
 }
 
-/// How many are in use, and since when that is too few or too many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Overflow {
     further: usize,
@@ -56,19 +55,19 @@ pub(super) struct Overflow {
     enough: Option<Enough>,
 }
 
-/// One path, in the order in which they are filled.
+/// A path, in the order of filling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Filled {
-    /// What it carries, bit/s.
+    /// Present rate, bit/s.
     pub(super) rate_bps: f64,
-    /// What it can carry, bit/s; none: it never counts as full.
+    /// Capacity, bit/s; a path without one is never full.
     pub(super) most_bps: Option<f64>,
-    /// Whether somebody has said so; if not, it is the highest rate seen.
+    /// True if the capacity is configured; otherwise it is the highest rate seen.
     pub(super) is_said: bool,
 }
 
 impl Overflow {
-    /// How many of the paths to use; at least one.
+    /// Number of paths to use, at least 1.
     pub(super) fn paths(&mut self, now: Nanos, paths: &[Filled]) -> usize {
         let most = paths.len().max(1);
         self.further = self.further.min(most - 1);
@@ -94,12 +93,12 @@ impl Overflow {
         self.further + 1
     }
 
-    /// So many further paths, and what was learnt.
+    /// This state with `further` additional paths, keeping what trials have shown.
     fn with(&self, further: usize) -> Overflow {
         Overflow { further, enough: self.enough, ..Overflow::default() }
     }
 
-    /// Ends a trial that is over; whether it was for nothing.
+    /// Ends a trial that is due. Returns true if it brought no gain.
     fn trial_has_failed(&mut self, now: Nanos, carried: f64) -> bool {
         let Some(trial) = self.trial.filter(|trial| now.saturating_sub(trial.since) >= TRIAL) else {
             return false;
@@ -128,25 +127,25 @@ mod tests {
         rates.map(|rate_bps| Filled { rate_bps, most_bps: Some(10e6), is_said: true })
     }
 
-    /// Looks every second from `from` to `to`; the last answer.
+    /// Polls every second from `from` to `to`. Returns the last answer.
     fn look(overflow: &mut Overflow, from: u64, to: u64, rates: [f64; 2]) -> usize {
         (from..to).map(|s| overflow.paths(Nanos::from_secs(s), &paths(rates))).last().unwrap()
     }
 
     #[test]
-    fn the_second_path_opens_when_the_first_is_full_and_closes_when_the_first_suffices() {
+    fn a_full_path_opens_the_next_which_closes_when_the_first_suffices() {
         let mut overflow = Overflow::default();
         assert_eq!(look(&mut overflow, 0, 100, [8.4e6, 0.0]), 1);
         assert_eq!(look(&mut overflow, 100, 105, [9e6, 0.0]), 1);
         assert_eq!(look(&mut overflow, 105, 106, [9e6, 0.0]), 2);
-        // Traffic has moved over; the first path is not full any more, and the second is needed still.
+        // Traffic has moved over: the first path is not full, but the second is still needed.
         assert_eq!(look(&mut overflow, 106, 300, [5e6, 4e6]), 2);
         assert_eq!(look(&mut overflow, 300, 330, [3e6, 2e6]), 2);
         assert_eq!(look(&mut overflow, 330, 331, [3e6, 2e6]), 1);
     }
 
     #[test]
-    fn a_path_whose_rate_is_not_known_is_never_full() {
+    fn a_path_of_unknown_rate_is_never_full() {
         let mut overflow = Overflow::default();
         let unknown = [1e9, 0.0].map(|rate_bps| Filled { rate_bps, most_bps: None, is_said: false });
         for s in 0..100 {
@@ -154,8 +153,8 @@ mod tests {
         }
     }
 
-    /// Looks every second at an application that sends `wanted` over a first path of 7 Mbit/s, which nobody
-    /// has said; in how many of them both paths were in use.
+    /// Polls every second while an application sends `wanted` over a first path of 7 Mbit/s without a
+    /// configured rate. Returns how many polls used both paths.
     fn both_in_use(overflow: &mut Overflow, seconds: std::ops::Range<u64>, wanted: f64) -> usize {
         let (mut used, mut most, mut count) = (1, 0.0_f64, 0);
         for s in seconds {
@@ -170,22 +169,22 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rate_a_path_is_full_if_the_next_one_brings_more() {
+    fn a_path_without_a_rate_is_full_if_the_next_one_brings_more() {
         let mut overflow = Overflow::default();
         assert_eq!(both_in_use(&mut overflow, 0..1000, 10e6), 995);
-        // An application that sends 5 Mbit/s needs no second one: trials of 10 s after 5, 615, 1825 … s.
+        // An application at 5 Mbit/s needs no second path: trials of 10 s after 5, 615, 1825 … s.
         let mut overflow = Overflow::default();
         assert_eq!(both_in_use(&mut overflow, 0..1000, 5e6), 20);
         assert_eq!(both_in_use(&mut overflow, 1000..3600, 5e6), 10);
-        // More to carry is no reason to wait.
+        // More traffic starts a trial without waiting.
         assert!(both_in_use(&mut overflow, 3600..3700, 10e6) > 90);
-        // One that sends 7.5 Mbit/s gains 7 %, which is too little.
+        // At 7.5 Mbit/s the gain is 7 %, which is too little.
         let mut overflow = Overflow::default();
         assert_eq!(both_in_use(&mut overflow, 0..500, 7.5e6), 10);
     }
 
     #[test]
-    fn when_paths_go_fewer_are_used() {
+    fn lost_paths_reduce_the_number_in_use() {
         let mut overflow = Overflow::default();
         look(&mut overflow, 0, 10, [9e6, 0.0]);
         assert_eq!(overflow.paths(Nanos::from_secs(10), &paths([9e6, 0.0])[..1]), 1);

@@ -1,7 +1,7 @@
-//! Which addresses get one of the kernel's few places for endpoints.
+//! Which addresses get one of the kernel's few endpoint entries.
 //!
-//! Each interface gets a place for its address of the family that more connections have, in the order of
-//! preference; then each one for its other address, while there are places.
+//! In order of preference, each interface gets an entry for its address of the family that most connections
+//! use. Remaining entries go to the other addresses.
 
 use std::net::IpAddr;
 
@@ -9,10 +9,10 @@ use super::decision::{Role, Told, Wanted};
 use crate::reason::Reason;
 use crate::snapshot::{Families, Interface};
 
-/// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
+/// The kernel's limit of endpoints and of extra subflows per connection (`MPTCP_PM_ADDR_MAX`).
 pub(super) const MOST_ENDPOINTS: usize = 8;
 
-/// The endpoints that have a place, in the order in which they were given, and the addresses without one.
+/// The endpoints that get an entry, in the given order, and the addresses without one.
 pub(super) fn give(wanted: Vec<Wanted>, families: Families) -> (Vec<Wanted>, Vec<IpAddr>) {
     let is_of_most = |one: &Wanted| one.address.is_ipv6() == (families.v6 > families.v4);
     let of = |most: bool| {
@@ -27,7 +27,7 @@ pub(super) fn give(wanted: Vec<Wanted>, families: Families) -> (Vec<Wanted>, Vec
     (served.map(|(_, one)| one.clone()).collect(), left)
 }
 
-/// Says which of an interface's addresses have no place.
+/// Adds a note about the addresses of an interface without an entry.
 pub(super) fn tell(interface: &Interface, endpoints: &[Wanted], left: &[IpAddr], told: &mut Told) {
     let addresses: Vec<IpAddr> =
         interface.addresses.iter().filter(|one| left.contains(one)).copied().collect();
@@ -57,7 +57,7 @@ mod tests {
         (0..interfaces).flat_map(|i| addresses(i).map(|address| (i, address))).map(wanted).collect()
     }
 
-    /// How many IPv4 and IPv6 addresses have a place.
+    /// Number of IPv4 and IPv6 addresses with an entry.
     fn served(interfaces: u8, families: Families) -> [usize; 2] {
         let (all, left) = give(wanted(interfaces), families);
         assert!(all.is_sorted_by_key(|one| one.interface) && all.len() <= MOST_ENDPOINTS);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn every_interface_has_a_place_in_the_family_that_more_connections_have() {
+    fn every_interface_gets_an_entry_in_the_family_of_most_connections() {
         assert_eq!(served(4, Families { v4: 1, v6: 0 }), [4, 4]);
         assert_eq!(served(5, Families { v4: 1, v6: 0 }), [5, 3]);
         assert_eq!(served(5, Families { v4: 1, v6: 2 }), [3, 5]);

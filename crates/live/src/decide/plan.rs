@@ -1,4 +1,4 @@
-//! How each interface should be used, if nothing had to wait.
+//! The role of each interface if no change had to wait.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use super::slow::{self, Held, Revert};
 use super::want::{Plan, Want};
 use crate::reason::{Other, Reason};
 
-/// Part of what the others carry from which on a slow path is still worth having besides them.
+/// A slow path is worth keeping from this fraction of the other paths' rate.
 const WORTH: f64 = 0.1;
 
 impl Decider {
-    /// How each interface should be used, if nothing had to wait, and when to look again for it.
+    /// The role of each interface if no change had to wait, and when to poll again for it.
     pub(super) fn plan(
         &mut self,
         config: &LiveConfig,
@@ -66,13 +66,13 @@ impl Decider {
         (plan, again)
     }
 
-    /// The paths, to find out which has become slow.
+    /// The paths as input of `slow`.
     fn slow_paths(&self, config: &LiveConfig, intent: Intent, eligible: &[Eligible]) -> Vec<slow::Path> {
         let is_spent = self.handover.is_spent(config);
         let path = |one: &Eligible| {
             let memory = &self.memory[&one.interface.name];
             let is_regular = memory.role == Role::Regular;
-            // What stays for a moment until another path has taken over is not to be judged.
+            // A path that stays only until another has taken over must not be judged.
             let is_meant = self.meant.contains(&one.interface.name);
             slow::Path {
                 name: one.interface.name.clone(),
@@ -88,7 +88,7 @@ impl Decider {
         eligible.iter().map(path).collect()
     }
 
-    /// Which of the candidates carry data.
+    /// The candidates that carry data.
     fn chosen(
         &mut self,
         config: &LiveConfig,
@@ -136,13 +136,13 @@ impl Decider {
         }
     }
 
-    /// The role of an interface that is not among the chosen.
+    /// The role of an interface that was not chosen.
     fn not_chosen(&self, one: &Eligible, machine: Intent) -> Want {
         let standing = &one.standing;
         let role_now = self.memory.get(&one.interface.name).map_or(Role::Unused, |memory| memory.role);
         if standing.trouble.is_some() && role_now != Role::Unused {
             let reason = Reason::Recovering { because: standing.against() };
-            // How often that happens `trouble` bounds.
+            // `trouble` limits how often that happens.
             return Want { exempt: true, ..Want::new(Role::Backup, reason) };
         }
         let is_meant = one.intent != machine;
@@ -160,8 +160,8 @@ impl Decider {
     }
 }
 
-/// The part of the usual rate below which the next path is tried. A radio that sleeps costs energy, and what
-/// is metered costs money, so that they are tried for more.
+/// The next path is tried if less than this fraction of the usual rate is carried. Sleeping radios cost
+/// energy and metered paths cost money, so both are tried later.
 fn low(intent: Intent, is_metered: bool) -> f64 {
     match intent {
         Intent::Interactive => 0.7,
@@ -171,7 +171,7 @@ fn low(intent: Intent, is_metered: bool) -> f64 {
     }
 }
 
-/// Why one path is the only candidate, if it is.
+/// Why there is only one candidate; `None` if there are several.
 fn why_alone(candidates: &[&Eligible], all: &[Eligible]) -> Option<Reason> {
     let [one] = candidates else { return None };
     let others = all.iter().filter(|other| other.interface.name != one.interface.name);
@@ -180,8 +180,7 @@ fn why_alone(candidates: &[&Eligible], all: &[Eligible]) -> Option<Reason> {
     Some(if others.is_empty() { Reason::OnlyPath } else { Reason::FirstPath { others } })
 }
 
-/// Where a chosen path brings nothing any more, the next one is opened as a backup: the other end, whose data
-/// gets no answer, moves over to it.
+/// If a chosen path is silent, the next path opens as a backup: a sender that gets no answers moves to it.
 fn open_beside_watched(eligible: &[Eligible], plan: &mut Plan) {
     let is_watched =
         |one: &&Eligible| one.watched.is_some() && plan[&one.interface.name].role == Role::Regular;

@@ -1,17 +1,17 @@
-//! When subflows that were lost are opened again: by a NAT that has forgotten them, a reset, an outage.
+//! When to reopen subflows lost to a NAT timeout, a reset or an outage.
 //!
-//! The kernel's path manager opens none again while its endpoint stays, and a new endpoint in place of the
-//! old one closes what is left of the old one, in all connections. So it is done only while none of its
-//! subflows works, and each time later than the last one.
+//! The kernel's path manager reopens none while their endpoint exists. Replacing the endpoint closes its
+//! remaining subflows in all connections. So the daemon does that only while none of them works, at growing
+//! intervals.
 
 use joulepath_model::units::Nanos;
 
 use super::lately::Lately;
 
-/// First interval between two attempts, and how often it doubles: 640 s at most.
+/// First interval between two attempts. It doubles up to 640 s.
 const FIRST: Nanos = Nanos::from_secs(5);
 const MOST_DOUBLINGS: u32 = 7;
-/// An attempt is forgotten after this time.
+/// The count of attempts drops by one for each such interval without another.
 const FORGET: Nanos = Nanos::from_secs(600);
 
 /// The attempts of one interface.
@@ -19,13 +19,13 @@ const FORGET: Nanos = Nanos::from_secs(600);
 pub(crate) struct Renewal(Lately);
 
 impl Renewal {
-    /// When the next attempt may be.
+    /// When the next attempt may happen.
     pub(crate) fn due(&self, now: Nanos) -> Nanos {
         let Some(tried) = self.0.last() else { return Nanos::ZERO };
         tried.saturating_add(Nanos(FIRST.0 << self.0.times(now, FORGET).saturating_sub(1)))
     }
 
-    /// It is done.
+    /// Records an attempt.
     pub(crate) fn tried(&mut self, now: Nanos) {
         self.0.add(now, FORGET, MOST_DOUBLINGS + 1);
     }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_attempt_comes_twice_as_late_as_the_last() {
+    fn each_attempt_doubles_the_interval() {
         let (mut renewal, mut at) = (Renewal::default(), vec![]);
         for s in 0..3600 {
             if Nanos::from_secs(s) >= renewal.due(Nanos::from_secs(s)) {
@@ -44,7 +44,7 @@ mod tests {
                 at.push(s);
             }
         }
-        // 5, 10, 20 … 320 s later; from then on one is forgotten in each 600 s.
+        // 5, 10, 20 … 320 s later; from then on one is forgotten every 600 s.
         assert_eq!(at[..8], [0, 5, 15, 35, 75, 155, 315, 635]);
         assert!(at.len() <= 16, "{at:?}");
     }

@@ -1,24 +1,23 @@
-//! Paths that still answer and have become slow: a radio at the edge of its cell, a plan that is throttled
-//! after its cap. Such a path carries little of what is sent, and data that waits on it holds up what comes
-//! over the others.
+//! Paths that answer but have become slow: a radio at the edge of its cell, a plan throttled after its cap.
+//! Such a path carries little of what is sent, and data waiting on it delays data on other paths.
 //!
-//! From one end a slow path looks like an application that has less to send. So the daemon tries it:
+//! A slow path looks like an application with less to send. So the daemon tries to do without it:
 //!
 //! ```text
-//!   in use ── all paths carry less than LOW of the usual, for LOW_AFTER ──► Trial: the suspect is left
-//!     ▲                                                                           │ for TRIAL
-//!     ├── no gain: the next suspect; after the last one PAUSE · 2ⁿ ◄───────────────┤
-//!     ▲                                                                           ▼ GAIN more is carried
+//!   in use ── all paths carry less than LOW of the usual rate for LOW_AFTER ──► Trial: leave the suspect
+//!     ▲                                                                            │ for TRIAL
+//!     ├── no gain: the next suspect; after the last, PAUSE · 2ⁿ ◄──────────────────┤
+//!     ▲                                                                            ▼ rate × GAIN
 //!     └── low again within BACK: the next trial after LOW_AGAIN ◄── Found: left for PAUSE · 2ⁿ
 //! ```
-//! The suspect is the only path that carries data, and the next path stands in for it. Among several it is
-//! the path that has fallen most below what it has carried; but if next to nothing is carried, it is the path
-//! that never stops: the others wait for it. If none of several paths ever stops, and all carry about the
-//! same, none waits: all of them are slow, and none is tried. What waits on a closed subflow would only be
-//! sent again behind the queue of another slow path.
+//! A single path in use is the suspect, and the next path replaces it. Among several paths the suspect is the
+//! path furthest below its own highest rate; if almost nothing is carried, it is the path that never pauses,
+//! because the others wait for it. If no path ever pauses and all carry about the same, all are slow and none
+//! is tried: data waiting on a closed subflow would only be retransmitted into the queue of another slow
+//! path.
 //!
-//! n is the number of trials in the last hours. A pause ends early if far less is carried than in the trial
-//! that brought nothing.
+//! n is the number of trials in recent hours. A pause ends early if far less is carried than in the failed
+//! trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,111 +32,109 @@ use crate::reason::Reason;
 #[cfg(test)]
 mod tests;
 
-/// Rates are means over at least so long, s.
+/// Least time over which rates are averaged, s.
 const LOOK_S: f64 = 0.9;
-/// With several paths: part of what the second best of them has carried alone.
+/// With several paths: low is below this fraction of the second-highest capacity.
 const LOW: f64 = 0.7;
 const LOW_AFTER: Nanos = Nanos::from_secs(3);
-/// The same when a path that was slow is used again, for so long.
+/// The same for a formerly slow path, during `BACK` after it is used again.
 const LOW_AGAIN: Nanos = Nanos::from_secs(1);
 const BACK: Nanos = Nanos::from_secs(10);
-/// Far less than was carried before.
+/// Fraction of an earlier rate that counts as far less.
 const FAR: f64 = 0.3;
-/// Part of what the second best has carried below which the others do not carry little, but wait.
+/// Below this fraction of the second-highest capacity the other paths wait for the slow one.
 const STALLED: f64 = 0.1;
-/// A trial takes this long from the instant at which the suspect's subflows are closed.
+/// Length of a trial after the suspect's subflows are closed.
 const TRIAL: Nanos = Nanos::from_secs(8);
-/// What was on its way does not count as gain.
+/// Data that was in flight does not count as gain for so long.
 const SETTLE: Nanos = Nanos::from_secs(2);
-/// After SETTLE a trial ends at once where less than this part of what was carried before is carried.
+/// After SETTLE, a rate below this fraction of the earlier rate ends the trial at once.
 const WORSE: f64 = 0.5;
-/// So many looks in a row, of LOOK_S or more, that see next to nothing arrive end a trial at once.
+/// Consecutive polls of LOOK_S with almost no data that end a trial at once.
 const MOST_EMPTY: u32 = 2;
-/// Slow paths of which none waits for another carry the same up to this factor.
+/// Paths whose rates are within this factor are slow alike; none waits for another.
 const ALIKE: f64 = 3.0;
-/// A suspect whose subflows cannot be closed for so long is not tried.
+/// A trial ends if the suspect's subflows cannot be closed within this time.
 const LONGEST: Nanos = Nanos::from_secs(15);
 const GAIN: f64 = 1.25;
-/// After a trial roles go back within this time.
+/// Roles are restored within this time after a trial.
 const REVERTS: Nanos = Nanos::from_secs(6);
-/// A gain that ends at less than this says nothing: a few packets, bit/s.
+/// A rate below this counts as no gain: a few packets, bit/s.
 const LEAST_GAINED_BPS: f64 = 100e3;
 const PAUSE: Nanos = Nanos::from_secs(60);
 const MOST_DOUBLINGS: u32 = 5;
-/// One trial is forgotten after this time.
+/// The count of trials drops by one for each such interval without another.
 const FORGET: Nanos = Nanos::from_secs(3600);
 
-/// One path at one look.
+/// A path at one poll.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Path {
     pub(super) name: String,
-    /// What it carries, bit/s.
+    /// Present rate, bit/s.
     pub(super) rate_bps: f64,
-    /// What it has carried at most, bit/s.
+    /// Highest rate seen, bit/s.
     pub(super) most_bps: Option<f64>,
-    /// Whether it carries data, as it should.
+    /// True if it carries data and is meant to.
     pub(super) is_regular: bool,
-    /// Whether it may carry what another one should.
+    /// True if it may replace another path.
     pub(super) may_stand_in: bool,
-    /// Whether it has subflows.
+    /// True if it has subflows.
     pub(super) is_open: bool,
-    /// Whether it was left: it is not regular, and its subflows of before are closed.
+    /// True if it was left: it is not regular, and its earlier subflows are closed.
     pub(super) is_left: bool,
-    /// With one path in use: the part of the usual rate below which this one is to stand in.
+    /// With one path in use: the fraction of the usual rate below which this path replaces it.
     pub(super) low: f64,
 }
 
-/// What is tried, or was found.
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
-    /// A path is left to see whether that helps: when that began, since when it is left, and how many of the
-    /// last looks have seen nothing arrive.
+    /// A suspect is left as a trial. `asked`: start; `since`: when its subflows were closed; `empty`:
+    /// consecutive polls with almost no data.
     Trial { name: String, asked: Nanos, since: Option<Nanos>, before_bps: f64, after: Mean, empty: u32 },
-    /// It helped.
+    /// The trial brought a gain.
     Found { name: String, until: Nanos, reason: Reason, part: f64 },
 }
 
-/// A path that is not to carry data.
+/// A path that should carry no data.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Held {
     pub(super) name: String,
     pub(super) reason: Reason,
-    /// What it carried of what the others carry without it, if that is known.
+    /// Its rate divided by the rate of the other paths without it, if known.
     pub(super) part: Option<f64>,
 }
 
-/// How roles go back after a trial.
+/// How roles are restored after a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Revert {
-    /// Without waiting for the last change to be old enough.
+    /// Without waiting for the hold time.
     Soon,
-    /// The same, and at once: next to nothing gets through now.
+    /// Without waiting for the hold time or the overlap: almost nothing gets through.
     AtOnce,
 }
 
-/// Which path has become slow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Slow {
     window: Window,
     usual: Usual,
     low: Low,
-    /// Suspects for which a trial has brought nothing since the last pause.
+    /// Suspects whose trial brought no gain, since the last pause.
     cleared: BTreeSet<String>,
-    /// The paths that carried data when the first of them was tried.
+    /// The paths that carried data when the first suspect was tried.
     suspects: BTreeSet<String>,
     stage: Option<Stage>,
-    /// A path that was slow is used again since then.
+    /// When a formerly slow path was used again.
     back: Option<Nanos>,
-    /// Roles go back until then.
+    /// Roles are restored until then.
     reverts: Option<(Nanos, Revert)>,
-    /// No trial before, unless far less than that is carried, bit/s.
+    /// No trial before `pause_until`, unless far less than `enough_bps` is carried.
     pause_until: Nanos,
     enough_bps: f64,
     trials: Lately,
 }
 
-/// What the paths have carried since they were judged. A look of 200 ms sees one packet of a path that is
-/// throttled to 50 kbit/s, or none.
+/// Traffic since the last judgement. A poll of 200 ms sees at most one packet of a path throttled to 50
+/// kbit/s.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Window {
     looked: Option<Nanos>,
@@ -145,20 +142,21 @@ struct Window {
     bits: BTreeMap<String, f64>,
 }
 
-/// What was carried while it was low.
+/// Statistics of the low phase.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Low {
     all: Mean,
     each: BTreeMap<String, Mean>,
-    /// The least of each path while everything waited, and for how many looks.
+    /// The smallest rate of each path while all wait, and the number of such polls.
     least: BTreeMap<String, f64>,
     stalled: u32,
-    /// In how many looks a path carried next to nothing.
+    /// Number of polls in which a path carried almost nothing.
     rests: BTreeMap<String, u32>,
 }
 
 impl Slow {
-    /// Takes in a look at the paths, in the order of preference; which is not to carry data, if one is.
+    /// Takes in a poll of the paths, in order of preference. Returns the path that should carry no data, if
+    /// any.
     pub(super) fn observe(&mut self, now: Nanos, paths: &[Path]) -> Option<Held> {
         match self.window.take(now, paths) {
             None => self.stage.as_ref().filter(|stage| can_be_left(paths, stage.name())).map(Stage::held),
@@ -182,7 +180,7 @@ impl Slow {
             None => self.suspect(now, paths, carried_bps, low_for),
             Some(Stage::Trial { name, asked, since, before_bps, after, empty }) => {
                 let before_bps = *before_bps;
-                // What was in the queue of the path that is left comes still, and is no gain.
+                // Data in the queue of the path that was left still arrives; it is no gain.
                 let others = paths.iter().filter(|path| path.name != *name);
                 let others_bps: f64 = others.map(|path| path.rate_bps).sum();
                 *empty = if since.is_some() && others_bps < LEAST_BPS { *empty + 1 } else { 0 };
@@ -193,7 +191,7 @@ impl Slow {
                 if tried >= SETTLE {
                     after.add(others_bps);
                 }
-                // The first look after SETTLE may have a part of what came before.
+                // The first poll after SETTLE may include earlier data.
                 let is_worse = *empty >= MOST_EMPTY || (after.count >= 2 && others_bps < WORSE * before_bps);
                 let is_over = tried >= TRIAL || (since.is_none() && now.saturating_sub(*asked) >= LONGEST);
                 let (name, after_bps) = (name.clone(), after.get().unwrap_or(0.0));
@@ -208,7 +206,8 @@ impl Slow {
             }
             Some(Stage::Found { until, .. }) => {
                 let is_over = now >= *until;
-                // What stands in may have become slow as well, and the path that was left may be well again.
+                // The replacement may have become slow as well, and the path that was left may have
+                // recovered.
                 let is_slow_too = low_for >= LOW_AFTER && self.may_try(now, carried_bps);
                 if !is_over && !is_slow_too {
                     return self.stage.as_ref().map(Stage::held);
@@ -224,7 +223,7 @@ impl Slow {
         }
     }
 
-    /// Whether the next look should come soon.
+    /// True if the next poll should come soon.
     pub(super) fn is_watched(&self, now: Nanos) -> bool {
         self.usual.is_low() || self.is_trying() || self.is_back(now)
     }
@@ -233,12 +232,12 @@ impl Slow {
         matches!(self.stage, Some(Stage::Trial { .. }))
     }
 
-    /// Whether a trial waits until connections have another path.
+    /// True if a trial waits for connections to get another path.
     pub(super) fn is_waiting(&self) -> bool {
         matches!(self.stage, Some(Stage::Trial { since: None, .. }))
     }
 
-    /// Whether roles go back after a trial, and how.
+    /// Whether and how roles are restored after a trial.
     pub(super) fn reverts(&self, now: Nanos) -> Option<Revert> {
         self.reverts.filter(|(until, _)| now < *until).map(|(_, revert)| revert)
     }
@@ -265,7 +264,7 @@ impl Slow {
             return None;
         }
         if self.low.is_everywhere(paths, carried_bps) {
-            // Asked again on what comes next: a path that recovers waits for the others.
+            // Check again with new data: a recovering path waits for the others.
             self.forget_low();
             return None;
         }
@@ -288,7 +287,7 @@ impl Slow {
         now >= self.pause_until || carried_bps < FAR * self.enough_bps
     }
 
-    /// Ends a trial.
+    /// Judges a trial that is over.
     fn judge(&mut self, now: Nanos, name: &str, before_bps: f64, after_bps: f64) -> Option<Held> {
         if after_bps >= (GAIN * before_bps).max(LEAST_GAINED_BPS) {
             let until = now.saturating_add(self.length(now));
@@ -312,7 +311,7 @@ impl Slow {
         None
     }
 
-    /// A trial was for nothing: the next one comes later.
+    /// Records a trial without gain, which delays the next one.
     fn count(&mut self, now: Nanos, carried_bps: f64) {
         let before = if now < self.pause_until { self.enough_bps } else { f64::INFINITY };
         self.enough_bps = before.min(carried_bps);
@@ -320,7 +319,7 @@ impl Slow {
         self.trials.add(now, FORGET, MOST_DOUBLINGS);
     }
 
-    /// All paths may carry data again, and this is carried as a rule, if that is known.
+    /// All paths may carry data again; `usual_bps` becomes the usual rate, if known.
     fn end(&mut self, usual_bps: Option<f64>) {
         self.stage = None;
         self.back = None;
@@ -342,7 +341,7 @@ impl Slow {
 }
 
 impl Window {
-    /// Takes in a look; the paths with their mean rates, once that was long enough.
+    /// Adds a poll. Returns the paths with mean rates once the window is long enough.
     fn take(&mut self, now: Nanos, paths: &[Path]) -> Option<Vec<Path>> {
         let looked = self.looked.replace(now).unwrap_or(now);
         let passed_s = now.saturating_sub(looked).as_secs_f64();
@@ -393,7 +392,8 @@ impl Low {
             self.each.entry(path.name.clone()).or_default().add(path.rate_bps);
             *self.rests.entry(path.name.clone()).or_default() += u32::from(path.rate_bps < LEAST_BPS);
             if waits {
-                // The look in which the wait begins still has what the others carried before: not the mean.
+                // The poll in which the wait begins still includes earlier data, so the minimum is used, not
+                // the mean.
                 let least = self.least.entry(path.name.clone()).or_insert(f64::INFINITY);
                 *least = least.min(path.rate_bps);
             }
@@ -404,8 +404,7 @@ impl Low {
         self.each.get(&path.name).and_then(|mean| mean.get()).unwrap_or(0.0)
     }
 
-    /// Whether there are several paths, next to nothing is carried, about the same by each, and none waits
-    /// for another.
+    /// True if several paths carry almost nothing, all about the same, and none waits for another.
     fn is_everywhere(&self, paths: &[Path], carried_bps: f64) -> bool {
         let regular: Vec<&Path> = paths.iter().filter(|path| path.is_regular).collect();
         let rests = |path: &Path| 2 * self.rests.get(&path.name).copied().unwrap_or(0) > self.all.count;
@@ -416,7 +415,7 @@ impl Low {
         regular.len() > 1 && is_little && are_alike && !regular.iter().any(|path| rests(path))
     }
 
-    /// The path that is to be left to see whether that helps.
+    /// The path to leave as a trial.
     fn suspect<'a>(&self, paths: &'a [Path], cleared: &BTreeSet<String>) -> Option<&'a Path> {
         let regular: Vec<&Path> = paths.iter().filter(|path| path.is_regular).collect();
         if let [one] = regular[..] {
@@ -435,17 +434,17 @@ impl Low {
     }
 }
 
-/// The path that stands in for this one.
+/// The path that replaces `name`.
 pub(super) fn next<'a>(paths: &'a [Path], name: &str) -> Option<&'a Path> {
     paths.iter().find(|path| path.name != name && path.may_stand_in)
 }
 
-/// Whether there are this path and another one that can carry data in its place.
+/// True if `name` exists and another path can replace it.
 fn can_be_left(paths: &[Path], name: &str) -> bool {
     paths.iter().any(|path| path.name == name) && next(paths, name).is_some()
 }
 
-/// The second best: whichever the slow one is, another one has carried that alone.
+/// The second-highest capacity: whichever path is slow, another path has carried this rate alone.
 fn second_best_bps(regular: &[&Path]) -> Option<f64> {
     let mut most: Vec<f64> = regular.iter().filter_map(|path| path.most_bps).collect();
     most.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Whether an interface may be used at all, and what speaks against it.
+//! Whether an interface may be used, and what speaks against it.
 
 use joulepath_model::live::{Intent, LiveConfig, Quota};
 use joulepath_model::units::{Bytes, Nanos, Probability};
@@ -6,26 +6,24 @@ use joulepath_model::units::{Bytes, Nanos, Probability};
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Interface};
 
-/// A battery that was low must have so much more charge before it is not.
+/// Extra charge above the threshold before a low battery counts as recovered.
 const RECOVERED: f64 = 0.05;
 
-/// What speaks against an interface that may be used.
+/// What speaks against a usable interface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Standing {
-    /// Its bytes are paid for.
     metered: bool,
-    /// Its soft quota is reached, or the battery is low.
+    /// Soft quota used up, or battery low.
     restrained: Vec<Reason>,
-    /// Until when it is given up.
+    /// If it is in trouble: until when it is avoided.
     pub(super) trouble: Option<Nanos>,
 }
 
-/// Whether a battery is low, with hysteresis.
+/// Whether the battery is low, with hysteresis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BatteryLow(bool);
 
 impl BatteryLow {
-    /// Takes in a look.
     pub(super) fn observe(&mut self, below: Option<Probability>, battery: Option<Battery>) -> bool {
         let (Some(below), Some(battery)) = (below, battery) else {
             self.0 = false;
@@ -37,18 +35,18 @@ impl BatteryLow {
     }
 }
 
-/// Whether an interface may be used: it is hardware, or named in the configuration.
+/// True if the interface is hardware or named in the configuration.
 pub(super) fn is_allowed(config: &LiveConfig, interface: &Interface) -> bool {
     interface.kind.is_none() || config.allows(&interface.name)
 }
 
-/// Whether it has carried all that it may.
+/// True if its hard quota is used up.
 pub(crate) fn is_over_hard_quota(config: &LiveConfig, interface: &Interface) -> bool {
     let quota = config.interface(&interface.name).and_then(|known| known.quota);
     reached(quota, |quota| quota.hard, interface.used).is_some()
 }
 
-/// How an interface stands, or why it may not be used.
+/// The standing of an interface, or why it may not be used.
 pub(super) fn of(
     config: &LiveConfig,
     own: Option<Intent>,
@@ -91,7 +89,7 @@ pub(super) fn of(
     Ok(Standing { metered: known.is_some_and(|known| known.metered), restrained, trouble })
 }
 
-/// What is used and a bound of a quota, bytes, if the bound is reached.
+/// The used bytes and the limit, if the limit is reached.
 fn reached(
     quota: Option<Quota>,
     bound: impl Fn(Quota) -> Option<Bytes>,
@@ -102,38 +100,36 @@ fn reached(
 }
 
 impl Standing {
-    /// The less, the better: trouble weighs more than what is restrained.
+    /// Lower is better. Trouble outweighs restraints; restraints outweigh the bill.
     pub(super) fn rank(&self) -> u8 {
         let restrained = u8::from(self.metered) + 2 * u8::from(!self.restrained.is_empty());
         restrained + 4 * u8::from(self.trouble.is_some())
     }
 
-    /// Nothing speaks against it.
+    /// True if nothing speaks against it.
     pub(super) fn is_clear(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Nothing but the bill.
+    /// True if only the bill speaks against it.
     pub(super) fn is_metered_only(&self) -> bool {
         self.rank() == 1
     }
 
-    /// Its bytes are paid for.
     pub(super) fn is_metered(&self) -> bool {
         self.metered
     }
 
-    /// As [`rank`](Self::rank) if it were not in trouble.
+    /// The rank it would have without trouble.
     pub(super) fn rank_at_best(&self) -> u8 {
         self.rank() % 4
     }
 
-    /// Whether it may carry what another one should, for as long as that cannot.
+    /// True if it may temporarily replace another path.
     pub(super) fn may_stand_in(&self) -> bool {
         self.trouble.is_none() && self.restrained.is_empty()
     }
 
-    /// What speaks against it.
     pub(super) fn against(&self) -> Vec<Reason> {
         let trouble = self.trouble.map(|_| Reason::NoAnswer);
         let metered = self.metered.then_some(Reason::Metered);
@@ -146,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trouble_weighs_more_than_a_quota_and_a_quota_more_than_the_bill() {
+    fn trouble_outweighs_a_quota_and_a_quota_outweighs_the_bill() {
         let standing = |metered: bool, quota: bool, trouble: bool| Standing {
             metered,
             restrained: quota
@@ -166,7 +162,7 @@ mod tests {
         assert_eq!(which(Standing::is_metered_only), [1]);
         assert_eq!(which(Standing::is_metered), [1, 3, 5, 7]);
         assert_eq!(which(Standing::may_stand_in), [0, 1]);
-        // Without the trouble it is as good as one that never had it.
+        // Without the trouble it equals a path that never had any.
         assert!((0..4).all(|one| all[4 + one].rank_at_best() == all[one].rank()));
     }
 }

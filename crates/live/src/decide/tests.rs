@@ -12,12 +12,12 @@ use crate::snapshot::Battery;
 const WIFI: &str = "[[interface]]\nname = \"wlan0\"\ncost = 1\nenergy = \"wifi-huang2012\"\n";
 const LTE: &str = "[[interface]]\nname = \"wwan0\"\ncost = 2\nenergy = \"lte-huang2012\"\n";
 
-/// A configuration with WiFi and LTE; `wifi` and `lte` are further keys of theirs.
+/// A configuration with WiFi and LTE; `wifi` and `lte` are extra keys of their sections.
 fn config(machine: &str, wifi: &str, lte: &str) -> LiveConfig {
     read_live(&format!("{machine}\n{WIFI}{wifi}\n{LTE}{lte}\n")).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// A machine that looks every second.
+/// A machine that polls every second.
 struct World {
     decider: Decider,
     config: LiveConfig,
@@ -37,7 +37,7 @@ impl World {
         Self::new(config(machine, "", ""))
     }
 
-    /// Lets so many seconds pass; the last decision.
+    /// Advances by `seconds`. Returns the last decision.
     fn pass(&mut self, seconds: u64) -> Decision {
         let look = |_| {
             self.snapshot.now = self.snapshot.now.saturating_add(Nanos::from_secs(1));
@@ -46,7 +46,7 @@ impl World {
         (0..seconds.max(1)).map(look).last().unwrap()
     }
 
-    /// Roles of WiFi and LTE after so many seconds.
+    /// Roles of WiFi and LTE after `seconds`.
     fn roles(&mut self, seconds: u64) -> [Role; 2] {
         let decision = self.pass(seconds);
         ["wlan0", "wwan0"].map(|name| told(&decision, name).role)
@@ -68,7 +68,7 @@ fn told<'a>(decision: &'a Decision, name: &str) -> &'a Told {
 use Role::{Backup, Regular, Unused};
 
 #[test]
-fn each_intent_has_its_roles_from_the_start() {
+fn each_intent_gives_its_roles_from_the_start() {
     for (intent, roles) in [
         ("frugal", [Regular, Unused]),
         ("handover", [Regular, Unused]),
@@ -90,7 +90,7 @@ fn each_intent_has_its_roles_from_the_start() {
 }
 
 #[test]
-fn the_reason_of_frugal_has_joules_in_it() {
+fn the_frugal_reason_states_joules() {
     let decision = World::of("intent = \"frugal\"").pass(1);
     let Reason::Frugal { paths, energy_j, .. } = &told(&decision, "wlan0").reason else {
         panic!("{decision:?}")
@@ -100,8 +100,8 @@ fn the_reason_of_frugal_has_joules_in_it() {
 }
 
 #[test]
-fn frugal_reckons_with_the_rates_that_were_seen() {
-    // 10 MB are 80 Mbit: more than 3 s at 20 Mbit/s, and less than 1 s at 100.
+fn frugal_uses_the_measured_rates() {
+    // 10 MB are 80 Mbit: more than 3 s at 20 Mbit/s, less than 1 s at 100.
     for (capacity_bps, roles) in [(20e6, [Regular, Regular]), (100e6, [Regular, Unused])] {
         let mut world = World::of("intent = \"frugal\"\ndeadline = \"3 s\"");
         for interface in &mut world.snapshot.interfaces {
@@ -112,19 +112,19 @@ fn frugal_reckons_with_the_rates_that_were_seen() {
 }
 
 #[test]
-fn when_the_radio_goes_the_other_takes_over_at_once_and_gives_back_later() {
+fn a_lost_radio_is_replaced_at_once_and_returns_later() {
     let mut world = World::of("intent = \"handover\"");
     world.pass(60);
     world.wifi().usable = false;
     assert_eq!(world.roles(1), [Unused, Regular]);
     world.wifi().usable = true;
-    // WiFi was lost, which does not count as a change. It is regular again before LTE goes.
+    // The loss of WiFi does not count as a change. It is regular again before LTE goes.
     assert_eq!(world.roles(1), [Regular, Regular]);
     assert_eq!(world.roles(2), [Regular, Unused]);
 }
 
 #[test]
-fn the_last_subflow_of_a_connection_is_not_closed_by_choice() {
+fn the_last_subflow_of_a_connection_is_never_closed_by_choice() {
     let mut world = World::of("intent = \"handover\"");
     world.wifi().usable = false;
     assert_eq!(world.roles(60), [Unused, Regular]);
@@ -137,7 +137,7 @@ fn the_last_subflow_of_a_connection_is_not_closed_by_choice() {
 }
 
 #[test]
-fn a_path_that_gets_no_answer_is_kept_as_a_backup_until_it_has_had_its_time() {
+fn a_path_without_answers_is_a_backup_until_its_time_is_over() {
     let mut world = World::of("intent = \"frugal\"");
     world.pass(60);
     world.wifi().stalled = true;
@@ -149,7 +149,7 @@ fn a_path_that_gets_no_answer_is_kept_as_a_backup_until_it_has_had_its_time() {
 }
 
 #[test]
-fn handover_has_a_budget_while_the_first_path_is_there() {
+fn handover_has_a_budget_while_the_first_path_exists() {
     let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
     world.pass(60);
     world.wifi().stalled = true;
@@ -162,21 +162,21 @@ fn handover_has_a_budget_while_the_first_path_is_there() {
     assert_eq!(told(&decision, "wwan0").role, Unused);
     let spent = Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 };
     assert_eq!(told(&decision, "wwan0").reason, spent);
-    // Its endpoint does not stay for connections whose other subflow may be dead.
+    // The endpoint does not stay for connections whose other subflow may be dead.
     assert_eq!(decision.ended, [3]);
-    // Where the first path is not there at all, nothing else could carry the data.
+    // If the first path is absent, only this path can carry the data.
     world.wifi().usable = false;
     world.lte().carried_bytes += 5_000_000;
     assert_eq!(world.roles(60)[1], Regular);
 }
 
 #[test]
-fn the_next_look_comes_when_the_budget_of_handover_can_be_used_up() {
+fn the_next_poll_comes_before_the_handover_budget_can_be_used_up() {
     let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
     world.pass(60);
     world.wifi().stalled = true;
     assert_eq!(world.roles(6)[1], Regular);
-    // 1 MB at 16 Mbit/s; the half of it is left then.
+    // 1 MB at 16 Mbit/s; then half of it is left.
     world.lte().capacity_bps = Some(16e6);
     let left = |decision: Decision, now: Nanos| decision.look_again.unwrap().saturating_sub(now);
     assert_eq!(left(world.pass(1), world.snapshot.now), Nanos::from_millis(500));
@@ -185,7 +185,7 @@ fn the_next_look_comes_when_the_budget_of_handover_can_be_used_up() {
 }
 
 #[test]
-fn a_connection_that_has_no_other_path_keeps_the_one_whose_budget_is_used_up() {
+fn a_connection_without_another_path_keeps_a_path_over_its_budget() {
     let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
     world.pass(60);
     world.wifi().stalled = true;
@@ -198,7 +198,7 @@ fn a_connection_that_has_no_other_path_keeps_the_one_whose_budget_is_used_up() {
 }
 
 #[test]
-fn the_budget_of_handover_is_for_a_first_path_whose_intent_is_handover() {
+fn the_handover_budget_applies_only_if_the_first_path_has_that_intent() {
     let machine = "intent = \"interactive\"\nhandover_budget = \"1 MB\"";
     let mut world = World::new(config(machine, "", "intent = \"handover\""));
     world.pass(60);
@@ -209,7 +209,7 @@ fn the_budget_of_handover_is_for_a_first_path_whose_intent_is_handover() {
 }
 
 #[test]
-fn a_quota_makes_a_backup_and_then_ends_it() {
+fn a_soft_quota_makes_a_backup_and_a_hard_quota_ends_it() {
     let quota = "quota = { soft = \"8 GB\", hard = \"10 GB\" }";
     let mut world = World::new(config("intent = \"aggregate\"", "", quota));
     world.lte().used = Some(Bytes(7_999_999_999));
@@ -221,7 +221,7 @@ fn a_quota_makes_a_backup_and_then_ends_it() {
     assert_eq!(told(&decision, "wwan0").reason, Reason::OpenBackup { because: vec![quota] });
     world.lte().used = Some(Bytes(10_000_000_000));
     assert_eq!(world.roles(1), [Regular, Unused]);
-    // Also where it is the only path.
+    // Also if it is the only path.
     world.wifi().usable = false;
     assert_eq!(world.roles(60), [Unused, Unused]);
     // A new period.
@@ -230,7 +230,7 @@ fn a_quota_makes_a_backup_and_then_ends_it() {
 }
 
 #[test]
-fn first_subflows_of_a_path_that_is_not_chosen_are_closed_when_others_work() {
+fn initial_subflows_on_an_unused_path_are_closed_when_others_work() {
     for (intent, closes) in
         [("frugal", true), ("handover", true), ("interactive", false), ("aggregate", false)]
     {
@@ -241,14 +241,14 @@ fn first_subflows_of_a_path_that_is_not_chosen_are_closed_when_others_work() {
         world.lte().sole = 0;
         let expected = if closes { world.lte().addresses.clone() } else { vec![] };
         assert_eq!(world.pass(1).closed, expected, "{intent}");
-        // Programs that have chosen a path for themselves are left alone.
+        // A program that chose its own path is left alone.
         world.lte().first = false;
         assert!(world.pass(1).closed.is_empty());
     }
 }
 
 #[test]
-fn first_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_while() {
+fn initial_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_delay() {
     let mut world = World::new(config("intent = \"aggregate\"", "", "quota = { hard = \"10 GB\" }"));
     world.pass(60);
     let (address, none): (_, Vec<IpAddr>) = (world.lte().addresses.clone(), vec![]);
@@ -258,11 +258,11 @@ fn first_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_while
     assert_eq!(world.pass(1).closed, address);
     world.lte().subflows = 0;
     assert_eq!(world.pass(1).closed, none);
-    // A new connection that finds no other path.
+    // A new connection without another path.
     (world.lte().subflows, world.lte().sole) = (1, 1);
     assert_eq!(world.pass(5).closed, none);
     assert_eq!(world.pass(1).closed, address);
-    // The next one has begun before anybody looked.
+    // The next connection started before the poll.
     assert_eq!(world.pass(5).closed, none);
     assert_eq!(world.pass(1).closed, address);
     // Below the quota nothing is closed.
@@ -271,7 +271,7 @@ fn first_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_while
 }
 
 #[test]
-fn lost_subflows_are_opened_again_ever_later_and_only_while_none_works() {
+fn lost_subflows_are_reopened_at_growing_intervals_while_none_works() {
     let mut world = World::of("intent = \"interactive\"");
     world.pass(60);
     let renewals = |world: &mut World, seconds: u64| -> Vec<u64> {
@@ -286,7 +286,7 @@ fn lost_subflows_are_opened_again_ever_later_and_only_while_none_works() {
     assert_eq!(renewals(&mut world, 40), [0, 5, 15, 35]);
     world.lte().lost = 0;
     assert_eq!(renewals(&mut world, 1000), [0; 0]);
-    // The regular path is left alone throughout, and so is one that gets no answers.
+    // The regular path is never renewed, nor is a path without answers.
     world.lte().lost = 1;
     world.lte().stalled = true;
     world.pass(4);
@@ -294,10 +294,10 @@ fn lost_subflows_are_opened_again_ever_later_and_only_while_none_works() {
 }
 
 #[test]
-fn a_path_that_slows_the_other_down_becomes_a_backup_with_new_subflows() {
+fn a_path_that_delays_the_other_becomes_a_backup_with_new_subflows() {
     let mut world = World::of("intent = \"aggregate\"");
     world.pass(60);
-    // Together 3 of 20 Mbit/s, which each has carried.
+    // Together 3 of 20 Mbit/s; each path has carried 20.
     (world.wifi().rate_bps, world.lte().rate_bps) = (2.9e6, 0.1e6);
     let renewed = |decision: Decision| decision.endpoints.unwrap().into_iter().find(|one| one.renew);
     let all: Vec<_> = (0..6).filter_map(|_| renewed(world.pass(1))).collect();
@@ -308,14 +308,14 @@ fn a_path_that_slows_the_other_down_becomes_a_backup_with_new_subflows() {
     let decision = world.pass(10);
     let reason = &told(&decision, "wwan0").reason;
     assert!(matches!(reason, Reason::Slow { path, .. } if path == "wwan0"), "{decision:?}");
-    // Data over a regular path says nothing of one that is silent.
+    // Data on a regular path proves nothing about a silent one.
     world.wifi().silent = Some(Nanos::from_secs(9));
     assert_eq!(world.roles(1), [Regular, Backup]);
 }
 
 #[test]
-fn a_path_that_has_become_slow_is_in_trouble_if_the_next_one_brings_more() {
-    // Metered or not: `interactive` is meant for what must not wait.
+fn a_slow_path_is_left_if_the_next_one_brings_more() {
+    // Metered or not: with `interactive` data must not wait.
     for lte in ["", "metered = true"] {
         let mut world = World::new(config("intent = \"interactive\"", "", lte));
         world.wifi().subflows = 1;
@@ -332,12 +332,12 @@ fn a_path_that_has_become_slow_is_in_trouble_if_the_next_one_brings_more() {
         assert!(endpoints.iter().all(|one| one.renew == (one.interface == 2)), "{endpoints:?}");
         (world.wifi().rate_bps, world.lte().rate_bps) = (0.0, 5e6);
         assert_eq!(world.roles(30), [Backup, Regular]);
-        // A minute later WiFi has recovered.
+        // WiFi recovers a minute later.
         world.pass(40);
         (world.wifi().rate_bps, world.lte().rate_bps) = (5e6, 0.0);
         assert_eq!(world.roles(60), [Regular, Backup]);
     }
-    // A quota that is used up, and the other intents, let the path be slow.
+    // With a used-up quota, and with other intents, the slow path stays.
     for (machine, lte, others) in [
         ("intent = \"interactive\"", "quota = { soft = \"1 GB\" }", Backup),
         ("intent = \"handover\"", "", Unused),
@@ -354,7 +354,7 @@ fn a_path_that_has_become_slow_is_in_trouble_if_the_next_one_brings_more() {
 }
 
 #[test]
-fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
+fn a_stopped_download_opens_a_backup_and_moves_to_it() {
     let mut world = World::of("intent = \"handover\"");
     let passes = |world: &mut World, silent: u64, seconds: u64| {
         world.wifi().silent = Some(Nanos::from_secs(silent));
@@ -365,10 +365,10 @@ fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
     assert_eq!(passes(&mut world, 3, 1), [Regular, Backup]);
     let silent = Reason::Silent { path: "wlan0".into(), silent_s: 3.0 };
     assert_eq!(told(&world.pass(1), "wwan0").reason, silent);
-    // The other end has moved over.
+    // The sender has moved over.
     (world.lte().rate_bps, world.lte().subflows) = (500e3, 1);
     assert_eq!(passes(&mut world, 5, 10), [Backup, Regular]);
-    // WiFi is tried again after its time, and LTE stays as long as nothing comes there.
+    // WiFi is tried again later. LTE stays while WiFi is silent.
     let mut tried = 0;
     for s in 15..60 {
         let roles = passes(&mut world, s, 1);
@@ -379,13 +379,13 @@ fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
     world.wifi().silent = None;
     world.lte().rate_bps = 0.0;
     assert_eq!(world.roles(120), [Regular, Unused]);
-    // The download has ended, and no connection is left: nobody sends.
+    // The download is over and no connection is left: nobody sends.
     world.snapshot.families = Families::default();
     assert_eq!(passes(&mut world, 5, 1), [Regular, Unused]);
 }
 
 #[test]
-fn what_is_metered_waits_for_need_unless_its_own_intent_says_otherwise() {
+fn a_metered_path_waits_unless_its_own_intent_uses_it() {
     let mut world = World::new(config("intent = \"aggregate\"", "", "metered = true"));
     assert_eq!(world.roles(60), [Regular, Backup]);
     world.wifi().usable = false;
@@ -396,7 +396,7 @@ fn what_is_metered_waits_for_need_unless_its_own_intent_says_otherwise() {
 }
 
 #[test]
-fn a_weak_battery_makes_it_frugal_until_it_is_charged() {
+fn a_weak_battery_makes_the_intent_frugal_until_it_is_charged() {
     let battery = |level, discharging| Some(Battery { level, discharging });
     let mut world = World::of("intent = \"aggregate\"\nbattery_below = \"20 %\"");
     world.snapshot.battery = battery(0.21, true);
@@ -410,7 +410,7 @@ fn a_weak_battery_makes_it_frugal_until_it_is_charged() {
 }
 
 #[test]
-fn overflow_fills_one_path_before_the_next() {
+fn overflow_fills_each_path_before_the_next() {
     let mut world = World::new(config("intent = \"overflow\"", "rate = \"20 Mbit/s\"", ""));
     world.wifi().rate_bps = 19e6;
     assert_eq!(world.roles(5), [Regular, Backup]);
@@ -420,7 +420,7 @@ fn overflow_fills_one_path_before_the_next() {
 }
 
 #[test]
-fn virtual_devices_need_to_be_named_and_the_rest_is_told_why_not() {
+fn virtual_devices_must_be_named_and_unusable_ones_get_a_reason() {
     let mut world = World::of("intent = \"aggregate\"");
     world.snapshot.interfaces.push(Interface { kind: Some("wireguard".into()), ..interface(4, "wg0") });
     world.snapshot.interfaces.push(Interface { routed: false, ..interface(5, "eth0") });
@@ -434,7 +434,7 @@ fn virtual_devices_need_to_be_named_and_the_rest_is_told_why_not() {
 }
 
 #[test]
-fn five_interfaces_of_both_families_give_five_subflows_to_each_connection_and_say_what_has_no_place() {
+fn five_dual_stack_interfaces_give_five_subflows_and_report_addresses_without_an_entry() {
     for (families, most) in [(Families { v4: 2, v6: 0 }, true), (Families { v4: 1, v6: 3 }, false)] {
         let mut world = World::of("intent = \"aggregate\"");
         world.snapshot.families = families;
@@ -455,7 +455,7 @@ fn five_interfaces_of_both_families_give_five_subflows_to_each_connection_and_sa
 }
 
 #[test]
-fn what_the_server_refuses_is_told_and_what_gets_no_answer_in_other_words() {
+fn refused_and_unanswered_subflows_have_different_notes() {
     let mut world = World::of("intent = \"aggregate\"");
     world.pass(60);
     world.lte().missing = 2;
@@ -463,13 +463,13 @@ fn what_the_server_refuses_is_told_and_what_gets_no_answer_in_other_words() {
     world.lte().refused = 2;
     let refused = [Reason::Refused { connections: 2 }];
     assert_eq!(told(&world.pass(1), "wwan0").notes, refused);
-    // It is no loss, even if a look saw the subflow before the server closed it.
+    // A refusal is no loss, even if a poll saw the subflow before the server closed it.
     world.lte().lost = 2;
     assert_eq!(told(&world.pass(1), "wwan0").notes, refused);
 }
 
 #[test]
-fn a_slow_path_that_has_no_budget_left_says_so() {
+fn a_slow_path_without_budget_reports_it() {
     let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
     (world.wifi().subflows, world.wifi().rate_bps) = (1, 5e6);
     world.pass(60);
@@ -486,7 +486,7 @@ fn a_slow_path_that_has_no_budget_left_says_so() {
 }
 
 #[test]
-fn an_intent_can_be_set_while_it_runs() {
+fn an_intent_can_be_set_at_run_time() {
     let mut world = World::of("intent = \"frugal\"");
     world.pass(60);
     world.overrides.machine = Some(Intent::Interactive);
@@ -497,7 +497,7 @@ fn an_intent_can_be_set_while_it_runs() {
     assert_eq!(world.pass(1).endpoints, None);
 }
 
-/// What happens to a machine at random.
+/// A random event.
 #[derive(Clone, Debug)]
 enum Happens {
     Usable(usize, bool),
@@ -530,21 +530,21 @@ fn happens() -> impl Strategy<Value = (u64, Happens)> {
         1 => (which, any::<bool>()).prop_map(|(i, gone)| Happens::Gone(i, gone)),
         2 => Just(Happens::Nothing),
     ];
-    // Mostly soon, sometimes after hours: three simulated days and more.
+    // Mostly after seconds, sometimes after hours: at least three simulated days.
     (prop_oneof![6 => 1..10u64, 3 => 10..300u64, 1 => 300..20_000u64], what)
 }
 
 const NAMES: [&str; 3] = ["wlan0", "wwan0", "tun0"];
 
-/// Changes of endpoints of one interface in an hour: a role that is wanted waits 10 s, 20 s … 640 s, which
-/// gives 11; one that is needed at once waits a tenth of that, 64 in an hour, and its loss is as often.
+/// Most changes of one interface's endpoints in an hour: an optional role waits 10 s, 20 s … 640 s, which
+/// allows 11 changes. An urgent role waits a tenth of that, which allows 64, and as many losses.
 const MOST_CHANGES: usize = 11 + 2 * 64;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn on_random_machines_rules_hold_and_flapping_is_bounded(
+    fn random_machines_keep_the_rules_and_bound_flapping(
         events in prop::collection::vec(happens(), 50..400),
         intent in prop::sample::select(&Intent::ALL[..5]),
         own in prop::option::of(prop::sample::select(&Intent::ALL[..])),
@@ -582,7 +582,7 @@ proptest! {
                 Happens::Gone(i, is_gone) => gone[i] = is_gone,
                 Happens::Nothing => {}
             }
-            // Looks every two seconds at first, then when something waits.
+            // Polls every two seconds at first, later when a change is due.
             let end_s = now_s + after_s;
             while now_s < end_s {
                 let there = all.iter().zip(gone).filter(|(_, gone)| !gone);
@@ -621,13 +621,12 @@ proptest! {
     }
 }
 
-/// Changes of both radios in an hour while one of them comes and goes all the time, after the first hour, in
-/// which more are free.
+/// Most changes of both radios in an hour while one of them flaps, after the first hour, which allows more.
 const MOST_SWITCHES_AN_HOUR: usize = 28;
 const MOST_SWITCHES_IN_THE_FIRST_HOUR: usize = 74;
 
 #[test]
-fn a_radio_that_comes_and_goes_every_few_seconds_for_a_day_changes_little() {
+fn a_radio_that_flaps_for_a_day_changes_roles_rarely() {
     for (period, intent) in [(2, "handover"), (7, "interactive"), (20, "frugal"), (45, "aggregate")] {
         let mut world = World::of(&format!("intent = \"{intent}\""));
         let (mut before, mut changes) = ([Unused; 2], [0; 24]);

@@ -1,19 +1,19 @@
-//! Whether a path is in trouble: its subflows wait for answers. It is given up for a while that doubles with
-//! each time, since whether it has recovered shows only when it is used again.
+//! Paths whose subflows get no answer. Such a path is avoided for a time that doubles with each failure: only
+//! using it shows whether it has recovered.
 
 use joulepath_model::units::Nanos;
 
 use super::lately::lasted;
 
-/// Subflows that wait for so long are in trouble.
+/// How long subflows may wait for an answer.
 const AFTER: Nanos = Nanos::from_secs(3);
-/// How long it is given up at first, and at most.
+/// How long a path is avoided at first. The time doubles up to 960 s.
 const FIRST: Nanos = Nanos::from_secs(15);
 const MOST_DOUBLINGS: u32 = 6;
-/// One trouble is forgotten after this time without another.
+/// The count of failures drops by one for each such interval without another.
 const FORGET: Nanos = Nanos::from_secs(1800);
 
-/// The troubles of one path.
+/// The failures of one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trouble {
     stalled_since: Option<Nanos>,
@@ -22,17 +22,17 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// Whether it is given up at present.
+    /// True if it is avoided at present.
     pub(super) fn is_given_up(&self, now: Nanos) -> bool {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// Whether it ever was.
+    /// True if it has ever been avoided.
     pub(super) fn was_given_up(&self) -> bool {
         self.until.is_some()
     }
 
-    /// Takes in a look; returns until when the path is given up, if it is.
+    /// Takes in a poll. Returns until when the path is avoided, if it is.
     pub(super) fn observe(&mut self, now: Nanos, stalled: bool) -> Option<Nanos> {
         let stalls = lasted(&mut self.stalled_since, stalled, now, AFTER);
         let is_given_up = self.is_given_up(now);
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_stalls_again_is_given_up_for_longer() {
+    fn a_path_that_stalls_again_is_avoided_for_longer() {
         let mut trouble = Trouble::default();
         let s = Nanos::from_secs;
         assert_eq!(trouble.observe(s(0), true), None);
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(trouble.observe(s(21), false), None);
         trouble.observe(s(30), true);
         assert_eq!(trouble.observe(s(33), true), Some(s(63)));
-        // Half an hour later one of both is forgotten.
+        // One of both failures is forgotten half an hour later.
         trouble.observe(s(64), false);
         trouble.observe(s(63 + 1800), true);
         assert_eq!(trouble.observe(s(66 + 1800), true), Some(s(66 + 1800 + 30)));

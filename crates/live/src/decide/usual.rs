@@ -1,17 +1,17 @@
-//! What is carried as a rule, and whether less is carried now.
+//! The usual rate, and whether the present rate is lower.
 
 use joulepath_model::units::Nanos;
 
 use super::lately::lasted;
 
-/// The usual rate follows the rate with this time constant.
+/// Time constant of the usual rate, s.
 const USUAL_S: f64 = 10.0;
-/// Less than this is no traffic, bit/s. Plans are throttled to as little as 32 kbit/s.
+/// Lower rates count as no traffic, bit/s. Plans are throttled to as little as 32 kbit/s.
 pub(super) const LEAST_BPS: f64 = 20e3;
-/// After so long without traffic no rate is usual.
+/// The usual rate is forgotten after so long without traffic.
 const REST: Nanos = Nanos::from_secs(10);
 
-/// A rate as a rule, and for how long the rate has been low.
+/// The usual rate, and for how long the rate has been low.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Usual {
     bps: Option<f64>,
@@ -21,13 +21,13 @@ pub(super) struct Usual {
 }
 
 impl Usual {
-    /// The usual rate, bit/s; none before there was traffic.
+    /// The usual rate, bit/s; `None` before any traffic.
     pub(super) fn bps(&self) -> Option<f64> {
         self.bps
     }
 
-    /// Takes in a look at a rate that counts as low below `bound_bps`; for how long it has been low. Half of
-    /// the time in which it is not low is taken off, since data that was held up comes in bursts.
+    /// Takes in a rate, which is low below `bound_bps`. Returns for how long it has been low. Delayed data
+    /// arrives in bursts, so time with a normal rate is subtracted only by half.
     pub(super) fn observe(&mut self, now: Nanos, carried_bps: f64, bound_bps: f64) -> Nanos {
         let passed = self.looked.map_or(Nanos::ZERO, |looked| now.saturating_sub(looked));
         self.looked = Some(now);
@@ -36,7 +36,7 @@ impl Usual {
             self.bps = None;
         }
         if rests {
-            // Nobody sends, or nothing gets through: that is the business of `silence` and `trouble`.
+            // Nobody sends, or nothing gets through: `silence` and `trouble` handle that.
             return Nanos::ZERO;
         }
         if carried_bps < bound_bps {
@@ -50,17 +50,17 @@ impl Usual {
         Nanos::ZERO
     }
 
-    /// Less is carried than is usual, if not for long yet.
+    /// True if the rate is low, even if not for long.
     pub(super) fn is_low(&self) -> bool {
         self.low_for > Nanos::ZERO
     }
 
-    /// What was low so far does not count any more.
+    /// Resets the low time.
     pub(super) fn calm(&mut self) {
         self.low_for = Nanos::ZERO;
     }
 
-    /// This rate is the usual one from now on.
+    /// Sets the usual rate.
     pub(super) fn becomes(&mut self, bps: f64) {
         *self = Usual { bps: Some(bps), looked: self.looked, ..Usual::default() };
     }
@@ -77,23 +77,23 @@ mod tests {
         let mut usual = Usual::default();
         usual.observe(S(0), 4e6, 0.0);
         assert_eq!(usual.bps(), Some(4e6));
-        // After 10 s a step has gone but for e^-1: 8 - 4 / e = 6.528 Mbit/s.
+        // After 10 s a step has settled except for e^-1: 8 - 4 / e = 6.528 Mbit/s.
         usual.observe(S(10), 8e6, 0.0);
         assert!((usual.bps().unwrap() - 6.528482e6).abs() < 1.0, "{:?}", usual.bps());
-        // A rate that is set at 10 s and seen again at 20 s goes on from there: 8 - 6 / e = 5.793 Mbit/s.
+        // A rate set at 10 s and seen again at 20 s continues from there: 8 - 6 / e = 5.793 Mbit/s.
         usual.becomes(2e6);
         usual.observe(S(20), 8e6, 0.0);
         assert!((usual.bps().unwrap() - 5.792723e6).abs() < 1.0, "{:?}", usual.bps());
     }
 
     #[test]
-    fn half_of_the_time_that_is_not_low_is_taken_off() {
+    fn time_at_a_normal_rate_counts_half_against_low_time() {
         let mut usual = Usual::default();
         let low: Vec<(Nanos, bool)> =
             [(0, 1e6), (6, 1e6), (10, 4e6), (11, 1e6), (17, 4e6), (18, 1e6), (40, 4e6)]
                 .map(|(s, bps)| (usual.observe(S(s), bps, 2e6), usual.is_low()))
                 .into();
-        // Low for 6 s, less half of 4; 1 s more, less half of 6; and 1 s more.
+        // Low for 6 s, minus half of 4; plus 1 s, minus half of 6; plus 1 s.
         let zero = Nanos::ZERO;
         let expected = [(zero, false), (S(6), true), (zero, true), (S(5), true), (zero, true), (S(3), true)];
         assert_eq!(low[..6], expected);

@@ -1,23 +1,21 @@
-//! What is wanted of interfaces.
+//! The wanted role of an interface.
 
 use std::collections::BTreeMap;
 
 use super::decision::Role;
 use crate::reason::Reason;
 
-/// How an interface should be used.
 #[derive(Clone, Debug)]
 pub(super) struct Want {
     pub(super) role: Role,
     pub(super) reason: Reason,
-    /// It must not carry more: nothing waits for that.
+    /// It must not carry more data: the change does not wait.
     pub(super) forced: bool,
     /// Data waits for it.
     pub(super) urgent: bool,
-    /// As a backup it gets new subflows: what waits on the old ones travels on others then.
+    /// As a backup it gets new subflows, so that data waiting on the old ones moves to other paths.
     pub(super) afresh: bool,
-    /// It does not wait for the last change to be old enough, and delays no other one: what asks for it
-    /// bounds by itself how often that is.
+    /// It neither waits for the hold time nor delays later changes: its cause limits its own frequency.
     pub(super) exempt: bool,
 }
 
@@ -27,5 +25,5 @@ impl Want {
     }
 }
 
-/// What is wanted, by name.
+/// Wanted roles by interface name.
 pub(super) type Plan = BTreeMap<String, Want>;

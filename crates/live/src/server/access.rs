@@ -1,4 +1,4 @@
-//! Who may ask what.
+//! Access rights on the control socket.
 
 use std::fs;
 
@@ -7,31 +7,29 @@ use joulepath_model::live::ControlConfig;
 
 use crate::names::number_of;
 
-/// Where groups are named.
 const GROUPS: &str = "/etc/group";
 
-/// What somebody may do.
+/// Rights of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Access {
-    /// Nothing.
     None,
-    /// Read the state.
+    /// Read the status.
     Read,
-    /// Change it as well.
+    /// Read the status and send commands.
     Command,
 }
 
-/// The configured groups by their numbers.
+/// The configured groups, as numeric ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// None: everybody may read. Some of none: a group that does not exist.
+    /// `None`: everybody may read. `Some(None)`: the group does not exist.
     readers: Option<Option<u32>>,
     commanders: Option<u32>,
     own_uid: u32,
 }
 
 impl Rules {
-    /// Looks the groups up; those that do not exist are told, and nobody is in them.
+    /// Resolves the groups. A missing group gives a warning and has no members.
     pub(crate) fn new(config: &ControlConfig, own_uid: u32) -> (Self, Vec<String>) {
         Self::of(config, own_uid, &fs::read_to_string(GROUPS).unwrap_or_default())
     }
@@ -41,7 +39,7 @@ impl Rules {
         let mut number = |name: &String| {
             let found = number_of(groups, name);
             if found.is_none() {
-                warnings.push(format!("there is no group `{name}`: nobody is in it (groupadd {name})"));
+                warnings.push(format!("there is no group `{name}`; create it: groupadd {name}"));
             }
             found
         };
@@ -50,7 +48,7 @@ impl Rules {
         (Rules { readers, commanders, own_uid }, warnings)
     }
 
-    /// Whether it is root's, or the daemon's own user's.
+    /// True for root and the daemon's own user.
     pub(super) fn is_privileged(&self, peer: &Peer) -> bool {
         peer.uid == 0 || peer.uid == self.own_uid
     }
@@ -84,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_reads_and_root_commands_unless_groups_are_named() {
+    fn without_groups_everybody_reads_and_root_commands() {
         let (open, warnings) = rules(None, None);
         assert_eq!(warnings, Vec::<String>::new());
         assert_eq!(open.access(&peer(1000, &[1000])), Access::Read);
@@ -96,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_in_a_group_that_does_not_exist() {
+    fn a_missing_group_has_no_members() {
         let (rules, warnings) = rules(Some("radio"), Some("radio"));
         assert_eq!(warnings.len(), 2);
         assert!(warnings[0].contains("groupadd radio"));

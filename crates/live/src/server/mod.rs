@@ -1,14 +1,14 @@
-//! The control socket: a Unix socket, a JSON object in a line for each request and each answer.
+//! The control socket: a Unix socket with one JSON object per line for each request and answer.
 //!
-//! Everything about a client is bounded: how many there are, of a user and in all, how long it may ask
-//! nothing, how long a line is, how much waits for it, how much processor time its user takes. A client that
-//! does not read what it asked for is let go.
+//! Every use of resources by clients is bounded: their number per user and in total, their idle time, the
+//! length of a line, the pending output, the processor time per user. A client that does not read its answers
+//! is disconnected.
 //!
 //! | module | what |
 //! |---|---|
-//! | `request` | what is asked |
-//! | `access` | who may ask what |
-//! | `shares` | how much of the daemon each user may have |
+//! | `request` | requests and answers |
+//! | `access` | access rights |
+//! | `shares` | limits per user |
 
 mod access;
 mod request;
@@ -37,77 +37,75 @@ pub use self::request::Request;
 use self::request::{LONGEST_LINE, answer_line};
 use self::shares::{Debts, Holder, IDLE, MOST_CLIENTS, OF_A_USER, Owner, Place, idle_longest, place};
 
-/// So many connections are accepted in so long a time; others wait.
+/// At most `MOST_ACCEPTED` connections are accepted per `WINDOW`; others wait.
 const MOST_ACCEPTED: usize = 50;
 const WINDOW: Nanos = Nanos::from_millis(100);
-/// After a connection that could not be accepted others wait for so long.
+/// Pause after a connection could not be accepted.
 const AFTER_REFUSAL: Nanos = Nanos::from_millis(500);
-/// Who may connect is decided here, and not by the file's mode.
+/// Access is checked per client, not by the file's mode.
 const MODE: u32 = 0o666;
 
-/// Names a client while it is connected.
+/// Identifies a connected client.
 pub(crate) type ClientId = u64;
 
-/// One that is connected.
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
     owner: Owner,
     access: Access,
-    /// When it asked last, or came.
+    /// Time of its last request, or of its connection.
     heard: Nanos,
-    /// Its user has taken enough processor time until then.
+    /// Set if its user exceeded the share of processor time: no request is read until then.
     waits: Option<Nanos>,
-    /// A line that has begun.
+    /// An incomplete line.
     begun: Vec<u8>,
 }
 
-/// Who asks, for what is answered.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asker {
     pub(crate) may_command: bool,
     pub(crate) uid: u32,
-    /// Root, and the daemon's own user: they see what is about others.
+    /// Root or the daemon's own user, who may see other users' connections.
     pub(crate) privileged: bool,
 }
 
-/// Clients that came, and those that have to go for them.
+/// New clients, and clients that made room for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accepted {
     pub(crate) new: Vec<ClientId>,
     pub(crate) gone: Vec<ClientId>,
 }
 
-/// What a client has asked.
+/// The requests of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// Each is to be answered, the refused ones by their refusals.
+    /// Each needs an answer; malformed requests are refusals.
     pub(crate) requests: Vec<Result<Request, Refusal>>,
     pub(crate) asker: Asker,
     pub(crate) then: Served,
 }
 
-/// What becomes of a client after it was answered.
+/// What happens to a client after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
     Stays,
-    /// Nothing more is read from it until [`Server::due`] names it.
+    /// Nothing more is read until [`Server::due`] names it.
     Waits,
     Goes,
 }
 
-/// Clients whose time has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// They have waited long enough.
+    /// Throttled clients that may be served again.
     pub(crate) served: Vec<ClientId>,
-    /// They have asked nothing for too long.
+    /// Clients that were idle for too long.
     pub(crate) gone: Vec<ClientId>,
-    /// Connections are accepted again.
+    /// True if connections are accepted again.
     pub(crate) accepts: bool,
 }
 
-/// The socket and who is connected to it.
+/// The socket and its clients.
 #[derive(Debug)]
 pub(crate) struct Server {
     listener: UnixListener,
@@ -116,20 +114,20 @@ pub(crate) struct Server {
     clients: BTreeMap<ClientId, Client>,
     next: ClientId,
     debts: Debts,
-    /// When the present window began, and how many connections were accepted in it.
+    /// Start of the present window, and connections accepted in it.
     window: (Nanos, usize),
-    /// Until when no connection is accepted.
+    /// No connection is accepted until then.
     pause: Option<Nanos>,
-    /// A descriptor to give up when there is no other: without it a connection that waits could not be
-    /// refused, and would be reported as ready again and again.
+    /// A spare descriptor, used when all others are taken: without it a waiting connection could not be
+    /// refused, and the listener would stay ready.
     reserve: Option<File>,
 }
 
 impl Server {
-    /// Listens at a path. A socket that a killed daemon has left there is replaced.
+    /// Listens at `path`. Replaces the socket of a killed daemon.
     ///
     /// # Errors
-    /// [`Error::Busy`] if somebody listens there; [`Error::Unsupported`] if there is something else.
+    /// [`Error::Busy`] if another daemon listens there; [`Error::Unsupported`] if the file is no socket.
     pub(crate) fn listen(path: &Path, rules: Rules) -> Result<Self> {
         let doing = || format!("listening at {}", path.display());
         match fs::symlink_metadata(path) {
@@ -138,15 +136,15 @@ impl Server {
             Ok(found) if !found.file_type().is_socket() => {
                 return Err(Error::Unsupported {
                     what: doing(),
-                    why: "there is something else".into(),
-                    remedy: "name another `socket` in `[control]`".into(),
+                    why: "the file exists and is no socket".into(),
+                    remedy: "set another `socket` in `[control]`".into(),
                 });
             }
             Ok(_) if UnixStream::connect(path).is_ok() => {
                 return Err(Error::Busy {
                     what: doing(),
                     why: "another daemon listens there".into(),
-                    remedy: "stop it, or name another `socket` in `[control]`".into(),
+                    remedy: "stop it, or set another `socket` in `[control]`".into(),
                 });
             }
             Ok(_) => fs::remove_file(path).doing(doing())?,
@@ -167,13 +165,14 @@ impl Server {
         })
     }
 
-    /// Other rules for who connects from now on.
+    /// Replaces the rules for new clients.
     pub(crate) fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
     }
 
-    /// Takes connections that wait. A client without a place is told so; one that makes room is told so, too,
-    /// and is to be closed. If [`Self::is_paused`] then, the listener is not to be watched.
+    /// Accepts waiting connections. A client that gets no place, or makes room, is told that the daemon is
+    /// busy; the caller closes those in `gone`. While [`Self::is_paused`], the caller must not watch the
+    /// listener.
     pub(crate) fn accept(&mut self, now: Nanos) -> Accepted {
         let mut accepted = Accepted::default();
         if now.saturating_sub(self.window.0) >= WINDOW {
@@ -188,11 +187,11 @@ impl Server {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return accepted,
                 Err(error)
                     if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
-                // Descriptors or memory have run out.
+                // Out of descriptors or memory.
                 Err(_) => {
                     let all = self.holders(&accepted);
                     match idle_longest(all.iter(), now) {
-                        // With its descriptor the next attempt succeeds.
+                        // Its descriptor makes the next attempt succeed.
                         Some(id) => self.make_room(id, &mut accepted),
                         None => {
                             self.refuse_without_descriptor();
@@ -233,7 +232,7 @@ impl Server {
         self.next += 1;
     }
 
-    /// Clients but those that are about to go.
+    /// All clients except those about to be closed.
     fn holders(&self, accepted: &Accepted) -> Vec<Holder<ClientId>> {
         let stay = |id: &ClientId| !accepted.gone.contains(id);
         let holder =
@@ -248,7 +247,7 @@ impl Server {
         accepted.gone.push(id);
     }
 
-    /// Accepts one connection with the reserve, to refuse it.
+    /// Accepts one connection with the spare descriptor, to refuse it.
     fn refuse_without_descriptor(&mut self) {
         self.reserve = None;
         if let Ok((stream, _)) = self.listener.accept() {
@@ -258,18 +257,18 @@ impl Server {
         self.reserve = reserve();
     }
 
-    /// Whether no connection is accepted at present.
+    /// True while no connection is accepted.
     pub(crate) fn is_paused(&self) -> bool {
         self.pause.is_some()
     }
 
-    /// When [`Self::due`] has something to name.
+    /// When to call [`Self::due`] next.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
         let of = |client: &Client| client.waits.unwrap_or_else(|| client.heard.saturating_add(IDLE));
         self.clients.values().map(of).chain(self.pause).min()
     }
 
-    /// Clients whose time has come.
+    /// Clients that are due.
     pub(crate) fn due(&mut self, now: Nanos) -> Due {
         let mut due = Due { accepts: self.pause.is_some_and(|until| until <= now), ..Due::default() };
         if due.accepts {
@@ -289,19 +288,19 @@ impl Server {
         due
     }
 
-    /// Notes processor time that a client's user has taken.
+    /// Charges processor time to the client's user.
     pub(crate) fn charge(&mut self, id: ClientId, time: Nanos, now: Nanos) {
         if let Some(client) = self.clients.get(&id) {
             self.debts.charge(client.owner, time, now);
         }
     }
 
-    /// The file of a client, to wait for.
+    /// The client's descriptor, for polling.
     pub(crate) fn file(&self, id: ClientId) -> Option<BorrowedFd<'_>> {
         self.clients.get(&id).map(|client| client.stream.as_fd())
     }
 
-    /// Reads once what a client has sent. Each request is to be answered by [`Self::tell`].
+    /// Reads once from a client. [`Self::tell`] must answer each request.
     pub(crate) fn hear(&mut self, id: ClientId, now: Nanos) -> Heard {
         let goes = Heard { requests: vec![], asker: Asker::default(), then: Served::Goes };
         let Some(client) = self.clients.get_mut(&id) else { return goes };
@@ -320,12 +319,12 @@ impl Server {
         }
     }
 
-    /// Answers a client; whether it stays.
+    /// Sends an answer. Returns true if the client stays.
     pub(crate) fn tell<T: Serialize>(&self, id: ClientId, answer: &Result<T, Refusal>) -> bool {
         self.clients.get(&id).is_some_and(|client| say(&client.stream, &answer_line(answer)))
     }
 
-    /// Lets a client go.
+    /// Disconnects a client.
     pub(crate) fn close(&mut self, id: ClientId) {
         self.clients.remove(&id);
     }
@@ -359,14 +358,14 @@ impl Client {
     }
 }
 
-/// Any file does.
+/// Any file will do.
 fn reserve() -> Option<File> {
     File::open("/dev/null").ok()
 }
 
 fn busy() -> String {
     let message =
-        format!("the daemon has no place for another client ({MOST_CLIENTS} in all, {OF_A_USER} of a user)");
+        format!("too many clients: the daemon accepts {MOST_CLIENTS} in total and {OF_A_USER} per user");
     answer_line::<()>(&Err(Refusal::new("busy", message)))
 }
 
@@ -375,16 +374,16 @@ fn is_permitted(access: Access, request: &Request) -> bool {
 }
 
 fn not_permitted(access: Access) -> Refusal {
-    let what = if access == Access::None { "to read the state" } else { "to change anything" };
-    let message = format!("you have no right {what}: see `[control]` in the configuration");
+    let what = if access == Access::None { "to read the status" } else { "to send commands" };
+    let message = format!("you have no permission {what}: see `[control]` in the configuration");
     Refusal::new("not-permitted", message)
 }
 
 fn too_long() -> Refusal {
-    Refusal::new("invalid-request", format!("a line has at most {LONGEST_LINE} bytes"))
+    Refusal::new("invalid-request", format!("a line may have at most {LONGEST_LINE} bytes"))
 }
 
-/// Whether all of it could be written at once.
+/// True if the whole line was written at once.
 fn say(mut stream: &UnixStream, line: &str) -> bool {
     let mut left = line.as_bytes();
     while !left.is_empty() {

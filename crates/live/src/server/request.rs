@@ -1,4 +1,4 @@
-//! What is asked on the control socket: one JSON object in a line, `{"method": …, "parameters": {…}}`.
+//! Requests on the control socket: one JSON object per line, `{"method": …, "parameters": {…}}`.
 
 use joulepath_model::live::Intent;
 use serde::{Deserialize, Serialize};
@@ -7,30 +7,30 @@ use serde_json::{Value, json};
 /// Longest line, bytes.
 pub(super) const LONGEST_LINE: usize = 4096;
 
-/// What is asked.
+/// A request to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// How things stand.
+    /// Ask for the status.
     Status,
-    /// Another intent, for the machine or for one interface; none: the configured one.
+    /// Set the intent of the machine or of an interface; `None` restores the configured one.
     SetIntent {
-        /// The interface; none for the machine.
+        /// `None` for the machine.
         interface: Option<String>,
-        /// The intent.
+        /// `None` for the configured intent.
         intent: Option<Intent>,
     },
-    /// Put everything back until [`Request::Resume`].
+    /// Restore everything until [`Request::Resume`].
     Pause,
-    /// Go on.
+    /// End a pause.
     Resume,
 }
 
-/// What is answered instead of an answer.
+/// An error answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// What kind, for programs.
+    /// Error code, for programs.
     pub(crate) error: &'static str,
-    /// For people.
+    /// Message, for people.
     pub(crate) message: String,
 }
 
@@ -54,10 +54,10 @@ struct SetIntent {
 struct Nothing {}
 
 impl Request {
-    /// From a line without its end.
+    /// Parses a line without its newline.
     pub(super) fn parse(line: &[u8]) -> Result<Self, Refusal> {
         let call: Call = serde_json::from_slice(line)
-            .map_err(|error| Refusal::new("invalid-request", format!("no request: {error}")))?;
+            .map_err(|error| Refusal::new("invalid-request", format!("malformed request: {error}")))?;
         let request = match call.method.as_str() {
             "status" => Request::Status,
             "pause" => Request::Pause,
@@ -75,12 +75,12 @@ impl Request {
         Ok(request)
     }
 
-    /// Whether it changes something.
+    /// True if it changes something.
     pub(super) fn is_command(&self) -> bool {
         *self != Request::Status
     }
 
-    /// As it is sent, without the line's end.
+    /// The request as a line without newline.
     pub fn line(&self) -> String {
         let call = match self {
             Request::Status => json!({ "method": "status" }),
@@ -102,7 +102,6 @@ fn parameters<T: Default + for<'a> Deserialize<'a>>(parameters: Value) -> Result
 }
 
 impl Refusal {
-    /// Of a kind.
     pub(crate) fn new(error: &'static str, message: String) -> Self {
         Refusal { error, message }
     }
@@ -124,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_understood() {
+    fn encoding_and_parsing_round_trips() {
         for request in [
             Request::Status,
             Request::Pause,
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_refused_with_a_reason() {
+    fn malformed_requests_are_refused_with_an_error_code() {
         for (line, error) in [
             ("", "invalid-request"),
             ("status", "invalid-request"),
@@ -151,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Requests as programs write them, right and wrong.
+    /// Requests as programs write them, valid and invalid.
     const WRITTEN: [&str; 6] = [
         r#"{"method": "status"}"#,
         r#"{"method": "pause", "parameters": {}}"#,
@@ -161,14 +160,14 @@ mod tests {
         r#"{"parameters": {"intent": "off", "interface": "\u0000\ud83d\ude00"}, "method": "set-intent"}"#,
     ];
 
-    /// Pieces that a mutation puts in.
+    /// Fragments that a mutation inserts.
     const PIECES: [&str; 12] =
         ["{", "}", "[", "\"", ":", ",", "null", "1e999", "\\u", "\"intent\"", "\"method\"", "\u{0}"];
 
     proptest! {
-        /// One that is understood says the same again; one that is not is refused in documented words.
+        /// An accepted request survives a round trip. A refused one gets a documented error code.
         #[test]
-        fn a_request_that_was_changed_is_understood_or_refused(
+        fn a_mutated_request_is_accepted_or_refused(
             which in 0..WRITTEN.len(),
             changes in prop::collection::vec((any::<u16>(), any::<u16>(), 0..PIECES.len() + 2), 1..6),
         ) {
@@ -178,7 +177,7 @@ mod tests {
                 let (from, to) = (from as usize % (end + 1), to as usize % (end + 1));
                 let span = from.min(to)..from.max(to);
                 match what {
-                    // Left out, said twice, or another piece in between.
+                    // Omit, repeat or replace a part.
                     0 => drop(line.drain(span)),
                     1 => {
                         let again = line[span].to_vec();
@@ -197,7 +196,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(
+        fn arbitrary_bytes_cause_no_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
             at in 0usize..90,
         ) {

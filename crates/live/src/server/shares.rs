@@ -1,54 +1,53 @@
-//! How much of the daemon each user may have: places, and processor time. Pure.
+//! Limits per user: places and processor time. Pure.
 
 use std::collections::BTreeMap;
 
 use joulepath_model::units::Nanos;
 
-/// Most clients at once.
+/// Most clients in total.
 pub(super) const MOST_CLIENTS: usize = 32;
-/// Most clients of one user without rights.
+/// Most clients of one unprivileged user.
 pub(super) const OF_A_USER: usize = 8;
-/// Places that only the privileged can have.
+/// Places reserved for privileged users.
 const RESERVED: usize = 8;
-/// A client that has asked nothing for so long makes room for one that comes.
+/// A client idle for this long makes room for a new one.
 const MAKES_ROOM: Nanos = Nanos::from_secs(1);
-/// A client that has asked nothing for so long is let go.
+/// A client idle for this long is disconnected.
 pub(super) const IDLE: Nanos = Nanos::from_secs(30);
 /// Processor time that a user may take at once.
 const AT_ONCE: Nanos = Nanos::from_millis(100);
-/// A user who has taken more waits at least this long, because each wait costs the daemon a turn.
+/// Shortest wait of a user over the limit, because each wait costs the daemon a poll.
 const LEAST_WAIT: Nanos = Nanos::from_millis(50);
-/// In the long run a user has one part in so many of a processor, the privileged in so many.
+/// A user may use 1/`PART` of a processor in the long run, a privileged user 1/`PRIVILEGED_PART`.
 const PART: u64 = 50;
 const PRIVILEGED_PART: u64 = 10;
 
-/// Who a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) uid: u32,
-    /// Root, and the daemon's own user.
+    /// Root or the daemon's own user.
     pub(super) privileged: bool,
 }
 
-/// A client that has a place.
+/// A connected client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Holder<I> {
     pub(super) id: I,
     pub(super) owner: Owner,
-    /// When it asked last, or came.
+    /// Time of its last request, or of its connection.
     pub(super) heard: Nanos,
 }
 
-/// Where a client that comes is put.
+/// The place for a new client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place<I> {
     Free,
-    /// This one makes room.
+    /// This client makes room.
     Of(I),
     None,
 }
 
-/// Finds a place for a client that comes.
+/// Finds a place for a new client.
 pub(super) fn place<I: Copy>(all: &[Holder<I>], comes: Owner, now: Nanos) -> Place<I> {
     let others = all.iter().filter(|one| !one.owner.privileged).count();
     let own = all.iter().filter(|one| one.owner == comes).count();
@@ -65,7 +64,7 @@ pub(super) fn place<I: Copy>(all: &[Holder<I>], comes: Owner, now: Nanos) -> Pla
     idle_longest(all.iter().filter(is_rival), now).map_or(Place::None, Place::Of)
 }
 
-/// The client that makes room first; none if all have asked something of late.
+/// The client that makes room first; `None` if all were active recently.
 pub(super) fn idle_longest<'a, I: Copy + 'a>(
     all: impl Iterator<Item = &'a Holder<I>>,
     now: Nanos,
@@ -74,19 +73,19 @@ pub(super) fn idle_longest<'a, I: Copy + 'a>(
     idle.min_by_key(|one| one.heard).map(|one| one.id)
 }
 
-/// Processor time that users have taken and not paid off by waiting.
+/// Processor time that users have taken and not yet paid off by waiting.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Debts(BTreeMap<u32, Debt>);
 
 #[derive(Clone, Copy, Debug)]
 struct Debt {
-    /// Processor time.
+    /// Processor time owed.
     left: Nanos,
     at: Nanos,
 }
 
 impl Debts {
-    /// Notes processor time that a user has taken.
+    /// Charges processor time to a user.
     pub(super) fn charge(&mut self, owner: Owner, time: Nanos, now: Nanos) {
         let left = self.left(owner, now).saturating_add(time);
         self.0.insert(owner.uid, Debt { left, at: now });
@@ -96,7 +95,7 @@ impl Debts {
         self.0.retain(is_owed);
     }
 
-    /// Until when a user has to wait; none if he need not.
+    /// When the user may be served again; `None` if now.
     pub(super) fn waits_until(&self, owner: Owner, now: Nanos) -> Option<Nanos> {
         let over = self.left(owner, now).saturating_sub(AT_ONCE);
         let wait = Nanos(over.0.saturating_mul(part(owner))).max(LEAST_WAIT);
@@ -126,7 +125,7 @@ mod tests {
         Owner { uid, privileged: false }
     }
 
-    /// So many clients of each of these users, all `MAKES_ROOM` old.
+    /// The given number of clients of each user, all idle for `MAKES_ROOM`.
     fn holders(of: &[(Owner, usize)]) -> Vec<Holder<usize>> {
         let owners = of.iter().flat_map(|&(owner, count)| std::iter::repeat_n(owner, count));
         owners.enumerate().map(|(id, owner)| Holder { id, owner, heard: Nanos(id as u64) }).collect()
@@ -136,7 +135,7 @@ mod tests {
     const LATER: Nanos = Nanos::from_secs(2);
 
     #[test]
-    fn root_always_finds_a_place_that_others_cannot_have() {
+    fn root_always_finds_a_reserved_place() {
         let of: Vec<_> = (1..=9).map(|uid| (user(uid), OF_A_USER)).collect();
         let mut all = vec![];
         for (owner, count) in of {
@@ -151,29 +150,29 @@ mod tests {
             assert_eq!(place(&all, ROOT, SOON), Place::Free);
             all.push(Holder { id: all.len(), owner: ROOT, heard: Nanos::ZERO });
         }
-        // Its own idle ones make room for it; those of others would not be enough.
+        // Its own idle clients make room; other users' clients would not be enough.
         assert_eq!(place(&all, ROOT, SOON), Place::None);
         assert_eq!(place(&all, ROOT, LATER), Place::Of(MOST_CLIENTS - RESERVED));
     }
 
     #[test]
-    fn a_user_has_a_share_and_only_his_own_idle_clients_make_room_for_more_of_it() {
+    fn only_a_users_own_idle_clients_make_room_beyond_the_users_share() {
         let all = holders(&[(user(1), 3), (user(2), OF_A_USER)]);
         assert_eq!(place(&all, user(1), SOON), Place::Free);
         assert_eq!(place(&all, user(2), SOON), Place::None);
         assert_eq!(place(&all, user(2), LATER), Place::Of(3));
-        // All the places of users are taken, by users who have theirs: whoever is idle longest makes room.
+        // All places of users are taken: the client that is idle longest makes room.
         let all = holders(&[(user(1), 8), (user(2), 8), (user(3), 8)]);
         assert_eq!(place(&all, user(4), LATER), Place::Of(0));
         assert_eq!(place(&holders(&[(ROOT, MOST_CLIENTS)]), user(4), LATER), Place::None);
     }
 
     #[test]
-    fn a_user_who_takes_processor_time_waits_until_it_is_his_part_and_others_do_not() {
+    fn a_user_over_the_processor_share_waits_and_others_do_not() {
         let mut debts = Debts::default();
         let (mut now, mut taken) = (Nanos::from_secs(10), Nanos::ZERO);
         let begun = now;
-        // As much as he may, in pieces of 3 ms.
+        // All that the user may take, in pieces of 3 ms.
         while now < Nanos::from_secs(110) {
             match debts.waits_until(user(1), now) {
                 Some(until) => {
@@ -186,20 +185,20 @@ mod tests {
                 }
             }
         }
-        // 2 % of 100 s, and 100 ms at once.
+        // 2 % of 100 s, plus 100 ms at once.
         let most = (now.saturating_sub(begun).0 / PART) + AT_ONCE.0 + Nanos::from_millis(3).0;
         assert!(taken.0 <= most && taken > Nanos::from_secs(2), "{taken:?}");
         assert_eq!(debts.waits_until(user(2), now), None);
-        // A debt of a nanosecond is no reason to look at him again at once.
+        // A debt of a nanosecond must not cause an immediate poll.
         debts.charge(user(3), AT_ONCE.saturating_add(Nanos(1)), now);
         assert_eq!(debts.waits_until(user(3), now), Some(now.saturating_add(LEAST_WAIT)));
-        // What a user owes stays when another one takes time.
+        // A user's debt stays when another user is charged.
         debts.charge(user(1), AT_ONCE.saturating_add(AT_ONCE), now);
         let waits = debts.waits_until(user(1), now);
         assert!(waits.is_some());
         debts.charge(user(2), Nanos(1), now);
         assert_eq!(debts.waits_until(user(1), now), waits);
-        // What is paid off is forgotten.
+        // A paid debt is forgotten.
         debts.charge(user(2), Nanos(1), Nanos::from_secs(1000));
         assert_eq!(debts.0.len(), 1);
     }

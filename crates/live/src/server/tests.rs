@@ -1,4 +1,4 @@
-//! The socket, as its clients use it.
+//! The socket as clients use it.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use super::*;
 
-/// A server of the user who runs the tests, and whose `folder` it is: everything is allowed to that user.
+/// A server in `folder` of the user who runs the tests, and who may do everything.
 fn server(folder: &Path) -> Server {
     let (own_uid, socket) = (folder.metadata().unwrap().uid(), folder.join("sock"));
     let config = ControlConfig { socket: socket.display().to_string(), readers: None, commanders: None };
     Server::listen(&socket, Rules::new(&config, own_uid).0).unwrap()
 }
 
-/// Answers each request by itself.
+/// Answers each request with itself.
 fn serve(server: &mut Server, id: ClientId, now: Nanos) -> Served {
     let Heard { requests, then, .. } = server.hear(id, now);
     let told = requests.into_iter().all(|one| server.tell(id, &one.map(|request| request.line())));
     if told { then } else { Served::Goes }
 }
 
-/// What is answered to these bytes, and whether the client stays.
+/// The answers to `bytes`, and whether the client stays.
 fn answers(server: &mut Server, bytes: &[u8]) -> (Vec<Value>, bool) {
     let mut stream = UnixStream::connect(&server.path).unwrap();
     stream.write_all(bytes).unwrap();
@@ -42,7 +42,7 @@ fn answers(server: &mut Server, bytes: &[u8]) -> (Vec<Value>, bool) {
 }
 
 #[test]
-fn each_line_is_answered_and_a_part_of_one_waits() {
+fn each_line_is_answered_and_an_incomplete_line_waits() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server(folder.path());
     let (said, stays) = answers(&mut server, b"{\"method\":\"status\"}\n\nx\n{\"method\"");
@@ -53,7 +53,7 @@ fn each_line_is_answered_and_a_part_of_one_waits() {
 }
 
 #[test]
-fn who_may_read_may_not_command() {
+fn readers_may_not_command() {
     for (access, reads, commands) in
         [(Access::None, false, false), (Access::Read, true, false), (Access::Command, true, true)]
     {
@@ -66,7 +66,7 @@ fn who_may_read_may_not_command() {
 }
 
 #[test]
-fn a_line_without_end_is_refused_and_so_is_a_client_too_many() {
+fn an_endless_line_and_an_excess_client_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server(folder.path());
     let (said, stays) = answers(&mut server, &[b'x'; 3 * LONGEST_LINE]);
@@ -84,7 +84,7 @@ fn a_line_without_end_is_refused_and_so_is_a_client_too_many() {
 }
 
 #[test]
-fn idle_clients_make_room_for_one_that_comes_and_are_let_go_in_the_end() {
+fn idle_clients_make_room_for_new_ones_and_are_disconnected_later() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server(folder.path());
     let mut all: Vec<UnixStream> = vec![];
@@ -92,7 +92,7 @@ fn idle_clients_make_room_for_one_that_comes_and_are_let_go_in_the_end() {
         all.push(UnixStream::connect(&server.path).unwrap());
         assert_eq!(server.accept(Nanos::ZERO).new.len(), 1);
     }
-    // The second one asks something, and the first is idle longest.
+    // The second client sends a request, so the first is idle longest.
     all[1].write_all(b"{\"method\":\"status\"}\n").unwrap();
     let (later, id) = (Nanos::from_secs(2), 1);
     assert_eq!(serve(&mut server, id, later), Served::Stays);
@@ -109,7 +109,7 @@ fn idle_clients_make_room_for_one_that_comes_and_are_let_go_in_the_end() {
 }
 
 #[test]
-fn a_client_whose_user_took_too_much_time_waits_and_so_do_connections_in_a_row() {
+fn a_user_over_the_time_limit_waits_and_so_do_too_many_connections() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server(folder.path());
     let mut stream = UnixStream::connect(&server.path).unwrap();
@@ -133,7 +133,7 @@ fn a_client_whose_user_took_too_much_time_waits_and_so_do_connections_in_a_row()
 }
 
 #[test]
-fn the_socket_of_a_killed_daemon_is_replaced_and_that_of_a_living_one_is_not() {
+fn the_socket_of_a_killed_daemon_is_replaced_and_of_a_running_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sock");
     drop(UnixListener::bind(&path).unwrap());
@@ -150,7 +150,7 @@ fn the_socket_of_a_killed_daemon_is_replaced_and_that_of_a_living_one_is_not() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic_or_answer_more_than_one_line_each(
+    fn arbitrary_bytes_cause_no_panic_and_one_answer_per_line(
         bytes in prop::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n')], 0..2000),
     ) {
         let folder = tempfile::tempdir().unwrap();

@@ -9,23 +9,23 @@ use joulepath_model::units::{Bytes, Nanos};
 use crate::decide::{Decision, Role, Wanted, is_over_hard_quota};
 use crate::snapshot::Interface;
 
-/// So much is no small transfer any more, and so long no short one: as in eMPTCP (Lim et al. 2015).
+/// Larger and longer connections get a second subflow, as in eMPTCP (Lim et al. 2015).
 const LONG: OpenAfter = OpenAfter { bytes: Bytes(1_000_000), age: Nanos::from_secs(3) };
-/// What is over sooner needs no backup.
+/// Shorter connections need no backup.
 const SHORT: OpenAfter = OpenAfter { bytes: Bytes(100_000), age: Nanos::from_secs(1) };
-/// A second path that is opened on trouble is needed at once.
+/// A second path that opens because of trouble is needed at once.
 const AT_ONCE: OpenAfter = OpenAfter { bytes: Bytes(0), age: Nanos::ZERO };
 
-/// What is decided for a group.
+/// The decision for a group of connections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Group {
-    /// Where its connections should have subflows, in the order of preference; none: they are left alone.
+    /// Wanted subflows, in order of preference; `None`: the connections are left alone.
     pub(super) places: Option<Vec<Wanted>>,
-    /// Roles of the interfaces that may be used as far as the configuration goes, by index.
+    /// Role by index of each interface that the configuration permits.
     pub(super) roles: BTreeMap<u32, Role>,
-    /// Own addresses that must carry nothing, whatever that cuts.
+    /// Own addresses that must carry nothing, even if that cuts off connections.
     pub(super) forbidden: Vec<IpAddr>,
-    /// When a connection gets its second subflow; none: at once.
+    /// When a connection gets its second subflow; `None`: at once.
     pub(super) after: Option<OpenAfter>,
 }
 
@@ -45,18 +45,17 @@ impl Group {
         }
     }
 
-    /// Roles of interfaces, by index.
     pub(super) fn roles(&self) -> impl Iterator<Item = (u32, Role)> {
         self.roles.iter().map(|(&index, &role)| (index, role))
     }
 
-    /// Nothing is done for it.
+    /// True if its connections are left alone.
     pub(crate) fn is_left_alone(&self) -> bool {
         self.places.is_none()
     }
 }
 
-/// When a connection gets its second subflow, if the configuration does not say.
+/// Default time of the second subflow.
 fn open_after(intent: Intent) -> OpenAfter {
     match intent {
         Intent::Frugal | Intent::Aggregate | Intent::Overflow => LONG,

@@ -1,4 +1,4 @@
-//! What is known of one connection.
+//! State of one connection.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -12,76 +12,73 @@ use super::step::Act;
 use crate::decide::Renewal;
 use crate::measure::waits_in_vain;
 
-/// The kernel opens no further subflow before a connection's first data is acknowledged: the time between two
-/// attempts, and how often it doubles.
+/// The kernel opens no further subflow before the connection's first data is acknowledged. First interval
+/// between two attempts, and the number of times it doubles.
 const EARLY: Nanos = Nanos::from_millis(100);
 const MOST_DOUBLINGS: u32 = 6;
 
-/// A pair of ends that a subflow may have: own address, the other end's.
+/// A pair of addresses for a subflow: own, peer's.
 pub(super) type Pair = (IpAddr, SocketAddr);
 
-/// One subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subflow {
     pub(super) ends: Ends,
-    /// Index of the interface that it is bound to.
+    /// Index of the interface to which it is bound.
     pub(super) bound: Option<u32>,
-    /// Its handshake is over.
+    /// True after the handshake.
     pub(super) established: bool,
-    /// It does not wait for an answer in vain.
+    /// False while it waits in vain for an answer.
     pub(super) healthy: bool,
-    /// This end has declared it a backup.
+    /// True if this end declared it a backup.
     pub(super) backup: bool,
-    /// What this end calls its own address; none if that is not known.
+    /// Id of the own address, if known.
     pub(super) id: Option<AddressId>,
 }
 
 impl Subflow {
-    /// Whether data gets through.
+    /// True if data gets through.
     pub(super) fn works(&self) -> bool {
         self.established && self.healthy
     }
 }
 
-/// One connection.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    /// Own end of the first subflow.
+    /// Own end of the initial subflow.
     pub(super) local: SocketAddr,
-    /// The other end's.
+    /// The peer's end.
     pub(super) remote: SocketAddr,
-    /// When it began; none: before the daemon.
+    /// Start; `None` if it is older than the daemon.
     pub(super) since: Option<Nanos>,
-    /// Whether this host has opened it.
+    /// True if this host opened it.
     pub(super) opened_here: bool,
-    /// Whether the kernel lets it be steered, once that was asked.
+    /// True if the kernel lets the daemon steer it; `None` before asking.
     pub(super) steerable: Option<bool>,
-    /// Its place among the groups.
+    /// Index of its group.
     pub(super) group: Option<usize>,
-    /// Whether it began on an interface that is not ours, such as a tunnel: then it is left alone.
+    /// True if it started on an interface that is not ours, such as a tunnel: it is left alone.
     pub(super) elsewhere: Option<bool>,
-    /// What it has carried, both directions together.
+    /// Bytes in both directions.
     pub(super) carried: Bytes,
     pub(super) subflows: Vec<Subflow>,
-    /// Further addresses of the other end.
+    /// Further addresses of the peer.
     pub(super) offered: BTreeMap<AddressId, SocketAddr>,
-    /// Pairs that it has or had, or that were tried, with the attempts.
+    /// Pairs that it has, had or tried, with the attempts.
     pub(super) pairs: BTreeMap<Pair, Attempts>,
-    /// Own addresses that the other end was told.
+    /// Own addresses that were announced to the peer.
     pub(super) told: BTreeSet<IpAddr>,
     early: u32,
     pub(super) early_until: Nanos,
 }
 
-/// The attempts to open one pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attempts {
-    /// Whether the connection has had a subflow there.
+    /// True if the connection has had this subflow.
     pub(super) had: bool,
     pub(super) renewal: Renewal,
-    /// What the connection calls the own address, if it has had a subflow there besides the first one.
+    /// Id of the own address, if the connection has had an extra subflow there.
     pub(super) id: Option<AddressId>,
-    /// How often the kernel has refused to open it.
+    /// Number of refusals by the kernel.
     pub(super) refusals: u8,
 }
 
@@ -105,7 +102,7 @@ impl Known {
         }
     }
 
-    /// One that has just begun.
+    /// A connection that has just started.
     pub(super) fn begun(ends: Ends, opened_here: bool, now: Nanos) -> Self {
         let mut known = Known { opened_here, ..Known::new(ends.local, ends.remote, Some(now)) };
         let id = Some(AddressId(0));
@@ -183,13 +180,13 @@ impl Known {
         }
     }
 
-    /// How long it has stood; for ever if it began before the daemon.
+    /// Age; the maximum if it is older than the daemon.
     pub(super) fn age(&self, now: Nanos) -> Nanos {
         self.since.map_or(Nanos(u64::MAX), |since| now.saturating_sub(since))
     }
 }
 
-/// None for one that ends.
+/// `None` for a subflow that is closing.
 fn subflow(socket: &TcpSocket) -> Option<Subflow> {
     let established = socket.state == TcpState::Established;
     let opens = matches!(socket.state, TcpState::SynSent | TcpState::SynReceived);

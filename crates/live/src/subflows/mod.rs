@@ -1,24 +1,24 @@
-//! The subflows of single connections, where the daemon is the path manager.
+//! The subflows of single connections, with the daemon as path manager. Pure except for `process` and
+//! `steering`.
 //!
 //! ```text
-//!   listing, events ──► what is known of each connection ──┐
+//!   listing, events ──► state of each connection ──────────┐
 //!   roles of interfaces, for each group of connections ────┴──► plan ──► steps: open, close, priority
 //! ```
-//! A group is the machine's connections, or those of one rule; its roles are decided as everywhere
-//! ([`decide`](crate::decide)). A connection gets a subflow on an interface with a role when it has carried
-//! enough or stood for long enough, or when it has no other subflow that works; one that it has lost comes
-//! back on its own pair of addresses, each time later. It loses a subflow on an interface without a role when
-//! another one works. Nothing is asked and nothing is done here.
+//! A group is the machine's connections, or those of one rule; [`decide`](crate::decide) gives its roles. A
+//! connection gets a subflow on an interface with a role when it is large or old enough, or when it has no
+//! other working subflow. A lost subflow is reopened on its own pair of addresses, at growing intervals. A
+//! subflow on an interface without a role is closed when another one works.
 //!
 //! | module | what |
 //! |---|---|
-//! | `known` | what is known of a connection |
+//! | `known` | state of a connection |
 //! | `group` | roles of interfaces for a group of connections |
-//! | `planner`, `plan` | what has to be done, for one connection |
-//! | `step` | what can be done |
-//! | `rules` | which group a connection belongs to |
-//! | `process` | whose socket it is |
-//! | `steering` | what was planned is done |
+//! | `planner`, `plan` | steps for one connection |
+//! | `step` | the possible steps |
+//! | `rules` | the group of a connection |
+//! | `process` | the owner of a socket |
+//! | `steering` | carries out the plan |
 
 mod group;
 mod known;

@@ -1,4 +1,4 @@
-//! What has to be done for one connection.
+//! Plans the steps for one connection.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -12,8 +12,8 @@ use super::known::{Attempts, Known, Subflow};
 use super::step::{Act, Owners, Plan, Step};
 use crate::decide::{CLOSE_AFTER, Role, Wanted};
 
-/// Appends what is to be done now for one connection, and when there may be more to do. `fresh`: whether
-/// `owners` are as they are now.
+/// Appends the steps due now for one connection, and the time of the next check. `fresh`: `owners` are
+/// current.
 pub(super) fn plan(
     now: Nanos,
     token: Token,
@@ -24,7 +24,7 @@ pub(super) fn plan(
 ) {
     let Some(places) = &group.places else { return };
     if known.elsewhere.is_none() {
-        // Where it began, or where it still is: an address may be gone.
+        // Where it started, or where it still is: the first address may be gone.
         let addresses = known.subflows.iter().map(|subflow| subflow.ends.local.ip());
         let index = [known.local.ip()].into_iter().chain(addresses).find_map(|address| owners.get(&address));
         known.elsewhere = index.map(|index| !group.roles.contains_key(index));
@@ -42,27 +42,26 @@ pub(super) fn plan(
     for_one.close(known);
 }
 
-/// The other end, which has opened the connection, may open further subflows to these addresses.
+/// Announces addresses to the peer, which opened the connection and may open further subflows.
 fn announce(token: Token, known: &mut Known, places: &[Wanted], plan: &mut Plan) {
     for place in places.iter().filter(|place| place.signal) {
         if place.address != known.local.ip() && known.told.insert(place.address) {
             let act = Act::Announce(local(place, Attempts::default()));
-            let why = "the other end is told that it can connect here".into();
+            let why = "the peer may open subflows to it".into();
             plan.steps.push(Step { token, act, interface: place.interface, why });
         }
     }
 }
 
-/// Own end of a new subflow. Its address keeps the number that the connection knows it by; otherwise the
-/// number follows from the address, so that another process finds the same one. After each refusal it is the
-/// next one.
+/// Own end of a new subflow. An address keeps its id within a connection. Otherwise the id is a hash of the
+/// address, so that another process computes the same; each refusal moves to the next id.
 fn local(place: &Wanted, attempts: Attempts) -> Local {
     let id = attempts.id.unwrap_or_else(|| number(place.address, attempts.refusals));
     let (address, interface) = (place.address, Some(place.interface));
     Local { address, port: 0, id: Some(id), interface, backup: place.backup }
 }
 
-/// A number from 1 to 255.
+/// An id from 1 to 255.
 fn number(address: IpAddr, refusals: u8) -> AddressId {
     let bytes = match address {
         IpAddr::V4(address) => address.octets().to_vec(),
@@ -84,8 +83,7 @@ struct ForOne<'a> {
 }
 
 impl ForOne<'_> {
-    /// Closes subflows where they are to be opened again, if another one carries data: what waits on them
-    /// travels there.
+    /// Closes subflows that are to be reopened if another one carries data: waiting data moves there.
     fn leave(&mut self, known: &mut Known, places: &[Wanted]) {
         for place in places.iter().filter(|place| place.renew && place.backup) {
             let carries = |one: &&Subflow| one.works() && self.role(one) == Some(Role::Regular);
@@ -94,7 +92,7 @@ impl ForOne<'_> {
             let mut old = known.subflows.clone();
             old.retain(|one| has_other && is_here(one));
             for subflow in old {
-                let why = "what waits here travels on another path; opened again as a backup".into();
+                let why = "waiting data moves to another path; reopened as a backup".into();
                 self.step(Act::Close(subflow.ends), place.interface, why);
                 known.closed(subflow.ends);
             }
@@ -103,7 +101,7 @@ impl ForOne<'_> {
 
     fn open(&mut self, known: &mut Known, places: &[Wanted]) {
         let has_place = |subflow: &&Subflow| self.role(subflow).is_some_and(|role| role != Role::Unused);
-        // One that opens is waited for, as long as a young connection waits.
+        // A subflow in its handshake counts, as does the wait of a young connection.
         let serves = |subflow: &Subflow| subflow.works() || !subflow.established;
         let mut needs = !known.subflows.iter().filter(has_place).any(serves);
         let mut count = known.subflows.len();
@@ -124,7 +122,7 @@ impl ForOne<'_> {
         }
     }
 
-    /// Why a pair is opened now; none: it waits.
+    /// Why to open a pair now; `None`: later or not at all.
     fn reason_to_open(
         &mut self,
         known: &Known,
@@ -135,9 +133,9 @@ impl ForOne<'_> {
         let attempts = known.pairs.get(&(place.address, remote)).copied().unwrap_or_default();
         let (carried, age) = (known.carried, known.age(self.now));
         let why = if needs {
-            "no other subflow works where it may".to_owned()
+            "no other subflow works on a permitted interface".to_owned()
         } else if attempts.had {
-            "its subflow was lost: opened again on the same addresses".to_owned()
+            "its subflow was lost: reopened on the same addresses".to_owned()
         } else {
             let after = self.group.after.filter(|after| carried < after.bytes && age < after.age);
             if let Some(after) = after {
@@ -146,8 +144,8 @@ impl ForOne<'_> {
                 return None;
             }
             match known.since {
-                Some(_) => format!("it has carried {carried} in {:.1} s", age.as_secs_f64()),
-                None => "it stood before the daemon".to_owned(),
+                Some(_) => format!("the connection has carried {carried} in {:.1} s", age.as_secs_f64()),
+                None => "the connection is older than the daemon".to_owned(),
             }
         };
         let due = attempts.renewal.due(self.now).max(known.early_until);
@@ -158,7 +156,7 @@ impl ForOne<'_> {
         Some(why)
     }
 
-    /// Whether there is a subflow already between this interface and that address.
+    /// True if a subflow already connects this interface and that address.
     fn is_there(&self, known: &Known, place: &Wanted, remote: SocketAddr) -> bool {
         let leaves_here = |subflow: &Subflow| match self.interface(subflow) {
             Some(interface) => interface == place.interface,
@@ -176,7 +174,7 @@ impl ForOne<'_> {
             if role != Role::Unused && backup != subflow.backup {
                 let why = if backup { "its interface is a backup" } else { "its interface carries data" };
                 self.step(Act::SetBackup(subflow.ends, backup), interface, why.into());
-                // Until the next listing says how it is.
+                // Until the next listing confirms it.
                 subflow.backup = backup;
             }
         }
@@ -193,7 +191,7 @@ impl ForOne<'_> {
         let is_stranded = |subflow: &&Subflow| has_other && self.fresh && self.interface(subflow).is_none();
         let stranded: Vec<Subflow> = known.subflows.iter().filter(is_stranded).copied().collect();
         for subflow in stranded {
-            let why = format!("its address {} is gone", subflow.ends.local.ip());
+            let why = format!("its address {} was removed", subflow.ends.local.ip());
             if let Some(id) = subflow.id {
                 // A FIN from that address would not arrive (RFC 8684, section 3.4.2).
                 self.step(Act::Withdraw(id), 0, why.clone());
@@ -203,8 +201,8 @@ impl ForOne<'_> {
         for subflow in left {
             let is_forbidden = self.group.forbidden.contains(&subflow.ends.local.ip());
             let why = match (has_other, is_forbidden && may_be_cut) {
-                (true, _) => "another one works where it may",
-                (false, true) => "its interface must carry nothing more",
+                (true, _) => "another subflow works",
+                (false, true) => "its interface must carry no more data",
                 (false, false) => continue,
             };
             let interface = self.interface(&subflow).unwrap_or_default();
@@ -212,15 +210,15 @@ impl ForOne<'_> {
         }
     }
 
-    /// None if no interface has its address any more.
+    /// `None` if no interface has its address.
     fn interface(&self, subflow: &Subflow) -> Option<u32> {
         let owner = self.owners.get(&subflow.ends.local.ip()).copied();
-        // Interfaces may have the same address.
+        // Interfaces may share an address.
         let bound = subflow.bound.filter(|index| self.group.roles.contains_key(index));
         owner.and(bound).or(owner)
     }
 
-    /// None where the daemon has no say.
+    /// `None` outside the daemon's control.
     fn role(&self, subflow: &Subflow) -> Option<Role> {
         self.group.roles.get(&self.interface(subflow)?).copied()
     }
@@ -230,8 +228,8 @@ impl ForOne<'_> {
     }
 }
 
-/// The other end's addresses that a place is connected to: the first one, those to which it had a subflow,
-/// and with `fullmesh` all that were announced.
+/// The peer's addresses for a place: the initial one, those it had a subflow to, and with `fullmesh` all
+/// announced ones.
 fn remotes(known: &Known, place: &Wanted) -> BTreeSet<SocketAddr> {
     let had = known.pairs.iter().filter(|((address, _), attempts)| *address == place.address && attempts.had);
     let offered = known.offered.values().filter(|_| place.fullmesh);
@@ -244,9 +242,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_an_address_is_its_hash_and_after_each_refusal_the_next() {
-        // FNV-1a of "foob" is 0x3f5076ef. 256 leaves 1 when divided by 255, so
-        // that it leaves what its bytes' sum leaves: 63 + 80 + 118 + 239 = 500 = 255 + 245.
+    fn the_id_of_an_address_is_its_hash_and_each_refusal_adds_one() {
+        // FNV-1a of "foob" is 0x3f5076ef. 256 mod 255 = 1, so the remainder is that of the sum of its bytes:
+        // 63 + 80 + 118 + 239 = 500 = 255 + 245.
         let address = IpAddr::from(*b"foob");
         assert_eq!([0, 1, 9, 10].map(|refusals| number(address, refusals).0), [246, 247, 255, 1]);
     }

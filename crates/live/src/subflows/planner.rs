@@ -1,4 +1,4 @@
-//! What has to be done for all connections, or for those to which something has happened.
+//! Plans the steps for all connections, or for those with events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,25 +12,25 @@ use super::known::Known;
 use super::plan;
 use super::step::{Act, Owners, Plan};
 
-/// How many connections there are.
+/// Number of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Those that the daemon opens and closes subflows for.
+    /// Connections steered by the daemon.
     pub(crate) steered: usize,
-    /// Those that the kernel does not let it: they began under the kernel's path manager.
+    /// Connections that started under the kernel's path manager, which the daemon cannot steer.
     pub(crate) of_kernel: usize,
 }
 
-/// Plans, with what it remembers of connections.
+/// Plans steps and remembers connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planner {
     known: BTreeMap<Token, Known>,
-    /// Whether a listing was seen: what is new after it has begun now.
+    /// True after the first listing: later connections are new.
     has_looked: bool,
 }
 
 impl Planner {
-    /// Takes in what stands. What is not listed any more is forgotten.
+    /// Takes in a listing. Connections that are not listed are forgotten.
     pub(crate) fn observe(&mut self, now: Nanos, listing: &Listing) {
         let since = self.has_looked.then_some(now);
         self.has_looked = true;
@@ -49,7 +49,7 @@ impl Planner {
         }
     }
 
-    /// Takes in what the kernel tells; the connection, if there may be something to do for it.
+    /// Takes in an event. Returns the connection if there may be something to do for it.
     pub(crate) fn hear(&mut self, now: Nanos, event: &Event) -> Option<Token> {
         match event {
             Event::Established { token, ends, server } => {
@@ -85,13 +85,13 @@ impl Planner {
         }
     }
 
-    /// Connections of which it is not known whether the kernel lets them be steered.
+    /// Connections for which the kernel was not yet asked whether they can be steered.
     pub(crate) fn unasked(&self) -> Vec<Token> {
         let unasked = self.known.iter().filter(|(_, known)| known.steerable.is_none());
         unasked.map(|(token, _)| *token).collect()
     }
 
-    /// Whether the kernel lets a connection be steered; none: there is no such connection any more.
+    /// Stores the kernel's answer; `None`: the connection no longer exists.
     pub(crate) fn learn(&mut self, token: Token, steerable: Option<bool>) {
         match steerable {
             None => drop(self.known.remove(&token)),
@@ -99,32 +99,31 @@ impl Planner {
         }
     }
 
-    /// Puts connections that have no group yet into theirs.
+    /// Assigns a connection to a group.
     pub(crate) fn assign(&mut self, token: Token, group: usize) {
         self.change(token, |known| known.group = Some(group));
     }
 
-    /// Whether a connection is in a group already.
     pub(crate) fn is_assigned(&self, token: Token) -> bool {
         self.known.get(&token).is_some_and(|known| known.group.is_some())
     }
 
-    /// Whether there is a connection of which it is not known yet whose it is.
+    /// True if some connection has no group yet.
     pub(crate) fn has_unassigned(&self) -> bool {
         self.known.values().any(|known| known.group.is_none())
     }
 
-    /// The configuration is another one: groups, and which interfaces are ours.
+    /// Resets groups and interfaces after a change of the configuration.
     pub(crate) fn regroup(&mut self) {
         self.known.values_mut().for_each(|known| (known.group, known.elsewhere) = (None, None));
     }
 
-    /// The kernel would not open a subflow yet: the connection has no data that is acknowledged.
+    /// The kernel refused because the connection has no acknowledged data yet.
     pub(crate) fn was_early(&mut self, now: Nanos, token: Token, act: &Act) {
         self.change(token, |known| known.was_early(now, act));
     }
 
-    /// The kernel has refused to open a subflow: its address may have another number there.
+    /// The kernel refused to open a subflow: its address may have another id there.
     pub(crate) fn was_refused(&mut self, token: Token, act: &Act) {
         self.change(token, |known| known.was_refused(act));
     }
@@ -135,7 +134,7 @@ impl Planner {
         }
     }
 
-    /// What has to be done now, for all connections or for those that are named.
+    /// The steps due now, for all connections or only for `only`.
     pub(crate) fn plan(
         &mut self,
         now: Nanos,
@@ -155,14 +154,13 @@ impl Planner {
         plan
     }
 
-    /// How many connections there are.
     pub(crate) fn counts(&self) -> Counts {
         let are =
             |steerable: bool| self.known.values().filter(|known| known.steerable == Some(steerable)).count();
         Counts { steered: are(true), of_kernel: are(false) }
     }
 
-    /// How many connections are in a group.
+    /// Number of connections in a group.
     pub(crate) fn members(&self, group: usize) -> usize {
         let is_in = |known: &&Known| known.group == Some(group) && known.steerable == Some(true);
         self.known.values().filter(is_in).count()

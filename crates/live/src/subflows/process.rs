@@ -1,13 +1,12 @@
-//! Whose socket it is: control group and programs.
+//! The owner of a socket: control group and programs.
 //!
-//! | asked | from |
+//! | property | source |
 //! |---|---|
 //! | owner | the listing of sockets |
-//! | control group | its number in the listing; its path by a walk over the hierarchy, which is kept |
-//! | programs | `/proc/PID/fd` of the group's processes, or of all: a link for each open file |
+//! | control group | its id in the listing; its path from a cached walk over the hierarchy |
+//! | programs | `/proc/PID/fd` of the group's processes, or of all: one link per open file |
 //!
-//! The kernel shows the files of other users' processes only to those with `CAP_SYS_PTRACE` and
-//! `CAP_DAC_READ_SEARCH`.
+//! Files of other users' processes are visible only with `CAP_SYS_PTRACE` and `CAP_DAC_READ_SEARCH`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,24 +14,24 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A program that has a socket.
+/// A program that has a socket open.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Program {
-    /// Its file; none if the kernel does not say.
+    /// Its executable; `None` if the kernel hides it.
     pub(super) path: Option<String>,
-    /// What it calls itself, at most 15 letters.
+    /// `comm`: at most 15 characters.
     pub(super) name: String,
 }
 
-/// Looks at processes and control groups.
+/// Reads processes and control groups.
 #[derive(Clone, Debug)]
 pub(super) struct Processes {
     proc: PathBuf,
-    /// Where the hierarchy of version 2 begins.
+    /// Mount point of cgroup v2.
     groups: Option<PathBuf>,
-    /// Paths of control groups below that, by their numbers.
+    /// Paths of control groups, by id.
     known: BTreeMap<u64, String>,
-    /// Whether some processes could not be looked at.
+    /// True if some processes could not be read.
     pub(super) hidden: bool,
 }
 
@@ -43,7 +42,7 @@ impl Default for Processes {
     }
 }
 
-/// Where the control groups of version 2 are mounted, in the form of `/proc/mounts`: `DEVICE PLACE TYPE …`.
+/// Mount point of cgroup v2 in the format of `/proc/mounts`: `DEVICE PLACE TYPE …`.
 fn hierarchy(mounts: &str) -> Option<PathBuf> {
     let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     lines.find(|fields| fields.get(2) == Some(&"cgroup2")).map(|fields| PathBuf::from(fields[1]))
@@ -54,11 +53,11 @@ impl Processes {
         Processes { proc, groups, known: BTreeMap::new(), hidden: false }
     }
 
-    /// Path of the control group with this number: `/system.slice/ssh.service`.
+    /// Path of the control group with this id: `/system.slice/ssh.service`.
     pub(super) fn group(&mut self, number: u64) -> Option<String> {
         if !self.known.contains_key(&number) {
             let root = self.groups.clone()?;
-            // Numbers of groups that are gone are given to no other one, but paths are.
+            // Ids of removed groups are not reused, but paths are.
             self.known.clear();
             self.walk(&root, &root);
         }
@@ -76,7 +75,7 @@ impl Processes {
         }
     }
 
-    /// The programs that have each of these sockets, by their inodes. `group`: look there only.
+    /// The programs that have each socket open, by inode. `group`: search only there.
     pub(super) fn programs(
         &mut self,
         sockets: &BTreeSet<u32>,
@@ -104,7 +103,7 @@ impl Processes {
         found
     }
 
-    /// Folders of the processes of a group, or of all.
+    /// Process folders of a group, or of all processes.
     fn processes(&self, group: Option<&str>) -> Vec<PathBuf> {
         let of_group = group.and_then(|group| {
             let list = self.groups.as_ref()?.join(group.trim_start_matches('/')).join("cgroup.procs");
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hierarchy_of_version_2_is_found_beside_that_of_version_1() {
+    fn the_cgroup_v2_mount_is_found_beside_v1() {
         let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
                       cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
         assert_eq!(hierarchy(mounts), Some("/sys/fs/cgroup/unified".into()));
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_found_among_the_files_of_a_process_and_a_group_by_its_number() {
+    fn programs_are_found_by_socket_and_groups_by_id() {
         let folder = tempfile::tempdir().unwrap();
         let (proc, groups) = (folder.path().join("proc"), folder.path().join("groups"));
         let unit = groups.join("system.slice/film.service");

@@ -1,4 +1,4 @@
-//! Which group a connection belongs to: the machine's, or that of the first rule that fits it.
+//! The group of a connection: the machine's, or that of the first matching rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,32 +11,30 @@ use crate::decide::{Decider, Decision, Overrides};
 use crate::names::number_of;
 use crate::snapshot::Snapshot;
 
-/// Where users are named.
 const USERS: &str = "/etc/passwd";
 
-/// The rules of a configuration, with what decides for each.
+/// The rules of a configuration, each with its decider.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     all: Vec<Ruled>,
     processes: Processes,
-    /// Why some rules may fit nothing.
+    /// Why some rules cannot match.
     pub(crate) troubles: Vec<String>,
 }
 
-/// One rule.
 #[derive(Debug)]
 struct Ruled {
     rule: Rule,
-    /// None: any; some of none: a user that does not exist.
+    /// `None`: any user. `Some(None)`: the user does not exist.
     uid: Option<Option<u32>>,
-    /// The configuration with its intent.
+    /// The configuration with the rule's intent.
     config: LiveConfig,
     decider: Decider,
-    /// What it fitted last.
+    /// The last matching connection.
     fitted: Option<Fitted>,
 }
 
-/// A connection that a rule has fitted.
+/// A connection that matched a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fitted {
     pub(crate) uid: u32,
@@ -54,7 +52,7 @@ impl Rules {
             let uid = rule.user.as_ref().map(|name| user_number(users, name));
             if uid == Some(None) {
                 let words = rule.words();
-                troubles.push(format!("there is no such user: the rule `{words}` fits nothing"));
+                troubles.push(format!("the rule `{words}` matches nothing: there is no such user"));
             }
             let config = LiveConfig { intent: rule.intent, ..config.clone() };
             Ruled { rule: rule.clone(), uid, config, decider: Decider::default(), fitted: None }
@@ -67,19 +65,19 @@ impl Rules {
         self.all.is_empty()
     }
 
-    /// Decides for each rule. What is set while the daemon runs for the machine is not for them.
+    /// Decides for each rule. An intent set at run time for the machine does not apply to rules.
     pub(crate) fn decide(&mut self, overrides: &Overrides, snapshot: &Snapshot) -> Vec<Decision> {
         let overrides = Overrides { machine: None, ..overrides.clone() };
         let decide = |one: &mut Ruled| one.decider.decide(&one.config, &overrides, snapshot);
         self.all.iter_mut().map(decide).collect()
     }
 
-    /// Each rule, and what it fitted last.
+    /// Each rule and its last match.
     pub(crate) fn told(&self) -> impl Iterator<Item = (&Rule, Option<&Fitted>)> {
         self.all.iter().map(|one| (&one.rule, one.fitted.as_ref()))
     }
 
-    /// The groups of connections: 0 is the machine's, 1 that of the first rule.
+    /// Groups of connections: 0 is the machine's, 1 the first rule's.
     pub(crate) fn groups(&mut self, connections: &[&Connection]) -> Vec<usize> {
         let paths: Vec<Option<String>> = connections.iter().map(|one| self.path_of(one)).collect();
         let programs = self.programs(connections, &paths);
@@ -96,21 +94,21 @@ impl Rules {
             }
             groups.push(found.map_or(0, |place| place + 1));
         }
-        let trouble = "some processes cannot be looked at: rules with `program` may miss connections (give \
-                       the daemon CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or go by `user` or `cgroup`)";
+        let trouble = "some processes cannot be examined, so rules with `program` may miss connections: give \
+                       the daemon CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or use `user` or `cgroup`";
         if self.processes.hidden && !self.troubles.iter().any(|known| known == trouble) {
             self.troubles.push(trouble.into());
         }
         groups
     }
 
-    /// The control group of a connection, if a rule asks for it or it saves a look at all processes.
+    /// The control group of a connection, if a rule needs it or it narrows the search for programs.
     fn path_of(&mut self, connection: &Connection) -> Option<String> {
         let asks = self.all.iter().any(|one| one.rule.cgroup.is_some() || one.rule.program.is_some());
         connection.cgroup.filter(|_| asks).and_then(|number| self.processes.group(number))
     }
 
-    /// The programs of the connections that a rule with a program may fit, by the sockets' inodes.
+    /// Programs, by socket inode, of connections that may match a rule with `program`.
     fn programs(
         &mut self,
         connections: &[&Connection],
@@ -121,14 +119,14 @@ impl Rules {
             let path = path.as_deref();
             let asks = |one: &Ruled| one.rule.program.is_some() && one.may_fit(connection, path);
             if connection.inode != 0 && self.all.iter().any(asks) {
-                // The first group has processes that say nothing about themselves.
+                // Processes in the root group tell nothing.
                 wanted.entry(path.filter(|path| *path != "/")).or_default().insert(connection.inode);
             }
         }
         let mut found = BTreeMap::new();
         for (path, sockets) in wanted {
             found.extend(self.processes.programs(&sockets, path));
-            // A process may have moved to another group since, or have given the socket to one there.
+            // A process may have changed its group or passed the socket to one in another group.
             let missing: BTreeSet<u32> =
                 sockets.into_iter().filter(|inode| !found.contains_key(inode)).collect();
             if path.is_some() && !missing.is_empty() {
@@ -140,7 +138,7 @@ impl Rules {
 }
 
 impl Ruled {
-    /// Whether all fits but the program, which costs most to find out.
+    /// True if everything except the program matches. The program is the most expensive check.
     fn may_fit(&self, connection: &Connection, path: Option<&str>) -> bool {
         let Rule { cgroup, port, remote, .. } = &self.rule;
         let is_in = |pattern: &String| path.is_some_and(|path| fits_group(pattern, path));
@@ -156,12 +154,12 @@ impl Ruled {
     }
 }
 
-/// Whether a control group, or a part of its path, fits a pattern.
+/// True if the path of a control group, or one component, matches the pattern.
 fn fits_group(pattern: &str, path: &str) -> bool {
     fits(pattern, path) || path.split('/').any(|part| !part.is_empty() && fits(pattern, part))
 }
 
-/// A pattern with a `/` is for the whole path.
+/// A pattern with a `/` must match the whole path.
 fn fits_program(pattern: &str, program: &Program) -> bool {
     let path = program.path.as_deref();
     if pattern.contains('/') {
@@ -171,14 +169,14 @@ fn fits_program(pattern: &str, program: &Program) -> bool {
     file.is_some_and(|file| fits(pattern, file)) || fits(pattern, &program.name)
 }
 
-/// What a rule has fitted: `ffmpeg of user 1000 in /user.slice to 192.0.2.1:443`.
+/// Describes a match: `ffmpeg of user 1000 in /user.slice to 192.0.2.1:443`.
 fn seen(connection: &Connection, path: Option<&str>, programs: Option<&BTreeSet<Program>>) -> String {
     let program = programs.and_then(BTreeSet::first).map_or("a program", |program| program.name.as_str());
     let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
     format!("{program} of user {}{place} to {}", connection.uid, connection.remote)
 }
 
-/// The number of a user, who may be named by it.
+/// A user's id; `name` may be the id itself.
 fn user_number(users: &str, name: &str) -> Option<u32> {
     name.parse().ok().or_else(|| number_of(users, name))
 }
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_fits_counts_by_program_user_unit_port_and_address() {
+    fn the_first_matching_rule_applies() {
         let folder = tempfile::tempdir().unwrap();
         let (proc, groups) = (folder.path().join("proc"), folder.path().join("groups"));
         let unit = groups.join("system.slice/film.service");
@@ -227,7 +225,7 @@ mod tests {
         let config = read_live(&text).unwrap_or_else(|errors| panic!("{errors}"));
         let processes = Processes::below(proc, Some(groups));
         let mut rules = Rules::of(&config, "root:x:0:0::/:\nann:x:1000:1000::/:\n", processes);
-        assert_eq!(rules.troubles, ["there is no such user: the rule `user nobody-there` fits nothing"]);
+        assert_eq!(rules.troubles, ["the rule `user nobody-there` matches nothing: there is no such user"]);
         let all = [
             connection(1000, 70, 1, "203.0.113.1:22"),
             connection(1000, 70, 1, "192.0.2.9:443"),

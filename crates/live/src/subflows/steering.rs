@@ -1,4 +1,4 @@
-//! What was planned for connections is done, through the kernel's path manager in user space.
+//! Carries out plans for connections through the kernel's user-space path manager.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ use crate::status::{RuleStatus, SteeringStatus};
 
 /// The path manager's commands for single connections.
 pub(crate) trait Commands {
-    /// Whether a connection is ours to steer; none: there is no such connection.
+    /// True if the daemon can steer the connection; `None` if it does not exist.
     fn is_steerable(&mut self, token: Token) -> Result<Option<bool>>;
     /// As [`PathManager::create_subflow`].
     fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()>;
@@ -58,17 +58,16 @@ impl Commands for PathManager {
     }
 }
 
-/// What plans are made on.
+/// Input of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ground {
-    /// The machine's group, and those of the rules.
+    /// The machine's group, then those of the rules.
     pub(crate) groups: Vec<Group>,
     pub(crate) owners: Owners,
-    /// Names of interfaces by their indexes.
+    /// Interface names by index.
     pub(crate) names: BTreeMap<u32, String>,
 }
 
-/// Steers connections.
 #[derive(Debug)]
 pub(crate) struct Steering<C> {
     commands: C,
@@ -76,8 +75,8 @@ pub(crate) struct Steering<C> {
     ground: Ground,
     /// Since the start.
     totals: Totals,
-    /// Whether a subflow was opened since the last listing, which alone tells that it still waits for an
-    /// answer.
+    /// True if a subflow was opened since the last listing: only a listing shows whether it waits in vain for
+    /// an answer.
     has_opened: bool,
 }
 
@@ -88,12 +87,12 @@ struct Totals {
     refused: usize,
 }
 
-/// What was done.
+/// Result of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// In words, a line for all connections for which the same was done for the same reason.
+    /// Log lines; connections with the same step and reason share a line.
     pub(crate) said: Vec<String>,
-    /// When there may be more to do.
+    /// When to check again.
     pub(crate) again: Option<Nanos>,
 }
 
@@ -108,21 +107,21 @@ impl<C: Commands> Steering<C> {
         &mut self.commands
     }
 
-    /// The rules are others now.
+    /// Applies changed rules.
     pub(crate) fn regroup(&mut self) {
         self.planner.regroup();
     }
 
-    /// Whether the next look should list all connections: what events tell of them is not enough to decide.
+    /// True if the next poll must list all connections, because events do not tell enough.
     pub(crate) fn needs_listing(&self) -> bool {
         self.has_opened || self.planner.has_unassigned()
     }
 
-    /// Takes in a look and what was decided, and does what follows. Without a listing, connections are as
-    /// events have told.
+    /// Takes in a poll and the decisions, and steers connections. Without a listing, connections are as
+    /// events left them.
     ///
     /// # Errors
-    /// If the kernel cannot be asked. What it refuses for single connections is told.
+    /// If a request to the kernel fails. Refusals for single connections are logged.
     pub(crate) fn look(
         &mut self,
         now: Nanos,
@@ -143,8 +142,7 @@ impl<C: Commands> Steering<C> {
         self.act(now, None)
     }
 
-    /// Takes in what the kernel tells. With rules a new connection waits for the next look, which says whose
-    /// it is.
+    /// Takes in events. If there are rules, a new connection waits for the next poll, which finds its owner.
     ///
     /// # Errors
     /// As [`Self::look`].
@@ -179,10 +177,10 @@ impl<C: Commands> Steering<C> {
         Ok(done)
     }
 
-    /// Does it; what it was, in words, if that is worth a line.
+    /// Carries out a step. Returns its log line, if any.
     fn take(&mut self, now: Nanos, step: &Step) -> Option<String> {
         let Step { token, act, interface, why } = step;
-        let name = self.ground.names.get(interface).map_or("an interface that is gone", String::as_str);
+        let name = self.ground.names.get(interface).map_or("a removed interface", String::as_str);
         let done = match act {
             Act::Open(local, remote) => self.commands.open(*token, local, *remote),
             Act::SetBackup(ends, backup) => self.commands.set_backup(*token, *ends, *backup),
@@ -203,14 +201,14 @@ impl<C: Commands> Steering<C> {
             }
             (Ok(()), Act::SetBackup(_, true)) => Some(format!("{name}: a subflow is a backup now: {why}")),
             (Ok(()), Act::SetBackup(_, false)) => Some(format!("{name}: a subflow is regular now: {why}")),
-            // The subflow that is closed with it is worth the line.
+            // The line of the closed subflow is enough.
             (Ok(()), Act::Withdraw(_)) => None,
             (Ok(()), Act::Announce(_)) => Some(format!("{name}: announced: {why}")),
             (Err(error), Act::Open(..)) if is_early(&error) => {
                 self.planner.was_early(now, *token, act);
                 None
             }
-            // Connections and subflows end by themselves.
+            // Connections and subflows may have ended in the meantime.
             (Err(error), Act::Close(_) | Act::SetBackup(..) | Act::Withdraw(_)) if is_gone(&error) => None,
             (Err(error), _) => {
                 self.totals.refused += 1;
@@ -220,7 +218,6 @@ impl<C: Commands> Steering<C> {
         }
     }
 
-    /// How it stands.
     pub(crate) fn status(&self, rules: &Rules) -> SteeringStatus {
         let counts = self.planner.counts();
         let rule =
@@ -249,13 +246,13 @@ impl<C: Commands> Steering<C> {
     }
 }
 
-/// Whether the kernel refuses only because it is too early: a connection gets no further subflow before its
-/// first data is acknowledged (RFC 8684, section 3.1).
+/// True if the kernel refuses because it is too early: a connection gets no further subflow before its first
+/// data is acknowledged (RFC 8684, section 3.1).
 fn is_early(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::NotConnected)
 }
 
-/// Whether there is no such subflow, or connection, any more.
+/// True if the subflow or connection no longer exists.
 fn is_gone(error: &Error) -> bool {
     const EINVAL: i32 = 22;
     const ESRCH: i32 = 3;

@@ -1,4 +1,4 @@
-//! What can be done for connections.
+//! Steps for connections.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -7,35 +7,35 @@ use joulepath_kernel::mptcp::path_manager::{Ends, Local};
 use joulepath_kernel::mptcp::{AddressId, Token};
 use joulepath_model::units::Nanos;
 
-/// Indexes of interfaces by their addresses.
+/// Interface index by address.
 pub(crate) type Owners = BTreeMap<IpAddr, u32>;
 
-/// What is to be done to a connection.
+/// A step for a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) token: Token,
     pub(crate) act: Act,
-    /// Index of the interface that it is about.
+    /// Interface index.
     pub(crate) interface: u32,
     pub(crate) why: String,
 }
 
-/// One of the path manager's commands.
+/// A command of the path manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Open(Local, SocketAddr),
     SetBackup(Ends, bool),
     Close(Ends),
     Announce(Local),
-    /// The other end is told that an address is gone.
+    /// Tells the peer that an address is gone.
     Withdraw(AddressId),
 }
 
-/// What comes out of a plan.
+/// Result of planning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
-    /// When there may be more to do.
+    /// When to check again.
     pub(crate) again: Option<Nanos>,
 }
 

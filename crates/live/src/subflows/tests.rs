@@ -19,7 +19,7 @@ use crate::samples::{connection_info, seen};
 
 const S: fn(u64) -> Nanos = Nanos::from_secs;
 const SERVER: &str = "203.0.113.1:443";
-/// The interfaces' indexes; their addresses end with them.
+/// Interface indexes; their addresses end with them.
 const WLAN: u8 = 2;
 const WWAN: u8 = 3;
 
@@ -37,8 +37,8 @@ fn subflow(token: u32, (interface, port): (u8, u16), backup: bool) -> TcpSocket 
     socket
 }
 
-/// A connection that has carried so much, with subflows: interface, port, whether it is a backup. The first
-/// subflow's port is 1000.
+/// A connection that has carried `carried` bytes, with subflows (interface, port, backup). Port 1000 marks
+/// the initial subflow.
 fn connection(token: u32, carried: u64, subflows: &[(u8, u16, bool)]) -> Connection {
     let counters = ByteCounters { sent: 0, received: carried, acked: 0, reinjected: 0, timeouts: 0 };
     let info = ConnectionInfo { counters: Some(counters), ..connection_info(token) };
@@ -77,11 +77,11 @@ fn group(wlan: Role, wwan: Role) -> Group {
     }
 }
 
-/// A kernel that notes what it is told, and refuses some.
+/// A kernel that records commands and refuses some.
 #[derive(Debug, Default)]
 struct Fake {
     done: Vec<String>,
-    /// Errors of the next openings.
+    /// Errors of the next `open` commands.
     refuses: Vec<i32>,
     /// Connections of the kernel's own path manager.
     of_kernel: Vec<Token>,
@@ -128,7 +128,7 @@ fn ground(group: Group) -> Ground {
     Ground { groups: vec![group], owners: owners.into(), names: names.into() }
 }
 
-/// Looks at instants at connections, and what was done at each.
+/// Polls at the given instants. Returns the commands of each poll.
 fn lives(kernel: &mut Fake, looks: &[(Nanos, Group, Vec<Connection>)]) -> Vec<Vec<String>> {
     let (mut steering, mut rules) = (Steering::new(&mut *kernel), Rules::default());
     let mut all = vec![];
@@ -143,7 +143,7 @@ fn lives(kernel: &mut Fake, looks: &[(Nanos, Group, Vec<Connection>)]) -> Vec<Ve
 const NOTHING: [&str; 0] = [];
 
 #[test]
-fn a_connection_gets_its_second_subflow_by_bytes_or_by_age() {
+fn a_connection_gets_its_second_subflow_by_size_or_age() {
     let both = group(Role::Regular, Role::Regular);
     let first = [(WLAN, 1000, false)];
     let at = |s: u64, all: &[(u32, u64)]| {
@@ -151,7 +151,8 @@ fn a_connection_gets_its_second_subflow_by_bytes_or_by_age() {
         (S(s), both.clone(), all)
     };
     let mut kernel = Fake::default();
-    // 1 stands before the daemon; 2 begins at 10 s and is large at 11 s; 3 begins at 11 s and grows old.
+    // Connection 1 is older than the daemon; 2 starts at 10 s and is large at 11 s; 3 starts at 11 s and
+    // grows old.
     let done = lives(
         &mut kernel,
         &[
@@ -166,7 +167,7 @@ fn a_connection_gets_its_second_subflow_by_bytes_or_by_age() {
     assert_eq!(done[1], NOTHING);
     assert_eq!(done[2], ["2 open 198.18.0.3>203.0.113.1:443 regular"]);
     assert_eq!(done[3], NOTHING);
-    // The first attempt for 1 has led to nothing, and is made again after 5 s.
+    // The first attempt for 1 failed and is repeated after 5 s.
     assert_eq!(
         done[4],
         ["1 open 198.18.0.3>203.0.113.1:443 regular", "3 open 198.18.0.3>203.0.113.1:443 regular"]
@@ -174,13 +175,13 @@ fn a_connection_gets_its_second_subflow_by_bytes_or_by_age() {
 }
 
 #[test]
-fn the_subflow_of_an_address_that_is_gone_is_closed_and_the_other_end_is_told_unless_it_is_the_last_one() {
+fn a_subflow_without_its_address_is_withdrawn_and_closed_unless_it_is_the_last() {
     const GONE: u8 = 9;
     let both = group(Role::Regular, Role::Regular);
     let whole = [(WLAN, 1000, false), (WWAN, 2000, false)];
     let looks = [
         (S(0), both.clone(), vec![connection(1, 0, &[(WLAN, 1000, false), (GONE, 2000, false)])]),
-        // The address of a first subflow has the number 0.
+        // The address of an initial subflow has id 0.
         (S(1), both.clone(), vec![connection(2, 0, &[(GONE, 1000, false), (WWAN, 2000, false)])]),
         (S(2), both.clone(), vec![connection(3, 0, &whole)]),
     ];
@@ -192,32 +193,32 @@ fn the_subflow_of_an_address_that_is_gone_is_closed_and_the_other_end_is_told_un
     assert_eq!(closes(&done[0]), ["1 withdraw 77", "1 close 198.18.0.9:2000"]);
     assert_eq!(closes(&done[1]), ["2 withdraw 0", "2 close 198.18.0.9:1000"]);
     assert_eq!(closes(&done[2]), NOTHING);
-    // The last one that works stays until another one does: it may come back.
+    // The last working subflow stays until another one works: its address may return.
     let mut waits = connection(4, 0, &[(GONE, 1000, false), (WWAN, 2000, false)]);
     waits.subflows[1].state = TcpState::SynSent;
     assert_eq!(closes(&lives(&mut kernel, &[(S(3), both, vec![waits])])[0]), NOTHING);
 }
 
 #[test]
-fn a_lost_subflow_comes_back_on_its_own_pair_each_time_later_and_others_are_not_touched() {
+fn a_lost_subflow_is_reopened_on_its_own_pair_at_growing_intervals() {
     let with_backup = group(Role::Regular, Role::Backup);
     let whole = [(WLAN, 1000, false), (WWAN, 2000, true)];
     let mut looks =
         vec![(S(0), with_backup.clone(), vec![connection(1, 0, &whole), connection(2, 0, &whole)])];
-    // From 1 s on connection 1 has lost it for good.
+    // Connection 1 loses it for good at 1 s.
     for s in 1..100 {
         let lost = connection(1, 0, &whole[..1]);
         looks.push((S(s), with_backup.clone(), vec![lost, connection(2, 0, &whole)]));
     }
     let done = lives(&mut Fake::default(), &looks);
     let at: Vec<usize> = (0..100).filter(|&s| !done[s].is_empty()).collect();
-    // At once, and 5, 10, 20, 40 s after the last attempt.
+    // At once, then 5, 10, 20, 40 s after the last attempt.
     assert_eq!(at, [1, 6, 16, 36, 76]);
     assert_eq!(done[6], ["1 open 198.18.0.3>203.0.113.1:443 backup"]);
 }
 
 #[test]
-fn a_connection_leaves_what_it_must_not_use_only_when_another_subflow_works() {
+fn a_connection_leaves_a_forbidden_interface_only_when_another_subflow_works() {
     let cheap = group(Role::Regular, Role::Unused);
     let begun = connection(1, 0, &[(WWAN, 1000, false)]);
     let moved = connection(1, 0, &[(WWAN, 1000, false), (WLAN, 2000, false)]);
@@ -241,7 +242,7 @@ fn a_connection_leaves_what_it_must_not_use_only_when_another_subflow_works() {
 }
 
 #[test]
-fn priorities_follow_the_roles_for_each_connection() {
+fn priorities_follow_the_roles_per_connection() {
     let whole = [(WLAN, 1000, false), (WWAN, 2000, true)];
     let look = |s, wlan, wwan| (S(s), group(wlan, wwan), vec![connection(1, 0, &whole)]);
     let (regular, backup) = (Role::Regular, Role::Backup);
@@ -255,7 +256,7 @@ fn priorities_follow_the_roles_for_each_connection() {
 }
 
 #[test]
-fn what_began_under_the_kernels_path_manager_or_in_a_tunnel_is_left_alone_and_counted() {
+fn connections_of_the_kernels_path_manager_or_in_a_tunnel_are_only_counted() {
     let mut kernel = Fake { of_kernel: vec![Token(1)], ..Fake::default() };
     let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
     let first = [(WLAN, 1000, false)];
@@ -263,13 +264,13 @@ fn what_began_under_the_kernels_path_manager_or_in_a_tunnel_is_left_alone_and_co
     let both = ground(group(Role::Regular, Role::Regular));
     let done = steering.look(S(1), Some(&listing(&all)), &mut rules, both).unwrap();
     assert_eq!(steering.commands_mut().done, ["2 open 198.18.0.3>203.0.113.1:443 regular"]);
-    assert_eq!(done.said, ["wwan0: a subflow is opened: it stood before the daemon"]);
+    assert_eq!(done.said, ["wwan0: a subflow is opened: the connection is older than the daemon"]);
     let status = steering.status(&rules);
     assert_eq!((status.connections, status.of_kernel, status.opened), (2, 1, 1));
 }
 
 #[test]
-fn the_state_of_a_rule_has_its_own_roles_and_the_connections_that_have_not_ended() {
+fn the_status_of_a_rule_has_its_own_roles_and_open_connections() {
     let text = "intent = \"aggregate\"\npm = \"userspace\"\n[[rule]]\nintent = \"off\"\nport = 443";
     let mut kernel = Fake::default();
     let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::new(&read_live(text).unwrap()));
@@ -287,7 +288,7 @@ fn the_state_of_a_rule_has_its_own_roles_and_the_connections_that_have_not_ended
 }
 
 #[test]
-fn a_group_has_the_roles_of_what_is_allowed_and_forbids_what_is_over_its_hard_quota() {
+fn a_group_has_roles_of_allowed_interfaces_and_forbids_those_over_a_hard_quota() {
     let quota = "[[interface]]\nname = \"wwan0\"\nquota = { hard = \"1 MB\" }";
     let config = read_live(&format!("intent = \"handover\"\n{quota}")).unwrap();
     let told = |name: &str, role: Role, allowed: bool| {
@@ -308,7 +309,7 @@ fn a_group_has_the_roles_of_what_is_allowed_and_forbids_what_is_over_its_hard_qu
     let group = Group::of(&config, &decision, &all);
     assert!(group.is_left_alone() && group.forbidden.is_empty());
     assert_eq!(group.roles().collect::<Vec<_>>(), [(2, Role::Regular), (3, Role::Unused)]);
-    // The intent in force has its own bounds, not that of the file: 100 kB and 1 s.
+    // The intent in force has its own limits, not those of the file: 100 kB and 1 s.
     assert_eq!(group.after, Some(OpenAfter { bytes: Bytes(100_000), age: S(1) }));
     all[1].used = Some(Bytes(1_000_000));
     decision.endpoints = Some(vec![]);
@@ -318,7 +319,7 @@ fn a_group_has_the_roles_of_what_is_allowed_and_forbids_what_is_over_its_hard_qu
 }
 
 #[test]
-fn too_early_is_tried_again_soon_and_what_is_refused_with_another_number_of_the_address() {
+fn an_early_refusal_is_retried_soon_and_others_with_another_address_id() {
     const ENOTCONN: i32 = 107;
     const EINVAL: i32 = 22;
     let mut kernel = Fake { refuses: vec![EINVAL, ENOTCONN], ..Fake::default() };
@@ -338,7 +339,7 @@ fn too_early_is_tried_again_soon_and_what_is_refused_with_another_number_of_the_
 }
 
 #[test]
-fn events_are_acted_upon_at_once_but_for_connections_that_rules_may_be_about() {
+fn events_are_handled_at_once_unless_rules_may_match() {
     let told = |ends: Ends| SubflowEvent {
         token: Token(1),
         ends,
@@ -363,7 +364,7 @@ fn events_are_acted_upon_at_once_but_for_connections_that_rules_may_be_about() {
     };
     let open = "1 open 198.18.0.2>203.0.113.1:443 regular".to_owned();
     let close = "1 close 198.18.0.3:1000".to_owned();
-    // When the cheap one is lost it is opened again 5 s after the first attempt, not before.
+    // The lost cheap subflow is reopened 5 s after the first attempt, not earlier.
     assert_eq!(run(&mut Rules::default()), [open.clone(), close, open]);
     let ruled =
         read_live("intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"off\"\nport = 1").unwrap();
@@ -371,7 +372,7 @@ fn events_are_acted_upon_at_once_but_for_connections_that_rules_may_be_about() {
 }
 
 #[test]
-fn a_look_without_a_listing_acts_on_what_events_told_and_what_was_opened_wants_the_next_one_listed() {
+fn a_poll_without_a_listing_acts_on_events_and_an_opened_subflow_requests_a_listing() {
     let mut kernel = Fake::default();
     let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
     let cheap = |wlan, wwan| ground(group(wlan, wwan));
@@ -379,7 +380,7 @@ fn a_look_without_a_listing_acts_on_what_events_told_and_what_was_opened_wants_t
     let begun = Event::Established { token: Token(1), ends: ends(WLAN, 1000), server: false };
     steering.hear(S(2), &[begun], &rules).unwrap();
     assert!(!steering.needs_listing());
-    // It grows old, and is not listed meanwhile.
+    // It grows old without being listed.
     steering.look(S(30), None, &mut rules, cheap(Role::Regular, Role::Regular)).unwrap();
     assert!(steering.needs_listing());
     let both = [connection(1, 0, &[(WLAN, 1000, false), (WWAN, 2000, false)])];
@@ -394,7 +395,7 @@ fn a_look_without_a_listing_acts_on_what_events_told_and_what_was_opened_wants_t
 }
 
 #[test]
-fn a_server_announces_and_connects_to_nobody() {
+fn a_server_announces_addresses_and_opens_no_subflows() {
     let mut accepted = connection(1, 5_000_000, &[(WLAN, 1000, false)]);
     accepted.subflows[0].membership.as_mut().unwrap().opened_locally = false;
     let mut both = group(Role::Regular, Role::Regular);
@@ -405,7 +406,7 @@ fn a_server_announces_and_connects_to_nobody() {
 }
 
 #[test]
-fn with_fullmesh_announced_addresses_are_connected_to() {
+fn fullmesh_opens_subflows_to_announced_addresses() {
     let mut kernel = Fake::default();
     let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
     let mut mesh = group(Role::Regular, Role::Unused);

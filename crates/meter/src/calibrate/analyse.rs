@@ -1,4 +1,4 @@
-//! From what was seen to the coefficients, their intervals, and the reasons to refuse them.
+//! From the records to the coefficients, their intervals, and reasons to refuse them.
 
 use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::energy::meter::DeviceMeter;
@@ -17,7 +17,7 @@ use crate::meter::Unit;
 use crate::robust::spread;
 use crate::survey::Survey;
 
-/// Coefficients: those of [`Activity::columns`], a busy processor, and the idle radio.
+/// Coefficients: [`Activity::columns`], a busy processor, the idle radio.
 const COLUMNS: usize = 8;
 const ACTIVE: usize = 0;
 const TAIL: usize = 1;
@@ -28,29 +28,28 @@ const PACKET: usize = 5;
 const CORE: usize = 6;
 const IDLE: usize = 7;
 
-/// The step of a meter over the swing, and what wanders over the swing.
+/// Largest step of the meter, and largest drift, relative to the swing between idle and full rate.
 const COARSEST: f64 = 0.05;
 const WORST_DRIFT: f64 = 0.15;
-/// Half of the interval over the value: of the swing, of the tail.
+/// Largest half interval relative to the value: of the swing, of the tail.
 const WIDEST_SWING: f64 = 0.10;
 const WIDEST_TAIL: f64 = 0.25;
-/// Early over late power of a tail that has one stage: the share by which they may differ for sure.
+/// Largest certain difference between the power of the first half of a tail and of the whole.
 const LARGEST_STAGE: f64 = 0.10;
-/// A step within an idle block counts from this share of the swing, and from so many standard errors.
+/// A step within an idle block counts if it exceeds this fraction of the swing and this many standard errors.
 const STEP_SHARE: f64 = 0.10;
 const STEP_SIGNAL: f64 = 5.0;
-/// Readings on either side of a step that show that it happens at once, and the share of it that they must
-/// show.
+/// A step is abrupt if this many readings on either side show at least this fraction of it.
 const NEAR: usize = 3;
 const AT_ONCE: f64 = 0.7;
-/// Share of the idle blocks with a step from which on something else switches.
+/// Largest fraction of idle blocks with a step.
 const MOST_STEPS: f64 = 0.15;
-/// Bytes of others over own ones.
+/// Largest ratio of other programs' bytes to own bytes.
 const MOST_FOREIGN: f64 = 0.01;
-/// Relative error on the hold-out.
+/// Largest relative error on the hold-out.
 const WORST_HOLD_OUT: f64 = 0.15;
 
-/// A block and its idle neighbours.
+/// A block with the adjacent halves of its idle neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measured {
     pub(super) purpose: Purpose,
@@ -59,7 +58,7 @@ pub(super) struct Measured {
     pub(super) after: Window,
 }
 
-/// A block as a row of the regression: what is left of it when the line between its neighbours is taken off.
+/// A block as a row of the regression: its difference from the line between its neighbours.
 struct Row {
     purpose: Purpose,
     power: f64,
@@ -70,11 +69,11 @@ struct Row {
     weight: f64,
 }
 
-/// Everything that is needed to refuse.
+/// Input of the checks.
 struct Judge<'a> {
     timeline: &'a Timeline,
     meter: Survey,
-    /// Idle halves: what the meter saw.
+    /// Readings of the idle halves.
     idle: Vec<Seen>,
 }
 
@@ -110,7 +109,7 @@ pub(super) fn analyse(
     let observed = DVector::from_iterator(fitted.len(), fitted.iter().map(|row| row.power));
     let weights: Vec<f64> = fitted.iter().map(|row| row.weight).collect();
     let fit = fit::fit(&middle.select_columns(&used), &observed, &weights).ok_or(Refusal::Undetermined)?;
-    // By how much the coefficients change from one end of the tail's bracket to the other.
+    // Change of the coefficients from one end of the tail's bracket to the other.
     let at = |tail: Nanos| fit.with_design(&design(tail).select_columns(&used), &observed);
     let slope = at(bracket.asleep)
         .zip(at(bracket.awake))
@@ -169,21 +168,21 @@ impl Row {
         let share = between(before, during, after);
         let rest =
             |value: fn(&Seen) -> f64| value(during) - share[0] * value(before) - share[1] * value(after);
-        // White noise in each window: its variance is inverse to the window's length.
+        // White noise: the variance of a window's mean is inverse to its length.
         let variance = |seen: &Seen, share: f64| share * share / seen.window.seconds();
         let weight = 1.0 / (variance(during, 1.0) + variance(before, share[0]) + variance(after, share[1]));
         let (power, cores) = (rest(|seen| seen.power), rest(|seen| seen.cores));
         Some(Row { purpose: block.purpose, power, cores, share, seen, weight })
     }
 
-    /// The same difference of what the radio did.
+    /// The corresponding difference of the radio's activity.
     fn activity(&self, [before, during, after]: [Activity; 3]) -> [f64; 6] {
         let (before, during, after) = (before.columns(), during.columns(), after.columns());
         std::array::from_fn(|j| during[j] - self.share[0] * before[j] - self.share[1] * after[j])
     }
 }
 
-/// The columns of the regression.
+/// The design matrix.
 fn design(timeline: &Timeline, rows: &[&Row], timers: Timers) -> DMatrix<f64> {
     let windows: Vec<Window> = rows.iter().flat_map(|row| row.seen.map(|seen| seen.window)).collect();
     let activity = timeline.activity(0, timers, &windows);
@@ -199,7 +198,7 @@ fn design(timeline: &Timeline, rows: &[&Row], timers: Timers) -> DMatrix<f64> {
     design
 }
 
-/// Refuses a tail whose power is another in its first half than over its whole length.
+/// Refuses a tail whose first half has a different power than the whole.
 fn one_stage(
     design: &DMatrix<f64>,
     rows: &[&Row],
@@ -219,7 +218,7 @@ fn one_stage(
     let mut stream = Stream::new(settings.seed, Domain::Calibration, 5);
     let step = symmetric(fit.beta[used.len()], fit.deviations(&combine, &mut stream).remove(0));
     let tail = used.iter().position(|column| *column == TAIL).map_or(0.0, |at| fit.beta[at]);
-    // The interval without the part that is small enough not to matter.
+    // The difference minus its half interval.
     let least = step.value.abs() - step.margin();
     if least > LARGEST_STAGE * tail.abs() {
         return Err(Refusal::Tail { step_w: step.value });
@@ -227,7 +226,7 @@ fn one_stage(
     Ok(())
 }
 
-/// Combinations of coefficients with their intervals.
+/// Linear combinations of coefficients with intervals.
 struct Combined<'a> {
     fit: &'a Fit,
     /// Change of the coefficients over the tail's bracket.
@@ -241,7 +240,8 @@ impl<'a> Combined<'a> {
         Combined { fit, slope, used, seed: settings.seed }
     }
 
-    /// A coefficient that was not used is 0: its state never occurred, or its power is that of idle.
+    /// The weights of `terms`. An unused coefficient is 0: its state never occurred, or its power is the idle
+    /// power.
     fn weights(&self, terms: &[(usize, f64)]) -> DMatrix<f64> {
         let weight = |column: usize| terms.iter().filter(|term| term.0 == column).map(|term| term.1).sum();
         DMatrix::from_iterator(1, self.used.len(), self.used.iter().map(|column| weight(*column)))
@@ -251,7 +251,7 @@ impl<'a> Combined<'a> {
         (self.weights(terms) * &self.fit.beta)[0]
     }
 
-    /// Deviations by noise and by what is not known of the tail's length.
+    /// Deviations due to noise and to the unknown length of the tail.
     fn deviations(&self, terms: &[(usize, f64)]) -> Vec<f64> {
         let weights = self.weights(terms);
         let by_tail = (&weights * self.slope)[0];
@@ -265,7 +265,7 @@ impl<'a> Combined<'a> {
         symmetric(self.value(terms), self.deviations(terms))
     }
 
-    /// Power of the promotion: its energy over its length, on top of the idle power.
+    /// Power of the promotion: its energy divided by its length, above the idle power.
     fn promotion(&self, seconds: f64, range: [f64; 2]) -> Estimate {
         const INTERVAL_IN_DEVIATIONS: f64 = 2.0 * 1.959_963_985;
         let terms = [(PROMOTION, 1.0 / seconds), (IDLE, 1.0)];
@@ -289,7 +289,7 @@ fn symmetric(value: f64, mut deviations: Vec<f64>) -> Estimate {
 }
 
 impl Judge<'_> {
-    /// Refuses what the meter cannot tell, the most specific reason first.
+    /// Refuses what the meter cannot measure, most specific reason first.
     fn check(&self, swing: &Estimate) -> Result<(), Refusal> {
         let swing_w = swing.value;
         let wandering = self.wandering();
@@ -328,16 +328,15 @@ impl Judge<'_> {
         self.timeline.unit()
     }
 
-    /// White noise of an idle half's mean over that of one reading.
+    /// Ratio of the noise of an idle half's mean to that of a single reading.
     fn noise_share(&self) -> f64 {
         let updates = self.meter.period_s.map_or(1.0, |period| self.idle[0].window.seconds() / period);
         1.0 / updates.max(1.0).sqrt()
     }
 
-    /// How far idle blocks are from the line between their neighbours, as a standard deviation of one of
-    /// them.
+    /// Distance of idle blocks from the line between their neighbours, as a standard deviation.
     fn wandering(&self) -> f64 {
-        // One half of each idle block: the halves of one are too close in time to show a drift.
+        // One half of each idle block: both halves of a block are too close in time to show drift.
         let idle: Vec<&Seen> = self.idle.iter().step_by(2).collect();
         let bend = |seen: &[&Seen]| {
             let share = between(seen[0], seen[1], seen[2]);
@@ -347,7 +346,7 @@ impl Judge<'_> {
         spread_of_all(&idle.windows(3).map(bend).collect::<Vec<f64>>())
     }
 
-    /// Share of the idle halves within which the power steps.
+    /// Fraction of the idle halves in which the power steps.
     fn steps(&self, swing_w: f64) -> f64 {
         let stepped = self.idle.iter().filter(|seen| {
             let values = self.timeline.powers(seen.window);
@@ -357,8 +356,7 @@ impl Judge<'_> {
     }
 }
 
-/// The standard deviation, or the robust one where wild values are rare: what switches seldom moves few
-/// blocks far.
+/// The standard deviation; the robust one if outliers are rare, since a rare consumer disturbs few blocks.
 fn spread_of_all(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>();
@@ -367,8 +365,7 @@ fn spread_of_all(values: &[f64]) -> f64 {
     if deviation > 6.0 * robust { deviation } else { robust.max(0.5 * deviation) }
 }
 
-/// Whether the mean changes by at least `least`, beyond what the scatter explains, and at once: what wanders
-/// does not change at once.
+/// True if the mean changes by at least `least`, significantly and abruptly: drift is not abrupt.
 fn steps_at_once(values: &[f64], least: f64) -> bool {
     let differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let noise = spread(&differences) / std::f64::consts::SQRT_2;
@@ -383,7 +380,7 @@ fn steps_at_once(values: &[f64], least: f64) -> bool {
     let (left, right) = values.split_at(at);
     let step = mean(left) - mean(right);
     let error = noise * (1.0 / left.len() as f64 + 1.0 / right.len() as f64).sqrt();
-    // The reading in which it happened belongs to neither side.
+    // The reading during the step belongs to neither side.
     let (before, after) = (&left[left.len() - 1 - NEAR..left.len() - 1], &right[1..=NEAR]);
     let near = mean(before) - mean(after);
     let near_error = noise * (2.0 / NEAR as f64).sqrt();
@@ -392,9 +389,9 @@ fn steps_at_once(values: &[f64], least: f64) -> bool {
         && near / step > AT_ONCE
 }
 
-/// κ: both together over the sum of each alone, without what the host spends on them (`host`: W of a
-/// processor, J of a packet). The model scales all of a radio's power, so the idle power comes on top where
-/// it is known. Each row has idle neighbours of its own, so that rows are independent.
+/// κ: both radios together divided by the sum of each alone, minus the host's share (`host`: W of a
+/// processor, J of a packet). The model scales all of a radio's power, so the idle power is added if it is
+/// known. Each row has its own idle neighbours, so rows are independent.
 fn sharing(
     timeline: &Timeline,
     rows: &[Row],
@@ -426,7 +423,7 @@ fn sharing(
     Some(symmetric(fit.beta[0], deviations))
 }
 
-/// Relative error of the model's joules on bursts that were not used for the fit.
+/// Relative error of the model's energy for bursts outside the fit.
 fn hold_out(timeline: &Timeline, rows: &[Row], calibration: &Calibration) -> f64 {
     let (mut predicted, mut measured) = (0.0, 0.0);
     let idle_w = calibration.idle.map_or(0.0, |idle| idle.value.max(0.0));
@@ -448,7 +445,7 @@ fn hold_out(timeline: &Timeline, rows: &[Row], calibration: &Calibration) -> f64
     (predicted - measured).abs() / measured.abs().max(f64::MIN_POSITIVE)
 }
 
-/// Joules of the model in each window, by the meter that simulations use.
+/// Energy of the model in each window, J, from the meter used in simulations.
 fn model_joules(timeline: &Timeline, calibration: &Calibration, windows: &[Window]) -> Vec<f64> {
     let mut ends: Vec<Nanos> = windows.iter().flat_map(|window| [window.from, window.to]).collect();
     ends.sort();

@@ -1,11 +1,10 @@
 //! A robust linear fit with bootstrap intervals.
 //!
-//! y = X β + e, rows weighted by how long they were measured. Rows far off are weighted down (Huber, Annals
-//! of Mathematical Statistics 35, 1964, with his constant 1.345). Intervals are symmetric bootstrap-t
-//! intervals by the wild bootstrap (Wu, Annals of Statistics 14, 1986; signs after Davidson and Flachaire,
-//! Journal of Econometrics 146, 2008): rows keep their design, errors may differ from row to row, and the
-//! quantiles are those of the studentised statistic, so that few rows give wide intervals and not confident
-//! ones.
+//! y = X β + e, rows weighted by measuring time. Outliers get less weight (Huber, Annals of Mathematical
+//! Statistics 35, 1964, with his constant 1.345). Intervals are symmetric bootstrap-t intervals from the wild
+//! bootstrap (Wu, Annals of Statistics 14, 1986; signs after Davidson and Flachaire, Journal of Econometrics
+//! 146, 2008). Rows keep their design, their errors may have different variances, and the quantiles are those
+//! of the studentised statistic, so few rows give wide intervals.
 
 use joulepath_model::random::Stream;
 use nalgebra::{DMatrix, DVector};
@@ -14,36 +13,33 @@ use crate::robust::spread;
 
 /// Resamples: the 95 % quantile of 999 is the 950th value.
 pub(super) const RESAMPLES: usize = 999;
-/// Share of the resamples that an interval covers.
+/// Coverage of the intervals.
 pub(super) const COVERAGE: f64 = 0.95;
 /// Huber's constant: 95 % efficiency on normal errors.
 const HUBER: f64 = 1.345;
-/// What a row beyond Huber's limit still adds to the slope of the estimating equations, so that they can be
-/// solved.
+/// Slope that a row beyond Huber's limit adds to the estimating equations, so that they stay solvable.
 const LEAST_SLOPE: f64 = 0.1;
-/// Rounds of reweighting; it has settled long before.
+/// Most rounds of reweighting; it converges in fewer.
 const ROUNDS: usize = 30;
-/// Of the columns' correlations: below, a column is a mixture of the others but for rounding.
+/// Smallest eigenvalue of the columns' correlations. Below it a column is a combination of the others.
 const LEAST_EIGENVALUE: f64 = 1e-7;
 
-/// A fit.
 #[derive(Clone, Debug)]
 pub(super) struct Fit {
-    /// The coefficients.
     pub(super) beta: DVector<f64>,
-    /// (XᵀWX)⁻¹XᵀW with Huber's weights: coefficients from a vector of observations.
+    /// (XᵀWX)⁻¹XᵀW with Huber's weights: maps observations to coefficients.
     solver: DMatrix<f64>,
-    /// (XᵀW₀Ψ'X)⁻¹XᵀW₀: change of the coefficients by a small change of the observations within the limits.
+    /// (XᵀW₀Ψ'X)⁻¹XᵀW₀: maps small changes of the observations to changes of the coefficients.
     influence: DMatrix<f64>,
     design: DMatrix<f64>,
     residuals: DVector<f64>,
-    /// How large a residual of each row may be before it is cut.
+    /// Limit at which the residual of each row is clipped.
     limits: DVector<f64>,
     /// 1 − leverage of each row. Residuals are divided by it (HC3): the error of each row without that row.
     freedom: DVector<f64>,
 }
 
-/// Fits. None if the rows do not determine the coefficients.
+/// Fits the model. `None` if the rows do not determine the coefficients.
 pub(super) fn fit(design: &DMatrix<f64>, observed: &DVector<f64>, weights: &[f64]) -> Option<Fit> {
     let prior = DVector::from_column_slice(weights);
     let plain = solver(design, &prior, &prior)?;
@@ -83,7 +79,7 @@ fn solver(design: &DMatrix<f64>, a: &DVector<f64>, b: &DVector<f64>) -> Option<D
         DMatrix::from_fn(design.nrows(), design.ncols(), |i, j| design[(i, j)] * weights[i])
     };
     let normal = times(a).transpose() * design;
-    // Columns differ by many powers of ten: what counts is how far each is from a mixture of the others.
+    // Columns differ by many powers of ten, so they are scaled to unit length.
     let scale = DVector::from_fn(normal.nrows(), |j, _| 1.0 / normal[(j, j)].sqrt());
     if scale.iter().any(|scale| !scale.is_finite()) {
         return None;
@@ -99,20 +95,21 @@ fn solver(design: &DMatrix<f64>, a: &DVector<f64>, b: &DVector<f64>) -> Option<D
 }
 
 impl Fit {
-    /// What the same weights make of another design: the estimate with the old design as instruments.
+    /// The coefficients for another design with the same weights: an estimate with the old design as
+    /// instruments.
     pub(super) fn with_design(&self, design: &DMatrix<f64>, observed: &DVector<f64>) -> Option<DVector<f64>> {
         (&self.solver * design).lu().solve(&(&self.solver * observed))
     }
 
-    /// The part of residuals that counts, as errors of the rows.
+    /// Clipped residuals as errors of the rows.
     fn errors(&self, residuals: &DVector<f64>) -> DVector<f64> {
         DVector::from_fn(residuals.len(), |i, _| {
             residuals[i].clamp(-self.limits[i], self.limits[i]) / self.freedom[i]
         })
     }
 
-    /// Deviations of combinations of the coefficients (rows of `combine`) from their estimates, as they could
-    /// have been: studentised by the resample, scaled by the estimate. One vector for each combination.
+    /// Bootstrap deviations of combinations of the coefficients (rows of `combine`) from their estimates:
+    /// studentised by the resample, scaled by the estimate. One vector per combination.
     pub(super) fn deviations(&self, combine: &DMatrix<f64>, stream: &mut Stream) -> Vec<Vec<f64>> {
         let influence = combine * &self.influence;
         let scale = |errors: &DVector<f64>, combination: usize| {
@@ -151,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// y = 2 + 3 x with an error of sd 0.1, or 0.4 where x > 0.5.
+    /// y = 2 + 3 x; the error has a standard deviation of 0.1, or 0.4 for x > 0.5.
     fn draw(seed: u64, rows: usize) -> (DMatrix<f64>, DVector<f64>) {
         let mut stream = Stream::new(seed, Domain::Calibration, 0);
         let x = |i: usize| (i as f64 + 0.5) / rows as f64;
@@ -169,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_covers_the_truth_as_often_as_it_says_also_with_few_unequal_rows() {
+    fn intervals_have_their_coverage_even_with_few_unequal_rows() {
         let combine = DMatrix::from_row_slice(1, 2, &[1.0, 0.5]);
         let covered = (0..400).filter(|&seed| {
             let (design, observed) = draw(seed, 24);
@@ -183,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_wild_rows_hardly_move_it() {
+    fn a_few_outliers_hardly_change_the_fit() {
         let (design, mut observed) = draw(1, 40);
         let before = fit(&design, &observed, &[1.0; 40]).unwrap().beta;
         for row in [3, 17, 30] {
@@ -194,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_mix_into_one_another_are_no_fit() {
+    fn linearly_dependent_columns_give_no_fit() {
         let design = DMatrix::from_fn(8, 2, |i, j| (i + 1) as f64 * (j + 1) as f64);
         assert!(fit(&design, &DVector::from_element(8, 1.0), &[1.0; 8]).is_none());
     }

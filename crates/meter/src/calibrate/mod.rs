@@ -1,13 +1,13 @@
-//! Calibration: from traffic and a meter of the whole device to the energy model of one radio.
+//! Calibration: the energy model of one radio from traffic and a meter of the whole device.
 //!
-//! 1. The meter is watched at rest: its period, step and noise.
-//! 2. Round trips after quiet times bracket the tail, and tell the promotion (`tail`).
-//! 3. Blocks of traffic stand between idle ones, in random order: rates in both directions with large and
+//! 1. Watch the meter at rest: period, step, noise.
+//! 2. Bracket the tail with round trips after quiet times, which also give the promotion (`tail`).
+//! 3. Run blocks of traffic between idle blocks, in random order: rates in both directions with large and
 //!    small packets, computing without traffic, trains of probes with quiet times shorter and longer than the
-//!    tail, the radio off, both radios (`plan`). The line between the idle blocks before and after is taken
-//!    off, which takes off a drift, too.
-//! 4. One robust regression of these differences on what the radio did (`timeline`, `fit`).
-//! 5. Bursts that were not used for it test the model. What cannot be told is refused (`refusal`).
+//!    tail, the radio off, both radios (`plan`). Subtracting the line between the adjacent idle blocks also
+//!    removes drift.
+//! 4. Fit these differences to the radio's activity with one robust regression (`timeline`, `fit`).
+//! 5. Test the model on bursts outside the fit. Undetermined values are refused (`refusal`).
 
 mod analyse;
 mod fit;
@@ -31,25 +31,25 @@ pub use profile::Circumstances;
 pub use refusal::{Refusal, Stop};
 pub use rig::{Action, Flow, Passed, Record, Rig, Sample};
 
-/// How long the meter is watched at rest.
+/// How long to watch the meter at rest.
 const WATCHED: Nanos = Nanos::from_secs(20);
-/// A meter that changes more rarely is of no use, s.
+/// Longest usable period of a meter, s.
 const SLOWEST_S: f64 = 10.0;
 
-/// What is being done, for a person who waits.
+/// The current phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
-    /// The meter is watched.
+    /// Watching the meter.
     Meter,
-    /// The tail is searched.
+    /// Searching for the tail.
     Tail,
-    /// So many of so many blocks are done, and so many seconds are left.
+    /// Running blocks.
     Blocks {
-        /// Done.
+        /// Finished blocks.
         done: usize,
-        /// In all.
+        /// Blocks in total.
         all: usize,
-        /// Left, s.
+        /// Remaining time, s.
         left_s: f64,
     },
 }
@@ -57,7 +57,7 @@ pub enum Progress {
 /// Calibrates the radio of the rig's first interface.
 ///
 /// # Errors
-/// If something fails, or if what was seen does not tell the model.
+/// If the rig fails, or the measurements do not determine the model.
 pub fn calibrate(
     rig: &mut dyn Rig,
     settings: &Settings,
@@ -70,7 +70,7 @@ pub fn calibrate(
     let bracket = tail::search(rig, 0, &mut |record| timeline.add(record))?;
     let first_echoes = timeline.echoes.len();
     let second_tail = second_tail(rig, &mut timeline)?;
-    // Round trips on the other interface say nothing of this radio.
+    // Round trips on the other interface say nothing about this radio.
     timeline.echoes.truncate(first_echoes);
     let plan = plan::plan(settings, &bracket, timeline.period, second_tail, rig.can_switch_off())?;
     let mut measured = Vec::with_capacity(plan.blocks.len());
@@ -89,7 +89,6 @@ pub fn calibrate(
     analyse(&timeline, &measured, &bracket, meter, settings)
 }
 
-/// Watches the meter at rest.
 fn watch_meter(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Survey, Stop> {
     let record = rig.run(&Action::Idle(WATCHED))?;
     let readings: Vec<(f64, f64)> =
@@ -104,20 +103,20 @@ fn watch_meter(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Survey, Sto
     Ok(meter)
 }
 
-/// How long the second interface's radio may stay awake, if there is one: until then no block is idle.
+/// How long the second interface's radio may stay awake, if there is one. Idle blocks must outlast it.
 fn second_tail(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Option<Nanos>, Stop> {
     if rig.interfaces() < 2 {
         return Ok(None);
     }
     match tail::search(rig, 1, &mut |record| timeline.add(record)) {
         Ok(bracket) => Ok(Some(bracket.asleep)),
-        // Its length is of no use here but for the waiting: the longest that was tried is long enough.
+        // Here the length serves only for waiting: the longest quiet time tried suffices.
         Err(Stop::Refused(Refusal::NoPromotion { longest, .. })) => Ok(Some(longest)),
         Err(stop) => Err(stop),
     }
 }
 
-/// An idle block; returns its halves.
+/// Runs an idle block. Returns its halves.
 fn idle(rig: &mut dyn Rig, settle: Nanos, half: Nanos, timeline: &mut Timeline) -> Result<[Window; 2], Stop> {
     let record = rig.run(&Action::Idle(settle + half + half))?;
     timeline.add(&record);

@@ -1,4 +1,4 @@
-//! What a calibration yields.
+//! The result of a calibration.
 
 use joulepath_model::energy::{InterfaceModel, RrcModel, Stage};
 use joulepath_model::units::{JoulesPerBit, Nanos, Watts};
@@ -7,24 +7,24 @@ use serde::Serialize;
 use super::timeline::{SHORTEST_TAIL, inactivity, tail_stages};
 use crate::survey::Survey;
 
-/// A number with its 95 % interval.
+/// A value with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The estimate.
+    /// Point estimate.
     pub value: f64,
-    /// Low end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// High end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
 impl Estimate {
-    /// With a symmetric interval.
+    /// An estimate with a symmetric interval.
     pub fn symmetric(value: f64, half: f64) -> Self {
         Estimate { value, low: value - half, high: value + half }
     }
 
-    /// Whether a value is within the interval.
+    /// True if the interval contains `value`.
     pub fn covers(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -35,15 +35,15 @@ impl Estimate {
     }
 }
 
-/// What a calibration found. Powers of the radio in W above that of the device with the radio off, or idle
-/// where it could not be switched off.
+/// The result of a calibration. Powers of the radio in W, relative to the device with the radio off; or to
+/// the idle device if the radio could not be switched off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// Mean power when idle, W; none if the radio could not be switched off.
+    /// Mean power when idle, W; `None` if the radio could not be switched off.
     pub idle: Option<Estimate>,
     /// β, W.
     pub active: Estimate,
-    /// Power of the tail, W; none if it is too short to be told from a transfer.
+    /// Power of the tail, W; `None` if the tail is too short to distinguish from a transfer.
     pub tail: Option<Estimate>,
     /// Length of the tail, s.
     pub tail_s: Estimate,
@@ -55,25 +55,24 @@ pub struct Calibration {
     pub down: Estimate,
     /// α_u at full packets, J/bit.
     pub up: Estimate,
-    /// What a packet costs beyond its bits, J.
+    /// Energy of a packet in addition to its bits, J.
     pub packet: Estimate,
-    /// A busy processor, W.
+    /// Power of a busy processor, W.
     pub core: Estimate,
-    /// Power of both interfaces together over the sum of each alone; none without a second one.
+    /// Power of both interfaces together divided by the sum of each alone; `None` without a second interface.
     pub sharing: Option<Estimate>,
-    /// Relative error on what was not used for the fit.
+    /// Relative error on the hold-out.
     pub hold_out_error: f64,
-    /// What the meter was like.
+    /// Properties of the meter.
     pub survey: Survey,
-    /// Blocks that were used.
+    /// Number of blocks used.
     pub blocks: usize,
-    /// How long it took, s.
+    /// Duration, s.
     pub seconds: f64,
 }
 
 impl Calibration {
-    /// The energy model that it stands for. What could not be told from 0 may have come out below: it is 0
-    /// there.
+    /// The energy model. Negative estimates, which cannot be distinguished from 0, become 0.
     pub fn model(&self) -> InterfaceModel {
         let power = |estimate: &Estimate| Watts(estimate.value.max(0.0));
         let slope = |estimate: &Estimate| JoulesPerBit(estimate.value.max(0.0));

@@ -1,4 +1,4 @@
-//! Which blocks are measured, in which order, for how long.
+//! Which blocks to run, in which order, for how long.
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::random::{Domain, Stream};
@@ -9,44 +9,44 @@ use super::tail::Bracket;
 use super::timeline::{FULL_PACKET, INACTIVITY, SHORTEST_TAIL};
 use crate::error::{Error, Kind, Result};
 
-/// Packets of this size show what a packet costs beyond its bits, bytes on the wire.
+/// Size of the packets that show the energy per packet, bytes on the wire.
 const SMALL_PACKET: u32 = 200;
-/// Rates, as shares of the highest.
+/// Rates, as fractions of the highest.
 const SHARES: [f64; 3] = [0.1, 0.4, 1.0];
-/// Rate of small packets, as a share of the highest.
+/// Rate of small packets, as a fraction of the highest.
 const SMALL_SHARE: f64 = 0.15;
 /// Fewest and most repetitions of a block.
 const REPEATS: std::ops::RangeInclusive<u32> = 5..=30;
-/// Without a time limit.
+/// Repetitions without a time limit.
 const USUAL_REPEATS: u32 = 6;
-/// Shortest half of an idle block; a meter gets ten updates.
+/// Shortest half of an idle block; it must also cover ten updates of the meter.
 const SHORTEST_HALF: Nanos = Nanos::from_secs(4);
-/// Blocks that are not used for the fit.
+/// Blocks outside the fit.
 const HOLD_OUTS: u32 = 4;
 
-/// What the user decides.
+/// Settings of the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Highest rate that is received.
+    /// Highest receive rate.
     pub down: BitRate,
-    /// Highest rate that is sent.
+    /// Highest send rate.
     pub up: BitRate,
-    /// Longest time that it may take; absent: what six repetitions take.
+    /// Time limit; `None`: the time of six repetitions.
     pub limit: Option<Nanos>,
-    /// Order of the blocks and bootstrap.
+    /// Seed for the order of the blocks and the bootstrap.
     pub seed: u64,
 }
 
-/// What a block is for.
+/// The purpose of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The regression.
     Fit,
-    /// The regression, with no more than the first half of the tail.
+    /// The regression, with at most the first half of the tail.
     Early,
-    /// The regression's idle power: the radio is off.
+    /// The idle power in the regression: the radio is off.
     Off,
-    /// The first, the second, and both interfaces.
+    /// κ: interface 0, interface 1, or both (2).
     Share(usize),
     /// The test of the model.
     HoldOut,
@@ -57,23 +57,22 @@ pub(super) enum Purpose {
 pub(super) struct Block {
     pub(super) purpose: Purpose,
     pub(super) action: Action,
-    /// Not used: the begin, until radio and meter show the new state.
+    /// Unused start, until radio and meter show the new state.
     pub(super) lead: Nanos,
-    /// Of the idle block afterwards, not used: the tail, and the meter's delay.
+    /// Unused start of the following idle block: the tail and the meter's delay.
     pub(super) settle: Nanos,
 }
 
-/// All blocks in their order, with an idle one before, between and after them.
+/// All blocks in order, with an idle block before, between and after them.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) blocks: Vec<Block>,
-    /// As [`Block::settle`], for the idle block at the beginning.
+    /// [`Block::settle`] of the first idle block.
     pub(super) settle: Nanos,
-    /// Half of an idle block: one half belongs to the block before, the other to the one after.
+    /// Half of an idle block; each half belongs to the adjacent block.
     pub(super) half: Nanos,
 }
 
-/// Makes the plan.
 ///
 /// # Errors
 /// If the time limit is too short for the fewest repetitions.
@@ -96,13 +95,13 @@ pub(super) fn plan(
 }
 
 impl Plan {
-    /// How long it takes.
+    /// Total duration.
     pub(super) fn lasts(&self) -> Nanos {
         let begin = self.settle + self.half + self.half;
         self.blocks.iter().fold(begin, |sum, block| sum + self.lasts_with_idle(block))
     }
 
-    /// A block and the idle one after it.
+    /// Duration of a block and the idle block after it.
     pub(super) fn lasts_with_idle(&self, block: &Block) -> Nanos {
         block.action.lasts() + block.settle + self.half + self.half
     }
@@ -142,15 +141,15 @@ fn with_repeats(
         }
         add(repeats, Purpose::Fit, on(0, flow(direction, SMALL_SHARE, SMALL_PACKET)), lead);
     }
-    // Coefficients that hang on one kind of block get more of it.
+    // Coefficients that depend on one kind of block get more of it.
     let more = repeats + repeats / 2;
     add(more, Purpose::Fit, Action::Work { cores: 1.0, lasts: steady }, lead);
     if tail >= SHORTEST_TAIL {
-        // The lead of a train is a cycle, so that the state before the block does not matter.
+        // The lead of a train is one cycle, so that the state before the block does not matter.
         let mut inside = |purpose, gap: Nanos| add(repeats, purpose, train(gap, half), gap + lead);
         let part = |share: f64| Nanos::from_secs_f64(share * bracket.awake.as_secs_f64());
         inside(Purpose::Fit, part(0.95));
-        // Shorter ones would be a transfer.
+        // A shorter quiet time would be part of a transfer.
         let early = part(0.5).max(INACTIVITY + Nanos::from_millis(20));
         if early < part(0.85) {
             inside(Purpose::Early, early);
@@ -177,13 +176,13 @@ fn with_repeats(
     Plan { blocks, settle: settle.max(second_tail.map_or(Nanos::ZERO, |tail| tail + margin)), half }
 }
 
-/// Probes at even quiet times: at least four, over at least two halves of an idle block.
+/// Probes at even intervals: at least four, over at least two halves of an idle block.
 fn train(gap: Nanos, half: Nanos) -> Action {
     let cycles = (2.0 * half.as_secs_f64() / gap.as_secs_f64()).ceil().max(4.0) as usize;
     Action::Probes { interface: 0, gaps: vec![gap; cycles + 1] }
 }
 
-/// Bursts of many lengths and rates after many quiet times, shorter and longer than the tail.
+/// Bursts of various lengths and rates after quiet times shorter and longer than the tail.
 fn mixed(block: u32, tail: Nanos, flow: &dyn Fn(Traffic, f64, u32) -> Flow) -> Action {
     let burst = |i: u32| {
         let direction = if i.is_multiple_of(2) { Traffic::Down } else { Traffic::Up };
@@ -195,7 +194,7 @@ fn mixed(block: u32, tail: Nanos, flow: &dyn Fn(Traffic, f64, u32) -> Flow) -> A
     Action::Bursts((0..6).map(burst).collect())
 }
 
-/// Fisher and Yates.
+/// Fisher–Yates.
 fn shuffle(blocks: &mut [Block], seed: u64) {
     let mut stream = Stream::new(seed, Domain::Calibration, 0);
     for last in (1..blocks.len()).rev() {

@@ -1,24 +1,24 @@
-//! A calibration as a profile that scenarios can name.
+//! A calibration as a profile for scenarios.
 
 use joulepath_model::scenario::CalibratedProfile;
 
 use super::outcome::{Calibration, Estimate};
 
-/// Where, when and with what a calibration was done.
+/// The circumstances of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circumstances {
-    /// Name of the meter.
+    /// Meter name.
     pub meter: String,
-    /// Name of the interface.
+    /// Interface name.
     pub interface: String,
-    /// Day, as 2026-11-23.
+    /// Date, for example 2026-11-23.
     pub date: String,
-    /// What else is worth knowing: what, and its value.
+    /// Further notes: key and value.
     pub notes: Vec<(String, String)>,
 }
 
 impl Calibration {
-    /// The profile.
+    /// The profile of this calibration.
     pub fn profile(&self, at: &Circumstances) -> CalibratedProfile {
         let mut intervals = vec![
             interval("per_mbps", &self.down, 1e9, "mW/Mbps"),
@@ -38,7 +38,7 @@ impl Calibration {
         intervals.sort();
         CalibratedProfile {
             model: self.model(),
-            // Above 1 both together would cost more than each alone, which the model does not have.
+            // Above 1, both together would cost more than each alone, which the model excludes.
             sharing_factor: self.sharing.map(|sharing| sharing.value.min(1.0)),
             meter: at.meter.clone(),
             interface: at.interface.clone(),
@@ -66,7 +66,7 @@ impl Calibration {
             note("idle", "not measured: it belongs to the device, and is 0 here".to_owned());
         }
         if self.tail.is_none() {
-            note("tail", "too short to be told from a transfer".to_owned());
+            note("tail", "too short to distinguish from a transfer".to_owned());
         }
         let untold = self.untold();
         if !untold.is_empty() {
@@ -76,7 +76,7 @@ impl Calibration {
         notes
     }
 
-    /// What could be 0 as well, by its interval.
+    /// The values whose intervals contain 0.
     pub fn untold(&self) -> Vec<&'static str> {
         let mut all = vec![
             ("per_mbps", self.down),

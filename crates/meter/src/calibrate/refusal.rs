@@ -1,4 +1,4 @@
-//! Why there is no profile: what the meter or the radio did not let be told.
+//! Reasons not to write a profile.
 
 use std::fmt;
 
@@ -9,82 +9,82 @@ use crate::error::Error;
 /// Why a calibration ends without a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// It would not be true.
+    /// The profile would be wrong.
     Refused(Refusal),
-    /// Something failed.
+    /// The rig or the meter failed.
     Error(Error),
 }
 
-/// What could not be told. Powers in W, times in s, shares of 1.
+/// Why a value is undetermined. Powers in W, times in s, fractions of 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// The meter changes too rarely, or never.
     Slow {
-        /// Time between two changes, if it changed often enough to tell.
+        /// Time between two changes, if there were enough.
         period_s: Option<f64>,
     },
-    /// The step of the meter is too large beside what is to be seen.
+    /// The meter's step is too large.
     Coarse {
-        /// Of the meter.
+        /// Step of the meter.
         step_w: f64,
-        /// Between idle and the highest rate.
+        /// Power between idle and the highest rate.
         swing_w: f64,
     },
-    /// The power of the device does not depend on the radio, as far as the meter shows.
+    /// The meter does not see the radio.
     Blind {
-        /// Estimated.
+        /// Estimated power between idle and the highest rate.
         swing_w: f64,
         /// Half of its interval.
         margin_w: f64,
     },
-    /// Noise hides what is to be seen.
+    /// The noise is too large.
     Noisy {
-        /// Half of the interval, as a share of the value.
+        /// Half of the interval relative to the value.
         margin: f64,
-        /// Of what.
+        /// The value concerned.
         what: &'static str,
     },
-    /// What the device burns when idle wanders.
+    /// The idle power drifts.
     Drift {
-        /// Scatter between idle blocks beyond a straight line.
+        /// Scatter of idle blocks around a straight line.
         scatter_w: f64,
-        /// Between idle and the highest rate.
+        /// Power between idle and the highest rate.
         swing_w: f64,
     },
-    /// Something else switches on and off.
+    /// Another consumer switches on and off.
     SecondConsumer {
-        /// Share of the idle blocks with a step in them.
+        /// Fraction of the idle blocks with a step.
         share: f64,
-        /// Between idle and the highest rate.
+        /// Power between idle and the highest rate.
         swing_w: f64,
     },
-    /// Others use the interface.
+    /// Other programs use the interface.
     ForeignTraffic {
-        /// Their bytes over ours.
+        /// Their bytes divided by ours.
         share: f64,
     },
-    /// Probes do not come back.
+    /// Too few probes are answered.
     NoEchoes {
-        /// So many were sent.
+        /// Probes sent.
         sent: usize,
-        /// So many came back.
+        /// Probes answered.
         answered: usize,
     },
-    /// No probe comes back later than others, after whatever quiet time.
+    /// No quiet time delays a probe.
     NoPromotion {
-        /// The longest quiet time that was tried.
+        /// The longest quiet time tried.
         longest: Nanos,
         /// Standard deviation of the RTT.
         scatter_s: f64,
     },
-    /// The power after the last packet is not one power until the radio sleeps.
+    /// The power is not constant between the last packet and sleep.
     Tail {
-        /// Between two parts of the tail, W.
+        /// Difference between two parts of the tail, W.
         step_w: f64,
     },
-    /// The plan does not determine the model, for example since rates were not reached.
+    /// The measurements do not determine the model, for example because rates were not reached.
     Undetermined,
-    /// The model does not say what a mixed load burns.
+    /// The model does not predict the energy of a mixed load.
     HoldOut {
         /// Relative error.
         error: f64,
@@ -97,7 +97,7 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Slow { period_s: None } => write!(f, "the meter changed less than four times in 20 s"),
             Refusal::Slow { period_s: Some(period) } => {
-                write!(f, "the meter changes once in {period:.1} s, which is too rarely")
+                write!(f, "the meter changes once in {period:.1} s, which is too slow")
             }
             Refusal::Coarse { step_w, swing_w } => write!(
                 f,
@@ -109,42 +109,46 @@ impl fmt::Display for Refusal {
                 "the meter does not see this radio: {swing_w:.3} ± {margin_w:.3} W between idle and full rate"
             ),
             Refusal::Noisy { margin, what } => {
-                write!(f, "the meter is too noisy: {what} is known to ± {} only", percent(*margin))
+                write!(f, "the meter is too noisy: {what} is known only to ± {}", percent(*margin))
             }
             Refusal::Drift { scatter_w, swing_w } => write!(
                 f,
-                "the idle power wanders by {scatter_w:.3} W, {} of what the radio adds",
+                "the idle power drifts by {scatter_w:.3} W, {} of what the radio adds",
                 percent(scatter_w / swing_w)
             ),
             Refusal::SecondConsumer { share, swing_w } => write!(
                 f,
-                "something else switches on and off: {} of the idle blocks have steps beside the \
-                 {swing_w:.3} W that the radio adds",
+                "another consumer switches on and off: {} of the idle blocks have steps; the radio adds \
+                 {swing_w:.3} W",
                 percent(*share)
             ),
             Refusal::ForeignTraffic { share } => {
-                write!(f, "others use the interface: {:.1} % of our own bytes", 100.0 * share)
+                write!(f, "other programs use the interface: their bytes are {:.1} % of ours", 100.0 * share)
             }
             Refusal::NoEchoes { sent, answered } => write!(f, "{answered} of {sent} probes were answered"),
             Refusal::NoPromotion { longest, scatter_s } => write!(
                 f,
-                "the tail cannot be told: no probe takes longer after a quiet time of up to {longest}, at a \
-                 scatter of {:.1} ms",
+                "the tail cannot be measured: no quiet time up to {longest} delays a probe; RTTs scatter by \
+                 {:.1} ms",
                 scatter_s * 1e3
             ),
             Refusal::Tail { step_w } => {
                 write!(f, "the tail has stages: its power falls by {step_w:.3} W before the radio sleeps")
             }
-            Refusal::Undetermined => write!(f, "what was seen does not determine the model"),
+            Refusal::Undetermined => write!(f, "the measurements do not determine the model"),
             Refusal::HoldOut { error } => {
-                write!(f, "a mixed load that was not used for the fit is missed by {}", percent(*error))
+                write!(
+                    f,
+                    "the model misses the energy of a mixed load outside the fit by {}",
+                    percent(*error)
+                )
             }
         }
     }
 }
 
 impl Refusal {
-    /// What to do about it.
+    /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
             Refusal::Slow { .. } => {
@@ -154,18 +158,20 @@ impl Refusal {
             Refusal::Blind { .. } => "use a meter of the whole device or of the radio's rail",
             Refusal::Noisy { .. } => "let it run longer (--minutes), and stop other programs",
             Refusal::Drift { .. } => {
-                "let the device warm up, fix its screen's and its processor's speed, then try again"
+                "let the device warm up, fix screen brightness and processor frequency, then try again"
             }
-            Refusal::SecondConsumer { .. } => "stop other programs, the screen and timers, then try again",
-            Refusal::ForeignTraffic { .. } => "stop what uses the interface, then try again",
+            Refusal::SecondConsumer { .. } => {
+                "stop other programs and timers, switch the screen off, then try again"
+            }
+            Refusal::ForeignTraffic { .. } => "stop programs that use the interface, then try again",
             Refusal::NoEchoes { .. } => {
                 "is `joulepath calibrate --serve` running at the far end, and reachable?"
             }
             Refusal::NoPromotion { .. } => {
-                "a radio that wakes at once has no profile of this kind; stop power saving or other traffic"
+                "a radio that wakes at once cannot be calibrated; stop power saving or other traffic"
             }
-            Refusal::Tail { .. } => "tails of one stage can be calibrated; write the stages by hand",
-            Refusal::Undetermined => "are the rates of --down and --up reached? lower them",
+            Refusal::Tail { .. } => "only tails with one stage can be calibrated; write the stages by hand",
+            Refusal::Undetermined => "the rates of --down and --up may not be reached: lower them",
             Refusal::HoldOut { .. } => {
                 "the radio does not follow the model, or conditions changed; try again"
             }

@@ -1,5 +1,5 @@
-//! What a calibration needs of the world: something that makes traffic and reads a meter meanwhile. The real
-//! one uses sockets and the clock; the simulated one the energy model, so that the truth is known.
+//! Input and output of a calibration: makes traffic while a meter is read. The real rig uses sockets and the
+//! clock; the simulated rig uses the energy model, so its true values are known.
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::units::{BitRate, Nanos};
@@ -7,68 +7,68 @@ use joulepath_model::units::{BitRate, Nanos};
 use crate::error::Result;
 use crate::meter::Unit;
 
-/// Makes traffic and reads a meter meanwhile. Times are from the rig's own start and never go back.
+/// Makes traffic while a meter is read. Times count from the rig's start and never decrease.
 pub trait Rig {
-    /// What the meter tells.
+    /// Unit of the meter.
     fn unit(&self) -> Unit;
 
-    /// Interfaces that traffic can be sent on: the first is calibrated, a second one is for both together.
+    /// Number of interfaces: the first is calibrated, a second is used for κ.
     fn interfaces(&self) -> usize;
 
-    /// Whether the first interface's radio can be switched off.
+    /// True if the first interface's radio can be switched off.
     fn can_switch_off(&self) -> bool;
 
-    /// How often the meter shall be read from now on: as often as it changes.
+    /// Sets the time between two readings of the meter.
     fn pace(&mut self, period: Nanos);
 
-    /// Does something for its time, and says what was seen.
+    /// Runs an action. Returns its measurements.
     ///
     /// # Errors
-    /// If the meter or the traffic fails, or the user wants to stop.
+    /// If the meter or the traffic fails, or the user cancels.
     fn run(&mut self, action: &Action) -> Result<Record>;
 }
 
 /// A stream of packets at an even rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// Received or sent.
+    /// Direction.
     pub direction: Traffic,
-    /// On the wire, headers included.
+    /// Rate on the wire, including headers.
     pub rate: BitRate,
-    /// Of a packet on the wire, bytes.
+    /// Packet size on the wire, bytes.
     pub packet: u32,
 }
 
-/// What can be done while the meter is read.
+/// What to do while the meter is read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Nothing for a time.
+    /// Wait.
     Idle(Nanos),
-    /// Nothing for a time, with the first interface's radio switched off; it is on again afterwards.
+    /// Wait with the first interface's radio off. It is on again afterwards.
     Off(Nanos),
     /// A flow on one interface.
     Steady {
-        /// Which.
+        /// Interface number.
         interface: usize,
-        /// What.
+        /// The packets to send or receive.
         flow: Flow,
-        /// How long.
+        /// Duration.
         lasts: Nanos,
     },
     /// A flow on each of two interfaces at once.
     Together([Flow; 2], Nanos),
-    /// After each of some quiet times a small packet to the far end, and its echo.
+    /// Send a small packet after each quiet time and wait for its echo.
     Probes {
-        /// Where.
+        /// Interface number.
         interface: usize,
         /// The quiet times.
         gaps: Vec<Nanos>,
     },
-    /// Computing without traffic.
+    /// Compute without traffic.
     Work {
-        /// Processors that are kept busy.
+        /// Number of busy processors.
         cores: f64,
-        /// How long.
+        /// Duration.
         lasts: Nanos,
     },
     /// Bursts: a flow for a time, then a quiet time.
@@ -76,7 +76,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// How long it takes, echoes not counted.
+    /// Duration, excluding echoes.
     pub fn lasts(&self) -> Nanos {
         match self {
             Action::Idle(lasts)
@@ -90,45 +90,45 @@ impl Action {
     }
 }
 
-/// What was seen while an action was done.
+/// Measurements of an action.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// When it began.
+    /// Start.
     pub start: Nanos,
-    /// When it ended; with the radio off, before it was switched on.
+    /// End; with the radio off, before it is switched on.
     pub end: Nanos,
-    /// Readings of the meter, in their order.
+    /// Meter readings in order.
     pub samples: Vec<Sample>,
-    /// Own traffic, in its order.
+    /// Own packets in order.
     pub passed: Vec<Passed>,
-    /// Of each probe that was answered: the time since the interface's last packet, and the time to its echo.
+    /// For each answered probe: time since the interface's last packet, and time to its echo.
     pub echoes: Vec<(Nanos, Nanos)>,
-    /// Bytes of others on the first interface.
+    /// Bytes of other programs on the first interface.
     pub foreign_bytes: u64,
 }
 
 /// A reading of the meter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// When.
+    /// Time of the reading.
     pub at: Nanos,
-    /// J since some start, or W over the time since the last update.
+    /// Energy since an arbitrary start, J; or mean power since the last update, W.
     pub value: f64,
-    /// Time that processors have been busy since some start, s.
+    /// Busy time of all processors since an arbitrary start, s.
     pub cpu_s: f64,
 }
 
 /// Packets that passed within a few milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passed {
-    /// When, within these milliseconds.
+    /// A time within these milliseconds.
     pub at: Nanos,
-    /// Where.
+    /// Interface number.
     pub interface: usize,
-    /// Which way.
+    /// Direction.
     pub direction: Traffic,
-    /// On the wire.
+    /// Bytes on the wire.
     pub bytes: u32,
-    /// How many.
+    /// Number of packets.
     pub packets: u32,
 }

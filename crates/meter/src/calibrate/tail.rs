@@ -1,9 +1,8 @@
-//! How long the radio stays awake after the last packet, and how long it takes to wake: from round trips
-//! alone.
+//! Length of the tail and of the promotion, from round trips alone.
 //!
-//! A probe that finds the radio asleep comes back later, by the time of the promotion. So the longest quiet
-//! time after which a probe comes back as soon as ever is the length of the tail. It is bracketed by doubling
-//! and then by halving; the meter, which may be slow, is not needed for it.
+//! A probe that finds the radio asleep is delayed by the promotion. So the longest quiet time without a delay
+//! is the length of the tail. It is bracketed by doubling and then bisected. The meter, which may be slow, is
+//! not needed.
 
 use joulepath_model::units::Nanos;
 
@@ -11,28 +10,28 @@ use super::refusal::{Refusal, Stop};
 use super::rig::{Action, Record, Rig};
 use crate::robust::{median, spread};
 
-/// First quiet time of the ladder, and the number of doublings: up to 25.6 s.
+/// First quiet time and number of doublings: up to 25.6 s.
 const FIRST_GAP: Nanos = Nanos::from_millis(25);
 const RUNGS: u32 = 11;
-/// The bracket is narrow enough at this share of its length, or at this length.
+/// The bracket is narrow enough at this fraction of its length, or at this length.
 const NARROW_SHARE: f64 = 0.003;
 const NARROW: Nanos = Nanos::from_millis(1);
-/// A promotion shows if it is longer than this, s, and than so many standard deviations of the RTT.
+/// A visible promotion exceeds this time, s, and this many standard deviations of the RTT.
 const LEAST_PROMOTION_S: f64 = 0.002;
 const LEAST_SIGNAL: f64 = 6.0;
-/// Round trips of each kind that are used for the length of the promotion.
+/// Round trips of each kind used for the length of the promotion.
 const MOST_ECHOES: usize = 80;
-/// Two-sided 95 % of a normal distribution.
+/// Two-sided 95 % quantile of the normal distribution.
 const NORMAL_95: f64 = 1.959_963_985;
 
-/// What round trips tell.
+/// Result of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bracket {
     /// The longest quiet time after which the radio was awake.
     pub(super) awake: Nanos,
-    /// The shortest one after which it was asleep.
+    /// The shortest quiet time after which it was asleep.
     pub(super) asleep: Nanos,
-    /// Promotion, roughly, s.
+    /// Rough length of the promotion, s.
     pub(super) promotion_s: f64,
     /// RTT without a promotion, s.
     pub(super) rtt_s: f64,
@@ -44,21 +43,21 @@ impl Bracket {
     }
 }
 
-/// Brackets the tail. Everything that the rig did is passed to `seen`.
+/// Brackets the tail. Passes every record of the rig to `seen`.
 pub(super) fn search(
     rig: &mut dyn Rig,
     interface: usize,
     seen: &mut dyn FnMut(&Record),
 ) -> Result<Bracket, Stop> {
     let mut probe = |gap: Nanos, times: usize| -> Result<Vec<f64>, Stop> {
-        // The first one wakes the radio; what it found is not known.
+        // The first probe wakes the radio from an unknown state.
         let gaps = std::iter::once(Nanos::from_millis(1)).chain(std::iter::repeat_n(gap, times)).collect();
         let record = rig.run(&Action::Probes { interface, gaps })?;
         seen(&record);
         let most = Nanos(gap.0 + gap.0 / 20) + Nanos::from_millis(2);
         let echoes = record.echoes.iter().filter(|(quiet, _)| (gap..most).contains(quiet));
         let rtts: Vec<f64> = echoes.map(|(_, rtt)| rtt.as_secs_f64()).collect();
-        // More than half must have come back for their median to mean anything.
+        // The median needs more than half of the echoes.
         if rtts.len() * 2 <= times {
             return Err(Refusal::NoEchoes { sent: times, answered: rtts.len() }.into());
         }
@@ -94,8 +93,8 @@ pub(super) fn search(
     Ok(Bracket { awake, asleep, promotion_s, rtt_s })
 }
 
-/// How much longer a probe takes that finds the radio asleep: the Hodges–Lehmann shift (Annals of
-/// Mathematical Statistics 34, 1963) and its distribution-free 95 % interval, s. Both groups scatter alike.
+/// Delay of a probe that finds the radio asleep: the Hodges–Lehmann shift (Annals of Mathematical Statistics
+/// 34, 1963) with its distribution-free 95 % interval, s. Both groups must scatter alike.
 pub(super) fn promotion(echoes: &[(Nanos, Nanos)], bracket: &Bracket) -> Option<(f64, [f64; 2])> {
     let some = |keep: &dyn Fn(Nanos) -> bool| -> Vec<f64> {
         let all: Vec<f64> =

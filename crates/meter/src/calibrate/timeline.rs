@@ -1,8 +1,8 @@
-//! Everything that was seen, in one row: the power in a window, and what the radio was doing in it.
+//! All records in sequence: power and radio activity in a window.
 //!
-//! What the radio was doing follows from the packets by the state machine of the energy model itself
-//! (`joulepath_model::energy::meter`), given the length of its tail: so a profile means in a simulation what
-//! it meant when it was fitted.
+//! The activity follows from the packets through the energy model's state machine
+//! (`joulepath_model::energy::meter`), given the length of the tail. A profile therefore has the same meaning
+//! in a simulation as in the fit.
 
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, RrcModel, Stage, Traffic};
@@ -11,19 +11,19 @@ use joulepath_model::units::{JoulesPerBit, Nanos, Watts};
 use super::rig::{Passed, Record, Sample};
 use crate::meter::Unit;
 
-/// A gap that is shorter than this is part of a transfer (docs/models/energy.md); it is not calibrated.
+/// A shorter gap is part of a transfer (docs/models/energy.md); this value is not calibrated.
 pub(super) const INACTIVITY: Nanos = Nanos::from_millis(100);
-/// A tail that is shorter than this is indistinguishable from the end of a transfer.
+/// A shorter tail cannot be distinguished from the end of a transfer.
 pub(super) const SHORTEST_TAIL: Nanos = Nanos::from_millis(150);
 
-/// What a packet costs beyond its bits is told at packets of this size: that of a full one.
+/// Size of a full packet, bytes: the energy per packet is stated relative to it.
 pub(super) const FULL_PACKET: u32 = 1400;
 
-/// Everything that was seen so far.
+/// All records so far.
 #[derive(Debug)]
 pub(super) struct Timeline {
     unit: Unit,
-    /// Time between two updates of the meter, s: a value in watts stands for the time since the last update.
+    /// Time between two updates of the meter. A reading in watts covers the time since the last update.
     pub(super) period: Nanos,
     samples: Vec<Sample>,
     pub(super) passed: Vec<Passed>,
@@ -31,17 +31,16 @@ pub(super) struct Timeline {
     foreign_bytes: u64,
 }
 
-/// A part of the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
     pub(super) from: Nanos,
     pub(super) to: Nanos,
 }
 
-/// What the meter saw in a window.
+/// Readings in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
-    /// The part of the window that the readings stand for.
+    /// The part of the window that the readings cover.
     pub(super) window: Window,
     /// Mean power, W.
     pub(super) power: f64,
@@ -49,20 +48,20 @@ pub(super) struct Seen {
     pub(super) cores: f64,
 }
 
-/// What a radio did per second of a window: columns of the regression.
+/// Activity of a radio per second of a window: columns of the regression.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Activity {
-    /// Share of the time in ACTIVE.
+    /// Fraction of time in ACTIVE.
     pub(super) active: f64,
-    /// Share of the time in TAIL.
+    /// Fraction of time in TAIL.
     pub(super) tail: f64,
     /// Promotions, 1/s.
     pub(super) promotions: f64,
-    /// Received, bit/s.
+    /// Receive rate, bit/s.
     pub(super) down: f64,
-    /// Sent, bit/s.
+    /// Send rate, bit/s.
     pub(super) up: f64,
-    /// Packets beyond those that the bits would fill, 1/s.
+    /// Packets minus the number that the bits would fill, 1/s.
     pub(super) packets: f64,
 }
 
@@ -102,13 +101,13 @@ impl Timeline {
         self.foreign_bytes += record.foreign_bytes;
     }
 
-    /// Bytes of others over own bytes on the first interface.
+    /// Other programs' bytes divided by own bytes on the first interface.
     pub(super) fn foreign_share(&self) -> f64 {
         let own: u64 = self.passed.iter().filter(|p| p.interface == 0).map(|p| u64::from(p.bytes)).sum();
         self.foreign_bytes as f64 / own.max(1) as f64
     }
 
-    /// Samples whose time of update is within a window.
+    /// Samples updated within the window.
     pub(super) fn samples(&self, window: Window) -> &[Sample] {
         let from = match self.unit {
             Unit::Watts => window.from + self.period,
@@ -123,7 +122,7 @@ impl Timeline {
         self.unit
     }
 
-    /// Power by power from one reading to the next within a window.
+    /// Power from each reading to the next within a window.
     pub(super) fn powers(&self, window: Window) -> Vec<f64> {
         let samples = self.samples(window);
         let counted =
@@ -134,7 +133,7 @@ impl Timeline {
         }
     }
 
-    /// What the meter saw; none if it has too few readings there.
+    /// Power and busy processors in a window; `None` with fewer than three readings.
     pub(super) fn seen(&self, window: Window) -> Option<Seen> {
         let samples = self.samples(window);
         let (first, last) = (samples.first()?, samples.last()?);
@@ -155,7 +154,7 @@ impl Timeline {
         Some(Seen { window: Window { from, to: last.at }, power, cores })
     }
 
-    /// What the radio of `interface` did in each of some windows.
+    /// Activity of the radio of `interface` in each window.
     pub(super) fn activity(&self, interface: usize, timers: Timers, windows: &[Window]) -> Vec<Activity> {
         let mut ends: Vec<Nanos> = windows.iter().flat_map(|window| [window.from, window.to]).collect();
         ends.sort();
@@ -187,19 +186,19 @@ impl Activity {
         }
     }
 
-    /// Packets, those that the bits would fill included, 1/s.
+    /// All packets, 1/s.
     pub(super) fn all_packets(&self) -> f64 {
         self.packets + (self.down + self.up) / (8.0 * f64::from(FULL_PACKET))
     }
 
-    /// The columns, in the order of the coefficients.
+    /// The columns in the order of the coefficients.
     pub(super) fn columns(&self) -> [f64; 6] {
         [self.active, self.tail, self.promotions, self.down, self.up, self.packets]
     }
 }
 
-/// The energy model's own state machine, twice: with powers by which its joules are the seconds of ACTIVE and
-/// TAIL, and those of PROMOTION.
+/// The energy model's state machine, twice: with powers that make its joules equal the seconds of ACTIVE and
+/// TAIL, and of PROMOTION.
 struct Follower {
     meter: DeviceMeter,
     timers: Timers,
@@ -242,7 +241,7 @@ impl Follower {
     fn sums(&mut self, at: Nanos) -> Activity {
         self.meter.snapshot_into(at, &mut self.reading);
         let (states, promoting) = (self.reading.interfaces[0], self.reading.interfaces[1]);
-        // Without a tail of its own the radio stays in ACTIVE until it sleeps.
+        // Without a separate tail the radio stays in ACTIVE until it sleeps.
         let has_tail = self.timers.tail >= SHORTEST_TAIL;
         Activity {
             active: states.sunk_j + if has_tail { 0.0 } else { states.tail_j },
@@ -253,17 +252,17 @@ impl Follower {
     }
 }
 
-/// Time without a packet until the tail begins, as the profile has it.
+/// Time without a packet until the tail begins, as stored in the profile.
 pub(super) fn inactivity(tail: Nanos) -> Nanos {
     if tail < SHORTEST_TAIL { tail } else { INACTIVITY }
 }
 
-/// The tail as the profile has it: none if it is too short to be told apart.
+/// The tail as stored in the profile; empty if it is too short.
 pub(super) fn tail_stages(power: Watts, tail: Nanos) -> Vec<Stage> {
     if tail < SHORTEST_TAIL { Vec::new() } else { vec![Stage { power, duration: tail }] }
 }
 
-/// A block between two idle ones: what is left when the line between them is taken off.
+/// Weights of the neighbours in the line that is subtracted from a block.
 pub(super) fn between(before: &Seen, block: &Seen, after: &Seen) -> [f64; 2] {
     let (from, at, to) = (before.window.middle(), block.window.middle(), after.window.middle());
     let share = (at - from) / (to - from);

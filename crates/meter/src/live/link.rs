@@ -16,7 +16,7 @@ use super::protocol::{Datagram, LONGEST, LONGEST_MS, Request, SHORTEST, Token, t
 use crate::calibrate::Flow;
 use crate::error::{Error, Kind, Result};
 
-/// How long connecting and each probe may take.
+/// Timeout of connecting and of each probe.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Payload of a probe, bytes.
 const PROBE: usize = 32;
@@ -25,10 +25,10 @@ const LATE: Duration = Duration::from_millis(200);
 
 /// Makes traffic on one interface.
 pub trait Link: Send {
-    /// Sends or receives a flow for a time; tells what passed, when and how much of it.
+    /// Sends or receives a flow for `lasts`. Reports packets to `passed`.
     ///
     /// # Errors
-    /// If the socket fails, or the user wants to stop.
+    /// If the socket fails or the user cancels.
     fn flow(
         &mut self,
         flow: &Flow,
@@ -37,8 +37,7 @@ pub trait Link: Send {
         passed: &mut dyn FnMut(Passage),
     ) -> Result<()>;
 
-    /// Sends a probe and waits for its echo: when it was sent and when that came back, and the size of each.
-    /// None if it did not come back.
+    /// Sends a probe and waits for its echo.
     ///
     /// # Errors
     /// If the socket fails.
@@ -48,28 +47,28 @@ pub trait Link: Send {
 /// Packets that passed together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
-    /// When.
+    /// Time of the last packet.
     pub at: Instant,
-    /// Which way.
+    /// Received or sent.
     pub direction: Traffic,
-    /// With headers.
+    /// Bytes including headers.
     pub bytes: u32,
-    /// How many.
+    /// Number of packets.
     pub packets: u32,
 }
 
-/// What became of a probe.
+/// Result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// When it was sent.
+    /// Send time.
     pub sent: Instant,
-    /// When its echo came.
+    /// Arrival of the echo; `None` if there was none.
     pub back: Option<Instant>,
-    /// Of each of the two, with headers.
+    /// Size of probe and echo including headers.
     pub bytes: u32,
 }
 
-/// A link over UDP, bound to an interface.
+/// A UDP link bound to an interface.
 #[derive(Debug)]
 pub struct UdpLink {
     socket: UdpSocket,
@@ -83,7 +82,7 @@ impl UdpLink {
     /// Connects to the far end at `to` (`HOST:PORT`) through `interface`.
     ///
     /// # Errors
-    /// If there is no such interface or far end, or it cannot be reached.
+    /// If the interface does not exist, or the far end cannot be reached.
     pub fn connect(interface: &str, to: &str) -> Result<UdpLink> {
         let failed = |error: io::Error| Error::io(format!("cannot reach {to} through {interface}"), &error);
         let address = to.to_socket_addrs().map_err(failed)?.next();
@@ -123,7 +122,8 @@ impl UdpLink {
             for _ in 0..pace.due(Instant::now()) {
                 match self.socket.send(&filler) {
                     Ok(_) => packets += 1,
-                    // A full queue, or a far end that is gone for a moment: less passes, and is counted.
+                    // A full queue, or a far end that is briefly unreachable: fewer packets pass and are
+                    // counted.
                     Err(error) if is_passing(&error) => {}
                     Err(error) => return Err(Self::failed(&error)),
                 }
@@ -176,19 +176,19 @@ impl UdpLink {
     }
 }
 
-/// Whether more may pass later.
+/// True for errors after which traffic may resume.
 fn is_passing(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionRefused, Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted | ConnectionRefused)
         || error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
-/// What the far end says to whom connects through `interface`.
+/// The greeting of the far end to a client on `interface`.
 fn greeting(interface: &str, to: SocketAddr) -> io::Result<String> {
     let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
     bind_to_device(&socket, interface)?;
-    // It limits connecting, too.
+    // This timeout also applies to `connect`.
     set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
     rustix::net::connect(&socket, &to)?;
     let stream = TcpStream::from(socket);
@@ -198,7 +198,7 @@ fn greeting(interface: &str, to: SocketAddr) -> io::Result<String> {
     Ok(line)
 }
 
-/// Lets a socket use one interface only. Its user needs no rights for that since Linux 5.7.
+/// Restricts a socket to one interface. Unprivileged users may do so since Linux 5.7.
 fn bind_to_device(socket: &impl AsFd, interface: &str) -> io::Result<()> {
     let name = interface.as_bytes();
     let length = libc::socklen_t::try_from(name.len()).map_err(io::Error::other)?;
@@ -239,7 +239,7 @@ impl Link for UdpLink {
         let mut buffer = [0; LONGEST + 1];
         while sent.elapsed() < PATIENCE {
             match self.socket.recv(&mut buffer) {
-                // Fillers and echoes that come late are not meant.
+                // Skip fillers and late echoes.
                 Ok(length) => {
                     if Datagram::parse(&buffer[..length]) == Some((self.token, expected)) {
                         return Ok(Probe { sent, back: Some(Instant::now()), bytes: size });

@@ -1,4 +1,4 @@
-//! Calibration of a real radio: sockets, the clock, and a meter that is read meanwhile.
+//! Calibration of a real radio with sockets, the clock and a meter.
 
 mod link;
 mod pace;

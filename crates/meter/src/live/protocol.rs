@@ -1,8 +1,8 @@
-//! What the two ends of a calibration say to each other.
+//! The protocol between the two ends of a calibration.
 //!
-//! A client opens a TCP connection and is given a token; that shows that it can be reached at its address.
-//! Then it sends UDP datagrams that begin with the token. The far end answers only to the address that the
-//! token was given to, so that nobody can make it send to others.
+//! A client opens a TCP connection and gets a token, which proves its address. Then it sends UDP datagrams
+//! that start with the token. The far end answers only the address that got the token, so nobody can make it
+//! send to others.
 
 use crate::error::{Error, Kind, Result};
 
@@ -10,35 +10,34 @@ use crate::error::{Error, Kind, Result};
 pub(super) const TOKEN_LENGTH: usize = 8;
 /// Longest datagram, bytes of UDP payload.
 pub(super) const LONGEST: usize = 1472;
-/// Token and kind: the shortest datagram.
+/// Shortest datagram: token and kind.
 pub(super) const SHORTEST: usize = TOKEN_LENGTH + 1;
-/// Longest time that the far end sends for one request, ms.
+/// Longest duration of one request, ms.
 pub(super) const LONGEST_MS: u32 = 300_000;
-/// Highest rate at which the far end sends, bit/s.
+/// Highest rate of the far end, bit/s.
 pub(super) const HIGHEST_BPS: u64 = 1_000_000_000;
 
-/// Shown by a client that has spoken with the far end.
+/// Proof of a client's address.
 pub(super) type Token = [u8; TOKEN_LENGTH];
 
-/// What a datagram is for.
+/// A datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Datagram {
-    /// To be sent back as it is; the number tells echoes apart.
+    /// Returned unchanged; the number identifies the echo.
     Echo(u32),
-    /// To be taken and forgotten.
+    /// Discarded by the receiver.
     Filler,
-    /// To be answered by fillers.
+    /// Answered with fillers.
     Send(Request),
 }
 
 /// A request for fillers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Of the UDP payload, bit/s.
+    /// Rate of UDP payload, bit/s.
     pub(super) payload_bps: u64,
-    /// Of the UDP payload, bytes.
+    /// UDP payload of a datagram, bytes.
     pub(super) payload: u16,
-    /// How long.
     pub(super) lasts_ms: u32,
 }
 
@@ -47,7 +46,7 @@ const FILLER: u8 = b'F';
 const SEND: u8 = b'S';
 
 impl Datagram {
-    /// The datagram as bytes, filled up with zeros to `length`.
+    /// Encodes the datagram, padded with zeros to `length`.
     pub(super) fn bytes(self, token: &Token, length: usize) -> Vec<u8> {
         let mut bytes = token.to_vec();
         match self {
@@ -67,7 +66,7 @@ impl Datagram {
         bytes
     }
 
-    /// Token and meaning; none of what is not one of these.
+    /// Decodes a datagram; `None` if it is invalid.
     pub(super) fn parse(bytes: &[u8]) -> Option<(Token, Datagram)> {
         let (token, rest) = bytes.split_first_chunk::<TOKEN_LENGTH>()?;
         let (kind, rest) = rest.split_first()?;
@@ -93,16 +92,16 @@ impl Datagram {
     }
 }
 
-/// The line in which a token is given.
+/// The greeting line with a token.
 pub(super) fn greeting(token: &Token) -> String {
     let digits: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("joulepath 1 {digits}\n")
 }
 
-/// The token of a line.
+/// The token in a greeting line.
 ///
 /// # Errors
-/// If the far end is something else.
+/// If the far end is not a calibration server.
 pub(super) fn token(line: &str) -> Result<Token> {
     let digits = line.trim_end().strip_prefix("joulepath 1 ").filter(|digits| digits.is_ascii());
     let byte = |digits: &str, at: usize| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok();
@@ -111,7 +110,7 @@ pub(super) fn token(line: &str) -> Result<Token> {
         Token::try_from(bytes?).ok()
     });
     bytes.ok_or_else(|| {
-        Error::new(Kind::Failed, "what listens there is no far end of a calibration")
+        Error::new(Kind::Failed, "the server there is no calibration server")
             .help("start `joulepath calibrate --serve ADDRESS:PORT` there")
     })
 }
@@ -123,7 +122,7 @@ mod tests {
     const TOKEN: Token = *b"\x00\x01abcdef";
 
     #[test]
-    fn what_is_sent_is_understood() {
+    fn encoding_and_parsing_round_trips() {
         let request = Request { payload_bps: 5_000_000, payload: 1372, lasts_ms: 9000 };
         for datagram in [Datagram::Echo(7), Datagram::Filler, Datagram::Send(request)] {
             assert_eq!(Datagram::parse(&datagram.bytes(&TOKEN, 60)), Some((TOKEN, datagram)));
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_or_cut_off_is_not_understood() {
+    fn oversized_or_truncated_datagrams_are_rejected() {
         let good = Request { payload_bps: 1, payload: 100, lasts_ms: 1 };
         for bad in [
             Request { payload_bps: HIGHEST_BPS + 1, ..good },

@@ -1,4 +1,4 @@
-//! A real radio, a real meter.
+//! A rig with a real radio and a real meter.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -17,23 +17,23 @@ use crate::error::{Error, Kind, Result};
 use crate::meter::{Meter, Unit};
 use crate::sysfs::Tree;
 
-/// Waiting looks this often whether it shall stop.
+/// How often waiting checks for cancellation.
 const STEP: Duration = Duration::from_millis(50);
-/// Packets that pass within this time are told as one.
+/// Packets within this time are reported as one.
 const PORTION: Nanos = Nanos::from_millis(5);
-/// Header of a frame, which the interface counts and we do not, bytes.
+/// Frame header, which the interface counts and we do not, bytes.
 const FRAME_HEADER: u64 = 14;
 
-/// Commands of the user's that switch the radio.
+/// The user's commands that switch the radio.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Off.
+    /// Switches the radio off.
     pub off: String,
-    /// On again; it ends when the interface can be used.
+    /// Switches it on; returns when the interface is usable.
     pub on: String,
 }
 
-/// A real radio and a real meter.
+/// A rig with a real radio and a real meter.
 pub struct LiveRig {
     unit: Unit,
     begin: Instant,
@@ -46,8 +46,8 @@ pub struct LiveRig {
 }
 
 impl LiveRig {
-    /// With a meter, links on one or two interfaces, and perhaps a way to switch the first one's radio.
-    /// `sysfs` and `proc` are the roots of these trees.
+    /// A rig with links on one or two interfaces. `switch` controls the first interface's radio; `sysfs` and
+    /// `proc` are the roots of these trees.
     pub fn new(
         meter: Box<dyn Meter>,
         links: Vec<(String, Box<dyn Link>)>,
@@ -79,10 +79,10 @@ impl LiveRig {
         }
     }
 
-    /// Whether to go on.
+    /// Fails if the user cancelled or the meter failed.
     fn check(&self) -> Result<()> {
         if self.stop.is_set() {
-            return Err(Error::new(Kind::Refused, "stopped: there is no profile"));
+            return Err(Error::new(Kind::Refused, "cancelled: no profile was written"));
         }
         if self.sampler.has_failed() {
             self.sampler.take()?;
@@ -90,7 +90,7 @@ impl LiveRig {
         Ok(())
     }
 
-    /// Bytes that the first interface has carried; none if it does not say.
+    /// Bytes that the first interface has carried; `None` if it has no counters.
     fn carried(&self) -> Option<u64> {
         let count = |file: &str| {
             let path = format!("class/net/{}/statistics/{file}", self.links[0].0);
@@ -99,7 +99,7 @@ impl LiveRig {
         Some(count("rx_bytes")? + count("tx_bytes")?)
     }
 
-    /// Flows on some links at once, a thread each.
+    /// Runs flows on several links at once, one thread each.
     fn flows(&mut self, flows: &[(usize, Flow)], lasts: Duration) -> Result<Vec<Passed>> {
         self.check()?;
         let (begin, stop) = (self.begin, &self.stop);
@@ -108,7 +108,7 @@ impl LiveRig {
             let mut own: Vec<Passed> = Vec::new();
             let ended =
                 link.flow(&flow, lasts, stop, &mut |passage| add(&mut own, interface, begin, passage));
-            all.lock().expect("nothing panics while it looks at packets").extend(own);
+            all.lock().expect("no thread panics while it holds the lock").extend(own);
             ended
         };
         thread::scope(|scope| {
@@ -120,7 +120,7 @@ impl LiveRig {
             }
             running.into_iter().try_for_each(|flow| flow.join().expect("a flow ends with a result"))
         })?;
-        let mut passed = all.into_inner().expect("nothing panics while it looks at packets");
+        let mut passed = all.into_inner().expect("no thread panics while it holds the lock");
         passed.sort_by_key(|passed| passed.at);
         Ok(passed)
     }
@@ -141,15 +141,15 @@ impl LiveRig {
         Ok(())
     }
 
-    /// Returns when the radio was switched on again: that takes its time and its power.
+    /// Returns the time before the radio was switched on again, because switching takes time and power.
     fn switched_off(&self, lasts: Duration) -> Result<Nanos> {
         let Some(switch) = self.switch.clone() else {
-            return Err(Error::new(Kind::Usage, "there is no way to switch the radio off"));
+            return Err(Error::new(Kind::Usage, "no command switches the radio off"));
         };
         shell(&switch.off)?;
         let waited = self.wait(lasts);
         let end = self.now();
-        // Whatever happened meanwhile, it is on afterwards.
+        // Switch the radio on even after an error.
         shell(&switch.on).and(waited).map(|()| end)
     }
 
@@ -193,7 +193,7 @@ fn since(begin: Instant, at: Instant) -> Nanos {
     Nanos(at.saturating_duration_since(begin).as_nanos() as u64)
 }
 
-/// Adds packets, to the last ones if these were just before.
+/// Appends packets, merged into the last entry if that is recent.
 fn add(all: &mut Vec<Passed>, interface: usize, begin: Instant, passage: Passage) {
     let at = since(begin, passage.at);
     let Passage { direction, bytes, packets, .. } = passage;

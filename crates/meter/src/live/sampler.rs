@@ -1,4 +1,4 @@
-//! Reads a meter and the processors' time in a thread of its own, while others make traffic.
+//! Reads a meter and the processors' busy time in a background thread.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,9 @@ use crate::calibrate::Sample;
 use crate::error::{Error, Kind, Result};
 use crate::meter::Meter;
 
-/// Before its own period is known, a meter is read this often.
+/// Time between readings before the meter's period is known.
 const FIRST_PACE: Duration = Duration::from_millis(10);
 
-/// A thread that reads a meter.
 #[derive(Debug)]
 pub(super) struct Sampler {
     samples: Arc<Mutex<Result<Vec<Sample>>>>,
@@ -27,7 +26,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to read. Times are since `begin`; processors' time is read from `stat`, as /proc/stat has it.
+    /// Starts to read. Times count from `begin`; `stat` is a file in the format of /proc/stat.
     pub(super) fn start(mut meter: Box<dyn Meter>, begin: Instant, stat: PathBuf) -> Self {
         let samples = Arc::new(Mutex::new(Ok(Vec::new())));
         let pace_us = Arc::new(AtomicU64::new(FIRST_PACE.as_micros() as u64));
@@ -37,7 +36,7 @@ impl Sampler {
             while !stopped.is_set() {
                 let next = Instant::now() + Duration::from_micros(pace.load(Ordering::Relaxed));
                 let sample = sample(meter.as_mut(), begin, &stat);
-                let mut kept = kept.lock().expect("nothing panics while it looks at samples");
+                let mut kept = kept.lock().expect("no thread panics while it holds the lock");
                 match (kept.as_mut(), sample) {
                     (Ok(kept), Ok(sample)) => kept.push(sample),
                     (Ok(_), Err(error)) => *kept = Err(error),
@@ -57,18 +56,18 @@ impl Sampler {
         self.pace_us.store((period.0 / 1000).max(1000), Ordering::Relaxed);
     }
 
-    /// What was read since the last call.
+    /// Readings since the last call.
     pub(super) fn take(&self) -> Result<Vec<Sample>> {
-        let mut samples = self.samples.lock().expect("nothing panics while it looks at samples");
+        let mut samples = self.samples.lock().expect("no thread panics while it holds the lock");
         match samples.as_mut() {
             Ok(samples) => Ok(std::mem::take(samples)),
             Err(error) => Err(error.clone()),
         }
     }
 
-    /// Whether the meter failed.
+    /// True if the meter failed.
     pub(super) fn has_failed(&self) -> bool {
-        self.samples.lock().expect("nothing panics while it looks at samples").is_err()
+        self.samples.lock().expect("no thread panics while it holds the lock").is_err()
     }
 }
 
@@ -87,14 +86,14 @@ fn sample(meter: &mut dyn Meter, begin: Instant, stat: &Path) -> Result<Sample> 
     Ok(Sample { at, value: reading.value.number(), cpu_s: busy_s(stat)? })
 }
 
-/// Time that all processors together have been busy, s: all but idle and waiting for disks (proc_stat(5)).
+/// Busy time of all processors, s: everything except idle and iowait (proc_stat(5)).
 fn busy_s(stat: &Path) -> Result<f64> {
     let place = stat.display();
     let text = fs::read_to_string(stat).map_err(|error| Error::io(format!("cannot read {place}"), &error))?;
     let first = text.lines().next().and_then(|line| line.strip_prefix("cpu "));
     let ticks: Option<Vec<u64>> =
         first.map(|line| line.split_whitespace().map_while(|word| word.parse().ok()).collect());
-    // user nice system idle iowait irq softirq steal; guests are in user and nice.
+    // user nice system idle iowait irq softirq steal; user and nice include guests.
     let Some([user, nice, system, _, _, irq, softirq, ..]) = ticks.as_deref() else {
         return Err(Error::new(Kind::Failed, format!("{place} has no times of processors")));
     };

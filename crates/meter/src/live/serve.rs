@@ -1,4 +1,4 @@
-//! The far end of a calibration: takes, sends and echoes datagrams for those who have a token.
+//! The far end of a calibration: receives, sends and echoes datagrams for clients with a token.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,34 +15,34 @@ use super::pace::Pace;
 use super::protocol::{Datagram, LONGEST, Request, TOKEN_LENGTH, Token, greeting};
 use crate::error::{Error, Result};
 
-/// Tokens that are known at once; the oldest goes when a further one is given.
+/// Tokens kept; a new token replaces the oldest.
 const MOST_TOKENS: usize = 64;
-/// How long a token is good.
+/// Lifetime of a token.
 const TOKEN_LASTS: Duration = Duration::from_secs(12 * 3600);
-/// How long a step of waiting is, in which a wish to stop is not seen.
+/// How often waiting checks for cancellation.
 const STEP: Duration = Duration::from_millis(100);
 
-/// A far end that is ready.
+/// A far end that listens.
 #[derive(Debug)]
 pub struct FarEnd {
     listener: TcpListener,
     datagrams: UdpSocket,
 }
 
-/// Who may ask.
+/// A client with a token.
 struct Guest {
     token: Token,
     address: IpAddr,
     since: Instant,
-    /// Number of its last request: the one before ends when a new one comes.
+    /// Number of its last request; a new request ends the previous one.
     request: Arc<AtomicU64>,
 }
 
 impl FarEnd {
-    /// Listens at an address and port, for TCP and UDP.
+    /// Listens on TCP and UDP at `address`.
     ///
     /// # Errors
-    /// If it may not, or another program does.
+    /// If permission is missing or the port is taken.
     pub fn open(address: &str) -> Result<FarEnd> {
         let failed = |error: std::io::Error| Error::io(format!("cannot listen at {address}"), &error);
         let listener = TcpListener::bind(address).map_err(failed)?;
@@ -52,15 +52,15 @@ impl FarEnd {
         Ok(FarEnd { listener, datagrams })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     ///
     /// # Errors
-    /// What the system answered.
+    /// If the system call fails.
     pub fn address(&self) -> Result<SocketAddr> {
-        self.listener.local_addr().map_err(|error| Error::io("cannot tell the own address", &error))
+        self.listener.local_addr().map_err(|error| Error::io("cannot get the local address", &error))
     }
 
-    /// Serves until it shall stop.
+    /// Serves until `stop` is set.
     ///
     /// # Errors
     /// If the sockets fail.
@@ -69,7 +69,7 @@ impl FarEnd {
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !stop.is_set() {
-                    // An error of one connection is that of its client.
+                    // A failed connection concerns only its client.
                     let _ = self.greet(&guests);
                     thread::sleep(STEP);
                 }
@@ -97,7 +97,7 @@ impl FarEnd {
         Ok(())
     }
 
-    /// Gives tokens to those who wait.
+    /// Gives tokens to waiting clients.
     fn greet(&self, guests: &Mutex<VecDeque<Guest>>) -> std::io::Result<()> {
         loop {
             let (mut stream, from) = self.listener.accept()?;
@@ -106,7 +106,7 @@ impl FarEnd {
             stream.set_write_timeout(Some(STEP))?;
             let guest = Guest { token, address: from.ip(), since: Instant::now(), request: Arc::default() };
             {
-                let mut guests = guests.lock().expect("nothing panics while it looks at guests");
+                let mut guests = guests.lock().expect("no thread panics while it holds the lock");
                 guests.truncate(MOST_TOKENS - 1);
                 guests.push_front(guest);
             }
@@ -115,22 +115,22 @@ impl FarEnd {
     }
 }
 
-/// The requests of whom the token was given to.
+/// The request counter of the client with this token and address.
 fn known(guests: &Mutex<VecDeque<Guest>>, token: &Token, from: IpAddr) -> Option<Arc<AtomicU64>> {
-    let guests = guests.lock().expect("nothing panics while it looks at guests");
+    let guests = guests.lock().expect("no thread panics while it holds the lock");
     let guest = guests.iter().find(|guest| guest.token == *token)?;
     let is_good = guest.address == from && guest.since.elapsed() < TOKEN_LASTS;
     is_good.then(|| guest.request.clone())
 }
 
-/// Sends fillers until they have been asked for, or until `wanted` says no more.
+/// Sends fillers for the requested time, or until `wanted` returns false.
 fn send(socket: &UdpSocket, to: SocketAddr, token: &Token, wish: Request, wanted: &dyn Fn() -> bool) {
     let filler = Datagram::Filler.bytes(token, usize::from(wish.payload));
     let until = Instant::now() + Duration::from_millis(wish.lasts_ms.into());
     let mut pace = Pace::new(wish.payload_bps, filler.len(), Instant::now());
     while Instant::now() < until && wanted() {
         for _ in 0..pace.due(Instant::now()) {
-            // A full queue is what a rate above the network's looks like.
+            // Errors are ignored: the queue fills if the rate exceeds the network's.
             let _ = socket.send_to(&filler, to);
         }
         thread::sleep(Pace::TICK);

@@ -1,5 +1,5 @@
-//! The batteries of the device (Linux, Documentation/ABI/testing/sysfs-class-power): what they give while
-//! nothing else feeds it.
+//! The device's batteries (Linux, Documentation/ABI/testing/sysfs-class-power): their power while nothing
+//! else feeds the device.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::sysfs::Tree;
 
 const FOLDER: &str = "class/power_supply";
 
-/// All batteries of the device together: where there are two, they are often drained in turn.
+/// All batteries of the device together: two batteries are often drained in turn.
 struct Battery {
     about: About,
     tree: Tree,
@@ -25,7 +25,7 @@ pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
     }
     let silent = names.iter().find(|name| !tells_power(tree, name));
     if let Some(name) = silent {
-        let message = format!("battery: {name} tells neither power nor current and voltage");
+        let message = format!("battery: {name} reports neither power nor current and voltage");
         return vec![Err(Error::new(Kind::Unsupported, message))];
     }
     let place = tree.path(&format!("{FOLDER}/{}", names.join(","))).display().to_string();
@@ -44,7 +44,7 @@ fn word(tree: &Tree, name: &str, file: &str) -> String {
 }
 
 fn is_battery(tree: &Tree, name: &str) -> bool {
-    // A mouse has one too: its scope is its own device.
+    // Batteries of peripherals such as mice have the scope `Device`.
     word(tree, name, "type") == "Battery" && word(tree, name, "scope") != "Device"
 }
 
@@ -54,7 +54,7 @@ fn tells_power(tree: &Tree, name: &str) -> bool {
 }
 
 impl Battery {
-    /// Refuses a battery that does not feed the whole device.
+    /// Refuses a battery that does not supply the whole device.
     fn check(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::new(Kind::Refused, why).help("pull the plug, then try again"));
         let mut discharging = false;
@@ -67,22 +67,20 @@ impl Battery {
         }
         if !discharging {
             let status = word(&self.tree, &self.names[0], "status");
-            return refuse(format!("battery: {} does not discharge (`{status}`)", self.names[0]));
+            return refuse(format!("battery: {} is not discharging (`{status}`)", self.names[0]));
         }
         let feeds = |name: &String| {
             word(&self.tree, name, "type") != "Battery" && word(&self.tree, name, "online") == "1"
         };
         match self.tree.list(FOLDER).into_iter().find(feeds) {
-            Some(mains) => {
-                refuse(format!("battery: {mains} is plugged in and feeds a part of what is drawn"))
-            }
+            Some(mains) => refuse(format!("battery: {mains} is plugged in and supplies a part of the power")),
             None => Ok(()),
         }
     }
 
     fn power(&self, name: &str) -> Result<f64> {
         let number = |file: &str| self.tree.integer(&format!("{FOLDER}/{name}/{file}"));
-        // Some drivers give what flows out a negative sign.
+        // Some drivers report discharge as negative.
         if self.tree.has(&format!("{FOLDER}/{name}/power_now")) {
             return number("power_now").map(|microwatts| (microwatts as f64 * 1e-6).abs());
         }

@@ -1,4 +1,4 @@
-//! Any program that prints watts, a number a line.
+//! Any program that prints watts, one number per line.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
@@ -12,35 +12,33 @@ use joulepath_model::units::Watts;
 use crate::error::{Error, Kind, Result};
 use crate::meter::{About, Meter, Quality, Reading, Unit, Value};
 
-/// Longest line that is taken for a number, bytes.
+/// Longest line accepted, bytes.
 const LONGEST_LINE: usize = 4096;
-/// How long a program that closed its output may take to end.
+/// How long a program may take to exit after closing its output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// How much is read at once, bytes.
+/// Size of a read, bytes.
 const CHUNK: usize = 64 << 10;
-/// A program that has written so much since the last look, in bytes, writes faster than anybody measures.
+/// A program that writes more than this between two reads is throttled, bytes.
 const FLOOD: usize = 4096;
-/// It is then read after this time again, and waits meanwhile: its pipe is full.
+/// Pause of a throttled read. The full pipe blocks the program meanwhile.
 const PAUSE: Duration = Duration::from_millis(10);
-/// What is measured, and what becomes of a flood.
+/// Descriptions of the measurement, normal and throttled.
 const MEASURES: &str = "what the program measures";
-const MEASURES_SOME: &str =
-    "what the program measures; it prints faster than is of use, most lines are dropped";
+const MEASURES_SOME: &str = "what the program measures; it prints too fast, so most lines are dropped";
 
 /// A program and its newest lines.
 struct Program {
     about: About,
     child: Child,
     output: Arc<Newest>,
-    /// What it writes to stderr.
+    /// Its stderr.
     complaints: Arc<Newest>,
     limit: Duration,
     broken: Option<Error>,
 }
 
-/// The newest line of a stream. Older ones are dropped, so that a stream takes no more memory the longer it
-/// is.
+/// The newest line of a stream. Older lines are dropped, so memory use is bounded.
 #[derive(Default)]
 struct Newest {
     state: Mutex<State>,
@@ -51,13 +49,13 @@ struct Newest {
 struct State {
     /// Taken by the reader.
     line: Option<(Instant, Vec<u8>)>,
-    /// Lines came faster than they could be of use.
+    /// True if lines came too fast to be used.
     is_flooded: bool,
     has_ended: bool,
 }
 
 impl Newest {
-    /// Follows a stream, in a thread of its own, until it ends.
+    /// Follows a stream in a background thread until it ends.
     fn of(stream: impl Read + Send + 'static) -> Arc<Self> {
         let newest = Arc::new(Newest::default());
         let its = newest.clone();
@@ -80,7 +78,7 @@ impl Newest {
             let mut lines = read.rsplitn(3, |byte| *byte == b'\n');
             let rest = lines.next().unwrap_or_default();
             if let Some(last) = lines.next() {
-                // Only the first line of a chunk may have begun before it.
+                // Only the first line of a chunk can have begun earlier.
                 if lines.next().is_some() {
                     begun.clear();
                 }
@@ -110,7 +108,7 @@ impl Newest {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The newest line that was not taken; waits for one until `limit` has passed or the stream has ended.
+    /// The newest line not yet taken. Waits for one up to `limit` or the end of the stream.
     fn take(&self, limit: Duration) -> Option<(Instant, Vec<u8>)> {
         let waits = |state: &mut State| state.line.is_none() && !state.has_ended;
         let (mut state, _) =
@@ -119,12 +117,12 @@ impl Newest {
     }
 }
 
-/// Appends as much as a line may have.
+/// Appends up to the longest line.
 fn extend(line: &mut Vec<u8>, more: &[u8]) {
     line.extend_from_slice(&more[..more.len().min(LONGEST_LINE - line.len())]);
 }
 
-/// Starts `command` through the shell. A reading waits at most `limit` for a line.
+/// Starts `command` in a shell. A reading waits at most `limit` for a line.
 ///
 /// # Errors
 /// If there is no shell.
@@ -134,7 +132,7 @@ pub fn command(command: &str, limit: Duration) -> Result<Box<dyn Meter>> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own, so that what the shell starts ends with it.
+        // A process group of its own, so that all its processes can be killed.
         .process_group(0)
         .spawn()
         .map_err(|error| Error::io(format!("cannot start `{command}`"), &error))?;
@@ -152,7 +150,7 @@ pub fn command(command: &str, limit: Duration) -> Result<Box<dyn Meter>> {
 }
 
 impl Program {
-    /// The newest line; waits for one if there is none since the last reading.
+    /// The newest line since the last reading. Waits for one if there is none.
     fn newest(&mut self) -> Result<(Instant, Vec<u8>)> {
         if let Some(line) = self.output.take(self.limit) {
             return Ok(line);
@@ -173,21 +171,22 @@ impl Program {
                 _ => break "closed its output".to_owned(),
             }
         };
-        // Its last complaint may still be on the way.
+        // The last line on stderr may still be on its way.
         self.with_last_words(format!("the meter's program {status}"), LAST_WORDS)
     }
 
-    /// `message` with what the program said last to stderr, which may come within `wait`.
+    /// `message` with the program's last line on stderr, which may take up to `wait` to arrive.
     fn with_last_words(&mut self, message: String, wait: Duration) -> Error {
         let last =
             self.complaints.take(wait).map(|(_, line)| String::from_utf8_lossy(&line).trim().to_owned());
-        let said = last.filter(|words| !words.is_empty()).map(|words| format!("; its last words: {words}"));
+        let said =
+            last.filter(|words| !words.is_empty()).map(|words| format!("; last line on stderr: {words}"));
         Error::new(Kind::Failed, message + &said.unwrap_or_default())
-            .help(format!("run `{}` by hand: it should print watts, one number a line", self.about.place))
+            .help(format!("run `{}` by hand: it should print watts, one number per line", self.about.place))
     }
 }
 
-/// Watts: a number, and perhaps its unit.
+/// A number in watts, with or without the unit.
 fn watts(line: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(line).ok()?.trim();
     let number = text.strip_suffix('W').unwrap_or(text).trim_end();
@@ -207,14 +206,14 @@ impl Meter for Program {
             Some(watts) => Ok(Reading { at, value: Value::Power(Watts(watts)) }),
             None => {
                 let shown: String = String::from_utf8_lossy(&line).trim().chars().take(60).collect();
-                let message = format!("the meter's program printed `{shown}`, which is no number");
+                let message = format!("the meter's program printed `{shown}`, which is not a number");
                 Err(self.with_last_words(message, Duration::ZERO))
             }
         });
         if self.output.state().is_flooded {
             self.about.measures = MEASURES_SOME.to_owned();
         }
-        // What is not a number once may be half of one later: such a program is not trusted again.
+        // The broken line may be half of a number, so later lines are not trusted either.
         self.broken = read.as_ref().err().cloned();
         read
     }
@@ -225,7 +224,8 @@ impl Drop for Program {
         let group = self.child.id();
         if let Ok(None) = self.child.try_wait() {
             let group = libc::pid_t::try_from(group).expect("process numbers are small");
-            // SAFETY: a plain system call; the child has not been waited for, so the group is still its own.
+            // SAFETY: a plain system call; the child has not been waited for, so its process group still
+            // exists.
             unsafe { libc::kill(-group, libc::SIGKILL) };
         }
         let _ = self.child.wait();

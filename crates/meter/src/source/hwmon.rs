@@ -1,5 +1,5 @@
-//! Sensors of hardware monitoring (Linux, Documentation/hwmon/sysfs-interface.rst): INA2xx shunts, the
-//! USB-C meters of the driver `powerz`, and whatever else has energy, power, or voltage beside current.
+//! Hardware monitoring sensors (Linux, Documentation/hwmon/sysfs-interface.rst): INA2xx shunts, USB-C meters
+//! of the driver `powerz`, and other chips with energy, power, or voltage and current.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -17,9 +17,9 @@ struct Hwmon {
     files: Files,
 }
 
-/// What is read.
+/// Files of a meter.
 enum Files {
-    /// µJ, counted from an arbitrary start.
+    /// µJ since an arbitrary start.
     Energy { file: PathBuf, first: Option<i64>, last: i64 },
     /// µW.
     Power(PathBuf),
@@ -41,7 +41,7 @@ fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
         let about = About {
             name: format!("hwmon:{driver}:{channel}"),
             place: tree.path(&format!("{folder}/{file}")).display().to_string(),
-            measures: label.map_or("what its shunt is in".into(), |label| format!("rail {label}")),
+            measures: label.map_or("the circuit of its shunt".into(), |label| format!("rail {label}")),
             quality: Quality::Instrument,
             unit,
         };
@@ -55,7 +55,7 @@ fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
         } else if let Some(channel) = numbered(name, "power", "_input") {
             found.push(open(Files::Power(file), &channel, name));
         } else if let Some(channel) = numbered(name, "power", "_average") {
-            // The same sensor, averaged by the chip: of use where there is nothing finer.
+            // The same sensor averaged by the chip: used only if there is no instantaneous value.
             if !names.contains(&format!("{channel}_input")) {
                 found.push(open(Files::Power(file), &channel, name));
             }
@@ -70,8 +70,8 @@ fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
     found
 }
 
-/// Voltage and current of the bus, where a chip measures both and no power: the channels labelled VBUS and
-/// IBUS (`powerz`), or the only ones.
+/// Voltage and current of the bus, if a chip measures both but no power: channels labelled VBUS and IBUS
+/// (`powerz`), or the only ones.
 fn bus(tree: &Tree, folder: &str, names: &[String]) -> Option<(String, PathBuf)> {
     let channel = |prefix: &str, label: &str| {
         let inputs: Vec<String> = names.iter().filter_map(|name| numbered(name, prefix, "_input")).collect();
@@ -114,7 +114,7 @@ impl Meter for Hwmon {
             Files::Power(file) => Value::Power(Watts(sysfs::integer(file)? as f64 * 1e-6)),
             Files::Product(volts, amperes) => {
                 let (millivolts, milliamperes) = (sysfs::integer(volts)?, sysfs::integer(amperes)?);
-                // The sign says which way the current flows through the meter.
+                // The sign gives the direction of the current.
                 Value::Power(Watts((millivolts as f64 * 1e-3 * milliamperes as f64 * 1e-3).abs()))
             }
         };

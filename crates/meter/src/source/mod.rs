@@ -1,4 +1,4 @@
-//! The meters that a machine has.
+//! The meters of a machine.
 
 mod battery;
 mod command;
@@ -11,8 +11,8 @@ use crate::sysfs::Tree;
 
 pub use command::command;
 
-/// All meters of a machine, in the order in which they are of use for a whole device: instruments, batteries,
-/// processors. What is there and cannot be used is an error in its place.
+/// All meters of a machine, those of the whole device first: instruments, batteries, processors. An unusable
+/// meter is an error in its place.
 pub fn all(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
     let mut meters = hwmon::meters(tree);
     meters.extend(battery::meters(tree));
@@ -20,10 +20,10 @@ pub fn all(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
     meters
 }
 
-/// The meter of that name.
+/// The meter named `name`.
 ///
 /// # Errors
-/// If there is none, or it cannot be used; the next step then names those that there are.
+/// If it does not exist or is unusable. The remedy lists the existing meters.
 pub fn by_name(tree: &Tree, name: &str) -> Result<Box<dyn Meter>> {
     let mut known = Vec::new();
     for meter in all(tree) {
@@ -36,7 +36,7 @@ pub fn by_name(tree: &Tree, name: &str) -> Result<Box<dyn Meter>> {
     }
     let help = match known.is_empty() {
         true => "this machine has none; `--command \"…\"` reads any program that prints watts".to_owned(),
-        false => format!("known here: {}; or `--command \"…\"`", known.join(", ")),
+        false => format!("available: {}; or `--command \"…\"`", known.join(", ")),
     };
     Err(Error::new(Kind::Usage, format!("there is no meter `{name}`")).help(help))
 }

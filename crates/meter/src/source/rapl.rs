@@ -1,9 +1,9 @@
-//! RAPL through powercap: what processors say that they and their memory burn (Linux,
+//! RAPL through powercap: energy of processors and memory as they report it (Linux,
 //! Documentation/power/powercap/powercap.rst).
 //!
-//! Zones overlap. A zone contains its own subzones (`intel-rapl:0` holds `intel-rapl:0:0`), `psys` contains
-//! the packages, and `intel-rapl-mmio` shows a package a second time. So a sum is taken over the packages of
-//! one control type and over nothing else.
+//! Zones overlap. A zone contains its subzones (`intel-rapl:0` contains `intel-rapl:0:0`), `psys` contains
+//! the packages, and `intel-rapl-mmio` shows a package again. So only packages of one control type are
+//! summed.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -17,20 +17,20 @@ use crate::sysfs::{self, Tree};
 const FOLDER: &str = "class/powercap";
 const JOULES_PER_MICROJOULE: f64 = 1e-6;
 
-/// One zone, or several that do not overlap.
+/// A zone, or several that do not overlap.
 struct Rapl {
     about: About,
     zones: Vec<Zone>,
 }
 
-/// A counter that starts again at 0 beyond its range.
+/// A counter that wraps around at its range.
 struct Zone {
     file: PathBuf,
     /// The counter's range, µJ.
     range: u64,
     /// The last reading, µJ.
     last: Option<u64>,
-    /// Since the first reading, µJ.
+    /// Total since the first reading, µJ.
     total: u64,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
     for zone in &zones {
         let label = label(tree, zone);
         let whole = parent(zone).map(|parent| self::label(tree, parent));
-        // Two control types may show the same zone: the folder tells them apart.
+        // Two control types may show the same zone; the folder distinguishes them.
         let by_mmio = if zone.starts_with("intel-rapl-mmio") { "mmio:" } else { "" };
         let (name, measures) = match &whole {
             Some(whole) => (format!("rapl:{by_mmio}{whole}/{label}"), format!("a part of {whole}")),
@@ -66,12 +66,12 @@ fn whole_zone(label: &str) -> String {
     }
 }
 
-/// A zone at the top of the control type `intel-rapl` that is a package: these alone do not overlap.
+/// True for a package at the top of the control type `intel-rapl`: only these do not overlap.
 fn is_package(tree: &Tree, zone: &str) -> bool {
     zone.starts_with("intel-rapl:") && parent(zone).is_none() && label(tree, zone).starts_with("package-")
 }
 
-/// `intel-rapl:0` of `intel-rapl:0:1`; none of a zone at the top.
+/// `intel-rapl:0` of `intel-rapl:0:1`; `None` for a top zone.
 fn parent(zone: &str) -> Option<&str> {
     zone.rsplit_once(':').map(|(parent, _)| parent).filter(|parent| parent.contains(':'))
 }
@@ -91,7 +91,7 @@ fn open(
         let range = tree.integer(&format!("{FOLDER}/{zone}/max_energy_range_uj"))?;
         let file = tree.path(&format!("{FOLDER}/{zone}/energy_uj"));
         let range = u64::try_from(range).ok().filter(|range| *range > 0).ok_or_else(|| {
-            Error::new(Kind::Failed, format!("{name}: a range of {range} µJ cannot be that of a counter"))
+            Error::new(Kind::Failed, format!("{name}: invalid counter range of {range} µJ"))
         })?;
         Ok(Zone { file, range, last: None, total: 0 })
     };
@@ -110,9 +110,8 @@ impl Meter for Rapl {
         let mut total = 0;
         for zone in &mut self.zones {
             total += zone.advance().map_err(|error| match error.kind {
-                Kind::Permission => error.help(
-                    "only root may read it; `joulepath doctor --udev-rule` prints a rule that lets a group",
-                ),
+                Kind::Permission => error
+                    .help("only root may read it; `joulepath doctor --udev-rule` prints a rule for a group"),
                 _ => error,
             })?;
         }
@@ -122,7 +121,7 @@ impl Meter for Rapl {
 }
 
 impl Zone {
-    /// Reads the counter; returns what was counted since the first reading, µJ.
+    /// Reads the counter. Returns the total since the first reading, µJ.
     fn advance(&mut self) -> Result<u64> {
         let now = sysfs::integer(&self.file)?;
         let now = u64::try_from(now)

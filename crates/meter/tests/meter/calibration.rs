@@ -1,4 +1,4 @@
-//! Calibrations of radios whose truth is known.
+//! Calibrations of simulated radios with known values.
 
 use joulepath_meter::Unit;
 use joulepath_meter::calibrate::{Settings, Stop, calibrate};
@@ -7,16 +7,16 @@ use joulepath_meter::trial::{draw, refusals, trial};
 use joulepath_model::units::{BitRate, Nanos};
 
 #[test]
-fn calibrations_give_every_parameter_back_within_its_interval() {
+fn calibrations_recover_every_parameter_within_its_interval() {
     let trial = trial(1, 100).unwrap();
-    // A radio whose tail burns hardly less than it adds while it transfers may be refused, but rarely.
+    // A radio whose tail power is almost its transfer power may be refused, but rarely.
     assert!(trial.refused.len() <= 10, "{:?}", trial.refused);
     assert_eq!(trial.parameters.len(), 11);
     for parameter in &trial.parameters {
         assert!(parameter.draws >= 30, "{parameter:?}");
         assert!(parameter.covered * 10 >= parameter.draws * 9, "{parameter:?}");
     }
-    // Wide intervals would hold everything: those of what matters most are narrow.
+    // Wide intervals would contain everything: the most important ones must be narrow.
     let margin = |name: &str| {
         let of = trial.parameters.iter().find(|parameter| parameter.parameter == name);
         of.unwrap_or_else(|| panic!("{name} is estimated")).median_margin
@@ -28,7 +28,7 @@ fn calibrations_give_every_parameter_back_within_its_interval() {
 }
 
 #[test]
-fn what_cannot_be_told_is_refused_with_the_reason() {
+fn undetermined_calibrations_are_refused_with_the_right_reason() {
     let refusals = refusals(1).unwrap();
     assert!(refusals.len() >= 10);
     for refused in refusals {
@@ -46,7 +46,7 @@ fn the_same_readings_give_the_same_profile() {
 }
 
 #[test]
-fn a_limit_of_time_is_kept_or_refused_with_the_least_that_is_needed() {
+fn a_time_limit_is_kept_or_refused_with_the_least_time() {
     let truth = draw(3);
     let run = |minutes: u64| {
         let limit = Some(Nanos::from_secs(60 * minutes));

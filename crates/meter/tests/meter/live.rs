@@ -11,7 +11,7 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::energy::Traffic;
 use joulepath_model::units::{BitRate, Nanos};
 
-/// A far end on the loopback interface, until the test is over.
+/// A far end on the loopback interface, for one test.
 struct Far {
     address: String,
     stop: Cancel,
@@ -44,7 +44,7 @@ fn flow(direction: Traffic) -> Flow {
     Flow { direction, rate: BitRate::from_bps(4_000_000), packet: 1000 }
 }
 
-/// Bytes by direction of a flow of one second.
+/// Bytes by direction in one second of a flow.
 fn carried(link: &mut UdpLink, direction: Traffic) -> [u64; 2] {
     let mut bytes = [0; 2];
     let mut count = |passage: Passage| bytes[passage.direction as usize] += u64::from(passage.bytes);
@@ -53,10 +53,10 @@ fn carried(link: &mut UdpLink, direction: Traffic) -> [u64; 2] {
 }
 
 #[test]
-fn flows_have_their_rate_in_both_directions() {
+fn flows_reach_their_rate_in_both_directions() {
     let far = Far::start();
     let mut link = far.link();
-    // 4 Mbit/s for a second: 500 kB. A busy machine may send less, and never more.
+    // 4 Mbit/s for a second: 500 kB. A busy machine may send less, but never more.
     let [down, up] = carried(&mut link, Traffic::Up);
     assert!(down == 0 && (300_000..=501_000).contains(&up), "{up}");
     let [down, up] = carried(&mut link, Traffic::Down);
@@ -64,7 +64,7 @@ fn flows_have_their_rate_in_both_directions() {
 }
 
 #[test]
-fn probes_come_back_and_only_to_those_who_have_a_token() {
+fn probes_are_echoed_only_with_a_token() {
     let far = Far::start();
     let probe = far.link().probe().unwrap();
     assert!(probe.back.unwrap() > probe.sent && probe.bytes == 60);
@@ -75,13 +75,13 @@ fn probes_come_back_and_only_to_those_who_have_a_token() {
 }
 
 #[test]
-fn an_interface_or_a_far_end_that_is_not_there_is_an_error() {
+fn a_missing_interface_or_far_end_is_an_error() {
     let far = Far::start();
     let error = UdpLink::connect("nosuch0", &far.address).unwrap_err();
     assert!(error.message.contains("through nosuch0"), "{error}");
     let error = UdpLink::connect("lo", "127.0.0.1:1").unwrap_err();
     assert!(error.message.starts_with("cannot reach 127.0.0.1:1 through lo"), "{error}");
-    // Something else that listens.
+    // Another server.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
     let told = thread::spawn(move || {
@@ -93,7 +93,7 @@ fn an_interface_or_a_far_end_that_is_not_there_is_an_error() {
     told.join().unwrap();
 }
 
-/// A rig on the loopback interface whose meter is this program.
+/// A rig on the loopback interface whose meter is `meter`.
 fn rig(far: &Far, meter: &str, stop: &Cancel) -> LiveRig {
     let meter = command(meter, Duration::from_secs(5)).unwrap();
     let links: Vec<(String, Box<dyn Link>)> = vec![("lo".into(), Box::new(far.link()))];
@@ -103,7 +103,7 @@ fn rig(far: &Far, meter: &str, stop: &Cancel) -> LiveRig {
 const STEADY: &str = "while :; do echo 1.5; sleep 0.05; done";
 
 #[test]
-fn a_rig_reads_the_meter_and_the_processors_while_traffic_flows() {
+fn the_live_rig_reads_meter_and_processors_during_traffic() {
     let far = Far::start();
     let mut rig = rig(&far, STEADY, &Cancel::new());
     let lasts = Nanos::from_secs(1);
@@ -116,7 +116,7 @@ fn a_rig_reads_the_meter_and_the_processors_while_traffic_flows() {
 
     let gaps = vec![Nanos::from_millis(100), Nanos::from_millis(50)];
     let record = rig.run(&Action::Probes { interface: 0, gaps: gaps.clone() }).unwrap();
-    // The time since the last packet is at least the quiet time that was asked for.
+    // The time since the last packet is at least the requested quiet time.
     assert_eq!(record.echoes.len(), 2);
     assert!(record.echoes.iter().zip(&gaps).all(|((quiet, _), gap)| quiet >= gap), "{:?}", record.echoes);
 
@@ -126,7 +126,7 @@ fn a_rig_reads_the_meter_and_the_processors_while_traffic_flows() {
 }
 
 #[test]
-fn the_time_that_switching_on_takes_is_not_a_part_of_the_time_off() {
+fn the_off_time_excludes_switching_on() {
     let far = Far::start();
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log").display().to_string();
@@ -143,11 +143,11 @@ fn the_time_that_switching_on_takes_is_not_a_part_of_the_time_off() {
 }
 
 #[test]
-fn a_meter_that_dies_or_a_user_who_stops_ends_it() {
+fn a_dead_meter_or_a_cancel_ends_the_calibration() {
     let far = Far::start();
     let mut dying = rig(&far, "echo 1; sleep 0.2; echo gone >&2; exit 3", &Cancel::new());
     let error = dying.run(&Action::Idle(Nanos::from_secs(20))).unwrap_err();
-    assert!(error.message.contains("its last words: gone"), "{error}");
+    assert!(error.message.contains("last line on stderr: gone"), "{error}");
     let stop = Cancel::new();
     let mut stopped = rig(&far, STEADY, &stop);
     stop.set();

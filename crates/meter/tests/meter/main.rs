@@ -1,4 +1,4 @@
-//! Tests of the meters on made-up trees, and of the calibration on simulated radios.
+//! Tests of meters on synthetic trees, and of calibration on simulated radios.
 
 mod calibration;
 mod live;

@@ -1,4 +1,4 @@
-//! Each meter on a tree of files as the kernel lays them out.
+//! Each meter on a file tree in the kernel's layout.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use joulepath_meter::{Kind, Meter, Quality, Tree, Unit, all, by_name, command, survey};
 use tempfile::TempDir;
 
-/// A folder with files, as paths and texts.
+/// A folder with files (path, text).
 fn tree(files: &[(&str, &str)]) -> (TempDir, Tree) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -51,7 +51,7 @@ const ZONES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn zones_that_contain_one_another_are_not_summed() {
+fn overlapping_zones_are_not_summed() {
     let (folder, tree) = tree(ZONES);
     let expected = [
         "rapl",
@@ -64,7 +64,7 @@ fn zones_that_contain_one_another_are_not_summed() {
     assert_eq!(names(&tree), expected);
     let mut sum = by_name(&tree, "rapl").unwrap();
     assert_eq!(number(&mut sum), 0.0);
-    // Package 0 and what is in it, psys and its second face all grow by 2 J, package 1 by 1 J: 3 J in all.
+    // Package 0, its subzone, psys and the mmio zone grow by 2 J, package 1 by 1 J: 3 J in total.
     for (zone, energy) in [("0", 7_000_000), ("0:0", 3_000_000), ("1", 1_000_100), ("2", 2_000_007)] {
         write(folder.path(), &format!("class/powercap/intel-rapl:{zone}/energy_uj"), &format!("{energy}\n"));
     }
@@ -74,11 +74,11 @@ fn zones_that_contain_one_another_are_not_summed() {
 }
 
 #[test]
-fn a_counter_that_starts_again_goes_on_counting() {
+fn a_wrapped_counter_keeps_counting() {
     let (folder, tree) = tree(ZONES);
     let mut package = by_name(&tree, "rapl:package-0").unwrap();
     assert_eq!(number(&mut package), 0.0);
-    // 5 J to the end of the range of 10 J, and 2 J beyond: 7 J; then 1 J more.
+    // 5 J to the end of the range of 10 J and 2 J beyond: 7 J; then 1 J more.
     write(folder.path(), "class/powercap/intel-rapl:0/energy_uj", "2000000\n");
     assert!((number(&mut package) - 7.0).abs() < 1e-9);
     write(folder.path(), "class/powercap/intel-rapl:0/energy_uj", "3000000\n");
@@ -86,12 +86,12 @@ fn a_counter_that_starts_again_goes_on_counting() {
 }
 
 #[test]
-fn a_counter_that_holds_a_word_is_an_error_with_its_place() {
+fn a_counter_without_a_number_is_an_error_with_its_path() {
     let (folder, tree) = tree(ZONES);
     let mut package = by_name(&tree, "rapl:package-0").unwrap();
     write(folder.path(), "class/powercap/intel-rapl:0/energy_uj", "none\n");
     let error = package.read().unwrap_err();
-    assert!(error.message.contains("intel-rapl:0/energy_uj holds `none`"), "{error}");
+    assert!(error.message.contains("intel-rapl:0/energy_uj contains `none`"), "{error}");
 }
 
 const BATTERY: &[(&str, &str)] = &[
@@ -106,12 +106,12 @@ const BATTERY: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_battery_tells_current_times_voltage_whatever_the_sign() {
+fn a_battery_reports_current_times_voltage_without_sign() {
     let (folder, tree) = tree(BATTERY);
     let mut battery = by_name(&tree, "battery").unwrap();
     // 1.5 A at 12 V.
     assert!((number(&mut battery) - 18.0).abs() < 1e-9);
-    // A second one that rests while the first is drained adds what it says.
+    // A second battery that rests adds its own power.
     write(folder.path(), "class/power_supply/BAT1/type", "Battery\n");
     write(folder.path(), "class/power_supply/BAT1/status", "Not charging\n");
     write(folder.path(), "class/power_supply/BAT1/power_now", "500000\n");
@@ -125,7 +125,7 @@ fn a_battery_is_refused_while_something_else_feeds_the_device() {
     let mut battery = by_name(&tree, "battery").unwrap();
     for (path, text, reason) in [
         ("BAT0/status", "Charging\n", "BAT0 is being charged"),
-        ("BAT0/status", "Full\n", "BAT0 does not discharge (`Full`)"),
+        ("BAT0/status", "Full\n", "BAT0 is not discharging (`Full`)"),
         ("AC/online", "1\n", "AC is plugged in"),
     ] {
         let path = format!("class/power_supply/{path}");
@@ -141,10 +141,10 @@ fn a_battery_is_refused_while_something_else_feeds_the_device() {
 }
 
 #[test]
-fn a_battery_that_tells_no_power_says_so() {
+fn a_battery_without_power_readings_is_an_error() {
     let (_folder, tree) = tree(&BATTERY[..4]);
     let error = by_name(&tree, "battery").err().unwrap();
-    assert!(error.message.contains("BAT0 tells neither power nor current"), "{error}");
+    assert!(error.message.contains("BAT0 reports neither power nor current"), "{error}");
 }
 
 const SENSORS: &[(&str, &str)] = &[
@@ -168,7 +168,7 @@ const SENSORS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn hardware_monitors_tell_power_energy_or_voltage_times_current() {
+fn hardware_monitors_report_power_energy_or_voltage_times_current() {
     let (folder, tree) = tree(SENSORS);
     let expected = ["hwmon:ina226:power1", "hwmon:powerz:bus", "hwmon:occ:energy2", "hwmon:occ:power7"];
     assert_eq!(names(&tree), expected);
@@ -187,14 +187,14 @@ fn hardware_monitors_tell_power_energy_or_voltage_times_current() {
 }
 
 #[test]
-fn a_machine_without_meters_is_told_what_else_there_is() {
+fn an_unknown_meter_is_an_error_that_lists_alternatives() {
     let (_folder, empty) = tree(&[]);
     assert!(all(&empty).is_empty());
     let error = by_name(&empty, "battery").err().unwrap();
     assert!(error.help.unwrap().contains("--command"));
     let (_folder, some) = tree(SENSORS);
     let error = by_name(&some, "powerz").err().unwrap();
-    assert!(error.help.unwrap().contains("known here: hwmon:ina226:power1, hwmon:powerz:bus"));
+    assert!(error.help.unwrap().contains("available: hwmon:ina226:power1, hwmon:powerz:bus"));
 }
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -203,7 +203,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 fn a_program_that_prints_watts_is_a_meter() {
     let mut meter = command("echo 2.5; echo ' 3.25 W '; sleep 20", LIMIT).unwrap();
     let begin = Instant::now();
-    // The newest line counts; the program may have printed one or both when it is asked first.
+    // The newest line counts; the program may have printed one or both at the first reading.
     let mut last = 0.0;
     while last != 3.25 {
         last = number(&mut meter);
@@ -215,41 +215,40 @@ fn a_program_that_prints_watts_is_a_meter() {
 }
 
 #[test]
-fn a_program_that_dies_is_an_error_with_its_last_words() {
+fn a_program_that_exits_is_an_error_with_its_last_line_on_stderr() {
     let mut meter = command("echo 1.5; echo 'no such device: /dev/ttyACM0' >&2; exit 7", LIMIT).unwrap();
     let error = std::iter::repeat_with(|| meter.read()).find_map(Result::err).unwrap();
     assert!(error.message.contains("exit status: 7"), "{error}");
-    assert!(error.message.ends_with("its last words: no such device: /dev/ttyACM0"), "{error}");
+    assert!(error.message.ends_with("last line on stderr: no such device: /dev/ttyACM0"), "{error}");
     assert_eq!(meter.read().unwrap_err(), error, "it does not come back");
 }
 
 #[test]
 fn a_program_that_prints_nonsense_or_nothing_is_an_error() {
     let mut meter = command("echo '12,5 Watt'; sleep 20", LIMIT).unwrap();
-    assert!(meter.read().unwrap_err().message.contains("printed `12,5 Watt`, which is no number"));
+    assert!(meter.read().unwrap_err().message.contains("printed `12,5 Watt`, which is not a number"));
     let mut meter = command("echo NaN; sleep 20", LIMIT).unwrap();
-    assert!(meter.read().unwrap_err().message.contains("which is no number"));
+    assert!(meter.read().unwrap_err().message.contains("which is not a number"));
     let mut meter = command("echo starting >&2; sleep 20", Duration::from_millis(300)).unwrap();
     let error = meter.read().unwrap_err();
-    assert!(error.message.contains("printed nothing for 300ms; its last words: starting"), "{error}");
+    assert!(error.message.contains("printed nothing for 300ms; last line on stderr: starting"), "{error}");
 }
 
 #[test]
-fn a_survey_tells_period_step_and_noise() {
-    // Changes every 100 ms, read every 10 ms: 2.0, 2.5, 2.0, 2.5 … W. Half a second's offset at the
-    // beginning.
+fn a_survey_gives_period_step_and_noise() {
+    // A change every 100 ms, a reading every 10 ms: 2.0, 2.5, 2.0, 2.5 … W, starting half a second late.
     let power = |i: u32| if (i / 10).is_multiple_of(2) { 2.0 } else { 2.5 };
     let readings: Vec<(f64, f64)> = (0..200).map(|i| (f64::from(i) * 0.01, power(i))).collect();
     let told = survey(Unit::Watts, &readings);
     assert!((told.period_s.unwrap() - 0.1).abs() < 1e-9);
     assert_eq!((told.step, told.power_w), (Some(0.5), Some(2.25)));
-    // A counter of 1 J steps at 4 W: a step every 250 ms, no scatter.
+    // A counter with steps of 1 J at 4 W: a step every 250 ms, no scatter.
     let readings: Vec<(f64, f64)> = (0..400).map(|i| (f64::from(i) * 0.01, f64::from(i / 25))).collect();
     let told = survey(Unit::Joules, &readings);
     assert!((told.period_s.unwrap() - 0.25).abs() < 1e-9);
     assert_eq!(told.step, Some(1.0));
     assert!(told.noise_w.unwrap() < 1e-9);
-    // One that never changes tells nothing but its value.
+    // A meter that never changes gives only its value.
     let told = survey(Unit::Watts, &[(0.0, 3.0), (1.0, 3.0)]);
     assert_eq!((told.period_s, told.step, told.power_w, told.noise_w), (None, None, Some(3.0), None));
 }

@@ -39,9 +39,10 @@ pub fn table(judged: &Judged, view: View) -> String {
 /// Text for docs/live-results.md.
 pub fn markdown(judged: &Judged) -> String {
     format!(
-        "{}. Targets: joules per bit at most 100 % of plain MPTCP with all endpoints; for `frugal`, bits per \
-         joule at least {:.0} % of the best contender that does the work; for `interactive` and `aggregate`, \
-         goodput at least 100 % of the best single path. Differences up to {:.0} % do not count.\n\n{}\n{}",
+        "{}. Joules for each bit relative to plain MPTCP with all endpoints (bound: at most 100 %). Bits for \
+         each joule relative to the best contender that does the work (bound: at least {:.0} % for \
+         `frugal`). Goodput relative to the best single path (bound: at least 100 % for `interactive` and \
+         `aggregate`). Differences up to {:.0} % count as equal.\n\n{}\n{}",
         title(judged),
         OF_BEST * 100.0,
         TOLERANCE * 100.0,
@@ -61,12 +62,12 @@ fn verdicts(judged: &Judged) -> Table {
         Column::words("best"),
         percent("of link bound"),
         percent("goodput of the best single"),
-        Column::words("reached"),
+        Column::words("within bounds"),
     ];
     let line = |(case, verdict): (&Case, &Verdict)| {
         let daemon = case.contenders.iter().find(|one| one.chooser == Chooser::Daemon);
         let of_limit = case.link_bound_bits_per_joule.zip(daemon);
-        let reached = match is_reached(verdict) {
+        let within = match is_within(verdict) {
             true => Cell::text("yes").tone(Tone::Good),
             false => Cell::text("no").tone(Tone::Bad),
         };
@@ -78,7 +79,7 @@ fn verdicts(judged: &Judged) -> Table {
             Cell::text(format!("`{}`", verdict.best)),
             known(of_limit.map(|(limit, daemon)| daemon.bits_per_joule / limit)),
             known(verdict.goodput_of_single),
-            reached,
+            within,
         ])
     };
     let judged = judged.cases.iter().filter_map(|case| Some((case, case.verdict.as_ref()?)));
@@ -125,8 +126,8 @@ fn title(judged: &Judged) -> String {
     format!("Kernel {}, {} of each contender", judged.release, seeds(judged.seeds))
 }
 
-/// Whether the daemon meets all targets of the intent.
-fn is_reached(verdict: &Verdict) -> bool {
+/// True if every bound of the intent is met.
+fn is_within(verdict: &Verdict) -> bool {
     verdict.saves && verdict.near_best != Some(false) && verdict.as_fast != Some(false)
 }
 
@@ -142,8 +143,8 @@ fn in_words(verdict: &Verdict) -> String {
     if let Some(goodput) = verdict.goodput_of_single {
         parts.push(format!("{} of the best single path's goodput", percent_sign(goodput)));
     }
-    let reached = if is_reached(verdict) { "targets met" } else { "targets not met" };
-    format!("{reached}: {}", parts.join("; "))
+    let within = if is_within(verdict) { "within bounds" } else { "out of bounds" };
+    format!("{within}: {}", parts.join("; "))
 }
 
 fn percent_sign(part: f64) -> String {

@@ -55,7 +55,7 @@ fn a_controller_that_somebody_else_sets_stays() {
     wait_until("it is set", || host.controller() == "reno");
     // Of what a namespace may choose everywhere there is nothing else.
     host.net.client.set_sysctl(KEY, &found).unwrap();
-    let told = format!("another program has made {found} the default: left as it is");
+    let told = format!("another program has set {found}: left unchanged");
     wait_until("it is told", || daemon.has_said(&told));
     assert_eq!(host.controller(), found);
     assert_eq!(daemon.stop(), Some(0));

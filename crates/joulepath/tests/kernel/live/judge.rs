@@ -65,7 +65,7 @@ fn the_daemon_runs_on_emulated_radios_beside_what_else_could_be_chosen() {
         assert!((sum - 1e6).abs() < 2.0, "{contender}: {sum}");
     }
     assert!(case["verdict"]["energy_of_plain"].as_f64().unwrap() > 0.0);
-    assert!(fs::read_to_string(at("said/small-1.log")).unwrap().contains("put back"));
+    assert!(fs::read_to_string(at("said/small-1.log")).unwrap().contains("undone"));
     let page = fs::read_to_string(at("page.md")).unwrap();
     assert!(page.starts_with("before\n") && page.contains("| small.toml | `live:frugal` |"), "{page}");
     // What has run is not run again.

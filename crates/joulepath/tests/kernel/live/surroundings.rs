@@ -25,7 +25,7 @@ fn endpoints_of_another_program_stay_are_told_and_are_taken_over_when_they_are_g
     let dry = host.run(&["live", "--config", "live.toml", "--dry-run"]).ok();
     assert!(dry.contains("another program has set the endpoints of c0"), "{dry}");
     let daemon = host.start();
-    let told = "another program has set the endpoints of c0: they are left as they are";
+    let told = "another program has set the endpoints of c0: the daemon leaves them unchanged";
     wait_until("it is told", || host.warnings().contains(told));
     assert!(host.manager().endpoints().unwrap().iter().any(|one| one.id == Some(AddressId(77))));
     host.manager().delete(AddressId(77)).unwrap();
@@ -47,7 +47,7 @@ fn mptcp_that_is_switched_off_beneath_it_is_told_and_so_is_its_path_manager() {
     host.shell("echo 1 > /proc/sys/net/mptcp/enabled");
     wait_until("it is right again", || host.warnings() == "[]");
     host.shell("echo 1 > /proc/sys/net/mptcp/pm_type");
-    wait_until("it is told", || host.warnings().contains("new connections here have the path manager"));
+    wait_until("it is told", || host.warnings().contains("new connections use the path manager"));
     host.shell("echo 0 > /proc/sys/net/mptcp/pm_type");
     wait_until("it is right again", || host.warnings() == "[]");
     assert_eq!(daemon.stop(), Some(0));
@@ -107,7 +107,7 @@ fn a_clock_that_jumps_while_no_daemon_runs_gives_no_quota_back() {
     }
     fs::write(&file, record.to_string()).unwrap();
     let daemon = host.start();
-    assert!(host.warnings().contains("100 days after the time that has passed"), "{}", host.warnings());
+    assert!(host.warnings().contains("100 days after the expected time"), "{}", host.warnings());
     assert!(used() >= before, "{} of {before}", used());
     assert_eq!(host.endpoints(), [(host.ip(0), false)]);
     assert_eq!(daemon.stop(), Some(0));

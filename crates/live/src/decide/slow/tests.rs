@@ -1,19 +1,19 @@
-//! Every rate here was recorded: a client with two uplinks shaped by tbf to 20 and 10 Mbit/s, a router, a
-//! server, one look a second. The files say which traffic and what happened.
+//! All rates were recorded: a client with two uplinks shaped by tbf to 20 and 10 Mbit/s, a router, a server,
+//! one poll per second. Each file describes its traffic and events.
 
 use super::*;
 
-/// One look of a recording.
+/// One poll of a recording.
 struct Look {
     at_s: f64,
     rates_bps: [f64; 2],
     most_bps: [f64; 2],
     regular: [bool; 2],
-    /// Whether the path was left, since at least one look.
+    /// True if the path has been left since at least one poll.
     left: [bool; 2],
 }
 
-/// The recordings, and the part of the usual rate below which the second path is tried.
+/// The recordings, with the fraction of the usual rate below which the second path is tried.
 const RECORDED: [(&str, f64, &str); 16] = [
     ("frugal-stream-down", 0.5, include_str!("recorded/frugal-stream-down.txt")),
     ("handover-stream-down", 0.5, include_str!("recorded/handover-stream-down.txt")),
@@ -63,7 +63,7 @@ fn paths(low: f64, look: &Look) -> [Path; 2] {
     })
 }
 
-/// Which path was not to carry data at each look.
+/// The path that should carry no data, at each poll.
 fn held(slow: &mut Slow, name: &str) -> Vec<(f64, Option<Held>)> {
     let (low, looks) = recorded(name);
     let one = |look: &Look| {
@@ -73,14 +73,14 @@ fn held(slow: &mut Slow, name: &str) -> Vec<(f64, Option<Held>)> {
     looks.iter().map(one).collect()
 }
 
-/// When the first trial began, and of which path.
+/// Start and path of the first trial.
 fn first(name: &str) -> (f64, String) {
     let all = held(&mut Slow::default(), name);
     let found = all.into_iter().find_map(|(at_s, held)| Some((at_s, held?.name)));
     found.unwrap_or_else(|| panic!("{name}: nothing was tried"))
 }
 
-/// Begins and ends of the times in which a path was left: `(begin, end, path)`.
+/// The periods in which a path was left: `(begin, end, path)`.
 fn times(name: &str) -> Vec<(f64, f64, String)> {
     let mut times: Vec<(f64, f64, String)> = vec![];
     let mut open = false;
@@ -96,8 +96,8 @@ fn times(name: &str) -> Vec<(f64, f64, String)> {
 }
 
 #[test]
-fn a_throttled_path_is_suspected_within_seconds_whatever_is_sent_and_in_which_direction() {
-    // Each was throttled 16.4 s after the first look; what was in the queue comes for some seconds more.
+fn a_throttled_path_is_suspected_within_seconds_for_all_traffic_in_both_directions() {
+    // Each path was throttled 16.4 s after the first poll; data in the queue arrives for some seconds more.
     for (name, latest_s) in [
         ("frugal-stream-down", 21.0),
         ("handover-stream-down", 21.0),
@@ -111,8 +111,8 @@ fn a_throttled_path_is_suspected_within_seconds_whatever_is_sent_and_in_which_di
 }
 
 #[test]
-fn of_two_paths_the_one_that_the_other_waits_for_is_suspected() {
-    // The other one fills the receiver's buffer for up to 15 s before it waits.
+fn the_path_that_delays_the_other_is_suspected() {
+    // The other path fills the receiver's buffer for up to 15 s before it waits.
     for (name, slow, earliest_s, latest_s) in [
         ("overflow-stream-down", "c0", 29.0, 36.0),
         ("aggregate-bulk-down", "c0", 17.0, 23.0),
@@ -126,7 +126,7 @@ fn of_two_paths_the_one_that_the_other_waits_for_is_suspected() {
 }
 
 #[test]
-fn a_program_that_sends_less_costs_a_trial_and_no_more_for_each_far_lower_rate() {
+fn a_program_that_sends_less_costs_one_trial_per_far_lower_rate() {
     for name in ["frugal-less", "aggregate-less"] {
         let times = times(name);
         assert!((1..=3).contains(&times.len()), "{name}: {times:?}");
@@ -135,36 +135,36 @@ fn a_program_that_sends_less_costs_a_trial_and_no_more_for_each_far_lower_rate()
 }
 
 #[test]
-fn a_path_that_was_slow_is_used_again_and_stays_if_it_has_recovered() {
+fn a_formerly_slow_path_is_used_again_and_stays_if_it_has_recovered() {
     let times = times("frugal-recovers");
     let [(begin, end, path)] = &times[..] else { panic!("{times:?}") };
-    // A trial of 8 s, and left for a minute.
+    // A trial of 8 s; then the path is left for a minute.
     assert!(path == "c0" && (17.0..22.0).contains(begin), "{times:?}");
     assert!((66.0..76.0).contains(&(end - begin)), "{times:?}");
 }
 
 #[test]
-fn a_path_that_is_still_slow_is_left_again_within_three_seconds() {
+fn a_still_slow_path_is_left_again_within_three_seconds() {
     let times = times("interactive-again");
     let [(_, end, _), (again, ..)] = &times[..] else { panic!("{times:?}") };
-    // The ends are looks: two of them are low, after the one that has it again.
+    // Periods end at polls: after the poll that uses the path again, two polls see a low rate.
     assert!(again - end <= 4.0, "{times:?}");
 }
 
 #[test]
-fn a_second_path_that_is_slow_as_well_is_tried_and_given_back() {
+fn a_second_slow_path_is_tried_and_restored() {
     let times = times("frugal-both");
     assert!((1..=4).contains(&times.len()), "{times:?}");
     assert!(times.iter().all(|(begin, end, _)| end - begin <= 16.0), "{times:?}");
 }
 
 #[test]
-fn where_both_paths_are_used_and_slow_none_is_tried() {
-    // What waits on a closed subflow would be sent again behind the other's queue of 16 s.
+fn no_path_is_tried_if_both_are_slow() {
+    // Data waiting on a closed subflow would be retransmitted after the other path's queue of 16 s.
     assert_eq!(times("aggregate-both"), []);
 }
 
-/// What is held over seconds in which the paths, both in use, carry these rates.
+/// Whether a path is held, per second, while both paths carry `rates`.
 fn held_at(slow: &mut Slow, from: u64, rates: &[[f64; 2]], regular: [bool; 2], left: [bool; 2]) -> Vec<bool> {
     let one = |(s, &rates_bps): (usize, &[f64; 2])| {
         let look = Look { at_s: 0.0, rates_bps, most_bps: [20e6, 10e6], regular, left };
@@ -174,30 +174,30 @@ fn held_at(slow: &mut Slow, from: u64, rates: &[[f64; 2]], regular: [bool; 2], l
 }
 
 #[test]
-fn of_two_slow_paths_the_one_that_recovers_waits_for_the_other_which_is_left_within_seconds() {
+fn when_one_of_two_slow_paths_recovers_the_other_is_left_within_seconds() {
     let mut slow = Slow::default();
     let mut seconds = vec![[18e6, 9e6]; 30];
     seconds.extend([[50e3, 48e3]; 3600]);
     assert!(!held_at(&mut slow, 0, &seconds, [true; 2], [false; 2]).contains(&true));
-    // The second is well again: its queue empties, and then it waits for the first.
+    // The second path has recovered: its queue drains, then it waits for the first.
     let waits = [[50e3, 2e6], [48e3, 0.0], [50e3, 0.0], [48e3, 0.0], [50e3, 0.0], [48e3, 0.0], [50e3, 0.0]];
     let held = held_at(&mut slow, 3630, &waits, [true; 2], [false; 2]);
     assert!(held.last() == Some(&true), "{held:?}");
 }
 
 #[test]
-fn what_still_comes_over_the_path_that_is_left_is_no_gain() {
+fn data_still_arriving_on_the_left_path_is_no_gain() {
     let mut slow = Slow::default();
     let mut seconds = vec![[4e6, 0.0]; 30];
     seconds.extend([[50e3, 0.0]; 5]);
     assert!(held_at(&mut slow, 0, &seconds, [true, false], [false; 2]).last() == Some(&true));
-    // Its queue empties for 16 s, and the other path is as slow.
+    // Its queue drains for 16 s, and the other path is as slow.
     let held = held_at(&mut slow, 35, &[[55e3, 50e3]; 10], [false, true], [true, false]);
     assert!(held.last() == Some(&false), "{held:?}");
 }
 
 #[test]
-fn a_trial_in_which_nothing_arrives_ends_after_two_seconds() {
+fn a_trial_without_data_ends_after_two_seconds() {
     let mut slow = Slow::default();
     let mut seconds = vec![[4e6, 0.0]; 30];
     seconds.extend([[50e3, 0.0]; 5]);
@@ -206,7 +206,7 @@ fn a_trial_in_which_nothing_arrives_ends_after_two_seconds() {
     assert_eq!(held, [true, true, false, false]);
 }
 
-/// A machine whose paths carry up to their rates of what is sent, preferably over the first.
+/// Number of trials on a machine that prefers the first path; each path carries up to its rate.
 fn trials(seconds: u64, sent_bps: impl Fn(u64) -> f64, rates_bps: impl Fn(u64) -> [f64; 2]) -> usize {
     let mut slow = Slow::default();
     let (mut is_held, mut trials) = (false, 0);
@@ -223,12 +223,12 @@ fn trials(seconds: u64, sent_bps: impl Fn(u64) -> f64, rates_bps: impl Fn(u64) -
     trials
 }
 
-/// Trials in an hour: those after 60, 120 … 1920 s, a few that far less allows, and those of a path that is
-/// used again.
+/// Most trials in an hour: after 60, 120 … 1920 s, a few because of far lower rates, and those after a path
+/// is used again.
 const MOST_TRIALS_AN_HOUR: usize = 16;
 
 #[test]
-fn a_program_that_changes_its_rate_all_the_time_switches_seldom() {
+fn a_program_with_a_varying_rate_switches_rarely() {
     for period in [5, 20, 60, 300] {
         for low in [1e6, 100e3, 30e3] {
             let sent = |s: u64| if (s / period).is_multiple_of(2) { 5e6 } else { low };
@@ -241,7 +241,7 @@ fn a_program_that_changes_its_rate_all_the_time_switches_seldom() {
 }
 
 #[test]
-fn a_path_that_is_slow_now_and_then_switches_seldom() {
+fn an_occasionally_slow_path_switches_rarely() {
     for period in [15, 60, 300, 3600] {
         let rates = |s: u64| [if (s / period).is_multiple_of(2) { 20e6 } else { 50e3 }, 10e6];
         let hour = trials(3600, |_| 4e6, rates);
@@ -250,7 +250,7 @@ fn a_path_that_is_slow_now_and_then_switches_seldom() {
 }
 
 #[test]
-fn rests_and_bursts_are_no_slow_path() {
+fn pauses_and_bursts_do_not_look_slow() {
     assert_eq!(trials(3600, |s| if s % 10 < 4 { 8e6 } else { 5e3 }, |_| [20e6, 10e6]), 0);
     let call = |s: u64| match s {
         0..60 => 20e6,
@@ -261,7 +261,7 @@ fn rests_and_bursts_are_no_slow_path() {
 }
 
 #[test]
-fn a_path_that_is_left_tells_which_part_of_the_present_rate_was_carried_with_it() {
+fn a_left_path_reports_its_rate_relative_to_the_present_one() {
     let mut parts = vec![];
     for (name, ..) in RECORDED {
         let ((low, looks), mut slow) = (recorded(name), Slow::default());
@@ -272,7 +272,7 @@ fn a_path_that_is_left_tells_which_part_of_the_present_rate_was_carried_with_it(
 }
 
 #[test]
-fn short_looks_make_one_with_the_mean_over_time() {
+fn short_polls_are_averaged_over_time() {
     let mut window = Window::default();
     let mut mean_bps = |ms: u64, rate_bps: f64| {
         let look = Look {
@@ -285,14 +285,14 @@ fn short_looks_make_one_with_the_mean_over_time() {
         window.take(Nanos::from_millis(ms), &paths(0.7, &look)).map(|all| all[0].rate_bps)
     };
     assert_eq!(mean_bps(0, 8e6), Some(8e6));
-    // A quarter of a second with 8 Mbit/s and three quarters with 4: 2 Mbit and 3 Mbit in a second.
+    // 8 Mbit/s for a quarter of a second and 4 Mbit/s for three quarters: 2 Mbit and 3 Mbit in a second.
     assert_eq!(mean_bps(250, 8e6), None);
     assert_eq!(mean_bps(1000, 4e6), Some(5e6));
 }
 
 #[test]
-fn looks_of_a_fifth_of_a_second_see_the_same() {
-    // 50 kbit/s are a packet of 1500 bytes each 240 ms: a look sees one or none.
+fn polls_every_200_ms_give_the_same_result() {
+    // At 50 kbit/s a packet of 1500 bytes arrives every 240 ms: a poll sees one or none.
     let mut slow = Slow::default();
     let mut first = None;
     for k in 0..150_u64 {
