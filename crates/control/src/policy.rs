@@ -232,7 +232,8 @@ impl PolicyParts {
             let pairs: Vec<_> = self.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
             label = format!("{label} [{}]", pairs.join(", "));
         }
-        let controller = self.controller.confidence() == controllers::Confidence::Reconstructed;
+        let controller = self.controller.confidence() == controllers::Confidence::Reconstructed
+            && !self.controller.is_adopted();
         if controller || self.confidence() == Confidence::Reconstruction {
             label.push_str(" (recon.)");
         }

@@ -12,7 +12,7 @@ use crate::cli::{BenchmarkOptions, Engine};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::outputs;
+use crate::outputs::{self, is_stdout};
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::terminal;
@@ -23,7 +23,7 @@ const STEM: &str = "benchmark";
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from starting. A run that fails later is reported, and missing.
+/// If it cannot start. A run that fails later is reported and left out.
 pub(crate) fn benchmark(options: &BenchmarkOptions) -> Result<Exit, Failure> {
     let listed = |list: &Option<String>| list.as_deref().map_or(Ok(vec![]), policies::parse);
     let plan = Plan::of(Request {
@@ -79,7 +79,7 @@ fn write(plan: &Plan, folder: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What is to be written can be written, and what is sealed has a log: errors come before the runs.
+/// Checks before the runs that all files can be written and that sealed scenarios have a log.
 fn check(options: &BenchmarkOptions, plan: &Plan) -> Result<(), Failure> {
     match (plan.is_sealed(), &options.sealed_log) {
         (true, None) => {
@@ -102,7 +102,9 @@ fn check(options: &BenchmarkOptions, plan: &Plan) -> Result<(), Failure> {
         pages::check(page, &names)?;
     }
     let page = options.report.as_deref().map(|place| outputs::page(place, STEM));
-    let written = [options.front.as_deref(), options.csv.as_deref(), page.as_deref()];
+    outputs::check_csv(options.csv.as_deref(), options.json)?;
+    let csv = options.csv.as_deref().filter(|file| !is_stdout(file));
+    let written = [options.front.as_deref(), csv, page.as_deref()];
     Ok(written.into_iter().flatten().try_for_each(files::prepare)?)
 }
 
@@ -122,16 +124,18 @@ fn tell(options: &BenchmarkOptions, found: &Benchmark) -> Result<(), Failure> {
         })?;
         files::write(file, &svg)?;
     }
-    if let Some(file) = &options.csv {
-        files::write(file, &found.csv()?)?;
-    }
     let width = if options.wide { usize::MAX } else { terminal::stdout().0 };
+    let for_programs = options.json || options.csv.as_deref().is_some_and(is_stdout);
     match options.json {
-        true => terminal::data(&found.json()?)?,
-        false => terminal::print(&table(found, width, "`--wide` shows them."))?,
-    };
+        true => drop(terminal::data(&found.json()?)?),
+        false if for_programs => {}
+        false => drop(terminal::print(&table(found, width, "`--wide` shows them."))?),
+    }
+    if let Some(file) = &options.csv {
+        outputs::write_csv(file, &found.csv()?, for_programs, options.quiet)?;
+    }
     if let Some(place) = &options.report {
-        outputs::write_page(&outputs::page(place, STEM), &html(found)?, options.json, options.quiet)?;
+        outputs::write_page(&outputs::page(place, STEM), &html(found)?, for_programs, options.quiet)?;
     }
     Ok(())
 }

@@ -20,12 +20,12 @@ use crate::meter::PROGRAM_LIMIT;
 use crate::show::print_json;
 use crate::{interrupt, terminal};
 
-/// Of the JSON; a change that breaks readers increases it.
+/// Version of the JSON: a change that breaks readers increases it.
 const SCHEMA: u32 = 1;
 /// Marks of the trial's tables in a page.
 const COVERAGE: &str = "calibrations";
 const REFUSALS: &str = "refusals";
-/// A line of progress after so many blocks.
+/// Blocks between two lines of progress.
 const TOLD_BLOCKS: usize = 10;
 
 /// What a radio costs, as JSON.
@@ -39,7 +39,7 @@ struct Json<'a> {
 /// Runs the command.
 ///
 /// # Errors
-/// If something fails, or if the meter or the radio cannot tell the model.
+/// If something fails, or if the meter or the radio does not allow a model.
 pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
     if let Some(address) = &options.serve {
         return serve(address);
@@ -47,15 +47,15 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
     if let Some(draws) = options.trial {
         return try_out(options, draws);
     }
-    let (Some(path), Some(to), Some(out)) = (&options.path, &options.to, &options.out) else {
-        return Err(Failure::usage("--path, --to and --out are needed"));
+    let (Some(path), Some(to), Some(out)) = (&options.interface, &options.to, &options.profile) else {
+        return Err(Failure::usage("--interface, --to and --profile are needed"));
     };
     let settings = settings(options)?;
     files::prepare(out)?;
     let tree = Tree::new(&options.sysfs);
     let mut meter = open_meter(options, &tree)?;
     let name = meter.about().name.clone();
-    // A meter that refuses shall do so before the far end is asked.
+    // A meter that refuses does so before the far end is asked.
     meter.read()?;
     let mut links: Vec<(String, Box<dyn Link>)> = Vec::new();
     for interface in std::iter::once(path).chain(&options.second) {
@@ -108,7 +108,7 @@ fn open_meter(options: &CalibrateOptions, tree: &Tree) -> Result<Box<dyn Meter>,
 fn failure(stop: Stop) -> Failure {
     match stop {
         Stop::Error(error) => error.into(),
-        Stop::Refused(refusal) => Failure::message(Exit::Partial, format!("there is no profile: {refusal}"))
+        Stop::Refused(refusal) => Failure::message(Exit::Failed, format!("there is no profile: {refusal}"))
             .help(Refusal::help(&refusal)),
     }
 }
@@ -125,7 +125,7 @@ fn tell(progress: Progress) {
     }
 }
 
-/// What was found, for people.
+/// The result as text.
 fn text(found: &Calibration, out: &Path, file: &str) -> String {
     let row = |name: &str, estimate: &Estimate, scale: f64, unit: &str| {
         let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(|number| number * scale);
@@ -167,7 +167,7 @@ fn text(found: &Calibration, out: &Path, file: &str) -> String {
     format!("{text}\n{notes}")
 }
 
-/// Be the far end.
+/// Runs the far end.
 fn serve(address: &str) -> Result<Exit, Failure> {
     let far_end = FarEnd::open(address)?;
     let stop = interrupt::token();
@@ -176,7 +176,7 @@ fn serve(address: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// How often the truth is within the intervals.
+/// Calibrates simulated radios and counts how often the truth is within the intervals.
 fn try_out(options: &CalibrateOptions, draws: u32) -> Result<Exit, Failure> {
     if let Some(page) = &options.markdown {
         marks::check(page, &[COVERAGE, REFUSALS])?;
@@ -204,7 +204,7 @@ fn try_out(options: &CalibrateOptions, draws: u32) -> Result<Exit, Failure> {
     Err(Failure::message(Exit::Failed, format!("not refused, or for another reason: {}", wrong.join("; "))))
 }
 
-/// What else is worth knowing.
+/// Circumstances that the profile notes.
 fn notes(interface: &str, before: Option<f64>, second: Option<&str>) -> Vec<(String, String)> {
     let mut notes = Vec::new();
     let mut note = |key: &str, value: String| notes.push((key.to_owned(), value));

@@ -21,7 +21,7 @@ use crate::terminal;
 /// Runs the command.
 ///
 /// # Errors
-/// Without the rights, or if the kernel cannot do it.
+/// If this user lacks the rights, or the kernel cannot do it.
 pub(crate) fn cc(command: &CcCommand) -> Result<Exit, Failure> {
     match command {
         CcCommand::List(options) => list(options),
@@ -59,14 +59,13 @@ fn find(name: &str) -> Result<Controller, Failure> {
     })
 }
 
-/// The kernel's name of a controller, also of one of the user that is loaded. A header is not compiled for
-/// that.
+/// The kernel's name of a controller, the user's own included. Does not compile a header.
 fn find_name(name: &str) -> Result<String, Failure> {
     if own::is_header(name) {
         return Ok(format!("{PREFIX}{}", own::name_of(Path::new(name))?));
     }
     let ours = format!("{PREFIX}{}", name.strip_prefix(PREFIX).unwrap_or(name));
-    // Who may not read the pins is told so when they are to be removed.
+    // A user who may not read the pins gets that error when they are removed.
     let is_pinned = || cc::loaded().is_ok_and(|loaded| loaded.contains(&ours));
     if cc::available()?.contains(&ours) || is_pinned() { Ok(ours) } else { find(name).map(kernel_name) }
 }
@@ -112,10 +111,10 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
     terminal::print(&format!("{table}\n\nThe kernel also has: {}. Default: {default}.\n", others(&available)))
 }
 
-/// What is known of a controller that was loaded from a header.
+/// A controller that was loaded from a header.
 const OF_USER: &str = "a controller of your own";
 
-/// Controllers in the kernel that were loaded from headers of users.
+/// Controllers in the kernel that were loaded from users' headers.
 fn of_users(available: &[String]) -> Vec<&String> {
     let ours: BTreeSet<_> = Controller::all().map(kernel_name).collect();
     available.iter().filter(|name| name.starts_with(PREFIX) && !ours.contains(*name)).collect()
@@ -130,7 +129,7 @@ fn replaced_by_kernel(controller: Controller, available: &[String]) -> bool {
     matches!(controller.name(), "cubic" | "dctcp") && available.iter().any(|name| name == controller.name())
 }
 
-/// The lock, with a word about what an earlier process had left.
+/// Locks, and reports what an earlier process left behind.
 fn manager() -> Result<Manager, Failure> {
     let manager = Manager::open()?;
     for healed in manager.healed() {
@@ -148,7 +147,7 @@ fn pins(count: usize) -> String {
     if count == 1 { "a folder of pins".into() } else { format!("{count} folders of pins") }
 }
 
-/// Does it for all; what fails hinders no other.
+/// Applies `work` to each. A failure does not stop the others.
 fn each<T>(all: Vec<T>, mut work: impl FnMut(T) -> KernelResult<()>) -> Result<Exit, Failure> {
     let many = all.len();
     let mut failures: Vec<Failure> =
@@ -162,7 +161,7 @@ fn each<T>(all: Vec<T>, mut work: impl FnMut(T) -> KernelResult<()>) -> Result<E
     Ok(Exit::Partial)
 }
 
-/// Ours that the daemon's configuration names; the others are the kernel's own.
+/// The controllers of ours that the daemon's configuration names.
 fn configured(config: &Path) -> Result<Vec<Controller>, Failure> {
     let config = daemon::load(config)?;
     let names: BTreeSet<&String> =
@@ -256,7 +255,7 @@ fn unload(names: &CcNames) -> Result<Exit, Failure> {
     })
 }
 
-/// The kernel's name of the controller in a header, which is loaded if none of its name is.
+/// The kernel's name of the controller in a header. Loads it unless one of this name is loaded.
 fn loaded_from(header: &str, available: &[String]) -> Result<String, Failure> {
     let name = find_name(header)?;
     if !available.contains(&name) {

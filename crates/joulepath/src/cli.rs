@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use clap_complete::engine::ArgValueCompleter;
 
 pub(crate) use advise::AdviseOptions;
 pub(crate) use benchmark::BenchmarkOptions;
@@ -38,6 +39,8 @@ pub(crate) use shared::{Changes, Engine};
 pub(crate) use study::{StudyCommand, StudyOptions, StudyReportOptions};
 use top::TopOptions;
 
+use crate::complete;
+
 /// Version, and the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("JOULEPATH_COMMIT"), ")");
 
@@ -48,19 +51,21 @@ Examples:
   joulepath compare home-wifi-lte --policies 'mptcp,mptcp[cc=olia]' --report
   joulepath show quick > my.toml
 
-Exit codes: 0 ok, 1 failed, 2 usage, 3 not supported here, 4 permission,
-5 partly done.";
+Exit codes: 0 ok, 1 failed, 2 wrong usage or input, 3 not supported here,
+4 permission, 5 partly done, 130 interrupted.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Example:
-  echo '{\"subflows\": [{\"cwnd\": 12, \"srtt_us\": 50000}, {\"cwnd\": 30, \"srtt_us\": 80000}]}' |
-    joulepath explain lia --state -
+  joulepath explain lia --state - <<'.'
+    {\"subflows\": [{\"cwnd\": 12, \"srtt_us\": 50000},
+                  {\"cwnd\": 30, \"srtt_us\": 80000}]}
+  .
 
-Fields of a subflow: cwnd (packets) and srtt_us are required; base_rtt_us, last_rtt_us, acked_since_loss,
+Fields of a subflow: cwnd (packets) and srtt_us are required. base_rtt_us, last_rtt_us, acked_since_loss, \
 acked_between_losses (packets), target_share, loss (0 to 1), energy_cost and path_price are optional.";
 
-const DOCTOR_HELP: &str = "Nothing is changed by looking. Exit codes: 0 the kernel engine can run, 3 \
-                           something is missing, 4 only rights are.";
+const DOCTOR_HELP: &str = "Changes nothing. Exit codes: 0 the kernel engine can run, 3 something is missing, \
+                           4 only rights are missing.";
 
 /// Multipath TCP that spends fewer joules per bit: compare policies on a scenario.
 #[derive(Debug, Parser)]
@@ -136,7 +141,7 @@ pub(crate) enum Command {
     /// Write the manual pages, one for each command, into a folder: for packages.
     #[command(hide = true)]
     Man {
-        /// Which folder; it is made if it is absent.
+        /// The folder; created if absent.
         folder: PathBuf,
     },
 }
@@ -144,7 +149,7 @@ pub(crate) enum Command {
 /// Options of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// What to name.
+    /// What to list.
     #[arg(value_enum)]
     pub(crate) what: Listed,
     /// As JSON.
@@ -175,6 +180,7 @@ pub(crate) enum Listed {
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
     /// A scenario file, or the name of a shipped scenario.
+    #[arg(add = ArgValueCompleter::new(complete::scenarios))]
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -186,7 +192,7 @@ pub(crate) struct ShowOptions {
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub(crate) struct SchemaOptions {
-    /// Of which file.
+    /// The file that the schema describes.
     #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
     pub(crate) of: SchemaOf,
 }
@@ -206,6 +212,7 @@ pub(crate) enum SchemaOf {
 #[derive(Debug, Args)]
 pub(crate) struct ExplainOptions {
     /// A congestion controller (`joulepath list controllers`).
+    #[arg(add = ArgValueCompleter::new(complete::controllers))]
     pub(crate) controller: String,
     /// The state of a connection as JSON; `-` reads it from stdin.
     #[arg(long, value_name = "FILE")]
@@ -238,5 +245,18 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Help wraps longer lines, which breaks a command in two.
+    #[test]
+    fn examples_fit_80_columns() {
+        fn check(command: &clap::Command) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter(|line| line.starts_with(' ')) {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
     }
 }

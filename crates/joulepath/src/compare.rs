@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use joulepath_model::result::Comparison;
-use joulepath_report::{self as report, ReportError};
+use joulepath_report as report;
 use joulepath_study::compare::{Compared, Plan, Request, Variants};
 use joulepath_study::event::{Event, FailedRun};
-use joulepath_study::files;
 use joulepath_study::history::{self, Recorder};
 use joulepath_study::journal::Journal;
 use joulepath_study::policies;
@@ -17,7 +16,7 @@ use crate::diagnose;
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::outputs::{Outputs, Sink};
+use crate::outputs::{self, Outputs, Sink};
 use crate::own;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
@@ -27,7 +26,7 @@ use crate::terminal;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps the study from starting. What goes wrong later is said, and told by the exit code.
+/// If the study cannot start. Later failures are reported on stderr and by the exit code.
 pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let (options, argument) = settle(*options)?;
     let engine = engine::open(options.engine, options.timekeeping.max_lateness)?;
@@ -36,7 +35,7 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
         announce(&source, &argument);
     }
     let outputs = Outputs::plan(&options, &source.stem())?;
-    // Before policies are looked up: they may name them.
+    // First, because --policies may name them.
     let also = own::load(&options.cc, options.engine, options.quiet)?;
     let mut request = request(&options, &outputs)?;
     request.also = also;
@@ -71,7 +70,7 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     session.finish(plan.cases().len(), cancel.is_set(), journal.as_ref())
 }
 
-/// Lets the runs begin with what the file of `--history` knows. What the user sets goes before it.
+/// Sets what the file of `--history` knows of the networks. `--set` takes precedence.
 fn remember(options: &CompareOptions, source: &Source, request: &mut Request) -> Result<(), Failure> {
     let Some(file) = &options.history else { return Ok(()) };
     let book = history::read(file)?;
@@ -94,18 +93,15 @@ fn seconds_since_1970() -> u32 {
     u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// The options, and the scenario that they are about. `--json SCENARIO` reads as if SCENARIO were the file to
-/// write; what looks like a scenario is taken for one.
+/// The options and the scenario. In `--json SCENARIO`, clap takes SCENARIO for the file to write: a name that
+/// looks like a scenario is the scenario.
 fn settle(mut options: CompareOptions) -> Result<(CompareOptions, String), Failure> {
     if let Some(scenario) = options.scenario.take() {
         return Ok((options, scenario));
     }
     let is_scenario = |path: &Path| path.to_str().is_some_and(looks_like_scenario);
-    let taken = [&mut options.json, &mut options.csv]
-        .into_iter()
-        .flatten()
-        .find(|file| file.as_deref().is_some_and(is_scenario))
-        .and_then(Option::take);
+    let taken =
+        options.json.as_mut().filter(|file| file.as_deref().is_some_and(is_scenario)).and_then(Option::take);
     let taken = taken.or_else(|| {
         let report = options.report.as_mut().filter(|place| is_scenario(place))?;
         Some(std::mem::replace(report, "joulepath-report".into()))
@@ -130,7 +126,7 @@ fn request(options: &CompareOptions, outputs: &Outputs) -> Result<Request, Failu
         policies: options.policies.as_deref().map(policies::parse).transpose()?,
         also: vec![],
         seeds: options.seeds,
-        first_seed: options.first_seed,
+        first_seed: options.seed,
         jobs: options.jobs,
         series: outputs.report.is_some() || options.record.is_some(),
     })
@@ -141,7 +137,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What has become of the cases so far.
+/// The cases that have run, and the worst exit code.
 struct Session<'a> {
     options: &'a CompareOptions,
     outputs: &'a Outputs,
@@ -171,22 +167,10 @@ impl Session<'_> {
     }
 
     fn write_page(&mut self, comparison: &Comparison, page: &Path) -> Result<(), Failure> {
-        let html = report::html(comparison)?;
-        match files::write(page, &html) {
-            Err(error) => self.failed(&error.into()),
-            Ok(()) => {
-                let line = format!("report: {}\n", page.display());
-                match self.outputs.shows_table() {
-                    true => drop(terminal::print(&line)?),
-                    false if !self.options.quiet => terminal::say(line.trim_end()),
-                    false => {}
-                }
-            }
-        }
-        Ok(())
+        self.deliver("report", &Sink::File(page.to_owned()), &report::html(comparison)?)
     }
 
-    /// Something could not be written: what else there is, is still written.
+    /// Reports a file that could not be written. The other outputs are still written.
     fn failed(&mut self, failure: &Failure) {
         diagnose::tell(failure);
         if self.worst == Exit::Ok || self.worst == Exit::Partial {
@@ -194,30 +178,32 @@ impl Session<'_> {
         }
     }
 
-    fn deliver(&mut self, sink: &Sink, text: &str) -> Result<(), Failure> {
+    fn deliver(&mut self, name: &str, sink: &Sink, text: &str) -> Result<(), Failure> {
         match sink {
             Sink::Stdout => drop(terminal::data(text)?),
             Sink::File(path) => {
-                files::write(path, text).unwrap_or_else(|error| self.failed(&error.into()));
+                let shows_table = self.outputs.shows_table();
+                outputs::write_named(name, path, text, !shows_table, self.options.quiet)
+                    .unwrap_or_else(|failure| self.failed(&failure));
             }
         }
         Ok(())
     }
 
-    /// Writes what covers all cases, of which there should be so many.
+    /// Writes the combined output of all cases; `cases` is how many there should be.
     fn finish(mut self, cases: usize, interrupted: bool, journal: Option<&Journal>) -> Result<Exit, Failure> {
         let outputs = self.outputs;
         if let Some(sink) = &outputs.json {
-            let text = json(&self.done, self.options.all_variants)?;
-            self.deliver(sink, &text)?;
+            let text = report::all_to_json(&self.done, self.options.all_variants)?;
+            self.deliver("json", sink, &text)?;
         }
         if let Some(sink) = &outputs.csv {
-            let text = csv(&self.done, report::to_csv)?;
-            self.deliver(sink, &text)?;
+            let text = report::all_to_csv(&self.done)?;
+            self.deliver("csv", sink, &text)?;
         }
         if let Some(path) = &outputs.runs_csv {
-            let text = csv(&self.done, report::runs_to_csv)?;
-            self.deliver(&Sink::File(path.clone()), &text)?;
+            let text = report::all_runs_to_csv(&self.done)?;
+            self.deliver("runs-csv", &Sink::File(path.clone()), &text)?;
         }
         if let Some(journal) = journal.filter(|_| !self.options.quiet) {
             terminal::say(&format!("runs: {}", journal.path().display()));
@@ -231,7 +217,7 @@ impl Session<'_> {
     }
 }
 
-/// Says which runs failed, and why: one sentence for each policy.
+/// Reports failed runs, one sentence for each policy.
 fn tell_failures(failures: &[FailedRun]) {
     let mut told: Vec<&str> = vec![];
     for FailedRun { policy, seed, error, .. } in failures {
@@ -245,34 +231,4 @@ fn tell_failures(failures: &[FailedRun]) {
         };
         terminal::tell(&format!("error: `{policy}`, seed {seed}: {error}{more}"));
     }
-}
-
-/// One comparison as an object, those of all variants as a list.
-fn json(done: &[Comparison], is_list: bool) -> Result<String, ReportError> {
-    let objects: Vec<String> = done.iter().map(report::to_json).collect::<Result<_, _>>()?;
-    let objects: Vec<&str> = objects.iter().map(|object| object.trim_end()).collect();
-    Ok(if is_list { format!("[\n{}\n]\n", objects.join(",\n")) } else { objects.concat() + "\n" })
-}
-
-/// The lines of all comparisons under one header; under a new one after a blank line where the columns
-/// differ.
-fn csv(
-    done: &[Comparison],
-    format: impl Fn(&Comparison) -> Result<String, ReportError>,
-) -> Result<String, ReportError> {
-    let mut all = String::new();
-    let mut header = String::new();
-    for comparison in done {
-        let text = format(comparison)?;
-        let Some((first, rest)) = text.split_once('\n') else { continue };
-        if header != first {
-            if !all.is_empty() {
-                all.push('\n');
-            }
-            all += &format!("{first}\n");
-            first.clone_into(&mut header);
-        }
-        all += rest;
-    }
-    Ok(all)
 }

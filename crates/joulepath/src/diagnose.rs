@@ -1,11 +1,11 @@
-//! Failures as they are shown on stderr.
+//! Failures on stderr.
 
 use joulepath_study::diagnose;
 
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Says what is wrong, and what to do next.
+/// Prints what is wrong and what to do next.
 pub(crate) fn tell(failure: &Failure) {
     match failure.scenario() {
         Some(errors) => {

@@ -1,4 +1,4 @@
-//! `joulepath doctor`: what of Joulepath this machine can run, why not, and what mends it.
+//! `joulepath doctor`: what this machine can run, what is missing, and the fix.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
 
-/// Of the JSON; a change that breaks readers increases it.
+/// Version of the JSON: a change that breaks readers increases it.
 const SCHEMA: u32 = 1;
 
 /// Runs the command.

@@ -4,18 +4,17 @@ use joulepath_model::units::Nanos;
 use joulepath_study::engine::{self, EngineName, EngineOptions};
 
 use crate::cli::Engine;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
-/// The engine called `engine`; `max_lateness` is how late its emulated links may be, if not its own bound.
-/// In real time it does one run after the other.
+/// Opens an engine. `max_lateness` replaces the bound on the lateness of emulated links.
 ///
 /// # Errors
-/// If this version or this machine has no such engine, or if an engine without a clock is to keep time.
+/// If this build or machine lacks the engine, or if a simulator gets a `max_lateness`.
 pub(crate) fn open(engine: Engine, max_lateness: Option<Nanos>) -> Result<Box<dyn engine::Engine>, Failure> {
     open_for(engine, EngineOptions { max_lateness, ..EngineOptions::default() })
 }
 
-/// As [`open`], with all that an engine can be told.
+/// As [`open`], with all options.
 ///
 /// # Errors
 /// As [`open`].
@@ -24,10 +23,6 @@ pub(crate) fn open_for(engine: Engine, options: EngineOptions) -> Result<Box<dyn
         Engine::Packet => EngineName::Packet,
         Engine::Fluid => EngineName::Fluid,
         Engine::Kernel => EngineName::Kernel,
-        Engine::Live => {
-            return Err(Failure::message(Exit::Unsupported, "this version has no live engine")
-                .help("use `--engine packet`"));
-        }
     };
     Ok(engine::open(name, &options)?)
 }

@@ -5,17 +5,16 @@ use std::path::Path;
 
 use joulepath_control::policy;
 use joulepath_controllers::Controller;
-use joulepath_controllers::explain::{self, ExplainError, Explanation, State, SubflowState};
-use joulepath_report::table::{Cell, Column, Line, Table};
+use joulepath_controllers::explain::{self, ExplainError, Explanation, State};
+use joulepath_study::explanation::{Machine, table};
 use joulepath_study::files;
-use serde::Serialize;
 
 use crate::cli::ExplainOptions;
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
 
-/// What to write into the state's file.
+/// An example of a state, for error messages.
 const EXAMPLE: &str = "write for example {\"subflows\": [{\"cwnd\": 12, \"srtt_us\": 50000}]}; \
                        `joulepath explain --help` names the fields";
 
@@ -35,7 +34,7 @@ pub(crate) fn explain(options: &ExplainOptions) -> Result<Exit, Failure> {
         ExplainError::Param(error) => Failure::policy(&error.into()),
         ExplainError::OwnsWindow(name) => Failure::message(Exit::Unsupported, error.to_string())
             .help(format!("its page: docs/models/{name}.md")),
-        other => Failure::message(Exit::Failed, format!("{}: {other}", name(&options.state))),
+        other => Failure::usage(format!("{}: {other}", name(&options.state))),
     })?;
     match options.json {
         true => print_json(&Machine::of(controller, &options.param, &explanation)),
@@ -50,7 +49,7 @@ fn read_state(path: &Path) -> Result<State, Failure> {
     };
     let text = text.map_err(|error| Failure::io(format!("cannot read the state {}", name(path)), error))?;
     serde_json::from_str(&text)
-        .map_err(|error| Failure::message(Exit::Failed, format!("{}: {error}", name(path))).help(EXAMPLE))
+        .map_err(|error| Failure::usage(format!("{}: {error}", name(path))).help(EXAMPLE))
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -61,67 +60,20 @@ fn name(path: &Path) -> String {
     if is_stdin(path) { "stdin".to_owned() } else { path.display().to_string() }
 }
 
-/// The form for scripts. Windows are in packets, one number for each subflow.
-#[derive(Serialize)]
-struct Machine<'a> {
-    controller: &'a str,
-    params: std::collections::BTreeMap<&'a str, &'a str>,
-    /// By the code.
-    increase: &'a [f64],
-    /// By the code.
-    window_after_loss: &'a [f64],
-    /// The increase by the formula.
-    formula: &'a [f64],
-    /// By the formula, before rounding.
-    formula_window_after_loss: &'a [f64],
-    formula_text: &'a str,
-}
-
-impl<'a> Machine<'a> {
-    fn of(controller: Controller, params: &'a [(String, String)], explanation: &'a Explanation) -> Self {
-        Machine {
-            controller: controller.name(),
-            params: params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
-            increase: &explanation.increase,
-            window_after_loss: &explanation.window_after_loss,
-            formula: &explanation.formula.increase,
-            formula_window_after_loss: &explanation.formula.window_after_loss,
-            formula_text: explanation.formula.text,
-        }
-    }
-}
-
 fn page(
     controller: Controller,
     params: &[(String, String)],
     state: &State,
     explanation: &Explanation,
 ) -> String {
-    let formula = &explanation.formula;
-    let line = |(i, subflow): (usize, &SubflowState)| {
-        let cells = [
-            i.to_string(),
-            subflow.cwnd.to_string(),
-            (f64::from(subflow.srtt_us) / 1e3).to_string(),
-            packets(explanation.increase[i]),
-            packets(formula.increase[i]),
-            difference(explanation.increase[i], formula.increase[i]),
-            explanation.window_after_loss[i].to_string(),
-            packets(formula.window_after_loss[i]),
-        ];
-        Line::new(cells.map(Cell::text))
-    };
-    let names = ["sub-", "cwnd", "srtt", "increase", "increase", "diff.", "after loss", "after loss"];
-    let units = ["flow", "", "ms", "by code", "by formula", "%", "by code", "by formula"];
-    let columns = names.into_iter().zip(units).map(|(name, unit)| Column::numbers(name, unit));
-    let rows = Table::new(columns).with(state.subflows.iter().enumerate().map(line)).whole();
+    let rows = table(state, explanation);
     let params: String = params.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
     let title =
         format!("{} ({}{params}), {}", controller.display_name(), controller.name(), controller.paper());
     let legend = "Windows in packets. By code: what runs in the simulator and the kernel, in fixed point. By \
                   formula: the definition in floating point. diff.: of the increases, relative to the \
                   formula. After loss: the window after a fast retransmit, in whole packets by code.";
-    let formula = format!("formula: {}", formula.text);
+    let formula = format!("formula: {}", explanation.formula.text);
     format!(
         "{}\n\n{}\n\n{}\n{}\n",
         terminal::wrapped(&title, "  "),
@@ -129,51 +81,4 @@ fn page(
         terminal::wrapped(&formula, "  "),
         terminal::wrapped(legend, "")
     )
-}
-
-/// Six significant digits.
-fn packets(value: f64) -> String {
-    const DIGITS: i32 = 6;
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let before_point = value.abs().log10().floor() as i32 + 1;
-    let decimals = (DIGITS - before_point).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// Percent of the formula.
-fn difference(code: f64, formula: f64) -> String {
-    match formula {
-        0.0 if code == 0.0 => "0".to_owned(),
-        0.0 => "–".to_owned(),
-        formula => format!("{:+.4}", (code / formula - 1.0) * 100.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn six_digits_are_shown_and_no_superfluous_zeros() {
-        for (value, text) in [
-            (0.007_991_68, "0.00799168"),
-            (-0.007_267_781, "-0.00726778"),
-            (15.0, "15"),
-            (9.6, "9.6"),
-            (0.0, "0"),
-            (123_456_789.0, "123456789"),
-        ] {
-            assert_eq!(packets(value), text);
-        }
-    }
-
-    #[test]
-    fn the_difference_is_relative_to_the_formula() {
-        assert_eq!(difference(1.01, 1.0), "+1.0000");
-        assert_eq!(difference(-0.99, -1.0), "-1.0000");
-        assert_eq!((difference(0.0, 0.0).as_str(), difference(0.1, 0.0).as_str()), ("0", "–"));
-    }
 }

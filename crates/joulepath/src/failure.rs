@@ -9,22 +9,27 @@ use joulepath_control::policy::PolicyError;
 use joulepath_model::scenario::ScenarioErrors;
 use joulepath_study::error::{self as study, Kind};
 
+/// Exit code of a process that SIGINT ends, as shells report it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All is done.
     Ok,
-    /// It did not work.
+    /// It ran and failed, or a check failed.
     Failed,
-    /// The command line is wrong.
+    /// The command line is wrong, or a file that it names cannot be read or understood.
     Usage,
     /// This version or this machine cannot do it.
     Unsupported,
-    /// A file or a device may not be used.
+    /// This user may not do it.
     Permission,
     /// Some of it is done.
     Partial,
-    /// As the user's own command ended.
+    /// Ctrl-C or another signal stopped it.
+    Interrupted,
+    /// The exit code of the user's own command.
     #[cfg(feature = "kernel")]
     Command(u8),
 }
@@ -38,6 +43,7 @@ impl From<Exit> for ExitCode {
             Exit::Unsupported => 3,
             Exit::Permission => 4,
             Exit::Partial => 5,
+            Exit::Interrupted => INTERRUPTED,
             #[cfg(feature = "kernel")]
             Exit::Command(code) => code,
         })
@@ -68,7 +74,7 @@ impl Failure {
         Self::message(Exit::Usage, message)
     }
 
-    /// A part of a policy, named on the command line, does not exist.
+    /// A part of a policy on the command line does not exist.
     pub(crate) fn policy(error: &PolicyError) -> Self {
         Failure { help: error.help(), ..Self::usage(error) }
     }
@@ -78,14 +84,14 @@ impl Failure {
         study::Error::file(what.to_string(), error).into()
     }
 
-    /// The command needs what this program was built without.
+    /// This build lacks what the command needs.
     #[cfg(not(feature = "kernel"))]
     pub(crate) fn without_kernel_engine() -> Self {
         Self::message(Exit::Unsupported, "this joulepath was built without the kernel engine")
             .help("on Linux `make build` installs what it needs and builds it in")
     }
 
-    /// With what to do next.
+    /// Adds what to do next.
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -113,7 +119,7 @@ impl Failure {
         let mut cause = self.error.source();
         while let Some(error) = cause {
             let said = error.to_string();
-            // Some messages contain that of their cause.
+            // Some messages end with their cause.
             if !text.ends_with(&said) {
                 text += &format!(": {said}");
             }
@@ -123,20 +129,29 @@ impl Failure {
     }
 }
 
-impl From<Kind> for Exit {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Failed => Exit::Failed,
-            Kind::Usage => Exit::Usage,
-            Kind::Unsupported => Exit::Unsupported,
-            Kind::Permission => Exit::Permission,
+impl From<&study::Error> for Exit {
+    fn from(error: &study::Error) -> Self {
+        use io::ErrorKind as Io;
+        use study::Error as E;
+        match (error.kind(), error) {
+            (Kind::Unsupported, _) => Exit::Unsupported,
+            (Kind::Permission, _) => Exit::Permission,
+            (Kind::Usage, _) => Exit::Usage,
+            // A file that was named and cannot be used, whatever is wrong with it.
+            (_, E::Scenario { .. } | E::Setup { .. } | E::Refused { .. } | E::NoRun { .. }) => Exit::Usage,
+            (_, E::File { source, .. }) => match source.kind() {
+                Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::AlreadyExists => Exit::Usage,
+                Io::InvalidData | Io::InvalidInput | Io::InvalidFilename | Io::FileTooLarge => Exit::Usage,
+                _ => Exit::Failed,
+            },
+            (Kind::Failed, _) => Exit::Failed,
         }
     }
 }
 
 impl From<study::Error> for Failure {
     fn from(error: study::Error) -> Self {
-        Failure { exit: error.kind().into(), help: error.help(), error: error.into() }
+        Failure { exit: (&error).into(), help: error.help(), error: error.into() }
     }
 }
 
@@ -156,7 +171,7 @@ impl From<joulepath_meter::Error> for Failure {
             Kind::Usage => Exit::Usage,
             Kind::Unsupported => Exit::Unsupported,
             Kind::Permission => Exit::Permission,
-            Kind::Refused => Exit::Partial,
+            Kind::Refused => Exit::Failed,
         };
         let help = error.help.clone();
         Failure { help, ..Failure::new(exit, error) }

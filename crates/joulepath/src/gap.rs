@@ -22,7 +22,7 @@ const MARK: &str = "gap";
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from starting. A run that fails later is said and left out.
+/// If it cannot start. A run that fails later is reported and left out.
 pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     let packet = engine::open(Engine::Packet, None)?;
     let max_lateness = options.timekeeping.max_lateness;
@@ -33,7 +33,7 @@ pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
         scenarios: options.scenarios.clone(),
         policies: options.policies.as_deref().map(policies::parse).transpose()?,
         seeds: options.seeds,
-        first_seed: options.first_seed,
+        first_seed: options.seed,
         max_lateness,
         quick: options.quick,
         jobs: options.jobs,

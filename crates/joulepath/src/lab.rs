@@ -31,7 +31,7 @@ const SERVER_VARIABLE: &str = "JOULEPATH_SERVER";
 /// Runs the command.
 ///
 /// # Errors
-/// Without root, if the kernel cannot do it, or if the emulator dies.
+/// If this user is not root, the kernel cannot do it, or the emulator dies.
 pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
     if let Some(LabCommand::Clean(options)) = &options.command {
         return clean_up(options.json);
@@ -91,14 +91,14 @@ fn run(mut lab: Lab, scenario: &Scenario, setup: &Setup, options: &LabOptions) -
     Err(Failure::message(exit_of(ended), format!("{} ended with {ended}", options.run[0])))
 }
 
-/// As a shell says it: the command's own code, or 128 and the signal that killed it.
+/// As in a shell: the command's own code, or 128 + the signal that killed it.
 fn exit_of(ended: ExitStatus) -> Exit {
     use std::os::unix::process::ExitStatusExt;
     let code = ended.code().or_else(|| Some(128 + ended.signal()?));
     code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::Failed, Exit::Command)
 }
 
-/// What there was to end after the command, and what could not be ended.
+/// Reports processes that were ended after the command, and those that could not be.
 fn what_remains(remains: &Remains) -> Vec<String> {
     let mut sentences = vec![];
     if !remains.ended.is_empty() {
@@ -168,13 +168,13 @@ enum Controller {
 
 impl Controller {
     /// # Errors
-    /// If the kernel does not take it.
+    /// If the kernel refuses it.
     fn of(setup: &Setup) -> Result<Self, Failure> {
         let controller = setup.controller();
         if joulepath_kernel::cc::built_in(controller)? && !setup.parts().is_tuned() {
             return Ok(Controller::Kernels(controller.name().to_owned()));
         }
-        // A name of its own: two labs may have the same controller with other parameters.
+        // Named after the lab: two labs may have the same controller with other parameters.
         let name = unique_name();
         Ok(Controller::Loaded(Box::new(Registered::new(controller, &setup.connection(1), &name)?)))
     }
@@ -187,7 +187,7 @@ impl Controller {
     }
 }
 
-/// What of scenario and policy has no place in a lab.
+/// Notes on parts of scenario and policy that a lab ignores.
 fn tell_what_is_missing(scenario: &Scenario, setup: &Setup) {
     if !matches!(setup.scheduler(), Scheduler::Mainline(_)) && setup.only_path().is_none() {
         warn("the kernel's own packet scheduler runs, not the policy's");
@@ -207,7 +207,7 @@ fn warn(what: &str) {
     terminal::tell(&format!("warning: {what}"));
 }
 
-/// What the user wrote, asking for MPTCP, with the server's address in place.
+/// The user's command, with MPTCP enabled and the server's address filled in.
 fn command(words: &[String], server: IpAddr, stdout_is_ours: bool) -> Command {
     let address = if server.is_ipv6() { format!("[{server}]") } else { server.to_string() };
     let mut words: Vec<String> = words.iter().map(|word| word.replace(SERVER, &address)).collect();
@@ -219,7 +219,7 @@ fn command(words: &[String], server: IpAddr, stdout_is_ours: bool) -> Command {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env(SERVER_VARIABLE, server.to_string()).env("GODEBUG", go_debug());
     if stdout_is_ours {
-        // The bill is the data; what the command says goes where progress goes.
+        // stdout has the JSON; the command's output goes to stderr.
         command.stdout(std::io::stderr());
     }
     command

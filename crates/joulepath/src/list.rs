@@ -1,4 +1,4 @@
-//! `joulepath list`: what there is, and how sure it is.
+//! `joulepath list`: names, sources and confidence.
 
 use joulepath_control::PartInfo;
 use joulepath_control::allocate::ALLOCATORS;
@@ -20,12 +20,12 @@ use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
 
-/// One thing that has a name.
+/// One line of the list.
 struct Entry {
     name: String,
-    /// What is said of it, one paragraph each.
+    /// Paragraphs about it.
     lines: Vec<String>,
-    /// Everything, for scripts.
+    /// The JSON.
     machine: Value,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, Failure> {
     terminal::print(&text)
 }
 
-/// What to do with the names.
+/// How to use the names.
 fn note(what: Listed) -> Option<&'static str> {
     match what {
         Listed::Policies => Some(
@@ -84,7 +84,7 @@ impl Entry {
         Entry { name: name.to_owned(), lines, machine }
     }
 
-    /// The name, and indented below it the lines, wrapped.
+    /// The name, and below it the wrapped paragraphs.
     fn text(&self) -> String {
         let indented = |line: &String| format!("{}\n", terminal::wrapped(&format!("    {line}"), "    "));
         format!("{}\n{}", self.name, self.lines.iter().map(indented).collect::<String>())
@@ -101,7 +101,7 @@ fn confidence(controller: Controller) -> &'static str {
 }
 
 fn policy(info: &PolicyInfo) -> Entry {
-    // `single` stands for one policy for each path; its parts are those of any.
+    // `single` is one policy per path; all have the same parts.
     let argument = (info.name == "single").then(|| "PATH".to_owned());
     let usage = argument.as_ref().map_or(info.name.to_owned(), |path| format!("{}:{path}", info.name));
     let written = Policy { name: info.name.to_owned(), argument, overrides: vec![] };

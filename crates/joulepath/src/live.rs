@@ -22,7 +22,7 @@ use crate::terminal;
 
 pub(crate) use self::top::top;
 
-/// Of the losses on simulated paths.
+/// Seed of the losses on simulated paths.
 const SEED: u64 = 1;
 
 /// Runs the daemon, or talks to it.
@@ -39,6 +39,13 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         #[cfg(not(feature = "kernel"))]
         Some(LiveCommand::Judge(_)) => return Err(Failure::without_kernel_engine()),
         None => {}
+    }
+    if options.sample {
+        return terminal::data(include_str!("../../../packaging/live.toml"));
+    }
+    if !options.undo && options.replay.is_none() && !options.config.exists() {
+        return Err(Failure::usage(format!("there is no configuration {}", options.config.display()))
+            .help("`joulepath live --sample > live.toml` writes one; name it with `--config live.toml`"));
     }
     if let Some(record) = &options.replay {
         return if options.simulate { simulated(record, options.json) } else { replay(record, options.json) };
@@ -59,14 +66,14 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
             false => terminal::print(&page::dry_run(&status, &steps, terminal::stdout().0)),
         };
     }
-    // A line each, so that a journal has them as they are.
+    // Unwrapped: a journal keeps one message per line.
     let record = options.record.as_deref();
     let manner = daemon::Manner { manager: options.pm, record, keep: options.keep };
     daemon::run(&options.config, manner, &gauge::open, &mut terminal::say)?;
     Ok(Exit::Ok)
 }
 
-/// Decides again what a daemon has recorded; fails if something is decided otherwise.
+/// Repeats a daemon's recorded decisions; fails if one differs.
 fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
     let replayed = record::replay(path)?;
     let exit = if replayed.differ == 0 { Exit::Ok } else { Exit::Failed };
@@ -77,17 +84,19 @@ fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Decides again what a daemon has recorded, on simulated paths.
+/// Repeats a daemon's recorded decisions on simulated paths.
 fn simulated(path: &Path, json: bool) -> Result<Exit, Failure> {
     let simulated = deployed::replay(path, SEED)?;
     if json { print_json(&simulated) } else { terminal::print(&page::simulated(&simulated)) }
 }
 
 fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {
-    // `configured` is no intent.
+    // None for `configured`.
     let word = options.intent.to_possible_value();
     let intent = word.and_then(|word| Intent::by_word(word.get_name()));
-    command(&options.socket, &Request::SetIntent { interface: options.interface.clone(), intent })
+    command(&options.socket, &Request::SetIntent { interface: options.interface.clone(), intent })?;
+    terminal::say("the intent is set; `joulepath status` shows its effect after the next decision");
+    Ok(Exit::Ok)
 }
 
 fn command(options: &SocketOptions, request: &Request) -> Result<Exit, Failure> {
@@ -95,7 +104,7 @@ fn command(options: &SocketOptions, request: &Request) -> Result<Exit, Failure> 
     Ok(Exit::Ok)
 }
 
-/// Says how the running daemon stands.
+/// Prints the state of the running daemon.
 ///
 /// # Errors
 /// If none runs, or this user may not ask it.

@@ -4,17 +4,17 @@
 //! |---|---|
 //! | `cli` | commands and options |
 //! | `compare`, `map`, `study`, `benchmark`, `gap`, `reproduce`, `advise` | `joulepath_study` in a terminal |
-//! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
-//! | `cc`, `own` | our controllers in the running kernel; controllers of users |
+//! | `list`, `show`, `explain` | names; a scenario with all defaults; a controller's step |
+//! | `cc`, `own` | our controllers in the running kernel; users' own controllers |
 //! | `doctor` | what this machine can run |
-//! | `meter`, `calibrate` | what this machine measures of its own power; a radio's energy model from it |
+//! | `meter`, `calibrate` | power meters of this machine; a radio's energy model from a meter |
 //! | `lab` | any program inside emulated radios |
-//! | `live` | the daemon for real interfaces, and what it tells |
+//! | `live` | the daemon for real interfaces, its status and screen |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
-//! | `manual` | the pages of `man` |
+//! | `manual`, `complete` | the pages of `man`; completions in shells |
 //! | `outputs` | where results go |
-//! | `progress`, `interrupt`, `provenance` | what happens meanwhile, what stops it, what it is known by |
-//! | `failure`, `diagnose`, `terminal` | what all of them say, and how |
+//! | `progress`, `interrupt`, `provenance` | progress bar; Ctrl-C; version, commit and command line |
+//! | `failure`, `diagnose`, `terminal` | exit codes, error messages, stdout and stderr |
 
 mod advise;
 mod benchmark;
@@ -24,6 +24,7 @@ mod calibrate;
 mod cc;
 mod cli;
 mod compare;
+mod complete;
 mod diagnose;
 #[cfg(feature = "live")]
 mod doctor;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
     if let Some(exit) = joulepath_lab::worker::run_if_asked(joulepath_lab::ROLES) {
         return exit;
     }
+    complete::answer(cli::command);
     let matches = cli::command().try_get_matches();
     let cli = match matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
@@ -75,17 +77,17 @@ fn main() -> ExitCode {
         diagnose::tell(&failure);
         failure.exit()
     });
-    exit.into()
+    interrupt::exit(exit).into()
 }
 
-/// Help on stdout, or what is wrong with the command line on stderr.
+/// Prints help on stdout, or a mistake in the command line on stderr.
 fn explain_usage(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let (_, color) = if error.use_stderr() { terminal::stderr() } else { terminal::stdout() };
     let text = if color { text.ansi().to_string() } else { text.to_string() };
     match error.use_stderr() {
         true => terminal::say(text.trim_end()),
-        // What cannot be written cannot be told either.
+        // If stdout is closed, there is nothing to report it to.
         false => drop(terminal::print(&text)),
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
@@ -101,53 +103,33 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Explain(options) => explain::explain(&options),
         #[cfg(feature = "live")]
         Command::Doctor(options) => doctor::doctor(&options),
-        #[cfg(not(feature = "live"))]
-        Command::Doctor(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Lab(options) => lab::lab(&options),
-        #[cfg(not(feature = "kernel"))]
-        Command::Lab(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Cc(command) => cc::cc(&command),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(CcCommand::New(options)) => own::new(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(CcCommand::Check(options)) => own::check(&options),
-        #[cfg(not(feature = "kernel"))]
-        Command::Cc(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "live")]
         Command::Live(options) => live::live(&options),
-        #[cfg(not(feature = "live"))]
-        Command::Live(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "live")]
         Command::Status(options) => live::status(&options),
-        #[cfg(not(feature = "live"))]
-        Command::Status(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "live")]
         Command::Top(options) => live::top(&options),
-        #[cfg(not(feature = "live"))]
-        Command::Top(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),
-        #[cfg(not(feature = "kernel"))]
-        Command::Gap(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "live")]
         Command::Meter(options) => meter::meter(&options),
-        #[cfg(not(feature = "live"))]
-        Command::Meter(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "live")]
         Command::Calibrate(options) => calibrate::calibrate(&options),
-        #[cfg(not(feature = "live"))]
-        Command::Calibrate(_) => Err(Failure::without_kernel_engine()),
         Command::Reproduce(options) => reproduce::reproduce(&options),
         Command::Benchmark(options) => benchmark::benchmark(&options),
         Command::Map(options) => map::map(&options),
         Command::Study(options) => study::study(&options),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut cli::command(), "joulepath", &mut script);
-            terminal::data(&String::from_utf8_lossy(&script))
-        }
+        Command::Completions { shell } => complete::script(shell),
         Command::Man { folder } => manual::write(&folder),
+        #[cfg(not(feature = "kernel"))]
+        _ => Err(Failure::without_kernel_engine()),
     }
 }

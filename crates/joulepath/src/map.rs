@@ -11,7 +11,7 @@ use crate::cli::{Engine, MapMetric, MapOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::outputs;
+use crate::outputs::{self, is_stdout};
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::scenario::announce;
@@ -20,8 +20,8 @@ use crate::terminal;
 /// Runs the command.
 ///
 /// # Errors
-/// If an option is wrong, or the engine cannot run some scenario of the plane. A run that fails later is
-/// said, and left out.
+/// If an option is wrong, or the engine cannot run a scenario of the plane. A run that fails later is
+/// reported and left out.
 pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     if !matches!(options.engine, Engine::Fluid | Engine::Packet) {
         return Err(Failure::usage("a map has hundreds of points: they are simulated")
@@ -46,9 +46,10 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     };
     let plan = Plan::of(&source, &request, &*engine, &*packet)?;
     let stem = format!("{}-map", source.stem());
-    if let Some(place) = &options.report {
-        files::prepare(&outputs::page(place, &stem))?;
-    }
+    let page = options.report.as_deref().map(|place| outputs::page(place, &stem));
+    outputs::check_csv(options.csv.as_deref(), options.json)?;
+    let csv = options.csv.as_deref().filter(|file| !is_stdout(file));
+    page.as_deref().into_iter().chain(csv).try_for_each(files::prepare)?;
     let cancel = interrupt::token();
     let mut watcher = Watcher::silent_on_failures(options.quiet);
     let mut failures: Vec<FailedRun> = vec![];
@@ -76,7 +77,7 @@ impl From<MapMetric> for Metric {
     }
 }
 
-/// Says that runs failed, and why one of them did.
+/// Reports how many runs failed, and why the first did.
 fn tell_failures(failures: &[FailedRun]) {
     let Some(FailedRun { scenario, policy, engine, error, .. }) = failures.first() else { return };
     let more = match failures.len() - 1 {
@@ -88,12 +89,15 @@ fn tell_failures(failures: &[FailedRun]) {
 
 fn tell(options: &MapOptions, map: &Map, stem: &str) -> Result<(), Failure> {
     let (width, color) = terminal::stdout();
-    let text = match () {
-        () if options.json => json(map)?,
-        () if options.csv => csv(map),
-        () => table(map, width, color),
-    };
-    terminal::print(&text)?;
+    let for_programs = options.json || options.csv.as_deref().is_some_and(is_stdout);
+    match options.json {
+        true => drop(terminal::data(&json(map)?)?),
+        false if for_programs => {}
+        false => drop(terminal::print(&table(map, width, color))?),
+    }
+    if let Some(file) = &options.csv {
+        outputs::write_csv(file, &csv(map), for_programs, options.quiet)?;
+    }
     let Some(place) = &options.report else { return Ok(()) };
-    outputs::write_page(&outputs::page(place, stem), &html(map)?, options.json || options.csv, options.quiet)
+    outputs::write_page(&outputs::page(place, stem), &html(map)?, for_programs, options.quiet)
 }

@@ -1,4 +1,4 @@
-//! `joulepath meter`: the meters of power that this machine has, and what they say.
+//! `joulepath meter`: the power meters of this machine and their readings.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::{interrupt, terminal};
 
-/// Of the JSON; a change that breaks readers increases it.
+/// Version of the JSON: a change that breaks readers increases it.
 const SCHEMA: u32 = 1;
 /// How long a program may print nothing.
 pub(crate) const PROGRAM_LIMIT: Duration = Duration::from_secs(10);
@@ -68,7 +68,7 @@ fn exit(found: &[Found]) -> Exit {
     }
 }
 
-/// Prints what all meters say each second.
+/// Prints all meters' power each second.
 fn watch(meters: Vec<Opened>, json: bool) -> Result<Exit, Failure> {
     let stop = interrupt::token();
     let mut usable = Vec::new();

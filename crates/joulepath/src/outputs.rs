@@ -17,7 +17,7 @@ pub(crate) enum Sink {
     File(PathBuf),
 }
 
-/// Everything that was asked for besides the table.
+/// Outputs besides the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outputs {
     /// The HTML page.
@@ -31,7 +31,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// What the options ask for; `stem` names the page if only its folder is given.
+    /// The outputs that the options name. `stem` names the page if only its folder is given.
     ///
     /// # Errors
     /// If two outputs would go to one place, or one would replace a scenario.
@@ -39,17 +39,15 @@ impl Outputs {
         let outputs = Outputs {
             report: options.report.as_deref().map(|place| page(place, stem)),
             json: options.json.clone().map(sink),
-            csv: options.csv.clone().map(sink),
+            csv: options.csv.clone().map(|file| sink(Some(file))),
             runs_csv: options.runs_csv.clone(),
         };
         outputs.check().map(|()| outputs)
     }
 
     fn check(&self) -> Result<(), Failure> {
-        if self.json == Some(Sink::Stdout) && self.csv == Some(Sink::Stdout) {
-            return Err(Failure::usage("--json and --csv cannot both go to stdout")
-                .help("name a file for one of them: --csv results.csv"));
-        }
+        let csv = (self.csv == Some(Sink::Stdout)).then_some(Path::new("-"));
+        check_csv(csv, self.json == Some(Sink::Stdout))?;
         let files: Vec<&Path> = self.files().collect();
         for (index, file) in files.iter().enumerate() {
             if file.extension().is_some_and(|extension| extension == "toml") {
@@ -86,8 +84,7 @@ impl Outputs {
         Some(page.with_file_name(format!("{stem}-{variant}.{extension}")))
     }
 
-    /// Creates the folders, and checks that the files may be written: an error comes before the study, not
-    /// after.
+    /// Creates the folders and checks that the files can be written, before anything runs.
     ///
     /// # Errors
     /// If one cannot be created, or a file is a symbolic link.
@@ -98,19 +95,58 @@ impl Outputs {
 
 fn sink(file: Option<PathBuf>) -> Sink {
     match file {
-        Some(path) if path.as_os_str() != "-" => Sink::File(path),
+        Some(path) if !is_stdout(&path) => Sink::File(path),
         _ => Sink::Stdout,
     }
 }
 
-/// Writes a page, and says where it is: on stdout below the table, or, where stdout is `for_programs`, on
-/// stderr unless that shall be `quiet`.
+/// True for `-`.
+pub(crate) fn is_stdout(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+/// Refuses JSON and CSV that would both go to stdout.
+///
+/// # Errors
+/// A usage error.
+pub(crate) fn check_csv(csv: Option<&Path>, json: bool) -> Result<(), Failure> {
+    match csv.is_some_and(is_stdout) && json {
+        true => Err(Failure::usage("--json and --csv cannot both go to stdout")
+            .help("name a file for one of them: --csv results.csv")),
+        false => Ok(()),
+    }
+}
+
+/// Writes CSV to stdout, or into a file whose name it prints.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_csv(file: &Path, text: &str, for_programs: bool, quiet: bool) -> Result<(), Failure> {
+    match is_stdout(file) {
+        true => terminal::data(text).map(drop),
+        false => write_named("csv", file, text, for_programs, quiet),
+    }
+}
+
+/// Writes a page and prints its name: on stdout below the table, or, if stdout is `for_programs`, on stderr
+/// unless `quiet`.
 ///
 /// # Errors
 /// If the page cannot be written, or stdout is closed.
 pub(crate) fn write_page(file: &Path, html: &str, for_programs: bool, quiet: bool) -> Result<(), Failure> {
-    files::write(file, html)?;
-    let line = format!("report: {}", file.display());
+    write_named("report", file, html, for_programs, quiet)
+}
+
+/// As [`write_page`] for other files: `name` stands before the file's name.
+pub(crate) fn write_named(
+    name: &str,
+    file: &Path,
+    text: &str,
+    for_programs: bool,
+    quiet: bool,
+) -> Result<(), Failure> {
+    files::write(file, text)?;
+    let line = format!("{name}: {}", file.display());
     match for_programs {
         true if quiet => {}
         true => terminal::say(&line),
@@ -119,7 +155,7 @@ pub(crate) fn write_page(file: &Path, html: &str, for_programs: bool, quiet: boo
     Ok(())
 }
 
-/// The page itself, or the page called `stem` in a folder.
+/// `place` if it is a page, else the page `stem` in the folder `place`.
 pub(crate) fn page(place: &Path, stem: &str) -> PathBuf {
     match place.extension().and_then(|extension| extension.to_str()) {
         Some("html" | "htm") => place.to_path_buf(),

@@ -1,4 +1,4 @@
-//! Controllers of users: `compare --cc`, `cc new`, `cc check`, `cc load FILE`.
+//! Users' own controllers: `compare --cc`, `cc new`, `cc check`, `cc load FILE`.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,17 @@ use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
 
-/// What is asked of the kernel, as the properties are called.
+/// The verifier's check, worded as the other properties.
 const VERIFIER: &str = "the kernel's verifier takes it";
 
-/// Compiles and loads the headers; each is a policy under its name from then on.
+/// Compiles and loads the headers. Each becomes a policy with its name.
 ///
-/// Where this process runs them, for a user who called `sudo`, root's rights are given up.
+/// Under `sudo`, gives up root's rights if this process runs their code.
 ///
 /// # Errors
-/// If one of them cannot be compiled, or does not keep to the contract.
+/// If one does not compile or breaks the contract.
 pub(crate) fn load(headers: &[PathBuf], engine: Engine, quiet: bool) -> Result<Vec<Policy>, Failure> {
-    // The kernel runs none of their native code, and needs root's rights.
+    // The kernel engine needs root and runs none of their native code.
     if !headers.is_empty() && engine != Engine::Kernel && own::acts_for_another()? {
         own::give_up_root()?;
     }
@@ -43,7 +43,7 @@ pub(crate) fn load(headers: &[PathBuf], engine: Engine, quiet: bool) -> Result<V
     Ok(policies)
 }
 
-/// Whether the user means a header and not a name: `./mine.h`.
+/// True for a header (`./mine.h`), false for a name.
 #[cfg(feature = "kernel")]
 pub(crate) fn is_header(argument: &str) -> bool {
     argument.contains('/') || argument.ends_with(".h")
@@ -52,7 +52,7 @@ pub(crate) fn is_header(argument: &str) -> bool {
 /// The name of the controller in a header.
 ///
 /// # Errors
-/// If no controller can be called so.
+/// If the file's name is no valid name.
 #[cfg(feature = "kernel")]
 pub(crate) fn name_of(header: &Path) -> Result<String, Failure> {
     Ok(own::name_of(header)?)
@@ -61,7 +61,7 @@ pub(crate) fn name_of(header: &Path) -> Result<String, Failure> {
 /// Compiles a header for this process and for the kernel.
 ///
 /// # Errors
-/// If it cannot be compiled, does not keep to the contract, or has the name of a controller that there is.
+/// If it does not compile, breaks the contract, or has the name of a shipped controller.
 #[cfg(feature = "kernel")]
 pub(crate) fn load_for_kernel(header: &Path) -> Result<Controller, Failure> {
     let own = own::kernel::load(header)?;
@@ -72,12 +72,12 @@ pub(crate) fn load_for_kernel(header: &Path) -> Result<Controller, Failure> {
 /// Writes a new header.
 ///
 /// # Errors
-/// If there is such a file, or a controller cannot have this name.
+/// If the file exists, or the name is not valid.
 pub(crate) fn new(options: &CcNewOptions) -> Result<Exit, Failure> {
     let text = own::template(&options.name)?;
     let file = PathBuf::from(format!("{}.h", options.name));
     if file.exists() {
-        return Err(Failure::message(Exit::Failed, format!("{} is there already", file.display()))
+        return Err(Failure::usage(format!("{} exists", file.display()))
             .help("give it another name, or move the file away"));
     }
     files::write(&file, &text)?;
@@ -88,13 +88,13 @@ pub(crate) fn new(options: &CcNewOptions) -> Result<Exit, Failure> {
     ))
 }
 
-/// Tries the properties that our own controllers have, and asks the kernel's verifier.
+/// Checks a header's properties, and asks the kernel's verifier.
 ///
 /// # Errors
 /// If the header cannot be compiled.
 pub(crate) fn check(options: &CcCheckOptions) -> Result<Exit, Failure> {
     let check = own::check::Check::of(&options.header)?;
-    // The verifier wants root's rights, the hooks must not have them.
+    // The verifier needs root; the header's code must not have it.
     let verdict = own::kernel::verdict(&options.header)?;
     own::give_up_root()?;
     let checked = check.run();

@@ -1,4 +1,4 @@
-//! What happens while runs are done, on stderr: a progress bar for what lasts, and what goes wrong.
+//! Progress on stderr: a bar for long commands, and failures.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -8,36 +8,36 @@ use joulepath_study::event::{Event, FailedRun};
 
 use crate::terminal;
 
-/// Nothing is shown before this.
+/// Time before the bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Hears of everything that happens.
+/// Shows events of running commands.
 pub(crate) struct Watcher {
     quiet: bool,
-    /// Whether failed runs are told as they come. If not, the command tells them together with its results.
+    /// Report failed runs at once, rather than with the results.
     tells_failures: bool,
-    /// Whether the bar says how many runs a second are done.
+    /// Show runs per second.
     tells_rate: bool,
     bar: Option<Bar>,
 }
 
 impl Watcher {
-    /// Without bar if `quiet`.
+    /// No bar if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
         Watcher { quiet, tells_failures: true, tells_rate: false, bar: None }
     }
 
-    /// For commands that tell failed runs together with their results.
+    /// For commands that report failed runs with their results.
     pub(crate) fn silent_on_failures(quiet: bool) -> Self {
         Watcher { tells_failures: false, ..Watcher::new(quiet) }
     }
 
-    /// For studies, which last and of whose points some may fail.
+    /// For studies: long, and some points may fail.
     pub(crate) fn of_study(quiet: bool) -> Self {
         Watcher { tells_rate: true, ..Watcher::silent_on_failures(quiet) }
     }
 
-    /// Hears of an event.
+    /// Handles an event.
     pub(crate) fn hear(&mut self, event: Event<'_>) {
         match event {
             Event::Begin { runs, takes } => {
@@ -56,7 +56,7 @@ impl Watcher {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.bar.finish_and_clear();
@@ -69,7 +69,7 @@ impl Watcher {
         }
     }
 
-    /// A sentence, above the bar.
+    /// Prints a sentence above the bar.
     fn tell(&self, sentence: &str) {
         match &self.bar {
             Some(bar) => bar.bar.suspend(|| terminal::tell(sentence)),
@@ -83,7 +83,7 @@ fn in_words(failed: &FailedRun) -> String {
     format!("{scenario}, `{policy}`, {engine} engine, seed {seed}: {error}")
 }
 
-/// Counts runs; shown only on a terminal, and only once it lasts.
+/// Counts runs. Appears only on a terminal, after [`PATIENCE`].
 struct Bar {
     bar: ProgressBar,
     since: Instant,
@@ -91,7 +91,7 @@ struct Bar {
 }
 
 impl Bar {
-    /// For `runs` runs, of which each takes `takes` if that is known; never shown if `quiet`.
+    /// For `runs` runs of `takes` each, if known. Never appears if `quiet`.
     fn new(runs: usize, takes: Option<Duration>, quiet: bool, rate: bool) -> Self {
         let left = match takes {
             Some(_) => "about {msg} in all, {elapsed} of it gone",
@@ -114,7 +114,7 @@ impl Bar {
         progress
     }
 
-    /// One more run is done.
+    /// Counts one run.
     fn advance(&mut self) {
         if self.since.elapsed() > PATIENCE {
             self.show();

@@ -1,8 +1,8 @@
-//! Which program this is, and what it was asked.
+//! Version, commit and command line of this process.
 
 use joulepath_model::result::Provenance;
 
-/// Of this process.
+/// Version, commit and command line.
 pub(crate) fn provenance() -> Provenance {
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),

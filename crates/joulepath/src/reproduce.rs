@@ -33,7 +33,7 @@ const MARKS: &str = "results";
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from starting, or from writing what came out.
+/// If it cannot start, or the results cannot be written.
 pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     if options.list {
         return list(&describe(&options.ids)?, options.json);
@@ -60,7 +60,8 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let (plan, refused) = Plan::of(&request, packet, kernel)?;
     let by = provenance();
     let place = |name: &str| options.out.join(name);
-    files::prepare(&place(&format!("{}.html", extent.name())))?;
+    files::prepare(&place(&format!("{}.json", extent.name())))?;
+    files::prepare(&pages::of(options, extent.name()))?;
     let mut stored = StoredRuns::open(&place(&format!("{}.runs.jsonl", extent.name())), &by.commit)?;
     if let Some(failure) = refused.map(Failure::from).or(unavailable) {
         diagnose::tell(&failure);
@@ -97,7 +98,7 @@ fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
         .map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
     let stored = StoredResults::parse(&text).map_err(|error| {
         let text = format!("{}: no results of `joulepath reproduce`: {error}", file.display());
-        Failure::message(Exit::Failed, text).help("name a full.json, quick.json or claims.json")
+        Failure::usage(text).help("name a full.json, quick.json or claims.json")
     })?;
     let has_summary = |folder: &Path| folder.join(pages::SUMMARY).exists();
     match (&stored, &options.docs, &options.markdown) {
@@ -111,7 +112,7 @@ fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
         }
         _ => {}
     }
-    let page = options.out.join(format!("{}.html", stored.name()));
+    let page = pages::of(options, stored.name());
     files::prepare(&page)?;
     files::write(&page, &stored.html()?)?;
     terminal::print(&format!("report: {}\n", page.display()))
@@ -139,8 +140,8 @@ fn write(
     reproduction: &Reproduction,
     place: &dyn Fn(&str) -> PathBuf,
 ) -> Result<(), Failure> {
-    let (json_at, page_at) =
-        (place(&format!("{}.json", reproduction.extent)), place(&format!("{}.html", reproduction.extent)));
+    let json_at = place(&format!("{}.json", reproduction.extent));
+    let page_at = pages::of(options, &reproduction.extent);
     files::write(&json_at, &reproduction_json(reproduction)?)?;
     files::write(&page_at, &reproduction_html(reproduction)?)?;
     if options.json {

@@ -16,7 +16,7 @@ pub(crate) fn load(argument: &str, changes: &Changes) -> Result<Scenario, Failur
     Ok(source.load(&source.overrides(changes.variant.as_deref(), &changes.set)?)?)
 }
 
-/// Says which file or shipped scenario is used, where the two could be confused.
+/// Prints which shipped scenario is used if the argument looks like a file.
 pub(crate) fn announce(source: &Source, argument: &str) {
     if source.is_shipped() && argument != source.name() {
         terminal::say(&format!(

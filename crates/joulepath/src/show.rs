@@ -7,10 +7,10 @@ use crate::failure::{Exit, Failure};
 use crate::scenario::load;
 use crate::terminal;
 
-/// Prints what was understood of a scenario.
+/// Prints a scenario with every default filled in.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The scenario's mistakes.
 pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
     let scenario = load(&options.scenario, &options.changes)?;
     match options.json {

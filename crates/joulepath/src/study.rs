@@ -17,7 +17,7 @@ use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::terminal;
 
-/// Time between two lines where stderr is no terminal: the log of a cluster's job.
+/// Time between two lines of a log, if stderr is no terminal.
 const EVERY: Duration = Duration::from_secs(60);
 
 /// Runs the command.
@@ -63,7 +63,7 @@ fn report(options: &StudyReportOptions) -> Result<Exit, Failure> {
     let name = options.folder.canonicalize().ok();
     let name = name.as_deref().and_then(|folder| folder.file_name()).unwrap_or_default();
     let stem = if name.is_empty() { "study".to_owned() } else { name.to_string_lossy().into_owned() };
-    let place = options.out.clone().unwrap_or_default();
+    let place = options.report.clone().unwrap_or_default();
     let file = outputs::page(&place, &stem);
     files::prepare(&file)?;
     let cancel = interrupt::token();
@@ -75,7 +75,7 @@ fn report(options: &StudyReportOptions) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Says that runs failed, and why the first of them did.
+/// Reports how many runs failed, and why the first did.
 fn tell_failures(outcome: &Outcome) {
     let Some(first) = &outcome.first_failure else { return };
     terminal::tell(&format!(
@@ -84,7 +84,7 @@ fn tell_failures(outcome: &Outcome) {
     ));
 }
 
-/// A line now and then: how many runs, how fast, how long still.
+/// A line per minute: runs done, rate, time left.
 struct Log {
     is_on: bool,
     began: Instant,
@@ -112,7 +112,7 @@ impl Log {
     }
 }
 
-/// What is said after `elapsed`.
+/// The line after `elapsed`.
 fn line(done: u64, runs: u64, elapsed: Duration) -> String {
     let rate = done as f64 / elapsed.as_secs_f64();
     let left = if rate > 0.0 {

@@ -40,8 +40,7 @@ fn colored(choice: ColorChoice) -> bool {
     choice != ColorChoice::Never
 }
 
-/// Writes a text for people to stdout, with [control characters](visible) shown. A reader that has seen
-/// enough (`| head`) is no error.
+/// Writes text to stdout, with [control characters](visible) shown. A closed pipe (`| head`) is no error.
 ///
 /// # Errors
 /// If stdout cannot take it.
@@ -49,7 +48,7 @@ pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
     write(&visible(text, colors(stdout().1)))
 }
 
-/// Writes JSON, CSV or TOML to stdout: as it is, unless stdout is a terminal. Otherwise as [`print()`].
+/// Writes JSON, CSV or TOML to stdout, unchanged unless stdout is a terminal.
 ///
 /// # Errors
 /// As there.
@@ -80,7 +79,7 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line, colors(stderr().1)));
 }
 
-/// Writes a sentence to stderr: wrapped on a terminal, in one line elsewhere, where programs search it.
+/// Writes a sentence to stderr: wrapped on a terminal, else on one line, which programs can search.
 pub(crate) fn tell(sentence: &str) {
     match io::stderr().is_terminal() {
         true => say(&textwrap::fill(sentence, textwrap::Options::new(stderr().0).subsequent_indent("  "))),

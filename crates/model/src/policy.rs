@@ -21,10 +21,26 @@ pub struct Policy {
 
 /// Reason why a text is not a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a policy: {why}; write for example `mptcp[cc=olia]`")]
+#[error("`{text}` is not a policy: {why}; {help}")]
 pub struct PolicySyntax {
     text: String,
     why: &'static str,
+    help: String,
+}
+
+/// The policy that a table shows as `label`: `single:wifi` for `wifi only`, `mptcp[cc=olia]` for
+/// `MPTCP [cc=olia]`.
+fn of_label(label: &str) -> Option<String> {
+    let label = label.strip_suffix(" (recon.)").unwrap_or(label);
+    let name = match label.strip_suffix(" only") {
+        Some(path) => format!("single:{path}"),
+        None => {
+            let (title, overrides) = label.split_once(" [").unwrap_or((label, ""));
+            let overrides = if overrides.is_empty() { String::new() } else { format!("[{overrides}") };
+            format!("{}{}", title.to_lowercase(), overrides.replace(", ", ","))
+        }
+    };
+    (name != label && !name.contains(' ')).then_some(name)
 }
 
 impl FromStr for Policy {
@@ -32,7 +48,14 @@ impl FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Self, PolicySyntax> {
         let text = text.trim();
-        let fail = |why| PolicySyntax { text: text.to_owned(), why };
+        let fail = |why| PolicySyntax {
+            text: text.to_owned(),
+            why,
+            help: of_label(text).map_or_else(
+                || "write for example `mptcp[cc=olia]`".to_owned(),
+                |name| format!("did you mean `{name}`?"),
+            ),
+        };
         let (head, overrides) = match text.split_once('[') {
             None => (text, ""),
             Some((head, rest)) => {
@@ -112,6 +135,14 @@ mod tests {
     #[test]
     fn commas_in_brackets_do_not_split_a_list() {
         assert_eq!(split_list("a[x=1,y=2], b"), ["a[x=1,y=2]", "b"]);
+    }
+
+    #[test]
+    fn the_label_of_a_table_suggests_its_policy() {
+        for (label, name) in [("5g only", "single:5g"), ("MPTCP [cc=olia, a=2]", "mptcp[cc=olia,a=2]")] {
+            let error = label.parse::<Policy>().unwrap_err().to_string();
+            assert!(error.ends_with(&format!("did you mean `{name}`?")), "{error}");
+        }
     }
 
     #[test]

@@ -167,7 +167,7 @@ pub enum UnitError {
         example: &'static str,
     },
     /// A unit of another quantity, or an unknown one.
-    #[error("`{unit}` is not a unit of {quantity}; known: {known}")]
+    #[error("`{unit}` is not a unit of {quantity}; {known}")]
     Unknown {
         /// The text as written.
         unit: String,
@@ -197,6 +197,18 @@ struct Grammar {
 }
 
 impl Grammar {
+    /// The unit that `unit` probably means (`MBps`: MB/s; `mbit/s`: Mbit/s), and all units.
+    fn known(&self, unit: &str) -> String {
+        let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
+        let all = names.join(", ");
+        let per_second = unit.strip_suffix("ps").map(|amount| format!("{amount}/s"));
+        let spelled = per_second.as_deref().unwrap_or(unit);
+        let meant = (names.iter().find(|name| **name == spelled))
+            .or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(spelled)))
+            .or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(unit)));
+        meant.map_or_else(|| format!("known: {all}"), |meant| format!("did you mean `{meant}`? Known: {all}"))
+    }
+
     /// The value in the base unit.
     fn parse(&self, text: &str) -> Result<f64, UnitError> {
         let text = text.trim();
@@ -217,7 +229,7 @@ impl Grammar {
         let factor = factor.ok_or_else(|| UnitError::Unknown {
             unit: unit.into(),
             quantity: self.quantity,
-            known: self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+            known: self.known(unit),
         })?;
         let value = value * factor;
         if !value.is_finite() || value < 0.0 {
@@ -442,6 +454,10 @@ mod tests {
     fn a_wrong_unit_is_refused_with_the_known_units() {
         let error = "70 Mbit/s".parse::<Nanos>().unwrap_err().to_string();
         assert!(error.contains("known: ns, us, µs, ms, s"), "{error}");
+        for (unit, meant) in [("mbit/s", "Mbit/s"), ("MBps", "MB/s"), ("KB/s", "kB/s"), ("mbps", "Mbps")] {
+            let error = format!("4 {unit}").parse::<BitRate>().unwrap_err().to_string();
+            assert!(error.contains(&format!("did you mean `{meant}`?")), "{error}");
+        }
         assert!("120 %".parse::<Probability>().is_err());
         assert!("-1 s".parse::<Nanos>().is_err());
     }

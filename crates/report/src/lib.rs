@@ -50,8 +50,8 @@ pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use html::search::search_html;
 pub use machine::{
-    Field, Record, ReportError, policy_records, reference_records, run_record, run_records, runs_to_csv,
-    to_csv, to_json,
+    Field, Record, ReportError, all_runs_to_csv, all_to_csv, all_to_json, policy_records, reference_records,
+    run_record, run_records, runs_to_csv, to_csv, to_json,
 };
 pub use notebook::notebook;
 pub use reproduction::{

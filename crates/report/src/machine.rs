@@ -36,6 +36,46 @@ pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
     write_records(&run_records(comparison))
 }
 
+/// One comparison as an object, those of all variants as a list.
+pub fn all_to_json(done: &[Comparison], is_list: bool) -> Result<String, ReportError> {
+    let objects: Vec<String> = done.iter().map(to_json).collect::<Result<_, _>>()?;
+    let objects: Vec<&str> = objects.iter().map(|object| object.trim_end()).collect();
+    Ok(if is_list { format!("[\n{}\n]\n", objects.join(",\n")) } else { objects.concat() + "\n" })
+}
+
+/// One line per policy of all comparisons, under one header where their columns are the same.
+pub fn all_to_csv(done: &[Comparison]) -> Result<String, ReportError> {
+    combined(done, to_csv)
+}
+
+/// One line per policy and seed of all comparisons, as [`all_to_csv`].
+pub fn all_runs_to_csv(done: &[Comparison]) -> Result<String, ReportError> {
+    combined(done, runs_to_csv)
+}
+
+/// The lines of all comparisons under one header; under a new one after a blank line where the columns
+/// differ.
+fn combined(
+    done: &[Comparison],
+    format: impl Fn(&Comparison) -> Result<String, ReportError>,
+) -> Result<String, ReportError> {
+    let mut all = String::new();
+    let mut header = String::new();
+    for comparison in done {
+        let text = format(comparison)?;
+        let Some((first, rest)) = text.split_once('\n') else { continue };
+        if header != first {
+            if !all.is_empty() {
+                all.push('\n');
+            }
+            all += &format!("{first}\n");
+            first.clone_into(&mut header);
+        }
+        all += rest;
+    }
+    Ok(all)
+}
+
 /// The JSON of a struct with one line for each element of its lists.
 ///
 /// # Errors

@@ -176,7 +176,9 @@ impl Metric {
     fn applies(self, comparison: &Comparison) -> bool {
         let any = |has: fn(&Row) -> bool| comparison.rows.iter().any(has);
         match self {
-            Metric::Goodput | Metric::Power | Metric::Efficiency | Metric::Ratio => true,
+            Metric::Goodput | Metric::Efficiency | Metric::Ratio => true,
+            // The power of a file includes tails that end after it: its energy says more.
+            Metric::Power => !any(|row| row.completed.is_some()),
             Metric::Retransmissions => true,
             Metric::Energy | Metric::Completion => any(|row| row.completed.is_some()),
             Metric::RunEnergy => !any(|row| row.completed.is_some()),

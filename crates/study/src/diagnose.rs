@@ -3,7 +3,7 @@
 use std::fmt;
 
 use joulepath_model::scenario::{Problem, ScenarioErrors};
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 
 /// Maximum number of problems shown; a binary file has thousands.
 const MAX_PROBLEMS: usize = 20;
@@ -16,7 +16,14 @@ pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
     let problems = errors.problems();
     let shown = |problem: &Problem| {
         let mut text = String::new();
-        let shown = handler.render_report(&mut text, &Placed { problem, errors });
+        let shown = match errors.in_override(problem) {
+            None => handler.render_report(&mut text, &Placed { problem, source: errors.source_code() }),
+            Some((origin, line, span)) => {
+                let source = NamedSource::new(origin, line.to_owned());
+                let problem = Problem { span, ..problem.clone() };
+                handler.render_report(&mut text, &Placed { problem: &problem, source: Some(&source) })
+            }
+        };
         shown.expect("writing to a String does not fail");
         text.trim_end().to_owned()
     };
@@ -28,10 +35,15 @@ pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
 }
 
 /// A problem with the text that contains it.
-#[derive(Debug)]
 struct Placed<'a> {
     problem: &'a Problem,
-    errors: &'a ScenarioErrors,
+    source: Option<&'a dyn SourceCode>,
+}
+
+impl fmt::Debug for Placed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
 }
 
 impl fmt::Display for Placed<'_> {
@@ -52,6 +64,6 @@ impl Diagnostic for Placed<'_> {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.errors.source_code()
+        self.source
     }
 }

@@ -44,7 +44,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
         let why = "the user who called sudo may not read it";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
-    String::from_utf8(content.bytes).map_err(io::Error::other)
+    String::from_utf8(content.bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// Content of a file that the user names; `doing` describes the operation in errors. See

@@ -45,6 +45,7 @@ pub mod advise;
 mod batch;
 pub mod benchmark;
 pub mod compare;
+pub mod completion;
 #[cfg(all(feature = "live", feature = "packet"))]
 pub mod deployed;
 pub mod diagnose;
@@ -52,6 +53,7 @@ mod digest;
 pub mod engine;
 pub mod error;
 pub mod event;
+pub mod explanation;
 pub mod files;
 pub mod gap;
 #[cfg(feature = "packet")]

@@ -166,13 +166,15 @@ impl Source {
             if !self.may_be_quoted {
                 return not_shown(&self.name);
             }
+            let begin = if overrides.is_empty() { usize::MAX } else { self.text.len() };
+            let errors = errors.in_file(&self.name).with_overrides(begin, "--set");
             let in_overrides = errors.problems().iter().all(|p| p.span.start >= self.text.len());
             let kind = match () {
                 () if denied.get() => Kind::Permission,
                 () if !overrides.is_empty() && in_overrides => Kind::Usage,
                 () => Kind::Failed,
             };
-            Error::Scenario { errors: Box::new(errors.in_file(&self.name)), kind }
+            Error::Scenario { errors: Box::new(errors), kind }
         })
     }
 

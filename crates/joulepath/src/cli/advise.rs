@@ -3,47 +3,51 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath advise --path wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012 \\
-                   --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012 --size 10MB --deadline 8s
-  joulepath advise --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
-                   --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW \\
-                   --size 1MB --device phone2015 --json
+  joulepath advise --size 10MB --deadline 8s \\
+      --path wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012 \\
+      --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012
+  joulepath advise --size 1MB --device phone2015 --json \\
+      --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
+      --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW
 
-A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; without loss there is none. Energy is a profile
-(`joulepath list energy`), or slope+power while used. Nothing is simulated; a path's rate is what TCP would
-get under its loss and RTT, or the link's if that is less. What policies make of it by themselves, `joule`
-first: --write question.toml, then joulepath compare question.toml.";
+A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; loss is 0 if absent. Energy is a profile \
+(`joulepath list energy`), or slope+power while in use. Nothing is simulated: a path's rate is what TCP \
+gets under its loss and RTT, at most the link's. To simulate policies on the same question: --write \
+question.toml, then joulepath compare question.toml.";
 
 /// Options of `advise`.
 #[derive(Debug, Args)]
 pub(crate) struct AdviseOptions {
-    /// A path of the device and what it costs. May be repeated.
+    /// A path of the device, with its energy model. May be repeated.
     #[arg(long, value_name = "NAME:KEY=VALUE,…", required = true)]
+    #[arg(add = ArgValueCompleter::new(complete::profiles))]
     pub(crate) path: Vec<String>,
-    /// How much is to be downloaded.
+    /// Size of the download.
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: String,
-    /// When it must be there.
+    /// Time within which it must arrive.
     #[arg(long, value_name = "TIME", conflicts_with = "rate")]
     pub(crate) deadline: Option<String>,
-    /// At which rate it is made or played: neither faster nor slower.
+    /// Rate of a stream, in place of a deadline.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// A device (`joulepath list energy`), or a power, that burns while any interface is active; nothing if
+    /// A device (`joulepath list energy`), or the power that it uses while any interface is active; 0 if
     /// absent.
-    #[arg(long, value_name = "NAME|POWER")]
+    #[arg(long, value_name = "NAME|POWER", add = ArgValueCompleter::new(complete::devices))]
     pub(crate) device: Option<String>,
-    /// Count on the rates of the links, whatever their loss would leave to TCP.
+    /// Use the rates of the links, not those that TCP gets under their loss.
     #[arg(long)]
     pub(crate) link_rates: bool,
-    /// Write the question as a scenario: for `joulepath compare`, with the policy `joule`, which finds its
-    /// paths without being told, and others beside it.
+    /// Write the question as a scenario for `joulepath compare`, with `joule` and other policies.
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
-    /// Write an HTML page with the front as a plot: into a folder, or to a file that ends in .html.
+    /// Write an HTML page: into a folder, or to a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
     pub(crate) report: Option<PathBuf>,
     /// As JSON.

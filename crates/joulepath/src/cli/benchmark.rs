@@ -4,6 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -12,19 +15,20 @@ Examples:
   joulepath benchmark --family bulk --seed 7 --write scenarios
   joulepath compare scenarios/bulk-7-01.toml
   joulepath benchmark --runs runs.jsonl --markdown docs/benchmark.md \\
-                      --front docs/img/benchmark-front.svg --json > benchmark.json
+      --front docs/img/benchmark-front.svg --json > benchmark.json
 
   joulepath benchmark --random check --runs check.jsonl --report
-  joulepath benchmark --family f4-competitors --policies 'mptcp,mptcp[cc=olia]' --scenarios 24
+  joulepath benchmark --family f4-competitors --scenarios 24 \\
+      --policies 'mptcp,mptcp[cc=olia]'
 
-Ranked families: papers, bulk, files, streams, requests, messages, mobility, shared. Policies are put into \
-tiers by their score: the share of the TCP-rate reference times the work done in time. Policies of one \
-tier cannot be told apart. All but the papers' scenarios are random: another --seed makes others.
+Ranked families: papers, bulk, files, streams, requests, messages, mobility, shared. Tiers are by score: the \
+share of the TCP-rate reference times the work done in time. Differences within a tier are not statistically \
+significant. All scenarios but the papers' are random: another --seed makes others.
 
-Random families: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, f8-within, \
-f9-adverse. Their scenarios are wider and come in three sets: `train` to tune on, `check` to measure changes \
-on, `sealed` for published tables, which needs a log and runs once at a commit. The tables have median, \
-worst 10 % and worst scenario.
+Random families: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, \
+f8-within, f9-adverse. Their ranges are wider. There are three sets of scenarios: `train` to tune on, \
+`check` to measure changes on, `sealed` for published tables, which needs a log and runs once at a commit. \
+The tables show the median, the worst 10 % and the worst scenario.
 
 A page has the tables between two lines, such as `<!-- benchmark-full: begin -->` and \
 `<!-- benchmark-full: end -->`. Names: `benchmark` (a line for each tier), `benchmark-full`, \
@@ -44,7 +48,7 @@ pub(crate) struct BenchmarkOptions {
     /// Scenarios of each family; 12 of ranked families, 64 of random ones if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) scenarios: Option<u32>,
-    /// Number of the first scenario of each family, 1 if absent: for scenarios that were never run.
+    /// Number of the first scenario of each family; 1 if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) first: Option<u32>,
     /// Ranked families: seed of the scenarios, 1 if absent.
@@ -55,11 +59,11 @@ pub(crate) struct BenchmarkOptions {
     pub(crate) quick: bool,
     /// These policies, separated by commas. If absent: all in ranked families; uncoupled, mptcp, emptcp,
     /// es-mptcp, overflow in random ones.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
     pub(crate) policies: Option<String>,
-    /// Random families: these policies once more, each knowing the rate (within a factor of 1.3), RTT and
+    /// Random families: run these policies a second time, knowing the rate (within a factor of 1.3), RTT and
     /// loss of each path from an earlier visit.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
     pub(crate) warm: Option<String>,
     /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random families: 1.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -67,13 +71,13 @@ pub(crate) struct BenchmarkOptions {
     /// Number of cores, for runs at a time; all if absent. The results do not depend on it.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Keep finished runs in this file; those that it has already are not done again.
+    /// Store finished runs in this file, and run none of them again.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
-    /// The log of runs of sealed scenarios; it is begun if it is not there.
+    /// The log of runs of sealed scenarios; created if absent.
     #[arg(long, value_name = "FILE")]
     pub(crate) sealed_log: Option<PathBuf>,
-    /// Run sealed scenarios although they were run at this commit; the log and the result say so.
+    /// Run sealed scenarios again at this commit; the log and the result note it.
     #[arg(long, requires = "sealed_log")]
     pub(crate) again: bool,
     /// Write the random scenarios into this folder, and run nothing.
@@ -89,7 +93,7 @@ pub(crate) struct BenchmarkOptions {
     /// Write an HTML page: into a folder, or to a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
     pub(crate) report: Option<PathBuf>,
-    /// Write a line for each policy on each scenario into this CSV file.
+    /// CSV into a file, one line for each policy on each scenario; `-` is stdout, instead of the tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
     /// As JSON, with every policy on every scenario.
@@ -98,7 +102,7 @@ pub(crate) struct BenchmarkOptions {
     /// Show every interval, however wide the tables become.
     #[arg(long)]
     pub(crate) wide: bool,
-    /// Say nothing on stderr but errors.
+    /// Print only errors on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

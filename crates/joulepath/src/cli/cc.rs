@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -10,46 +13,48 @@ Examples:
   joulepath cc default olia
   joulepath cc status
   joulepath cc unload --all
-  joulepath cc new mine && joulepath cc check mine.h && joulepath cc load ./mine.h
+  joulepath cc new mine
+  joulepath cc check mine.h
+  joulepath cc load ./mine.h
 
-A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a
-namespace. On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
+A loaded controller has the name jp_NAME: for setsockopt TCP_CONGESTION, or as the default of a namespace. \
+On plain TCP, and where MPTCP has fallen back to it, coupled controllers behave as NewReno.";
 
 /// What `cc` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CcCommand {
-    /// Name the controllers, and say which are loaded.
+    /// List the controllers, and which are loaded.
     List(CcJson),
-    /// Load some, until they are unloaded. One that is loaded is replaced, and sockets in use go over to the
-    /// new one. A header of your own, `./mine.h`, is compiled by clang and registered as jp_mine.
+    /// Load controllers, until they are unloaded. Loading again replaces a controller, also under sockets in
+    /// use. A header of your own, `./mine.h`, is compiled by clang and registered as jp_mine.
     Load(CcNames),
-    /// Take some out of the kernel's list. Sockets that use one keep it until they close; every namespace
-    /// that has it as its default gets back what it had.
+    /// Unload controllers. Sockets keep theirs until they close; namespaces get back the default that they
+    /// had.
     Unload(CcNames),
-    /// Say or set what new sockets of this network namespace get; what it was is remembered.
+    /// Print or set the controller of new sockets in this network namespace.
     Default(CcDefaultOptions),
-    /// Write a header NAME.h to begin a controller of your own with: commented, with a parameter and an
-    /// example.
+    /// Write NAME.h, a commented header to begin a controller of your own with.
     New(CcNewOptions),
-    /// Try the properties that our controllers have on one of your own: defined in every state, bounded,
-    /// writes to its own subflow only, says what it reads; and the examples in its comments. The kernel's
-    /// verifier is asked, too, where that is possible; nothing is loaded.
+    /// Check a controller of your own: defined in every state, bounded, writes only to its own subflow,
+    /// declares what it reads, and computes the examples in its comments. Asks the kernel's verifier, too,
+    /// where that is possible. Loads nothing.
     Check(CcCheckOptions),
-    /// Show who uses the loaded ones, in all namespaces: connections, and of each subflow window, RTT, rate,
-    /// target share and cost.
+    /// Show the connections that use loaded controllers, in all namespaces: window, RTT, rate, target share
+    /// and cost of each subflow.
     Status(CcJson),
 }
 
 /// Controllers by name.
 #[derive(Debug, Args)]
 pub(crate) struct CcNames {
-    /// Names: `olia`, or `jp_olia` as the kernel calls it; of one of your own the header, `./mine.h`.
+    /// Names: `olia` or `jp_olia`; for a controller of your own the header, `./mine.h`.
     #[arg(required_unless_present_any = ["all", "config"], value_name = "NAME")]
+    #[arg(add = ArgValueCompleter::new(complete::controllers))]
     pub(crate) names: Vec<String>,
     /// All of them.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
-    /// Those of ours that the daemon's configuration names in `[controllers]`.
+    /// The controllers that the daemon's configuration names in `[controllers]`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "all"])]
     pub(crate) config: Option<PathBuf>,
 }
@@ -74,10 +79,11 @@ pub(crate) struct CcCheckOptions {
 /// Options of `cc default`.
 #[derive(Debug, Args)]
 pub(crate) struct CcDefaultOptions {
-    /// A controller of the kernel, or a loaded one of ours or yours; a header of your own is loaded first.
-    /// Without: print the default.
+    /// A controller of the kernel, a loaded one, or a header of your own, which is loaded first. If absent,
+    /// print the default.
+    #[arg(add = ArgValueCompleter::new(complete::controllers))]
     pub(crate) name: Option<String>,
-    /// Put back what it was before it was set here.
+    /// Restore the default from before `cc default`.
     #[arg(long, conflicts_with = "name")]
     pub(crate) restore: bool,
 }

@@ -4,8 +4,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::shared::Timekeeping;
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -26,10 +28,10 @@ A cell in which both engines carry at least 97 % of what links and application l
 #[derive(Debug, Args)]
 pub(crate) struct GapOptions {
     /// Scenario files, or names of shipped scenarios; of a paper's scenario one variant after a colon.
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
     pub(crate) scenarios: Vec<String>,
     /// Policies, separated by commas; those of each scenario if absent.
-    #[arg(short, long, value_name = "LIST")]
+    #[arg(short, long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
     pub(crate) policies: Option<String>,
     /// Number of seeds, the same for both engines; four times as many where links lose at random.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
@@ -37,7 +39,7 @@ pub(crate) struct GapOptions {
     pub(crate) seeds: u32,
     /// The first seed.
     #[arg(long, value_name = "K", default_value_t = 1)]
-    pub(crate) first_seed: u64,
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) timekeeping: Timekeeping,
     /// Three scenarios under two policies: less than two minutes.
@@ -46,11 +48,10 @@ pub(crate) struct GapOptions {
     /// Number of simulated runs at a time; all cores if absent.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Number of the kernel's runs at a time. A run whose links were late is done again, however many there
-    /// are.
+    /// Number of kernel runs at a time. A run whose links were late is repeated.
     #[arg(long, value_name = "N")]
     pub(crate) kernel_jobs: Option<NonZeroUsize>,
-    /// Keep finished runs in this file; those that it has already are not done again.
+    /// Store finished runs in this file, and run none of them again.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
     /// Write the tables into this page, between its two marks.
@@ -59,7 +60,7 @@ pub(crate) struct GapOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing on stderr but errors.
+    /// Print only errors on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

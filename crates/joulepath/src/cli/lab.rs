@@ -1,13 +1,17 @@
 //! Options of `lab`.
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::shared::Changes;
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath lab home-wifi-lte --serve 8000 -- curl -o /dev/null 'http://{server}:8000/file'
-  joulepath lab my.toml --policy olia --set path.wifi.loss='2 %' -- iperf3 -c '{server}' -R
+  joulepath lab home-wifi-lte --serve 8000 -- \\
+      curl -o /dev/null 'http://{server}:8000/file'
+  joulepath lab my.toml --policy olia --set path.wifi.loss='2 %' -- \\
+      iperf3 -c '{server}' -R
   joulepath lab clean
 
 {server} in the command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab
@@ -24,14 +28,15 @@ pub(crate) struct LabOptions {
     #[command(subcommand)]
     pub(crate) command: Option<LabCommand>,
     /// A scenario file, or the name of a shipped scenario.
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
     pub(crate) scenario: Option<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// The policy. Its congestion controller runs as eBPF; the packet scheduler is the kernel's.
     #[arg(short, long, value_name = "POLICY", default_value = "mptcp")]
+    #[arg(add = ArgValueCompleter::new(complete::policies))]
     pub(crate) policy: String,
-    /// Which random numbers the links draw.
+    /// Seed of the links' random numbers.
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) seed: u64,
     /// IPv6 instead of IPv4.
@@ -40,7 +45,7 @@ pub(crate) struct LabOptions {
     /// Share the TCP server at 127.0.0.1:PORT of this machine into the lab. May be repeated.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) serve: Vec<u16>,
-    /// The bill as JSON on stdout; what the command prints goes to stderr.
+    /// Bytes and joules as JSON on stdout; the command's output goes to stderr.
     #[arg(long)]
     pub(crate) json: bool,
     /// The program to run, and its arguments.
@@ -51,7 +56,7 @@ pub(crate) struct LabOptions {
 /// What else `lab` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
-    /// End what labs have left behind that were killed.
+    /// Clean up after labs that were killed.
     Clean(LabCleanOptions),
 }
 

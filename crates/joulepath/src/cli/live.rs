@@ -3,39 +3,44 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use joulepath_model::live::Manager;
 
 use super::shared::Timekeeping;
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
+  joulepath live --sample > live.toml
   joulepath live --config live.toml --dry-run
   sudo joulepath live --config live.toml
   sudo joulepath live set-intent interactive
   sudo joulepath live set-intent off --interface wwan0
-  joulepath live --config live.toml --simulate > here.toml && joulepath compare here.toml
+  joulepath live --config live.toml --simulate > here.toml
+  joulepath compare here.toml
+  sudo joulepath live --record today.jsonl
+  joulepath live --replay today.jsonl
   joulepath live --replay today.jsonl --simulate
-  sudo joulepath live --record today.jsonl && joulepath live --replay today.jsonl
   sudo joulepath live --undo
 
-SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back, without cutting off a
-connection. What a killed daemon has left is taken over by the next one, or put back by --undo. The
-configuration is described in docs/live-toml.md;
-`joulepath schema live` prints its JSON schema.";
+SIGHUP reads the configuration again. SIGTERM and Ctrl-C put everything back, without cutting off a \
+connection. What a killed daemon leaves behind, the next one takes over, or --undo puts back. \
+docs/live-toml.md has all keys of the configuration; `joulepath schema live` prints the JSON schema.";
 
 const JUDGE_HELP: &str = "\
 Examples:
   sudo joulepath live judge live/file
   sudo joulepath live judge home.toml --seeds 3 --logs said
-  sudo joulepath live judge --runs judge.jsonl --json judge.json --markdown docs/live-results.md
+  sudo joulepath live judge --runs judge.jsonl --json judge.json \\
+      --markdown docs/live-results.md
 
-Beside the daemon run: plain MPTCP with all paths, the endpoints that NetworkManager and mptcpd set by \
-default, and the policies of the scenario's [compare]. In real time: a run takes as long as its scenario. \
+The daemon is compared with plain MPTCP on all paths, with the endpoints that NetworkManager and mptcpd \
+set by default, and with the policies of the scenario's [compare]. A run takes as long as its scenario. \
 Needs root.";
 
 /// Where packages put the configuration.
 const CONFIG: &str = "/etc/joulepath/live.toml";
-/// What the configuration says unless told otherwise.
+/// The configuration's default.
 pub(crate) const SOCKET: &str = "/run/joulepath/live.sock";
 
 /// Options of `live`.
@@ -46,50 +51,52 @@ pub(crate) struct LiveOptions {
     /// The configuration.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     pub(crate) config: PathBuf,
-    /// Who opens and closes subflows, in place of what the configuration says: the kernel of all connections
-    /// alike, or the daemon of each by itself (`userspace`).
+    /// Path manager, in place of the configuration's: `kernel` treats all connections alike, `userspace` lets
+    /// the daemon open and close subflows of each connection.
     #[arg(long, value_name = "WHO", conflicts_with = "undo")]
     pub(crate) pm: Option<Manager>,
-    /// Print what it would do now, and why; change nothing.
+    /// Print a configuration to begin with, every key explained.
+    #[arg(long, exclusive = true)]
+    pub(crate) sample: bool,
+    /// Print what the daemon would do, and why; change nothing.
     #[arg(long, group = "told")]
     pub(crate) dry_run: bool,
     /// With --dry-run or --replay: as JSON.
     #[arg(long, requires = "told")]
     pub(crate) json: bool,
-    /// Print a scenario of what the running daemon has measured, for `compare` and `map`. With --replay:
-    /// decide again on simulated paths that are made from the record.
+    /// Print a scenario from the running daemon's measurements, for `compare` and `map`. With --replay:
+    /// repeat the decisions on simulated paths.
     #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
     pub(crate) simulate: bool,
-    /// Write what decisions are made from into this new file, JSON lines; about 1 kB for each look.
+    /// Record the inputs of all decisions in this new file, JSON lines, about 1 kB each.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "undo", "simulate"])]
     pub(crate) record: Option<PathBuf>,
-    /// Decide again what was recorded, print what was decided, and fail if that is different now.
+    /// Repeat recorded decisions and print them; fail if one differs.
     #[arg(long, value_name = "FILE", group = "told")]
     #[arg(conflicts_with_all = ["undo", "record", "config"])]
     pub(crate) replay: Option<PathBuf>,
-    /// At the end, leave endpoints and limits to the next start or to --undo, so that a restart changes
-    /// nothing.
+    /// At the end, leave endpoints and limits as they are, for the next start or --undo.
     #[arg(long, conflicts_with_all = ["dry_run", "undo", "simulate", "replay"])]
     pub(crate) keep: bool,
-    /// Put back what a daemon has left that was killed. Endpoints without which a connection would be cut off
-    /// stay until it has ended; a process in the background waits for that, and the exit code is 5.
+    /// Put back what a killed daemon has left. Endpoints that a connection needs stay until it ends: a
+    /// process in the background waits for that, and the exit code is 5.
     #[arg(long, conflicts_with_all = ["dry_run", "config"])]
     pub(crate) undo: bool,
-    /// With --undo: return when everything is put back, or a daemon has taken over.
+    /// With --undo: wait until everything is put back, or a daemon has taken over.
     #[arg(long, requires = "undo")]
     pub(crate) wait: bool,
 }
 
-/// What the running daemon is told.
+/// Commands to the running daemon, and `judge`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LiveCommand {
-    /// Set another intent until the daemon ends or reads its configuration again.
+    /// Set another intent, until the daemon ends or reads its configuration again.
     SetIntent(SetIntentOptions),
-    /// Put everything back, and keep counting.
+    /// Put everything back, and keep counting bytes.
     Pause(SocketOptions),
-    /// Go on after a pause.
+    /// Resume after a pause.
     Resume(SocketOptions),
-    /// Run the daemon on the emulated radios of scenarios, and say what its choice of paths costs.
+    /// Run the daemon on the emulated radios of scenarios, and measure what its choice of paths costs.
     #[command(after_help = JUDGE_HELP)]
     Judge(JudgeOptions),
 }
@@ -99,7 +106,7 @@ pub(crate) enum LiveCommand {
 pub(crate) struct JudgeOptions {
     /// Scenario files, each with the daemon's configuration (`home.toml`, `daemon/home.toml`), or names of
     /// shipped scenarios; all of `live/` if absent.
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
     pub(crate) scenarios: Vec<String>,
     /// Number of seeds.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
@@ -107,13 +114,13 @@ pub(crate) struct JudgeOptions {
     pub(crate) seeds: u32,
     /// The first seed.
     #[arg(long, value_name = "K", default_value_t = 1)]
-    pub(crate) first_seed: u64,
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) timekeeping: Timekeeping,
-    /// Keep finished runs in this file; those that it has already are not done again.
+    /// Store finished runs in this file, and run none of them again.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
-    /// Keep what the daemons say in this folder, a file for each run.
+    /// Write the daemons' logs into this folder, a file for each run.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) logs: Option<PathBuf>,
     /// Write the tables into this page, between its two marks.
@@ -122,7 +129,7 @@ pub(crate) struct JudgeOptions {
     /// Write the results as JSON into this file; without a name, to stdout.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
-    /// Say nothing on stderr but errors.
+    /// Print only errors on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -130,10 +137,10 @@ pub(crate) struct JudgeOptions {
 /// Options of `live set-intent`.
 #[derive(Debug, Args)]
 pub(crate) struct SetIntentOptions {
-    /// The intent; `configured` is that of the configuration again.
+    /// The intent; `configured` is that of the configuration.
     #[arg(value_enum)]
     pub(crate) intent: IntentWord,
-    /// Of this interface only.
+    /// For this interface only.
     #[arg(long, value_name = "NAME")]
     pub(crate) interface: Option<String>,
     #[command(flatten)]

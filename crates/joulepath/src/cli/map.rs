@@ -4,46 +4,50 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
-use super::shared::{Changes, Engine};
+use super::shared::{Changes, Engine, engine};
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath map papers/000-table1 --x path.wifi.loss='0.1 %..10 %:24log' \\
-                                  --y path.lte.loss='0.1 %..10 %:24log' --spot-check 12
-  joulepath map papers/002-fig17 --x path.4g.delay='40 ms..400 ms' \\
-                                 --y path.wifi.queue,path.4g.queue='5..200 packets:16log' --report
-  joulepath map quick --x path.lte.rate='1..20 Mbit/s:8' --y path.lte.delay='5..100 ms:8' \\
-                      --policies uncoupled,dts --csv
+  joulepath map papers/000-table1 --spot-check 12 \\
+      --x path.wifi.loss='0.1 %..10 %:24log' \\
+      --y path.lte.loss='0.1 %..10 %:24log'
+  joulepath map papers/002-fig17 --report \\
+      --x path.4g.delay='40 ms..400 ms' \\
+      --y path.wifi.queue,path.4g.queue='5..200 packets:16log'
+  joulepath map quick --policies uncoupled,dts --csv map.csv \\
+      --x path.lte.rate='1..20 Mbit/s:8' --y path.lte.delay='5..100 ms:8'
 
-An axis is KEY=LO..HI, with :N for the number of points (24 if absent) and `log` for equal ratios; several
-keys, separated by commas, get the same value. Policies within 1 % of the best are ties. The points of the
-spot check are always the same ones.";
+An axis is KEY=LO..HI, with :N for the number of points (24 if absent) and `log` for equal ratios. Several \
+keys, separated by commas, get the same value. Policies within 1 % of the best are ties. The spot check \
+runs the same points every time.";
 
 /// Options of `map`.
 #[derive(Debug, Args)]
 pub(crate) struct MapOptions {
     /// A scenario file, or the name of a shipped scenario.
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) changes: Changes,
-    /// What varies from left to right.
+    /// The horizontal axis.
     #[arg(long, value_name = "KEY=LO..HI[:N][log]")]
     pub(crate) x: String,
-    /// What varies from bottom to top.
+    /// The vertical axis.
     #[arg(long, value_name = "KEY=LO..HI[:N][log]")]
     pub(crate) y: String,
     /// Policies, separated by commas; those of the scenario if absent.
-    #[arg(short, long, value_name = "LIST")]
+    #[arg(short, long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
     pub(crate) policies: Option<String>,
-    /// What is compared.
+    /// What decides the winner.
     #[arg(long, value_enum, default_value_t = MapMetric::BitsPerJoule)]
     pub(crate) metric: MapMetric,
-    /// What runs every point: `fluid`, or `packet` for few points.
-    #[arg(long, value_enum, default_value_t = Engine::Fluid)]
+    /// Engine for all points: `fluid`, or `packet` for few points.
+    #[arg(long, value_parser = engine(), default_value = "fluid")]
     pub(crate) engine: Engine,
-    /// Run this many of the points in the packet engine, too.
+    /// Repeat this many of the points in the packet engine.
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) spot_check: u32,
@@ -51,8 +55,7 @@ pub(crate) struct MapOptions {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
-    /// Number of cores, for runs at a time; all if absent. A single run of a large data centre uses several,
-    /// too. The results do not depend on it.
+    /// Number of cores; all if absent. The results do not depend on it.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.
@@ -61,15 +64,15 @@ pub(crate) struct MapOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// As CSV: one line for each policy at each point.
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-    /// Say nothing on stderr but errors.
+    /// CSV into a file, one line for each policy at each point; `-` is stdout, instead of the picture.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Print only errors on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// What policies are compared by.
+/// What decides the winner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum MapMetric {

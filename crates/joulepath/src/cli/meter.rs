@@ -21,10 +21,10 @@ pub(crate) struct MeterOptions {
     /// Only the meter of this name.
     #[arg(conflicts_with = "command")]
     pub(crate) name: Option<String>,
-    /// A program that prints watts, a number a line, as the only meter.
+    /// A program that prints watts, one number per line, as the only meter.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) command: Option<String>,
-    /// How long the meters are read, s.
+    /// Time to read the meters for, s.
     #[arg(long, value_name = "N", default_value_t = 3.0, value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Print a line each second until Ctrl-C.

@@ -4,25 +4,28 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::shared::key_value;
+use crate::complete;
 
 pub(super) const HELP: &str = "\
 Examples:
   joulepath reproduce --list
   joulepath reproduce 000 --quick
   joulepath reproduce 000-fig4 004 --full
-  joulepath reproduce --full --out results/reproduction
-  joulepath reproduce --search --out results
+  joulepath reproduce --full --docs docs/papers
+  joulepath reproduce --search --out results --docs docs/papers \\
+      --markdown docs/reproduce.md
   joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
   joulepath reproduce --from results/reproduction/full.json --docs target/docs/papers
 
 ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
-before anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. The same \
-command goes on where it was interrupted: finished runs are stored in the folder --out. Two- and \
-three-radio experiments are measured a second time in the kernel's own stack (--full only; needs root).
+before anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. An interrupted \
+command resumes: finished runs are stored in the folder --out. Experiments with two and three radios are \
+measured a second time in the kernel's own stack (--full only; needs root).
 
---search asks where a claim holds: over a box of what its paper leaves open, declared with a reason for \
+--search finds where a claim holds: over a box of what its paper leaves open, declared with a reason for \
 each range, by a Latin hypercube that is refined at the border. --at shows a claim at one point of its \
 box, and `--at usual` at the shipped scenario.";
 
@@ -39,7 +42,7 @@ fn point(text: &str) -> Result<Option<(String, String)>, String> {
 #[command(group(ArgGroup::new("claims").args(["search", "from"])))]
 pub(crate) struct ReproduceOptions {
     /// Experiments, by name or by how it begins; all of them if absent.
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = ArgValueCompleter::new(complete::experiments))]
     pub(crate) ids: Vec<String>,
     /// Some experiments with few seeds, in less than two minutes. This is the default.
     #[arg(long, conflicts_with = "full")]
@@ -47,8 +50,8 @@ pub(crate) struct ReproduceOptions {
     /// All experiments with all seeds, and the second measurement in the kernel.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Where each claim holds, over what its paper leaves open; claims.json, claims.html and finished runs in
-    /// the folder --out.
+    /// Search where each claim holds, over what its paper leaves open. Writes claims.json, claims.html and
+    /// finished runs into the folder --out.
     #[arg(long, conflicts_with_all = ["full", "list", "no_kernel", "at"])]
     pub(crate) search: bool,
     /// Points of each box before refinement; each box has its own number if absent.
@@ -64,10 +67,10 @@ pub(crate) struct ReproduceOptions {
     #[arg(long, value_name = "KEY=VALUE", value_parser = point)]
     #[arg(conflicts_with_all = ["full", "list", "docs"])]
     pub(crate) at: Vec<Option<(String, String)>>,
-    /// Leave the second measurement out.
+    /// Skip the second measurement.
     #[arg(long)]
     pub(crate) no_kernel: bool,
-    /// Name the experiments with claim and source, and run nothing.
+    /// List the experiments with claim and source, and run nothing.
     #[arg(long)]
     pub(crate) list: bool,
     /// Run nothing: write the HTML page of stored results, full.json or claims.json, into the folder --out,
@@ -81,16 +84,19 @@ pub(crate) struct ReproduceOptions {
     /// Folder for results, page and finished runs.
     #[arg(short, long, value_name = "DIR", default_value = "joulepath-reproduction")]
     pub(crate) out: PathBuf,
+    /// Put the HTML page into another folder, or into a file that ends in .html.
+    #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
+    pub(crate) report: Option<PathBuf>,
     /// Write the results into the papers' pages (000.md …) of this folder, too.
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,
-    /// Put how many claims have which verdict into this page, between its marks `verdicts`.
+    /// Write the number of claims with each verdict into this page, between its marks `verdicts`.
     #[arg(long, value_name = "FILE", requires = "claims")]
     pub(crate) markdown: Option<PathBuf>,
     /// As JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing on stderr but errors.
+    /// Print only errors on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

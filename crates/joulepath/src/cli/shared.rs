@@ -1,39 +1,52 @@
 //! Options that several commands have.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use joulepath_model::units::Nanos;
 
-/// Which scenario, and what is changed in it.
+use crate::complete;
+
+/// Changes of a scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Changes {
     /// Change one key of the scenario: a dotted key and its value. May be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(add = ArgValueCompleter::new(complete::profiles))]
     pub(crate) set: Vec<(String, String)>,
     /// Use this variant of the scenario (`joulepath list scenarios` names them).
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::variants))]
     pub(crate) variant: Option<String>,
 }
 
-/// What an engine in real time is forgiven.
+/// Options of engines that run in real time.
 #[derive(Debug, Args)]
 pub(crate) struct Timekeeping {
-    /// Latest that packets may leave the kernel engine's emulated links; a run in which one in a hundred was
-    /// later has failed. If absent, what the scenario's delays, rates and queues tolerate, 1 ms or more.
+    /// Largest lateness of packets on the kernel engine's emulated links: a run in which one packet in 100 is
+    /// later fails. If absent, what the scenario's delays, rates and queues tolerate, at least 1 ms.
     #[arg(long, value_name = "TIME")]
     pub(crate) max_lateness: Option<Nanos>,
 }
 
-/// What can run a scenario.
+/// Engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// Every segment, ACK, queue and timer, simulated.
     Packet,
-    /// The differential equations: means only, no packets. One run of each policy says all.
+    /// Differential equations: means only, one run of each policy.
     Fluid,
-    /// The machine's own MPTCP stack over emulated links, in real time. Needs root.
+    /// This machine's MPTCP stack over emulated links, in real time. Needs root.
     Kernel,
-    /// The machine's real interfaces. Not in this version.
-    Live,
+}
+
+/// Parses an engine. `live`, which is a command, is refused by name.
+pub(super) fn engine() -> impl TypedValueParser<Value = Engine> {
+    let shown = Engine::value_variants().iter().filter_map(Engine::to_possible_value);
+    let names = shown.chain([PossibleValue::new("live").hide(true)]);
+    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
+        "live" => Err("`joulepath live` manages real interfaces".to_owned()),
+        name => Engine::from_str(name, false),
+    })
 }
 
 /// `key=value`; the value may contain more equals signs.

@@ -7,14 +7,14 @@ use clap::{Args, Subcommand};
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath study sweep.toml                       # into the folder sweep; again after a kill: goes on
-  joulepath study sweep.toml --shard 3/16 --quiet  # one task of a cluster's job array
-  joulepath study report sweep                     # a page of what is there: sweep.html
-  joulepath schema study                           # the keys of the file
+  joulepath study sweep.toml                 # into sweep/; resumes after a kill
+  joulepath study sweep.toml --shard 3/16 --quiet    # a job of a cluster's array
+  joulepath study report sweep               # writes sweep.html
+  joulepath schema study                     # the keys of the file
 
-The file names a scenario, the keys that vary and a design (grid, random, latin-hypercube, sobol); every point
-runs under all policies, seeds and engines. The folder holds Parquet files, one row a run: polars, DuckDB and
-pyarrow read them while the study still runs. docs/study.md has all of it.";
+The file names a scenario, the keys that vary and a design (grid, random, latin-hypercube, sobol). Every \
+point runs under all policies, seeds and engines. The folder holds Parquet files with one row per run: \
+polars, DuckDB and pyarrow read them while the study runs. docs/study.md has all keys.";
 
 /// Options of `study`.
 #[derive(Debug, Args)]
@@ -28,13 +28,13 @@ pub(crate) struct StudyOptions {
     /// The folder of the dataset; the file's name without `.toml`, here, if absent.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Only one of several parts of equal size: `1/8` to `8/8`. All parts may go to one folder.
+    /// Run one of several parts of equal size: `1/8` to `8/8`. All parts may share a folder.
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<String>,
-    /// Runs at a time; as many as there are cores if absent. The results do not depend on it.
+    /// Number of cores; all if absent. The results do not depend on it.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Say nothing on stderr but errors.
+    /// Print only errors on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -53,6 +53,6 @@ pub(crate) struct StudyReportOptions {
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// The page, or a folder for it; the name of the dataset with `.html`, here, if absent.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    #[arg(long, value_name = "DIR|FILE")]
+    pub(crate) report: Option<PathBuf>,
 }

@@ -23,7 +23,7 @@ const MARK: &str = "live";
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from starting. A run that fails later is said and left out.
+/// If it cannot start. A run that fails later is reported and left out.
 pub(super) fn judge(options: &JudgeOptions) -> Result<Exit, Failure> {
     if let Some(page) = &options.markdown {
         marks::check(page, &[MARK])?;
@@ -36,9 +36,9 @@ pub(super) fn judge(options: &JudgeOptions) -> Result<Exit, Failure> {
     let request = Request {
         scenarios: options.scenarios.clone(),
         seeds: options.seeds,
-        first_seed: options.first_seed,
+        first_seed: options.seed,
         engine: EngineOptions { max_lateness, ..EngineOptions::default() },
-        // This one, even if its file has been replaced meanwhile.
+        // This program, even if its file has been replaced.
         program: PathBuf::from("/proc/self/exe"),
         logs: options.logs.clone(),
     };

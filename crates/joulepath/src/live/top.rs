@@ -1,4 +1,4 @@
-//! `joulepath top`: the screen of `joulepath_console`, and what its end means for the process.
+//! `joulepath top`: the screen of `joulepath_console`, and the exit code.
 
 use std::io::{self, IsTerminal};
 
@@ -8,15 +8,15 @@ use crate::cli::top::TopOptions;
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 
-/// Shows the daemon until the user has seen enough.
+/// Shows the daemon until the user quits.
 ///
 /// # Errors
-/// If stdout is no terminal that can be drawn on.
+/// If stdout is no terminal, or too simple a one.
 pub(crate) fn top(options: &TopOptions) -> Result<Exit, Failure> {
     refuse_what_is_no_terminal()?;
     let lost = |error: io::Error| Failure::io("cannot use the terminal", error);
     if let Some(signal) = watch(&options.socket.socket, terminal::stdout().1).map_err(lost)? {
-        // Who has sent it sees that the process ended by it.
+        // End by the same signal, so that its sender sees that.
         signal_hook::low_level::emulate_default_handler(signal).map_err(lost)?;
     }
     Ok(Exit::Ok)

@@ -35,10 +35,10 @@ fn request(options: &ReproduceOptions) -> Request {
     Request { points, seed, is_quick: options.quick, jobs: options.jobs }
 }
 
-/// Searches, and writes what came out.
+/// Searches, and writes the results.
 ///
 /// # Errors
-/// Whatever keeps it from starting, or from writing what came out.
+/// If it cannot start, or the results cannot be written.
 pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let plan = search_plan(&options.ids, &request(options), engine::open(Engine::Packet, None)?)?;
     let by = provenance();
@@ -47,6 +47,7 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
         marks::check(page, &[VERDICTS])?;
     }
     files::prepare(&place("claims.json"))?;
+    files::prepare(&pages::of(options, "claims"))?;
     let mut stored = StoredRuns::open(&place("search.runs.jsonl"), &by.commit)?;
     let cancel = interrupt::token();
     if !options.quiet {
@@ -58,13 +59,14 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     watcher.finish();
     let json = search_json(&found)?;
     files::write(&place("claims.json"), &json)?;
-    files::write(&place("claims.html"), &search_html(&found)?)?;
+    let page = pages::of(options, "claims");
+    files::write(&page, &search_html(&found)?)?;
     match options.json {
         true => terminal::data(&json)?,
         false => {
             let (width, color) = terminal::stdout();
             terminal::print(&search_table(&found, width, color))?;
-            let [page, results] = ["claims.html", "claims.json"].map(place);
+            let results = place("claims.json");
             terminal::print(&format!("report: {}\nresults: {}\n", page.display(), results.display()))?
         }
     };

@@ -1,12 +1,14 @@
-//! The papers' pages: what comes out of a run stands between the marks of each.
+//! The papers' pages: results stand between the marks of each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use joulepath_study::marks;
 
+use crate::cli::ReproduceOptions;
 use crate::failure::Failure;
+use crate::outputs;
 
-/// How the ids of a page's experiments and claims begin, and the page.
+/// Prefix of the ids of experiments and claims, and their page.
 const PAGES: [(&str, &str); 6] = [
     ("000", "000.md"),
     ("001", "001.md"),
@@ -15,11 +17,15 @@ const PAGES: [(&str, &str); 6] = [
     ("004", "004.md"),
     ("claim", "claims.md"),
 ];
-/// Where all of them stand in one table.
+/// The page with all papers in one table.
 pub(super) const SUMMARY: &str = "README.md";
 
-/// Puts what there is of each paper between the marks of its page; `summary`, of all of them, only if there
-/// is one.
+/// The HTML page called `stem`: in the folder of the results, or where `--report` says.
+pub(super) fn of(options: &ReproduceOptions, stem: &str) -> PathBuf {
+    outputs::page(options.report.as_deref().unwrap_or(&options.out), stem)
+}
+
+/// Writes each paper's results between the marks of its page, and the `summary` of all papers, if any.
 ///
 /// # Errors
 /// If a page or its marks are missing, or it cannot be written.

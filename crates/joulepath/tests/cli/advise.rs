@@ -62,7 +62,7 @@ fn the_report_is_a_page_beside_the_table_or_the_json() {
 #[test]
 fn a_page_that_cannot_be_written_is_told() {
     let said = joulepath(&["advise", "--path", WIFI, "--size", "1MB", "--report", "/dev/null/advice.html"]);
-    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("cannot create the folder /dev/null"), "{}", said.stderr);
 }
 

@@ -51,7 +51,7 @@ fn a_scenario_that_cannot_be_is_shown_with_its_line_underlined() {
     fs::write(folder.path().join("not-text.toml"), [b't', 0xFF, 0xFE]).unwrap();
     let mut transcripts = String::new();
     for name in files.iter().map(|(name, _)| *name).chain(["not-text.toml"]) {
-        transcripts += &transcript(folder.path(), &[(1, &["compare", name])]);
+        transcripts += &transcript(folder.path(), &[(2, &["compare", name])]);
     }
     insta::assert_snapshot!(transcripts);
 }
@@ -85,7 +85,7 @@ fn a_trace_is_read_from_beside_the_scenario_and_from_nowhere_else() {
         let said = joulepath_in(folder.path(), &["compare", "theirs.toml"]);
         // Lines are wrapped.
         let words = said.stderr.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(said.code, Some(1), "{trace}: {words}");
+        assert_eq!(said.code, Some(2), "{trace}: {words}");
         assert!(words.contains(why), "{trace}: {words}");
         assert!(!words.contains("root:"), "{trace}: {words}");
     }
@@ -108,10 +108,10 @@ fn a_trace_that_cannot_be_is_told_with_its_line() {
     insta::assert_snapshot!(transcript(
         folder.path(),
         &[
-            (1, &["compare", "empty.toml"]),
-            (1, &["compare", "backwards.toml"]),
-            (1, &["compare", "words.toml"]),
-            (1, &["compare", "missing.toml"]),
+            (2, &["compare", "empty.toml"]),
+            (2, &["compare", "backwards.toml"]),
+            (2, &["compare", "words.toml"]),
+            (2, &["compare", "missing.toml"]),
         ]
     ));
 }
@@ -150,12 +150,12 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
             (2, &["compare", "quick", "--all-variants"]),
             (2, &["compare", "quick", "--seeds", "0"]),
             (2, &["compare", "quick", "--seeds", "1000000"]),
-            (2, &["compare", "quick", "--first-seed", "18446744073709551615"]),
+            (2, &["compare", "quick", "--seed", "18446744073709551615"]),
             (2, &["compare", "quick", "--jobs", "0"]),
             (2, &["compare", "quick", "--engine", "packets"]),
             (2, &["compare", "quick", "--max-lateness", "5 ms"]),
             (2, &["compare", "quick", "--engine", "kernel", "--max-lateness", "soon"]),
-            (2, &["compare", "quick", "--json", "--csv"]),
+            (2, &["compare", "quick", "--json", "--csv", "-"]),
             (2, &["compare", "quick", "--json", "other.toml"]),
             (2, &["compare", "quick", "--json", "a.txt", "--csv", "a.txt"]),
             (2, &["list", "controler"]),
@@ -166,21 +166,21 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
 }
 
 #[test]
-fn an_engine_that_is_not_there_yet_is_said_to_be_so() {
+fn the_engine_live_is_refused_with_the_command_of_that_name() {
     let said = joulepath_in(folder().path(), &["compare", "quick", "--engine", "live"]);
-    assert_eq!(said.code, Some(3));
-    assert_eq!(said.stderr, "error: this version has no live engine\nhelp: use `--engine packet`\n");
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("`joulepath live` manages real interfaces"), "{}", said.stderr);
 }
 
 #[test]
-fn a_policy_of_the_scenario_that_does_not_fit_is_no_usage_error() {
+fn a_policy_of_the_scenario_that_does_not_fit_is_named() {
     let folder = folder();
     fs::write(folder.path().join("policy.toml"), changed("\"mptcp\"", "\"mtpcp\"")).unwrap();
     let rival = "\n[[competitor]]\nname = \"rival\"\npath = \"lte\"\ncc = \"renno\"\n";
     fs::write(folder.path().join("competitor.toml"), format!("{QUICK}{rival}")).unwrap();
     insta::assert_snapshot!(transcript(
         folder.path(),
-        &[(1, &["compare", "policy.toml"]), (1, &["compare", "competitor.toml"]),]
+        &[(2, &["compare", "policy.toml"]), (2, &["compare", "competitor.toml"]),]
     ));
 }
 
@@ -228,7 +228,48 @@ fn what_is_too_long_to_be_a_scenario_is_not_read_to_its_end() {
         ("/dev/zero", "it is not a regular file"),
     ] {
         let said = joulepath_in(folder.path(), &["show", name]);
-        assert_eq!(said.code, Some(1), "{name}");
+        assert_eq!(said.code, Some(2), "{name}");
         assert!(said.stderr.contains(says), "{name}: {}", said.stderr);
+    }
+}
+
+/// Whatever a command reads, a file that is not there is wrong usage.
+#[test]
+fn a_missing_file_is_wrong_usage_for_every_command() {
+    let cases = [
+        "compare none.toml",
+        "compare quick --cc none.h",
+        "compare quick --history none.toml",
+        "map none.toml --x path.wifi.delay=1ms..9ms --y path.lte.delay=1ms..9ms",
+        "study none.toml",
+        "study report none",
+        "benchmark --quick --markdown none.md",
+        "advise --size 1MB --path a:rate=1Mbit/s,rtt=9ms,energy=file:none.toml",
+        "reproduce --from none.json",
+        "show none.toml",
+        "explain lia --state none.json",
+        "cc check none.h",
+        #[cfg(feature = "kernel")]
+        "cc load ./none.h",
+        #[cfg(feature = "kernel")]
+        "cc load --config none.toml",
+        #[cfg(feature = "kernel")]
+        "lab none.toml -- true",
+        #[cfg(feature = "kernel")]
+        "gap none.toml",
+        #[cfg(feature = "kernel")]
+        "live judge none.toml",
+        #[cfg(feature = "live")]
+        "live --config none.toml --dry-run",
+        #[cfg(feature = "live")]
+        "live --replay none.jsonl",
+        #[cfg(feature = "live")]
+        "calibrate --trial 1 --markdown none.md",
+    ];
+    let folder = folder();
+    for case in cases {
+        let said = joulepath_in(folder.path(), &case.split(' ').collect::<Vec<_>>());
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{case}: {}", said.stderr);
+        assert!(said.stderr.contains("none") && said.stderr.contains("help:"), "{case}: {}", said.stderr);
     }
 }

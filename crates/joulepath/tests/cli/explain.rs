@@ -92,7 +92,7 @@ fn a_malformed_state_is_told_what_to_write() {
     let mut transcript = String::new();
     for case in cases {
         let said = explain(&case, &["lia"]);
-        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{case}");
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{case}");
         transcript += &format!("{case}\n{}\n", said.stderr);
     }
     insta::assert_snapshot!(transcript);

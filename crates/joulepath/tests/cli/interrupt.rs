@@ -46,7 +46,7 @@ fn after_ctrl_c_the_finished_runs_are_reported() {
     let child = study(folder.path(), 24);
     send(Signal::INT, &child);
     let said = Said::of(child.wait_with_output().unwrap());
-    assert_eq!(said.code, Some(5), "{}", said.stderr);
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
     assert!(said.stderr.contains("stopping: what has finished is reported"), "{}", said.stderr);
     assert!(said.stdout.contains("Interrupted") && said.stdout.contains("EEMPTCP"), "{}", said.stdout);
     let json: serde_json::Value =
@@ -83,7 +83,7 @@ fn after_ctrl_c_slotted_runs_do_not_go_on_and_a_system_that_lacks_some_is_not_me
     let since = Instant::now();
     let said = Said::of(child.wait_with_output().unwrap());
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
-    assert_eq!(said.code, Some(5), "{}", said.stderr);
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
     assert!(said.stdout.contains("PARTIAL") && said.stdout.contains("20 missing"), "{}", said.stdout);
     assert!(said.stderr.contains("pages are left as they are"), "{}", said.stderr);
     assert_eq!(fs::read_to_string(folder.path().join("003.md")).unwrap(), page);
@@ -120,7 +120,7 @@ fn ctrl_c_or_sigterm_ends_a_run_of_hours() {
         let since = Instant::now();
         let said = Said::of(child.wait_with_output().unwrap());
         assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
-        assert_eq!(said.code, Some(5), "{}", said.stderr);
+        assert_eq!(said.code, Some(130), "{}", said.stderr);
         assert!(said.stdout.contains("some runs are missing"), "{}", said.stdout);
     }
 }

@@ -94,6 +94,6 @@ fn the_version_names_the_commit_and_help_gives_examples() {
 fn shells_can_complete() {
     for shell in ["bash", "zsh", "fish"] {
         let script = joulepath(&["completions", shell]).ok();
-        assert!(script.contains("joulepath") && script.contains("compare"), "{shell}");
+        assert!(script.contains("joulepath") && script.contains("JOULEPATH_COMPLETE"), "{shell}");
     }
 }

@@ -50,17 +50,74 @@ fn pages_that_cannot_be_written_say_where() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let said = joulepath(&["man", file.to_str().unwrap()]);
-    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("cannot write manual pages into"), "{}", said.stderr);
 }
 
 #[test]
 fn the_shells_that_packages_serve_have_completions() {
     for (shell, sign) in
-        [("bash", "complete -F _joulepath"), ("zsh", "#compdef joulepath"), ("fish", "complete -c joulepath")]
+        [("bash", "complete -o"), ("zsh", "#compdef joulepath"), ("fish", "complete --keep-order")]
     {
         let said = joulepath(&["completions", shell]);
         assert_eq!(said.code, Some(0), "{}", said.stderr);
-        assert!(said.stdout.contains(sign) && said.stdout.contains("set-intent"), "{shell}");
+        assert!(said.stdout.contains(sign) && said.stdout.contains("joulepath --"), "{shell}");
     }
+}
+
+/// What bash offers for a line with the cursor at its end.
+#[cfg(unix)]
+fn offered(line: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let script = joulepath(&["completions", "bash"]).ok();
+    // Words as readline splits them: at blanks, and around `:` and `=`.
+    let mut words = vec![];
+    for word in line.split(' ') {
+        let mut rest = word;
+        while let Some(at) = rest.find([':', '=']) {
+            words.extend([&rest[..at], &rest[at..=at]]);
+            rest = &rest[at + 1..];
+        }
+        if rest.len() == word.len() || !rest.is_empty() {
+            words.push(rest);
+        }
+    }
+    let quoted = |word: &&str| format!("'{word}'");
+    let words: Vec<String> =
+        words.iter().filter(|word| !word.is_empty() || line.ends_with(' ')).map(quoted).collect();
+    let asks = format!(
+        "compopt() {{ :; }}\n{script}\nCOMP_WORDS=({words}) COMP_CWORD={last} COMP_LINE='{line}'\n\
+         _joulepath\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        words = words.join(" "),
+        last = words.len() - 1,
+    );
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_joulepath")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let shell = std::process::Command::new("bash")
+        .args(["--norc", "-c", &asks])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert!(shell.status.success() && shell.stderr.is_empty(), "{}", String::from_utf8_lossy(&shell.stderr));
+    String::from_utf8(shell.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn bash_completes_scenarios_policies_and_energy_profiles() {
+    assert_eq!(offered("joulepath comp"), ["compare", "completions"]);
+    assert_eq!(offered("joulepath compare home-wifi-l"), ["home-wifi-lte"]);
+    assert_eq!(offered("joulepath compare quick --policies eemp"), ["eemptcp"]);
+    assert_eq!(offered("joulepath compare quick --policies olia,single:"), ["wifi", "lte"]);
+    assert_eq!(offered("joulepath compare quick --policies single:w"), ["wifi"]);
+    assert_eq!(offered("joulepath explain oli"), ["olia"]);
+    assert_eq!(
+        offered("joulepath show quick --set path.wifi.energy=wifi-h"),
+        ["wifi-huang2012", "wifi-huang2012-linear"]
+    );
+    let advise = "joulepath advise --size 1MB --path wifi:rate=20Mbit/s,rtt=30ms,energy=lte-2";
+    assert_eq!(offered(advise), ["lte-2021"]);
+    assert_eq!(offered("joulepath compare papers/001-3g-wlan --variant 64"), ["64kB"]);
+    assert!(offered("joulepath live set-intent ").contains(&"frugal".to_owned()));
 }

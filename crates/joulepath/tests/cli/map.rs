@@ -32,7 +32,7 @@ fn a_map_names_the_winner_of_every_point_and_checks_some() {
     let text = joulepath(&[&arguments[..], &policies].concat()).ok();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains("80 ms ┤") && text.contains("Spot check: at") && !text.contains('\x1b'), "{text}");
-    let csv = joulepath(&[&arguments[..], &policies, &["--csv"]].concat()).ok();
+    let csv = joulepath(&[&arguments[..], &policies, &["--csv", "-"]].concat()).ok();
     assert_eq!(csv.lines().count(), 1 + 12 * 3, "{csv}");
     assert!(
         csv.starts_with(
@@ -53,7 +53,8 @@ fn the_page_has_the_maps_and_loads_nothing() {
 
 #[test]
 fn one_thread_and_all_give_the_same_bytes() {
-    let map = |jobs| joulepath(&["map", "quick", "--x", RATE, "--y", DELAY, "--csv", "--jobs", jobs]).ok();
+    let map =
+        |jobs| joulepath(&["map", "quick", "--x", RATE, "--y", DELAY, "--csv", "-", "--jobs", jobs]).ok();
     assert_eq!(map("1"), map("2"));
 }
 

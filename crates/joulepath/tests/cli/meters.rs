@@ -60,7 +60,7 @@ mod with_the_running_kernel {
             tree.path(),
             &[
                 "calibrate",
-                "--path",
+                "--interface",
                 "lo",
                 "--to",
                 "127.0.0.1:1",
@@ -68,23 +68,33 @@ mod with_the_running_kernel {
                 "battery",
                 "--sysfs",
                 ".",
-                "-o",
+                "--profile",
                 "x.toml",
             ],
         );
-        assert_eq!(said.code, Some(5), "{}", said.stderr);
-        assert!(said.stderr.contains("BAT0 is not discharging"), "{}", said.stderr);
+        assert_eq!(said.code, Some(1), "{}", said.stderr);
+        assert!(said.stderr.contains("BAT0 does not discharge"), "{}", said.stderr);
         assert!(!tree.path().join("x.toml").exists());
     }
 
     #[test]
     fn a_calibration_says_what_it_needs() {
-        let said = joulepath(&["calibrate", "--path", "lo"]);
+        let said = joulepath(&["calibrate", "--interface", "lo"]);
         assert_eq!(said.code, Some(2));
-        for option in ["--to", "--meter", "--out"] {
+        for option in ["--to", "--meter", "--profile"] {
             assert!(said.stderr.contains(option), "{}", said.stderr);
         }
-        let all = ["calibrate", "--path", "lo", "--to", "127.0.0.1:1", "--command", "echo 1", "-o", "x.toml"];
+        let all = [
+            "calibrate",
+            "--interface",
+            "lo",
+            "--to",
+            "127.0.0.1:1",
+            "--command",
+            "echo 1",
+            "--profile",
+            "x.toml",
+        ];
         let said = joulepath(&[&all[..], &["--down", "5 kbit/s"]].concat());
         assert!(said.code == Some(2) && said.stderr.contains("100 kbit/s to 1 Gbit/s"), "{}", said.stderr);
         let said = joulepath(&all);
@@ -140,13 +150,13 @@ fn a_comparison_uses_the_calibrated_profile_that_its_scenario_names() {
 
     fs::write(folder.path().join("my-wifi.toml"), PROFILE.replace("POWER mW", "9")).unwrap();
     let said = joulepath_in(folder.path(), &["compare", "my.toml"]);
-    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
     for part in ["my.toml", "my-wifi.toml:7:38", "`9` has no unit"] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
     fs::remove_file(folder.path().join("my-wifi.toml")).unwrap();
     let said = joulepath_in(folder.path(), &["compare", "my.toml"]);
-    assert!(said.code == Some(1) && said.stderr.contains("my-wifi.toml"), "{}", said.stderr);
+    assert!(said.code == Some(2) && said.stderr.contains("my-wifi.toml"), "{}", said.stderr);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn what_is_wrong_with_a_controller_is_told_with_its_line() {
     fs::write(&file, good.replace("return mpcc_scale", "retrun mpcc_scale")).unwrap();
     for arguments in [&["compare", "quick", "--cc", "mine.h"][..], &["cc", "check", "mine.h"]] {
         let said = run(arguments);
-        assert_eq!(said.code, Some(1), "{}", said.stderr);
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
         assert!(said.stderr.contains(&format!("mine.h:{line}:")), "{}", said.stderr);
     }
     fs::write(&file, good.replace("return mpcc_scale(", "return 1 / (s64)(conn->n & 1) + mpcc_scale("))
@@ -56,14 +56,30 @@ fn what_is_wrong_with_a_controller_is_told_with_its_line() {
 }
 
 #[test]
+fn a_float_in_a_header_is_refused_with_its_line() {
+    let folder = folder();
+    let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
+    run(&["cc", "new", "mine"]).ok();
+    let file = folder.path().join("mine.h");
+    let good = fs::read_to_string(&file).unwrap();
+    let line = good.lines().position(|line| line.contains("return mpcc_scale")).unwrap() + 1;
+    fs::write(&file, good.replace("return mpcc_scale", "return (s64)(1.5 * conn->n) + mpcc_scale")).unwrap();
+    let said = run(&["cc", "check", "mine.h"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    let place = format!("mine.h:{line}:");
+    assert!(said.stderr.contains(&place) && said.stderr.contains("no floating point"), "{}", said.stderr);
+}
+
+#[test]
 fn a_controller_that_cannot_be_is_refused_with_what_to_do() {
     let folder = folder();
     let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
     run(&["cc", "new", "mine"]).ok();
     for (arguments, code, says) in [
-        (&["cc", "new", "mine"][..], 1, "is there already"),
-        (&["cc", "new", "Mine"], 2, "not a controller name"),
-        (&["compare", "quick", "--cc", "nowhere.h"], 1, "cannot read the controller nowhere.h"),
+        (&["cc", "new", "mine"][..], 2, "mine.h exists"),
+        (&["cc", "new", "Mine"], 2, "no name of a controller"),
+        (&["cc", "new", "olia"], 2, "the name of a controller of Joulepath"),
+        (&["compare", "quick", "--cc", "nowhere.h"], 2, "cannot read the controller nowhere.h"),
         (&["compare", "quick", "--cc", "mine.h", "--engine", "fluid"], 3, "a controller of your own"),
         (&["compare", "quick", "-p", "mine"], 2, "there is no policy `mine`"),
     ] {

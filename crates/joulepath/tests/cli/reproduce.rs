@@ -137,7 +137,7 @@ fn the_page_of_stored_results_is_made_without_a_run() {
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     fs::write(folder.path().join("other.json"), "{}").unwrap();
     let said = joulepath_in(folder.path(), &["reproduce", "--from", "other.json"]);
-    assert_eq!(said.code, Some(1));
+    assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("other.json") && said.stderr.contains("claims.json"), "{}", said.stderr);
 }
 

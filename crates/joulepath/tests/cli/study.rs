@@ -63,7 +63,7 @@ fn a_study_that_was_killed_goes_on_and_runs_nothing_twice() {
     let (said, first) = stopped_by(Signal::KILL, folder.path());
     assert!(said.code.is_none() && (1..15000).contains(&first), "{first}: {}", said.stderr);
     let (said, second) = stopped_by(Signal::TERM, folder.path());
-    assert_eq!(said.code, Some(5), "{}", said.stderr);
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
     assert!(said.stdout.contains("the same command goes on"), "{}", said.stdout);
     assert!((first + 1..15000).contains(&second), "{first}, then {second}");
     let end = joulepath_in(folder.path(), &["study", "sweep.toml"]).ok();
@@ -128,8 +128,8 @@ fn a_page_of_a_dataset_is_written_beside_it() {
     {
         assert!(page.contains(text), "{text}");
     }
-    assert!(!page.contains("are not done yet"));
-    let named = joulepath_in(folder.path(), &["study", "report", "sweep", "--out", "pages/of.html"]).ok();
+    assert!(!page.contains("are not there yet"));
+    let named = joulepath_in(folder.path(), &["study", "report", "sweep", "--report", "pages/of.html"]).ok();
     assert_eq!(named, "report: pages/of.html\n");
     let none = joulepath_in(folder.path(), &["study", "report", "pages"]);
     assert_eq!(none.code, Some(2), "{none:?}");

@@ -33,7 +33,13 @@ fn every_form_can_be_had_in_one_go() {
         ],
     );
     let table = said.ok();
-    assert!(table.ends_with("report: joulepath-report/quick.html\n"), "{table}");
+    assert!(
+        table.ends_with(
+            "report: joulepath-report/quick.html\njson: out/quick.json\ncsv: out/quick.csv\n\
+             runs-csv: out/runs.csv\n"
+        ),
+        "{table}"
+    );
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let page = read("joulepath-report/quick.html");
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.100}");
@@ -86,7 +92,7 @@ fn a_file_in_the_way_of_a_folder_is_told_before_anything_runs() {
     let folder = folder();
     fs::write(folder.path().join("pages"), "mine").unwrap();
     let said = joulepath_in(folder.path(), &["compare", "quick", "--report", "pages"]);
-    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+    assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""));
     assert!(said.stderr.contains("a file is in the way"), "{}", said.stderr);
     assert_eq!(names(folder.path()), ["pages"]);
 }
@@ -187,7 +193,7 @@ fn nothing_is_written_through_a_link_that_somebody_has_put_there() {
     ] {
         let said =
             joulepath_in(folder.path(), &[&["compare", "quick", "--seeds", "1"][..], &output].concat());
-        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{output:?}: {}", said.stderr);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{output:?}: {}", said.stderr);
         assert!(said.stderr.contains("is a symbolic link"), "{output:?}: {}", said.stderr);
         assert!(said.stderr.contains("help: name what it points to"), "{output:?}: {}", said.stderr);
     }
@@ -205,14 +211,14 @@ fn runs_are_not_added_to_the_target_of_a_link_nor_to_a_file_that_another_session
     fs::write(folder.path().join("theirs"), "").unwrap();
     symlink("theirs", folder.path().join("runs.jsonl")).unwrap();
     let said = joulepath_in(folder.path(), &["benchmark", "--quick", "--runs", "runs.jsonl"]);
-    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("runs.jsonl is a symbolic link"), "{}", said.stderr);
     assert_eq!(fs::read_to_string(folder.path().join("theirs")).unwrap(), "");
     fs::remove_file(folder.path().join("runs.jsonl")).unwrap();
     let ours = fs::File::create(folder.path().join("runs.jsonl")).unwrap();
     rustix::fs::flock(&ours, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let said = joulepath_in(folder.path(), &["benchmark", "--quick", "--runs", "runs.jsonl"]);
-    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("another process adds runs to it"), "{}", said.stderr);
 }
 

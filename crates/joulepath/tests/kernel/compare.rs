@@ -83,7 +83,7 @@ fn after_ctrl_c_finished_runs_are_reported_and_nothing_is_left() {
     let since = Instant::now();
     kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
     let said = Said::of(child.wait_with_output().unwrap());
-    assert_eq!(said.code, Some(5), "{}", said.stderr);
+    assert_eq!(said.code, Some(130), "{}", said.stderr);
     let reported = fs::read_to_string(folder.path().join("k.csv")).unwrap();
     assert!(reported.contains("uncoupled"), "{reported}{}", said.stderr);
     // A hundred runs of every policy take minutes.

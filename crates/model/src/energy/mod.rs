@@ -12,7 +12,7 @@ mod profiles;
 mod tests;
 
 pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets};
-pub use profiles::{Confidence, Profile, nearest, profile, profile_names, profiles};
+pub use profiles::{Confidence, Profile, nearest, profile, profile_names, profiles, suggest_profile};
 
 use serde::Serialize;
 

@@ -83,7 +83,19 @@ pub fn profile(name: &str) -> Option<InterfaceEnergy> {
 
 /// The profile whose name is most similar to `name`, if one is similar enough to be a likely misspelling.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    names::nearest(name, profile_names())
+    const EXPERIMENT: &str = "-seed";
+    let general = profile_names().filter(|known| !known.contains(EXPERIMENT));
+    match name.contains(EXPERIMENT) {
+        true => names::nearest(name, profile_names()),
+        false => names::nearest(name, general).or_else(|| names::nearest(name, profile_names())),
+    }
+}
+
+/// What to write instead of `name`, which is no profile.
+pub fn suggest_profile(name: &str) -> String {
+    let all = format!("known profiles: {}", profile_names().collect::<Vec<_>>().join(", "));
+    nearest(name)
+        .map_or(all.clone(), |nearest| format!("did you mean `{nearest}`? {}", names::capitalised(&all)))
 }
 
 const SEED000: &str = "paper 000, section V-A (rounded from Huang et al. 2012)";

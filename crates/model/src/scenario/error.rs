@@ -31,6 +31,17 @@ pub struct ScenarioErrors {
     source: NamedSource<String>,
     /// The subject of the messages, such as `the scenario`.
     what: &'static str,
+    /// Boxed, because the error is returned by value.
+    overrides: Option<Box<Overrides>>,
+}
+
+/// The end of the text that does not come from the file.
+#[derive(Debug)]
+struct Overrides {
+    /// Byte of the text at which they begin.
+    begin: usize,
+    /// Their source: `--set`.
+    origin: &'static str,
 }
 
 impl ScenarioErrors {
@@ -42,14 +53,41 @@ impl ScenarioErrors {
         }
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
         problems.dedup();
-        ScenarioErrors { problems, source: NamedSource::new("scenario", text), what: "the scenario" }
+        let source = NamedSource::new("scenario", text);
+        ScenarioErrors { problems, source, what: "the scenario", overrides: None }
     }
 
     /// Sets the file name for printing.
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
-        let ScenarioErrors { problems, source, what } = self;
-        ScenarioErrors { problems, source: NamedSource::new(name, source.inner().clone()), what }
+        let source = NamedSource::new(name, self.source.inner().clone());
+        ScenarioErrors { source, ..self }
+    }
+
+    /// Marks the text from byte `begin` on as overrides from `origin`, such as `--set`.
+    #[must_use]
+    pub fn with_overrides(self, begin: usize, origin: &'static str) -> Self {
+        ScenarioErrors { overrides: Some(Box::new(Overrides { begin, origin })), ..self }
+    }
+
+    /// Replaces the origin of the overrides.
+    #[must_use]
+    pub fn overridden_by(self, origin: &'static str) -> Self {
+        let overrides = self.overrides.map(|known| Box::new(Overrides { origin, ..*known }));
+        ScenarioErrors { overrides, ..self }
+    }
+
+    /// The origin and text of the override that contains `problem`, and the problem's place in it; `None` if
+    /// the problem is in the file.
+    pub fn in_override(&self, problem: &Problem) -> Option<(&'static str, &str, Span)> {
+        let &Overrides { begin, origin } = self.overrides.as_deref()?;
+        if problem.span.start < begin {
+            return None;
+        }
+        let text = self.text();
+        let start = text[..problem.span.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[problem.span.start..].find('\n').map_or(text.len(), |at| problem.span.start + at);
+        Some((origin, &text[start..end], problem.span.start - start..problem.span.end.min(end) - start))
     }
 
     /// Sets the subject for another kind of file.
@@ -86,7 +124,10 @@ impl fmt::Display for ScenarioErrors {
         }?;
         for problem in &self.problems {
             let (line, column) = self.place(problem);
-            write!(f, "\n  {}:{line}:{column}: {}", self.source.name(), problem.message)?;
+            match self.in_override(problem) {
+                Some((origin, text, _)) => write!(f, "\n  {origin} {text}: {}", problem.message)?,
+                None => write!(f, "\n  {}:{line}:{column}: {}", self.source.name(), problem.message)?,
+            }
             if let Some(help) = &problem.help {
                 write!(f, "; {help}")?;
             }

@@ -6,11 +6,9 @@
 //! | `terminal` | text | narrows columns, then hides those with a [`Rank`], and counts them |
 //! | `markdown` | a table of a page | none: shows everything |
 //! | `page` | HTML | the table scrolls in its box |
-//! | `programs` | records, CSV, JSON | every column with a key, in SI base units |
 
 mod markdown;
 mod page;
-mod programs;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -143,8 +141,6 @@ pub struct Column {
     /// Replaces the name in a terminal, unless empty.
     short: String,
     unit: String,
-    /// Name for programs, with the base unit; empty if the column is for readers only.
-    key: String,
     align: Align,
     decimals: Decimals,
     /// Size of the unit in SI base units.
@@ -167,7 +163,6 @@ impl Column {
             name: name.to_owned(),
             short: String::new(),
             unit: unit.to_owned(),
-            key: String::new(),
             align,
             decimals: Decimals::All,
             factor: 1.0,
@@ -188,11 +183,6 @@ impl Column {
     /// A column of numbers. `unit` stands below the name or after a comma.
     pub fn numbers(name: &str, unit: &str) -> Self {
         Column::of(name, unit, Align::Right)
-    }
-
-    /// Makes it visible to programs: `key` names the value and its SI base unit.
-    pub fn key(self, key: &str) -> Self {
-        Column { key: key.to_owned(), ..self }
     }
 
     /// Sets a short name for terminals.

@@ -1,20 +1,11 @@
 use super::{Cell, Column, Decimals, Line, Rank, Table, Tone, View};
-use crate::machine::Field;
 
 /// A name, a rate with intervals, a fraction and a remark.
 fn table() -> Table {
     let columns = [
-        Column::words("policy").key("policy").fold(16).narrow(Rank(2), 8).indent(2),
-        Column::numbers("goodput", "Mbit/s")
-            .key("goodput_bps")
-            .factor(1e6)
-            .decimals(Decimals::Fixed(2))
-            .plain(Rank(0)),
-        Column::numbers("change", "%")
-            .key("change")
-            .factor(0.01)
-            .decimals(Decimals::Signed(1))
-            .hidden(Rank(1)),
+        Column::words("policy").fold(16).narrow(Rank(2), 8).indent(2),
+        Column::numbers("goodput", "Mbit/s").factor(1e6).decimals(Decimals::Fixed(2)).plain(Rank(0)),
+        Column::numbers("change", "%").factor(0.01).decimals(Decimals::Signed(1)).hidden(Rank(1)),
         Column::words("reached"),
     ];
     Table::new(columns).with([
@@ -91,16 +82,6 @@ fn markdown_has_units_alignment_and_bold_bad_cells() {
         "",
     ];
     assert_eq!(table().markdown(), expected.join("\n"));
-}
-
-#[test]
-fn programs_get_base_units_and_null_for_unknown_values() {
-    let csv = "policy,goodput_bps,change\n`mptcp` with olia,2500000,0.125\na|b,,\n";
-    assert_eq!(table().csv().unwrap(), csv);
-    let json = "[\n{\"change\":0.125,\"goodput_bps\":2500000.0,\"policy\":\"`mptcp` with \
-                olia\"},\n{\"change\":null,\"goodput_bps\":null,\"policy\":\"a|b\"}\n]\n";
-    assert_eq!(table().json().unwrap(), json);
-    assert_eq!(table().records()[1].fields[2].1, Field::Number(None), "of the column's kind");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use joulepath_control::advise::{MOST_PATHS, Path, Question, Within};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::{
-    InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, profile_names,
+    InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
 };
 use joulepath_model::names::suggest;
 use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
@@ -131,11 +131,8 @@ fn energy_model(option: &str, text: &str) -> Result<InterfaceModel> {
             sunk: quantity(option, sunk)?,
             sunk_while: SunkWhile::Open,
         }),
-        None => {
-            let names: Vec<&str> = profile_names().collect();
-            Err(Error::usage(format!("{option}: there is no energy profile `{text}`"))
-                .with_help(format!("{}; or write it out: energy=137mW/Mbps+132.9mW", suggest(text, &names))))
-        }
+        None => Err(Error::usage(format!("{option}: there is no energy profile `{text}`"))
+            .with_help(format!("{}; or write it out: energy=137mW/Mbps+132.9mW", suggest_profile(text)))),
     }
 }
 

@@ -189,6 +189,9 @@ fn read(file: &Path) -> Result<(String, String)> {
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_word = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if Controller::all().any(|shipped| shipped.name() == name) {
+        return Err(format!("`{name}` is the name of a controller of Joulepath"));
+    }
     match is_word && starts && name.len() <= MAX_NAME {
         true => Ok(()),
         false => Err(format!(
@@ -274,6 +277,10 @@ fn compiler() -> String {
     std::env::var("CC").ok().filter(|cc| !cc.is_empty()).unwrap_or_else(|| "cc".to_owned())
 }
 
+/// What gcc and clang print for `double` and `float`, which have no registers in the kernel.
+const NO_FLOAT: [&str; 4] =
+    ["SSE register", "SSE disabled", "floating-point type when", "-mgeneral-regs-only"];
+
 /// Runs a compiler and returns its output.
 fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| Error::Refused {
@@ -287,6 +294,10 @@ fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
         return Ok(said);
     }
     let mut errors: Vec<String> = said.iter().filter(|line| line.contains("error:")).cloned().collect();
+    if let Some(float) = errors.iter().find(|line| NO_FLOAT.iter().any(|words| line.contains(words))) {
+        let place = float.split(" error:").next().unwrap_or_default();
+        errors = vec![format!("{place} the kernel has no floating point: use mpcc_scale() and integers")];
+    }
     errors.truncate(MAX_LINES);
     Err(Error::Refused {
         doing: doing.to_owned(),

@@ -152,7 +152,7 @@ impl Sweep {
             let scenario = match self.source.load(&self.set_at(point)) {
                 Ok(scenario) => scenario,
                 Err(error) => {
-                    refused = refused.or(Some(error));
+                    refused = refused.or(Some(of_study(error)));
                     continue;
                 }
             };
@@ -369,6 +369,16 @@ pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
         }
     }
     fields
+}
+
+/// The same error, whose keys are those that the study changes.
+fn of_study(error: Error) -> Error {
+    match error {
+        Error::Scenario { errors, kind } => {
+            Error::Scenario { errors: Box::new(errors.overridden_by("set or vary")), kind }
+        }
+        error => error,
+    }
 }
 
 fn read(name: &str, text: &str) -> Result<StudySpec> {

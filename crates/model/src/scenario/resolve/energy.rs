@@ -8,7 +8,7 @@ use super::super::raw::{RawDevice, RawHost};
 use super::super::read::{At, Named};
 use crate::energy::{
     DeviceEnergy, FILE_PREFIX, HostCurve, HostModel, InterfaceEnergy, InterfaceModel, RrcModel, Stage,
-    SunkWhile, device_preset, device_preset_names, profile, profile_names,
+    SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
 };
 use crate::units::{JoulesPerBit, Nanos};
 
@@ -61,7 +61,7 @@ fn known_profile(name: &str, files: Files<'_>, span: &Span, out: &mut Problems) 
     let found = profile(name);
     if found.is_none() {
         let message = format!("there is no energy profile `{name}`");
-        out.note_with_help(span, message, suggest(name, profile_names(), "profiles"));
+        out.note_with_help(span, message, suggest_profile(name));
     }
     found
 }
