@@ -154,6 +154,15 @@ pub(crate) fn at_least_zero(option: &'static str, value: &str) -> Result<f64, Op
     })
 }
 
+/// A number of at least 1.
+pub(crate) fn at_least_one(option: &'static str, value: &str) -> Result<f64, OptionError> {
+    value.parse::<f64>().ok().filter(|&n| (1.0..1e12).contains(&n)).ok_or_else(|| OptionError::BadValue {
+        option,
+        value: value.to_owned(),
+        expected: "a number, 1 or more",
+    })
+}
+
 /// A number with one of the units of `units`.
 fn with_unit(
     option: &'static str,

@@ -291,6 +291,8 @@ fn every_listed_option_is_taken_by_its_selector() {
         ("patience", "0"),
         ("delay_price", "500 mW"),
         ("deadline", "3 s"),
+        ("slowest", "1.5"),
+        ("preset", "saver"),
     ];
     for info in SELECTORS {
         for option in info.options {

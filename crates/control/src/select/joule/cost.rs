@@ -175,7 +175,7 @@ impl Costs<'_> {
 
     /// Time until the set has carried `bits`, s, including handshakes and slow start of closed paths. If all
     /// are closed, the path with the least RTT opens first, and the others after its reply.
-    fn until_carried_s(&self, set: Set, bits: f64) -> f64 {
+    pub(super) fn until_carried_s(&self, set: Set, bits: f64) -> f64 {
         let full_s = bits / self.rate_bps(set);
         if members(set).all(|i| self.radios[i].is_open) {
             return full_s;
@@ -205,6 +205,11 @@ impl Costs<'_> {
 
     /// Cost at an offered load, W.
     pub(super) fn load(&self, set: Set, load: &Load) -> f64 {
+        self.load_after(set, load, 0.0)
+    }
+
+    /// As [`Self::load`] if messages over `set` take `excess_s` longer than its rate, RTT and queue explain.
+    pub(super) fn load_after(&self, set: Set, load: &Load, excess_s: f64) -> f64 {
         let (capacity_bps, offered_bps) = (self.rate_bps(set), load.per_s * load.bits);
         let carried_bps = offered_bps.min(capacity_bps);
         let loads = self.divided(set, carried_bps);
@@ -217,7 +222,7 @@ impl Costs<'_> {
                 + between_messages(energy, loads[i] / self.share_bps(set, i), load)
         });
         let asleep_w = self.asleep(set, &loads, load) * self.device.shared_base.0;
-        let delay_s = self.delay_s(set, load);
+        let delay_s = self.delay_s(set, load) + excess_s;
         let late_s = load.deadline_s.map_or(0.0, |deadline| (delay_s - deadline).max(0.0));
         watts - asleep_w
             + load.price_w * load.per_s * delay_s

@@ -25,6 +25,7 @@ mod delays;
 mod ledger;
 mod offered;
 mod plan;
+mod preset;
 #[cfg(test)]
 mod tests;
 

@@ -12,6 +12,7 @@ use super::cost::{Costs, Load, Radio, Set};
 use super::delays::Delays;
 use super::ledger::Ledger;
 use super::offered::Offered;
+use super::preset::Preset;
 use crate::options::{self, OptionError, PartInfo};
 use crate::schedule::members;
 
@@ -59,6 +60,8 @@ pub struct Joule {
     pub delay_price_w: f64,
     /// Deadline of a file or a message.
     pub deadline: Option<Nanos>,
+    /// Longest time of a file or a message, in multiples of the time of the fastest path.
+    pub slowest: Option<f64>,
     goal: Option<Goal>,
     /// The paths in use; empty before the first decision.
     set: Set,
@@ -85,8 +88,9 @@ impl Default for Joule {
             remembers: true,
             seeks_bottlenecks: true,
             patience: 1.0,
-            delay_price_w: 0.3,
+            delay_price_w: Preset::BALANCED.delay_price_w,
             deadline: None,
+            slowest: Preset::BALANCED.slowest,
             goal: None,
             set: 0,
             changed_at: Nanos::ZERO,
@@ -109,7 +113,7 @@ impl PathSelector for Joule {
     const INFO: PartInfo = PartInfo::verified(
         "joule",
         "the paths with the fewest joules; promotions and tails are the price of a change, paid by regret",
-        &["size", "history", "bottlenecks", "patience", "delay_price", "deadline"],
+        &["size", "history", "bottlenecks", "patience", "delay_price", "deadline", "slowest", "preset"],
         "Joulepath",
     );
 
@@ -174,6 +178,11 @@ impl PathSelector for Joule {
             "patience" => self.patience = options::at_least_zero("patience", value)?,
             "delay_price" => self.delay_price_w = options::watts("delay_price", value)?,
             "deadline" => self.deadline = Some(options::time("deadline", value)?),
+            "slowest" => self.slowest = Some(options::at_least_one("slowest", value)?),
+            "preset" => {
+                let preset = Preset::by_name(value)?;
+                (self.delay_price_w, self.slowest) = (preset.delay_price_w, preset.slowest);
+            }
             _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
         }
         Ok(())
@@ -258,29 +267,40 @@ impl Joule {
         members(set).filter(|&i| !is_tried(i)).fold(0, |mask, i| mask | 1 << i)
     }
 
-    /// Time left until the deadline, s.
-    fn left_s(&self, snapshot: &Snapshot) -> Option<f64> {
+    /// Time left for the rest of a file, s: until its deadline, and until the longest multiple of the time in
+    /// which the fastest path carries the whole file.
+    fn left_s(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set, left_bits: f64) -> Option<f64> {
         let since = self.started_at.unwrap_or(snapshot.now);
         let passed_s = snapshot.now.saturating_sub(since).as_secs_f64();
-        self.deadline.map(|deadline| (deadline.as_secs_f64() - passed_s).max(0.0))
+        let bits = left_bits + 8.0 * self.delivered_bytes as f64;
+        let longest_s = self.longest_s(allowed, |path| costs.until_carried_s(path, bits));
+        longest_s.map(|longest_s| (longest_s - passed_s).max(0.0))
     }
 
-    fn load(&self) -> Load {
-        Load {
+    /// The deadline, or if that is earlier the longest multiple of the fastest path's `time_s`.
+    fn longest_s(&self, allowed: Set, time_s: impl Fn(Set) -> f64) -> Option<f64> {
+        let fastest_s = || members(allowed).map(|i| time_s(1 << i)).fold(f64::INFINITY, f64::min);
+        let multiple_s = self.slowest.map(|multiple| multiple * fastest_s());
+        [self.deadline.map(Nanos::as_secs_f64), multiple_s].into_iter().flatten().reduce(f64::min)
+    }
+
+    fn load(&self, costs: &Costs, allowed: Set) -> Load {
+        let load = Load {
             per_s: self.offered.messages_per_s(),
             bits: HEADROOM * self.offered.message_bits(),
             burst_bits: self.offered.burst_bits(),
             price_w: self.delay_price_w,
-            deadline_s: self.deadline.map(Nanos::as_secs_f64),
-        }
+            deadline_s: None,
+        };
+        Load { deadline_s: self.longest_s(allowed, |path| costs.delay_s(path, &load)), ..load }
     }
 
     /// The initial set, or the next set after all paths in use have failed.
     fn first(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set) -> Set {
-        let left_s = self.left_s(snapshot);
         match (self.goal, snapshot.demand) {
             (Some(Goal::Endless), _) | (_, Demand::Endless) => costs.cheapest(allowed, |set| costs.bulk(set)),
             (Some(Goal::File), Demand::Bytes(left)) => {
+                let left_s = self.left_s(snapshot, costs, allowed, 8.0 * left);
                 let cost = |set: Set| costs.file(set, 8.0 * left, self.delay_price_w, left_s);
                 let best = costs.cheapest(allowed, cost);
                 // Further paths must pay off; but two unknown paths are a hedge.
@@ -290,7 +310,7 @@ impl Joule {
                 }
             }
             (Some(Goal::Messages), _) if self.offered.messages_per_s() > 0.0 => {
-                let load = self.load();
+                let load = self.load(costs, allowed);
                 costs.cheapest(allowed, |set| costs.load(set, &load))
             }
             _ => costs.cheapest(allowed, |set| costs.file(set, costs.window_bits, 0.0, None)),
@@ -346,7 +366,7 @@ impl Joule {
     }
 
     fn for_file(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set, bits: f64) -> Set {
-        let left_s = self.left_s(snapshot);
+        let left_s = self.left_s(snapshot, costs, allowed, bits);
         let cost = |set: Set| costs.file(set, bits, self.delay_price_w, left_s);
         let best = costs.cheapest(allowed, cost);
         let is_worth_it = cost(best) < BETTER_FILE * cost(self.set)
@@ -362,7 +382,7 @@ impl Joule {
     }
 
     fn for_messages(&mut self, snapshot: &Snapshot, costs: &Costs, allowed: Set, waiting_bits: f64) -> Set {
-        let load = self.load();
+        let load = self.load(costs, allowed);
         let rate_bps = costs.rate_bps(self.set);
         if waiting_bits > LATE_S * rate_bps && waiting_bits >= LEAST_FILE_BITS {
             let best = self.against_backlog(costs, allowed, waiting_bits, &load);
@@ -379,7 +399,7 @@ impl Joule {
             self.delays.observe(self.set, excess_s, seconds);
         }
         let delays = self.delays.clone();
-        let cost = |set: Set| costs.load(set, &load) + load.price_w * load.per_s * delays.excess_s(set);
+        let cost = |set: Set| costs.load_after(set, &load, delays.excess_s(set));
         self.by_regret(snapshot, costs, allowed, cost, 1.0)
     }
 

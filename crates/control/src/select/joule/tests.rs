@@ -27,6 +27,11 @@ fn radio(name: &str, mbps: f64) -> Radio {
     }
 }
 
+/// Ten segments of initial window, and a receive buffer that binds nothing.
+fn with<'a>(device: &'a DeviceEnergy, radios: &'a [Radio]) -> Costs<'a> {
+    Costs { device, radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY }
+}
+
 #[track_caller]
 fn assert_close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-4 * expected.abs(), "{found} ≠ {expected}");
@@ -36,8 +41,7 @@ fn assert_close(found: f64, expected: f64) {
 fn costs_are_those_of_the_energy_models() {
     let radios = [radio("wifi-seed000", 10.0), radio("lte-seed000", 20.0)];
     let device = DeviceEnergy { shared_base: Watts(0.5), ..DeviceEnergy::additive() };
-    let costs =
-        Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
+    let costs = with(&device, &radios);
     // Both burn θ always: 132.9 + 1288 mW and P₀ = 500 mW. WiFi: (1.9209 + 1.37)/10; both: (1.9209 + 1.37 +
     // 1.04)/30 W per Mbit/s.
     assert_close(costs.bulk(0b01), 3.2909e-7);
@@ -50,12 +54,7 @@ fn costs_are_those_of_the_energy_models() {
 #[test]
 fn a_file_pays_for_promotion_and_tail() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
-    let costs = Costs {
-        device: &DeviceEnergy::ADDITIVE,
-        radios: &radios,
-        window_bits: WINDOW_BITS,
-        buffer_bits: f64::INFINITY,
-    };
+    let costs = with(&DeviceEnergy::ADDITIVE, &radios);
     // energy.md, section 1.3: 10 MB over LTE at 10 Mbit/s, 0.315 + 14.462 + 12.271 J; WiFi 0.010 + 12.024 +
     // 0.028. In addition: two round trips, and three that carry 81.76 kbit instead of 150, 0.16824 s at
     // 1288.04 and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
@@ -78,12 +77,7 @@ fn a_file_pays_for_promotion_and_tail() {
 #[test]
 fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     let radios = [radio("lte-huang2012", 10.0)];
-    let costs = Costs {
-        device: &DeviceEnergy::ADDITIVE,
-        radios: &radios,
-        window_bits: WINDOW_BITS,
-        buffer_bits: f64::INFINITY,
-    };
+    let costs = with(&DeviceEnergy::ADDITIVE, &radios);
     let load = |per_s, bits| Load { per_s, bits, burst_bits: bits, price_w: 0.0, deadline_s: None };
     // 1 Mbit each second takes 0.1 s: 0.1 · 1.28804 + 0.9 · 1.06 + 52 mW.
     assert_close(costs.load(1, &load(1.0, 1e6)), 0.1288 + 0.954 + 0.05197);
@@ -104,15 +98,7 @@ fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
 fn the_shared_base_sleeps_with_the_last_radio() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
     let device = DeviceEnergy { shared_base: Watts(2.0), ..DeviceEnergy::additive() };
-    let (with, without) = (
-        Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY },
-        Costs {
-            device: &DeviceEnergy::ADDITIVE,
-            radios: &radios,
-            window_bits: WINDOW_BITS,
-            buffer_bits: f64::INFINITY,
-        },
-    );
+    let (with, without) = (with(&device, &radios), with(&DeviceEnergy::ADDITIVE, &radios));
     let load = Load { per_s: 1.0, bits: 1e6, burst_bits: 1e6, price_w: 0.0, deadline_s: None };
     let base = |set| with.load(set, &load) - without.load(set, &load);
     assert_close(base(0b01), 2.0 * (0.1 + radios[0].energy.tail_s));
@@ -125,12 +111,7 @@ fn the_shared_base_sleeps_with_the_last_radio() {
 fn a_load_travels_as_the_scheduler_sends_it() {
     let near = Radio { rtt_s: 0.02, ..radio("lte-huang2012", 10.0) };
     let radios = [radio("wifi-huang2012", 10.0), near];
-    let costs = Costs {
-        device: &DeviceEnergy::ADDITIVE,
-        radios: &radios,
-        window_bits: WINDOW_BITS,
-        buffer_bits: f64::INFINITY,
-    };
+    let costs = with(&DeviceEnergy::ADDITIVE, &radios);
     let load = |bits| Load { per_s: 10.0, bits, burst_bits: 0.0, price_w: 0.0, deadline_s: None };
     // LTE takes 51.97 mJ/Mbit, and at 8 Mbit/s it is awake instead of in its tail for 0.8 − 0.4 of the time.
     let more = costs.load(0b11, &load(8e5)) - costs.load(0b11, &load(4e5));
@@ -141,12 +122,7 @@ fn a_load_travels_as_the_scheduler_sends_it() {
 fn members_of_one_bottleneck_divide_what_the_best_of_them_carries() {
     let of_group = |mbps| Radio { group: 1, ..radio("wifi-seed000", mbps) };
     let radios = [of_group(8.0), of_group(2.0), radio("wifi-seed000", 5.0)];
-    let costs = Costs {
-        device: &DeviceEnergy::ADDITIVE,
-        radios: &radios,
-        window_bits: WINDOW_BITS,
-        buffer_bits: f64::INFINITY,
-    };
+    let costs = with(&DeviceEnergy::ADDITIVE, &radios);
     assert_eq!([0b001, 0b010, 0b011, 0b111].map(|set| costs.rate_bps(set) / 1e6), [8.0, 2.0, 8.0, 13.0]);
 }
 
@@ -167,42 +143,12 @@ fn a_receive_buffer_bounds_what_paths_of_unequal_rtts_carry_together() {
     assert_close(bound(8.0 * 6e6).rate_bps(0b11), 20e6);
 }
 
-/// Of two paths that nothing is known of the default path is expected to be quicker, so it is used although
-/// the other one needs a tenth less power.
-#[test]
-fn a_small_file_starts_on_the_default_path() {
-    let radio = |part: f64| {
-        let whole = energy("wifi-seed000");
-        let energy = PathEnergy { sunk_w: part * whole.sunk_w, ..whole };
-        PathSnapshot { usable: true, energy, ..PathSnapshot::default() }
-    };
-    let uses = |paths: &[PathSnapshot]| {
-        let mut selector = SelectorSpec::by_name("joule").unwrap().bind(&["a", "b"]).unwrap();
-        let snapshot = Snapshot {
-            now: Nanos::ZERO,
-            mss_bytes: 1460.0,
-            initial_window: 10.0,
-            receive_window: f64::INFINITY,
-            device: &DeviceEnergy::ADDITIVE,
-            demand: Demand::Bytes(2e4),
-            paths,
-        };
-        selector.want(&snapshot)[0]
-    };
-    assert_eq!(uses(&[radio(1.0), radio(0.9)]), Use::Regular);
-}
-
 /// A host whose power grows with the second subflow makes one path the better choice.
 #[test]
 fn the_host_has_its_part_in_the_choice() {
     // θ always burns on both, so two paths halve it per bit; without a host both are best.
     let radios = [radio("wifi-seed000", 10.0), radio("wifi-seed000", 1.0)];
-    let alone = Costs {
-        device: &DeviceEnergy::ADDITIVE,
-        radios: &radios,
-        window_bits: WINDOW_BITS,
-        buffer_bits: f64::INFINITY,
-    };
+    let alone = with(&DeviceEnergy::ADDITIVE, &radios);
     assert_eq!(alone.cheapest(0b11, |set| alone.bulk(set)), 0b11);
     let host = HostModel { curve: HostCurve::Wifi, delay_weight: 0.0, subflow_weight: 0.5, unit: Watts(2.0) };
     let device = DeviceEnergy { host: Some(host), ..DeviceEnergy::additive() };
@@ -240,8 +186,7 @@ fn a_second_path_comes_too_late_for_a_short_file() {
     let base = DeviceEnergy { shared_base: Watts(1.0), ..DeviceEnergy::additive() };
     let energy = PathEnergy { sunk_w: 0.1, idle_w: 0.1, ..PathEnergy::default() };
     let radios = [Radio { energy, ..radio("wifi-seed000", 100.0) }; 2];
-    let costs =
-        Costs { device: &base, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
+    let costs = with(&base, &radios);
     let second =
         |bytes: f64| costs.file(0b11, 8.0 * bytes, 0.0, None) / costs.file(0b01, 8.0 * bytes, 0.0, None);
     assert!(second(29.2e3) > 0.98, "{}", second(29.2e3));
@@ -262,7 +207,7 @@ proptest! {
         let allowed = allowed & ((1u16 << n) - 1) as u8;
         prop_assume!(allowed != 0);
         let device = DeviceEnergy { shared_base: Watts(base), sharing_factor: kappa, host: None };
-        let costs = Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
+        let costs = with(&device, &radios);
         let load = Load { per_s, bits: bits / 1e2, burst_bits: bits / 1e3, price_w: 1.0, deadline_s: None };
         let by: [&dyn Fn(Set) -> f64; 3] =
             [&|set| costs.bulk(set), &|set| costs.file(set, bits, 0.0, None), &|set| costs.load(set, &load)];
@@ -279,7 +224,7 @@ proptest! {
         bits in 1e3..1e9f64,
         more in 1.0..10.0f64,
     ) {
-        let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS, buffer_bits: f64::INFINITY };
+        let costs = with(&DeviceEnergy::ADDITIVE, &radios);
         for set in 1..1u8 << radios.len() {
             let (short, long) = (costs.file(set, bits, 0.0, None), costs.file(set, more * bits, 0.0, None));
             prop_assert!(short <= long && costs.bulk(set) * bits <= short + 1e-9 * short);
@@ -291,6 +236,61 @@ fn selector(options: &[(&str, &str)]) -> Selector {
     let mut spec = SelectorSpec::by_name("joule").unwrap();
     spec.options = options.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
     spec.bind(&["wifi", "lte"]).unwrap()
+}
+
+/// The first decision for a file over two paths, of which `rates`, Mbit/s, are remembered.
+fn first(
+    options: &[(&str, &str)],
+    energies: [PathEnergy; 2],
+    rates: [Option<f64>; 2],
+    bytes: f64,
+) -> [Use; 2] {
+    let path = |i: usize| PathSnapshot {
+        usable: true,
+        energy: energies[i],
+        history: PathHistory {
+            rate_bps: rates[i].map(|mbps| Estimate { median: mbps * 1e6, spread: 1.1 }),
+            ..PathHistory::default()
+        },
+        ..PathSnapshot::default()
+    };
+    let paths = [path(0), path(1)];
+    let uses = selector(options).want(&Snapshot {
+        now: Nanos::ZERO,
+        mss_bytes: 1460.0,
+        initial_window: 10.0,
+        receive_window: f64::INFINITY,
+        device: &DeviceEnergy::ADDITIVE,
+        demand: Demand::Bytes(bytes),
+        paths: &paths,
+    });
+    [uses[0], uses[1]]
+}
+
+/// The default path is expected to be quicker than another unknown path, so a small file uses it although the
+/// other path needs a tenth less power.
+#[test]
+fn a_small_file_starts_on_the_default_path() {
+    let whole = energy("wifi-seed000");
+    let less = PathEnergy { sunk_w: 0.9 * whole.sunk_w, ..whole };
+    assert_eq!(first(&[], [whole, less], [None; 2], 2e4)[0], Use::Regular);
+}
+
+/// 10 MB take 40 s at 2 Mbit/s and 4 s at 20 Mbit/s on a radio that costs more for each bit.
+#[test]
+fn presets_and_the_longest_multiple_choose_between_energy_and_time() {
+    let cheap = PathEnergy { slope_j_per_bit: 1e-8, sunk_w: 0.0, ..PathEnergy::default() };
+    let costly = PathEnergy { slope_j_per_bit: 5e-7, ..cheap };
+    let choice = |options: &[(&str, &str)]| first(options, [cheap, costly], [Some(2.0), Some(20.0)], 1e7);
+    let (slow, fast) = ([Use::Regular, Use::Closed], Use::Regular);
+    for options in [&[][..], &[("preset", "saver")], &[("preset", "balanced")], &[("slowest", "20")]] {
+        assert_eq!(choice(options), slow, "{options:?}");
+    }
+    for options in
+        [[("preset", "fast")], [("slowest", "2")], [("delay_price", "10 W")], [("deadline", "9 s")]]
+    {
+        assert_eq!(choice(&options)[1], fast, "{options:?}");
+    }
 }
 
 /// Two simulated paths that carry their full rate as soon as they are open and regular. Decisions are 100 ms
