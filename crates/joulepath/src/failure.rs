@@ -6,7 +6,6 @@ use std::io;
 use std::process::ExitCode;
 
 use joulepath_control::policy::PolicyError;
-use joulepath_model::scenario::ScenarioErrors;
 use joulepath_study::error::{self as study, Kind};
 
 /// Exit code of a process that SIGINT ends, as shells report it.
@@ -108,9 +107,9 @@ impl Failure {
         self.help.as_deref()
     }
 
-    /// The mistakes of a scenario, if that is what is wrong.
-    pub(crate) fn scenario(&self) -> Option<&ScenarioErrors> {
-        self.error.downcast_ref::<study::Error>()?.scenario()
+    /// The error, if it is one of `joulepath_study`.
+    pub(crate) fn of_study(&self) -> Option<&study::Error> {
+        self.error.downcast_ref()
     }
 
     /// What is wrong, with its causes, in one line.
@@ -138,7 +137,8 @@ impl From<&study::Error> for Exit {
             (Kind::Permission, _) => Exit::Permission,
             (Kind::Usage, _) => Exit::Usage,
             // A file that was named and cannot be used, whatever is wrong with it.
-            (_, E::Scenario { .. } | E::Setup { .. } | E::Refused { .. } | E::NoRun { .. }) => Exit::Usage,
+            (_, E::Scenario { .. } | E::Setup { .. } | E::Several(_)) => Exit::Usage,
+            (_, E::Refused { .. } | E::NoRun { .. }) => Exit::Usage,
             (_, E::File { source, .. }) => match source.kind() {
                 Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::AlreadyExists => Exit::Usage,
                 Io::InvalidData | Io::InvalidInput | Io::InvalidFilename | Io::FileTooLarge => Exit::Usage,

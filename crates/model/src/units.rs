@@ -203,9 +203,11 @@ impl Grammar {
         let all = names.join(", ");
         let per_second = unit.strip_suffix("ps").map(|amount| format!("{amount}/s"));
         let spelled = per_second.as_deref().unwrap_or(unit);
-        let meant = (names.iter().find(|name| **name == spelled))
-            .or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(spelled)))
-            .or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(unit)));
+        let alike = |written: &str| names.iter().find(|name| name.eq_ignore_ascii_case(written));
+        // A capital B is a byte: `KBps` is not `kbps`.
+        let (first, second) = if unit.contains('B') { (spelled, unit) } else { (unit, spelled) };
+        let meant =
+            names.iter().find(|name| **name == spelled).or_else(|| alike(first)).or_else(|| alike(second));
         meant.map_or_else(|| format!("known: {all}"), |meant| format!("did you mean `{meant}`? Known: {all}"))
     }
 
@@ -454,7 +456,7 @@ mod tests {
     fn a_wrong_unit_is_refused_with_the_known_units() {
         let error = "70 Mbit/s".parse::<Nanos>().unwrap_err().to_string();
         assert!(error.contains("known: ns, us, µs, ms, s"), "{error}");
-        for (unit, meant) in [("mbit/s", "Mbit/s"), ("MBps", "MB/s"), ("KB/s", "kB/s"), ("mbps", "Mbps")] {
+        for (unit, meant) in [("mbit/s", "Mbit/s"), ("MBps", "MB/s"), ("KBps", "kB/s"), ("mbps", "Mbps")] {
             let error = format!("4 {unit}").parse::<BitRate>().unwrap_err().to_string();
             assert!(error.contains(&format!("did you mean `{meant}`?")), "{error}");
         }

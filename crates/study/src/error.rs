@@ -53,6 +53,9 @@ pub enum Error {
         /// readable.
         kind: Kind,
     },
+    /// Several mistakes of one file.
+    #[error("{}", .0.iter().map(Error::in_one_line).collect::<Vec<_>>().join("; "))]
+    Several(Vec<Error>),
     /// An episode that could not continue.
     #[error("{doing}: {why}")]
     Episode {
@@ -135,6 +138,11 @@ impl Error {
         Error::File { doing: doing.into(), source: source.into() }
     }
 
+    /// One error, or several as one.
+    pub(crate) fn of_all(mut errors: Vec<Error>) -> Self {
+        if errors.len() == 1 { errors.remove(0) } else { Error::Several(errors) }
+    }
+
     /// Kind of the failure.
     pub fn kind(&self) -> Kind {
         match self {
@@ -146,6 +154,7 @@ impl Error {
             Error::File { .. } | Error::NoRun { .. } | Error::Report(_) | Error::Episode { .. } => {
                 Kind::Failed
             }
+            Error::Several(errors) => errors.first().map_or(Kind::Failed, Error::kind),
             Error::Unsupported { .. } => Kind::Unsupported,
             #[cfg(feature = "live")]
             Error::Kernel(error) => kind_of_kernel(error),
@@ -168,7 +177,7 @@ impl Error {
             Error::Kernel(error) => error.remedy().map(str::to_owned),
             #[cfg(feature = "kernel")]
             Error::Lab(error) => error.remedy().map(str::to_owned),
-            Error::Syntax(_) | Error::Scenario { .. } | Error::Report(_) => None,
+            Error::Syntax(_) | Error::Scenario { .. } | Error::Several(_) | Error::Report(_) => None,
         }
     }
 

@@ -10,11 +10,11 @@ use crate::complete;
 pub(super) const HELP: &str = "\
 Examples:
   joulepath advise --size 10MB --deadline 8s \\
-      --path wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012 \\
-      --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012
+    --path wifi:rate=20Mbit/s,rtt=30ms,loss=1%,energy=wifi-huang2012 \\
+    --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012
   joulepath advise --size 1MB --device phone2015 --json \\
-      --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
-      --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW
+    --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
+    --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW
 
 A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; loss is 0 if absent. Energy is a profile \
 (`joulepath list energy`), or slope+power while in use. Nothing is simulated: a path's rate is what TCP \

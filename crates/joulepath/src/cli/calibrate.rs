@@ -6,13 +6,14 @@ use clap::Args;
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath calibrate --serve 0.0.0.0:7117    # at the far end
-  joulepath calibrate --interface wlan0 --to server:7117 --meter battery \\
-      --profile my-wifi.toml
-  joulepath calibrate --interface wlan0 --second wwan0 --to server:7117 \\
-      --meter hwmon:powerz:bus --minutes 60 --profile my-wifi.toml \\
+  joulepath calibrate --serve 0.0.0.0:7117    # far end
+  joulepath calibrate --interface wlan0 --to server:7117 \\
+      --meter battery --profile my-wifi.toml
+  joulepath calibrate --interface wlan0 --second wwan0 \\
+      --to server:7117 --meter hwmon:powerz:bus --minutes 60 \\
+      --profile my-wifi.toml \\
       --off 'rfkill block wifi' --on 'rfkill unblock wifi; nm-online'
-  joulepath calibrate --trial 100             # accuracy, on simulated radios
+  joulepath calibrate --trial 100    # accuracy, on simulated radios
 
 A scenario in the same folder uses the profile as energy = \"file:my-wifi.toml\". Nothing else should use \
 the interface or the processor meanwhile. Exit codes: 0 the profile is written, 1 the meter or the radio \

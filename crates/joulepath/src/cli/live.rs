@@ -59,10 +59,10 @@ pub(crate) struct LiveOptions {
     #[arg(long, exclusive = true)]
     pub(crate) sample: bool,
     /// Print what the daemon would do, and why; change nothing.
-    #[arg(long, group = "told")]
+    #[arg(long, group = "offline")]
     pub(crate) dry_run: bool,
     /// With --dry-run or --replay: as JSON.
-    #[arg(long, requires = "told")]
+    #[arg(long, requires = "offline")]
     pub(crate) json: bool,
     /// Print a scenario from the running daemon's measurements, for `compare` and `map`. With --replay:
     /// repeat the decisions on simulated paths.
@@ -72,7 +72,7 @@ pub(crate) struct LiveOptions {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "undo", "simulate"])]
     pub(crate) record: Option<PathBuf>,
     /// Repeat recorded decisions and print them; fail if one differs.
-    #[arg(long, value_name = "FILE", group = "told")]
+    #[arg(long, value_name = "FILE", group = "offline")]
     #[arg(conflicts_with_all = ["undo", "record", "config"])]
     pub(crate) replay: Option<PathBuf>,
     /// At the end, leave endpoints and limits as they are, for the next start or --undo.

@@ -18,7 +18,8 @@ Examples:
       --x path.4g.delay='40 ms..400 ms' \\
       --y path.wifi.queue,path.4g.queue='5..200 packets:16log'
   joulepath map quick --policies uncoupled,dts --csv map.csv \\
-      --x path.lte.rate='1..20 Mbit/s:8' --y path.lte.delay='5..100 ms:8'
+      --x path.lte.rate='1..20 Mbit/s:8' \\
+      --y path.lte.delay='5..100 ms:8'
 
 An axis is KEY=LO..HI, with :N for the number of points (24 if absent) and `log` for equal ratios. Several \
 keys, separated by commas, get the same value. Policies within 1 % of the best are ties. The spot check \

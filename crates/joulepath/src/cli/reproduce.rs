@@ -17,8 +17,10 @@ Examples:
   joulepath reproduce --full --docs docs/papers
   joulepath reproduce --search --out results --docs docs/papers \\
       --markdown docs/reproduce.md
-  joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
-  joulepath reproduce --from results/reproduction/full.json --docs target/docs/papers
+  joulepath reproduce 004-fig5 --at scheduler=minrtt \\
+      --at queue='200 packets'
+  joulepath reproduce --from results/reproduction/full.json \\
+      --docs target/docs/papers
 
 ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
 before anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. An interrupted \

@@ -7,10 +7,10 @@ use clap::{Args, Subcommand};
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath study sweep.toml                 # into sweep/; resumes after a kill
-  joulepath study sweep.toml --shard 3/16 --quiet    # a job of a cluster's array
-  joulepath study report sweep               # writes sweep.html
-  joulepath schema study                     # the keys of the file
+  joulepath study sweep.toml       # into sweep/; resumes after a kill
+  joulepath study sweep.toml --shard 3/16 --quiet   # a cluster's job
+  joulepath study report sweep     # writes sweep.html
+  joulepath schema study           # the keys of the file
 
 The file names a scenario, the keys that vary and a design (grid, random, latin-hypercube, sobol). Every \
 point runs under all policies, seeds and engines. The folder holds Parquet files with one row per run: \

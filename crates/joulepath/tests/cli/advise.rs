@@ -18,7 +18,7 @@ fn advice_is_json_for_programs() {
 }
 
 #[test]
-fn whatever_is_wrong_with_a_question_is_told_with_its_option() {
+fn a_wrong_question_names_its_option() {
     let cases: [(&[&str], &str); 6] = [
         (
             &["--path", "wifi:rate=20,rtt=30ms,energy=free", "--size", "1MB"],
@@ -60,7 +60,7 @@ fn the_report_is_a_page_beside_the_table_or_the_json() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_is_told() {
+fn a_page_that_cannot_be_written_is_an_error() {
     let said = joulepath(&["advise", "--path", WIFI, "--size", "1MB", "--report", "/dev/null/advice.html"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("cannot create the folder /dev/null"), "{}", said.stderr);

@@ -1,4 +1,4 @@
-//! Whatever is wrong is told with its place and its mend, and with the right exit code.
+//! Wrong input is refused with its place, a fix and the right exit code.
 
 use std::fs;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn a_trace_is_read_from_beside_the_scenario_and_from_nowhere_else() {
     symlink(&secret, folder.path().join("link.down")).unwrap();
     symlink(outside.path(), folder.path().join("far")).unwrap();
     fs::create_dir(folder.path().join("folder.down")).unwrap();
-    // Reading a pipe that nobody writes to would wait for ever, reading /dev/zero would have no end.
+    // Reading a pipe without a writer, or /dev/zero, would never end.
     let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.down")).status().unwrap();
     assert!(made.success());
     let up = format!("../{}/secret", outside.path().file_name().unwrap().to_str().unwrap());
@@ -92,7 +92,7 @@ fn a_trace_is_read_from_beside_the_scenario_and_from_nowhere_else() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_is_told_with_its_line() {
+fn an_impossible_trace_is_refused_with_its_line() {
     let folder = folder();
     for (name, trace) in [("empty", ""), ("backwards", "5\n3\n"), ("word", "5\nsix\n")] {
         let text = changed("rate = \"10 Mbit/s\"", &format!("rate = {{ trace = \"{name}.down\" }}"));
@@ -117,7 +117,7 @@ fn a_trace_that_cannot_be_is_told_with_its_line() {
 }
 
 #[test]
-fn a_wrong_command_line_is_told_what_would_be_right() {
+fn a_wrong_command_line_gets_a_suggestion() {
     let folder = folder();
     fs::create_dir(folder.path().join("results")).unwrap();
     insta::assert_snapshot!(transcript(
@@ -205,7 +205,7 @@ fn nothing_runs_before_every_policy_of_every_variant_is_right() {
 
 #[cfg(unix)]
 #[test]
-fn what_may_not_be_read_is_a_matter_of_permission() {
+fn an_unreadable_file_is_a_permission_error() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder();
     let secret = folder.path().join("secret.toml");
@@ -219,7 +219,7 @@ fn what_may_not_be_read_is_a_matter_of_permission() {
 }
 
 #[test]
-fn what_is_too_long_to_be_a_scenario_is_not_read_to_its_end() {
+fn a_scenario_that_is_too_long_is_not_read_to_its_end() {
     let folder = folder();
     // A file with a hole takes no space.
     fs::File::create(folder.path().join("huge.toml")).unwrap().set_len(1 << 30).unwrap();

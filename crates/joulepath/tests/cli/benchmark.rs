@@ -109,7 +109,7 @@ fn a_family_that_does_not_exist_and_papers_that_are_not_random_are_reported() {
 }
 
 #[test]
-fn a_page_without_marks_is_told_what_to_write() {
+fn a_page_without_marks_is_refused_with_the_marks_to_write() {
     let folder = folder();
     fs::write(folder.path().join("page.md"), "nothing\n").unwrap();
     let said =

@@ -29,9 +29,9 @@ fn random_families_are_the_same_however_often_and_on_however_many_cores_they_are
     assert_eq!(names, ["uncoupled", "overflow", "single:PATH"]);
     let limit = |row: usize, draw: &str| first[row]["scenarios"][draw]["tcp_reference"].as_f64().unwrap();
     for draw in ["f2-file-train-0001", "f5-shared-train-0001"] {
-        // Nobody is far above what one TCP on each path may reach, and somebody does anything at all.
+        // No policy is far above the TCP-rate reference, and at least one carries data.
         assert!((0.001..1.5).contains(&limit(0, draw)), "{draw}: {}", limit(0, draw));
-        // The best path in hindsight is beside itself.
+        // Relative to itself, the best path is 1.
         assert_eq!(first[2]["scenarios"][draw]["single"], 1.0, "{draw}");
     }
     let kept = fs::read_to_string(folder.path().join("runs.jsonl")).unwrap();
@@ -82,7 +82,7 @@ fn random_scenarios_of_sets_are_files_and_bring_their_traces() {
 }
 
 #[test]
-fn what_is_sealed_needs_a_log_and_is_not_for_reading() {
+fn sealed_scenarios_need_a_log_and_are_never_written_out() {
     let folder = folder();
     let refused = |arguments: &[&str], what: &str| {
         let said = joulepath_in(folder.path(), &[&["benchmark"], arguments].concat());

@@ -79,7 +79,7 @@ fn a_state_may_come_from_stdin() {
 }
 
 #[test]
-fn a_malformed_state_is_told_what_to_write() {
+fn a_malformed_state_is_refused_with_an_example() {
     let cases = [
         json!({"subflows": [{"cwnd": 12, "srtt_ms": 50}]}),
         json!({"subflows": [{"cwnd": 12}]}),

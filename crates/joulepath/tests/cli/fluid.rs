@@ -17,7 +17,7 @@ fn the_fluid_engine_gives_the_same_form_from_one_run_of_each_policy() {
 }
 
 #[test]
-fn what_the_fluid_engine_cannot_represent_is_refused_by_name() {
+fn the_fluid_engine_names_what_it_cannot_represent() {
     let refusal = |arguments: &[&str]| {
         let said = joulepath_in(folder().path(), &[&["compare"], arguments, &["--engine", "fluid"]].concat());
         assert_eq!(said.code, Some(3), "{}", said.stderr);

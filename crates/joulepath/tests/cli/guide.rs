@@ -1,4 +1,4 @@
-//! The guide tells the truth: its commands work, in their order.
+//! The guide's commands work, in their order.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use crate::run::folder;
 
-/// What stands between a fence of the given kind and the next one, for each such fence.
+/// The fenced blocks of a kind.
 fn blocks<'a>(text: &'a str, kind: &str) -> Vec<&'a str> {
     let open = format!("```{kind}\n");
     text.split(&open).skip(1).map(|rest| rest.split("```").next().unwrap_or(rest)).collect()

@@ -128,7 +128,7 @@ fn ctrl_c_or_sigterm_ends_a_run_of_hours() {
 #[test]
 fn a_second_ctrl_c_stops_at_once() {
     let folder = folder();
-    // The results do not fit into a pipe (64 KiB) from which nobody reads more than their beginning.
+    // The results do not fit into a pipe (64 KiB) whose reader stops early.
     let arguments = ["compare", "papers/001-3g-wlan", "--all-variants", "--seeds", "2", "--json"];
     let mut child =
         command(folder.path(), &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -32,7 +32,7 @@ fn controllers_are_listed_with_paper_confidence_and_parameters() {
 }
 
 #[test]
-fn selectors_and_allocators_are_listed_with_what_they_can() {
+fn selectors_and_allocators_are_listed_with_their_options() {
     for name in ["es-mptcp", "emptcp", "pluntke", "overflow", "quota", "backup"] {
         assert!(names("selectors").iter().any(|listed| listed == name), "{name}");
     }
@@ -42,7 +42,7 @@ fn selectors_and_allocators_are_listed_with_what_they_can() {
 }
 
 #[test]
-fn policies_are_listed_with_what_they_are_made_of() {
+fn policies_are_listed_with_their_parts() {
     let json = joulepath(&["list", "policies", "--json"]).json();
     let find =
         |name: &str| json.as_array().unwrap().iter().find(|entry| entry["name"] == name).unwrap().clone();

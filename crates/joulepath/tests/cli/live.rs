@@ -22,7 +22,7 @@ fn as_json(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_shipped_loads_and_so_does_every_key_in_its_comments() {
+fn the_shipped_configuration_loads_with_every_key_in_its_comments() {
     let shipped = read_live(SHIPPED).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(shipped.interface("wlan0").unwrap().cost, Some(1));
     assert!(shipped.interface("wwan0").unwrap().metered);
@@ -34,7 +34,7 @@ fn what_is_shipped_loads_and_so_does_every_key_in_its_comments() {
 }
 
 #[test]
-fn the_schema_takes_what_is_shipped_and_refuses_what_is_wrong() {
+fn the_schema_accepts_the_shipped_configuration_and_refuses_mistakes() {
     let schema = joulepath(&["schema", "live"]).json();
     for text in [SHIPPED.to_owned(), with_all_keys(), "intent = \"off\"".into()] {
         assert_eq!(errors(&schema, &as_json(&text)), Vec::<String>::new(), "{text}");

@@ -71,7 +71,7 @@ fn few_points_may_be_drawn_by_the_packet_engine() {
 
 /// What is wrong, with which exit code, and what it says.
 #[test]
-fn what_makes_no_map_is_told_with_its_place_and_mend() {
+fn a_wrong_map_is_refused_with_place_and_fix() {
     let cases: [(i32, &[&str], &[&str]); 9] = [
         (2, &["--x", "path.wifi.los=1 %..2 %", "--y", DELAY], &["los", "did you mean"]),
         (

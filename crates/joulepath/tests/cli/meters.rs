@@ -17,7 +17,7 @@ mod with_the_running_kernel {
     }
 
     #[test]
-    fn meters_are_listed_with_what_was_seen_or_why_they_cannot_be_used() {
+    fn meters_are_listed_with_readings_or_the_reason_for_none() {
         let tree = folder();
         write(tree.path(), "hwmon/hwmon0/name", "ina226\n");
         write(tree.path(), "hwmon/hwmon0/power1_input", "2500000\n");
@@ -40,7 +40,7 @@ mod with_the_running_kernel {
     }
 
     #[test]
-    fn exit_codes_tell_a_machine_without_meters_from_one_that_fails() {
+    fn exit_codes_distinguish_no_meter_from_a_failing_one() {
         let none = joulepath(&["meter", "--sysfs", "."]);
         assert_eq!(none.code, Some(3));
         assert!(none.stdout.contains("This machine has no power meter"), "{}", none.stdout);

@@ -35,7 +35,7 @@ fn policy(row: &Value) -> &str {
 }
 
 #[test]
-fn what_is_wrong_with_a_controller_is_told_with_its_line() {
+fn a_wrong_controller_is_refused_with_its_line() {
     let folder = folder();
     let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
     run(&["cc", "new", "mine"]).ok();
@@ -71,7 +71,7 @@ fn a_float_in_a_header_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_controller_that_cannot_be_is_refused_with_what_to_do() {
+fn an_invalid_controller_is_refused_with_a_fix() {
     let folder = folder();
     let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
     run(&["cc", "new", "mine"]).ok();

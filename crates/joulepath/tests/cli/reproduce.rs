@@ -89,7 +89,7 @@ fn the_list_names_claim_and_source_of_each_experiment() {
 }
 
 #[test]
-fn an_experiment_that_does_not_exist_is_told_what_does() {
+fn an_unknown_experiment_gets_a_suggestion() {
     let said = joulepath(&["reproduce", "000-fig44"]);
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("there is no experiment `000-fig44`"), "{}", said.stderr);

@@ -46,7 +46,7 @@ fn every_shipped_scenario_runs_with_every_controller() {
 }
 
 #[test]
-fn what_is_shown_loads_again_to_the_same() {
+fn a_shown_scenario_loads_as_the_same_scenario() {
     let folder = folder();
     let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/fidelity/cellular.trace");
     fs::copy(traces, folder.path().join("cellular.trace")).unwrap();

@@ -77,7 +77,7 @@ fn a_study_that_was_killed_goes_on_and_runs_nothing_twice() {
 }
 
 #[test]
-fn a_file_with_mistakes_is_told_with_place_and_mend() {
+fn a_study_with_mistakes_is_refused_with_place_and_fix() {
     let folder = folder();
     for (from, to, what) in [
         ("points = 15000", "pionts = 15000", "did you mean `points`?"),
@@ -101,6 +101,19 @@ fn a_file_with_mistakes_is_told_with_place_and_mend() {
             said.stderr
         );
         assert!(!folder.path().join("sweep").exists(), "{to}: nothing is begun");
+    }
+}
+
+#[test]
+fn all_mistakes_of_a_study_are_reported_at_once() {
+    let folder = folder();
+    let study = "scenario = \"quick\"\npolicies = [\"mtpcp\", \"oila\"]\ndesign = \"grid\"\n\
+                 [[vary]]\nkey = \"path.wifi.loos\"\nvalues = [1, 2]\n";
+    fs::write(folder.path().join("sweep.toml"), study).unwrap();
+    let said = joulepath_in(folder.path(), &["study", "sweep.toml"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    for part in ["`loos` is not a key", "there is no policy `mtpcp`", "there is no policy `oila`"] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
 }
 

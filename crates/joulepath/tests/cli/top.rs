@@ -115,7 +115,7 @@ impl Drop for Daemon {
 struct Top {
     child: Child,
     keyboard: File,
-    /// The program's end, which tells how the terminal is set.
+    /// Waits for the program's end and returns the state of the terminal.
     line: OwnedFd,
     before: Termios,
     output: mpsc::Receiver<Vec<u8>>,
@@ -326,7 +326,7 @@ fn ctrl_c_is_a_key_and_a_stopped_program_has_given_the_terminal_back() {
 }
 
 #[test]
-fn a_daemon_that_goes_and_comes_back_is_told() {
+fn the_screen_shows_when_a_daemon_stops_and_starts() {
     let (folder, daemon, mut top) = with_daemon(true);
     top.shows("frugal · 2 of 2");
     daemon.stop();
@@ -352,7 +352,7 @@ fn before_a_daemon_is_there_it_waits_for_one() {
 }
 
 #[test]
-fn who_may_only_look_looks() {
+fn a_user_without_rights_only_watches() {
     let (_folder, daemon, mut top) = with_daemon(false);
     top.shows("read-only  ? help  q quit");
     top.press("i");
@@ -398,7 +398,7 @@ fn a_screen_that_becomes_small_is_drawn_anew() {
 }
 
 #[test]
-fn what_is_no_terminal_is_refused() {
+fn a_stdout_that_is_no_terminal_is_refused() {
     let said = joulepath(&["top"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{}", said.stderr);
     assert!(said.stderr.contains("stdout is not a terminal"), "{}", said.stderr);

@@ -88,7 +88,7 @@ fn a_page_goes_where_it_is_wanted() {
 }
 
 #[test]
-fn a_file_in_the_way_of_a_folder_is_told_before_anything_runs() {
+fn a_file_in_place_of_a_folder_is_refused_before_anything_runs() {
     let folder = folder();
     fs::write(folder.path().join("pages"), "mine").unwrap();
     let said = joulepath_in(folder.path(), &["compare", "quick", "--report", "pages"]);
@@ -167,7 +167,7 @@ fn a_read_only_file_is_not_replaced() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_a_link_that_somebody_has_put_there() {
+fn nothing_is_written_through_a_symbolic_link() {
     use std::os::unix::fs::symlink;
     let folder = folder();
     fs::create_dir(folder.path().join("far")).unwrap();

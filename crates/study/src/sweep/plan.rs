@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use joulepath_control::policy;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{PathResult, RunResult};
 use joulepath_model::scenario::read_study;
@@ -147,6 +148,7 @@ impl Sweep {
     /// become rows with errors.
     fn look(&mut self) -> Result<()> {
         let last = self.points.count() - 1;
+        let mut wrong = self.unknown_policies();
         let mut refused = None;
         for point in [0, last, last / 2] {
             let scenario = match self.source.load(&self.set_at(point)) {
@@ -156,6 +158,9 @@ impl Sweep {
                     continue;
                 }
             };
+            if !wrong.is_empty() {
+                return Err(Error::of_all(wrong));
+            }
             let engines: Vec<&dyn Engine> = self.engines.iter().map(|engine| &**engine).collect();
             let found = match &self.spec.policies {
                 Some(asked) => {
@@ -179,7 +184,18 @@ impl Sweep {
             self.scenario_sha256 = self.source.sha256(&scenario);
             return Ok(());
         }
-        Err(refused.expect("no point was accepted"))
+        wrong.insert(0, refused.expect("no point was accepted"));
+        Err(Error::of_all(wrong))
+    }
+
+    /// An error for each policy of the study that does not exist.
+    fn unknown_policies(&self) -> Vec<Error> {
+        let asked = self.spec.policies.iter().flatten();
+        let unknown = |policy: &Policy| policy::resolve(policy).err();
+        asked
+            .filter_map(unknown)
+            .map(|error| Error::Setup { error: Box::new(error.into()), kind: ErrorKind::Usage })
+            .collect()
     }
 
     fn all_columns(&self) -> Vec<Column> {
