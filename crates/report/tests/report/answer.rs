@@ -115,7 +115,7 @@ fn the_best_is_named_with_its_share_of_the_limit_and_its_lead() {
     let dts = policy("DTS", &[(180e3, 1e6), (220e3, 2e6)]);
     let said = tiles(&comparison(&[mptcp, dts], None));
     assert_eq!(said[0], "most data per joule DTS 200 ±20 kbit/J 50.0 % of the TCP-rate reference");
-    assert_eq!(said[1], "by how much 100 % ±0 more data per joule than MPTCP, the second");
+    assert_eq!(said[1], "lead 100 % ±0 more data per joule than MPTCP, the second");
 }
 
 #[test]
