@@ -195,8 +195,8 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     match is_word && starts && name.len() <= MAX_NAME {
         true => Ok(()),
         false => Err(format!(
-            "`{name}` is not a controller name: use at most {MAX_NAME} lower-case letters, digits and _, and \
-             begins with a letter"
+            "`{name}` is not a controller name: use at most {MAX_NAME} lower-case letters, digits and _, \
+             beginning with a letter"
         )),
     }
 }
