@@ -92,8 +92,10 @@ def copy(texts):
     for here, there in ((ROOT / name, TREE / name) for name in paths if name and name not in texts):
         there.parent.mkdir(parents=True, exist_ok=True)
         if here.is_symlink():
-            there.unlink(missing_ok=True)
-            there.symlink_to(here.readlink())
+            # A new link would make cargo repeat the build script that reads it.
+            if not (there.is_symlink() and there.readlink() == here.readlink()):
+                there.unlink(missing_ok=True)
+                there.symlink_to(here.readlink())
         elif here.is_file() and not (there.is_file() and filecmp.cmp(here, there, shallow=False)):
             shutil.copyfile(here, there)
     for name, text in texts.items():
