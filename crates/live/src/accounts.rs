@@ -409,6 +409,23 @@ mod tests {
     }
 
     #[test]
+    fn an_energy_model_starts_with_its_second_poll_and_again_with_another_profile() {
+        let of = |profile: &str| {
+            let text = format!("{QUOTA}energy = \"{profile}\"\n");
+            read_live(&text).unwrap_or_else(|errors| panic!("{errors}"))
+        };
+        let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
+        let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
+        let mut spend = |profile: &str, s: u64| {
+            accounts.spend(&of(profile), "wwan0", passed, Nanos::from_secs(s)).unwrap()
+        };
+        assert_eq!(spend("lte-huang2012", 1), 0.0);
+        assert!(spend("lte-huang2012", 2) > 0.0);
+        assert_eq!(spend("wifi-huang2012", 3), 0.0);
+        assert!(spend("wifi-huang2012", 4) > 0.0);
+    }
+
+    #[test]
     fn power_is_smoothed_and_a_calibrated_profile_sets_its_quality() {
         // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s is 4 Mbit/s: 0.6809 W.
         let model = profile("wifi-seed000").unwrap().model;

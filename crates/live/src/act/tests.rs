@@ -88,7 +88,7 @@ impl Fake {
     }
 
     /// Runs a process that is killed at `step`. Returns true if it got that far.
-    fn killed_at(&self, step: usize, work: impl FnOnce(&mut Actor<Fake, Fake>)) -> bool {
+    pub(super) fn killed_at(&self, step: usize, work: impl FnOnce(&mut Actor<Fake, Fake>)) -> bool {
         self.0.borrow_mut().left = Some(step);
         let ended = catch_unwind(AssertUnwindSafe(|| work(&mut self.actor())));
         self.0.borrow_mut().left = None;
@@ -412,6 +412,21 @@ fn a_refused_endpoint_is_reported_and_does_not_block_others() {
 }
 
 /// Sets a controller. Returns the outcome.
+#[test]
+fn a_renewed_endpoint_gets_an_unused_id() {
+    let fake = Fake::default();
+    let mut actor = fake.actor();
+    let mut round = |renew| {
+        let all = [wanted(2, false), Wanted { renew, ..wanted(3, true) }];
+        assert_eq!(actor.reconcile(Some(&all), &[], NOW).unwrap().conflicts.len(), 0);
+        assert_eq!(there(&fake), [(2, false), (3, true)]);
+        fake.endpoints_now().iter().map(|there| there.id.unwrap()).collect::<Vec<_>>()
+    };
+    let before = round(false);
+    let after = round(true);
+    assert!(after[0] == before[0] && !before.contains(&after[1]), "{before:?} {after:?}");
+}
+
 fn control(actor: &mut Actor<Fake, Fake>, wanted: Option<&str>, now: Nanos) -> Outcome {
     let mut outcome = Outcome::default();
     actor.set(Setting::Controller, wanted, now, &mut outcome).unwrap();
@@ -480,6 +495,18 @@ fn a_start_restores_the_path_manager_of_a_killed_daemon_unless_changed_since() {
     fake.0.borrow_mut().manager = Some(KERNEL.into());
     let said = choose(Some(USER_SPACE)).settings;
     assert!(said[&Setting::Manager].contains("another program has set kernel"), "{said:?}");
+}
+
+#[test]
+fn a_value_that_another_program_restored_leaves_no_record() {
+    let fake = Fake::default();
+    // Killed between the record and the change: the record covers both values.
+    let record = |actor: &mut Actor<Fake, Fake>| drop(control(actor, Some("bbr"), NOW));
+    assert!(fake.killed_at(1, record));
+    let mut actor = fake.actor();
+    assert!(fake.controller_now() == CUBIC && actor.has_something());
+    control(&mut actor, None, NOW);
+    assert_eq!((fake.controller_now().as_str(), actor.has_something()), (CUBIC, false));
 }
 
 /// A record of a version that set no controllers.

@@ -83,6 +83,55 @@ fn with_endpoints_of_other_programs_limits_are_restored_at_once() {
 }
 
 #[test]
+fn with_endpoints_of_other_programs_extra_subflows_are_allowed_throughout() {
+    let mut step = 0;
+    loop {
+        let fake = Fake::default();
+        fake.finds(of_others(9));
+        with_two(&fake);
+        fake.connects(1, &[2, 3]);
+        let is_killed = fake.killed_at(step, |actor| drop(actor.undo(NOW).unwrap()));
+        assert!(fake.limits_now().extra_subflows > 0, "step {step}");
+        if !is_killed {
+            break;
+        }
+        step += 1;
+    }
+    assert!(step > 1);
+}
+
+#[test]
+fn the_record_of_connections_drops_those_that_have_ended() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.connects(1, &[2]);
+    fake.connects(2, &[2]);
+    actor.undo(NOW).unwrap();
+    fake.ends(1);
+    actor.undo(LATER).unwrap();
+    let journal: Journal = serde_json::from_str(&fake.journal().unwrap()).unwrap();
+    assert_eq!(journal.kept.unwrap().tied, [Token(2)].into());
+}
+
+#[test]
+fn a_needed_endpoint_becomes_a_backup_and_is_checked_again_after_a_pause() {
+    let fake = Fake::default();
+    let mut actor = fake.actor();
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], NOW).unwrap();
+    fake.connects(1, &[3]);
+    let spare = [(ip(3), 3)];
+    let mut round = |now: Nanos| {
+        actor.reconcile(Some(&[wanted(2, false)]), &spare, now).unwrap();
+        there(&fake)
+    };
+    let both = [(2, false), (3, true)];
+    assert_eq!(round(NOW), both);
+    fake.ends(1);
+    assert_eq!(round(NOW + Nanos::from_millis(1)), both);
+    assert_eq!(round(LATER), [(2, false)]);
+}
+
+#[test]
 fn a_start_takes_over_endpoints_and_cuts_off_no_connection() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);

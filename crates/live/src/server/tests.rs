@@ -53,6 +53,21 @@ fn each_line_is_answered_and_an_incomplete_line_waits() {
 }
 
 #[test]
+fn a_whole_line_does_not_count_towards_the_length_of_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = server(folder.path());
+    let mut stream = UnixStream::connect(&server.path).unwrap();
+    let [id] = server.accept(Nanos::ZERO).new[..] else { panic!("one client") };
+    stream.write_all(b"{\"method\":\"status\"}\n").unwrap();
+    stream.write_all(&[b'x'; LONGEST_LINE - 1]).unwrap();
+    // Each call reads at most `LONGEST_LINE` bytes.
+    let [first, second] = [0; 2].map(|_| server.hear(id, Nanos::ZERO));
+    assert_eq!((first.requests.len(), first.then), (1, Served::Stays));
+    assert!(first.asker.may_command && first.asker.privileged);
+    assert_eq!((second.requests.len(), second.then), (0, Served::Stays));
+}
+
+#[test]
 fn readers_may_not_command() {
     for (access, reads, commands) in
         [(Access::None, false, false), (Access::Read, true, false), (Access::Command, true, true)]
