@@ -214,6 +214,8 @@ mod tests {
         fs::write(proc.join("7/comm"), "python3\n").unwrap();
         symlink("/opt/film/python3.11", proc.join("7/exe")).unwrap();
         symlink("socket:[70]", proc.join("7/fd/3")).unwrap();
+        // Not searched, because the connection of this socket matches no rule with `program`.
+        symlink("socket:[71]", proc.join("7/fd/4")).unwrap();
         let number = fs::metadata(&unit).unwrap().ino();
         let rule = |keys: &str| format!("[[rule]]\nintent = \"aggregate\"\n{keys}\n");
         let text = "intent = \"frugal\"\npm = \"userspace\"\n".to_owned()
@@ -231,12 +233,48 @@ mod tests {
             connection(1000, 70, 1, "192.0.2.9:443"),
             connection(0, 70, 1, "203.0.113.1:80"),
             connection(0, 71, number, "203.0.113.1:443"),
-            connection(0, 71, 1, "192.0.2.9:80"),
+            connection(0, 72, 1, "192.0.2.9:80"),
         ];
         assert_eq!(rules.groups(&all.each_ref()), [1, 2, 3, 4, 0]);
         let fitted: Vec<_> = rules.told().map(|(_, fitted)| fitted.map(|one| one.words.as_str())).collect();
         assert_eq!(fitted[1], Some("python3 of user 1000 to 192.0.2.9:443"));
         assert_eq!(fitted[3], Some("a program of user 0 in /system.slice/film.service to 203.0.113.1:443"));
         assert_eq!(fitted[4], None);
+    }
+
+    #[test]
+    fn only_programs_in_the_group_of_a_connection_match_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (proc, groups) = (folder.path().join("proc"), folder.path().join("groups"));
+        let unit = groups.join("film.service");
+        fs::create_dir_all(&unit).unwrap();
+        fs::write(unit.join("cgroup.procs"), "7\n").unwrap();
+        // A process in another group has the same socket.
+        for (process, name) in [("7", "ffmpeg"), ("8", "curl")] {
+            fs::create_dir_all(proc.join(process).join("fd")).unwrap();
+            fs::write(proc.join(process).join("comm"), name).unwrap();
+            symlink("socket:[70]", proc.join(process).join("fd/3")).unwrap();
+        }
+        let number = fs::metadata(&unit).unwrap().ino();
+        let group_of = |program: &str| {
+            let rule = format!("[[rule]]\nintent = \"frugal\"\nprogram = \"{program}\"");
+            let text = format!("intent = \"off\"\npm = \"userspace\"\n{rule}");
+            let processes = Processes::below(proc.clone(), Some(groups.clone()));
+            let mut rules = Rules::of(&read_live(&text).unwrap(), "", processes);
+            rules.groups(&[&connection(0, 70, number, "203.0.113.1:443")])
+        };
+        assert_eq!((group_of("ffmpeg"), group_of("curl")), (vec![1], vec![0]));
+    }
+
+    #[test]
+    fn hidden_processes_are_reported_once() {
+        let mut rules = Rules::default();
+        rules.groups(&[]);
+        assert_eq!(rules.troubles.len(), 0);
+        rules.processes.hidden = true;
+        rules.troubles.push("another".into());
+        rules.groups(&[]);
+        rules.groups(&[]);
+        assert!(rules.troubles.len() == 2 && rules.troubles[1].contains("CAP_SYS_PTRACE"), "{rules:?}");
     }
 }

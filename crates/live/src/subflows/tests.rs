@@ -4,13 +4,14 @@ use std::net::{IpAddr, SocketAddr};
 use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
 use joulepath_kernel::mptcp::info::{ByteCounters, ConnectionInfo};
 use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, SubflowEvent};
-use joulepath_kernel::mptcp::{AddressId, TcpState, Token};
+use joulepath_kernel::mptcp::{AddressId, MAX_SUBFLOWS, TcpState, Token};
 use joulepath_kernel::{Error, Result};
 use joulepath_model::live::{Intent, OpenAfter};
 use joulepath_model::scenario::read_live;
 use joulepath_model::units::{Bytes, Nanos};
 
 use super::group::Group;
+use super::known::Known;
 use super::rules::Rules;
 use super::steering::{Commands, Ground, Steering};
 use crate::decide::{Decision, Role, Told, Wanted};
@@ -218,6 +219,46 @@ fn a_lost_subflow_is_reopened_on_its_own_pair_at_growing_intervals() {
 }
 
 #[test]
+fn a_backup_is_renewed_only_while_another_subflow_carries_data() {
+    let mut renewed = group(Role::Regular, Role::Backup);
+    renewed.places.as_mut().unwrap()[1].renew = true;
+    let whole = connection(1, 0, &[(WLAN, 1000, false), (WWAN, 2000, true)]);
+    let mut waits = whole.clone();
+    waits.subflows[0].state = TcpState::SynSent;
+    let done = lives(&mut Fake::default(), &[(S(1), renewed.clone(), vec![waits])]);
+    assert_eq!(done[0], NOTHING);
+    let done = lives(&mut Fake::default(), &[(S(1), renewed, vec![whole])]);
+    assert_eq!(done[0], ["1 close 198.18.0.3:2000", "1 open 198.18.0.3>203.0.113.1:443 backup"]);
+}
+
+#[test]
+fn only_established_subflows_of_own_connections_are_remembered() {
+    let first = ends(WLAN, 1000);
+    let pairs = |connection: &Connection| {
+        let mut known = Known::new(first.local, first.remote, None);
+        known.observe(connection);
+        known.pairs.len()
+    };
+    let mut one = connection(1, 0, &[(WLAN, 1000, false), (WWAN, 2000, false)]);
+    assert_eq!(pairs(&one), 2);
+    one.subflows[1].state = TcpState::SynSent;
+    assert_eq!(pairs(&one), 1);
+    let accepted = |socket: &mut TcpSocket| socket.membership.as_mut().unwrap().opened_locally = false;
+    one.subflows.iter_mut().for_each(accepted);
+    assert_eq!(pairs(&one), 0);
+}
+
+#[test]
+fn a_pair_keeps_the_id_of_its_extra_subflow() {
+    let first = ends(WLAN, 1000);
+    let mut known = Known::new(first.local, first.remote, None);
+    known.observe(&connection(1, 0, &[(WLAN, 1000, false), (WWAN, 2000, false)]));
+    let id = |interface| known.pairs[&(address(interface), first.remote)].id;
+    // An initial subflow has id 0, which no extra subflow may have.
+    assert_eq!([WLAN, WWAN].map(id), [None, Some(AddressId(77))]);
+}
+
+#[test]
 fn a_connection_leaves_a_forbidden_interface_only_when_another_subflow_works() {
     let cheap = group(Role::Regular, Role::Unused);
     let begun = connection(1, 0, &[(WWAN, 1000, false)]);
@@ -417,4 +458,21 @@ fn fullmesh_opens_subflows_to_announced_addresses() {
     let offer = Event::Announced { token: Token(1), id: AddressId(4), remote };
     steering.hear(S(2), &[offer], &rules).unwrap();
     assert_eq!(kernel.done, ["1 open 198.18.0.2>203.0.113.9:443 regular"]);
+}
+
+#[test]
+fn a_connection_has_at_most_eight_subflows() {
+    let mut kernel = Fake::default();
+    let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
+    let mut mesh = group(Role::Regular, Role::Unused);
+    let all = [connection(1, 0, &[(WLAN, 1000, false)])];
+    steering.look(S(1), Some(&listing(&all)), &mut rules, ground(mesh.clone())).unwrap();
+    for id in 1..=2 * MAX_SUBFLOWS as u8 {
+        let offer =
+            Event::Announced { token: Token(1), id: AddressId(id), remote: ([203, 0, 113, id], 443).into() };
+        steering.hear(S(2), &[offer], &rules).unwrap();
+    }
+    mesh.places.as_mut().unwrap()[0].fullmesh = true;
+    steering.look(S(3), Some(&listing(&all)), &mut rules, ground(mesh)).unwrap();
+    assert_eq!(kernel.done.len(), MAX_SUBFLOWS - 1, "{:?}", kernel.done);
 }
