@@ -42,7 +42,10 @@ pub(super) fn tell(interface: &Interface, endpoints: &[Wanted], left: &[IpAddr],
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::live::Intent;
+
     use super::*;
+    use crate::samples::seen;
 
     fn wanted(interfaces: u8) -> Vec<Wanted> {
         let addresses = |i| [IpAddr::from([10, 0, i, 2]), IpAddr::from([0xfd00, 0, 0, i.into(), 0, 0, 0, 2])];
@@ -73,5 +76,23 @@ mod tests {
         assert_eq!(served(5, Families { v4: 1, v6: 2 }), [3, 5]);
         assert_eq!(served(5, Families::default()), [5, 3]);
         assert_eq!(served(9, Families { v4: 3, v6: 3 }), [8, 0]);
+    }
+
+    #[test]
+    fn an_interface_is_unused_only_if_none_of_its_addresses_has_an_entry() {
+        let interface = seen(2, "wlan0");
+        for (other, role) in [(2, Role::Regular), (3, Role::Unused)] {
+            let mut told = Told {
+                name: "wlan0".into(),
+                intent: Intent::Aggregate,
+                role: Role::Regular,
+                wanted: Role::Regular,
+                reason: Reason::OnlyPath,
+                notes: vec![],
+                allowed: true,
+            };
+            tell(&interface, &wanted(other + 1)[2 * usize::from(other)..], &interface.addresses, &mut told);
+            assert_eq!((told.role, told.notes.len()), (role, 1));
+        }
     }
 }

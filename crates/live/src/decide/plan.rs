@@ -198,3 +198,21 @@ fn open_beside_watched(eligible: &[Eligible], plan: &mut Plan) {
         plan.insert(next.interface.name.clone(), Want { urgent: true, ..Want::new(Role::Backup, reason) });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeping_and_metered_paths_are_tried_at_lower_rates() {
+        for (intent, fractions) in [
+            (Intent::Interactive, [0.7, 0.7]),
+            (Intent::Frugal, [0.5, 0.1]),
+            (Intent::Handover, [0.5, 0.1]),
+            (Intent::Aggregate, [0.7, 0.1]),
+            (Intent::Overflow, [0.7, 0.1]),
+        ] {
+            assert_eq!([false, true].map(|is_metered| low(intent, is_metered)), fractions, "{intent:?}");
+        }
+    }
+}

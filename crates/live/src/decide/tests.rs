@@ -209,6 +209,69 @@ fn the_handover_budget_applies_only_if_the_first_path_has_that_intent() {
 }
 
 #[test]
+fn the_handover_budget_applies_when_the_first_path_appears_later() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.wifi().usable = false;
+    assert_eq!(world.roles(60), [Unused, Regular]);
+    (world.wifi().usable, world.wifi().stalled) = (true, true);
+    assert_eq!(world.roles(6)[1], Regular);
+    world.lte().carried_bytes += 1_000_000;
+    let spent = Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 };
+    assert_eq!(told(&world.pass(1), "wwan0").reason, spent);
+}
+
+#[test]
+fn the_handover_budget_is_not_renewed_while_another_path_is_open() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.pass(60);
+    world.wifi().stalled = true;
+    assert_eq!(world.roles(6)[1], Regular);
+    world.lte().carried_bytes += 600_000;
+    world.pass(1);
+    // WiFi carries data again for two minutes, but a connection still needs LTE.
+    (world.wifi().stalled, world.wifi().rate_bps, world.lte().sole) = (false, 5e6, 1);
+    assert_eq!(world.roles(120), [Regular, Backup]);
+    world.lte().carried_bytes += 600_000;
+    let spent = Reason::BudgetUsed { used_bytes: 1_200_000, budget_bytes: 1_000_000 };
+    assert_eq!(told(&world.pass(1), "wwan0").reason, spent);
+}
+
+#[test]
+fn the_handover_budget_is_renewed_after_a_minute_of_data_over_the_first_path() {
+    for (seconds, role) in [(30, Unused), (120, Regular)] {
+        let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+        world.pass(60);
+        world.wifi().stalled = true;
+        assert_eq!(world.roles(6)[1], Regular);
+        world.lte().carried_bytes += 600_000;
+        world.pass(1);
+        (world.wifi().stalled, world.wifi().rate_bps) = (false, 5e6);
+        assert_eq!(world.roles(seconds), [Regular, Unused]);
+        (world.wifi().stalled, world.wifi().rate_bps) = (true, 0.0);
+        world.pass(6);
+        world.lte().carried_bytes += 600_000;
+        assert_eq!(world.roles(1)[1], role, "{seconds} s");
+    }
+}
+
+#[test]
+fn the_handover_budget_resumes_when_the_first_path_returns() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.pass(60);
+    world.wifi().stalled = true;
+    assert_eq!(world.roles(6)[1], Regular);
+    world.lte().carried_bytes += 600_000;
+    world.pass(1);
+    world.wifi().usable = false;
+    assert_eq!(world.roles(10), [Unused, Regular]);
+    world.wifi().usable = true;
+    assert_eq!(world.roles(1)[1], Regular);
+    world.lte().carried_bytes += 400_000;
+    let spent = Reason::BudgetUsed { used_bytes: 1_000_000, budget_bytes: 1_000_000 };
+    assert_eq!(told(&world.pass(1), "wwan0").reason, spent);
+}
+
+#[test]
 fn a_soft_quota_makes_a_backup_and_a_hard_quota_ends_it() {
     let quota = "quota = { soft = \"8 GB\", hard = \"10 GB\" }";
     let mut world = World::new(config("intent = \"aggregate\"", "", quota));
@@ -388,6 +451,9 @@ fn a_stopped_download_opens_a_backup_and_moves_to_it() {
 fn a_metered_path_waits_unless_its_own_intent_uses_it() {
     let mut world = World::new(config("intent = \"aggregate\"", "", "metered = true"));
     assert_eq!(world.roles(60), [Regular, Backup]);
+    let decision = world.pass(1);
+    let Reason::FirstPath { others } = &told(&decision, "wlan0").reason else { panic!("{decision:?}") };
+    assert!(others.len() == 1 && others[0].path == "wwan0", "{others:?}");
     world.wifi().usable = false;
     assert_eq!(world.roles(1), [Unused, Regular]);
     let mut world =

@@ -197,6 +197,56 @@ fn data_still_arriving_on_the_left_path_is_no_gain() {
 }
 
 #[test]
+fn the_path_furthest_below_its_capacity_is_suspected() {
+    let mut slow = Slow::default();
+    held_at(&mut slow, 0, &[[18e6, 9e6]; 30], [true; 2], [false; 2]);
+    // A tenth of 20 Mbit/s, and more than a tenth of 10 Mbit/s.
+    let held = held_at(&mut slow, 30, &[[2e6, 1.5e6]; 5], [true; 2], [false; 2]);
+    assert!(held.last() == Some(&true), "{held:?}");
+    assert_eq!(slow.stage.as_ref().map(Stage::name), Some("c0"));
+}
+
+#[test]
+fn the_next_poll_comes_soon_during_a_trial_and_after_a_path_is_used_again() {
+    let mut slow = Slow::default();
+    let mut seconds = vec![[4e6, 0.0]; 30];
+    seconds.extend([[50e3, 0.0]; 5]);
+    assert!(held_at(&mut slow, 0, &seconds, [true, false], [false; 2]).last() == Some(&true));
+    assert!(slow.is_watched(Nanos::from_secs(35)) && slow.is_waiting());
+    let mut is_held = |s: u64| held_at(&mut slow, s, &[[0.0, 4e6]], [false, true], [true, false]) == [true];
+    assert!((35..55).all(&mut is_held));
+    let again = (55..300).find(|&s| !is_held(s)).unwrap();
+    assert!(slow.is_watched(Nanos::from_secs(again + 9)) && !slow.is_watched(Nanos::from_secs(again + 10)));
+    assert!(!slow.is_waiting());
+}
+
+#[test]
+fn a_trial_ends_if_its_path_disappears() {
+    let mut slow = Slow::default();
+    let mut seconds = vec![[4e6, 0.0]; 30];
+    seconds.extend([[50e3, 0.0]; 5]);
+    assert!(held_at(&mut slow, 0, &seconds, [true, false], [false; 2]).last() == Some(&true));
+    let look = Look {
+        at_s: 0.0,
+        rates_bps: [0.0, 4e6],
+        most_bps: [20e6, 10e6],
+        regular: [false, true],
+        left: [true, false],
+    };
+    assert_eq!(slow.observe(Nanos::from_secs(35), &paths(0.7, &look)[1..]), None);
+}
+
+#[test]
+fn a_path_that_mostly_rests_waits_for_the_other() {
+    let mut slow = Slow::default();
+    held_at(&mut slow, 0, &[[18e6, 9e6]; 30], [true; 2], [false; 2]);
+    // On average the rates are alike.
+    let waits = [[50e3, 90e3], [50e3, 0.0], [50e3, 0.0], [50e3, 0.0]];
+    let held = held_at(&mut slow, 30, &waits, [true; 2], [false; 2]);
+    assert!(held.contains(&true), "{held:?}");
+}
+
+#[test]
 fn a_trial_without_data_ends_after_two_seconds() {
     let mut slow = Slow::default();
     let mut seconds = vec![[4e6, 0.0]; 30];
