@@ -313,6 +313,18 @@ mod tests {
         assert_eq!(owned.pace(1_000, 1, 1_000, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
     }
 
+    #[test]
+    fn the_next_subflow_of_a_path_takes_over_the_pending_event() {
+        let (mut owned, mut queue) = (Box::new(Owned::new(false)), EventQueue::heap());
+        owned.timer.set(10, 0, &mut queue);
+        let mut owned = owned.renewed();
+        owned.timer.set(20, 0, &mut queue);
+        queue.pop();
+        assert_eq!(queue.peek(), None);
+        assert!(!owned.timer_fires(10, 0, &mut queue));
+        assert_eq!(queue.peek(), Some((20, 0)));
+    }
+
     /// Records of all outstanding segments, including the oldest, keep their place.
     #[test]
     fn records_survive_growth() {
