@@ -232,6 +232,23 @@ fn a_backup_is_renewed_only_while_another_subflow_carries_data() {
 }
 
 #[test]
+fn a_subflow_that_is_established_keeps_its_priority() {
+    let first = ends(WLAN, 1000);
+    let mut known = Known::new(first.local, first.remote, None);
+    known.observe(&connection(1, 0, &[(WLAN, 1000, false), (WWAN, 2000, true)]));
+    known.established(&SubflowEvent {
+        token: Token(1),
+        ends: ends(WWAN, 2000),
+        local_id: AddressId(77),
+        remote_id: AddressId(0),
+        backup_remotely: false,
+        interface: None,
+        failure: None,
+    });
+    assert_eq!(known.subflows.iter().map(|subflow| subflow.backup).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
 fn only_established_subflows_of_own_connections_are_remembered() {
     let first = ends(WLAN, 1000);
     let pairs = |connection: &Connection| {

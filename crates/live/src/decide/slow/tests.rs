@@ -212,12 +212,28 @@ fn the_next_poll_comes_soon_during_a_trial_and_after_a_path_is_used_again() {
     let mut seconds = vec![[4e6, 0.0]; 30];
     seconds.extend([[50e3, 0.0]; 5]);
     assert!(held_at(&mut slow, 0, &seconds, [true, false], [false; 2]).last() == Some(&true));
-    assert!(slow.is_watched(Nanos::from_secs(35)) && slow.is_waiting());
-    let mut is_held = |s: u64| held_at(&mut slow, s, &[[0.0, 4e6]], [false, true], [true, false]) == [true];
-    assert!((35..55).all(&mut is_held));
-    let again = (55..300).find(|&s| !is_held(s)).unwrap();
+    assert!(slow.is_waiting());
+    let is_held =
+        |slow: &mut Slow, s: u64| held_at(slow, s, &[[0.0, 4e6]], [false, true], [true, false]) == [true];
+    assert!((35..38).all(|s| is_held(&mut slow, s)));
+    assert!(slow.is_watched(Nanos::from_secs(38)) && !slow.is_waiting());
+    let again = (38..300).find(|&s| !is_held(&mut slow, s)).unwrap();
     assert!(slow.is_watched(Nanos::from_secs(again + 9)) && !slow.is_watched(Nanos::from_secs(again + 10)));
-    assert!(!slow.is_waiting());
+}
+
+#[test]
+fn the_next_path_is_another_that_may_stand_in() {
+    let look = Look {
+        at_s: 0.0,
+        rates_bps: [4e6, 0.0],
+        most_bps: [20e6, 10e6],
+        regular: [true, false],
+        left: [false; 2],
+    };
+    let mut all = paths(0.7, &look);
+    assert_eq!(next(&all, "c0").map(|path| path.name.as_str()), Some("c1"));
+    all[1].may_stand_in = false;
+    assert_eq!(next(&all, "c0"), None);
 }
 
 #[test]
