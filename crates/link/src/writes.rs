@@ -11,7 +11,9 @@ use joulepath_model::random::{Domain, Stream};
 pub struct Write {
     /// Bytes to write now; may be zero.
     pub bytes: Bytes,
-    /// Time of the next action; none if it only reacts.
+    /// When the application created them: before now if a message waited.
+    pub since: Nanos,
+    /// Time of the next action; none if it only reacts. It is now if more messages of the batch follow.
     pub next: Option<Nanos>,
 }
 
@@ -25,13 +27,15 @@ pub struct Writes {
     owed_bits: f64,
     /// Start of the current on-period of a stream.
     on_since: Nanos,
+    /// When the oldest message that is not written yet was or will be created.
+    created: Nanos,
 }
 
 impl Writes {
     /// The writes of connection number `index` of a run.
     pub fn new(workload: Workload, seed: u64, index: u64) -> Self {
         let random = Stream::new(seed, Domain::Workload, index);
-        Writes { workload, random, owed_bits: 0.0, on_since: Nanos::ZERO }
+        Writes { workload, random, owed_bits: 0.0, on_since: Nanos::ZERO, created: Nanos::ZERO }
     }
 
     /// The workload that it follows.
@@ -43,13 +47,14 @@ impl Writes {
     pub fn start(&mut self, now: Nanos) -> Write {
         match self.workload {
             Workload::Bulk | Workload::Requests { .. } => Write::default(),
-            Workload::File { size } => Write { bytes: size, next: None },
-            Workload::Messages { mean_gap, .. } => {
-                Write { bytes: Bytes(0), next: Some(self.after_gap(now, mean_gap)) }
+            Workload::File { size } => Write { bytes: size, since: now, next: None },
+            Workload::Messages { mean_gap, tolerance, .. } => {
+                self.created = self.after_gap(now, mean_gap);
+                Write { next: Some(self.created + tolerance), ..Write::default() }
             }
             Workload::Stream { .. } => {
                 self.on_since = now;
-                Write { bytes: Bytes(0), next: Some(now) }
+                Write { next: Some(now), ..Write::default() }
             }
         }
     }
@@ -58,14 +63,18 @@ impl Writes {
     pub fn wake(&mut self, now: Nanos) -> Write {
         match self.workload {
             Workload::Bulk | Workload::File { .. } | Workload::Requests { .. } => Write::default(),
-            Workload::Messages { mean_gap, size } => {
-                Write { bytes: size, next: Some(self.after_gap(now, mean_gap)) }
+            Workload::Messages { mean_gap, size, tolerance } => {
+                let since = self.created;
+                self.created = self.after_gap(since, mean_gap);
+                let next = if self.created <= now { now } else { self.created + tolerance };
+                Write { bytes: size, since, next: Some(next) }
             }
             Workload::Stream { rate, interval, on, off } => {
                 self.owed_bits += rate.bps() as f64 * interval.as_secs_f64();
                 let bytes = (self.owed_bits / 8.0) as u64;
                 self.owed_bits -= (bytes * 8) as f64;
-                Write { bytes: Bytes(bytes), next: Some(self.next_tick(now, interval, on, off)) }
+                let next = self.next_tick(now, interval, on, off);
+                Write { bytes: Bytes(bytes), since: now, next: Some(next) }
             }
         }
     }
@@ -127,10 +136,33 @@ mod tests {
         assert_eq!(writes(stream, 6), expected);
     }
 
+    fn messages(tolerance: Nanos) -> Workload {
+        Workload::Messages { mean_gap: Nanos::from_millis(10), size: Bytes(100), tolerance }
+    }
+
+    /// The messages are those without a tolerance. The first that finds no batch opens one; it leaves exactly
+    /// at the end of the first message's tolerance, with every message created until then.
+    #[test]
+    fn messages_leave_when_the_oldest_has_waited_for_its_tolerance() {
+        let created: Vec<u64> = writes(messages(Nanos::ZERO), 1000).iter().map(|&(at, _)| at).collect();
+        let tolerance = Nanos::from_millis(40);
+        let mut application = Writes::new(messages(tolerance), 1, 0);
+        let mut next = application.start(Nanos::ZERO).next;
+        let mut due = 0;
+        for &since in &created {
+            if since > due {
+                due = since + tolerance.0;
+            }
+            assert_eq!(next, Some(Nanos(due)));
+            let write = application.wake(Nanos(due));
+            assert_eq!((write.bytes, write.since), (Bytes(100), Nanos(since)));
+            next = write.next;
+        }
+    }
+
     #[test]
     fn messages_have_the_given_mean_gap() {
-        let workload = Workload::Messages { mean_gap: Nanos::from_millis(10), size: Bytes(100) };
-        let all = writes(workload, 10_000);
+        let all = writes(messages(Nanos::ZERO), 10_000);
         let mean_ms = all[9_999].0 as f64 / 1e6 / 10_000.0;
         // Standard error of the mean of 10 000 exponentials: 1 %; five of them are tolerated.
         assert!((mean_ms - 10.0).abs() < 0.5, "{mean_ms} ms");

@@ -201,7 +201,7 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
                 repeated_s: window.seconds(),
             }
         }
-        Workload::Messages { mean_gap, size } => {
+        Workload::Messages { mean_gap, size, .. } => {
             Goal::Rate { bps: size.0 as f64 * 8.0 / mean_gap.as_secs_f64() }
         }
         Workload::Stream { rate, on, off, .. } => {
@@ -221,7 +221,7 @@ fn offered(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Opt
             let bps = rate.bps() as f64 * on_part;
             Some(delay::Offered { bps, instants: delay::Instants::Even(stream), deadline_s })
         }
-        Workload::Messages { size, mean_gap } => {
+        Workload::Messages { size, mean_gap, tolerance } => {
             let per_s = 1.0 / mean_gap.as_secs_f64();
             let seconds = window.overlap_s(group.start + group.spread, window.until);
             let on_part = seconds / window.seconds();
@@ -229,7 +229,7 @@ fn offered(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Opt
             Some(delay::Offered {
                 bps,
                 instants: delay::Instants::Random { per_s, seconds, on_part },
-                deadline_s,
+                deadline_s: tolerance.as_secs_f64() + deadline_s,
             })
         }
         _ => None,

@@ -167,7 +167,7 @@ impl Receiver {
             let write = self.writes.wake(due);
             self.due = write.next;
             if write.bytes.0 > 0 {
-                self.current = Some(Piece { end: self.complete + write.bytes.0, since_ns: due.0 });
+                self.current = Some(Piece { end: self.complete + write.bytes.0, since_ns: write.since.0 });
             }
         }
         self.current

@@ -121,6 +121,8 @@ pub enum Workload {
         mean_gap_ns: u64,
         /// Size of each.
         bytes: u64,
+        /// The longest time that a message waits, to be sent together with later ones.
+        tolerance_ns: u64,
     },
     /// Constant bit rate while on, silent while off.
     Stream {
@@ -148,8 +150,8 @@ impl From<scenario::Workload> for Workload {
         match workload {
             From::Bulk => Workload::Bulk,
             From::File { size } => Workload::File { bytes: size.0 },
-            From::Messages { mean_gap, size } => {
-                Workload::Messages { mean_gap_ns: mean_gap.0, bytes: size.0 }
+            From::Messages { mean_gap, size, tolerance } => {
+                Workload::Messages { mean_gap_ns: mean_gap.0, bytes: size.0, tolerance_ns: tolerance.0 }
             }
             From::Stream { rate, interval, on, off } => {
                 Workload::Stream { rate_bps: rate.bps(), interval_ns: interval.0, on_ns: on.0, off_ns: off.0 }
@@ -165,9 +167,11 @@ impl From<Workload> for scenario::Workload {
         match workload {
             Workload::Bulk => To::Bulk,
             Workload::File { bytes } => To::File { size: Bytes(bytes) },
-            Workload::Messages { mean_gap_ns, bytes } => {
-                To::Messages { mean_gap: Nanos(mean_gap_ns), size: Bytes(bytes) }
-            }
+            Workload::Messages { mean_gap_ns, bytes, tolerance_ns } => To::Messages {
+                mean_gap: Nanos(mean_gap_ns),
+                size: Bytes(bytes),
+                tolerance: Nanos(tolerance_ns),
+            },
             Workload::Stream { rate_bps, interval_ns, on_ns, off_ns } => To::Stream {
                 rate: BitRate::from_bps(rate_bps),
                 interval: Nanos(interval_ns),
@@ -308,7 +312,11 @@ mod tests {
         let all = [
             scenario::Workload::Bulk,
             scenario::Workload::File { size: Bytes(12_345_678_901) },
-            scenario::Workload::Messages { mean_gap: Nanos(1_234_567_891), size: Bytes(7) },
+            scenario::Workload::Messages {
+                mean_gap: Nanos(1_234_567_891),
+                size: Bytes(7),
+                tolerance: Nanos(3),
+            },
             scenario::Workload::Stream {
                 rate: BitRate::from_bps(1_234_567),
                 interval: Nanos(33_333_333),

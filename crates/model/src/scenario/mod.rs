@@ -292,6 +292,9 @@ pub enum Workload {
         mean_gap: Nanos,
         /// Size of each message.
         size: Bytes,
+        /// The longest time that a message waits. All waiting messages are sent together.
+        #[serde(skip_serializing_if = "is_zero")]
+        tolerance: Nanos,
     },
     /// Constant bit rate while on, silent while off, starting on.
     Stream {
@@ -311,6 +314,10 @@ pub enum Workload {
         /// Time from the end of an answer to the next request.
         think: Nanos,
     },
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 /// Single-path TCP connections that compete with the connections under test. They carry bulk data from the

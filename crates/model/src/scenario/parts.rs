@@ -37,6 +37,9 @@ table! {
         mean_gap: At<Nanos>,
         /// Size of each message.
         size: At<Bytes>,
+        /// The longest time that the application lets a message wait. When it has passed for the oldest, all
+        /// waiting messages are sent together.
+        tolerance: At<Nanos> = "0 s",
     }
 }
 

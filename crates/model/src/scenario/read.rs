@@ -242,7 +242,11 @@ impl<'n, 't> Table<'n, 't> {
         };
         for key in entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let message = format!("`{}` is not a key of {label}", key.get_ref());
-            out.note_with_help(&key.span(), message, suggest(key.get_ref(), known.iter().copied(), "keys"));
+            let help = match key.get_ref().as_ref() {
+                "tolerance" => "it belongs into [workload] with kind = \"messages\"".into(),
+                unknown => suggest(unknown, known.iter().copied(), "keys"),
+            };
+            out.note_with_help(&key.span(), message, help);
         }
         Some(Table { span: node.span(), label, entries })
     }

@@ -16,6 +16,7 @@ use super::{
 use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
 use crate::network::{AggregateSpec, ChannelSpec, ChannelTiming, LinkSpec, PolicerSpec, RateSpec};
 use crate::topology::{TopologyKind, TopologySpec};
+use crate::units::Nanos;
 
 /// The scenario as TOML: all defaults filled in, all names resolved.
 ///
@@ -257,10 +258,12 @@ impl Page {
                 self.key("kind", quoted("file"))?;
                 self.key("size", size.exact())
             }
-            Workload::Messages { mean_gap, size } => {
+            Workload::Messages { mean_gap, size, tolerance } => {
                 self.key("kind", quoted("messages"))?;
                 self.key("mean_gap", mean_gap.exact())?;
-                self.key("size", size.exact())
+                self.key("size", size.exact())?;
+                // The texts and hashes of scenarios without a tolerance stay the same.
+                if *tolerance > Nanos::ZERO { self.key("tolerance", tolerance.exact()) } else { Ok(()) }
             }
             Workload::Stream { rate, interval, on, off } => {
                 self.key("kind", quoted("stream"))?;

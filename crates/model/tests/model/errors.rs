@@ -223,6 +223,44 @@ const RRC_WITHOUT_IDLE: &str = "{ model = \"rrc\", per_mbps = \"52 mW\", \
      tail = [{ power = \"1.06 W\", duration = \"11.5 s\" }] }";
 
 #[test]
+fn a_tolerance_belongs_to_messages_that_have_time_to_wait() {
+    let messages = |keys: &str| {
+        format!(
+            "title = \"t\"\nduration = \"60 s\"\n[[path]]\nname = \"a\"\nrate = \"1 Mbit/s\"\n\
+             delay = \"1 ms\"\n\
+             energy = \"free\"\n[workload]\n{keys}\n"
+        )
+    };
+    let of = |keys: &str, tolerance: &str| {
+        let text = messages(&format!("{keys}\ntolerance = {tolerance}"));
+        scenario::load(&text, &traces).map_err(|errors| errors.to_string())
+    };
+    let kind = "kind = \"messages\"\nmean_gap = \"30 s\"\nsize = \"50 kB\"";
+    assert!(of(kind, "\"59 s\"").is_ok());
+    let refused = |keys: &str, tolerance: &str, said: &str| {
+        let errors = of(keys, tolerance).unwrap_err();
+        assert!(errors.contains(said), "`{said}` is not in: {errors}");
+    };
+    refused(kind, "\"60 s\"", "no message would be sent: `tolerance` (60 s) is not below `duration` (60 s)");
+    refused(kind, "120", "`120` has no unit");
+    refused(kind, "\"-1 s\"", "-1 s");
+    let elsewhere = "it belongs into [workload] with kind = \"messages\"";
+    refused("kind = \"requests\"\nsize = \"1 kB\"", "\"1 s\"", elsewhere);
+    refused("kind = \"bulk\"", "\"1 s\"", elsewhere);
+    refused("kind = \"bulk\"\n[device]", "\"1 s\"", elsewhere);
+}
+
+#[test]
+fn a_tolerance_is_shown_only_if_there_is_one() {
+    let workload = "workload = { kind = \"messages\", mean_gap = \"100 ms\", size = \"2 kB\",";
+    let patient = GOOD.replace(workload, &format!("{workload} tolerance = \"7 s\","));
+    let shown = |text: &str| scenario::show(&scenario::load(text, &traces).unwrap());
+    assert!(!shown(GOOD).contains("tolerance"));
+    assert!(shown(&patient).contains("tolerance = \"7 s\""), "{}", shown(&patient));
+    assert_eq!(shown(&shown(&patient)), shown(&patient));
+}
+
+#[test]
 fn clashing_names_are_refused() {
     expect(
         "name = \"lte\"",

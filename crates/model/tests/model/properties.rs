@@ -70,7 +70,9 @@ fn check_senders(scenario: &Scenario) {
         match group.workload {
             Workload::Bulk => {}
             Workload::File { size } | Workload::Requests { size, .. } => assert!(size.0 > 0),
-            Workload::Messages { mean_gap, size } => assert!(mean_gap > Nanos::ZERO && size.0 > 0),
+            Workload::Messages { mean_gap, size, tolerance } => {
+                assert!(mean_gap > Nanos::ZERO && size.0 > 0 && tolerance < scenario.duration);
+            }
             Workload::Stream { rate, interval, on, .. } => {
                 assert!(rate.bps() > 0 && interval > Nanos::ZERO && on > Nanos::ZERO);
             }

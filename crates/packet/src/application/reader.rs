@@ -16,7 +16,7 @@ const REQUEST_RETRY_NS: u64 = 1_000_000_000;
 struct Expected {
     /// First DSN after it.
     end: u32,
-    /// When the application wrote it, or the device requested it, ns.
+    /// When the application created it, or the device requested it, ns.
     since_ns: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Delays are measured for data that is written from `measure_from` on.
+    /// Delays are measured for data that is created from `measure_from` on.
     pub(crate) fn new(workload: Workload, mss: Bytes, measure_from: Nanos) -> Self {
         Reader {
             workload,
@@ -71,7 +71,7 @@ impl Reader {
         }
     }
 
-    /// Expects `bytes` more, written or requested at `since_ns`.
+    /// Expects `bytes` more, created or requested at `since_ns`.
     pub(crate) fn expect(&mut self, bytes: u64, since_ns: u64) {
         if bytes > 0 {
             self.end += cut(bytes, self.mss_bytes).0;
@@ -112,7 +112,7 @@ impl Reader {
         {
             if since_ns >= self.measure_from_ns {
                 let delay_s = Some((now_ns - since_ns) as f64 / 1e9);
-                self.complete.push(Delivery { since_s: since_ns as f64 / 1e9, delay_s });
+                self.complete.push(self.delivery(since_ns, delay_s));
             }
             self.expected.pop_front();
         }
@@ -132,8 +132,15 @@ impl Reader {
             return vec![];
         }
         let waiting = self.expected.iter().filter(|expected| expected.since_ns >= self.measure_from_ns);
-        let waiting =
-            waiting.map(|expected| Delivery { since_s: expected.since_ns as f64 / 1e9, delay_s: None });
+        let waiting = waiting.map(|expected| self.delivery(expected.since_ns, None));
         self.complete.iter().copied().chain(waiting).collect()
+    }
+
+    fn delivery(&self, since_ns: u64, delay_s: Option<f64>) -> Delivery {
+        let tolerance_s = match self.workload {
+            Workload::Messages { tolerance, .. } => tolerance.as_secs_f64(),
+            _ => 0.0,
+        };
+        Delivery { since_s: since_ns as f64 / 1e9, tolerance_s, delay_s }
     }
 }

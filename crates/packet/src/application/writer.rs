@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use joulepath_link::writes::Writes;
+use joulepath_link::writes::{self, Writes};
 use joulepath_model::scenario::Workload;
 use joulepath_model::units::{Bytes, Nanos};
 
@@ -67,20 +67,18 @@ impl Writer {
         self.answered
     }
 
-    /// Call when the connection is established. Returns the bytes written at once, and when to call
-    /// [`Self::wake`].
-    pub(crate) fn start(&mut self, now_ns: u64) -> (u64, Option<Nanos>) {
+    /// Call when the connection is established. Returns what it wrote, and when to call [`Self::wake`].
+    pub(crate) fn start(&mut self, now_ns: u64) -> writes::Write {
         let first = self.source.start(Nanos(now_ns));
         self.write(first.bytes.0);
-        (first.bytes.0, first.next)
+        first
     }
 
-    /// Call at the instant that the last call returned. Returns the bytes written at once, and when to call
-    /// again.
-    pub(crate) fn wake(&mut self, now_ns: u64) -> (u64, Option<Nanos>) {
+    /// Call at the instant that the last call returned. Returns what it wrote, and when to call again.
+    pub(crate) fn wake(&mut self, now_ns: u64) -> writes::Write {
         let next = self.source.wake(Nanos(now_ns));
         self.write(next.bytes.0);
-        (next.bytes.0, next.next)
+        next
     }
 
     /// Takes request `number` (from 1). Returns whether it is answered: copies of earlier requests are not.

@@ -2,6 +2,7 @@
 //! application. Data and ACKs concern one end only: see `receiver` and `sender`.
 
 use joulepath_controllers::Subflow as Window;
+use joulepath_link::writes::Write;
 use joulepath_model::scenario::Workload;
 use joulepath_model::units::Nanos;
 
@@ -135,14 +136,20 @@ impl Endpoints<'_> {
     }
 
     /// Lets the sender write and the receiver expect it, or, for workloads of requests, the receiver ask.
-    fn write_or_ask(&mut self, write: impl FnOnce(&mut Writer, u64) -> (u64, Option<Nanos>)) -> Next {
+    fn write_or_ask(&mut self, write: impl FnOnce(&mut Writer, u64) -> Write) -> Next {
         let (writer, reader) = (&mut self.connection.sender.writer, &mut self.connection.receiver.reader);
         if matches!(writer.workload(), Workload::Requests { .. }) {
             return reader.ask(self.cx.now_ns, writer.answered());
         }
-        let (bytes, next) = write(writer, self.cx.now_ns);
-        reader.expect(bytes, self.cx.now_ns);
-        next.map_or(Next::Nothing, |at| Next::At(at.0))
+        let now_ns = self.cx.now_ns;
+        let mut written = write(writer, now_ns);
+        reader.expect(written.bytes.0, written.since.0);
+        // The other messages of a batch.
+        while written.bytes.0 > 0 && written.next == Some(Nanos(now_ns)) {
+            written = writer.wake(now_ns);
+            reader.expect(written.bytes.0, written.since.0);
+        }
+        written.next.map_or(Next::Nothing, |at| Next::At(at.0))
     }
 
     /// The established subflow with the lowest smoothed RTT.

@@ -186,3 +186,51 @@ fn messages_delayed_by_an_outage_are_late() {
     assert_eq!(in_time(&scenario("40 s", workload)), 1.0);
     assert_between("fraction in time", in_time(&out), 0.75, 0.90);
 }
+
+/// Messages of 50 kB, 30 s apart on average, over LTE.
+fn telemetry(duration: &str, tolerance: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration}"
+        [[path]]
+        name = "lte"
+        rate = "20 Mbit/s"
+        delay = "25 ms"
+        queue = "300 packets"
+        energy = "lte-huang2012"
+        [workload]
+        kind = "messages"
+        mean_gap = "30 s"
+        size = "50 kB"
+        {tolerance}
+        "#
+    )
+}
+
+/// A message alone burns its promotion and up to 11.5 s of tail. A batch carries five: the first, and four that
+/// come during its wait of 120 s.
+#[test]
+fn messages_that_wait_share_promotion_and_tail() {
+    let run = |tolerance: &str| simulate(&telemetry("4 h", tolerance), "single:lte", 1);
+    let (at_once, batched) = (run(""), run("tolerance = \"120 s\""));
+    let gain = batched.bits_per_joule / at_once.bits_per_joule;
+    println!("{gain} {:?} {:?}", at_once.delay, batched.delay);
+    assert!(gain > 2.5, "{gain}");
+    let delay = batched.delay.expect("messages");
+    // 480 messages of 4 h, less those that wait at the end.
+    assert_between("messages", delay.count as f64, 400.0, 560.0);
+    // One in five waits for 120 s, the others uniformly: on average (120 + 4 · 60) / 5 = 72 s.
+    assert_near("mean delay, s", delay.mean_s, 72.0, 0.1);
+    let late = batched.punctuality.iter().find(|one| one.deadline_s == 5.0).expect("a deadline of 5 s");
+    assert_eq!(late.in_time, late.offered, "a deadline begins after the tolerance");
+}
+
+/// The oldest message of a batch is sent first: its delay is its tolerance, promotion and transmission.
+#[test]
+fn a_batch_leaves_when_the_oldest_message_has_waited_for_its_tolerance() {
+    let toml = exact(&telemetry("1000 s", "tolerance = \"100 s\""));
+    let delay = simulate(&toml, "single:lte", 1).delay.expect("messages");
+    assert!(delay.count < 50, "the 99th percentile is the maximum");
+    // Promotion 0.26 s; four round trips of slow start.
+    assert_between("longest delay, s", delay.p99_s, 100.26, 101.0);
+}

@@ -120,13 +120,18 @@ fn data_that_arrives_before_a_busy_end_is_scheduled_counts() {
     assert!(brought > BYTES as f64 - 0.5, "{brought} bytes, {outcome:#?}");
 }
 
-const MESSAGES: Workload = Workload::Messages { mean_gap_ns: 5 * MS, bytes: 3_000 };
+const MESSAGES: Workload = waiting(0);
 
-fn messages(download: bool) -> (Outcome, u64) {
+/// Messages that wait for up to `tolerance_ns`.
+const fn waiting(tolerance_ns: u64) -> Workload {
+    Workload::Messages { mean_gap_ns: 5 * MS, bytes: 3_000, tolerance_ns }
+}
+
+fn messages(workload: Workload, download: bool) -> (Outcome, u64) {
     let net = Net::v4(2);
     let mut spec = spec(&net, 3 * S);
     spec.warm_up_ns = S;
-    spec.connections[0] = ConnectionSpec { workload: MESSAGES, download, ..bulk(2) };
+    spec.connections[0] = ConnectionSpec { workload, download, ..bulk(2) };
     let outcome = run(&net, &spec).unwrap();
     let count = outcome.delay.as_ref().unwrap().count;
     (outcome, count)
@@ -135,7 +140,7 @@ fn messages(download: bool) -> (Outcome, u64) {
 #[test(needs(NET))]
 fn messages_of_both_directions_count_as_goodput() {
     for download in [true, false] {
-        let (outcome, count) = messages(download);
+        let (outcome, count) = messages(MESSAGES, download);
         // 2 s at 200 per second: 400 ± 20. A tenth is allowed for messages in flight at either end, and for
         // messages that a busy machine delays: as many as come within the longest delay.
         let longest = outcome.delay.as_ref().unwrap().p99_s / outcome.measured_s;
@@ -148,9 +153,20 @@ fn messages_of_both_directions_count_as_goodput() {
 #[test(needs(NET, QUIET_CLOCK))]
 fn messages_arrive_at_once() {
     for download in [true, false] {
-        let (outcome, _) = messages(download);
+        let (outcome, _) = messages(MESSAGES, download);
         // Nagle's algorithm or a delayed ACK would delay them by 40 ms.
         assert!(outcome.delay.as_ref().unwrap().p50_s < 0.02, "{outcome:#?}");
+    }
+}
+
+/// Messages of 200 ms leave together: the oldest has waited for 200 ms, and the median for about 100 ms.
+#[test(needs(NET))]
+fn messages_wait_for_their_tolerance() {
+    for download in [true, false] {
+        let (outcome, count) = messages(waiting(200 * MS), download);
+        assert!((250..500).contains(&count), "{outcome:#?}");
+        let delay = outcome.delay.as_ref().unwrap();
+        assert!(delay.p50_s > 0.08 && delay.p99_s > 0.19, "{outcome:#?}");
     }
 }
 

@@ -188,7 +188,12 @@ impl Frame<'_> {
             RawWorkload::File(file) => Workload::File { size: not_empty(&file.size, out) },
             RawWorkload::Messages(messages) => {
                 positive(&messages.mean_gap, "`mean_gap`", out);
-                Workload::Messages { mean_gap: messages.mean_gap.value, size: not_empty(&messages.size, out) }
+                self.sends_in_time(&messages.tolerance, out);
+                Workload::Messages {
+                    mean_gap: messages.mean_gap.value,
+                    size: not_empty(&messages.size, out),
+                    tolerance: messages.tolerance.value,
+                }
             }
             RawWorkload::Stream(stream) => self.stream(stream, out),
             RawWorkload::Requests(requests) => {
@@ -196,6 +201,17 @@ impl Frame<'_> {
             }
         };
         (out.len() == before).then_some((workload, raw.direction()))
+    }
+
+    /// Notes a tolerance with which every message would still wait at the end.
+    fn sends_in_time(&self, tolerance: &At<Nanos>, out: &mut Problems) {
+        if tolerance.value >= self.duration {
+            let message = format!(
+                "no message would be sent: `tolerance` ({}) is not below `duration` ({})",
+                tolerance.value, self.duration
+            );
+            out.note_with_help(&tolerance.span, message, "make `duration` several times as long");
+        }
     }
 
     fn stream(&self, raw: &RawStream, out: &mut Problems) -> Workload {
