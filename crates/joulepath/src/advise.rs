@@ -1,7 +1,7 @@
 //! `joulepath advise`: which interfaces for a transfer, without simulating anything.
 
 use joulepath_report::advice::{html, table};
-use joulepath_study::advise::{Machine, Words, answer, question, scenario};
+use joulepath_study::advise::{Machine, Words, answer, question, scenario, waiting};
 use joulepath_study::files;
 
 use crate::cli::AdviseOptions;
@@ -23,16 +23,21 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
         rate: options.rate.clone(),
         device: options.device.clone(),
         link_rates: options.link_rates,
+        repeated: options.every.clone().zip(options.tolerance.clone()),
     };
     let question = question(&words)?;
+    let waiting = waiting(&words, &question)?;
     let advice = answer(&question)?;
     let as_scenario = match &options.write {
         Some(file) => Some((file, scenario(&question, &advice)?)),
         None => None,
     };
     let exit = match options.json {
-        true => print_json(&Machine::of(&question, &advice))?,
-        false => terminal::print(&table(&question, &advice, terminal::stdout().0))?,
+        true => print_json(&Machine::of(&question, &advice).with(&question, waiting))?,
+        false => {
+            let first = waiting.map(|waiting| terminal::wrapped(&waiting.sentence(&question), "") + "\n\n");
+            terminal::print(&(first.unwrap_or_default() + &table(&question, &advice, terminal::stdout().0)))?
+        }
     };
     if let Some((file, text)) = as_scenario {
         files::prepare(file)?;

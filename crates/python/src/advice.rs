@@ -44,7 +44,8 @@ pub(crate) fn advise(
 fn asked(py: Python<'_>, words: Asked, command: String) -> PyResult<Advice> {
     guarded(py, || {
         let (paths, size, deadline, rate, device, link_rates) = words.clone();
-        let question = question(&Words { paths, size, deadline, rate, device, link_rates })?;
+        let asked = Words { paths, size, deadline, rate, device, link_rates, repeated: None };
+        let question = question(&asked)?;
         let answer = answer(&question)?;
         Ok(Advice { question, answer, words, command })
     })

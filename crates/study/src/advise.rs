@@ -17,7 +17,7 @@ use joulepath_control::advise::{self, Advice, Impossible, Question, Within, sign
 use crate::error::{Error, Result};
 
 pub use machine::Machine;
-pub use question::{Words, question};
+pub use question::{Words, question, waiting};
 pub use scenario::scenario;
 
 /// Answers `question`.

@@ -11,6 +11,7 @@ mod programme;
 mod question;
 mod radio;
 mod reason;
+mod waiting;
 
 use joulepath_model::units::BitRate;
 
@@ -22,6 +23,7 @@ use self::radio::Radio;
 pub use answer::{Advice, BreakEven, Part, Plan};
 pub use question::{Impossible, MOST_PATHS, Path, Question, Within};
 pub use reason::significant;
+pub use waiting::{Batches, Waiting, waiting};
 
 /// Largest size considered for break-even, bits.
 const MOST_BITS: f64 = 8e11;

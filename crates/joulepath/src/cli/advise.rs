@@ -15,6 +15,8 @@ Examples:
   joulepath advise --size 1MB --device phone2015 --json \\
     --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
     --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW
+  joulepath advise --size 50kB --every 30s --tolerance 2min \\
+    --path lte:rate=20Mbit/s,rtt=50ms,energy=lte-huang2012
 
 A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; loss is 0 if absent. Energy is a profile \
 (`joulepath list energy`), or slope+power while in use. Nothing is simulated: a path's rate is what TCP \
@@ -37,6 +39,13 @@ pub(crate) struct AdviseOptions {
     /// Rate of a stream, in place of a deadline.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
+    /// Data of this size arises again after this time: what does waiting save? With --tolerance.
+    #[arg(long, value_name = "TIME", requires = "tolerance")]
+    #[arg(conflicts_with_all = ["deadline", "rate", "write", "report"])]
+    pub(crate) every: Option<String>,
+    /// The longest time that the data may wait, to be sent together. With --every.
+    #[arg(long, value_name = "TIME", requires = "every")]
+    pub(crate) tolerance: Option<String>,
     /// A device (`joulepath list energy`), or the power that it uses while any interface is active; 0 if
     /// absent.
     #[arg(long, value_name = "NAME|POWER", add = ArgValueCompleter::new(complete::devices))]

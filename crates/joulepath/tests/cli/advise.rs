@@ -18,8 +18,32 @@ fn advice_is_json_for_programs() {
 }
 
 #[test]
+fn advice_for_data_that_may_wait_names_what_waiting_saves() {
+    let question = ["advise", "--path", LTE, "--size", "50kB", "--every", "30s", "--tolerance", "2min"];
+    let said = joulepath(&question);
+    assert!(said.stdout.starts_with("Waiting saves "), "{}{}", said.stdout, said.stderr);
+    let advice = joulepath(&[&question[..], &["--json"]].concat()).json();
+    let waiting = &advice["waiting"];
+    assert_eq!((&waiting["at_once"]["messages"], &waiting["together"]["messages"]), (&1.into(), &5.into()));
+    assert_eq!(
+        (&waiting["together"]["period_s"], &waiting["together"]["path"]),
+        (&150.0.into(), &"lte".into())
+    );
+    assert!(waiting["gain"].as_f64().unwrap() > 2.5, "{waiting}");
+}
+
+#[test]
 fn a_wrong_question_names_its_option() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 9] = [
+        (
+            &["--path", WIFI, "--size", "1MB", "--every", "1ms", "--tolerance", "1s"],
+            "no path alone carries 1 MB every 1 ms",
+        ),
+        (&["--path", WIFI, "--size", "1MB", "--every", "30s"], "--tolerance <TIME>"),
+        (
+            &["--path", WIFI, "--size", "1MB", "--every", "30", "--tolerance", "1s"],
+            "--every: `30` has no unit",
+        ),
         (
             &["--path", "wifi:rate=20,rtt=30ms,energy=free", "--size", "1MB"],
             "--path wifi: rate: `20` has no unit",

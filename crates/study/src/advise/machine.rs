@@ -1,6 +1,6 @@
 //! The answer as JSON.
 
-use joulepath_control::advise::{Advice, Plan, Question};
+use joulepath_control::advise::{Advice, Batches, Plan, Question, Waiting};
 use serde::Serialize;
 
 /// An answer with the names of its paths.
@@ -10,6 +10,24 @@ pub struct Machine<'a> {
     front: Vec<Way<'a>>,
     break_even: Vec<Change<'a>>,
     reason: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<Repeated<'a>>,
+}
+
+/// Messages at once and in batches.
+#[derive(Debug, Serialize)]
+struct Repeated<'a> {
+    at_once: Batch<'a>,
+    together: Batch<'a>,
+    gain: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Batch<'a> {
+    messages: u64,
+    period_s: f64,
+    path: &'a str,
+    message_j: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,6 +79,24 @@ impl<'a> Machine<'a> {
             front: advice.front.iter().map(way).collect(),
             break_even: changes.collect(),
             reason: &advice.reason,
+            waiting: None,
         }
+    }
+
+    /// Adds what waiting saves.
+    #[must_use]
+    pub fn with(self, question: &'a Question, waiting: Option<Waiting>) -> Self {
+        let batch = |batches: Batches| Batch {
+            messages: batches.messages,
+            period_s: batches.period_s,
+            path: &question.paths[batches.path].name,
+            message_j: batches.message_j,
+        };
+        let waiting = waiting.map(|waiting| Repeated {
+            at_once: batch(waiting.at_once),
+            together: batch(waiting.together),
+            gain: waiting.gain(),
+        });
+        Machine { waiting, ..self }
     }
 }

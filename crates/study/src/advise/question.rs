@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use joulepath_control::advise::{MOST_PATHS, Path, Question, Within};
+use joulepath_control::advise::{self, MOST_PATHS, Path, Question, Waiting, Within};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::{
     InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
@@ -33,6 +33,22 @@ pub struct Words {
     pub device: Option<String>,
     /// Assume that TCP achieves the links' full rates despite loss.
     pub link_rates: bool,
+    /// Time after which data of the same size arises again, and how long each may wait.
+    pub repeated: Option<(String, String)>,
+}
+
+/// What waiting saves, if the words ask for it.
+///
+/// # Errors
+/// If a time is wrong, or no path carries the data in time.
+pub fn waiting(words: &Words, question: &Question) -> Result<Option<Waiting>> {
+    let Some((every, tolerance)) = &words.repeated else { return Ok(None) };
+    let (every, tolerance) = (quantity("--every", every)?, quantity("--tolerance", tolerance)?);
+    match advise::waiting(question, every, tolerance) {
+        Some(waiting) => Ok(Some(waiting)),
+        None => Err(Error::usage(format!("no path alone carries {} every {every}", question.size))
+            .with_help("give a longer --every, or a smaller --size")),
+    }
 }
 
 /// Parses a question.
