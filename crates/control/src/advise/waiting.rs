@@ -42,21 +42,20 @@ impl Waiting {
         let message = significant(at_once.message_j);
         if together.messages == 1 {
             return format!(
-                "Waiting saves nothing: the next message comes after {} s. A message costs {message} J over {} \
-                 alone.",
+                "Waiting saves nothing: the next message comes after {} s. A message costs {message} J over {}.",
                 at_once.period_s,
                 name(at_once)
             );
         }
         format!(
-            "Waiting saves {} J per message: {} in a batch, every {} s over {} alone, cost {} J each; at once \
-             over {} alone {message} J. That is {} times the bits per joule.",
+            "Waiting saves {} J per message: at once each costs {message} J over {}, in batches of {} every {} s \
+             {} J over {}. That is {} times the bits per joule.",
             significant(at_once.message_j - together.message_j),
+            name(at_once),
             together.messages,
             together.period_s,
-            name(together),
             significant(together.message_j),
-            name(at_once),
+            name(together),
             significant(self.gain())
         )
     }
