@@ -207,8 +207,8 @@ fn telemetry(duration: &str, tolerance: &str) -> String {
     )
 }
 
-/// A message alone burns its promotion and up to 11.5 s of tail. A batch carries five: the first, and four that
-/// come during its wait of 120 s.
+/// A message alone burns its promotion and up to 11.5 s of tail. A batch carries five: the first, and four
+/// that come during its wait of 120 s.
 #[test]
 fn messages_that_wait_share_promotion_and_tail() {
     let run = |tolerance: &str| simulate(&telemetry("4 h", tolerance), "single:lte", 1);
