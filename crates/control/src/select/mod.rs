@@ -18,6 +18,7 @@ mod observe;
 mod overflow;
 mod pluntke;
 mod registry;
+mod schedule;
 mod selector;
 mod simple;
 mod snapshot;
@@ -33,8 +34,9 @@ pub use observe::{Counters, Observer};
 pub use overflow::Overflow;
 pub use pluntke::Pluntke;
 pub use registry::{SELECTORS, Selector, SelectorSpec};
+pub use schedule::Schedule;
 pub use selector::PathSelector;
-pub use simple::{Backup, Quota, SingleBest};
+pub use simple::{Backup, Only, Quota, SingleBest};
 pub use snapshot::{Demand, PathSnapshot, PathState, Snapshot};
 pub use uses::{Action, Use, Uses, differences};
 

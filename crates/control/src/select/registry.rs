@@ -6,7 +6,7 @@ use joulepath_model::units::Nanos;
 use super::selector::PathSelector;
 use super::snapshot::Snapshot;
 use super::uses::{Action, Uses, differences};
-use super::{emptcp, es, hosted, joule, overflow, pluntke, simple};
+use super::{emptcp, es, hosted, joule, overflow, pluntke, schedule, simple};
 use crate::options::{self, OptionError, PartInfo};
 
 /// Declares [`Selector`] and [`SELECTORS`], and dispatches each call.
@@ -60,6 +60,10 @@ selectors! {
     listed: {
         /// `single-best`: the cheapest path alone.
         SingleBest(simple::SingleBest),
+        /// `only`: a fixed set of paths.
+        Only(simple::Only),
+        /// `schedule`: sets of paths by time.
+        Schedule(schedule::Schedule),
         /// `backup`: one path, the others as backups.
         Backup(simple::Backup),
         /// `es-mptcp`: the set with the best objective of 001.

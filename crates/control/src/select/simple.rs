@@ -1,4 +1,4 @@
-//! Selectors without a model: one path, one path with backups, a quota.
+//! Selectors without a model: a fixed set, one path, one path with backups, a quota.
 
 use joulepath_model::units::Nanos;
 
@@ -42,6 +42,40 @@ impl SingleBest {
     fn keeps(&self, (path, since): (usize, Nanos), best: usize, snapshot: &Snapshot) -> bool {
         let better = snapshot.paths[best].cost() * BETTER < snapshot.paths[path].cost();
         snapshot.paths[path].usable && !(better && snapshot.now >= since.saturating_add(HOLD))
+    }
+}
+
+/// `only`: a fixed set of paths.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Only {
+    /// The paths; empty means all.
+    pub paths: Vec<usize>,
+}
+
+impl PathSelector for Only {
+    const INFO: PartInfo =
+        PartInfo::verified("only", "the paths of paths=PATH+PATH, all the time", &["paths"], "baseline");
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        match self.paths.is_empty() {
+            true => only(&Vec::from_iter(0..snapshot.paths.len()), Use::Closed),
+            false => only(&self.paths, Use::Closed),
+        }
+    }
+
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        LOOK
+    }
+
+    fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
+        match option {
+            "paths" => {
+                let places = value.split('+').map(|name| path("paths", name.trim(), paths));
+                self.paths = places.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+            }
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
     }
 }
 

@@ -102,6 +102,15 @@ fn the_single_best_path_is_kept_until_another_is_clearly_cheaper_or_it_fails() {
 }
 
 #[test]
+fn a_fixed_set_stays_whatever_happens_to_its_paths() {
+    let dead = [PathSnapshot { usable: false, ..open("wifi-huang2012", 10.0) }, closed("lte-huang2012")];
+    let endless = at(0.0, Demand::Endless, &dead);
+    assert_eq!(want(&mut selector("only", &[("paths", "wifi")]), &endless), WIFI_ONLY);
+    assert_eq!(want(&mut selector("only", &[("paths", "lte+wifi")]), &endless), BOTH);
+    assert_eq!(want(&mut selector("only", &[]), &endless), BOTH);
+}
+
+#[test]
 fn backup_and_quota_take_the_paths_that_they_are_told() {
     let paths = [open("wifi-huang2012", 10.0), open("lte-huang2012", 10.0)];
     let endless = at(0.0, Demand::Endless, &paths);
@@ -261,6 +270,7 @@ fn a_wrong_option_is_told_the_right_one() {
     };
     assert!(SelectorSpec::by_name("emptpc").unwrap_err().to_string().contains("did you mean `emptcp`"));
     assert!(fails("quota", "on", "umts").contains("it has wifi, lte"));
+    assert!(fails("only", "paths", "wifi+umts").contains("no path `umts`"));
     assert!(fails("quota", "bytes", "10").contains("as `50 MB`"));
     assert!(fails("overflow", "full_after", "1 h").contains("as `3 s`"));
     assert!(fails("es-mptcp", "objective", "mW").contains("`literal_mW`"));
@@ -271,6 +281,8 @@ fn a_wrong_option_is_told_the_right_one() {
 #[test]
 fn every_listed_option_is_taken_by_its_selector() {
     let values = [
+        ("paths", "wifi+lte"),
+        ("plan", "0:wifi;2:lte"),
         ("primary", "wifi"),
         ("on", "wifi"),
         ("bytes", "50 MB"),
