@@ -227,6 +227,8 @@ def benchmark(
     first: int | None = None,
     seed: int | None = None,
     quick: bool = False,
+    oracle: bool = False,
+    search: int | None = None,
     seeds: int | None = None,
     runs: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -249,6 +251,10 @@ def benchmark(
         first: number of the first scenario of each family; 1 if None.
         seed: ranked families: seed of the scenarios.
         quick: ranked families: one scenario of each and two of the papers', shortened, under eight policies.
+        oracle: random families: add the column ``oracle``, each policy relative to the best of a portfolio that
+            is chosen in hindsight on each scenario.
+        search: with ``oracle``: search for better schedules of paths in this many runs per scenario, and add the
+            column ``searched``.
         seeds: seeds of each policy on each scenario. If None: 3, 2 if quick, 1 in random families.
         runs: a file that stores finished runs, which are then not run again. Not with your own parts, which
             the file would identify only by name.
@@ -267,7 +273,9 @@ def benchmark(
     listed, warmed = _policies(policies), _policies(warm)
     named = _names(families)
     told = {"random": random, "warm": warmed, "scenarios": scenarios, "first": first, "seed": seed}
+    told["search"] = search
     words = "".join(f", {name}={value!r}" for name, value in told.items() if value is not None)
+    words += ", oracle=True" if oracle else ""
     call = f"joulepath.benchmark({named!r}, {listed!r}{words}, quick={quick!r}, seeds={seeds!r})"
     kept = None if runs is None else os.fspath(runs)
     return _watched(
@@ -280,6 +288,8 @@ def benchmark(
             first,
             seed,
             quick,
+            oracle,
+            search,
             seeds,
             kept,
             jobs,

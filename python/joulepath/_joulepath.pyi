@@ -526,6 +526,8 @@ def benchmark(
     first: int | None,
     scenario_seed: int | None,
     quick: bool,
+    oracle: bool,
+    search: int | None,
     seeds: int | None,
     runs: str | None,
     jobs: int | None,

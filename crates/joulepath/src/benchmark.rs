@@ -35,6 +35,8 @@ pub(crate) fn benchmark(options: &BenchmarkOptions) -> Result<Exit, Failure> {
         quick: options.quick,
         policies: listed(&options.policies)?,
         warm: listed(&options.warm)?,
+        oracle: options.oracle,
+        search: options.search,
         seeds: options.seeds,
         jobs: options.jobs,
     })?;

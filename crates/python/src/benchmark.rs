@@ -26,8 +26,8 @@ pub(crate) struct Benchmark {
 /// Runs policies on families of scenarios; stores finished runs in the file `runs` if given.
 #[pyfunction]
 #[pyo3(signature = (
-    families, policies, warm, random, scenarios, first, scenario_seed, quick, seeds, runs, jobs, progress,
-    command
+    families, policies, warm, random, scenarios, first, scenario_seed, quick, oracle, search, seeds, runs,
+    jobs, progress, command
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
 pub(crate) fn benchmark(
@@ -40,6 +40,8 @@ pub(crate) fn benchmark(
     first: Option<u32>,
     scenario_seed: Option<u64>,
     quick: bool,
+    oracle: bool,
+    search: Option<u32>,
     seeds: Option<u32>,
     runs: Option<PathBuf>,
     jobs: Option<usize>,
@@ -57,6 +59,8 @@ pub(crate) fn benchmark(
             quick,
             policies: listed(policies)?,
             warm: listed(warm)?,
+            oracle,
+            search,
             seeds,
             jobs: self::jobs(jobs)?,
         })?;

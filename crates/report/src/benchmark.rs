@@ -23,14 +23,14 @@ mod tiers;
 mod yardstick;
 
 pub use front::front;
-pub use measure::{Cell, LEAST, Rounded, Singles};
+pub use measure::{Cell, LEAST, Rounded, Singles, share_of_limit};
 pub use metric::{Kind, Metric};
 pub use page::html;
 pub use quantile::Quantiles;
 pub use rows::Measured;
 pub use schema::{
-    Baseline, Benchmark, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_SHARE, OfFamily, Overall,
-    Row, ScenarioResult, ScenarioRow, Sealed, Start,
+    Baseline, Benchmark, Best, Entry, Extent, FamilyRow, Harm, LEAST_KEPT, LeftOut, MOST_SHARE, OfFamily,
+    Oracle, OracleExtent, Overall, Row, ScenarioResult, ScenarioRow, Sealed, Start,
 };
 pub use tables::{markdown, marks, short_markdown, table};
 pub use yardstick::{SharedLink, Task, Yardstick};

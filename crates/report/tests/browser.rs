@@ -331,6 +331,7 @@ fn ranked() -> Benchmark {
             deadline_s: None,
             baselines: vec![],
             competing_tcps: 0,
+            oracle: None,
         },
         cells: (0..30).map(|i| cell(i, s)).collect(),
     };
@@ -347,6 +348,7 @@ fn ranked() -> Benchmark {
         scenarios_of_each: 4,
         sealed: None,
         partial: false,
+        oracle: None,
     };
     let measured = benchmark::Measured {
         families: vec![family],

@@ -8,6 +8,7 @@
 //! | `cases` | the rule that selects the scenarios that count |
 //! | `field` | policies that take part |
 //! | `runs` | does every run on all cores and collects the results |
+//! | `oracle`, `search` | the best policies in hindsight |
 //! | `warm`, `sealed` | state of earlier visits; log of runs of sealed scenarios |
 //!
 //! [`joulepath_report::benchmark`] defines the measures and the tiers.
@@ -15,10 +16,12 @@
 mod cases;
 mod family;
 mod field;
+mod oracle;
 mod plan;
 mod runs;
 mod scenarios;
 mod sealed;
+mod search;
 mod set;
 mod warm;
 
@@ -59,7 +62,7 @@ pub fn benchmark(
     }
     let rounds = Rounds::of(plan, engine)?;
     let batch = Batch { engine, jobs: plan.jobs, cancel };
-    let (results, complete) = rounds.run(&batch, stored, watch);
+    let (results, complete) = rounds.run(plan, &batch, stored, watch);
     let mut extent = plan.extent(engine.name(), sealed);
     extent.partial = !complete || cancel.is_set();
     Ok(Benchmark::of(by.clone(), extent, rounds.measured(&results)))

@@ -18,6 +18,7 @@ Examples:
       --front docs/img/benchmark-front.svg --json > benchmark.json
 
   joulepath benchmark --random check --runs check.jsonl --report
+  joulepath benchmark --family f2-file --policies joule --oracle --search 200
   joulepath benchmark --family f4-competitors --scenarios 24 \\
       --policies 'mptcp,mptcp[cc=olia]'
 
@@ -65,6 +66,14 @@ pub(crate) struct BenchmarkOptions {
     /// loss of each path from an earlier visit.
     #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
     pub(crate) warm: Option<String>,
+    /// Random families: compare with the oracle, the best of a portfolio of policies, chosen in hindsight on
+    /// each scenario.
+    #[arg(long)]
+    pub(crate) oracle: bool,
+    /// Search for schedules of paths that beat the oracle, in N runs per scenario.
+    #[arg(long, value_name = "N", requires = "oracle")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) search: Option<u32>,
     /// Number of seeds of each policy on each scenario. If absent: 3, or 2 with --quick; random families: 1.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: Option<u32>,

@@ -103,3 +103,23 @@ fn sealed_scenarios_need_a_log_and_are_never_written_out() {
     refused(&["--quick", "--warm", "mptcp"], "warm is for random families");
     assert!(!folder.path().join("log.jsonl").exists());
 }
+
+#[test]
+fn the_oracle_adds_columns_and_names_its_policy() {
+    let folder = folder();
+    let of_file = ["benchmark", "--family", "f2-file", "--scenarios", "1", "--policies", "joule"];
+    let oracle = [&of_file[..], &["--oracle", "--search", "16", "--runs", "runs.jsonl"]].concat();
+    let text = joulepath_in(folder.path(), &[&oracle[..], &["--wide", "--csv", "cells.csv"]].concat()).ok();
+    assert!(text.contains("oracle %") && text.contains("searched %"), "{text}");
+    let cells = fs::read_to_string(folder.path().join("cells.csv")).unwrap();
+    assert!(cells.lines().next().unwrap().ends_with(",oracle,searched"), "{cells}");
+    let found = joulepath_in(folder.path(), &[&oracle[..], &["--json"]].concat()).json();
+    assert_eq!(found["oracle"]["search_runs"], 16);
+    let policies = found["policies"].as_array().unwrap();
+    assert_eq!(policies.len(), 2, "members of the portfolio have no rows");
+    let of_scenario = &found["scenarios"][0]["oracle"];
+    assert!(of_scenario["best"]["policy"].is_string() && of_scenario["searched"]["policy"].is_string());
+    let said = joulepath_in(folder.path(), &[&of_file[..], &["--search", "16"]].concat());
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("--oracle"), "{}", said.stderr);
+}

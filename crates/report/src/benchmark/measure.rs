@@ -138,12 +138,40 @@ impl Cell {
         Some(Value::Several(resample(self.seeds, ratio)?.into()))
     }
 
+    /// Adds a metric: the share of the limit of these runs relative to that of the `best` ones.
+    #[must_use]
+    pub fn beside(
+        mut self,
+        metric: Metric,
+        runs: &[RunResult],
+        best: &[RunResult],
+        with: &Yardstick,
+    ) -> Self {
+        let pairs = beside(runs, best, with);
+        if !pairs.is_empty() {
+            self.pairs.insert(metric, vec![pairs]);
+        }
+        self
+    }
+
     /// A cell with invented numbers.
     #[cfg(test)]
     pub(super) fn made_up(values: &[(Metric, f64)]) -> Self {
         let pairs = values.iter().map(|&(metric, value)| (metric, vec![vec![(value, 1.0)]]));
         Cell { seeds: 1, pairs: pairs.collect() }
     }
+}
+
+/// Share of `limit` over these runs; with [`Yardstick::limit`] the value of [`Metric::TcpReference`]. `None`
+/// if it is not measured.
+pub fn share_of_limit(runs: &[RunResult], with: &Yardstick, limit: f64) -> Option<f64> {
+    ratio(of_limit(runs, with, limit)).filter(|share| share.is_finite())
+}
+
+/// Shares of the limit of these runs and of the `best` ones, by seed.
+fn beside(runs: &[RunResult], best: &[RunResult], with: &Yardstick) -> Pairs {
+    let of = |runs: &[RunResult]| of_limit(runs, with, with.limit);
+    of(runs).into_iter().zip(of(best)).map(|(own, best)| (own.0, best.0)).collect()
 }
 
 /// Sum of the numerators divided by the sum of the denominators; `None` if that is 0.
@@ -161,13 +189,10 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
     };
     let share = |link: &SharedLink| runs.iter().filter_map(|run| link_share(run, link)).collect();
     match metric {
-        Metric::Score | Metric::TcpReferenceFree => vec![],
+        Metric::Score | Metric::TcpReferenceFree | Metric::Oracle | Metric::Searched => vec![],
         Metric::TcpReference => vec![of_run(with.limit)],
         Metric::LinkBound => with.link_bound.into_iter().map(of_run).collect(),
-        Metric::Single => {
-            let best = of_limit(best, with, with.limit);
-            vec![of_run(with.limit).into_iter().zip(best).map(|(own, best)| (own.0, best.0)).collect()]
-        }
+        Metric::Single => vec![beside(runs, best, with)],
         Metric::Work => vec![work(runs, singles, &with.task)],
         Metric::Goodput if matches!(with.task, Task::Deadline { .. }) => vec![],
         Metric::Goodput => {

@@ -18,7 +18,19 @@ impl Kind {
         use Metric::*;
         match self {
             Kind::Ranked => &[Score, TcpReference, TcpReferenceFree, Work, Goodput, Time, Share, Kept],
-            Kind::Random => &[TcpReference, LinkBound, Single, Time, Goodput, Kept, Share, QuietShare, Jain],
+            Kind::Random => &[
+                TcpReference,
+                LinkBound,
+                Single,
+                Time,
+                Goodput,
+                Kept,
+                Share,
+                QuietShare,
+                Jain,
+                Oracle,
+                Searched,
+            ],
         }
     }
 }
@@ -52,6 +64,10 @@ pub enum Metric {
     Kept,
     /// Jain's index of the connections' goodputs.
     Jain,
+    /// Share of the TCP-rate reference relative to the best policy of the portfolio, chosen in hindsight.
+    Oracle,
+    /// The same relative to the best that the search has found.
+    Searched,
 }
 
 impl Metric {
@@ -70,6 +86,8 @@ impl Metric {
             Metric::QuietShare => "quiet_share",
             Metric::Kept => "kept",
             Metric::Jain => "jain",
+            Metric::Oracle => "oracle",
+            Metric::Searched => "searched",
         }
     }
 

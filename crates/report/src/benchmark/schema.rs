@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use joulepath_model::result::Provenance;
+use joulepath_model::result::{Provenance, RunResult};
 use serde::{Deserialize, Serialize};
 
-use super::measure::{Cell, Rounded, Value};
+use super::measure::{Cell, Rounded, Value, rounded, share_of_limit};
 use super::metric::{Kind, Metric};
 use super::quantile::Quantiles;
+use super::yardstick::Yardstick;
 use crate::machine::ReportError;
 
 /// TCP shares of a shared link above which a policy is marked: a fifth above goal 2 of RFC 6356.
@@ -118,6 +119,37 @@ pub struct FamilyRow {
     pub columns: Vec<Metric>,
 }
 
+/// The best of several policies on a scenario, chosen in hindsight.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Best {
+    /// The policy.
+    pub policy: String,
+    /// Its share of the TCP-rate reference.
+    pub tcp_reference: f64,
+    /// Its share of the link bound; `None` without a bound.
+    pub link_bound: Option<f64>,
+}
+
+impl Best {
+    /// For a policy with its runs; `None` if its share is not measured.
+    pub fn of(policy: String, runs: &[RunResult], with: &Yardstick) -> Option<Self> {
+        let share = |limit: f64| share_of_limit(runs, with, limit).map(rounded);
+        Some(Best { policy, tcp_reference: share(with.limit)?, link_bound: with.link_bound.and_then(share) })
+    }
+}
+
+/// A scenario's best policies in hindsight.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Oracle {
+    /// Policies of the portfolio that ran.
+    pub members: usize,
+    /// The best of them.
+    pub best: Best,
+    /// The best that the search has found, at least as good as `best`; `None` without a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched: Option<Best>,
+}
+
 /// A scenario that counts.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ScenarioRow {
@@ -147,6 +179,9 @@ pub struct ScenarioRow {
     pub baselines: Vec<Option<String>>,
     /// Endless competitors on links that policies share with them.
     pub competing_tcps: u32,
+    /// The best policies in hindsight, if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<Oracle>,
 }
 
 /// Results on a scenario.
@@ -269,6 +304,15 @@ impl Row {
     }
 }
 
+/// Yardsticks in hindsight of random families.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct OracleExtent {
+    /// Definition of the portfolio.
+    pub portfolio: String,
+    /// Maximum runs of the search on each scenario; `None` without a search.
+    pub search_runs: Option<u32>,
+}
+
 /// Extent of the runs.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Extent {
@@ -290,6 +334,22 @@ pub struct Extent {
     pub sealed: Option<Sealed>,
     /// Whether some runs are missing.
     pub partial: bool,
+    /// Yardsticks in hindsight, if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<OracleExtent>,
+}
+
+impl Extent {
+    /// The metrics that can be measured.
+    pub fn metrics(&self) -> impl Iterator<Item = Metric> + Clone {
+        let has_oracle = self.oracle.is_some();
+        let has_search = self.oracle.as_ref().is_some_and(|oracle| oracle.search_runs.is_some());
+        self.kind.metrics().iter().copied().filter(move |metric| match metric {
+            Metric::Oracle => has_oracle,
+            Metric::Searched => has_search,
+            _ => true,
+        })
+    }
 }
 
 /// The whole benchmark.
@@ -329,17 +389,17 @@ impl Benchmark {
     /// # Errors
     /// If the CSV writer fails.
     pub fn csv(&self) -> Result<String, ReportError> {
-        let metrics = self.extent.kind.metrics();
+        let metrics = self.extent.metrics();
         let mut text = csv::Writer::from_writer(vec![]);
-        let names = metrics.iter().map(|metric| metric.name());
+        let names = metrics.clone().map(Metric::name);
         text.write_record(
             ["random_set", "family", "scenario", "policy", "start", "baseline"].into_iter().chain(names),
         )?;
         let set = self.extent.random_set.as_deref().unwrap_or_default();
         for row in &self.policies {
             for scenario in &self.scenarios {
-                let value = |metric: &Metric| match row.scenarios.get(&scenario.name) {
-                    Some(CellRow::Measured(values)) => match values.get(metric)? {
+                let value = |metric: Metric| match row.scenarios.get(&scenario.name) {
+                    Some(CellRow::Measured(values)) => match values.get(&metric)? {
                         Value::One(mean) | Value::Several(Rounded { mean, .. }) => Some(mean.to_string()),
                     },
                     _ => None,
@@ -348,7 +408,7 @@ impl Benchmark {
                 let baseline = entry.baseline.map_or("", Baseline::name);
                 let [family, name] = [&scenario.family, &scenario.name];
                 let head = [set, family, name, &entry.policy, entry.start.name(), baseline];
-                let values = metrics.iter().map(|metric| value(metric).unwrap_or_default());
+                let values = metrics.clone().map(|metric| value(metric).unwrap_or_default());
                 text.write_record(head.map(str::to_owned).into_iter().chain(values))?;
             }
         }

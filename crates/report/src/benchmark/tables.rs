@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::measure::{LEAST, Rounded};
 use super::metric::{Kind, Metric};
-use super::schema::{Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily, Row, Start};
+use super::schema::{Benchmark, FamilyRow, Harm, LEAST_KEPT, MOST_SHARE, OfFamily, OracleExtent, Row, Start};
 use crate::table::{Cell, Column, Decimals, Line, Rank, Table, View};
 use crate::text::{seeds, wrapped};
 
@@ -221,6 +221,8 @@ fn of_family(benchmark: &Benchmark, family: &FamilyRow) -> Option<Part> {
             Metric::TcpReference => ("TCP ref. %", "", true),
             Metric::LinkBound => ("link bound %", "link %", true),
             Metric::Single => ("× best path", "× best", false),
+            Metric::Oracle => ("oracle %", "", true),
+            Metric::Searched => ("searched %", "", true),
             Metric::Goodput => ("× NewReno", "", false),
             Metric::Jain => ("Jain", "", false),
             metric => (metric.name(), "", false),
@@ -348,6 +350,7 @@ fn notes_random(benchmark: &Benchmark) -> Vec<String> {
              kept below {LEAST_KEPT} in more than 5 %."
         ),
     ];
+    notes.extend(benchmark.extent.oracle.as_ref().map(oracle));
     if benchmark.policies.iter().all(|row| row.entry.start == Start::Cold) {
         notes.push("All policies start cold, without the path history of an earlier visit.".to_owned());
     }
@@ -359,6 +362,21 @@ fn notes_random(benchmark: &Benchmark) -> Vec<String> {
         ));
     }
     notes
+}
+
+fn oracle(oracle: &OracleExtent) -> String {
+    let searched = oracle.search_runs.map(|runs| {
+        format!(
+            " Searched: the same over the best that a search over schedules of paths finds in {runs} runs \
+             per scenario, at least the portfolio's."
+        )
+    });
+    format!(
+        "Oracle: share of the TCP-rate reference over that of the best member of a portfolio, chosen in \
+         hindsight on each scenario: {}.{}",
+        oracle.portfolio,
+        searched.unwrap_or_default()
+    )
 }
 
 /// Policies that have not run, by reason.

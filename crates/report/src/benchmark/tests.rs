@@ -40,6 +40,7 @@ fn scenario(name: String, family: &str) -> ScenarioRow {
         deadline_s: None,
         baselines: vec![],
         competing_tcps: 2,
+        oracle: None,
     }
 }
 
@@ -59,6 +60,7 @@ fn extent(kind: Kind, seeds: u32) -> Extent {
         scenarios_of_each: 10,
         sealed: None,
         partial: false,
+        oracle: None,
     }
 }
 
@@ -324,4 +326,19 @@ fn json_and_csv_contain_every_scenario_and_unknown_values_are_empty() {
     );
     assert!(csv.contains("check,f4-competitors,f4-competitors-check-0003,absent,cold,,,,,,,,,,"), "{csv}");
     assert!(csv.contains("check,f1-bulk,f1-bulk-check-0000,polite,cold,,0.5,,1,,,1,0.9,0.9,"), "{csv}");
+}
+
+#[test]
+fn hindsight_has_columns_only_if_asked_for() {
+    let mut found = random();
+    assert!(!found.json().unwrap().contains("oracle"));
+    found.extent.oracle = Some(OracleExtent { portfolio: "two policies".into(), search_runs: None });
+    let head = |found: &Benchmark| found.csv().unwrap().lines().next().unwrap().to_owned();
+    assert!(head(&found).ends_with(",jain,oracle"), "{}", head(&found));
+    let text = table(&found, 80, "wider").replace("\n  ", " ");
+    assert!(text.contains("chosen in hindsight on each scenario: two policies."), "{text}");
+    found.extent.oracle.as_mut().unwrap().search_runs = Some(200);
+    assert!(head(&found).ends_with(",oracle,searched"), "{}", head(&found));
+    let text = table(&found, 80, "wider").replace("\n  ", " ");
+    assert!(text.contains("finds in 200 runs per scenario"), "{text}");
 }

@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 
 use joulepath_control::policy;
 use joulepath_model::policy::Policy;
-use joulepath_report::benchmark::{Extent, Kind, Sealed};
+use joulepath_report::benchmark::{Extent, Kind, OracleExtent, Sealed};
 
 use super::family::Family;
 use super::field;
+use super::oracle;
 use super::scenarios;
 use super::set::Set;
 use crate::error::{Error, Kind as ErrorKind, Result};
@@ -44,6 +45,10 @@ pub struct Request {
     /// Random families: policies that also run with the path history of an earlier visit: rate, RTT and loss
     /// of each path, the rate known within a factor of 1.3.
     pub warm: Vec<Policy>,
+    /// Random families: compare with the best of a portfolio of policies, chosen in hindsight.
+    pub oracle: bool,
+    /// With `oracle`: search for better schedules of paths, in this many runs per scenario.
+    pub search: Option<u32>,
     /// Seeds of each policy on each scenario; default 3, with `quick` 2, for random families 1.
     pub seeds: Option<u32>,
     /// Runs at a time; default: the number of cores. The results do not depend on it.
@@ -68,6 +73,9 @@ pub struct Plan {
     /// Policies in the order of the request.
     pub(super) policies: Vec<Policy>,
     pub(super) warm: Vec<Policy>,
+    pub(super) has_oracle: bool,
+    /// Runs of the search on each scenario; 0 without a search.
+    pub(super) search: u32,
     pub(super) seeds: u32,
     /// Seeds as requested.
     pub(super) asked_seeds: Option<u32>,
@@ -106,6 +114,8 @@ impl Plan {
             is_quick: request.quick,
             policies,
             warm: request.warm,
+            has_oracle: request.oracle,
+            search: request.search.unwrap_or(0),
             seeds: request.seeds.unwrap_or(seeds),
             asked_seeds: request.seeds,
             jobs: request.jobs,
@@ -128,6 +138,10 @@ impl Plan {
             scenarios_of_each: self.scenarios,
             sealed,
             partial: false,
+            oracle: self.has_oracle.then(|| OracleExtent {
+                portfolio: oracle::PORTFOLIO.to_owned(),
+                search_runs: (self.search > 0).then_some(self.search),
+            }),
         }
     }
 }
@@ -156,13 +170,20 @@ fn refuse_of_other_kind(kind: Kind, request: &Request) -> Result<()> {
     let random = [
         ("a set", request.set.is_some(), "leave the families out, or name random ones, such as f1-bulk"),
         ("warm", !request.warm.is_empty(), "name random families, such as f1-bulk"),
+        ("an oracle", request.oracle, "name random families, such as f1-bulk"),
     ];
-    let (given, other) = if kind == Kind::Ranked { (random, "random") } else { (ranked, "ranked") };
+    let (given, other): (&[_], _) =
+        if kind == Kind::Ranked { (&random, "random") } else { (&ranked, "ranked") };
     if request.scenarios == Some(0) {
         return Err(Error::usage("there is no scenario").with_help("ask for at least one"));
     }
-    match given.into_iter().find(|(_, given, _)| *given) {
+    if request.search.is_some() && !request.oracle {
+        return Err(Error::usage("a search starts from the oracle").with_help("ask for the oracle too"));
+    }
+    match given.iter().find(|(_, given, _)| *given) {
         None => Ok(()),
-        Some((what, _, help)) => Err(Error::usage(format!("{what} is for {other} families")).with_help(help)),
+        Some((what, _, help)) => {
+            Err(Error::usage(format!("{what} is for {other} families")).with_help(*help))
+        }
     }
 }

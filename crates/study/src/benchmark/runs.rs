@@ -6,14 +6,16 @@ use joulepath_model::policy::Policy;
 use joulepath_model::result::{Reference, RunResult};
 use joulepath_model::scenario::Scenario;
 use joulepath_report::benchmark::{
-    Baseline, Cell, Entry, FamilyRow, Kind, LeftOut, Measured, ScenarioResult, ScenarioRow, Singles, Start,
-    Yardstick,
+    Baseline, Cell, Entry, FamilyRow, Kind, LeftOut, Measured, Metric, ScenarioResult, ScenarioRow, Singles,
+    Start, Yardstick, share_of_limit,
 };
 
 use super::cases::{Case, Variant, cases};
 use super::family::Family;
 use super::field;
+use super::oracle::{Hindsight, Known, Member, portfolio};
 use super::plan::Plan;
+use super::search::search;
 use crate::batch::{Batch, Outcome, Wanted};
 use crate::compare::limits_of;
 use crate::engine::{Engine, Task};
@@ -32,16 +34,20 @@ pub(super) struct Rounds {
 }
 
 /// A scenario with its policies and baselines.
-struct Round {
-    case: Case,
-    /// Policies with a cold start, policies with a warm start, each path alone; the error says why one cannot
-    /// run.
+pub(super) struct Round {
+    pub(super) case: Case,
+    /// Policies with a cold start, policies with a warm start, each path alone, then the rest of the
+    /// portfolio; the error says why one cannot run.
     setups: Vec<(Start, std::result::Result<Setup, String>)>,
-    with: Yardstick,
+    /// Number of single paths.
+    singles: usize,
+    /// The portfolio, each member with its place in `setups`; empty without an oracle.
+    members: Vec<(Member, usize)>,
+    pub(super) with: Yardstick,
 }
 
 /// Runs of a policy in the order of the seeds. The error says why some are missing.
-type Runs = std::result::Result<Vec<RunResult>, String>;
+pub(super) type Runs = std::result::Result<Vec<RunResult>, String>;
 
 impl Rounds {
     /// Leaves out scenarios on which policies cannot be compared.
@@ -54,7 +60,7 @@ impl Rounds {
         let mut rounds = vec![];
         for case in cases {
             match yardstick(&case, &seeds, engine) {
-                Ok(with) => rounds.push(Round { setups: setups(plan, &case), case, with }),
+                Ok(with) => rounds.push(Round::of(plan, case, with)),
                 Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
             }
         }
@@ -63,7 +69,14 @@ impl Rounds {
             Entry { policy: policy.to_string(), label, parts, start, baseline: None }
         };
         let entries = policies(plan).map(entry).chain(Entry::baselines(plan.kind)).collect();
-        let families = plan.families.iter().map(|family| family.row()).collect();
+        let added = [(Metric::Oracle, plan.has_oracle), (Metric::Searched, plan.search > 0)];
+        let added = added.into_iter().filter_map(|(metric, is_added)| is_added.then_some(metric));
+        let family = |family: &Family| {
+            let mut row = family.row();
+            row.columns.extend(added.clone());
+            row
+        };
+        let families = plan.families.iter().map(family).collect();
         Ok(Rounds { families, seeds, entries, rounds, left_out })
     }
 
@@ -71,8 +84,9 @@ impl Rounds {
     /// Returns the result of each scenario, and whether every run succeeded.
     pub(super) fn run(
         &self,
+        plan: &Plan,
         batch: &Batch<'_>,
-        stored: Option<&mut StoredRuns>,
+        mut stored: Option<&mut StoredRuns>,
         watch: Watch<'_>,
     ) -> (Vec<ScenarioResult>, bool) {
         let (mut places, mut wanted) = (vec![], vec![]);
@@ -85,29 +99,41 @@ impl Rounds {
                 }
             }
         }
-        let outcomes = batch.run(&wanted, stored, watch);
+        let outcomes = batch.run(&wanted, stored.as_deref_mut(), &mut *watch);
         let complete = outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
         let mut by_place: Vec<Vec<Vec<Outcome>>> =
             self.rounds.iter().map(|round| vec![vec![]; round.setups.len()]).collect();
         for ((round, place), outcome) in places.into_iter().zip(outcomes) {
             by_place[round][place].push(outcome);
         }
-        let results = self.rounds.iter().zip(by_place).map(|(round, outcomes)| {
+        let of_round = |(round, outcomes): (&Round, Vec<Vec<Outcome>>)| {
             let of_policy = |((_, setup), outcomes): (&(Start, std::result::Result<Setup, String>), _)| {
                 setup.as_ref().map_err(String::clone).and_then(|_| whole(outcomes))
             };
-            self.result(round, round.setups.iter().zip(outcomes).map(of_policy).collect())
-        });
+            round.setups.iter().zip(outcomes).map(of_policy).collect::<Vec<Runs>>()
+        };
+        let runs: Vec<Vec<Runs>> = self.rounds.iter().zip(by_place).map(of_round).collect();
+        let known: Vec<Vec<Known<'_>>> =
+            self.rounds.iter().zip(&runs).map(|(round, runs)| round.known(runs)).collect();
+        let searched = search(plan.search, &self.rounds, &known, &self.seeds, batch, stored, watch);
+        let hindsight: Vec<Option<Hindsight>> =
+            known.iter().zip(searched).map(|(known, searched)| Hindsight::of(known, searched)).collect();
+        let results = self.rounds.iter().zip(runs).zip(hindsight);
+        let results = results.map(|((round, runs), hindsight)| self.result(round, runs, hindsight.as_ref()));
         (results.collect(), complete)
     }
 
     /// Combines the runs of all policies with the runs of each path alone.
-    fn result(&self, round: &Round, mut runs: Vec<Runs>) -> ScenarioResult {
+    fn result(&self, round: &Round, mut runs: Vec<Runs>, hindsight: Option<&Hindsight>) -> ScenarioResult {
         let Round { case, with, .. } = round;
         let is_policy = |entry: &&Entry| entry.baseline.is_none();
         let alone = runs.split_off(self.entries.iter().filter(is_policy).count());
-        let singles = Singles::of(alone.into_iter().map(Runs::ok).collect(), with);
-        let cell = |runs: &[RunResult]| Cell::of(runs, &singles, with);
+        let singles = alone.into_iter().take(round.singles).map(Runs::ok).collect();
+        let singles = Singles::of(singles, with);
+        let cell = |runs: &[RunResult]| {
+            let cell = Cell::of(runs, &singles, with);
+            hindsight.map_or(cell.clone(), |hindsight| hindsight.beside(cell, runs, with))
+        };
         let baselines = self.entries.iter().filter_map(|entry| entry.baseline).map(|baseline| {
             singles.runs(match baseline {
                 Baseline::Thriftiest => singles.thriftiest,
@@ -138,6 +164,7 @@ impl Rounds {
             deadline_s: with.deadline_s(),
             baselines: baselines.iter().map(policy).collect(),
             competing_tcps: with.tcps(),
+            oracle: hindsight.and_then(|hindsight| hindsight.row(with)),
         };
         ScenarioResult { row, cells: of_policies.chain(baselines.iter().map(of_single)).collect() }
     }
@@ -154,7 +181,7 @@ impl Case {
         self.warm.as_ref().filter(|_| start == Start::Warm).unwrap_or(&self.cold)
     }
 
-    fn wanted<'a>(&'a self, start: Start, setup: &'a Setup, seed: u64) -> Wanted<'a> {
+    pub(super) fn wanted<'a>(&'a self, start: Start, setup: &'a Setup, seed: u64) -> Wanted<'a> {
         let variant = self.variant(start);
         Wanted {
             name: &self.name,
@@ -171,19 +198,44 @@ fn policies(plan: &Plan) -> impl Iterator<Item = (&Policy, Start)> {
     cold.chain(plan.warm.iter().map(|policy| (policy, Start::Warm)))
 }
 
-fn setups(plan: &Plan, case: &Case) -> Vec<(Start, std::result::Result<Setup, String>)> {
-    let has_singles = case.family != Family::F8Within;
-    let singles = if has_singles { field::single_paths(&case.cold.scenario) } else { vec![] };
-    let prepared = |(policy, start): (&Policy, Start)| {
-        let setup = field::prepared(policy, &case.variant(start).scenario);
-        (start, setup.map_err(|error| error.in_one_line()))
-    };
-    let singles = singles.iter().map(|policy| (policy, Start::Cold));
-    policies(plan).chain(singles).map(prepared).collect()
+impl Round {
+    fn of(plan: &Plan, case: Case, with: Yardstick) -> Self {
+        let scenario = &case.cold.scenario;
+        let has_singles = case.family != Family::F8Within;
+        let singles = if has_singles { field::single_paths(scenario) } else { vec![] };
+        let starts = policies(plan).chain(singles.iter().map(|policy| (policy, Start::Cold)));
+        let mut starts: Vec<(Policy, Start)> =
+            starts.map(|(policy, start)| (policy.clone(), start)).collect();
+        let mut members = vec![];
+        for member in if plan.has_oracle { portfolio(scenario) } else { vec![] } {
+            let is_it = |known: &(Policy, Start)| *known == (member.policy.clone(), Start::Cold);
+            let place = starts.iter().position(is_it).unwrap_or(starts.len());
+            if place == starts.len() {
+                starts.push((member.policy.clone(), Start::Cold));
+            }
+            members.push((member, place));
+        }
+        let prepared = |(policy, start): &(Policy, Start)| {
+            let setup = field::prepared(policy, &case.variant(*start).scenario);
+            (*start, setup.map_err(|error| error.in_one_line()))
+        };
+        let setups = starts.iter().map(prepared).collect();
+        Round { setups, singles: singles.len(), members, with, case }
+    }
+
+    /// Members of the portfolio that ran, with their values.
+    fn known<'a>(&'a self, runs: &'a [Runs]) -> Vec<Known<'a>> {
+        let of = |(member, place): &'a (Member, usize)| {
+            let runs = runs[*place].as_deref().ok()?;
+            let value = share_of_limit(runs, &self.with, self.with.limit)?;
+            Some(Known { member, runs, value })
+        };
+        self.members.iter().filter_map(of).collect()
+    }
 }
 
 /// The runs with all seeds. The error says why some are missing.
-fn whole(outcomes: Vec<Outcome>) -> Runs {
+pub(super) fn whole(outcomes: Vec<Outcome>) -> Runs {
     let mut runs = vec![];
     let mut interrupted = false;
     for outcome in outcomes {

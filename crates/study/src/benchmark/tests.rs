@@ -50,3 +50,47 @@ fn families_keep_one_order_whatever_the_request() {
     let help = "shraed".parse::<Family>().err().unwrap().help().unwrap();
     assert!(help.starts_with("did you mean `shared`?"), "{help}");
 }
+
+/// A file and several connections: the portfolio's best is the oracle, the search is never worse, and stored
+/// runs yield the same bytes.
+#[test]
+fn no_member_beats_the_oracle_and_the_search_is_at_least_as_good() {
+    let request = Request {
+        families: vec![Family::F2File, Family::F8Within],
+        scenarios: Some(1),
+        policies: vec!["joule".parse().unwrap(), "mptcp".parse().unwrap()],
+        oracle: true,
+        search: Some(20),
+        ..Request::default()
+    };
+    let mut stored = StoredRuns::default();
+    let found = run(&request, Some(&mut stored));
+    assert_eq!(found.extent.oracle.as_ref().unwrap().search_runs, Some(20));
+    let json: serde_json::Value = serde_json::from_str(&found.json().unwrap()).unwrap();
+    for scenario in &found.scenarios {
+        let oracle = scenario.oracle.as_ref().unwrap();
+        let searched = oracle.searched.as_ref().unwrap();
+        // Of connections with different paths, a fixed set serves only some.
+        assert!(oracle.members >= 6, "{oracle:?}");
+        assert!(searched.tcp_reference >= oracle.best.tcp_reference, "{oracle:?}");
+        for policy in json["policies"].as_array().unwrap() {
+            let of = |metric: &str| policy["scenarios"][&scenario.name][metric].as_f64();
+            if let (Some(oracle), Some(searched)) = (of("oracle"), of("searched")) {
+                assert!(oracle > 0.0 && oracle <= 1.0 && searched <= oracle, "{policy}");
+            } else {
+                assert!(policy["policy"] == "single:PATH" && scenario.family == "f8-within", "{policy}");
+            }
+        }
+    }
+    assert_eq!(run(&request, Some(&mut stored)).json().unwrap(), found.json().unwrap());
+}
+
+#[test]
+fn oracles_are_for_random_families_and_a_search_needs_one() {
+    let refused = |request: Request| Plan::of(request).err().unwrap().to_string();
+    let oracle = refused(Request { oracle: true, ..Request::default() });
+    assert!(oracle.contains("an oracle is for random families"), "{oracle}");
+    let set = Some(Set::Train);
+    let search = refused(Request { search: Some(9), set, ..Request::default() });
+    assert!(search.contains("starts from the oracle"), "{search}");
+}

@@ -250,3 +250,21 @@ fn jains_index_needs_several_connections() {
     assert_eq!(of(&several, &Singles::default(), &with, Metric::Jain), Some(0.9));
     assert_eq!(of(&run(1.0, 1.0), &Singles::default(), &with, Metric::Jain), None);
 }
+
+/// 80 bit/J against 100 of the best. An incomplete best counts with its fraction: 50 of 100 bit/J.
+#[test]
+fn a_policy_is_compared_with_the_best_in_hindsight() {
+    let endless = random(endless(), vec![]);
+    let cell = |best: &RunResult, own: &RunResult, with: &Yardstick| {
+        let [best, own] = [best, own].map(std::slice::from_ref);
+        Cell::default().beside(Metric::Oracle, own, best, with)
+    };
+    let of = |cell: Cell| cell.ratio(Metric::Oracle, &[0]);
+    assert_eq!(of(cell(&run(100.0, 1.0), &run(80.0, 9.0), &endless)), Some(0.8));
+    let files = random(Task::Files { bits: 800.0 }, vec![]);
+    let incomplete = RunResult { energy_j: 4.0, ..run(100.0, 1.0) };
+    let complete = RunResult { completion_s: Some(9.0), energy_j: 10.0, ..run(80.0, 1.0) };
+    assert_eq!(of(cell(&incomplete, &complete, &files)), Some(1.6));
+    // Nothing is measured without a best value.
+    assert_eq!(of(cell(&run(0.0, 0.0), &run(80.0, 9.0), &endless)), None);
+}
