@@ -42,14 +42,15 @@ impl Waiting {
         let message = significant(at_once.message_j);
         if together.messages == 1 {
             return format!(
-                "Waiting saves nothing: the next message comes after {} s. A message costs {message} J over {}.",
+                "Waiting saves nothing: the next message comes after {} s. A message costs {message} J over \
+                 {}.",
                 at_once.period_s,
                 name(at_once)
             );
         }
         format!(
-            "Waiting saves {} J per message: at once each costs {message} J over {}, in batches of {} every {} s \
-             {} J over {}. That is {} times the bits per joule.",
+            "Waiting saves {} J per message: at once each costs {message} J over {}, in batches of {} every \
+             {} s {} J over {}. That is {} times the bits per joule.",
             significant(at_once.message_j - together.message_j),
             name(at_once),
             together.messages,
@@ -141,8 +142,8 @@ mod tests {
         waiting(question, Nanos::from_secs(every_s), Nanos::from_secs(tolerance_s)).unwrap()
     }
 
-    /// One use of LTE: 260.1 ms · 1.2107 W + 11.576 s · 1.060 W = 12.59 J. Between two uses it idles at 20.05 mW;
-    /// the bits themselves cost less than 0.1 J.
+    /// One use of LTE: 260.1 ms · 1.2107 W + 11.576 s · 1.060 W = 12.59 J. Between two uses it idles at
+    /// 20.05 mW; the bits themselves cost less than 0.1 J.
     #[test]
     fn five_messages_share_a_promotion_and_a_tail() {
         let found = of(&asked(&["lte-huang2012"]), 30, 120);

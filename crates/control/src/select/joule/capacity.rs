@@ -18,8 +18,8 @@ const HOPE_BPS: f64 = 20e6;
 const EXPECTED_BPS: f64 = 10e6;
 /// Expected RTT of an unknown path, s.
 const EXPECTED_RTT_S: f64 = 0.05;
-/// The device's default path is listed first. Another unknown path is expected to have its rate divided by this
-/// factor, and its RTT times this factor.
+/// The device's default path is listed first. Another unknown path is expected to have its rate divided by
+/// this factor, and its RTT times this factor.
 const FURTHER: f64 = 3.0;
 /// A rate above this many times the previous maximum means that slow start continues.
 const GROWS: f64 = 1.25;
