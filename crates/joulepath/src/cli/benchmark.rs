@@ -18,7 +18,8 @@ Examples:
       --front docs/img/benchmark-front.svg --json > benchmark.json
 
   joulepath benchmark --random check --runs check.jsonl --report
-  joulepath benchmark --family f2-file --policies joule --oracle --search 200
+  joulepath benchmark --family f2-file --policies joule --oracle \\
+      --search 200
   joulepath benchmark --family f4-competitors --scenarios 24 \\
       --policies 'mptcp,mptcp[cc=olia]'
 

@@ -124,6 +124,6 @@ fn a_file_of_something_else_is_not_taken_for_stored_runs() {
     fs::write(folder.path().join("runs.jsonl"), "{\"title\": 1}\n").unwrap();
     let said = joulepath_in(folder.path(), &QUICK);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("line 1 of runs.jsonl is no run: missing field"), "{}", said.stderr);
+    assert!(said.stderr.contains("line 1 of runs.jsonl is not a run: missing field"), "{}", said.stderr);
     assert!(said.stderr.contains("help: name another file"), "{}", said.stderr);
 }

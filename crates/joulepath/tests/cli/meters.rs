@@ -73,7 +73,7 @@ mod with_the_running_kernel {
             ],
         );
         assert_eq!(said.code, Some(1), "{}", said.stderr);
-        assert!(said.stderr.contains("BAT0 does not discharge"), "{}", said.stderr);
+        assert!(said.stderr.contains("BAT0 is not discharging"), "{}", said.stderr);
         assert!(!tree.path().join("x.toml").exists());
     }
 

@@ -77,7 +77,7 @@ fn an_invalid_controller_is_refused_with_a_fix() {
     run(&["cc", "new", "mine"]).ok();
     for (arguments, code, says) in [
         (&["cc", "new", "mine"][..], 2, "mine.h exists"),
-        (&["cc", "new", "Mine"], 2, "no name of a controller"),
+        (&["cc", "new", "Mine"], 2, "not a controller name"),
         (&["cc", "new", "olia"], 2, "the name of a controller of Joulepath"),
         (&["compare", "quick", "--cc", "nowhere.h"], 2, "cannot read the controller nowhere.h"),
         (&["compare", "quick", "--cc", "mine.h", "--engine", "fluid"], 3, "a controller of your own"),

@@ -22,13 +22,19 @@ fn every_shipped_scenario_runs_with_every_controller() {
     for name in shipped() {
         // A data centre has hundreds of connections and round trips of 2 ms; they begin within 100 ms.
         let is_network = !joulepath(&["show", &name, "--json"]).json()["topology"].is_null();
+        // The messages of `telemetry` wait for two minutes.
+        let duration = match name.as_str() {
+            "telemetry" => "300 s",
+            _ if is_network => "300 ms",
+            _ => "2 s",
+        };
         let json = joulepath(&[
             "compare",
             &name,
             "--seeds",
             "1",
             "--duration",
-            if is_network { "300 ms" } else { "2 s" },
+            duration,
             "--set",
             "warm_up=0 s",
             "--policies",
