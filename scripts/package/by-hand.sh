@@ -29,15 +29,9 @@ expect 'apt installs it' apt-get -q install -y /joulepath.deb
 expect 'its libraries are installed with it' joulepath --version
 expect 'the package names them' names_its_libraries
 expect 'it has manual pages' zgrep -q 'dry' /usr/share/man/man1/joulepath-live.1.gz
-completed() (
-    export COMP_CWORD=2 COMP_LINE='joulepath live set-'
-    COMP_WORDS=(joulepath live set-)
-    # shellcheck disable=SC1091 # of the package
-    source /usr/share/bash-completion/completions/joulepath
-    _joulepath
-    [[ ${COMPREPLY[*]} == set-intent ]]
-)
-expect 'bash completes commands' completed
+# shellcheck disable=SC2016 # the inner shell expands them
+expect 'bash completes commands' bash -c 'COMP_WORDS=(joulepath live set-) COMP_CWORD=2 COMP_LINE="joulepath live set-"
+    source /usr/share/bash-completion/completions/joulepath; _joulepath; [[ ${COMPREPLY[*]} == set-intent ]]'
 expect 'nothing is started' test ! -e /run/joulepath
 expect 'the unit is disabled' test "$(systemctl is-enabled joulepathd || true)" = disabled
 expect 'systemd finds no error in the unit' systemd-analyze --man=no verify "$UNIT"
