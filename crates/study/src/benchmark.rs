@@ -7,6 +7,7 @@
 //! | `plan` | checks the request |
 //! | `cases` | the rule that selects the scenarios that count |
 //! | `field` | policies that take part |
+//! | `round` | one scenario with its policies and baselines |
 //! | `runs` | does every run on all cores and collects the results |
 //! | `oracle`, `search` | the best policies in hindsight |
 //! | `warm`, `sealed` | state of earlier visits; log of runs of sealed scenarios |
@@ -18,6 +19,7 @@ mod family;
 mod field;
 mod oracle;
 mod plan;
+mod round;
 mod runs;
 mod scenarios;
 mod sealed;

@@ -7,18 +7,19 @@ use joulepath_model::result::{Reference, RunResult};
 use joulepath_model::scenario::Scenario;
 use joulepath_report::benchmark::{
     Baseline, Cell, Entry, FamilyRow, Kind, LeftOut, Measured, Metric, ScenarioResult, ScenarioRow, Singles,
-    Start, Yardstick, share_of_limit,
+    Start, Yardstick,
 };
 
-use super::cases::{Case, Variant, cases};
+use super::cases::{Case, cases};
 use super::family::Family;
 use super::field;
-use super::oracle::{Hindsight, Known, Member, portfolio};
+use super::oracle::{Hindsight, Known};
 use super::plan::Plan;
+use super::round::{Round, Runs, policies, whole};
 use super::search::search;
-use crate::batch::{Batch, Outcome, Wanted};
+use crate::batch::{Batch, Outcome};
 use crate::compare::limits_of;
-use crate::engine::{Engine, Task};
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::event::Watch;
 use crate::seeds::seeds;
@@ -32,22 +33,6 @@ pub(super) struct Rounds {
     rounds: Vec<Round>,
     left_out: Vec<LeftOut>,
 }
-
-/// A scenario with its policies and baselines.
-pub(super) struct Round {
-    pub(super) case: Case,
-    /// Policies with a cold start, policies with a warm start, each path alone, then the rest of the
-    /// portfolio; the error says why one cannot run.
-    setups: Vec<(Start, std::result::Result<Setup, String>)>,
-    /// Number of single paths.
-    singles: usize,
-    /// The portfolio, each member with its place in `setups`; empty without an oracle.
-    members: Vec<(Member, usize)>,
-    pub(super) with: Yardstick,
-}
-
-/// Runs of a policy in the order of the seeds. The error says why some are missing.
-pub(super) type Runs = std::result::Result<Vec<RunResult>, String>;
 
 impl Rounds {
     /// Leaves out scenarios on which policies cannot be compared.
@@ -174,78 +159,6 @@ impl Rounds {
         let (families, left_out) = (self.families.clone(), self.left_out.clone());
         Measured { families, entries: &self.entries, results, left_out }
     }
-}
-
-impl Case {
-    fn variant(&self, start: Start) -> &Variant {
-        self.warm.as_ref().filter(|_| start == Start::Warm).unwrap_or(&self.cold)
-    }
-
-    pub(super) fn wanted<'a>(&'a self, start: Start, setup: &'a Setup, seed: u64) -> Wanted<'a> {
-        let variant = self.variant(start);
-        Wanted {
-            name: &self.name,
-            scenario: &variant.scenario,
-            setup,
-            task: Task { seed, series: false },
-            identity: (&variant.sha256, &variant.overrides),
-        }
-    }
-}
-
-fn policies(plan: &Plan) -> impl Iterator<Item = (&Policy, Start)> {
-    let cold = plan.policies.iter().map(|policy| (policy, Start::Cold));
-    cold.chain(plan.warm.iter().map(|policy| (policy, Start::Warm)))
-}
-
-impl Round {
-    fn of(plan: &Plan, case: Case, with: Yardstick) -> Self {
-        let scenario = &case.cold.scenario;
-        let has_singles = case.family != Family::F8Within;
-        let singles = if has_singles { field::single_paths(scenario) } else { vec![] };
-        let starts = policies(plan).chain(singles.iter().map(|policy| (policy, Start::Cold)));
-        let mut starts: Vec<(Policy, Start)> =
-            starts.map(|(policy, start)| (policy.clone(), start)).collect();
-        let mut members = vec![];
-        for member in if plan.has_oracle { portfolio(scenario) } else { vec![] } {
-            let is_it = |known: &(Policy, Start)| *known == (member.policy.clone(), Start::Cold);
-            let place = starts.iter().position(is_it).unwrap_or(starts.len());
-            if place == starts.len() {
-                starts.push((member.policy.clone(), Start::Cold));
-            }
-            members.push((member, place));
-        }
-        let prepared = |(policy, start): &(Policy, Start)| {
-            let setup = field::prepared(policy, &case.variant(*start).scenario);
-            (*start, setup.map_err(|error| error.in_one_line()))
-        };
-        let setups = starts.iter().map(prepared).collect();
-        Round { setups, singles: singles.len(), members, with, case }
-    }
-
-    /// Members of the portfolio that ran, with their values.
-    fn known<'a>(&'a self, runs: &'a [Runs]) -> Vec<Known<'a>> {
-        let of = |(member, place): &'a (Member, usize)| {
-            let runs = runs[*place].as_deref().ok()?;
-            let value = share_of_limit(runs, &self.with, self.with.limit)?;
-            Some(Known { member, runs, value })
-        };
-        self.members.iter().filter_map(of).collect()
-    }
-}
-
-/// The runs with all seeds. The error says why some are missing.
-pub(super) fn whole(outcomes: Vec<Outcome>) -> Runs {
-    let mut runs = vec![];
-    let mut interrupted = false;
-    for outcome in outcomes {
-        match outcome {
-            Outcome::Run(finished) => runs.push(finished.run),
-            Outcome::Failed(error) => return Err(error),
-            Outcome::Missing => interrupted = true,
-        }
-    }
-    if interrupted { Err("interrupted before it ran".to_owned()) } else { Ok(runs) }
 }
 
 fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Result<Yardstick, String> {

@@ -13,7 +13,7 @@ use joulepath_report::benchmark::{Start, share_of_limit};
 
 use super::field;
 use super::oracle::{Control, Found, Known, chosen, written};
-use super::runs::{Round, whole};
+use super::round::{Round, whole};
 use crate::batch::{Batch, Outcome};
 use crate::event::Watch;
 use crate::stored::StoredRuns;
