@@ -158,7 +158,7 @@ def told(episodes: list[dict[str, Any]]) -> str:
     share = fmean(episode["link_bound_share"] or 0.0 for episode in episodes)
     done = sum(episode["done"] for episode in episodes)
     return (
-        f"{earned:9.1f} J  {energy:7.1f} J burnt  {100 * share:3.0f} % of link bound  {done}/{len(episodes)} done"
+        f"{earned:9.1f} J  {energy:7.1f} J  {100 * share:3.0f} % of link bound  {done}/{len(episodes)} done"
     )
 
 

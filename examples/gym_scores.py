@@ -77,9 +77,7 @@ def table(family: str, count: int) -> str:
     rows.append(row("the link bound", at_limit(by_policy["`joule`"])))
     rows += [row(f"random agent, {id}", random_agent(id, family, draws)) for id in IDS]
     rows.sort(reverse=True)
-    head = (
-        "| | return, J | energy, J | of link bound, % | time, s | done |\n|---|---:|---:|---:|---:|---:|\n"
-    )
+    head = "| | return, J | energy, J | of link bound, % | time, s | done |\n|---|---:|---:|---:|---:|---:|\n"
     lines = "\n".join(line for _, line in rows)
     note = f"`{family}`, draws 1 to {count} of `check`, seed {SEED}; means over the draws."
     if left_out:

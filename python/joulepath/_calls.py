@@ -251,10 +251,10 @@ def benchmark(
         first: number of the first scenario of each family; 1 if None.
         seed: ranked families: seed of the scenarios.
         quick: ranked families: one scenario of each and two of the papers', shortened, under eight policies.
-        oracle: random families: add the column ``oracle``, each policy relative to the best of a portfolio that
-            is chosen in hindsight on each scenario.
-        search: with ``oracle``: search for better schedules of paths in this many runs per scenario, and add the
-            column ``searched``.
+        oracle: random families: add the column ``oracle``: each policy relative to the best of a portfolio,
+            chosen in hindsight on each scenario.
+        search: with ``oracle``: search for better schedules of paths in this many runs per scenario, and add
+            the column ``searched``.
         seeds: seeds of each policy on each scenario. If None: 3, 2 if quick, 1 in random families.
         runs: a file that stores finished runs, which are then not run again. Not with your own parts, which
             the file would identify only by name.

@@ -3,7 +3,7 @@
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
     python scripts/joule train     scenarios for tuning, into results/benchmark-train-joule.json
-    python scripts/joule sealed    sealed scenarios that have not been run, into results/benchmark-sealed*.json
+    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed*.json
     python scripts/joule figures   the figures of docs/joule.md, from results/
     python scripts/joule tables    its tables on stdout, as JSON; `make docs` puts them into the page
 

@@ -94,7 +94,7 @@ def beside(name: str) -> dict:
 
 
 def measure_beside() -> dict:
-    """For each controller and cell: the goodput that competitors keep, and its own goodput relative to NewReno."""
+    """By controller and cell: the goodput that competitors keep, and its own goodput relative to NewReno."""
     mean = beside("joule-beside")
     order = list(mean["reno"])
     over = {
@@ -214,7 +214,7 @@ def next_sealed() -> int:
 
 
 def make_place(mark: str, title: str) -> None:
-    """Adds a section for tables of further sealed scenarios to docs/benchmark.md, before the section of `check`."""
+    """Adds a section for further sealed scenarios to docs/benchmark.md, before the section of `check`."""
     page, below = ROOT / "docs/benchmark.md", "### check\n"
     text = page.read_text()
     if f"<!-- {mark}: begin -->" not in text:

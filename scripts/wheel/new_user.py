@@ -43,7 +43,7 @@ def own_class() -> None:
 
 
 def own_header(folder: Path, has_compiler: bool) -> None:
-    """A controller from the template: it runs with a compiler; without one the error names what is missing."""
+    """A controller from the template: it runs with a compiler; without one the error names it."""
     header = jp.Controller.new("mine", folder)
     if not has_compiler:
         assert shutil.which("cc") is None, "there is a compiler here"
