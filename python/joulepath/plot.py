@@ -231,7 +231,8 @@ def front(result: Comparison | Advice, ax: Axes | None = None) -> Axes:
     """Draw energy against its benefit: a comparison's goodput, or the duration of a transfer.
 
     For a comparison: one mark per policy with both 95 % intervals, and the reference values as crosses. Low
-    and right is good. For an advice: the plans, from the fastest to the thriftiest; the best in time is filled.
+    and right is good. For an advice: the plans, from the fastest to the thriftiest; the best in
+    time is filled.
     """
     with axes(ax) as ax:
         if isinstance(result, Advice):
