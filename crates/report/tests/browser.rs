@@ -113,7 +113,7 @@ fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
 fn no_number_is_missing_its_value() -> Result<(), Failed> {
     for page in pages()? {
         let all = page.names.join("\n") + &page.text;
-        for wrong in ["NaN", "undefined", "Infinity", "[object"] {
+        for wrong in ["NaN", "undefined", "Infinity", "[object Object]"] {
             ensure(!all.contains(wrong), (&page.name, wrong))?;
         }
     }

@@ -138,7 +138,7 @@ fn idle_times_need_no_run_and_other_files_are_refused() {
     assert_eq!((told.simulated, told.stretches, told.agree), (0, 4, told.looks));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("record");
-    for (text, why) in [("", "nothing is recorded"), ("{}\n", "record:1: ")] {
+    for (text, why) in [("", "the record is empty"), ("{}\n", "record:1: ")] {
         fs::write(&path, text).unwrap();
         let error = replay(&path, 1).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
