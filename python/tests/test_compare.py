@@ -23,7 +23,7 @@ def without_command(text: str) -> Any:
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"source": "quick"}, ["quick"]),
-    ({"source": "quick", "seeds": range(7, 9), "jobs": 1}, ["quick", "--first-seed", "7", "--seeds", "2"]),
+    ({"source": "quick", "seeds": range(7, 9), "jobs": 1}, ["quick", "--seed", "7", "--seeds", "2"]),
     (
         {"source": "quick", "engine": "fluid", "policies": "mptcp"},
         ["quick", "--engine", "fluid", "-p", "mptcp"],
@@ -51,7 +51,7 @@ def test_the_numbers_are_those_of_the_command_line_to_the_last_bit(
     result = jp.compare(**asked)
     assert without_command(result.to_json()) == without_command(printed)
     assert result.runs_to_csv() == runs.read_text()
-    assert result.to_csv() == command_line("compare", *words, "--csv", "-q")
+    assert result.to_csv() == command_line("compare", *words, "--csv", "-", "-q")
     # The table has the same numbers: floats parsed from text are equal to the last bit.
     for column, row in zip(result, json.loads(printed)["rows"], strict=True):
         for metric in ["goodput_bps", "energy_j", "bits_per_joule", "power_w"]:
@@ -151,7 +151,7 @@ def test_a_map_is_that_of_the_command_line(command_line: CommandLine) -> None:
     drawn = jp.map("quick", *axes)
     words = ["map", "quick", "--x", axes[0], "--y", axes[1], "-q"]
     assert without_command(drawn.to_json()) == without_command(command_line(*words, "--json"))
-    assert drawn.to_csv() == command_line(*words, "--csv")
+    assert drawn.to_csv() == command_line(*words, "--csv", "-")
     assert len(drawn) == 3 * 2 * 2
     assert drawn.x == jp.Axis("path.wifi.loss", "%", [0.1, 1.0, 10.0], True)
     lines = list(csv.reader(io.StringIO(drawn.to_csv())))[1:]

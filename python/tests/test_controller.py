@@ -65,7 +65,7 @@ def test_invalid_names_and_files_are_refused(tmp_path: Path) -> None:
 
 def test_the_command_line_runs_it_with_the_same_numbers(command_line: CommandLine, tmp_path: Path) -> None:
     header = jp.Controller.new("pycli", tmp_path)
-    printed = command_line("compare", "quick", "--cc", str(header), "-q", "--csv")
+    printed = command_line("compare", "quick", "--cc", str(header), "-q", "--csv", "-")
     jp.Controller.from_c(header)
     policies = [*jp.Scenario("quick").policies, "pycli"]
     assert jp.compare("quick", policies).to_csv() == printed

@@ -181,7 +181,7 @@ def test_networks_that_cannot_be_exported_are_refused(tmp_path: Path) -> None:
     refused("w1 has numbers beyond", [(good[0][0] * np.nan, good[0][1]), good[1]])
     refused("1 to 64", network(2, 65))
     refused("one hidden layer", good[:1])
-    refused("for 1 to 4", network(5, 4), paths=5)
+    refused("use 1 to 4", network(5, 4), paths=5)
     refused("policies of 'joulepath/Paths-v0'", good, "joulepath/Paths-v0")
     refused("is 'relative' or 'absolute'", good, action="both")
     refused("not a controller name", good, file="My policy.h")

@@ -237,7 +237,7 @@ def test_violations_of_the_contract_are_reported() -> None:
 
     assert "a congestion window is 1 to 1048576 packets, not 0.5" in wrong(Nothing)
     assert "an increase is -2 to 2 packets for each packet acknowledged, not NaN" in wrong(Nan)
-    assert "not for a round" in wrong(Round)
+    assert "not per round" in wrong(Round)
     assert "increase and ssthresh change nothing" in wrong(Impure)
     assert "its own subflow only" in wrong(Greedy)
     assert 'reads = ("energy_cost",)' in wrong(Curious)
