@@ -33,8 +33,8 @@ const LONGEST_START_ROUNDS: f64 = 15.0;
 const RATE_TIME_S: f64 = 0.7;
 /// Factor of one standard deviation of a rate measured between two decisions.
 const SAMPLE_SPREAD: f64 = 1.6;
-/// A path that delivers nothing for this time while data waits is given up.
-const SILENCE: Nanos = Nanos::from_secs(6);
+/// A path that delivers nothing for this time while data waits is given up, s.
+const SILENCE_S: f64 = 6.0;
 /// Minimum believed capacity, bit/s.
 const LEAST_BPS: f64 = 1e3;
 /// Maximum weight of the samples against the history.
@@ -50,8 +50,8 @@ pub(super) struct Capacity {
     grown_at: Nanos,
     /// Time of the subflow's first data; `None` while it is closed.
     live_since: Option<Nanos>,
-    /// Time at which the subflow was opened.
-    open_since: Option<Nanos>,
+    /// Time for which its subflow has been open or opening while data waited, s.
+    waited_s: f64,
     settled: bool,
     /// Time for which the subflow has been open while less data waited than fills the windows, s.
     slack_s: f64,
@@ -64,15 +64,25 @@ pub(super) struct Capacity {
 impl Capacity {
     /// Updates with a snapshot, `seconds` after the last one. `is_full`: all that time more data waited than
     /// the windows of the open paths admit. Otherwise a rate is only a lower bound of the capacity.
-    pub(super) fn observe(&mut self, path: &PathSnapshot, now: Nanos, seconds: f64, is_full: bool) {
+    /// `data_waits`: data is written and not delivered.
+    pub(super) fn observe(
+        &mut self,
+        path: &PathSnapshot,
+        now: Nanos,
+        seconds: f64,
+        is_full: bool,
+        data_waits: bool,
+    ) {
         if path.state == PathState::Closed {
-            (self.live_since, self.open_since, self.peak_bps) = (None, None, 0.0);
+            (self.live_since, self.waited_s, self.peak_bps) = (None, 0.0, 0.0);
             self.slack_s = 0.0;
             (self.opened_bytes, self.has_carried) = (None, false);
             return;
         }
         self.has_carried |= path.delivered_bytes > *self.opened_bytes.get_or_insert(path.delivered_bytes);
-        self.open_since.get_or_insert(now);
+        if data_waits {
+            self.waited_s += seconds;
+        }
         if path.state == PathState::Open && !is_full {
             self.slack_s += seconds;
         }
@@ -110,12 +120,11 @@ impl Capacity {
         self.settled
     }
 
-    /// True if its subflow has been open for [`SILENCE`] and has delivered nothing. A load that fits never
-    /// waits, so it never sets `live_since`; its delivered data shows that the path answers.
-    pub(super) fn is_silent(&self, now: Nanos) -> bool {
+    /// True if data has waited for [`SILENCE_S`] while its subflow was open, and it has delivered nothing. A
+    /// load that fits the windows never sets `live_since`; its delivered data shows that the path answers.
+    pub(super) fn is_silent(&self) -> bool {
         let is_mute = self.live_since.is_none() && !self.settled && !self.has_carried;
-        let opened = self.open_since.filter(|_| is_mute);
-        opened.is_some_and(|since| now.saturating_sub(since) >= SILENCE)
+        is_mute && self.waited_s >= SILENCE_S
     }
 
     /// Its capacity, bit/s. `hoped`: an unknown path counts with the hoped capacity, so that it is tried.

@@ -196,8 +196,9 @@ impl Joule {
         let is_open = |path: &&PathSnapshot| path.state == PathState::Open;
         let windows: f64 = snapshot.paths.iter().filter(is_open).map(|path| path.cwnd).sum();
         let is_full = self.waits_for(snapshot, windows * snapshot.mss_bytes);
+        let data_waits = !matches!(snapshot.demand, Demand::Bytes(bytes) if bytes <= 0.0);
         for (capacity, path) in self.capacities.iter_mut().zip(snapshot.paths) {
-            capacity.observe(path, snapshot.now, seconds, is_full);
+            capacity.observe(path, snapshot.now, seconds, is_full, data_waits);
         }
         self.offered.observe(snapshot, seconds);
         if self.seeks_bottlenecks {
@@ -239,7 +240,7 @@ impl Joule {
         let usable = mask(&mut snapshot.usable().into_iter());
         let silent = mask(&mut (0..snapshot.paths.len()).filter(|&i| {
             let path = &snapshot.paths[i];
-            self.capacities[i].is_silent(snapshot.now) && path.state != PathState::Closed
+            self.capacities[i].is_silent() && path.state != PathState::Closed
         }));
         if usable & !silent != 0 { usable & !silent } else { usable }
     }

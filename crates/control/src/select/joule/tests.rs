@@ -293,6 +293,34 @@ fn presets_and_the_longest_multiple_choose_between_energy_and_time() {
     }
 }
 
+/// A connection whose first message comes after a minute: no data waits, so no path is silent.
+#[test]
+fn a_path_is_not_silent_before_data_is_written() {
+    let mut selector = selector(&[]);
+    let path = |name: &str, state| PathSnapshot {
+        state,
+        usable: true,
+        energy: energy(name),
+        srtt_s: 0.03,
+        ..PathSnapshot::default()
+    };
+    let (open, closed) = (PathState::Open, PathState::Closed);
+    for decision in 0..600 {
+        let state = if decision == 0 { closed } else { open };
+        let paths = [path("wifi-huang2012", state), path("lte-huang2012", closed)];
+        let uses = selector.want(&Snapshot {
+            now: Nanos::from_millis(100 * decision),
+            mss_bytes: 1460.0,
+            initial_window: 10.0,
+            receive_window: f64::INFINITY,
+            device: &DeviceEnergy::ADDITIVE,
+            demand: Demand::Bytes(0.0),
+            paths: &paths,
+        });
+        assert_eq!(uses[..2], [Use::Regular, Use::Closed], "at decision {decision}");
+    }
+}
+
 /// Two simulated paths that carry their full rate as soon as they are open and regular. Decisions are 100 ms
 /// apart.
 struct World {
