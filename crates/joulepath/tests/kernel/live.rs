@@ -366,7 +366,7 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     host.configure("intent = \"frugal\"", "quota = { hard = \"1 GB\" }");
     let said = host.run(&["live", "--config", "live.toml", "--dry-run"]).ok();
     assert!(said.contains(&format!("- add the endpoint {} dev c0 subflow", host.ip(0))), "{said}");
-    assert!(said.contains("Use c0 alone"), "{said}");
+    assert!(said.contains("c0: least energy for"), "{said}");
     assert_eq!(host.endpoints(), []);
     let mut names: Vec<_> =
         fs::read_dir(host.folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
@@ -374,7 +374,7 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     assert_eq!(names, ["live.toml"]);
     host.configure("intent = \"cheap\"", "");
     let said = host.run(&["live", "--config", "live.toml", "--dry-run"]);
-    assert_eq!(said.code, Some(1));
+    assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("`cheap` is not an intent") && said.stderr.contains("live.toml:1:10"));
     assert!(host.run(&["live", "--config", "none.toml", "--dry-run"]).stderr.contains("none.toml"));
 }

@@ -71,7 +71,7 @@ fn an_ordinary_user_with_three_capabilities_loads_uses_and_unloads_controllers()
     assert!(said.stdout.contains(&format!("\njp_{NAME}\n")), "{said:?}");
     assert!(!said.stdout.trim().ends_with(&format!("jp_{NAME}")), "{said:?}");
     // What it cannot see is said, with what it would need.
-    assert!(said.stderr.contains("could not be looked at (needs CAP_SYS_"), "{said:?}");
+    assert!(said.stderr.contains("could not be examined (needs CAP_SYS_"), "{said:?}");
 }
 
 #[test(needs(ENGINE, tool("setpriv"), tool("unshare")))]

@@ -39,6 +39,6 @@ fn what_a_daemon_has_decided_is_decided_again_from_its_record() {
     assert!(said.stdout.contains("of them differ") && said.stdout.contains("line 2, "), "{}", said.stdout);
     // A record replaces no file.
     let refused = host.run(&["live", "--config", "live.toml", "--record", "said.jsonl"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("said.jsonl"), "{}", refused.stderr);
 }

@@ -180,7 +180,7 @@ fn rules_without_the_path_manager_in_user_space_are_refused_with_the_mend() {
     let host = Host::new();
     host.configure("intent = \"handover\"", "[[rule]]\nport = 443\nintent = \"aggregate\"\n");
     let said = host.run(&["live", "--config", "live.toml", "--dry-run"]);
-    assert_eq!(said.code, Some(1));
+    assert_eq!(said.code, Some(2));
     for part in ["live.toml:14:1", "treats all connections alike", "pm = \"userspace\""] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }

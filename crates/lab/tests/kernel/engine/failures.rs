@@ -72,7 +72,7 @@ fn a_subflow_that_never_opens_fails_the_run() {
     };
     let error = engine::run_watched(&scenario, &setup, 1, &RunOptions::default(), &program(), &mut watch);
     let error = error.unwrap_err().to_string();
-    assert!(error.contains("lte") && error.contains("up"), "{error}");
+    assert!(error.contains("lte") && error.contains("never opened"), "{error}");
 }
 
 #[test(needs(ENGINE))]
