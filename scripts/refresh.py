@@ -16,8 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pages import BLOCK, COMMAND
+
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 SCENARIO = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = "…"
 
@@ -56,7 +57,7 @@ def run(command: str, program: Path, folder: Path) -> list[str]:
 def refreshed(block: str, program: Path, folder: Path) -> str:
     """A console block with the current output of its commands."""
     lines: list[str] = []
-    for part in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+    for part in COMMAND.split(block):
         if not part.startswith("$ "):
             lines += part.splitlines()
             continue

@@ -147,20 +147,21 @@ pub(crate) fn positive(option: &'static str, value: &str) -> Result<f64, OptionE
 }
 
 pub(crate) fn at_least_zero(option: &'static str, value: &str) -> Result<f64, OptionError> {
-    value.parse::<f64>().ok().filter(|&n| (0.0..1e12).contains(&n)).ok_or_else(|| OptionError::BadValue {
-        option,
-        value: value.to_owned(),
-        expected: "a number, 0 or more",
-    })
+    at_least(0.0, option, value, "a number, 0 or more")
 }
 
-/// A number of at least 1.
 pub(crate) fn at_least_one(option: &'static str, value: &str) -> Result<f64, OptionError> {
-    value.parse::<f64>().ok().filter(|&n| (1.0..1e12).contains(&n)).ok_or_else(|| OptionError::BadValue {
-        option,
-        value: value.to_owned(),
-        expected: "a number, 1 or more",
-    })
+    at_least(1.0, option, value, "a number, 1 or more")
+}
+
+fn at_least(
+    least: f64,
+    option: &'static str,
+    value: &str,
+    expected: &'static str,
+) -> Result<f64, OptionError> {
+    let number = value.parse::<f64>().ok().filter(|&n| (least..1e12).contains(&n));
+    number.ok_or_else(|| OptionError::BadValue { option, value: value.to_owned(), expected })
 }
 
 /// A number with one of the units of `units`.

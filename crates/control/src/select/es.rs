@@ -222,9 +222,9 @@ fn rounds(packets: f64, initial: f64, most: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::energy::DeviceEnergy;
 
     use super::super::snapshot::PathSnapshot;
+    use super::super::tests::at;
     use super::*;
     use crate::energy::PathEnergy;
 
@@ -251,15 +251,7 @@ mod tests {
     }
 
     fn snapshot(bytes: f64, paths: &[PathSnapshot]) -> Snapshot<'_> {
-        Snapshot {
-            now: Nanos::ZERO,
-            mss_bytes: 1460.0,
-            initial_window: 10.0,
-            receive_window: f64::INFINITY,
-            device: &DeviceEnergy::ADDITIVE,
-            demand: Demand::Bytes(bytes),
-            paths,
-        }
+        at(0.0, Demand::Bytes(bytes), paths)
     }
 
     fn objectives(objective: Objective, bytes: f64) -> Vec<f64> {

@@ -91,9 +91,8 @@ fn uses(option: &'static str, set: &str, paths: Option<&[&str]>) -> Result<Uses,
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::energy::DeviceEnergy;
-
     use super::super::snapshot::{Demand, PathSnapshot};
+    use super::super::tests::at;
     use super::*;
 
     const PATHS: [&str; 2] = ["wifi", "lte"];
@@ -104,24 +103,12 @@ mod tests {
         Ok(schedule)
     }
 
-    fn at(seconds: f64, paths: &[PathSnapshot]) -> Snapshot<'_> {
-        Snapshot {
-            now: Nanos::from_secs_f64(seconds),
-            mss_bytes: 1460.0,
-            initial_window: 10.0,
-            receive_window: f64::INFINITY,
-            device: &DeviceEnergy::ADDITIVE,
-            demand: Demand::Endless,
-            paths,
-        }
-    }
-
     #[test]
     fn each_set_holds_from_its_time_on_after_the_first_decision() {
         let paths = [PathSnapshot::default(); 2];
         let mut schedule = of("0:wifi;2.5:wifi+lte; 8 : lte+~wifi").unwrap();
         let mut look = |seconds| {
-            let uses = schedule.want(&at(seconds, &paths));
+            let uses = schedule.want(&at(seconds, Demand::Endless, &paths));
             [uses[0], uses[1]]
         };
         let (wifi, both) = ([Use::Regular, Use::Closed], [Use::Regular; 2]);
@@ -134,8 +121,8 @@ mod tests {
     fn it_decides_at_the_instant_of_a_change() {
         let paths = [PathSnapshot::default(); 2];
         let mut schedule = of("0:wifi;0.25:lte").unwrap();
-        schedule.want(&at(10.0, &paths));
-        let period = |seconds: f64| schedule.period(&at(seconds, &paths));
+        schedule.want(&at(10.0, Demand::Endless, &paths));
+        let period = |seconds: f64| schedule.period(&at(seconds, Demand::Endless, &paths));
         assert_eq!(period(10.0), LOOK);
         assert!(period(10.2) <= Nanos::from_millis(51), "{:?}", period(10.2));
         assert_eq!(period(11.0), LOOK);

@@ -30,7 +30,8 @@ fn closed(name: &str) -> PathSnapshot {
     PathSnapshot { usable: true, energy: energy(name), ..PathSnapshot::default() }
 }
 
-fn at(seconds: f64, demand: Demand, paths: &[PathSnapshot]) -> Snapshot<'_> {
+/// A snapshot with segments of 1460 B, a receive buffer that binds nothing and no energy besides the paths.
+pub(super) fn at(seconds: f64, demand: Demand, paths: &[PathSnapshot]) -> Snapshot<'_> {
     Snapshot {
         now: Nanos::from_secs_f64(seconds),
         mss_bytes: 1460.0,

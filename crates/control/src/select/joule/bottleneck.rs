@@ -352,9 +352,8 @@ impl Pair {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::energy::DeviceEnergy;
-
     use super::super::super::snapshot::Demand;
+    use super::super::super::tests::at;
     use super::*;
 
     /// Decides every 100 ms on two paths with srtts `rtts`(instant, drained path), s. Returns the knowledge
@@ -376,12 +375,7 @@ mod tests {
             let [a, b] = rtts(look, before);
             known.observe(&Snapshot {
                 now: Nanos::from_millis(100 * look),
-                mss_bytes: 1460.0,
-                initial_window: 10.0,
-                receive_window: f64::INFINITY,
-                device: &DeviceEnergy::ADDITIVE,
-                demand: Demand::Endless,
-                paths: &[path(a, 8e6), path(b, 2e6)],
+                ..at(0.0, Demand::Endless, &[path(a, 8e6), path(b, 2e6)])
             });
             if let (None, Some(drained)) = (before, known.drained()) {
                 drains.push((look, drained));

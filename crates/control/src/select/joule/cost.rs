@@ -188,9 +188,11 @@ impl Costs<'_> {
         let by_rtt = |&i: &usize, &j: &usize| self.radios[i].rtt_s.total_cmp(&self.radios[j].rtt_s);
         let connected = self.radios.iter().any(|radio| radio.is_open);
         let first = members(set).min_by(by_rtt).filter(|_| !connected);
+        // The search below asks for the same shares many times.
+        let mut shares_bps = [0.0; Set::BITS as usize];
+        members(set).for_each(|i| shares_bps[i] = self.share_bps(set, i));
         let carried_bits = |i: usize, after_s: f64| {
-            let Radio { rtt_s, is_open, .. } = self.radios[i];
-            let share_bps = self.share_bps(set, i);
+            let (Radio { rtt_s, is_open, .. }, share_bps) = (self.radios[i], shares_bps[i]);
             if is_open {
                 return share_bps * after_s;
             }

@@ -79,9 +79,8 @@ impl Offered {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::energy::DeviceEnergy;
-
     use super::super::super::snapshot::PathSnapshot;
+    use super::super::super::tests::at;
     use super::*;
 
     #[test]
@@ -90,12 +89,7 @@ mod tests {
         for look in 1..=50_u64 {
             let snapshot = Snapshot {
                 now: Nanos::from_millis(100 * look),
-                mss_bytes: 1460.0,
-                initial_window: 10.0,
-                receive_window: f64::INFINITY,
-                device: &DeviceEnergy::ADDITIVE,
-                demand: Demand::Bytes((1000 * (look / 2)) as f64),
-                paths: &paths,
+                ..at(0.0, Demand::Bytes((1000 * (look / 2)) as f64), &paths)
             };
             offered.observe(&snapshot, 0.1);
         }

@@ -262,6 +262,11 @@ impl Joule {
         (0..snapshot.paths.len()).map(radio).collect()
     }
 
+    /// Time since the last decision, at most 1 s.
+    fn since_look_s(&self, snapshot: &Snapshot) -> f64 {
+        snapshot.now.saturating_sub(self.looked_at).as_secs_f64().min(1.0)
+    }
+
     /// The members of `set` that have not been measured.
     fn unproven(&self, set: Set, snapshot: &Snapshot) -> Set {
         let is_tried = |i: usize| self.capacities[i].is_tried(snapshot.paths[i].srtt_s);
@@ -329,7 +334,7 @@ impl Joule {
             }
             _ => {
                 let bps: f64 = snapshot.paths.iter().map(|path| path.rate_bps).sum();
-                self.by_regret(snapshot, costs, allowed, |set| costs.bulk(set), bps)
+                self.by_regret(snapshot, costs, allowed, |_, set| costs.bulk(set), bps)
             }
         }
     }
@@ -341,17 +346,18 @@ impl Joule {
         snapshot: &Snapshot,
         costs: &Costs,
         allowed: Set,
-        cost: impl Fn(Set) -> f64,
+        cost: impl Fn(&Self, Set) -> f64,
         scale: f64,
     ) -> Set {
-        let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64().min(1.0);
-        let here = cost(self.set);
+        let seconds = self.since_look_s(snapshot);
+        let here = cost(self, self.set);
         for set in (1..=allowed).filter(|set| set & !allowed == 0) {
-            self.ledger.charge(set, (here - cost(set)) * scale, seconds);
+            let excess_w = (here - cost(self, set)) * scale;
+            self.ledger.charge(set, excess_w, seconds);
         }
-        let best = costs.cheapest(allowed, &cost);
+        let best = costs.cheapest(allowed, |set| cost(self, set));
         let is_less = best & !self.set == 0;
-        let is_better = cost(best) < if is_less { BETTER_LESS } else { BETTER } * here
+        let is_better = cost(self, best) < if is_less { BETTER_LESS } else { BETTER } * here
             || (here <= 0.0 && costs.rate_bps(self.set) < BETTER * costs.rate_bps(best));
         let is_paid = self.ledger.regret_j(best) >= self.patience * costs.opening_j(self.set, best);
         let is_held = snapshot.now < self.changed_at.saturating_add(HOLD);
@@ -394,13 +400,11 @@ impl Joule {
         if load.per_s <= 0.0 {
             return self.set;
         }
-        let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64().min(1.0);
         if snapshot.now >= self.changed_at.saturating_add(HOLD) {
             let excess_s = self.offered.delay_s() - costs.delay_s(self.set, &load);
-            self.delays.observe(self.set, excess_s, seconds);
+            self.delays.observe(self.set, excess_s, self.since_look_s(snapshot));
         }
-        let delays = self.delays.clone();
-        let cost = |set: Set| costs.load_after(set, &load, delays.excess_s(set));
+        let cost = |joule: &Self, set: Set| costs.load_after(set, &load, joule.delays.excess_s(set));
         self.by_regret(snapshot, costs, allowed, cost, 1.0)
     }
 

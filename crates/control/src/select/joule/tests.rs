@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::super::registry::{Selector, SelectorSpec};
 use super::super::snapshot::{Demand, PathSnapshot, PathState, Snapshot};
+use super::super::tests::at;
 use super::super::uses::Use;
 use super::cost::{Costs, Load, Radio, Set};
 use crate::energy::PathEnergy;
@@ -255,15 +256,7 @@ fn first(
         ..PathSnapshot::default()
     };
     let paths = [path(0), path(1)];
-    let uses = selector(options).want(&Snapshot {
-        now: Nanos::ZERO,
-        mss_bytes: 1460.0,
-        initial_window: 10.0,
-        receive_window: f64::INFINITY,
-        device: &DeviceEnergy::ADDITIVE,
-        demand: Demand::Bytes(bytes),
-        paths: &paths,
-    });
+    let uses = selector(options).want(&at(0.0, Demand::Bytes(bytes), &paths));
     [uses[0], uses[1]]
 }
 
@@ -308,15 +301,7 @@ fn a_path_is_not_silent_before_data_is_written() {
     for decision in 0..600 {
         let state = if decision == 0 { closed } else { open };
         let paths = [path("wifi-huang2012", state), path("lte-huang2012", closed)];
-        let uses = selector.want(&Snapshot {
-            now: Nanos::from_millis(100 * decision),
-            mss_bytes: 1460.0,
-            initial_window: 10.0,
-            receive_window: f64::INFINITY,
-            device: &DeviceEnergy::ADDITIVE,
-            demand: Demand::Bytes(0.0),
-            paths: &paths,
-        });
+        let uses = selector.want(&at(0.1 * f64::from(decision), Demand::Bytes(0.0), &paths));
         assert_eq!(uses[..2], [Use::Regular, Use::Closed], "at decision {decision}");
     }
 }
@@ -347,16 +332,7 @@ impl World {
 
     /// One decision; returns the uses and the bytes carried since the last one.
     fn look(&mut self, demand: Demand) -> ([Use; 2], f64) {
-        let device = DeviceEnergy::ADDITIVE;
-        let snapshot = Snapshot {
-            now: self.now,
-            mss_bytes: 1460.0,
-            initial_window: 10.0,
-            receive_window: f64::INFINITY,
-            device: &device,
-            demand,
-            paths: &self.paths,
-        };
+        let snapshot = Snapshot { now: self.now, ..at(0.0, demand, &self.paths) };
         let uses = self.selector.want(&snapshot);
         let waits = !matches!(demand, Demand::Bytes(bytes) if bytes < 1460.0);
         let mut carried = 0.0;
