@@ -222,7 +222,6 @@ fn rounds(packets: f64, initial: f64, most: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-
     use super::super::snapshot::PathSnapshot;
     use super::super::tests::at;
     use super::*;

@@ -229,7 +229,7 @@ fn a_path_slower_than_its_history_is_not_trusted() {
     assert!(rate > 0.6, "{rate} of the path without a history");
 }
 
-/// Goodput on a path that loses 1 in 20, as a part of the path, beside a sibling of its group with this
+/// Goodput on a path that loses 1 in 20, as a fraction of the path's rate. A sibling of the group has this
 /// window and an empty shadow.
 fn beside_a_sibling(group: &str, sibling: u32) -> f64 {
     let path = Pipe { lost_one_of: 20, ..PATH };
