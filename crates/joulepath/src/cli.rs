@@ -20,7 +20,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use clap_complete::engine::ArgValueCompleter;
 
 pub(crate) use advise::AdviseOptions;
 pub(crate) use benchmark::BenchmarkOptions;
@@ -181,7 +180,7 @@ pub(crate) enum Listed {
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
     /// A scenario file, or the name of a shipped scenario.
-    #[arg(add = ArgValueCompleter::new(complete::scenarios))]
+    #[arg(add = complete::scenarios())]
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -213,7 +212,7 @@ pub(crate) enum SchemaOf {
 #[derive(Debug, Args)]
 pub(crate) struct ExplainOptions {
     /// A congestion controller (`joulepath list controllers`).
-    #[arg(add = ArgValueCompleter::new(complete::controllers))]
+    #[arg(add = complete::controllers())]
     pub(crate) controller: String,
     /// The state of a connection as JSON; `-` reads it from stdin.
     #[arg(long, value_name = "FILE")]

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use clap_complete::Shell;
-use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use joulepath_study::completion;
 
@@ -47,44 +47,54 @@ pub(crate) fn script(shell: Shell) -> Result<Exit, Failure> {
 }
 
 /// Shipped scenarios, and files.
-pub(crate) fn scenarios(current: &OsStr) -> Vec<CompletionCandidate> {
-    let mut found = candidates(current, "", completion::scenarios());
-    found.extend(PathCompleter::file().complete(current));
-    found
+pub(crate) fn scenarios() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let mut found = candidates(current, "", completion::scenarios());
+        found.extend(PathCompleter::file().complete(current));
+        found
+    })
 }
 
 /// The last policy of a list.
-pub(crate) fn policies(current: &OsStr) -> Vec<CompletionCandidate> {
-    let text = current.to_string_lossy();
-    let before = text.rfind([',', '\'', '"']).map_or("", |at| &text[..=at]);
-    candidates(current, before, completion::policies(words()))
-}
-
-/// Congestion controllers.
-pub(crate) fn controllers(current: &OsStr) -> Vec<CompletionCandidate> {
-    candidates(current, "", completion::controllers())
+pub(crate) fn policies() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let text = current.to_string_lossy();
+        let before = text.rfind([',', '\'', '"']).map_or("", |at| &text[..=at]);
+        candidates(current, before, completion::policies(words()))
+    })
 }
 
 /// Energy profiles after `energy=`, as in `advise --path lte:rate=…,energy=…` and `--set path.wifi.energy=…`.
-pub(crate) fn profiles(current: &OsStr) -> Vec<CompletionCandidate> {
-    let text = current.to_string_lossy();
-    let Some(at) = text.rfind("energy=") else { return vec![] };
-    candidates(current, &text[..at + "energy=".len()], completion::profiles())
+pub(crate) fn profiles() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let text = current.to_string_lossy();
+        let Some(at) = text.rfind("energy=") else { return vec![] };
+        candidates(current, &text[..at + "energy=".len()], completion::profiles())
+    })
+}
+
+/// Congestion controllers.
+pub(crate) fn controllers() -> ArgValueCompleter {
+    names(completion::controllers)
 }
 
 /// Devices.
-pub(crate) fn devices(current: &OsStr) -> Vec<CompletionCandidate> {
-    candidates(current, "", completion::devices())
-}
-
-/// Variants of the scenario on the line.
-pub(crate) fn variants(current: &OsStr) -> Vec<CompletionCandidate> {
-    candidates(current, "", completion::variants(words()))
+pub(crate) fn devices() -> ArgValueCompleter {
+    names(completion::devices)
 }
 
 /// Experiments of the papers.
-pub(crate) fn experiments(current: &OsStr) -> Vec<CompletionCandidate> {
-    candidates(current, "", completion::experiments())
+pub(crate) fn experiments() -> ArgValueCompleter {
+    names(completion::experiments)
+}
+
+/// Variants of the scenario on the line.
+pub(crate) fn variants() -> ArgValueCompleter {
+    names(|| completion::variants(words()))
+}
+
+fn names(all: fn() -> Vec<String>) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| candidates(current, "", all()))
 }
 
 /// The `names` that continue `current`, of which `before` is complete.

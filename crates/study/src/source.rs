@@ -166,8 +166,10 @@ impl Source {
             if !self.may_be_quoted {
                 return not_shown(&self.name);
             }
-            let begin = if overrides.is_empty() { usize::MAX } else { self.text.len() };
-            let errors = errors.in_file(&self.name).with_overrides(begin, "--set");
+            let errors = match errors.in_file(&self.name) {
+                errors if overrides.is_empty() => errors,
+                errors => errors.with_overrides(self.text.len(), "--set"),
+            };
             let in_overrides = errors.problems().iter().all(|p| p.span.start >= self.text.len());
             let kind = match () {
                 () if denied.get() => Kind::Permission,

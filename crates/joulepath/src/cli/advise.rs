@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::complete;
 
@@ -28,7 +27,7 @@ question.toml, then joulepath compare question.toml.";
 pub(crate) struct AdviseOptions {
     /// A path of the device, with its energy model. May be repeated.
     #[arg(long, value_name = "NAME:KEY=VALUE,…", required = true)]
-    #[arg(add = ArgValueCompleter::new(complete::profiles))]
+    #[arg(add = complete::profiles())]
     pub(crate) path: Vec<String>,
     /// Size of the download.
     #[arg(long, value_name = "SIZE")]
@@ -48,7 +47,7 @@ pub(crate) struct AdviseOptions {
     pub(crate) tolerance: Option<String>,
     /// A device (`joulepath list energy`), or the power that it uses while any interface is active; 0 if
     /// absent.
-    #[arg(long, value_name = "NAME|POWER", add = ArgValueCompleter::new(complete::devices))]
+    #[arg(long, value_name = "NAME|POWER", add = complete::devices())]
     pub(crate) device: Option<String>,
     /// Use the rates of the links, not those that TCP gets under their loss.
     #[arg(long)]

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::complete;
 
@@ -61,11 +60,11 @@ pub(crate) struct BenchmarkOptions {
     pub(crate) quick: bool,
     /// These policies, separated by commas. If absent: all in ranked families; uncoupled, mptcp, emptcp,
     /// es-mptcp, overflow in random ones.
-    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
+    #[arg(long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
     /// Random families: run these policies a second time, knowing the rate (within a factor of 1.3), RTT and
     /// loss of each path from an earlier visit.
-    #[arg(long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
+    #[arg(long, value_name = "LIST", add = complete::policies())]
     pub(crate) warm: Option<String>,
     /// Random families: compare with the oracle, the best of a portfolio of policies, chosen in hindsight on
     /// each scenario.

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use clap_complete::engine::ArgValueCompleter;
 
 use crate::complete;
 
@@ -49,7 +48,7 @@ pub(crate) enum CcCommand {
 pub(crate) struct CcNames {
     /// Names: `olia` or `jp_olia`; for a controller of your own the header, `./mine.h`.
     #[arg(required_unless_present_any = ["all", "config"], value_name = "NAME")]
-    #[arg(add = ArgValueCompleter::new(complete::controllers))]
+    #[arg(add = complete::controllers())]
     pub(crate) names: Vec<String>,
     /// All of them.
     #[arg(long, conflicts_with = "names")]
@@ -81,7 +80,7 @@ pub(crate) struct CcCheckOptions {
 pub(crate) struct CcDefaultOptions {
     /// A controller of the kernel, a loaded one, or a header of your own, which is loaded first. If absent,
     /// print the default.
-    #[arg(add = ArgValueCompleter::new(complete::controllers))]
+    #[arg(add = complete::controllers())]
     pub(crate) name: Option<String>,
     /// Restore the default from before `cc default`.
     #[arg(long, conflicts_with = "name")]

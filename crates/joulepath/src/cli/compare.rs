@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 use joulepath_model::scenario::MAX_SEEDS;
 
 use super::shared::{Changes, Engine, Timekeeping, engine};
@@ -37,7 +36,7 @@ Results are not written through symbolic links.";
 pub(crate) struct CompareOptions {
     /// A scenario file, or the name of a shipped scenario.
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["json", "report"])]
-    #[arg(add = ArgValueCompleter::new(complete::scenarios))]
+    #[arg(add = complete::scenarios())]
     pub(crate) scenario: Option<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -45,7 +44,7 @@ pub(crate) struct CompareOptions {
     #[arg(long, conflicts_with = "variant")]
     pub(crate) all_variants: bool,
     /// Policies, separated by commas; those of the scenario if absent.
-    #[arg(short, long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
+    #[arg(short, long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
     /// Compile a congestion controller of your own, a C header, and add it to the policies under the name of
     /// the file. May be repeated. Packet and kernel engine.

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap_complete::engine::ArgValueCompleter;
 
 use super::shared::Timekeeping;
 use crate::complete;
@@ -28,10 +27,10 @@ A cell in which both engines carry at least 97 % of what links and application l
 #[derive(Debug, Args)]
 pub(crate) struct GapOptions {
     /// Scenario files, or names of shipped scenarios; of a paper's scenario one variant after a colon.
-    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
+    #[arg(value_name = "SCENARIO", add = complete::scenarios())]
     pub(crate) scenarios: Vec<String>,
     /// Policies, separated by commas; those of each scenario if absent.
-    #[arg(short, long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
+    #[arg(short, long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
     /// Number of seeds, the same for both engines; four times as many where links lose at random.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]

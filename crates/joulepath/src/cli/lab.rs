@@ -1,7 +1,6 @@
 //! Options of `lab`.
 
 use clap::{Args, Subcommand};
-use clap_complete::engine::ArgValueCompleter;
 
 use super::shared::Changes;
 use crate::complete;
@@ -28,13 +27,13 @@ pub(crate) struct LabOptions {
     #[command(subcommand)]
     pub(crate) command: Option<LabCommand>,
     /// A scenario file, or the name of a shipped scenario.
-    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
+    #[arg(value_name = "SCENARIO", add = complete::scenarios())]
     pub(crate) scenario: Option<String>,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// The policy. Its congestion controller runs as eBPF; the packet scheduler is the kernel's.
     #[arg(short, long, value_name = "POLICY", default_value = "mptcp")]
-    #[arg(add = ArgValueCompleter::new(complete::policies))]
+    #[arg(add = complete::policies())]
     pub(crate) policy: String,
     /// Seed of the links' random numbers.
     #[arg(long, value_name = "K", default_value_t = 1)]

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use clap_complete::engine::ArgValueCompleter;
 use joulepath_model::live::Manager;
 
 use super::shared::Timekeeping;
@@ -106,7 +105,7 @@ pub(crate) enum LiveCommand {
 pub(crate) struct JudgeOptions {
     /// Scenario files, each with the daemon's configuration (`home.toml`, `daemon/home.toml`), or names of
     /// shipped scenarios; all of `live/` if absent.
-    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
+    #[arg(value_name = "SCENARIO", add = complete::scenarios())]
     pub(crate) scenarios: Vec<String>,
     /// Number of seeds.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use clap_complete::engine::ArgValueCompleter;
 
 use super::shared::{Changes, Engine, engine};
 use crate::complete;
@@ -29,7 +28,7 @@ runs the same points every time.";
 #[derive(Debug, Args)]
 pub(crate) struct MapOptions {
     /// A scenario file, or the name of a shipped scenario.
-    #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(complete::scenarios))]
+    #[arg(value_name = "SCENARIO", add = complete::scenarios())]
     pub(crate) scenario: String,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -40,7 +39,7 @@ pub(crate) struct MapOptions {
     #[arg(long, value_name = "KEY=LO..HI[:N][log]")]
     pub(crate) y: String,
     /// Policies, separated by commas; those of the scenario if absent.
-    #[arg(short, long, value_name = "LIST", add = ArgValueCompleter::new(complete::policies))]
+    #[arg(short, long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
     /// What decides the winner.
     #[arg(long, value_enum, default_value_t = MapMetric::BitsPerJoule)]

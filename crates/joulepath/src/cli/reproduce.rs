@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use clap_complete::engine::ArgValueCompleter;
 
 use super::shared::key_value;
 use crate::complete;
@@ -44,7 +43,7 @@ fn point(text: &str) -> Result<Option<(String, String)>, String> {
 #[command(group(ArgGroup::new("claims").args(["search", "from"])))]
 pub(crate) struct ReproduceOptions {
     /// Experiments, by name or by how it begins; all of them if absent.
-    #[arg(value_name = "ID", add = ArgValueCompleter::new(complete::experiments))]
+    #[arg(value_name = "ID", add = complete::experiments())]
     pub(crate) ids: Vec<String>,
     /// Some experiments with few seeds, in less than two minutes. This is the default.
     #[arg(long, conflicts_with = "full")]

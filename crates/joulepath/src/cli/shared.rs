@@ -2,7 +2,6 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use clap_complete::engine::ArgValueCompleter;
 use joulepath_model::units::Nanos;
 
 use crate::complete;
@@ -12,10 +11,10 @@ use crate::complete;
 pub(crate) struct Changes {
     /// Change one key of the scenario: a dotted key and its value. May be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    #[arg(add = ArgValueCompleter::new(complete::profiles))]
+    #[arg(add = complete::profiles())]
     pub(crate) set: Vec<(String, String)>,
     /// Use this variant of the scenario (`joulepath list scenarios` names them).
-    #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(complete::variants))]
+    #[arg(long, value_name = "NAME", add = complete::variants())]
     pub(crate) variant: Option<String>,
 }
 
