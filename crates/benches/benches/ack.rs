@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use joulepath_controllers::{AckFlags, Connection, Controller, Subflow};
+use joulepath_controllers::{Ack, AckFlags, Connection, Controller, Subflow};
 
 fn connection(controller: Controller, n: usize) -> Connection {
     let mut connection = Connection::new(n);
@@ -41,7 +41,7 @@ fn ack(c: &mut Criterion) {
                     connection.now_us += 500;
                     let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, acks.is_multiple_of(40));
                     let rtt_us = 20_000 + (acks & 0xff);
-                    controller.on_ack(black_box(&mut connection), 0, 1, rtt_us, flags);
+                    controller.on_ack(black_box(&mut connection), 0, Ack { acked: 1, rtt_us, flags });
                 });
             });
         }

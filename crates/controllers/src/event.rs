@@ -57,6 +57,17 @@ impl BitOr for AckFlags {
     }
 }
 
+/// An ACK for a controller whose window the sender keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// Packets newly acknowledged.
+    pub acked: u32,
+    /// RTT sample, µs; 0 = none.
+    pub rtt_us: u32,
+    /// [`AckFlags::ECE`], [`AckFlags::CWND_LIMITED`], [`AckFlags::ROUND_END`].
+    pub flags: AckFlags,
+}
+
 /// An event for a controller that owns its window (`struct mpcc_event`). Counts are packets.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AckFlags, Capability, Connection, Controller, MAX_SUBFLOWS, ParamError, SSTHRESH_NONE, Subflow,
+    Ack, AckFlags, Capability, Connection, Controller, MAX_SUBFLOWS, ParamError, SSTHRESH_NONE, Subflow,
     formula::{self, Formula},
 };
 
@@ -176,7 +176,11 @@ fn change_in_a_round(controller: Controller, mut connection: Connection, i: usiz
     let before = connection.subflows[i].cwnd;
     let rtt_us = connection.subflows[i].own.last_rtt_us;
     for flags in [AckFlags::NONE, AckFlags::NONE, AckFlags::ROUND_END] {
-        controller.on_ack(&mut connection, i, 1, rtt_us, AckFlags::CWND_LIMITED | flags);
+        controller.on_ack(
+            &mut connection,
+            i,
+            Ack { acked: 1, rtt_us, flags: AckFlags::CWND_LIMITED | flags },
+        );
     }
     f64::from(connection.subflows[i].cwnd) - f64::from(before)
 }

@@ -14,7 +14,7 @@
 //! - [`formula`]: the same increases in floating point, an independent check.
 //!
 //! ```
-//! use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
+//! use joulepath_controllers::{Ack, AckFlags, Connection, Controller, LossKind, Subflow};
 //!
 //! let lia = Controller::by_name("lia")?;
 //! let mut connection = Connection::new(2);
@@ -23,7 +23,7 @@
 //!     connection.subflows[i] = Subflow { cwnd: 10, srtt_us, flags, ..Subflow::default() };
 //!     lia.init(&mut connection, i);
 //! }
-//! lia.on_ack(&mut connection, 0, 1, 20_000, AckFlags::CWND_LIMITED);
+//! lia.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 20_000, flags: AckFlags::CWND_LIMITED });
 //! assert_eq!(lia.on_loss(&mut connection, 0, LossKind::FastRetransmit), 5);
 //! # Ok::<(), joulepath_controllers::UnknownController>(())
 //! ```
@@ -43,7 +43,7 @@ mod state;
 pub use adopted::AdoptError;
 pub use capability::Capability;
 pub use commanded::Command;
-pub use event::{AckFlags, Area, Event};
+pub use event::{Ack, AckFlags, Area, Event};
 pub use hosted::{Hook, Hooks, Host, Hosting, Open, within};
 pub use native::Table;
 pub use param::{Param, ParamError, ParamValue};

@@ -6,7 +6,7 @@ use crate::{
     MAX_SUBFLOWS,
     adopted::{self, AdoptError, adopted},
     capability::Capability,
-    event::{AckFlags, Area, Event},
+    event::{Ack, Area, Event},
     native::{NativeController, Table, controllers, text},
     param::{Param, ParamError, ParamValue},
     state::{Connection, LossKind, PACKET},
@@ -210,7 +210,7 @@ impl Controller {
         unsafe { (self.0.init)(connection, i) }
     }
 
-    /// Processes an ACK on subflow `i`: `acked` packets, and an RTT sample in µs (0 = none).
+    /// Processes an ACK on subflow `i`.
     ///
     /// It updates the RTT and loss statistics and grows cwnd by slow start and congestion avoidance, unless
     /// the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks [`AckFlags::CWND_LIMITED`].
@@ -221,10 +221,10 @@ impl Controller {
     /// A controller that [owns its window](Capability::OwnsWindow) acts in [`control`](Self::control)
     /// instead. For it, this only updates the RTT and loss statistics.
     #[inline]
-    pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
+    pub fn on_ack(&self, connection: &mut Connection, i: usize, ack: Ack) {
         let i = index(i);
         // SAFETY: as in `init`.
-        unsafe { (self.0.ack)(connection, i, acked, rtt_us, flags.0) }
+        unsafe { (self.0.ack)(connection, i, ack.acked, ack.rtt_us, ack.flags.0) }
     }
 
     /// Reports an event of subflow `i` to a controller that owns its window: an ACK in any state, or another

@@ -54,6 +54,17 @@ struct Extras {
     keeper: Option<Keeper>,
 }
 
+/// A packet that is offered.
+#[derive(Clone, Copy)]
+struct Offer {
+    flow: u64,
+    /// Time of the offer, ns.
+    now: u64,
+    /// Bytes.
+    size: u32,
+    ecn_capable: bool,
+}
+
 /// How the transmitter works.
 #[derive(Clone, Debug)]
 enum Service {
@@ -249,7 +260,7 @@ impl Link {
         let Some(mut extras) = self.extras.take() else { unreachable!("only called with extras") };
         let passes = extras.policer.as_mut().is_none_or(|policer| policer.passes(now.0, size));
         let outcome = if passes {
-            self.offer_through(&mut extras, flow, now.0, size, ecn_capable)
+            self.offer_through(&mut extras, Offer { flow, now: now.0, size, ecn_capable })
         } else {
             Outcome::QueueDrop
         };
@@ -257,22 +268,16 @@ impl Link {
         outcome
     }
 
-    fn offer_through(
-        &mut self,
-        extras: &mut Extras,
-        flow: u64,
-        now: u64,
-        size: u32,
-        ecn_capable: bool,
-    ) -> Outcome {
+    fn offer_through(&mut self, extras: &mut Extras, offer: Offer) -> Outcome {
         let Some(mut keeper) = extras.keeper.take() else {
-            return self.offer_to_fifo(extras, now, size, ecn_capable);
+            return self.offer_to_fifo(extras, offer);
         };
         let outcome = if keeper.front.is_some() {
-            self.offer_to_aqm(extras, &mut keeper, (flow, now, size, ecn_capable))
+            self.offer_to_aqm(extras, &mut keeper, offer)
         } else {
-            match self.offer_to_fifo(extras, now, size, ecn_capable) {
+            match self.offer_to_fifo(extras, offer) {
                 Outcome::Delivered { at, marked } if at != Nanos::MAX => {
+                    let Offer { now, size, ecn_capable, .. } = offer;
                     let number = keeper.packets.add(now, size, ecn_capable, marked);
                     keeper.flight.enter(at.0, number, size);
                     Outcome::Held(number)
@@ -284,12 +289,8 @@ impl Link {
         outcome
     }
 
-    fn offer_to_aqm(
-        &mut self,
-        extras: &mut Extras,
-        keeper: &mut Keeper,
-        (flow, now, size, ecn_capable): (u64, u64, u32, bool),
-    ) -> Outcome {
+    fn offer_to_aqm(&mut self, extras: &mut Extras, keeper: &mut Keeper, offer: Offer) -> Outcome {
+        let Offer { flow, now, size, ecn_capable } = offer;
         self.serve(extras, keeper, now);
         let number = keeper.packets.add(now, size, ecn_capable, false);
         let Some(front) = &mut keeper.front else { unreachable!("only called with a managed queue") };
@@ -342,7 +343,8 @@ impl Link {
         exit
     }
 
-    fn offer_to_fifo(&mut self, extras: &mut Extras, now: u64, size: u32, ecn_capable: bool) -> Outcome {
+    fn offer_to_fifo(&mut self, extras: &mut Extras, offer: Offer) -> Outcome {
+        let Offer { now, size, ecn_capable, .. } = offer;
         let start = match &mut extras.service {
             Service::Constant | Service::Piecewise(_) => self.free_ns.max(now),
             // A packet that arrives at the exact time of an opportunity has missed it.

@@ -6,7 +6,7 @@
 //! ```
 //! Losses are always detected by duplicate ACKs: there are no timeouts.
 
-use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
+use joulepath_controllers::{Ack, AckFlags, Connection, Controller, LossKind, Subflow};
 use joulepath_model::units::Nanos;
 
 use crate::params::{Params, Windows};
@@ -109,7 +109,7 @@ impl WindowState {
             }
             let flags =
                 AckFlags::NONE.with(AckFlags::CWND_LIMITED, batch.is_held).with(AckFlags::ROUND_END, ends);
-            state.controller.on_ack(&mut state.connection, i, batch.acked, rtt_us, flags);
+            state.controller.on_ack(&mut state.connection, i, Ack { acked: batch.acked, rtt_us, flags });
         }
         if batch.lost > 0 && !recovers {
             let ssthresh = state.controller.on_loss(&mut state.connection, i, LossKind::FastRetransmit);

@@ -57,13 +57,12 @@ impl Chain {
         self.around(x).map(|(a, b, part)| a.towards(b, part, device, self.set))
     }
 
-    /// The straight parts as (x, J) of both ends; the last part may be endless.
-    fn parts(&self) -> impl Iterator<Item = [(f64, f64); 2]> {
-        let inner =
-            self.points.windows(2).map(|pair| [(pair[0].0, pair[0].1.joules), (pair[1].0, pair[1].1.joules)]);
-        let (x, point) = self.points.last().expect("a chain has a point");
-        let rest = self.lasts.then_some([(*x, point.joules), (f64::INFINITY, point.joules)]);
-        inner.chain(rest)
+    /// Both ends of each straight part; the last part may be endless.
+    fn parts(&self) -> impl Iterator<Item = [End; 2]> {
+        let end = |(x, point): &(f64, Point)| End { x: *x, joules: point.joules };
+        let last = end(self.points.last().expect("a chain has a point"));
+        let rest = self.lasts.then_some([last, End { x: f64::INFINITY, ..last }]);
+        self.points.windows(2).map(move |pair| [end(&pair[0]), end(&pair[1])]).chain(rest)
     }
 }
 
@@ -195,11 +194,20 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// An end of a straight part.
+#[derive(Clone, Copy)]
+struct End {
+    x: f64,
+    joules: f64,
+}
+
 /// Place where two straight parts cross.
-fn crossing(a: [(f64, f64); 2], b: [(f64, f64); 2]) -> Option<f64> {
-    let slope = |[p, q]: [(f64, f64); 2]| (q.1 - p.1) / (q.0 - p.0);
+fn crossing(a: [End; 2], b: [End; 2]) -> Option<f64> {
+    let slope = |[p, q]: [End; 2]| (q.joules - p.joules) / (q.x - p.x);
     let (slope_a, slope_b) = (slope(a), slope(b));
-    let x = a[0].0 + (b[0].1 + slope_b * (a[0].0 - b[0].0) - a[0].1) / (slope_a - slope_b);
-    let inside = |[p, q]: [(f64, f64); 2]| x > p.0 && x < q.0;
+    let [from_a, from_b] = [a[0], b[0]];
+    let x =
+        from_a.x + (from_b.joules + slope_b * (from_a.x - from_b.x) - from_a.joules) / (slope_a - slope_b);
+    let inside = |[p, q]: [End; 2]| x > p.x && x < q.x;
     (x.is_finite() && inside(a) && inside(b)).then_some(x)
 }

@@ -23,7 +23,7 @@ pub use online::Resolver;
 pub use paced::Paced;
 pub(crate) use rate::mathis_bps;
 pub use sharer::Sharer;
-pub use so_mptcp::{EnergyShape, SlotPath, SoMptcp};
+pub use so_mptcp::{EnergyShape, Sending, SlotPath, SoMptcp};
 
 #[cfg(test)]
 mod tests;

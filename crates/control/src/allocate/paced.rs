@@ -14,7 +14,7 @@ use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
 
 use super::allocator::SoMptcpOptions;
-use super::so_mptcp::{SlotPath, SoMptcp};
+use super::so_mptcp::{Sending, SlotPath, SoMptcp};
 use crate::select::{Action, Demand, Snapshot, Use, Uses, differences};
 
 /// Time between two decisions: MP_PRIO takes half an RTT, and a mean over a second does not change faster.
@@ -67,8 +67,13 @@ impl Paced {
         let mut slots = [SlotPath::default(); MAX_SUBFLOWS];
         for (slot, path) in slots.iter_mut().zip(snapshot.paths) {
             let is_usable = path.usable && path.srtt_s > 0.0;
-            let per_s = if is_usable { path.cwnd / path.srtt_s } else { 0.0 };
-            *slot = SlotPath::of(&path.energy, is_usable, per_s, path.loss, self.slot_s, packet_bits);
+            let sending = is_usable.then(|| Sending {
+                per_s: path.cwnd / path.srtt_s,
+                loss: path.loss,
+                slot_s: self.slot_s,
+                packet_bits,
+            });
+            *slot = SlotPath::of(&path.energy, sending);
         }
         let slots = &slots[..snapshot.paths.len()];
         if let Some(allotted) = self.allot(slots, backlog) {

@@ -32,20 +32,26 @@ pub struct SlotPath {
     pub most: f64,
 }
 
+/// What a window sends on a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// Packets per second.
+    pub per_s: f64,
+    /// The part of them that is lost.
+    pub loss: f64,
+    /// Length of a slot, s.
+    pub slot_s: f64,
+    /// Size of a packet, bits.
+    pub packet_bits: f64,
+}
+
 impl SlotPath {
-    /// A path whose window sends `per_s` packets per second and loses the part `loss`; capacity 0 if
-    /// unusable. V weighs joules per Mbit against packets, like the paper's own numbers.
-    pub fn of(
-        energy: &PathEnergy,
-        is_usable: bool,
-        per_s: f64,
-        loss: f64,
-        slot_s: f64,
-        packet_bits: f64,
-    ) -> Self {
-        if !is_usable {
+    /// A path that a window sends on; `None`: it is unusable, with capacity 0. V weighs joules per Mbit
+    /// against packets, like the paper's own numbers.
+    pub fn of(energy: &PathEnergy, sending: Option<Sending>) -> Self {
+        let Some(Sending { per_s, loss, slot_s, packet_bits }) = sending else {
             return SlotPath { cost_j: f64::INFINITY, ..SlotPath::default() };
-        }
+        };
         let cost_j = energy.per_bit(per_s * packet_bits) * 1e6;
         SlotPath::within(cost_j, (1.0 - loss) * per_s * slot_s)
     }

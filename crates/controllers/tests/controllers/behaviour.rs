@@ -1,6 +1,8 @@
 //! The behaviour of single controllers over time.
 
-use joulepath_controllers::{AckFlags, Capability, Connection, Controller, LossKind, ParamValue, Subflow};
+use joulepath_controllers::{
+    Ack, AckFlags, Capability, Connection, Controller, LossKind, ParamValue, Subflow,
+};
 
 use crate::rounds;
 
@@ -28,7 +30,7 @@ fn reno_grows_by_one_after_a_window_of_acks() {
     let reno = controller("reno");
     let mut connection = established(reno, &[(37, 50_000)]);
     for ack in 1..=37 {
-        reno.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+        reno.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 50_000, flags: LIMITED });
         assert_eq!(connection.subflows[0].cwnd, if ack < 37 { 37 } else { 38 }, "after {ack} ACKs");
     }
 }
@@ -39,7 +41,7 @@ fn slow_start_passes_the_rest_of_an_ack_to_congestion_avoidance() {
     let mut connection = established(reno, &[(8, 50_000)]);
     connection.subflows[0].ssthresh = 10;
     // 2 up to ssthresh, 5 of the 10 for the next increase
-    reno.on_ack(&mut connection, 0, 7, 50_000, LIMITED);
+    reno.on_ack(&mut connection, 0, Ack { acked: 7, rtt_us: 50_000, flags: LIMITED });
     assert_eq!(connection.subflows[0].cwnd, 10);
     assert!((connection.subflows[0].own.fraction() - 0.5).abs() < 1e-8);
 }
@@ -51,13 +53,13 @@ fn no_window_grows_in_recovery_or_without_being_the_limit() {
         let flags = AckFlags::ROUND_END;
         for _ in 0..100 {
             connection.now_us += 10_000;
-            controller.on_ack(&mut connection, 0, 1, 50_000, flags);
+            controller.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 50_000, flags });
         }
         assert!(connection.subflows[0].cwnd <= 10, "{controller} grew although cwnd was not the limit");
         connection.subflows[0].flags |= Subflow::RECOVERY;
         for _ in 0..100 {
             connection.now_us += 10_000;
-            controller.on_ack(&mut connection, 0, 1, 50_000, flags | LIMITED);
+            controller.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 50_000, flags: flags | LIMITED });
         }
         assert!(connection.subflows[0].cwnd <= 10, "{controller} grew in recovery");
     }
@@ -71,12 +73,12 @@ fn loss_marks_shift_once_per_loss_and_not_on_repeated_timeouts() {
         let own = &connection.subflows[0].own;
         (own.acked_between_losses, own.acked_since_loss)
     };
-    olia.on_ack(&mut connection, 0, 30, 50_000, LIMITED);
+    olia.on_ack(&mut connection, 0, Ack { acked: 30, rtt_us: 50_000, flags: LIMITED });
     olia.on_loss(&mut connection, 0, LossKind::FastRetransmit);
     assert_eq!(marks(&connection), (30, 0));
     olia.on_loss(&mut connection, 0, LossKind::FastRetransmit);
     assert_eq!(marks(&connection), (30, 0), "no ACK between the losses");
-    olia.on_ack(&mut connection, 0, 5, 50_000, LIMITED);
+    olia.on_ack(&mut connection, 0, Ack { acked: 5, rtt_us: 50_000, flags: LIMITED });
     connection.subflows[0].flags |= Subflow::LOSS;
     olia.on_loss(&mut connection, 0, LossKind::Timeout);
     assert_eq!(marks(&connection), (30, 5), "a timeout after a timeout");
@@ -86,14 +88,14 @@ fn loss_marks_shift_once_per_loss_and_not_on_repeated_timeouts() {
 fn lia_notices_a_sibling_within_sixteen_acks() {
     let lia = controller("lia");
     let mut connection = established(lia, &[(1000, 50_000), (1000, 50_000)]);
-    lia.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+    lia.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 50_000, flags: LIMITED });
     let step = connection.subflows[0].own.fraction();
     connection.subflows[1].cwnd = 1;
     for _ in 0..16 {
-        lia.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+        lia.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 50_000, flags: LIMITED });
     }
     let before = connection.subflows[0].own.fraction();
-    lia.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+    lia.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 50_000, flags: LIMITED });
     assert!(connection.subflows[0].own.fraction() - before > 3.0 * step, "A rises fourfold");
 }
 
@@ -112,7 +114,7 @@ fn cubic_returns_to_its_maximum_after_k_seconds() {
             let cwnd = connection.subflows[0].cwnd;
             for _ in 0..cwnd {
                 connection.now_us += u64::from(100_000 / cwnd);
-                cubic.on_ack(&mut connection, 0, 1, 100_000, LIMITED);
+                cubic.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 100_000, flags: LIMITED });
             }
         }
         f64::from(connection.subflows[0].cwnd)
@@ -136,7 +138,7 @@ fn cubic_is_no_slower_than_reno_on_short_paths() {
     for _ in 0..20 {
         for _ in 0..connection.subflows[0].cwnd {
             connection.now_us += 1000 / 14;
-            cubic.on_ack(&mut connection, 0, 1, 1000, LIMITED);
+            cubic.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 1000, flags: LIMITED });
         }
     }
     let cwnd = connection.subflows[0].cwnd;
@@ -156,7 +158,7 @@ fn cubic_gives_way_after_a_loss_below_its_maximum() {
         connection.subflows[0].ssthresh = 56;
         for _ in 0..300 {
             connection.now_us += 10_000;
-            cubic.on_ack(&mut connection, 0, 6, 100_000, LIMITED);
+            cubic.on_ack(&mut connection, 0, Ack { acked: 6, rtt_us: 100_000, flags: LIMITED });
         }
         connection.subflows[0].cwnd
     };
@@ -169,8 +171,12 @@ fn dctcp_reduces_the_window_by_the_share_of_marks() {
     let mut connection = established(dctcp, &[(100, 1000)]);
     assert_eq!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn), 50, "alpha starts at 1");
     for _ in 0..200 {
-        dctcp.on_ack(&mut connection, 0, 9, 0, AckFlags::NONE);
-        dctcp.on_ack(&mut connection, 0, 1, 0, AckFlags::ECE | AckFlags::ROUND_END);
+        dctcp.on_ack(&mut connection, 0, Ack { acked: 9, rtt_us: 0, flags: AckFlags::NONE });
+        dctcp.on_ack(
+            &mut connection,
+            0,
+            Ack { acked: 1, rtt_us: 0, flags: AckFlags::ECE | AckFlags::ROUND_END },
+        );
     }
     // F = 0.1: w (1 − 0.05)
     assert_eq!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn), 95);
@@ -182,7 +188,7 @@ fn dctcp_forgets_old_marks_completely() {
     let dctcp = controller("dctcp");
     let mut connection = established(dctcp, &[(100_000, 1000)]);
     for _ in 0..200 {
-        dctcp.on_ack(&mut connection, 0, 10, 0, AckFlags::ROUND_END);
+        dctcp.on_ack(&mut connection, 0, Ack { acked: 10, rtt_us: 0, flags: AckFlags::ROUND_END });
     }
     // (15/16)^200 = 2.5e-6
     assert!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn) >= 99_999);
@@ -194,7 +200,7 @@ fn westwood_round(connection: &mut Connection, packets: u32, took_us: u64) {
     for packet in 1..=packets {
         connection.now_us += took_us / u64::from(packets);
         let flags = AckFlags::NONE.with(AckFlags::ROUND_END, packet == packets);
-        westwood.on_ack(connection, 0, 1, took_us as u32, flags);
+        westwood.on_ack(connection, 0, Ack { acked: 1, rtt_us: took_us as u32, flags });
     }
 }
 
@@ -272,8 +278,8 @@ fn dwc_joins_a_subflow_whose_delay_is_high() {
     let dwc = controller("dwc");
     let mut connection = established(dwc, &[(20, 50_000), (20, 50_000)]);
     connection.now_us = 10_000_000;
-    dwc.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE); // the maximum RTT
-    dwc.on_ack(&mut connection, 1, 1, 80_000, AckFlags::NONE); // above 50 + 25 ms
+    dwc.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 100_000, flags: AckFlags::NONE }); // the maximum RTT
+    dwc.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 80_000, flags: AckFlags::NONE }); // above 50 + 25 ms
     dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
     assert!(dwc.increase(&connection, 1) < 1.0 / 40.0);
     connection.now_us += 1;
@@ -283,7 +289,7 @@ fn dwc_joins_a_subflow_whose_delay_is_high() {
 
 fn round(controller: Controller, connection: &mut Connection, i: usize, rtt_us: u32) {
     for flags in [AckFlags::NONE, AckFlags::NONE, AckFlags::ROUND_END] {
-        controller.on_ack(connection, i, 1, rtt_us, LIMITED | flags);
+        controller.on_ack(connection, i, Ack { acked: 1, rtt_us, flags: LIMITED | flags });
     }
 }
 
@@ -342,7 +348,7 @@ fn cwa_shrinks_the_slowest_path_three_periods_out_of_four() {
     for _ in 0..5 {
         connection.now_us += 500_000;
         for (i, rtt_us) in [(0, 50_000), (1, 100_000)] {
-            cwa.on_ack(&mut connection, i, 1, rtt_us, AckFlags::NONE);
+            cwa.on_ack(&mut connection, i, Ack { acked: 1, rtt_us, flags: AckFlags::NONE });
         }
         windows.push(connection.subflows[1].cwnd);
     }
@@ -357,7 +363,7 @@ fn cwa_ignores_extreme_ratios_by_default() {
         let mut connection = established(cwa, &[(100, 20_000), (90, 100_000)]);
         cwa.set_param(&mut connection, "beyond", beyond).unwrap();
         connection.now_us += 500_000;
-        cwa.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE);
+        cwa.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 100_000, flags: AckFlags::NONE });
         connection.subflows[1].cwnd
     };
     assert_eq!(window_after("nothing"), 90);
@@ -372,7 +378,7 @@ fn cwa_can_reset_its_count_when_another_path_is_slower() {
         cwa.set_param(&mut connection, "reset", reset).unwrap();
         let mut look = |rtt_us: u32| {
             connection.now_us += 500_000;
-            cwa.on_ack(&mut connection, 1, 1, rtt_us, AckFlags::NONE);
+            cwa.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us, flags: AckFlags::NONE });
         };
         look(100_000); // 400
         look(100_000); // 200
@@ -391,11 +397,11 @@ fn cwa_does_nothing_below_its_smallest_ratio() {
     let mut connection = established(cwa, &[(100, 95_000), (100, 100_000)]);
     cwa.set_param(&mut connection, "theta_min", "1.1").unwrap();
     connection.now_us += 500_000;
-    cwa.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE);
+    cwa.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 100_000, flags: AckFlags::NONE });
     assert_eq!(connection.subflows[1].cwnd, 100);
     cwa.set_param(&mut connection, "theta_min", "1").unwrap();
     connection.now_us += 500_000;
-    cwa.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE);
+    cwa.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 100_000, flags: AckFlags::NONE });
     assert_eq!(connection.subflows[1].cwnd, 95);
 }
 
@@ -485,7 +491,7 @@ fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
             let rtt_us = base_us + 400 * (step % 50) * (1 + i as u32);
             let flags = LIMITED.with(AckFlags::ROUND_END, step % 10 == 9).with(AckFlags::ECE, step % 7 == 0);
             connection.subflows[i].srtt_us = base_us + 8_000;
-            controller.on_ack(&mut connection, i, 4 + step / 10 % 3, rtt_us, flags);
+            controller.on_ack(&mut connection, i, Ack { acked: 4 + step / 10 % 3, rtt_us, flags });
             if (step + 40 * i as u32) % 97 == 96 {
                 let kind = if step % 2 == 0 { LossKind::FastRetransmit } else { LossKind::Ecn };
                 let ssthresh = controller.on_loss(&mut connection, i, kind);

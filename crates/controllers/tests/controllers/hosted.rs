@@ -1,7 +1,7 @@
 //! Hosted controllers run under the bookkeeping of the C code.
 
 use joulepath_controllers::{
-    AckFlags, AdoptError, Area, Capability, Connection, Controller, Event, Hook, Hooks, Host, LossKind,
+    Ack, AckFlags, AdoptError, Area, Capability, Connection, Controller, Event, Hook, Hooks, Host, LossKind,
     Subflow, within,
 };
 
@@ -72,7 +72,9 @@ fn live(controller: Controller) -> Vec<Connection> {
         connection.subflows[i].srtt_us = 20_000 + 60_000 * i as u32 + step % 700;
         let rtt_us = connection.subflows[i].srtt_us + step % 90;
         let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, step % 17 == 0);
-        within(&mut hosting, || controller.on_ack(&mut connection, i, 1 + step % 2, rtt_us, flags));
+        within(&mut hosting, || {
+            controller.on_ack(&mut connection, i, Ack { acked: 1 + step % 2, rtt_us, flags })
+        });
         if step % 211 == 0 {
             let kind = if step % 422 == 0 { LossKind::Timeout } else { LossKind::FastRetransmit };
             let ssthresh = within(&mut hosting, || controller.on_loss(&mut connection, i, kind));
@@ -113,7 +115,7 @@ fn without_lent_hooks_a_call_changes_no_window() {
     let hosted = host("hostedalone", "lia", vec![]).unwrap();
     let mut connection = start(hosted);
     let before = connection;
-    hosted.on_ack(&mut connection, 0, 1, 20_000, AckFlags::CWND_LIMITED);
+    hosted.on_ack(&mut connection, 0, Ack { acked: 1, rtt_us: 20_000, flags: AckFlags::CWND_LIMITED });
     assert_eq!(connection, before);
     assert_eq!(hosted.increase(&connection, 0), 0.0);
 }

@@ -2,7 +2,7 @@
 //! signed overflow or an oversized shift fails the test.
 
 use joulepath_controllers::{
-    AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event as Told, LossKind, MAX_SUBFLOWS,
+    Ack, AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event as Told, LossKind, MAX_SUBFLOWS,
     Param, Subflow, formula,
 };
 use proptest::strategy::ValueTree;
@@ -115,7 +115,7 @@ impl Kept {
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_end);
         if !controller.has(Capability::OwnsWindow) {
-            return controller.on_ack(&mut self.connection, i, acked, rtt_us, flags);
+            return controller.on_ack(&mut self.connection, i, Ack { acked, rtt_us, flags });
         }
         let in_flight = self.connection.subflows[i].cwnd;
         let marked = if ece && controller.has(Capability::ReadsMarks) { acked } else { 0 };
@@ -562,10 +562,10 @@ proptest! {
                 let mut together = apart;
                 let ends = parts.len() - 1;
                 for &part in &parts[..ends] {
-                    controller.on_ack(&mut apart, 0, part, 0, flags);
+                    controller.on_ack(&mut apart, 0, Ack { acked: part, rtt_us: 0, flags });
                 }
-                controller.on_ack(&mut apart, 0, parts[ends], srtt_us, last);
-                controller.on_ack(&mut together, 0, parts.iter().sum(), srtt_us, last);
+                controller.on_ack(&mut apart, 0, Ack { acked: parts[ends], rtt_us: srtt_us, flags: last });
+                controller.on_ack(&mut together, 0, Ack { acked: parts.iter().sum(), rtt_us: srtt_us, flags: last });
                 prop_assert!(apart.subflows[0].cwnd.abs_diff(together.subflows[0].cwnd) <= 1, "{controller}");
                 let steps = [&apart, &together].map(|connection| controller.increase(connection, 0));
                 // Growth by the sum differs slightly from growth by its parts.

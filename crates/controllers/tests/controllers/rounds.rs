@@ -4,7 +4,9 @@
 //! Time advances in rounds. A window of w packets takes max(τ₀, w/rate): packets above the bandwidth-delay
 //! product wait in the queue, and packets above the queue's capacity are lost.
 
-use joulepath_controllers::{AckFlags, Area, Capability, Connection, Controller, Event, LossKind, Subflow};
+use joulepath_controllers::{
+    Ack, AckFlags, Area, Capability, Connection, Controller, Event, LossKind, Subflow,
+};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pipe {
@@ -110,7 +112,7 @@ impl Flow {
             let state = if recovers { Subflow::RECOVERY } else { 0 };
             self.connection.subflows[0].flags = Subflow::ESTABLISHED | state;
             let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, last);
-            self.controller.on_ack(&mut self.connection, 0, 1, rtt_us as u32, flags);
+            self.controller.on_ack(&mut self.connection, 0, Ack { acked: 1, rtt_us: rtt_us as u32, flags });
             return;
         }
         let flags = AckFlags::CWND_LIMITED.with(AckFlags::ROUND_END, last).with(AckFlags::EPISODE, episode);

@@ -4,7 +4,7 @@ use joulepath_link::cross::CrossSource;
 
 use super::builder::Builder;
 use crate::event::MAX_SOURCES;
-use crate::event::sources::Sources;
+use crate::event::sources::{Counts, Sources};
 use crate::path::fabric::Fabric;
 use crate::prefetch::pipeline::Pipeline;
 use crate::run::config::Config;
@@ -23,15 +23,15 @@ impl Builder<'_> {
     /// The engine. Its first `unfinished` connections are under test.
     pub(super) fn finish(mut self, unfinished: usize) -> Result<Engine, RunError> {
         let scenario = self.scenario;
-        let sources = Sources::new(
-            self.net.wires.len(),
-            self.subflows.len(),
-            self.connections.len(),
-            scenario.cross.len(),
-            scenario.channels.len(),
-            self.net.held.len(),
-            self.paced(),
-        );
+        let sources = Sources::new(&Counts {
+            links: self.net.wires.len(),
+            subflows: self.subflows.len(),
+            connections: self.connections.len(),
+            cross: scenario.cross.len(),
+            channels: scenario.channels.len(),
+            held: self.net.held.len(),
+            paced: self.paced(),
+        });
         if sources.count() > MAX_SOURCES {
             return Err(RunError::TooLarge { sources: sources.count() });
         }

@@ -1,6 +1,6 @@
 //! Periodic updates for the controllers: energy costs and path prices ([`price`]).
 
-use joulepath_control::allocate::{Seen, SlotPath};
+use joulepath_control::allocate::{Seen, Sending, SlotPath};
 use joulepath_control::price::{self, TICK};
 use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::PathEnergy;
@@ -71,7 +71,7 @@ impl Endpoints<'_> {
             let loss = loss(self.senders[i].stats.loss_events, &sender.cc.subflows[i].own);
             let per_s = f64::from(view.cwnd) * 1e6 / f64::from(view.srtt_us.max(1));
             let usable = view.established && view.srtt_us > 0;
-            SlotPath::of(energy, usable, per_s, loss, slot_s, packet_bits)
+            SlotPath::of(energy, usable.then_some(Sending { per_s, loss, slot_s, packet_bits }))
         };
         let n = slots.energies.len();
         let mut paths = [SlotPath::default(); MAX_SUBFLOWS];

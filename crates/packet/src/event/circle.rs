@@ -34,14 +34,23 @@ pub(super) enum Exchange {
     Crowded,
 }
 
+/// The size of a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slots {
+    /// log₂ of a slot's width, ns.
+    pub(crate) width_bits: u32,
+    /// log₂ of the number of slots.
+    pub(crate) count_bits: u32,
+}
+
 impl Circle {
-    /// A closed circle of 2^`slots_bits` slots, each 2^`width_bits` ns wide.
-    pub(super) fn new(width_bits: u32, slots_bits: u32) -> Self {
+    /// A closed circle.
+    pub(super) fn new(slots: Slots) -> Self {
         let keys = vec![0; MOST_SLOTS].into_boxed_slice();
-        let slots_bits = slots_bits.clamp(BITS.ilog2() + 1, MOST_SLOTS.ilog2());
+        let count_bits = slots.count_bits.clamp(BITS.ilog2() + 1, MOST_SLOTS.ilog2());
         Circle {
-            slot_bits: SOURCE_BITS + width_bits,
-            mask: (1 << slots_bits) - 1,
+            slot_bits: SOURCE_BITS + slots.width_bits,
+            mask: (1 << count_bits) - 1,
             len: 0,
             position: 0,
             open: 0,
@@ -52,7 +61,7 @@ impl Circle {
 
     /// An empty circle of the same kind.
     pub(super) fn empty_like(&self) -> Self {
-        Self::new(self.slot_bits - SOURCE_BITS, self.mask.count_ones())
+        Self::new(Slots { width_bits: self.slot_bits - SOURCE_BITS, count_bits: self.mask.count_ones() })
     }
 
     /// Moves the start of an empty circle after the slot of this key. It never moves back.

@@ -3,7 +3,7 @@
 //!
 //! `sources` numbers the sources of events.
 
-mod circle;
+pub(crate) mod circle;
 mod few;
 mod heap;
 mod key;

@@ -1,5 +1,6 @@
 //! Pending events in the order of their time.
 
+use super::circle::Slots;
 use super::few::{Few, MOST_LINKS};
 use super::heap::Heap;
 use super::key::{MAX_TIME_NS, NO_KEY, Source, key, parts};
@@ -32,15 +33,16 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     /// log₂ of the slots' width, ns, and of their number.
-    fn wheel_bits(self) -> (u32, u32) {
+    fn wheel_slots(self) -> Slots {
         let gap_ns = 1e9 / self.packets_per_s;
         let mut width_bits = ((PACKETS_PER_SLOT * gap_ns) as u64).clamp(1, 1 << 30).ilog2();
-        let slots = |width_bits: u32| REACHES * self.reach_ns / f64::from(1u32 << width_bits);
-        while slots(width_bits) > MANY_SLOTS && f64::from(2u32 << width_bits) < MOST_PACKETS_PER_SLOT * gap_ns
+        let count = |width_bits: u32| REACHES * self.reach_ns / f64::from(1u32 << width_bits);
+        while count(width_bits) > MANY_SLOTS && f64::from(2u32 << width_bits) < MOST_PACKETS_PER_SLOT * gap_ns
         {
             width_bits += 1;
         }
-        (width_bits, (slots(width_bits) as u64).clamp(1, 1 << 30).next_power_of_two().ilog2())
+        let count = (count(width_bits) as u64).clamp(1, 1 << 30).next_power_of_two();
+        Slots { width_bits, count_bits: count.ilog2() }
     }
 }
 
@@ -84,7 +86,7 @@ impl EventQueue {
     pub(crate) fn for_links(links: usize, traffic: Traffic) -> Self {
         match links {
             0..=MOST_LINKS => Self::few(links),
-            _ if traffic.packets_per_s > 0.0 => Self::wheel(traffic.wheel_bits(), links >= LARGE),
+            _ if traffic.packets_per_s > 0.0 => Self::wheel(traffic.wheel_slots(), links >= LARGE),
             _ => Self::heap(),
         }
     }
@@ -107,11 +109,10 @@ impl EventQueue {
         Self::of(Keys::Heap(Heap::default()))
     }
 
-    /// `powers_of_2`: log₂ of a slot's width, ns, and of the number of slots.
-    pub(crate) fn wheel(powers_of_2: (u32, u32), shows_ahead: bool) -> Self {
+    pub(crate) fn wheel(slots: Slots, shows_ahead: bool) -> Self {
         Self::of(match shows_ahead {
-            false => Keys::Wheel(Box::new(Wheel::new(powers_of_2))),
-            true => Keys::FarWheel(Box::new(Wheel::new(powers_of_2))),
+            false => Keys::Wheel(Box::new(Wheel::new(slots))),
+            true => Keys::FarWheel(Box::new(Wheel::new(slots))),
         })
     }
 
@@ -249,6 +250,10 @@ impl Due<'_> {
 mod tests {
     use super::*;
 
+    fn wheel((width_bits, count_bits): (u32, u32), shows_ahead: bool) -> EventQueue {
+        EventQueue::wheel(Slots { width_bits, count_bits }, shows_ahead)
+    }
+
     #[test]
     fn events_come_out_by_time_then_source() {
         let mut queue = EventQueue::heap();
@@ -266,9 +271,7 @@ mod tests {
     /// A key has 46 bits for the time: an unchecked event would come at the start of the run.
     #[test]
     fn an_event_after_the_end_of_time_is_dropped() {
-        for mut queue in
-            [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), EventQueue::wheel((10, 12), true)]
-        {
+        for mut queue in [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), wheel((10, 12), true)] {
             queue.push(MAX_TIME_NS + 5, 1);
             assert_eq!(queue.peek(), None);
             queue.push(MAX_TIME_NS, 2);
@@ -300,7 +303,7 @@ mod tests {
     fn all_kinds() -> Vec<EventQueue> {
         let wheels = [(3, 18), (10, 12), (13, 7), (0, 7)]
             .into_iter()
-            .flat_map(|bits| [true, false].map(|shows_ahead| EventQueue::wheel(bits, shows_ahead)));
+            .flat_map(|bits| [true, false].map(|shows_ahead| wheel(bits, shows_ahead)));
         [EventQueue::heap(), EventQueue::few(8), EventQueue::few(3)].into_iter().chain(wheels).collect()
     }
 
@@ -409,7 +412,7 @@ mod tests {
     /// On busy links nearly all next events are known.
     #[test]
     fn a_large_network_knows_the_next_events_in_advance() {
-        let (mut queue, mut next) = (EventQueue::wheel((5, 12), true), random(1));
+        let (mut queue, mut next) = (wheel((5, 12), true), random(1));
         for link in 0..500 {
             queue.push(next(100_000), link);
         }
@@ -423,12 +426,16 @@ mod tests {
             queue.replace_top(now + 1 + next(100_000), source);
         }
         assert!(right > 9_000, "{right} of 10,000 events were known in advance");
-        assert!(EventQueue::wheel((5, 12), false).due().is_none());
+        assert!(wheel((5, 12), false).due().is_none());
     }
 
     #[test]
     fn slower_networks_have_wider_slots() {
-        let bits = |links: f64| Traffic { packets_per_s: links * 1e8 / 12e3, reach_ns: 220e3 }.wheel_bits();
+        let bits = |links: f64| {
+            let traffic = Traffic { packets_per_s: links * 1e8 / 12e3, reach_ns: 220e3 };
+            let Slots { width_bits, count_bits } = traffic.wheel_slots();
+            (width_bits, count_bits)
+        };
         // FatTrees with k = 4, 8, 16 and 32.
         assert_eq!([96.0, 768.0, 6144.0, 49_152.0].map(bits), [(7, 12), (4, 15), (2, 17), (0, 19)]);
     }

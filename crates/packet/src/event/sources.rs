@@ -13,6 +13,19 @@ pub(crate) struct Sources {
     marks: Source,
 }
 
+/// Number of parts of each kind that have events.
+pub(crate) struct Counts {
+    pub(crate) links: usize,
+    pub(crate) subflows: usize,
+    pub(crate) connections: usize,
+    pub(crate) cross: usize,
+    pub(crate) channels: usize,
+    /// Links that hold packets.
+    pub(crate) held: usize,
+    /// Subflows with a departure timer.
+    pub(crate) paced: usize,
+}
+
 const SUBFLOW_TIMERS: u32 = 2;
 const CONNECTION_TIMERS: u32 = 5;
 
@@ -36,15 +49,8 @@ pub(crate) enum Timer {
 }
 
 impl Sources {
-    pub(crate) fn new(
-        links: usize,
-        subflows: usize,
-        connections: usize,
-        cross: usize,
-        channels: usize,
-        held: usize,
-        paced: usize,
-    ) -> Self {
+    pub(crate) fn new(counts: &Counts) -> Self {
+        let &Counts { links, subflows, connections, cross, channels, held, paced } = counts;
         let subflows_at = links as u32;
         let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
         let cross_at = connections_at + CONNECTION_TIMERS * connections as u32;

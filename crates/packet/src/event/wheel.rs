@@ -8,7 +8,7 @@
 //! These are the slots for a network of a hundred busy links. Larger networks have more and narrower slots.
 //! ```
 
-use super::circle::{Circle, Exchange};
+use super::circle::{Circle, Exchange, Slots};
 use super::heap::Heap;
 use super::key::NO_KEY;
 
@@ -24,9 +24,8 @@ pub(super) struct Wheel<const AHEAD: usize, const RING: usize> {
 }
 
 impl<const AHEAD: usize, const RING: usize> Wheel<AHEAD, RING> {
-    /// log₂ of a slot's width, ns, and of the number of slots.
-    pub(super) fn new((width_bits, slots_bits): (u32, u32)) -> Self {
-        Self::of(Circle::new(width_bits, slots_bits))
+    pub(super) fn new(slots: Slots) -> Self {
+        Self::of(Circle::new(slots))
     }
 
     fn of(circle: Circle) -> Self {

@@ -364,6 +364,7 @@ mod tests {
     use joulepath_model::cancel::Cancel;
 
     use crate::event::EventQueue;
+    use crate::event::circle::Slots;
     use crate::{RunOptions, build};
 
     const TREE: &str = r#"
@@ -394,7 +395,8 @@ mod tests {
             engine.run(&Cancel::new()).unwrap();
             engine.result(&scenario, "mptcp", 1)
         };
-        let (heap, wheel) = (run(EventQueue::heap()), run(EventQueue::wheel((6, 13), true)));
+        let (heap, wheel) =
+            (run(EventQueue::heap()), run(EventQueue::wheel(Slots { width_bits: 6, count_bits: 13 }, true)));
         assert!(heap.counters.queue_drops > 0 && heap.counters.packet_hops > 100_000, "{:?}", heap.counters);
         assert_eq!(heap, wheel);
     }

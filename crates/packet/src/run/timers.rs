@@ -7,8 +7,10 @@ use crate::run::engine::Engine;
 use crate::sender::Fate;
 
 impl Engine {
-    /// Handles the timer of subflow `s`, number `i` of connection `c`.
-    fn subflow_timer(&mut self, s: usize, c: usize, i: usize) {
+    /// Handles the timer of subflow `s`.
+    fn subflow_timer(&mut self, s: usize) {
+        let id = self.senders[s].id;
+        let (c, i) = (id.connection as usize, id.index());
         if self.senders[s].phase != Phase::Established {
             return self.endpoints(c).subflow_timer(i);
         }
@@ -39,10 +41,8 @@ impl Engine {
         let queue = &mut self.net.queue;
         match self.config.sources.timer(source) {
             Timer::Rto(s) => {
-                let sender = &mut self.senders[s];
-                let id = sender.id;
-                if sender.timer.fires(now_ns, source, queue) {
-                    self.subflow_timer(s, id.connection as usize, id.index());
+                if self.senders[s].timer.fires(now_ns, source, queue) {
+                    self.subflow_timer(s);
                 }
             }
             Timer::DelayedAck(s) => {

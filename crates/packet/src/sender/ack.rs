@@ -13,7 +13,7 @@
 //! | congestion state | RFC 5681, section 3.2; RFC 6675, section 5, [`recovery`](super::recovery) |
 //! | window | the controller, RFC 9937 while it is reduced |
 
-use joulepath_controllers::AckFlags;
+use joulepath_controllers::{Ack, AckFlags};
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 
@@ -292,12 +292,12 @@ impl SubflowSender {
             .with(AckFlags::ECE, report.echo)
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_ends);
-        let rtt_us = saturated_us(report.rtt_ns);
+        let ack = Ack { acked: report.delivered, rtt_us: saturated_us(report.rtt_ns), flags };
         end.cc.now_us = now_ns / 1_000;
         if may_be_hosted && end.hosting.is_some() {
-            end.tell_hosted(i, report.delivered, rtt_us, flags);
+            end.tell_hosted(i, ack);
         } else {
-            end.controller.on_ack(&mut end.cc, i, report.delivered, rtt_us, flags);
+            end.controller.on_ack(&mut end.cc, i, ack);
         }
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, now_ns);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use joulepath_control::schedule::{
     Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style, usable,
 };
-use joulepath_controllers::{self as controllers, AckFlags, Capability, Controller, Hosting, within};
+use joulepath_controllers::{self as controllers, Ack, Capability, Controller, Hosting, within};
 use joulepath_model::units::Nanos;
 
 use super::data::DataSender;
@@ -126,9 +126,9 @@ impl SenderEnd {
     /// registers.
     #[cold]
     #[inline(never)]
-    pub(super) fn tell_hosted(&mut self, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
+    pub(super) fn tell_hosted(&mut self, i: usize, ack: Ack) {
         let Self { hosting, controller, cc, .. } = self;
-        within(hosting, || controller.on_ack(cc, i, acked, rtt_us, flags));
+        within(hosting, || controller.on_ack(cc, i, ack));
     }
 
     /// Updates the space mask after a change of subflow `i`'s view.

@@ -4,6 +4,7 @@ use joulepath_controllers::{AckFlags, Event, within};
 
 use super::ack::AckReport;
 use super::connection::{Sender, SenderEnd};
+use super::owned::Paced;
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
 use super::transmit::Departing;
@@ -26,7 +27,9 @@ impl SubflowSender {
         owned.departs(departing.ssn, self.board.room(), first, now_ns);
         let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
         self.held_until_ns = match rate {
-            Some(rate) => owned.pace(departing.len.into(), rate, config.transport.mss.0, now_ns),
+            Some(rate) => {
+                owned.pace(Paced { bytes: departing.len.into(), rate, mss: config.transport.mss.0 }, now_ns)
+            }
             None => 0,
         };
         if self.is_held(now_ns) {

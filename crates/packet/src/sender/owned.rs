@@ -54,6 +54,16 @@ struct Sample {
     send_ns: u64,
 }
 
+/// A segment that leaves a paced subflow.
+pub(super) struct Paced {
+    /// Its payload.
+    pub(super) bytes: u64,
+    /// Bytes per second.
+    pub(super) rate: u64,
+    /// Payload of a full segment, bytes.
+    pub(super) mss: u64,
+}
+
 /// State of a subflow whose controller owns the window.
 pub(crate) struct Owned {
     pub(super) area: Area,
@@ -191,9 +201,9 @@ impl Owned {
         event
     }
 
-    /// Records the departure of `bytes` at a rate of `rate` bytes/s. Returns until when the next segment is
-    /// held, ns (0: not held).
-    pub(super) fn pace(&mut self, bytes: u64, rate: u64, mss: u64, now_ns: u64) -> u64 {
+    /// Records the departure of a segment. Returns until when the next segment is held, ns (0: not held).
+    pub(super) fn pace(&mut self, departure: Paced, now_ns: u64) -> u64 {
+        let Paced { bytes, rate, mss } = departure;
         if self.left + 1 < FIRST_PACED {
             self.left += 1;
             return 0;
@@ -278,28 +288,33 @@ mod tests {
         Owned { left: FIRST_PACED - 1, ..Owned::new(false) }
     }
 
+    /// A segment of 1000 bytes leaves.
+    fn leaves(owned: &mut Owned, rate: u64, now_ns: u64) -> u64 {
+        owned.pace(Paced { bytes: 1_000, rate, mss: 1_000 }, now_ns)
+    }
+
     /// At 1 byte/s the tenth segment begins a burst of two, which holds the twelfth.
     #[test]
     fn the_first_ten_segments_are_not_paced() {
         let mut owned = Owned::new(false);
-        assert!((0..10).all(|_| owned.pace(1_000, 1, 1_000, MS) == 0));
-        assert!(owned.pace(1_000, 1, 1_000, MS) > MS);
+        assert!((0..10).all(|_| leaves(&mut owned, 1, MS) == 0));
+        assert!(leaves(&mut owned, 1, MS) > MS);
     }
 
     /// 1 MB/s: 1000 bytes take 1 ms. A burst has max(1 MB/s / 1024, 2 segments) = 2 segments.
     #[test]
     fn segments_leave_in_bursts_at_the_pacing_rate() {
         let mut owned = paced();
-        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 0, "one more may leave");
+        assert_eq!(leaves(&mut owned, 1_000_000, 10 * MS), 0, "one more may leave");
         // 1 ms each; half of the first one's time, because nothing was held before
-        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 10 * MS + MS / 2 + MS);
+        assert_eq!(leaves(&mut owned, 1_000_000, 10 * MS), 10 * MS + MS / 2 + MS);
         let release = 11 * MS + MS / 2;
-        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), 0);
-        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), release + 2 * MS);
+        assert_eq!(leaves(&mut owned, 1_000_000, release), 0);
+        assert_eq!(leaves(&mut owned, 1_000_000, release), release + 2 * MS);
         // 100 MB/s: 2⁻¹⁰ s carry 97 segments, but 64 KiB are 65
         let burst = |rate| {
             let mut owned = paced();
-            (1..).find(|_| owned.pace(1_000, rate, 1_000, MS) != 0).unwrap()
+            (1..).find(|_| leaves(&mut owned, rate, MS) != 0).unwrap()
         };
         assert_eq!([burst(10_000_000), burst(100_000_000)], [9, 65]);
     }
@@ -309,8 +324,8 @@ mod tests {
     fn no_segment_is_held_for_more_than_a_second() {
         let mut owned = paced();
         owned.release_ns = 5 * MS;
-        owned.pace(1_000, 1, 1_000, 5 * MS);
-        assert_eq!(owned.pace(1_000, 1, 1_000, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
+        leaves(&mut owned, 1, 5 * MS);
+        assert_eq!(leaves(&mut owned, 1, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
     }
 
     #[test]

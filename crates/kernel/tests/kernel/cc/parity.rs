@@ -6,7 +6,7 @@ use std::process::Command;
 use std::slice;
 
 use joulepath_controllers::{
-    AckFlags, Area, Capability, Connection, Controller, Event as Told, LossKind, Subflow,
+    Ack, AckFlags, Area, Capability, Connection, Controller, Event as Told, LossKind, Subflow,
 };
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use proptest::prelude::*;
@@ -191,7 +191,7 @@ fn compare(
         match event {
             Event::Ack { own, acked, rtt_us, flags: bits } => {
                 exchange = Exchange { call: 1, own: own as u32, acked, rtt_us, flags: bits, ..exchange };
-                controller.on_ack(&mut native, own, acked, rtt_us, flags(bits));
+                controller.on_ack(&mut native, own, Ack { acked, rtt_us, flags: flags(bits) });
             }
             Event::Loss { own, kind } => {
                 exchange = Exchange { call: 2, own: own as u32, kind, ..exchange };
