@@ -6,12 +6,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use joulepath_meter::calibrate::{Calibration, Circumstances, Estimate, Progress, Refusal, Settings, Stop};
 use joulepath_meter::live::{FarEnd, Link, LiveRig, Switch, UdpLink};
-use joulepath_meter::trial::{refusals, refusals_markdown, trial};
 use joulepath_meter::{Meter, Tree, by_name, command};
 use joulepath_model::calendar::Day;
 use joulepath_model::scenario::write_profile;
 use joulepath_model::units::{BitRate, Nanos};
-use joulepath_study::{files, marks};
+use joulepath_study::files;
 use serde::Serialize;
 
 use crate::cli::CalibrateOptions;
@@ -22,9 +21,6 @@ use crate::{interrupt, terminal};
 
 /// Version of the JSON: a change that breaks readers increases it.
 const SCHEMA: u32 = 1;
-/// Marks of the trial's tables in a page.
-const COVERAGE: &str = "calibrations";
-const REFUSALS: &str = "refusals";
 /// Blocks between two lines of progress.
 const TOLD_BLOCKS: usize = 10;
 
@@ -43,9 +39,6 @@ struct Json<'a> {
 pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
     if let Some(address) = &options.serve {
         return serve(address);
-    }
-    if let Some(draws) = options.trial {
-        return try_out(options, draws);
     }
     let (Some(path), Some(to), Some(out)) = (&options.interface, &options.to, &options.profile) else {
         return Err(Failure::usage("--interface, --to and --profile are needed"));
@@ -174,34 +167,6 @@ fn serve(address: &str) -> Result<Exit, Failure> {
     terminal::say(&format!("listening at {}, TCP and UDP; Ctrl-C ends it", far_end.address()?));
     far_end.serve(&stop)?;
     Ok(Exit::Ok)
-}
-
-/// Calibrates simulated radios and counts how often the truth is within the intervals.
-fn try_out(options: &CalibrateOptions, draws: u32) -> Result<Exit, Failure> {
-    if let Some(page) = &options.markdown {
-        marks::check(page, &[COVERAGE, REFUSALS])?;
-    }
-    let found = trial(options.seed, draws as usize)?;
-    let refused = refusals(options.seed)?;
-    let tables = (found.markdown(), refusals_markdown(&refused));
-    if let Some(page) = &options.markdown {
-        marks::write_known(page, &[(COVERAGE, &tables.0), (REFUSALS, &tables.1)])?;
-    }
-    match options.json {
-        true => print_json(&found)?,
-        false => {
-            let mut text = format!("{}\n{}", tables.0, tables.1);
-            for reason in &found.refused {
-                text += &format!("\n{}", terminal::wrapped(reason, "  "));
-            }
-            terminal::print(&(text + "\n"))?
-        }
-    };
-    let wrong: Vec<&str> = refused.iter().filter(|one| !one.right).map(|one| one.condition).collect();
-    if wrong.is_empty() {
-        return Ok(Exit::Ok);
-    }
-    Err(Failure::message(Exit::Failed, format!("not refused, or for another reason: {}", wrong.join("; "))))
 }
 
 /// Circumstances that the profile notes.

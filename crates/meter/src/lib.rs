@@ -10,7 +10,6 @@
 //! | `sysfs` | files of the kernel |
 //! | `calibrate` | a radio's energy model with intervals, or a refusal |
 //! | `live` | calibration on a real interface, with a far end |
-//! | `simulate`, `trial` | simulated radios with known values, and the coverage of calibrations |
 
 pub mod calibrate;
 mod error;
@@ -18,11 +17,9 @@ pub mod live;
 mod look;
 mod meter;
 mod robust;
-pub mod simulate;
 mod source;
 mod survey;
 mod sysfs;
-pub mod trial;
 mod watch;
 
 pub use error::{Error, Kind, Result};

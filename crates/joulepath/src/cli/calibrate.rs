@@ -13,7 +13,6 @@ Examples:
       --to server:7117 --meter hwmon:powerz:bus --minutes 60 \\
       --profile my-wifi.toml \\
       --off 'rfkill block wifi' --on 'rfkill unblock wifi; nm-online'
-  joulepath calibrate --trial 100    # accuracy, on simulated radios
 
 A scenario in the same folder uses the profile as energy = \"file:my-wifi.toml\". Nothing else should use \
 the interface or the processor meanwhile. Exit codes: 0 the profile is written, 1 the meter or the radio \
@@ -23,22 +22,22 @@ does not allow it.";
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateOptions {
     /// The interface whose radio is calibrated.
-    #[arg(long, value_name = "INTERFACE", required_unless_present_any = ["serve", "trial"])]
+    #[arg(long, value_name = "INTERFACE", required_unless_present = "serve")]
     pub(crate) interface: Option<String>,
     /// A second interface, to measure both together.
     #[arg(long, value_name = "INTERFACE")]
     pub(crate) second: Option<String>,
     /// The far end, where `calibrate --serve` runs.
-    #[arg(long, value_name = "HOST:PORT", required_unless_present_any = ["serve", "trial"])]
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "serve")]
     pub(crate) to: Option<String>,
     /// A meter (`joulepath meter`).
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["serve", "trial", "command"])]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["serve", "command"])]
     pub(crate) meter: Option<String>,
     /// A program that prints watts, one number per line, in place of a meter.
     #[arg(long, value_name = "COMMAND", conflicts_with = "meter")]
     pub(crate) command: Option<String>,
     /// The file for the profile.
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["serve", "trial"])]
+    #[arg(long, value_name = "FILE", required_unless_present = "serve")]
     pub(crate) profile: Option<PathBuf>,
     /// Highest rate to receive at; the radio must reach it.
     #[arg(long, value_name = "RATE", default_value = "20 Mbit/s")]
@@ -59,15 +58,8 @@ pub(crate) struct CalibrateOptions {
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Run the far end: listen at this address for TCP and UDP, until Ctrl-C.
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["interface", "trial"])]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "interface")]
     pub(crate) serve: Option<String>,
-    /// Calibrate this many simulated radios, and print how often the true value is within the interval.
-    #[arg(long, value_name = "DRAWS", conflicts_with = "interface")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) trial: Option<u32>,
-    /// Write the trial's tables into this page, between its two marks.
-    #[arg(long, value_name = "FILE", requires = "trial")]
-    pub(crate) markdown: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -263,8 +263,6 @@ fn a_missing_file_is_wrong_usage_for_every_command() {
         "live --config none.toml --dry-run",
         #[cfg(feature = "live")]
         "live --replay none.jsonl",
-        #[cfg(feature = "live")]
-        "calibrate --trial 1 --markdown none.md",
     ];
     let folder = folder();
     for case in cases {

@@ -100,21 +100,6 @@ mod with_the_running_kernel {
         let said = joulepath(&all);
         assert!(said.code == Some(1) && said.stderr.contains("cannot reach 127.0.0.1:1"), "{}", said.stderr);
     }
-
-    #[test]
-    fn a_trial_writes_its_tables_between_the_marks_of_a_page() {
-        let folder = folder();
-        let marks = |name: &str| format!("<!-- {name}: begin -->\nold\n<!-- {name}: end -->\n");
-        let page = format!("before\n{}{}after\n", marks("calibrations"), marks("refusals"));
-        fs::write(folder.path().join("page.md"), page).unwrap();
-        joulepath_in(folder.path(), &["calibrate", "--trial", "2", "--markdown", "page.md"]).ok();
-        let page = fs::read_to_string(folder.path().join("page.md")).unwrap();
-        assert!(
-            page.contains("| active | 2 |") && page.contains("| a tail of two stages, as in 3G |"),
-            "{page}"
-        );
-        assert!(!page.contains("\nold\n") && page.ends_with("after\n"), "{page}");
-    }
 }
 
 const PROFILE: &str = r#"

@@ -1,14 +1,35 @@
 //! Calibrations of simulated radios with known values.
 
+use std::fs;
+use std::sync::Mutex;
+
 use joulepath_meter::Unit;
 use joulepath_meter::calibrate::{Settings, Stop, calibrate};
-use joulepath_meter::simulate::Simulated;
-use joulepath_meter::trial::{draw, refusals, trial};
 use joulepath_model::units::{BitRate, Nanos};
+
+use crate::simulate::Simulated;
+use crate::trial::{draw, refusals, refusals_markdown, trial};
+
+/// Writes a table into docs/calibration.md, between its marks, if JOULEPATH_WRITE_DOCS is set.
+fn document(mark: &str, table: &str) {
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/calibration.md");
+    if std::env::var_os("JOULEPATH_WRITE_DOCS").is_none() {
+        return;
+    }
+    // Another test writes the other table.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _one = ONE_AT_A_TIME.lock().unwrap();
+    let page = fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(&format!("<!-- {mark}: begin -->\n")).unwrap();
+    let (_, after) = rest.split_once(&format!("<!-- {mark}: end -->")).unwrap();
+    let text = format!("{before}<!-- {mark}: begin -->\n{table}<!-- {mark}: end -->{after}");
+    fs::write(PAGE, text).unwrap();
+}
 
 #[test]
 fn calibrations_recover_every_parameter_within_its_interval() {
     let trial = trial(1, 100).unwrap();
+    document("calibrations", &trial.markdown());
     // A radio whose tail power is almost its transfer power may be refused, but rarely.
     assert!(trial.refused.len() <= 10, "{:?}", trial.refused);
     assert_eq!(trial.parameters.len(), 11);
@@ -30,6 +51,7 @@ fn calibrations_recover_every_parameter_within_its_interval() {
 #[test]
 fn undetermined_calibrations_are_refused_with_the_right_reason() {
     let refusals = refusals(1).unwrap();
+    document("refusals", &refusals_markdown(&refusals));
     assert!(refusals.len() >= 10);
     for refused in refusals {
         assert!(refused.right, "{}: {:?}", refused.condition, refused.reason);

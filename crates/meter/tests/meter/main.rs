@@ -2,4 +2,6 @@
 
 mod calibration;
 mod live;
+mod simulate;
 mod sources;
+mod trial;

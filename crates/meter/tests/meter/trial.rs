@@ -1,47 +1,46 @@
 //! Accuracy of calibrations: on random simulated radios, and under conditions in which a calibration must be
 //! refused.
 
+use joulepath_meter::calibrate::{Calibration, Estimate, Refusal, Settings, Stop, calibrate};
+use joulepath_meter::{Result, Unit};
 use joulepath_model::energy::{InterfaceModel, RrcModel, profile};
+use joulepath_model::quantile;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::units::{BitRate, JoulesPerBit, Nanos, Watts};
-use serde::Serialize;
 
-use crate::calibrate::{Calibration, Estimate, Refusal, Settings, Stop, calibrate};
-use crate::error::Result;
-use crate::meter::Unit;
 use crate::simulate::{Consumer, MeterTruth, Simulated, Truth};
 
 /// Accuracy of one parameter over many radios.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Coverage {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Coverage {
     /// Name of the parameter in the table.
-    pub parameter: &'static str,
+    pub(crate) parameter: &'static str,
     /// Radios for which it was estimated.
-    pub draws: usize,
+    pub(crate) draws: usize,
     /// Radios whose interval contains the true value.
-    pub covered: usize,
+    pub(crate) covered: usize,
     /// Median relative error.
-    pub median_error: f64,
+    pub(crate) median_error: f64,
     /// Median half width of the interval relative to the true value.
-    pub median_margin: f64,
+    pub(crate) median_margin: f64,
 }
 
 /// Accuracy over many radios.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trial {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Trial {
     /// Number of radios.
-    pub draws: usize,
+    pub(crate) draws: usize,
     /// Refused radios, with reasons.
-    pub refused: Vec<String>,
+    pub(crate) refused: Vec<String>,
     /// Accuracy by parameter.
-    pub parameters: Vec<Coverage>,
+    pub(crate) parameters: Vec<Coverage>,
     /// Largest error on a hold-out.
-    pub worst_hold_out: f64,
+    pub(crate) worst_hold_out: f64,
 }
 
 impl Trial {
-    /// The table for the documentation, as Markdown.
-    pub fn markdown(&self) -> String {
+    /// The table as Markdown.
+    pub(crate) fn markdown(&self) -> String {
         let mut text = String::from(
             "| parameter | draws | truth within the interval | median error | median half width |\n\
              |---|---:|---:|---:|---:|\n",
@@ -64,8 +63,8 @@ impl Trial {
     }
 }
 
-/// The table of conditions for the documentation.
-pub fn refusals_markdown(refusals: &[Refused]) -> String {
+/// The table of conditions, as Markdown.
+pub(crate) fn refusals_markdown(refusals: &[Refused]) -> String {
     let mut text = String::from("| condition | answer |\n|---|---|\n");
     for refused in refusals {
         let answer = refused.reason.as_ref().map_or("a profile".to_owned(), Refusal::to_string);
@@ -76,13 +75,13 @@ pub fn refusals_markdown(refusals: &[Refused]) -> String {
 
 /// A condition under which a calibration must be refused, and the result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refused {
+pub(crate) struct Refused {
     /// The condition in words.
-    pub condition: &'static str,
+    pub(crate) condition: &'static str,
     /// The reason given; `None` if there was a profile.
-    pub reason: Option<Refusal>,
+    pub(crate) reason: Option<Refusal>,
     /// True if the reason is correct.
-    pub right: bool,
+    pub(crate) right: bool,
 }
 
 fn settings(seed: u64) -> Settings {
@@ -123,7 +122,7 @@ fn sharing(truth: &Truth) -> f64 {
 }
 
 /// A random radio, device and meter: a shipped radio with every value changed by up to a third.
-pub fn draw(seed: u64) -> Truth {
+pub(crate) fn draw(seed: u64) -> Truth {
     let mut stream = Stream::new(seed, Domain::Calibration, 200);
     let names = ["wifi-huang2012", "lte-huang2012", "5g-lowband-2021", "lte-2021"];
     let name = names[stream.below(names.len() as u64) as usize];
@@ -181,10 +180,7 @@ fn shipped(name: &str, vary: &mut dyn FnMut(f64) -> f64) -> RrcModel {
 }
 
 /// Calibrates `draws` random radios, starting with seed `seed`.
-///
-/// # Errors
-/// Those of [`calibrate`]; a simulated rig adds none.
-pub fn trial(seed: u64, draws: usize) -> Result<Trial> {
+pub(crate) fn trial(seed: u64, draws: usize) -> Result<Trial> {
     let mut found: Vec<(&'static str, Vec<(f64, Estimate)>)> = Vec::new();
     let (mut refused, mut worst_hold_out) = (Vec::new(), 0.0f64);
     for seed in (seed..).take(draws) {
@@ -212,7 +208,7 @@ pub fn trial(seed: u64, draws: usize) -> Result<Trial> {
 
 fn coverage(parameter: &'static str, all: &[(f64, Estimate)]) -> Coverage {
     let relative = |of: &dyn Fn(&(f64, Estimate)) -> f64| {
-        crate::robust::median(&all.iter().map(|one| (of(one) / one.0).abs()).collect::<Vec<f64>>())
+        quantile::median(all.iter().map(|one| (of(one) / one.0).abs())).unwrap_or(0.0)
     };
     Coverage {
         parameter,
@@ -294,10 +290,7 @@ fn swing(truth: &Truth) -> f64 {
 }
 
 /// Calibrates under each of the conditions.
-///
-/// # Errors
-/// Those of [`calibrate`]; a simulated rig adds none.
-pub fn refusals(seed: u64) -> Result<Vec<Refused>> {
+pub(crate) fn refusals(seed: u64) -> Result<Vec<Refused>> {
     let try_one = |(number, (condition, change, is_right)): (u64, &Condition)| {
         let mut truth = draw(seed + number);
         truth.meter.unit = Unit::Watts;

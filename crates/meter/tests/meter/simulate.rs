@@ -1,14 +1,12 @@
 //! A simulated radio with known values: the energy model of `joulepath_model`, read through a meter with its
-//! own period, step and noise, on a device that drifts and has other consumers. Tests calibrate it.
+//! own period, step and noise, on a device that drifts and has other consumers.
 
+use joulepath_meter::calibrate::{Action, Flow, Passed, Record, Rig, Sample};
+use joulepath_meter::{Result, Unit};
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, RrcModel, Traffic};
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::units::Nanos;
-
-use crate::calibrate::{Action, Flow, Passed, Record, Rig, Sample};
-use crate::error::Result;
-use crate::meter::Unit;
 
 /// Time covered by one reported portion of traffic.
 const PORTION: Nanos = Nanos::from_millis(10);
@@ -17,63 +15,63 @@ const PROBE: u32 = 60;
 
 /// The true values of the device and its meter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Truth {
+pub(crate) struct Truth {
     /// The radio to calibrate.
-    pub radio: RrcModel,
+    pub(crate) radio: RrcModel,
     /// A second radio.
-    pub second: Option<RrcModel>,
+    pub(crate) second: Option<RrcModel>,
     /// κ of the device.
-    pub sharing_factor: f64,
+    pub(crate) sharing_factor: f64,
     /// Energy of a packet in addition to its bits, J.
-    pub packet_j: f64,
+    pub(crate) packet_j: f64,
     /// Power of a busy processor, W.
-    pub core_w: f64,
+    pub(crate) core_w: f64,
     /// Busy processors per Mbit/s of traffic.
-    pub cores_per_mbps: f64,
+    pub(crate) cores_per_mbps: f64,
     /// Power of the rest of the device, W.
-    pub base_w: f64,
+    pub(crate) base_w: f64,
     /// True if the radio can be switched off.
-    pub can_switch_off: bool,
+    pub(crate) can_switch_off: bool,
     /// RTT of a probe, s, and its standard deviation.
-    pub rtt_s: [f64; 2],
+    pub(crate) rtt_s: [f64; 2],
     /// The meter.
-    pub meter: MeterTruth,
+    pub(crate) meter: MeterTruth,
     /// Linear drift of the device's power, W/s.
-    pub drift_w_per_s: f64,
+    pub(crate) drift_w_per_s: f64,
     /// Random walk of the power: standard deviation after one second, W.
-    pub walk_w: f64,
+    pub(crate) walk_w: f64,
     /// Another consumer that switches on and off.
-    pub consumer: Option<Consumer>,
+    pub(crate) consumer: Option<Consumer>,
     /// Other programs' bytes per own byte.
-    pub foreign: f64,
+    pub(crate) foreign: f64,
 }
 
 /// The simulated meter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeterTruth {
+pub(crate) struct MeterTruth {
     /// Quantity reported; power is the mean since the last update.
-    pub unit: Unit,
+    pub(crate) unit: Unit,
     /// Time between two updates.
-    pub period: Nanos,
+    pub(crate) period: Nanos,
     /// Standard deviation of the power, W.
-    pub noise_w: f64,
+    pub(crate) noise_w: f64,
     /// Smallest difference between two values, W or J; 0 for a continuous meter.
-    pub step: f64,
+    pub(crate) step: f64,
     /// Fraction of the radio's power that it measures: 0 for a meter of something else.
-    pub sees: f64,
+    pub(crate) sees: f64,
 }
 
 /// A consumer that switches on and off at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Consumer {
+pub(crate) struct Consumer {
     /// Power while on, W.
-    pub power_w: f64,
+    pub(crate) power_w: f64,
     /// Mean time on and off, s.
-    pub on_off_s: [f64; 2],
+    pub(crate) on_off_s: [f64; 2],
 }
 
 /// A simulated device with its meter.
-pub struct Simulated {
+pub(crate) struct Simulated {
     truth: Truth,
     stream: Stream,
     now: Nanos,
@@ -106,7 +104,7 @@ pub struct Simulated {
 
 impl Simulated {
     /// The device `truth`, with random numbers from `seed`.
-    pub fn new(truth: Truth, seed: u64) -> Self {
+    pub(crate) fn new(truth: Truth, seed: u64) -> Self {
         let radios = std::iter::once(&truth.radio).chain(&truth.second);
         let radios: Vec<InterfaceModel> = radios.cloned().map(InterfaceModel::Rrc).collect();
         let energy = DeviceEnergy { sharing_factor: truth.sharing_factor, ..DeviceEnergy::ADDITIVE };
