@@ -10,6 +10,7 @@
 //!
 //! If there is a closed form, the search starts there and needs no step.
 
+use joulepath_controllers::formula::Path;
 use nalgebra::{Const, DMatrix, DVector, DimMin, Dyn, LU, SMatrix, SVector};
 
 use crate::closed;
@@ -78,6 +79,11 @@ impl Equilibrium {
     /// Total sending rate of all routes, packets/s.
     pub fn total_pps(&self) -> f64 {
         self.flows.iter().map(|flow| flow.rate_pps).sum()
+    }
+
+    /// The paths of user `u` of `network` in this state.
+    pub fn paths(&self, network: &Network, u: usize) -> Vec<Path> {
+        Dynamics::new(network).paths_of(u, &self.state)
     }
 }
 

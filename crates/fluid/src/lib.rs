@@ -5,7 +5,6 @@
 //! | `form` | what moves a window: each controller's definition as a mean field |
 //! | `network`, `dynamics` | links, routes, users; their equations |
 //! | `closed`, `equilibrium`, `stability`, `trajectory` | where they settle, how firmly, how they get there |
-//! | [`theory`] | the papers' conditions and theorems, as functions |
 //! | `sawtooth`, `represent`, `run`, `transit`, `energy`, `measure` | from scenario to result |
 //!
 //! Nothing is random or machine-dependent: powers and logarithms come from `libm`.
@@ -37,7 +36,6 @@ mod represent;
 mod run;
 mod sawtooth;
 mod stability;
-pub mod theory;
 mod trajectory;
 mod transit;
 

@@ -1,10 +1,10 @@
 //! Conditions 1 and 2 of 002, and the gradient and Hessian of 000.
 
 use joulepath_controllers::formula::{Law, Path};
-use joulepath_fluid::theory::{EnergyEfficiency, friendliness, utility};
 use joulepath_fluid::{Form, Network, Route};
 use proptest::prelude::*;
 
+use crate::theory::{EnergyEfficiency, friendliness, utility};
 use crate::{DTS, ECMTCP, assert_near, law, pair, path};
 
 /// (name, law, Condition 1 on the reference's pair of paths). On that pair the best path is also the fastest.

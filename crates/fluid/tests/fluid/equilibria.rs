@@ -1,10 +1,10 @@
 //! Equilibria of networks.
 
 use joulepath_controllers::formula::Law;
-use joulepath_fluid::theory::{Bottleneck, tcp_shares};
 use joulepath_fluid::{Dynamics, Equilibrium, Link, Network, Price, Route, User, equilibria_of};
 use proptest::prelude::*;
 
+use crate::theory::{Bottleneck, tcp_shares};
 use crate::{DTS, ECMTCP, assert_near, law, pair};
 
 /// Each controller on the pair, in closed form if there is one: w_r = √(2/p_r), times √a for EWTCP;

@@ -9,6 +9,7 @@ mod files;
 mod forms;
 mod runs;
 mod stability;
+mod theory;
 mod tradeoff;
 
 use joulepath_controllers::formula::{EnergyRatio, Law, Path, Shape};

@@ -2,9 +2,10 @@
 //! backlog O(V).
 
 use joulepath_control::allocate::so_mptcp::SlotPath;
-use joulepath_fluid::theory::{Averages, Slots};
 use joulepath_model::random::{Domain, Stream};
 use proptest::prelude::*;
+
+use crate::theory::{Averages, Slots};
 
 /// An instance: paths (cost, capacity), load relative to the capacity, and a seed for the arrivals.
 fn instance() -> impl Strategy<Value = (Vec<SlotPath>, f64, u64)> {

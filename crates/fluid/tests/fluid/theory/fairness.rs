@@ -1,31 +1,25 @@
 //! Fairness to TCP at a shared bottleneck (RFC 6356, goal 2).
 
 use joulepath_controllers::formula::Law;
-
-use crate::equilibrium::NotFound;
-use crate::form::Form;
-use crate::network::{Link, LinkIndex, Network, Price, Route, User};
+use joulepath_fluid::{Form, Link, LinkIndex, Network, NotFound, Price, Route, User};
 
 /// One DropTail link that a multipath user shares with single-path TCPs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bottleneck {
+pub(crate) struct Bottleneck {
     /// Rate of the link, packets/s.
-    pub capacity_pps: f64,
+    pub(crate) capacity_pps: f64,
     /// Mean number of packets in its queue.
-    pub queue: f64,
+    pub(crate) queue: f64,
     /// RTT of each subflow without the queue, s.
-    pub rtts_s: Vec<f64>,
+    pub(crate) rtts_s: Vec<f64>,
     /// Number of TCPs.
-    pub tcps: f64,
+    pub(crate) tcps: f64,
     /// RTT of the TCPs without the queue, s.
-    pub tcp_rtt_s: f64,
+    pub(crate) tcp_rtt_s: f64,
 }
 
 /// Rate of the user relative to the rate of one TCP.
-///
-/// # Errors
-/// [`NotFound`] if no equilibrium is found.
-pub fn tcp_shares(form: Form, bottleneck: &Bottleneck) -> Result<f64, NotFound> {
+pub(crate) fn tcp_shares(form: Form, bottleneck: &Bottleneck) -> Result<f64, NotFound> {
     const ONLY: LinkIndex = 0;
     let routes = bottleneck.rtts_s.iter().map(|&rtt_s| Route::over(&[ONLY], rtt_s));
     let tcp = User {

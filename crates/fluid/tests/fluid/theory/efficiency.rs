@@ -16,11 +16,11 @@ use nalgebra::DMatrix;
 
 /// A set of active interfaces.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EnergyEfficiency {
+pub(crate) struct EnergyEfficiency {
     /// b_r, J/bit.
-    pub slope_j_per_bit: Vec<f64>,
+    pub(crate) slope_j_per_bit: Vec<f64>,
     /// θ_r, W.
-    pub sunk_w: Vec<f64>,
+    pub(crate) sunk_w: Vec<f64>,
 }
 
 impl EnergyEfficiency {
@@ -31,18 +31,18 @@ impl EnergyEfficiency {
     }
 
     /// ee at these rates (bit/s), bit/J.
-    pub fn at(&self, rates_bps: &[f64]) -> f64 {
+    pub(crate) fn at(&self, rates_bps: &[f64]) -> f64 {
         rates_bps.iter().sum::<f64>() / self.power_w(rates_bps)
     }
 
     /// Gradient, s/J (bit/J per bit/s).
-    pub fn gradient(&self, rates_bps: &[f64]) -> Vec<f64> {
+    pub(crate) fn gradient(&self, rates_bps: &[f64]) -> Vec<f64> {
         let (total, power) = (rates_bps.iter().sum::<f64>(), self.power_w(rates_bps));
         self.slope_j_per_bit.iter().map(|b| (power - b * total) / (power * power)).collect()
     }
 
     /// Hessian, s²/(bit J).
-    pub fn hessian(&self, rates_bps: &[f64]) -> DMatrix<f64> {
+    pub(crate) fn hessian(&self, rates_bps: &[f64]) -> DMatrix<f64> {
         let (total, power) = (rates_bps.iter().sum::<f64>(), self.power_w(rates_bps));
         let b = &self.slope_j_per_bit;
         DMatrix::from_fn(b.len(), b.len(), |r, s| {

@@ -26,37 +26,37 @@ use joulepath_control::allocate::so_mptcp::{self, EnergyShape, SlotPath, SoMptcp
 
 /// The slotted model with linear energy and constant paths.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slots {
+pub(crate) struct Slots {
     /// Its paths.
-    pub paths: Vec<SlotPath>,
+    pub(crate) paths: Vec<SlotPath>,
     /// V.
-    pub v: f64,
+    pub(crate) v: f64,
 }
 
 /// Averages over a sequence of arrivals, from an empty backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Averages {
+pub(crate) struct Averages {
     /// Ē: mean energy per slot, J.
-    pub energy_j: f64,
+    pub(crate) energy_j: f64,
     /// Q̄: mean backlog at the start of a slot, packets.
-    pub backlog: f64,
+    pub(crate) backlog: f64,
     /// Q at the end, packets.
-    pub left: f64,
+    pub(crate) left: f64,
     /// B̄ = mean of (a − Σx)²/2.
-    pub drift: f64,
+    pub(crate) drift: f64,
     /// Mean of Q a.
-    pub backlog_arrivals: f64,
+    pub(crate) backlog_arrivals: f64,
 }
 
 impl Slots {
     /// E*: the lowest energy per slot for a mean of `rate` packets per slot, J; infinite if the paths cannot
     /// carry it.
-    pub fn least_energy_j(&self, rate: f64) -> f64 {
+    pub(crate) fn least_energy_j(&self, rate: f64) -> f64 {
         so_mptcp::least_energy_j(&self.paths, rate)
     }
 
     /// The averages over `arrivals` (packets per slot).
-    pub fn run(&self, arrivals: impl IntoIterator<Item = f64>) -> Averages {
+    pub(crate) fn run(&self, arrivals: impl IntoIterator<Item = f64>) -> Averages {
         let mut allocator = SoMptcp::new(self.v, EnergyShape::Linear);
         let (mut sum, mut slots) = (Averages::default(), 0.0);
         for arrived in arrivals {

@@ -1,39 +1,35 @@
 //! Conditions 1 and 2 of 002, section V-A.
 
 use joulepath_controllers::formula::Path;
+use joulepath_fluid::{Equilibrium, Form, Network};
 use nalgebra::DMatrix;
-
-use crate::dynamics::Dynamics;
-use crate::equilibrium::Equilibrium;
-use crate::form::Form;
-use crate::network::Network;
 
 /// Terms of Condition 1: one user at an equilibrium, on the route h with its largest rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Friendliness {
+pub(crate) struct Friendliness {
     /// h, the user's route with the largest rate.
-    pub best: usize,
+    pub(crate) best: usize,
     /// ψ_h.
-    pub psi: f64,
+    pub(crate) psi: f64,
     /// β_h.
-    pub beta: f64,
+    pub(crate) beta: f64,
     /// φ_h, packets/s².
-    pub phi: f64,
+    pub(crate) phi: f64,
     /// X divided by the rate √(2/λ)/τ of a TCP on the route where that rate is largest. This ratio defines
     /// friendliness (RFC 6356).
-    pub tcp_shares: f64,
+    pub(crate) tcp_shares: f64,
 }
 
 impl Friendliness {
     /// True if Condition 1 holds: ψ_h ≤ 1, β_h = ½, φ_h = 0, up to `tolerance`.
-    pub fn holds(&self, tolerance: f64) -> bool {
+    pub(crate) fn holds(&self, tolerance: f64) -> bool {
         self.psi <= 1.0 + tolerance && (self.beta - 0.5).abs() <= tolerance && self.phi == 0.0
     }
 }
 
 /// Condition 1 for user `u` of `network` at `equilibrium`.
-pub fn friendliness(network: &Network, u: usize, equilibrium: &Equilibrium) -> Friendliness {
-    let paths = Dynamics::new(network).paths_of(u, &equilibrium.state);
+pub(crate) fn friendliness(network: &Network, u: usize, equilibrium: &Equilibrium) -> Friendliness {
+    let paths = equilibrium.paths(network, u);
     let form = network.users[u].form;
     let by = |of: &dyn Fn(&Path) -> f64| {
         (0..paths.len()).max_by(|&a, &b| of(&paths[a]).total_cmp(&of(&paths[b]))).unwrap_or(0)
@@ -57,20 +53,20 @@ pub fn friendliness(network: &Network, u: usize, equilibrium: &Equilibrium) -> F
 /// positive eigenvalue. 002 sets c = 1. A controller with another c is Pareto-optimal for prices weighted by
 /// 1/c_r.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Utility {
+pub(crate) struct Utility {
     /// c_r relative to the first route's.
-    pub steps: Vec<f64>,
+    pub(crate) steps: Vec<f64>,
     /// Largest |J_rk − J_kr| at any point, relative to the largest entry.
-    pub asymmetry: f64,
+    pub(crate) asymmetry: f64,
     /// Largest eigenvalue of the symmetric part at any point, relative to the largest entry.
-    pub curvature: f64,
+    pub(crate) curvature: f64,
     /// Smallest f_r relative to the largest. It must be positive, since a utility increases.
-    pub least: f64,
+    pub(crate) least: f64,
 }
 
 impl Utility {
     /// True if Condition 2 holds with some constant step sizes.
-    pub fn exists(&self, tolerance: f64) -> bool {
+    pub(crate) fn exists(&self, tolerance: f64) -> bool {
         self.steps.iter().all(|step| *step > 0.0)
             && self.asymmetry <= tolerance
             && self.curvature <= tolerance
@@ -78,7 +74,7 @@ impl Utility {
     }
 
     /// True if Condition 2 holds as printed: θ_r = x_r².
-    pub fn exists_as_printed(&self, tolerance: f64) -> bool {
+    pub(crate) fn exists_as_printed(&self, tolerance: f64) -> bool {
         self.exists(tolerance) && self.steps.iter().all(|step| (step - 1.0).abs() <= tolerance)
     }
 }
@@ -88,7 +84,7 @@ const DIFFERENCE: f64 = 1e-5;
 
 /// Tests whether `form` climbs a utility on `paths`, at each of `points` (rates, packets/s). Losses, RTTs,
 /// costs and shares of `paths` stay constant.
-pub fn utility(form: Form, paths: &[Path], points: &[Vec<f64>]) -> Utility {
+pub(crate) fn utility(form: Form, paths: &[Path], points: &[Vec<f64>]) -> Utility {
     let jacobians: Vec<DMatrix<f64>> = points.iter().map(|rates| jacobian(form, paths, rates)).collect();
     let steps = match jacobians.first() {
         Some(first) => (0..paths.len()).map(|r| step(first, r)).collect(),
