@@ -15,6 +15,7 @@ use joulepath_study::policies;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::attributes::attributes;
 use crate::batch::{Batch, Values};
 use crate::hosted::{Entry, Hosting, Ledger};
 use crate::provenance::provenance;
@@ -141,6 +142,18 @@ fn recorded(run: &RunResult) -> Option<Recorded> {
 /// A pickled ledger entry: policy, seed, calls, time in Python and time of the run (s, ns), the exception.
 type Kept = (String, u64, u64, (u64, u32), (u64, u32), Option<Py<PyAny>>);
 
+attributes! {
+    impl Comparison, this {
+        /// Names of the paths.
+        paths: Vec<String> = this.compared.scenario.paths.clone();
+        title: &str = &this.compared.scenario.title;
+        engine: &str = &this.compared.engine;
+        seeds: Vec<u64> = this.compared.manifest.seeds.clone();
+        notes: Vec<String> = this.compared.notes.clone();
+        partial: bool = this.compared.partial;
+    }
+}
+
 #[pymethods]
 impl Comparison {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
@@ -213,37 +226,6 @@ impl Comparison {
             (entry.policy.clone(), entry.seed, entry.calls, in_python, took)
         };
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner).iter().map(cost).collect()
-    }
-
-    /// Names of the paths.
-    #[getter]
-    fn paths(&self) -> Vec<String> {
-        self.compared.scenario.paths.clone()
-    }
-
-    #[getter]
-    fn title(&self) -> &str {
-        &self.compared.scenario.title
-    }
-
-    #[getter]
-    fn engine(&self) -> &str {
-        &self.compared.engine
-    }
-
-    #[getter]
-    fn seeds(&self) -> Vec<u64> {
-        self.compared.manifest.seeds.clone()
-    }
-
-    #[getter]
-    fn notes(&self) -> Vec<String> {
-        self.compared.notes.clone()
-    }
-
-    #[getter]
-    fn partial(&self) -> bool {
-        self.compared.partial
     }
 
     /// The table as shown in a terminal.

@@ -9,6 +9,7 @@
 //! | `gym` | environments for reinforcement learning |
 //! | `own` | users' controllers as C headers |
 //! | `hosted` | parts of policies as Python classes |
+//! | `attributes` | a macro for classes with many attributes |
 //! | `batch` | tables over the Arrow PyCapsule interface |
 //! | `watched` | long work: frees the interpreter, handles Ctrl-C, reports progress |
 //! | `raised` | errors as Python exceptions |
@@ -19,6 +20,7 @@
 //! `python/joulepath`.
 
 mod advice;
+mod attributes;
 mod batch;
 mod benchmark;
 mod comparison;

@@ -10,6 +10,7 @@ use joulepath_study::shipped::SCENARIOS;
 use joulepath_study::source::{Overrides, Source};
 use pyo3::prelude::*;
 
+use crate::attributes::attributes;
 use crate::batch::{Batch, text};
 use crate::raised::usage;
 use crate::watched::guarded;
@@ -27,6 +28,28 @@ impl Scenario {
     fn of(py: Python<'_>, source: Arc<Source>, variant: Option<String>, set: Overrides) -> PyResult<Self> {
         let loaded = guarded(py, || source.load(&source.overrides(variant.as_deref(), &set)?))?;
         Ok(Scenario { source, variant, set, loaded })
+    }
+}
+
+attributes! {
+    impl Scenario, this {
+        /// File as given, or the name of a shipped scenario.
+        name: &str = this.source.name();
+        /// The original text.
+        content: &str = this.source.content();
+        /// The folder of its traces, if any.
+        folder: Option<PathBuf> = this.source.folder().map(Path::to_path_buf);
+        /// True if this package ships it.
+        is_shipped: bool = this.source.is_shipped();
+        /// Overridden keys and values, as TOML.
+        overrides: Vec<(String, String)> = this.set.clone();
+        variant: Option<&str> = this.variant.as_deref();
+        title: &str = &this.loaded.title;
+        duration_s: f64 = this.loaded.duration.as_secs_f64();
+        paths: Vec<&str> = this.loaded.paths.iter().map(|path| path.name.as_str()).collect();
+        policies: Vec<String> = this.loaded.compare.policies.iter().map(ToString::to_string).collect();
+        seeds: u32 = this.loaded.compare.seeds;
+        sha256: String = this.source.sha256(&this.loaded);
     }
 }
 
@@ -72,36 +95,6 @@ impl Scenario {
         Ok(variants.into_iter().map(|variant| variant.name).collect())
     }
 
-    /// File as given, or the name of a shipped scenario.
-    #[getter]
-    fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    /// The original text.
-    #[getter]
-    fn content(&self) -> &str {
-        self.source.content()
-    }
-
-    /// The folder of its traces, if any.
-    #[getter]
-    fn folder(&self) -> Option<PathBuf> {
-        self.source.folder().map(Path::to_path_buf)
-    }
-
-    /// True if this package ships it.
-    #[getter]
-    fn is_shipped(&self) -> bool {
-        self.source.is_shipped()
-    }
-
-    /// Overridden keys and values, as TOML.
-    #[getter]
-    fn overrides(&self) -> Vec<(String, String)> {
-        self.set.clone()
-    }
-
     /// Unpickles.
     #[staticmethod]
     fn restore(
@@ -117,41 +110,6 @@ impl Scenario {
             None => guarded(py, || Source::named(name))?,
         };
         Self::of(py, Arc::new(source), variant, overrides)
-    }
-
-    #[getter]
-    fn variant(&self) -> Option<&str> {
-        self.variant.as_deref()
-    }
-
-    #[getter]
-    fn title(&self) -> &str {
-        &self.loaded.title
-    }
-
-    #[getter]
-    fn duration_s(&self) -> f64 {
-        self.loaded.duration.as_secs_f64()
-    }
-
-    #[getter]
-    fn paths(&self) -> Vec<&str> {
-        self.loaded.paths.iter().map(|path| path.name.as_str()).collect()
-    }
-
-    #[getter]
-    fn policies(&self) -> Vec<String> {
-        self.loaded.compare.policies.iter().map(ToString::to_string).collect()
-    }
-
-    #[getter]
-    fn seeds(&self) -> u32 {
-        self.loaded.compare.seeds
-    }
-
-    #[getter]
-    fn sha256(&self) -> String {
-        self.source.sha256(&self.loaded)
     }
 
     /// The scenario with every default filled in, as TOML that loads again.

@@ -17,6 +17,7 @@ use joulepath_study::sweep::{
 };
 use pyo3::prelude::*;
 
+use crate::attributes::attributes;
 use crate::batch::Batch;
 use crate::comparison::{jobs, written};
 use crate::provenance::{COMMIT, provenance};
@@ -35,6 +36,20 @@ type Counts = (u64, u64, u64, u64, Option<String>);
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Study {
     sweep: Arc<Sweep>,
+}
+
+attributes! {
+    impl Study, this {
+        name: &str = this.sweep.name();
+        title: &str = this.sweep.title();
+        toml: &str = this.sweep.text();
+        points: u64 = this.sweep.points();
+        runs: u64 = this.sweep.runs();
+        policies: Vec<String> = this.sweep.policies().iter().map(ToString::to_string).collect();
+        engines: Vec<&'static str> = this.sweep.engines();
+        seeds: u64 = this.sweep.seeds();
+        columns: Vec<String> = this.sweep.columns().iter().map(|column| column.name.clone()).collect();
+    }
 }
 
 #[pymethods]
@@ -105,51 +120,6 @@ impl Study {
             content,
             folder,
         )
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        self.sweep.name()
-    }
-
-    #[getter]
-    fn title(&self) -> &str {
-        self.sweep.title()
-    }
-
-    #[getter]
-    fn toml(&self) -> &str {
-        self.sweep.text()
-    }
-
-    #[getter]
-    fn points(&self) -> u64 {
-        self.sweep.points()
-    }
-
-    #[getter]
-    fn runs(&self) -> u64 {
-        self.sweep.runs()
-    }
-
-    #[getter]
-    fn policies(&self) -> Vec<String> {
-        self.sweep.policies().iter().map(ToString::to_string).collect()
-    }
-
-    #[getter]
-    fn engines(&self) -> Vec<&'static str> {
-        self.sweep.engines()
-    }
-
-    #[getter]
-    fn seeds(&self) -> u64 {
-        self.sweep.seeds()
-    }
-
-    #[getter]
-    fn columns(&self) -> Vec<String> {
-        self.sweep.columns().iter().map(|column| column.name.clone()).collect()
     }
 
     /// The value of each key at a point, as in a scenario; `None` if the point does not exist.
@@ -333,61 +303,26 @@ pub(crate) struct Dataset {
     read: Read,
 }
 
+attributes! {
+    impl Dataset, this {
+        folder: PathBuf = this.read.folder().to_owned();
+        files: Vec<PathBuf> = this.read.parts().to_vec();
+        done: u64 = this.read.done().count();
+        title: &str = &this.read.header().title;
+        points: u64 = this.read.header().points;
+        runs: u64 = this.read.header().runs;
+        varied: Vec<String> = this.read.header().axes.clone();
+        policies: Vec<String> = this.read.header().policies.clone();
+        engines: Vec<String> = this.read.header().engines.clone();
+        columns: Vec<String> = this.read.header().columns.iter().map(|column| column.name.clone()).collect();
+    }
+}
+
 #[pymethods]
 impl Dataset {
     #[staticmethod]
     fn open(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
         Ok(Dataset { read: guarded(py, || Read::open(&folder))? })
-    }
-
-    #[getter]
-    fn folder(&self) -> PathBuf {
-        self.read.folder().to_owned()
-    }
-
-    #[getter]
-    fn files(&self) -> Vec<PathBuf> {
-        self.read.parts().to_vec()
-    }
-
-    #[getter]
-    fn done(&self) -> u64 {
-        self.read.done().count()
-    }
-
-    #[getter]
-    fn title(&self) -> &str {
-        &self.read.header().title
-    }
-
-    #[getter]
-    fn points(&self) -> u64 {
-        self.read.header().points
-    }
-
-    #[getter]
-    fn runs(&self) -> u64 {
-        self.read.header().runs
-    }
-
-    #[getter]
-    fn varied(&self) -> Vec<String> {
-        self.read.header().axes.clone()
-    }
-
-    #[getter]
-    fn policies(&self) -> Vec<String> {
-        self.read.header().policies.clone()
-    }
-
-    #[getter]
-    fn engines(&self) -> Vec<String> {
-        self.read.header().engines.clone()
-    }
-
-    #[getter]
-    fn columns(&self) -> Vec<String> {
-        self.read.header().columns.iter().map(|column| column.name.clone()).collect()
     }
 
     /// Text of the study, name of its scenario, and text of the scenario.

@@ -9,6 +9,7 @@ use pyo3::types::PyTuple;
 
 use super::ledger::{self, Place, call};
 use super::lent::Lent;
+use crate::attributes::attributes;
 use crate::raised::usage;
 
 /// Registers a Python object as a packet scheduler.
@@ -46,6 +47,25 @@ impl PathView {
     }
 }
 
+attributes! {
+    impl PathView, view = view()? {
+        /// True if its window admits one more packet.
+        has_space: bool = view.has_space();
+        cwnd_packets: u32 = view.cwnd;
+        ssthresh_packets: u32 = view.ssthresh;
+        in_flight_packets: u32 = view.in_flight;
+        /// Smoothed RTT; 0 before the first sample.
+        srtt_us: u32 = view.srtt_us;
+        last_rtt_us: u32 = view.rtt.last_us;
+        min_rtt_us: u32 = view.rtt.min_us;
+        max_rtt_us: u32 = view.rtt.max_us;
+        rtt_variation_us: u32 = view.rtt.var_us;
+        is_backup: bool = view.backup;
+        in_recovery: bool = view.in_recovery;
+        in_slow_start: bool = view.in_slow_start();
+    }
+}
+
 #[pymethods]
 impl PathView {
     #[getter]
@@ -57,68 +77,6 @@ impl PathView {
     #[getter]
     fn path(&self) -> Option<&str> {
         self.path.as_deref()
-    }
-
-    /// True if its window admits one more packet.
-    #[getter]
-    fn has_space(&self) -> PyResult<bool> {
-        Ok(self.view()?.has_space())
-    }
-
-    #[getter]
-    fn cwnd_packets(&self) -> PyResult<u32> {
-        Ok(self.view()?.cwnd)
-    }
-
-    #[getter]
-    fn ssthresh_packets(&self) -> PyResult<u32> {
-        Ok(self.view()?.ssthresh)
-    }
-
-    #[getter]
-    fn in_flight_packets(&self) -> PyResult<u32> {
-        Ok(self.view()?.in_flight)
-    }
-
-    /// Smoothed RTT; 0 before the first sample.
-    #[getter]
-    fn srtt_us(&self) -> PyResult<u32> {
-        Ok(self.view()?.srtt_us)
-    }
-
-    #[getter]
-    fn last_rtt_us(&self) -> PyResult<u32> {
-        Ok(self.view()?.rtt.last_us)
-    }
-
-    #[getter]
-    fn min_rtt_us(&self) -> PyResult<u32> {
-        Ok(self.view()?.rtt.min_us)
-    }
-
-    #[getter]
-    fn max_rtt_us(&self) -> PyResult<u32> {
-        Ok(self.view()?.rtt.max_us)
-    }
-
-    #[getter]
-    fn rtt_variation_us(&self) -> PyResult<u32> {
-        Ok(self.view()?.rtt.var_us)
-    }
-
-    #[getter]
-    fn is_backup(&self) -> PyResult<bool> {
-        Ok(self.view()?.backup)
-    }
-
-    #[getter]
-    fn in_recovery(&self) -> PyResult<bool> {
-        Ok(self.view()?.in_recovery)
-    }
-
-    #[getter]
-    fn in_slow_start(&self) -> PyResult<bool> {
-        Ok(self.view()?.in_slow_start())
     }
 
     fn __repr__(&self) -> String {
@@ -143,41 +101,20 @@ impl Backlog {
     }
 }
 
-#[pymethods]
-impl Backlog {
-    #[getter]
-    fn now_us(&self) -> PyResult<u64> {
-        Ok(self.question()?.now.0 / 1_000)
-    }
-
-    /// Payload of the segment.
-    #[getter]
-    fn segment_bytes(&self) -> PyResult<u32> {
-        Ok(self.question()?.segment_bytes)
-    }
-
-    /// True if another subflow has sent the segment and it was lost.
-    #[getter]
-    fn is_again(&self) -> PyResult<bool> {
-        Ok(self.question()?.backlog.is_none())
-    }
-
-    /// Waiting segments within the receiver's window; 0 for a retransmission.
-    #[getter]
-    fn waiting_segments(&self) -> PyResult<u32> {
-        Ok(self.question()?.backlog.map_or(0, |backlog| backlog.unsent))
-    }
-
-    /// Segments sent without DATA_ACK; 0 for a retransmission.
-    #[getter]
-    fn unacknowledged_segments(&self) -> PyResult<u32> {
-        Ok(self.question()?.backlog.map_or(0, |backlog| backlog.next.saturating_sub(backlog.una)))
-    }
-
-    /// The data-level window; 0 for a retransmission.
-    #[getter]
-    fn window_segments(&self) -> PyResult<u32> {
-        Ok(self.question()?.backlog.map_or(0, |backlog| backlog.window))
+attributes! {
+    impl Backlog, question = question()? {
+        now_us: u64 = question.now.0 / 1_000;
+        /// Payload of the segment.
+        segment_bytes: u32 = question.segment_bytes;
+        /// True if another subflow has sent the segment and it was lost.
+        is_again: bool = question.backlog.is_none();
+        /// Waiting segments within the receiver's window; 0 for a retransmission.
+        waiting_segments: u32 = question.backlog.map_or(0, |backlog| backlog.unsent);
+        /// Segments sent without DATA_ACK; 0 for a retransmission.
+        unacknowledged_segments: u32 =
+            question.backlog.map_or(0, |backlog| backlog.next.saturating_sub(backlog.una));
+        /// The data-level window; 0 for a retransmission.
+        window_segments: u32 = question.backlog.map_or(0, |backlog| backlog.window);
     }
 }
 

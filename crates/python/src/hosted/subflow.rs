@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::lent::{Lent, stale};
+use crate::attributes::attributes;
 use crate::raised::usage;
 
 /// State shared by the views of one connection.
@@ -125,6 +126,25 @@ pub(super) fn packets(py: Python<'_>, what: &str, value: f64) -> PyResult<u32> {
     Err(usage(py, &format!("{what} is 1 to {CWND_MAX} packets, not {value}"), None))
 }
 
+attributes! {
+    impl Subflow, window = window()? {
+        cwnd_packets: u32 = window.cwnd;
+        ssthresh_packets: u32 = window.ssthresh;
+        /// Smoothed RTT; 0 before the first sample.
+        srtt_us: u32 = window.srtt_us;
+        last_rtt_us: u32 = window.own.last_rtt_us;
+        /// Minimum RTT so far.
+        base_rtt_us: u32 = window.own.base_rtt_us;
+        round_min_rtt_us: u32 = window.own.round_min_rtt_us();
+        round_mean_rtt_us: u64 = window.own.round_mean_rtt_us();
+        acked_since_loss_packets: u32 = window.own.acked_since_loss;
+        acked_between_losses_packets: u32 = window.own.acked_between_losses;
+        in_slow_start: bool = window.cwnd < window.ssthresh;
+        in_recovery: bool = window.flags & Window::RECOVERY != 0;
+        in_loss: bool = window.flags & Window::LOSS != 0;
+    }
+}
+
 #[pymethods]
 impl Subflow {
     /// Its index in the connection, from 0.
@@ -151,20 +171,10 @@ impl Subflow {
         Ok(self.connection()?.now_us)
     }
 
-    #[getter]
-    fn cwnd_packets(&self) -> PyResult<u32> {
-        Ok(self.window()?.cwnd)
-    }
-
     #[setter]
     fn set_cwnd_packets(&self, py: Python<'_>, value: f64) -> PyResult<()> {
         let cwnd = packets(py, "a congestion window", value)?;
         self.change(py, |window| window.cwnd = cwnd)
-    }
-
-    #[getter]
-    fn ssthresh_packets(&self) -> PyResult<u32> {
-        Ok(self.window()?.ssthresh)
     }
 
     #[setter]
@@ -200,59 +210,6 @@ impl Subflow {
         let window = self.window()?;
         let recovers = window.flags & Window::RECOVERY != 0;
         Ok((if recovers { window.ssthresh } else { window.cwnd }).clamp(1, CWND_MAX))
-    }
-
-    /// Smoothed RTT; 0 before the first sample.
-    #[getter]
-    fn srtt_us(&self) -> PyResult<u32> {
-        Ok(self.window()?.srtt_us)
-    }
-
-    #[getter]
-    fn last_rtt_us(&self) -> PyResult<u32> {
-        Ok(self.window()?.own.last_rtt_us)
-    }
-
-    /// Minimum RTT so far.
-    #[getter]
-    fn base_rtt_us(&self) -> PyResult<u32> {
-        Ok(self.window()?.own.base_rtt_us)
-    }
-
-    #[getter]
-    fn round_min_rtt_us(&self) -> PyResult<u32> {
-        Ok(self.window()?.own.round_min_rtt_us())
-    }
-
-    #[getter]
-    fn round_mean_rtt_us(&self) -> PyResult<u64> {
-        Ok(self.window()?.own.round_mean_rtt_us())
-    }
-
-    #[getter]
-    fn acked_since_loss_packets(&self) -> PyResult<u32> {
-        Ok(self.window()?.own.acked_since_loss)
-    }
-
-    #[getter]
-    fn acked_between_losses_packets(&self) -> PyResult<u32> {
-        Ok(self.window()?.own.acked_between_losses)
-    }
-
-    #[getter]
-    fn in_slow_start(&self) -> PyResult<bool> {
-        let window = self.window()?;
-        Ok(window.cwnd < window.ssthresh)
-    }
-
-    #[getter]
-    fn in_recovery(&self) -> PyResult<bool> {
-        Ok(self.window()?.flags & Window::RECOVERY != 0)
-    }
-
-    #[getter]
-    fn in_loss(&self) -> PyResult<bool> {
-        Ok(self.window()?.flags & Window::LOSS != 0)
     }
 
     /// True if it is established and has an RTT sample: sums include it.
@@ -301,83 +258,32 @@ impl Ack {
         // SAFETY: see `Lent`.
         Ok(unsafe { &*self.state.event.pointer()? })
     }
+}
 
-    fn has(&self, flag: AckFlags) -> PyResult<bool> {
-        Ok(self.event()?.flags.has(flag))
+attributes! {
+    impl Ack, event = event()? {
+        /// Packets newly acknowledged.
+        acked_packets: u32 = event.acked;
+        /// RTT sample; 0 if there is none.
+        rtt_us: u32 = event.rtt_us;
+        /// True if it echoes a congestion mark.
+        is_marked: bool = event.flags.has(AckFlags::ECE);
+        /// True if the window limited the sender.
+        is_cwnd_limited: bool = event.flags.has(AckFlags::CWND_LIMITED);
+        ends_round: bool = event.flags.has(AckFlags::ROUND_END);
+        is_app_limited: bool = event.flags.has(AckFlags::APP_LIMITED);
+        lost_packets: u32 = event.lost;
+        marked_packets: u32 = event.marked;
+        in_flight_packets: u32 = event.in_flight;
+        prior_in_flight_packets: u32 = event.prior_in_flight;
+        mss_bytes: u32 = event.mss;
+        delivered_packets: u32 = event.delivered;
+        interval_us: u32 = event.interval_us;
     }
 }
 
 #[pymethods]
 impl Ack {
-    /// Packets newly acknowledged.
-    #[getter]
-    fn acked_packets(&self) -> PyResult<u32> {
-        Ok(self.event()?.acked)
-    }
-
-    /// RTT sample; 0 if there is none.
-    #[getter]
-    fn rtt_us(&self) -> PyResult<u32> {
-        Ok(self.event()?.rtt_us)
-    }
-
-    /// True if it echoes a congestion mark.
-    #[getter]
-    fn is_marked(&self) -> PyResult<bool> {
-        self.has(AckFlags::ECE)
-    }
-
-    /// True if the window limited the sender.
-    #[getter]
-    fn is_cwnd_limited(&self) -> PyResult<bool> {
-        self.has(AckFlags::CWND_LIMITED)
-    }
-
-    #[getter]
-    fn ends_round(&self) -> PyResult<bool> {
-        self.has(AckFlags::ROUND_END)
-    }
-
-    #[getter]
-    fn is_app_limited(&self) -> PyResult<bool> {
-        self.has(AckFlags::APP_LIMITED)
-    }
-
-    #[getter]
-    fn lost_packets(&self) -> PyResult<u32> {
-        Ok(self.event()?.lost)
-    }
-
-    #[getter]
-    fn marked_packets(&self) -> PyResult<u32> {
-        Ok(self.event()?.marked)
-    }
-
-    #[getter]
-    fn in_flight_packets(&self) -> PyResult<u32> {
-        Ok(self.event()?.in_flight)
-    }
-
-    #[getter]
-    fn prior_in_flight_packets(&self) -> PyResult<u32> {
-        Ok(self.event()?.prior_in_flight)
-    }
-
-    #[getter]
-    fn mss_bytes(&self) -> PyResult<u32> {
-        Ok(self.event()?.mss)
-    }
-
-    #[getter]
-    fn delivered_packets(&self) -> PyResult<u32> {
-        Ok(self.event()?.delivered)
-    }
-
-    #[getter]
-    fn interval_us(&self) -> PyResult<u32> {
-        Ok(self.event()?.interval_us)
-    }
-
     /// The rate sample; 0 if there is none.
     #[getter]
     fn delivery_rate_bytes_per_s(&self) -> PyResult<f64> {
