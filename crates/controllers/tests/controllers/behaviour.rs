@@ -278,8 +278,9 @@ fn dwc_joins_a_subflow_whose_delay_is_high() {
     let dwc = controller("dwc");
     let mut connection = established(dwc, &[(20, 50_000), (20, 50_000)]);
     connection.now_us = 10_000_000;
-    dwc.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 100_000, flags: AckFlags::NONE }); // the maximum RTT
-    dwc.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 80_000, flags: AckFlags::NONE }); // above 50 + 25 ms
+    // The maximum RTT, then one above 50 + 25 ms.
+    dwc.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 100_000, flags: AckFlags::NONE });
+    dwc.on_ack(&mut connection, 1, Ack { acked: 1, rtt_us: 80_000, flags: AckFlags::NONE });
     dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
     assert!(dwc.increase(&connection, 1) < 1.0 / 40.0);
     connection.now_us += 1;

@@ -6,7 +6,7 @@ mod drift;
 mod efficiency;
 mod fairness;
 
-pub(crate) use conditions::{Friendliness, Utility, friendliness, utility};
+pub(crate) use conditions::{friendliness, utility};
 pub(crate) use drift::{Averages, Slots};
 pub(crate) use efficiency::EnergyEfficiency;
 pub(crate) use fairness::{Bottleneck, tcp_shares};
