@@ -27,9 +27,6 @@ pub(crate) fn answer(command: fn() -> clap::Command) {
 }
 
 /// Prints the script for a shell.
-///
-/// # Errors
-/// If stdout cannot take it.
 pub(crate) fn script(shell: Shell) -> Result<Exit, Failure> {
     if shell == Shell::Bash {
         return terminal::data(BASH);

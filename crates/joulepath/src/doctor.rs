@@ -17,9 +17,6 @@ use crate::terminal;
 const SCHEMA: u32 = 1;
 
 /// Runs the command.
-///
-/// # Errors
-/// If stdout cannot take it.
 pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
     if options.udev_rule {
         return terminal::print(RAPL_RULE);

@@ -167,8 +167,6 @@ enum Controller {
 }
 
 impl Controller {
-    /// # Errors
-    /// If the kernel refuses it.
     fn of(setup: &Setup) -> Result<Self, Failure> {
         let controller = setup.controller();
         if joulepath_kernel::cc::built_in(controller)? && !setup.parts().is_tuned() {

@@ -30,9 +30,6 @@ struct Entry {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// If stdout cannot take it.
 pub(crate) fn list(options: &ListOptions) -> Result<Exit, Failure> {
     let entries = match options.what {
         Listed::Policies => POLICIES.iter().map(policy).collect(),

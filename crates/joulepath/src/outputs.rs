@@ -106,9 +106,6 @@ pub(crate) fn is_stdout(file: &Path) -> bool {
 }
 
 /// Refuses JSON and CSV that would both go to stdout.
-///
-/// # Errors
-/// A usage error.
 pub(crate) fn check_csv(csv: Option<&Path>, json: bool) -> Result<(), Failure> {
     match csv.is_some_and(is_stdout) && json {
         true => Err(Failure::usage("--json and --csv cannot both go to stdout")
@@ -118,9 +115,6 @@ pub(crate) fn check_csv(csv: Option<&Path>, json: bool) -> Result<(), Failure> {
 }
 
 /// Writes CSV to stdout, or into a file whose name it prints.
-///
-/// # Errors
-/// If it cannot be written.
 pub(crate) fn write_csv(file: &Path, text: &str, for_programs: bool, quiet: bool) -> Result<(), Failure> {
     match is_stdout(file) {
         true => terminal::data(text).map(drop),

@@ -20,9 +20,6 @@ pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
 }
 
 /// Prints a JSON schema.
-///
-/// # Errors
-/// If stdout cannot take it.
 pub(crate) fn schema(options: &SchemaOptions) -> Result<Exit, Failure> {
     print_json(&match options.of {
         SchemaOf::Scenario => scenario::schema(),

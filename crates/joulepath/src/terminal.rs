@@ -41,17 +41,11 @@ fn colored(choice: ColorChoice) -> bool {
 }
 
 /// Writes text to stdout, with [control characters](visible) shown. A closed pipe (`| head`) is no error.
-///
-/// # Errors
-/// If stdout cannot take it.
 pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
     write(&visible(text, colors(stdout().1)))
 }
 
 /// Writes JSON, CSV or TOML to stdout, unchanged unless stdout is a terminal.
-///
-/// # Errors
-/// As there.
 pub(crate) fn data(text: &str) -> Result<Exit, Failure> {
     match io::stdout().is_terminal() {
         true => write(&visible(text, Colors::Shown)),
