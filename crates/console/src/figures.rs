@@ -3,7 +3,8 @@
 use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
-use joulepath_live::status::{QuotaStatus, RuleStatus, Spent, Status, SteeringStatus};
+use joulepath_live::status::{NetworkStatus, QuotaStatus, RuleStatus, Spent, Status, SteeringStatus};
+use joulepath_model::history::Estimate;
 
 use crate::words::count;
 
@@ -73,6 +74,25 @@ pub(crate) fn quota(quota: &QuotaStatus) -> String {
     let bounds: Vec<String> =
         bound("soft", quota.soft_bytes).into_iter().chain(bound("hard", quota.hard_bytes)).collect();
     format!("{} since {} ({})", amount(quota.used_bytes), quota.since, bounds.join(", "))
+}
+
+/// What is remembered of a network.
+pub(crate) fn network(network: &NetworkStatus) -> String {
+    let NetworkStatus { id, visits, age_days, rate_bps, rtt_s, loss, .. } = network;
+    let Some(age_days) = age_days else { return format!("network {id}: new") };
+    let with = |known: &Option<Estimate>, name: &str, scale: f64, unit: &str| {
+        let Estimate { median, spread } = (*known)?;
+        Some(format!("{name}{} {unit} (×/÷ {})", significant(median * scale), short(spread)))
+    };
+    let known =
+        [with(rate_bps, "", 1e-6, "Mbit/s"), with(rtt_s, "RTT ", 1e3, "ms"), with(loss, "loss ", 100.0, "%")];
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    let visits = count(*visits as usize, "visit");
+    let last = match age_days.round() as usize {
+        0 => "today".to_owned(),
+        days => format!("{} ago", count(days, "day")),
+    };
+    format!("network {id}: {visits}, the last {last}: {}", known.join(", "))
 }
 
 /// The word for a role.

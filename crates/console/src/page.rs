@@ -112,6 +112,9 @@ fn notes(status: &Status, width: usize) -> String {
         if let Some(quota) = &one.quota {
             reason += &format!("; quota: {}", figures::quota(quota));
         }
+        if let Some(network) = &one.network {
+            reason += &format!("; {}", figures::network(network));
+        }
         text += &format!("\n{}", wrap(&format!("{}: {reason}", one.name), width, "  "));
         for (address, why) in &one.conflicts {
             text += &format!("\n{}", wrap(&format!("  {address}: {why}"), width, "    "));
@@ -168,7 +171,10 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use joulepath_live::decide::Role;
-    use joulepath_live::status::{MachineStatus, QuotaStatus, RuleStatus, Spent, SteeringStatus};
+    use joulepath_live::status::{
+        MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, Spent, SteeringStatus,
+    };
+    use joulepath_model::history::Estimate;
     use joulepath_model::live::Intent;
 
     use super::*;
@@ -198,6 +204,35 @@ mod tests {
             energy_profile: energy_j.map(|_| "wifi-huang2012".into()),
             energy_quality: energy_j.map(|_| "modelled".into()),
             ..samples::status().interfaces.remove(0)
+        }
+    }
+
+    #[test]
+    fn the_status_shows_what_is_remembered_of_a_network() {
+        let mut status = samples::status();
+        let unknown = NetworkStatus {
+            id: "3f2a9c1e".into(),
+            kind: "wifi".into(),
+            visits: 0,
+            age_days: None,
+            rate_bps: None,
+            rtt_s: None,
+            loss: None,
+        };
+        let rate = Some(Estimate { median: 18.5e6, spread: 1.52 });
+        let rtt = Some(Estimate { median: 0.03, spread: 1.2 });
+        let known =
+            NetworkStatus { visits: 4, age_days: Some(2.0), rate_bps: rate, rtt_s: rtt, ..unknown.clone() };
+        for (network, expected) in [
+            (unknown, "; network 3f2a9c1e: new"),
+            (
+                known,
+                "; network 3f2a9c1e: 4 visits, the last 2 days ago: 18.5 Mbit/s (×/÷ 1.5), RTT 30.0 ms (×/÷ 1.2)",
+            ),
+        ] {
+            status.interfaces[0].network = Some(network);
+            let text = super::status(&status, 400);
+            assert!(text.contains(expected), "{text}");
         }
     }
 

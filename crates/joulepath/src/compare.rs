@@ -73,9 +73,9 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
 /// Sets what the file of `--history` knows of the networks. `--set` takes precedence.
 fn remember(options: &CompareOptions, source: &Source, request: &mut Request) -> Result<(), Failure> {
     let Some(file) = &options.history else { return Ok(()) };
-    let book = history::read(file)?;
+    let history = history::read(file)?;
     let set = source.overrides(options.changes.variant.as_deref(), &request.set)?;
-    let (known, unknown) = history::overrides(&book, &source.load(&set)?);
+    let (known, unknown) = history.overrides(&source.load(&set)?);
     if !options.quiet && !unknown.is_empty() {
         terminal::say(&format!("{} knows nothing of {}", file.display(), unknown.join(", ")));
     }

@@ -17,6 +17,7 @@
 //! | [`route`] | list, change and watch devices, addresses, routes and rules |
 //! | [`state`] | files about the running kernel: locks, records |
 //! | [`tun`] | devices whose packets a process handles |
+//! | [`wireless`] | WiFi interfaces and their networks |
 
 #![cfg(target_os = "linux")]
 
@@ -34,6 +35,7 @@ pub mod reactor;
 pub mod route;
 pub mod state;
 pub mod tun;
+pub mod wireless;
 
 mod netlink;
 mod sockopt;

@@ -211,6 +211,11 @@ impl Accounts {
         self.clock.today().date()
     }
 
+    /// Start of today, s since 1970.
+    pub(crate) fn midnight_s(&self) -> u32 {
+        u32::try_from(self.clock.today().0.saturating_mul(86_400)).unwrap_or(0)
+    }
+
     /// State of an interface's quota; `None` without a quota.
     pub(crate) fn quota(&self, config: &LiveConfig, name: &str) -> Option<QuotaStatus> {
         let quota = config.interface(name)?.quota?;
@@ -288,6 +293,7 @@ mod tests {
             connections: 0,
             fallen_back: 0,
             families: Families::default(),
+            places: BTreeMap::new(),
         };
         accounts.take(config, &mut look, Nanos(times.since_boot.0), times);
         let used = look.interfaces[0].used.unwrap().0;

@@ -33,6 +33,7 @@ use crate::error::Result;
 use crate::events::Events;
 use crate::gauge::OpenGauge;
 use crate::machine::{Look, Machine};
+use crate::networks::Networks;
 use crate::notify::Manager;
 use crate::precheck;
 use crate::record::Recorder;
@@ -67,6 +68,8 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     let mut accounts = Accounts::look_at(&config.state, now, times)?;
     let (mut look, _) = machine.look(now)?;
     accounts.take(&config, &mut look, now, times);
+    let mut networks = if config.memory { Networks::look_at(&config.state) } else { Networks::default() };
+    networks.take(&mut look, now, accounts.midnight_s());
     let battery = battery::read(Path::new(battery::FOLDER));
     let snapshot = look.snapshot(now, battery);
     let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
@@ -83,6 +86,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
         if is_running().unwrap_or(true) { vec![] } else { report::disputed(&decision, &there, &snapshot) };
     warnings.extend(precheck::warnings(&used(&decision), &disputed));
     warnings.extend(accounts.trouble.clone().into_iter().chain(accounts.clock_trouble()));
+    warnings.extend(networks.trouble.clone());
     let facts = report::Facts {
         config: &config,
         path,
@@ -94,6 +98,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
         warnings,
         events: vec![],
         steering: None,
+        networks: &networks,
     };
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
@@ -161,6 +166,7 @@ struct Daemon<'a> {
     path: PathBuf,
     machine: Machine,
     accounts: Accounts,
+    networks: Networks,
     decider: Decider,
     actor: Actor<Kernel, OnDisk>,
     /// Overrides the configuration.
@@ -230,11 +236,13 @@ impl<'a> Daemon<'a> {
         let listener = reactor.add(&server, Interest::Read, Key::Listener)?;
         let mut accounts = Accounts::open(&config.state, now, times())?;
         accounts.measure_by(config.meter.as_ref().map(open_gauge));
-        for warning in rules_warnings.iter().chain(&accounts.trouble) {
+        let networks = networks(&config);
+        for warning in rules_warnings.iter().chain(&accounts.trouble).chain(&networks.trouble) {
             say(&format!("warning: {warning}"));
         }
         Ok(Daemon {
             accounts,
+            networks,
             config,
             path: path.to_owned(),
             machine,
@@ -313,6 +321,7 @@ impl<'a> Daemon<'a> {
         }
         let _ = self.stop.read(&mut [0; 64]);
         self.accounts.save(now(), true);
+        self.networks.close(self.accounts.midnight_s());
         if let Some(trouble) = &self.accounts.trouble {
             say(&format!("warning: {trouble}"));
         }
@@ -323,6 +332,10 @@ impl<'a> Daemon<'a> {
         say(&format!("stopped; {}", undone.words()));
         Ok(undone)
     }
+}
+
+fn networks(config: &LiveConfig) -> Networks {
+    if config.memory { Networks::open(&config.state) } else { Networks::default() }
 }
 
 fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {

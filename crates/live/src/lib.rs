@@ -19,6 +19,7 @@
 //! | `subflows` | subflows of single connections, when the daemon is the path manager |
 //! | `user_space` | feeds kernel events to `subflows` and sends its commands |
 //! | `pace` | when to list connections: pure |
+//! | `networks` | what is remembered of networks |
 //! | `refusals` | subflows that the peer refuses |
 //! | `config`, `machine`, `accounts`, `battery`, `precheck` | input from kernel and disk |
 //! | [`daemon`] | the loop: poll, decide, act, report; start and stop |
@@ -60,6 +61,7 @@ mod events;
 mod exact;
 mod machine;
 mod names;
+mod networks;
 mod notify;
 mod pace;
 mod precheck;

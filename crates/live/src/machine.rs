@@ -8,16 +8,22 @@ use std::time::Duration;
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::diag::{Diag, Listing};
 use joulepath_kernel::reactor::thread_cpu_ns;
-use joulepath_kernel::route::{Counters, Link, Monitor, Route, RouteKind, Routing, Scope, View};
+use joulepath_kernel::route::{Counters, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View};
+use joulepath_kernel::wireless::{Wireless, WirelessLink};
 use joulepath_model::units::Nanos;
 
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
+use crate::networks::Place;
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
 use crate::snapshot::{Battery, Families, Interface, Snapshot};
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u32 = 254;
+/// Networks are identified again after changes, and this often.
+const IDENTIFY: Nanos = Nanos::from_secs(30);
+/// The same while an interface has no network yet: its router has not answered.
+const IDENTIFY_SOON: Nanos = Nanos::from_secs(5);
 
 /// Views the network namespace in which it was opened.
 #[derive(Debug)]
@@ -32,10 +38,15 @@ pub(crate) struct Machine {
     /// MPTCP connections of the last listing, and how many of them fell back to TCP.
     counted: (usize, usize),
     families: Families,
+    /// `None` without WiFi.
+    wireless: Option<Wireless>,
+    /// The networks of interfaces, and when they were identified.
+    places: BTreeMap<String, Place>,
+    identified: Option<Nanos>,
 }
 
 /// The result of one poll.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Look {
     /// All devices except loopback, by index. The accounts fill in quotas.
     pub(crate) interfaces: Vec<Interface>,
@@ -51,6 +62,8 @@ pub(crate) struct Look {
     pub(crate) fallen_back: usize,
     /// Connections that did not fall back, by address family.
     pub(crate) families: Families,
+    /// Networks of interfaces, by name.
+    pub(crate) places: BTreeMap<String, Place>,
 }
 
 impl Look {
@@ -74,6 +87,9 @@ impl Machine {
             pace: Pace::default(),
             counted: (0, 0),
             families: Families::default(),
+            wireless: Wireless::open().unwrap_or_default(),
+            places: BTreeMap::new(),
+            identified: None,
         })
     }
 
@@ -88,6 +104,7 @@ impl Machine {
         }
         if has_changed {
             self.pace.list_next();
+            self.identified = None;
         }
         Ok(has_changed)
     }
@@ -105,6 +122,7 @@ impl Machine {
         if let Some(ear) = &mut self.ear {
             ear.hear(now)?;
         }
+        self.identify(now);
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
         let view = self.monitor.view();
         let links: Vec<&Link> = view.links.values().filter(|link| !link.loopback).collect();
@@ -140,9 +158,64 @@ impl Machine {
         let owners = owners(view);
         let (connections, fallen_back) = self.counted;
         let families = self.families;
-        let look = Look { interfaces, measured, counters, owners, connections, fallen_back, families };
+        let places = self.places.clone();
+        let look =
+            Look { interfaces, measured, counters, owners, connections, fallen_back, families, places };
         Ok((look, listing))
     }
+}
+
+impl Machine {
+    /// Finds out which networks the interfaces are attached to, if it is time.
+    fn identify(&mut self, now: Nanos) {
+        let view = self.monitor.view();
+        let lacks = view.links.values().any(|link| {
+            link.is_usable()
+                && routers(view, link.index).next().is_some()
+                && !self.places.contains_key(&link.name)
+        });
+        let every = if lacks { IDENTIFY_SOON } else { IDENTIFY };
+        if self.identified.is_some_and(|at| now.saturating_sub(at) < every) {
+            return;
+        }
+        self.identified = Some(now);
+        // A network that cannot be identified is unknown.
+        let neighbours = self.routing.neighbours().unwrap_or_default();
+        let wireless = self.wireless.as_mut().and_then(|wireless| wireless.links().ok()).unwrap_or_default();
+        let places = places(view, &neighbours, &wireless);
+        for (name, before) in &self.places {
+            if places.get(name).is_some_and(|place| place != before) {
+                self.measurer.forget_capacity(name);
+            }
+        }
+        self.places = places;
+    }
+}
+
+/// The networks of interfaces: the SSID, or the hardware address of the router. Absent if there is neither.
+fn places(view: &View, neighbours: &[Neighbour], wireless: &[WirelessLink]) -> BTreeMap<String, Place> {
+    let place = |link: &Link| {
+        if let Some(wireless) = wireless.iter().find(|one| one.device == link.index) {
+            let name = String::from_utf8_lossy(wireless.ssid.as_ref()?).into_owned();
+            return Some(Place { kind: "wifi", name });
+        }
+        let of =
+            |router: IpAddr| neighbours.iter().find(|one| (one.device, one.address) == (link.index, router));
+        let hardware = &routers(view, link.index).find_map(of)?.hardware;
+        let bytes: Vec<String> = hardware.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Place { kind: "ethernet", name: bytes.join(":") })
+    };
+    let usable = view.links.values().filter(|link| !link.loopback && link.is_usable());
+    usable.filter_map(|link| Some((link.name.clone(), place(link)?))).collect()
+}
+
+/// Routers of the default routes through a device.
+fn routers(view: &View, device: u32) -> impl Iterator<Item = IpAddr> {
+    let routes = [true, false]
+        .into_iter()
+        .flat_map(move |v4| view.routes.iter().filter(move |route| is_default(route, device, v4)));
+    let hops = routes.flat_map(|route| &route.hops);
+    hops.filter(move |hop| hop.device == Some(device)).filter_map(|hop| hop.gateway)
 }
 
 /// Readable when notifications wait.
@@ -267,6 +340,7 @@ fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface
         refused: measured.refused,
         carried_bytes: measured.carried_bytes,
         used: None,
+        remembered: None,
     }
 }
 
@@ -320,6 +394,34 @@ mod tests {
         // An address that was removed from the interface cannot be used.
         view.addresses.remove(&address(2, "192.168.9.50"));
         assert_eq!(endpoint_addresses(&view, 2).1, [ip("10.0.0.5"), ip("2001:db8::9")]);
+    }
+
+    #[test]
+    fn a_network_is_its_ssid_or_its_routers_hardware_address() {
+        let mut view = View::default();
+        for (index, name, carrier) in
+            [(2, "wlan0", true), (3, "eth0", true), (4, "ppp0", true), (5, "eth1", false)]
+        {
+            view.links.insert(index, crate::samples::link(index, name, carrier));
+        }
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let all = Prefix::all_like(ip("192.0.2.1"));
+        for (index, router) in [(2, "192.0.2.1"), (3, "192.0.2.1"), (4, "10.0.0.1"), (5, "192.0.2.1")] {
+            view.routes.insert(Route { table: 100 + index, ..Route::via(all, ip(router), index) });
+        }
+        let router =
+            |device| Neighbour { device, address: ip("192.0.2.1"), hardware: vec![2, 0, 0, 0, 0, 0xfe] };
+        let neighbours = [router(2), router(3), router(5)];
+        let wifi = |ssid: Option<&str>| {
+            [WirelessLink { device: 2, ssid: ssid.map(|ssid| ssid.as_bytes().to_vec()) }]
+        };
+        let router = ("eth0".to_owned(), Place { kind: "ethernet", name: "02:00:00:00:00:fe".into() });
+        let home = ("wlan0".to_owned(), Place { kind: "wifi", name: "home".into() });
+        // A modem's point-to-point link has no hardware address; eth1 has no carrier.
+        assert_eq!(places(&view, &neighbours, &wifi(Some("home"))), [router.clone(), home].into());
+        // A WiFi interface between networks has none, although it still has its route.
+        assert_eq!(places(&view, &neighbours, &wifi(None)), [router].into());
+        assert_eq!(places(&view, &[], &wifi(None)), BTreeMap::new());
     }
 
     #[test]

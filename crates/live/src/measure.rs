@@ -232,6 +232,16 @@ impl Measurer {
         self.had = had;
     }
 
+    /// Forgets the capacity of an interface that is attached to another network now.
+    pub(crate) fn forget_capacity(&mut self, name: &str) {
+        if let Some(last) = self.last.get_mut(name) {
+            last.capacity_bps = None;
+        }
+        if let Some(known) = self.known.get_mut(name) {
+            known.capacity_bps = None;
+        }
+    }
+
     fn count(&mut self, now: Nanos, one: &Looked) -> Measured {
         let Some(counters) = one.counters else { return Measured::default() };
         let last = self.last.get(one.name).filter(|last| last.device == one.device);

@@ -10,6 +10,7 @@ use crate::accounts::Accounts;
 use crate::act::{Outcome, Setting};
 use crate::decide::{Decision, Role, Told, Wanted};
 use crate::machine::Look;
+use crate::networks::Networks;
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::{Event, InterfaceStatus, SCHEMA, Status, SteeringStatus};
@@ -26,6 +27,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) warnings: Vec<String>,
     pub(crate) events: Vec<Event>,
     pub(crate) steering: Option<SteeringStatus>,
+    pub(crate) networks: &'a Networks,
 }
 
 pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
@@ -51,6 +53,7 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
             .clone()
             .filter(|_| !facts.paused && !facts.outcome.settings.contains_key(&Setting::Controller)),
         steering: facts.steering.clone(),
+        networks: facts.networks.number(),
         may_command: None,
     }
 }
@@ -93,6 +96,7 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         energy_profile: source.as_ref().map(|(profile, _)| profile.clone()),
         energy_quality: source.map(|(_, quality)| quality.word().to_owned()),
         power_w: accounts.power_w(&told.name),
+        network: facts.networks.status(&look.places, &told.name, accounts.midnight_s()),
     }
 }
 

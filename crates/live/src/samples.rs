@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use joulepath_kernel::mptcp::diag::{Connection, Membership, TcpSocket};
 use joulepath_kernel::mptcp::info::ConnectionInfo;
 use joulepath_kernel::mptcp::{AddressId, Recovery, TcpInfo, TcpState, Token};
-use joulepath_kernel::route::{Address, Scope};
+use joulepath_kernel::route::{Address, Link, Operation, Scope};
 use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
 
@@ -40,6 +40,7 @@ pub(crate) fn interface(name: &str) -> InterfaceStatus {
         energy_profile: None,
         energy_quality: None,
         power_w: None,
+        network: None,
     }
 }
 
@@ -67,6 +68,24 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         refused: 0,
         carried_bytes: 100_000_000,
         used: None,
+        remembered: None,
+    }
+}
+
+/// A device that is up.
+pub(crate) fn link(index: u32, name: &str, carrier: bool) -> Link {
+    Link {
+        index,
+        name: name.into(),
+        kind: None,
+        hardware: vec![2, 0, 0, 0, 0, index as u8],
+        up: true,
+        carrier,
+        operation: Operation::Unknown,
+        loopback: false,
+        point_to_point: false,
+        mtu: 1500,
+        master: None,
     }
 }
 
@@ -201,6 +220,7 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         machine: None,
         controller: None,
         steering: None,
+        networks: None,
         may_command: None,
     }
 }

@@ -6,17 +6,19 @@
 //! | delay | half of the smallest RTT of its subflows |
 //! | loss | retransmitted payload divided by sent bytes; includes losses from congestion |
 //! | energy | the configuration |
+//! | history | what the daemon remembers of the interface's network |
 //!
 //! Values that were not measured are assumed. Comments in the scenario say so.
 
 use std::fmt::Write as _;
 
+use joulepath_model::history::PathHistory;
 use joulepath_model::live::LiveConfig;
 use joulepath_model::scenario::{KnownConnection, KnownPath};
 use joulepath_model::units::{BitRate, Nanos, Probability};
 
 use crate::error::{Error, Result};
-use crate::status::{InterfaceStatus, Status};
+use crate::status::{InterfaceStatus, NetworkStatus, Status};
 
 /// RTT of a path without a measurement.
 const ASSUMED_RTT: Nanos = Nanos::from_millis(50);
@@ -100,10 +102,17 @@ impl Fitted {
                 loss: Probability::new(loss).expect("a part of at most a half"),
                 queue: None,
                 energy,
+                history: one.network.as_ref().map(history).unwrap_or_default(),
             },
             busy_bps: one.received_bps.max(one.sent_bps),
         })
     }
+}
+
+/// What is remembered of a network. Its spreads are those of now, so its age is 0.
+fn history(network: &NetworkStatus) -> PathHistory {
+    let NetworkStatus { rate_bps, rtt_s, loss, .. } = *network;
+    PathHistory { rate_bps, rtt_s, loss, age_days: 0.0 }
 }
 
 fn known(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> KnownConnection {
@@ -141,6 +150,7 @@ fn workload(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
 #[cfg(test)]
 mod tests {
     use joulepath_model::energy::profile;
+    use joulepath_model::history::Estimate;
     use joulepath_model::scenario::{Scenario, Workload, load, read_live};
 
     use super::*;
@@ -155,6 +165,15 @@ mod tests {
         let mut wifi = interface("wlan0");
         (wifi.received_bps, wifi.capacity_bps, wifi.rtt_s) = (3e6, Some(40e6), Some(0.024));
         (wifi.total.sent_bytes, wifi.retransmitted_bytes) = (2_000_000, 10_000);
+        wifi.network = Some(NetworkStatus {
+            id: "3f2a9c1e".into(),
+            kind: "wifi".into(),
+            visits: 2,
+            age_days: Some(1.0),
+            rate_bps: Some(Estimate { median: 30e6, spread: 1.5 }),
+            rtt_s: None,
+            loss: None,
+        });
         samples::status(vec![wifi, interface("wwan0.7"), interface("eth0")])
     }
 
@@ -172,6 +191,8 @@ mod tests {
         // Half of 24 ms. 10 kB of 2 MB were retransmitted.
         assert_eq!(link.delay, Nanos::from_millis(12));
         assert!(text.contains("rate = \"40 Mbit/s\"") && text.contains("loss = \"0.5 %\""), "{text}");
+        assert_eq!(scenario.paths[0].history.rate_bps, Some(Estimate { median: 30e6, spread: 1.5 }));
+        assert!(scenario.paths[1].history.is_empty());
         assert_eq!(scenario.paths[1].energy.model, profile("lte-huang2012").unwrap().model);
         assert_eq!(scenario.device.shared_base.0, 0.5);
         // 3 Mbit/s of 40 do not fill the path: a stream.

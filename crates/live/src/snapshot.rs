@@ -68,6 +68,19 @@ pub struct Interface {
     /// Bytes carried in the current quota period.
     #[serde(rename = "used_bytes", with = "optional")]
     pub used: Option<Bytes>,
+    /// `None` if nothing is remembered.
+    #[serde(default)]
+    pub remembered: Option<Remembered>,
+}
+
+/// What earlier visits to an interface's network have shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// Rate, bit/s; `None` if unknown, or if this visit has measured it.
+    pub rate_bps: Option<f64>,
+    /// Smoothed RTT.
+    #[serde(rename = "rtt_ns", with = "optional")]
+    pub rtt: Option<Nanos>,
 }
 
 /// Number of connections per address family.

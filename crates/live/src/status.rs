@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_model::history::Estimate;
 use joulepath_model::live::Intent;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,25 @@ pub struct QuotaStatus {
     pub hard_bytes: Option<u64>,
     /// First day of the period, UTC: `2026-11-01`.
     pub since: String,
+}
+
+/// What the daemon remembers of a network, from earlier visits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NetworkStatus {
+    /// The first digits of its id.
+    pub id: String,
+    /// `wifi` or `ethernet`.
+    pub kind: String,
+    /// Number of visits that measured something; 0: nothing is known.
+    pub visits: u32,
+    /// Time since the last one, days.
+    pub age_days: Option<f64>,
+    /// Rate, bit/s, and its spread now.
+    pub rate_bps: Option<Estimate>,
+    /// Smoothed RTT, s, and its spread now.
+    pub rtt_s: Option<Estimate>,
+    /// Retransmitted part of the sent bytes, and its spread now.
+    pub loss: Option<Estimate>,
 }
 
 /// State of an interface.
@@ -87,6 +107,9 @@ pub struct InterfaceStatus {
     /// Power of its traffic, W, smoothed over a few seconds; from the same source as the joules.
     #[serde(default)]
     pub power_w: Option<f64>,
+    /// `None` if nothing identifies its network, or the daemon remembers none.
+    #[serde(default)]
+    pub network: Option<NetworkStatus>,
 }
 
 /// Energy of a period in which a meter measured the machine.
@@ -214,6 +237,9 @@ pub struct Status {
     /// `None` with the kernel's path manager.
     #[serde(default)]
     pub steering: Option<SteeringStatus>,
+    /// Number of remembered networks; `None` with `memory = false`.
+    #[serde(default)]
+    pub networks: Option<usize>,
     /// True if the asking user may send commands; `None` outside an answer.
     #[serde(default)]
     pub may_command: Option<bool>,

@@ -258,7 +258,9 @@ pub struct LiveConfig {
     pub meter: Option<MeterConfig>,
     /// The control socket.
     pub control: ControlConfig,
-    /// Folder for state that survives a reboot: counted bytes and joules.
+    /// Remember rate, RTT and loss of networks, and decide by them.
+    pub memory: bool,
+    /// Folder for state that survives a reboot: counted bytes and joules, networks.
     pub state: String,
 }
 

@@ -47,6 +47,7 @@ pub(crate) fn status() -> Status {
         energy_profile: Some("wifi-huang2012".into()),
         energy_quality: Some("modelled".into()),
         power_w: Some(1.234),
+        network: None,
     };
     let lte = InterfaceStatus {
         name: "wwan0".into(),
@@ -69,6 +70,7 @@ pub(crate) fn status() -> Status {
         energy_profile: Some("file:lte.toml, calibrated 2026-11-20 with hwmon:powerz".into()),
         energy_quality: Some("calibrated".into()),
         power_w: Some(0.031),
+        network: None,
         ..wifi.clone()
     };
     let cable = InterfaceStatus {
@@ -81,6 +83,7 @@ pub(crate) fn status() -> Status {
         energy_profile: None,
         energy_quality: None,
         power_w: None,
+        network: None,
         received_bps: 0.0,
         sent_bps: 0.0,
         today: Spent::default(),
@@ -112,6 +115,7 @@ pub(crate) fn status() -> Status {
         machine: None,
         controller: None,
         steering: None,
+        networks: None,
         may_command: Some(true),
     }
 }

@@ -15,6 +15,7 @@ Examples:
   sudo joulepath live --config live.toml
   sudo joulepath live set-intent interactive
   sudo joulepath live set-intent off --interface wwan0
+  sudo joulepath live forget CafeWifi
   joulepath live --config live.toml --simulate > here.toml
   joulepath compare here.toml
   sudo joulepath live --record today.jsonl
@@ -95,6 +96,8 @@ pub(crate) enum LiveCommand {
     Pause(SocketOptions),
     /// Resume after a pause.
     Resume(SocketOptions),
+    /// Forget what the daemon remembers of networks: rate, RTT and loss.
+    Forget(ForgetOptions),
     /// Run the daemon on the emulated radios of scenarios, and measure what its choice of paths costs.
     #[command(after_help = JUDGE_HELP)]
     Judge(JudgeOptions),
@@ -142,6 +145,19 @@ pub(crate) struct SetIntentOptions {
     /// For this interface only.
     #[arg(long, value_name = "NAME")]
     pub(crate) interface: Option<String>,
+    #[command(flatten)]
+    pub(crate) socket: SocketOptions,
+}
+
+/// Options of `live forget`.
+#[derive(Debug, Args)]
+pub(crate) struct ForgetOptions {
+    /// The network: its SSID, its router's hardware address, or its id, as `joulepath status` shows it.
+    #[arg(value_name = "NETWORK", required_unless_present = "all")]
+    pub(crate) network: Option<String>,
+    /// All networks.
+    #[arg(long, conflicts_with = "network")]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) socket: SocketOptions,
 }

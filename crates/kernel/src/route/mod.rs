@@ -5,6 +5,7 @@
 //! | `link` | [`Link`], a network device, and its [`Counters`] |
 //! | `address` | [`Address`] of a device |
 //! | `entry` | [`Route`], one entry of a routing table, with [`Hop`]s and [`Metric`]s |
+//! | `neighbour` | [`Neighbour`], a host on a device's link |
 //! | `nexthop` | nexthop objects, which routes refer to by id |
 //! | `rule` | [`Rule`], which selects the routing table |
 //! | `prefix` | [`Prefix`], a network or one address |
@@ -15,6 +16,7 @@ mod address;
 mod entry;
 mod link;
 mod monitor;
+mod neighbour;
 mod nexthop;
 mod prefix;
 mod routing;
@@ -25,6 +27,7 @@ pub use address::{Address, Scope};
 pub use entry::{Hop, Metric, Origin, Route, RouteKind};
 pub use link::{Counters, Link, Operation};
 pub use monitor::{Change, Monitor, View};
+pub use neighbour::Neighbour;
 pub use prefix::{BadPrefix, Prefix};
 pub use routing::Routing;
 pub use rule::{Action, Rule};

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::address::{self, Address};
 use super::entry::{self, Route};
 use super::link::{self, Counters, Link};
+use super::neighbour::{self, Neighbour};
 use super::nexthop::{self, Nexthop, Nexthops};
 use super::rule::{self, Rule};
 use super::uapi::{family, flag, kind};
@@ -82,6 +83,21 @@ impl Routing {
             _ => route,
         };
         sorted(Ok(routes.into_iter().map(with_hops).collect()))
+    }
+
+    /// All neighbours whose hardware addresses are known, sorted by device.
+    ///
+    /// # Errors
+    /// As [`Self::links`].
+    pub fn neighbours(&mut self) -> Result<Vec<Neighbour>> {
+        let mut neighbours = vec![];
+        for family in neighbour::FAMILIES {
+            let request = neighbour::list_request(family);
+            let list =
+                self.netlink.list(kind::GET_NEIGHBOUR, &request, |reply| Neighbour::parse(reply.payload));
+            neighbours.extend(list.map_err(|failure| failure.doing("listing neighbours"))?);
+        }
+        sorted(Ok(neighbours))
     }
 
     fn nexthops(&mut self) -> Result<Nexthops> {

@@ -34,6 +34,8 @@ const FOLDER: &str = "run/joulepath";
 /// Everybody may read, only the owner may write.
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
+/// Only the owner may read.
+const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 /// Write bits of the group and of others.
 const OTHERS_WRITE: u32 = 0o022;
 /// Larger than any valid record.
@@ -161,6 +163,27 @@ impl State {
     /// [`Error::Malformed`] if the file is not such a record, [`Error::Permission`] if this user may not read
     /// it.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let Some(text) = self.bytes(name)? else { return Ok(None) };
+        let record: Record<T> = serde_json::from_slice(&text).map_err(|error| Error::Malformed {
+            what: self.path.join(name).display().to_string(),
+            why: error.to_string(),
+        })?;
+        Ok((self.lasting || record.boot == boot_id()?).then_some(record.value))
+    }
+
+    /// The text of a private file, which [`Self::write_private`] wrote; `None` if there is none.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_private(&self, name: &str) -> Result<Option<String>> {
+        let text = self.bytes(name)?.map(String::from_utf8).transpose();
+        text.map_err(|error| Error::Malformed {
+            what: self.path.join(name).display().to_string(),
+            why: error.to_string(),
+        })
+    }
+
+    fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match openat(&self.folder, name, flags, Mode::empty()) {
@@ -175,9 +198,7 @@ impl State {
         let mut text = vec![];
         let read = File::from(file).take(LARGEST_BYTES).read_to_end(&mut text);
         read.doing(format!("reading {}", path.display()))?;
-        let record: Record<T> =
-            serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
-        Ok((self.lasting || record.boot == boot_id()?).then_some(record.value))
+        Ok(Some(text))
     }
 
     /// Writes a record. Two processes must not write the same record at once: take a lock.
@@ -190,14 +211,26 @@ impl State {
         let text = serde_json::to_vec(&record)
             .map_err(io::Error::from)
             .doing(format!("writing {}", path.display()))?;
+        self.replace(name, &text, FILE_MODE)
+    }
+
+    /// Writes a text that only the owner may read. As [`Self::write`], but the file has nothing else.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_private(&self, name: &str, text: &str) -> Result<()> {
+        self.replace(name, text.as_bytes(), PRIVATE_MODE)
+    }
+
+    fn replace(&self, name: &str, text: &[u8], mode: Mode) -> Result<()> {
+        let path = self.path.join(name);
         let draft = format!("{name}{DRAFT}");
         // A killed process may have left a draft.
         self.remove_file(&draft)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file =
-            openat(&self.folder, &draft, flags, FILE_MODE).map_err(|errno| not_written(&path, errno))?;
+        let file = openat(&self.folder, &draft, flags, mode).map_err(|errno| not_written(&path, errno))?;
         let mut file = File::from(file);
-        file.write_all(&text).and_then(|()| file.sync_data()).doing(format!("writing {}", path.display()))?;
+        file.write_all(text).and_then(|()| file.sync_data()).doing(format!("writing {}", path.display()))?;
         renameat(&self.folder, &draft, &self.folder, name).doing(format!("writing {}", path.display()))
     }
 

@@ -6,7 +6,7 @@ use joulepath_kernel::reactor::{Interest, thread_cpu_ns};
 use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
 
-use super::{Daemon, Key, now, rules};
+use super::{Daemon, Key, networks, now, rules};
 use crate::config::load_for;
 use crate::decide::Overrides;
 use crate::error::{Error, Result};
@@ -101,6 +101,13 @@ impl Daemon<'_> {
             Request::Status => {}
             Request::Pause => self.paused = true,
             Request::Resume => self.paused = false,
+            Request::Forget { network } => {
+                let forgotten = self.networks.forget(network.as_deref(), self.accounts.midnight_s());
+                if let (0, Some(name)) = (forgotten, network) {
+                    let message = format!("no network `{name}` is remembered; `joulepath status` shows ids");
+                    return Err(Refusal::new("invalid-parameter", message));
+                }
+            }
             Request::SetIntent { interface: None, intent } => *machine = intent,
             Request::SetIntent { interface: Some(name), .. } if !known(&name) => {
                 return Err(Refusal::new("invalid-parameter", format!("there is no interface `{name}`")));
@@ -131,6 +138,10 @@ impl Daemon<'_> {
                 self.rules_warnings = warnings;
                 if config.meter != self.config.meter {
                     self.accounts.measure_by(config.meter.as_ref().map(self.open_gauge));
+                }
+                if config.memory != self.config.memory {
+                    self.networks.close(self.accounts.midnight_s());
+                    self.networks = networks(&config);
                 }
                 let recorded = self.recorder.as_mut().map(|recorder| recorder.reload(&config));
                 self.recorded(recorded, say);

@@ -41,6 +41,7 @@ impl Daemon<'_> {
         };
         self.accounts.take(&self.config, &mut look, now, times());
         self.accounts.save(now, false);
+        self.networks.take(&mut look, now, self.accounts.midnight_s());
         self.tell_of_clock(say);
         self.look_for_blockers(say);
         self.look_rarely(now, say);

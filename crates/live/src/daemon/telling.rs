@@ -59,7 +59,8 @@ impl Daemon<'_> {
             .iter()
             .chain(&self.warnings)
             .chain(&self.rules_warnings)
-            .chain(&self.accounts.trouble);
+            .chain(&self.accounts.trouble)
+            .chain(&self.networks.trouble);
         let clock = self.accounts.clock_trouble();
         let refused = outcome.settings.iter().map(|(setting, why)| format!("{}: {why}", setting.word()));
         let user_space = self.user_space.as_ref().map(|(user_space, _)| user_space);
@@ -82,6 +83,7 @@ impl Daemon<'_> {
                 .collect(),
             events: self.events.latest(now()),
             steering: user_space.map(UserSpace::status),
+            networks: &self.networks,
         };
         Some(report::status(&facts, decision, look, &self.accounts))
     }

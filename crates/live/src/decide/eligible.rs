@@ -51,8 +51,22 @@ impl Eligible<'_> {
 
     /// Its capacity, if known. A path that has carried little may be faster than it seems.
     pub(super) fn known_bps(&self) -> Option<f64> {
+        if let Some(remembered) = self.remembered_bps() {
+            return Some(remembered);
+        }
         let is_known = self.interface.carried_bytes >= ENOUGH_SEEN.0;
         self.interface.capacity_bps.filter(|&bps| is_known || bps > frugal::UNTRIED_BPS)
+    }
+
+    /// The remembered capacity of its network, or the measured one if that is higher. `None` without a memory.
+    fn remembered_bps(&self) -> Option<f64> {
+        let remembered = self.interface.remembered?.rate_bps?;
+        Some(self.interface.capacity_bps.map_or(remembered, |bps| bps.max(remembered)))
+    }
+
+    /// Its RTT, or the remembered one of its network.
+    pub(super) fn known_rtt(&self) -> Option<Nanos> {
+        self.interface.rtt.or(self.interface.remembered.and_then(|remembered| remembered.rtt))
     }
 
     /// One endpoint per address.
@@ -81,7 +95,8 @@ impl Eligible<'_> {
 
     pub(super) fn filled(&self, config: &LiveConfig) -> Filled {
         let rate = config.interface(&self.interface.name).and_then(|known| known.rate);
-        let most_bps = rate.map(|rate| rate.bps() as f64).or(self.interface.capacity_bps);
+        let most_bps = rate.map(|rate| rate.bps() as f64).or_else(|| self.remembered_bps());
+        let most_bps = most_bps.or(self.interface.capacity_bps);
         Filled { rate_bps: self.interface.rate_bps, most_bps, is_said: rate.is_some() }
     }
 }

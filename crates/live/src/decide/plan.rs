@@ -110,7 +110,7 @@ impl Decider {
                     Candidate {
                         name: one.interface.name.clone(),
                         rate_bps: configured.or_else(|| one.known_bps()),
-                        rtt: one.interface.rtt,
+                        rtt: one.known_rtt(),
                         energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
                     }
                 };

@@ -9,7 +9,7 @@ use joulepath_model::units::Bytes;
 use super::places::MOST_ENDPOINTS;
 use super::*;
 use crate::samples::seen as interface;
-use crate::snapshot::Battery;
+use crate::snapshot::{Battery, Remembered};
 
 const WIFI: &str = "[[interface]]\nname = \"wlan0\"\ncost = 1\nenergy = \"wifi-huang2012\"\n";
 const LTE: &str = "[[interface]]\nname = \"wwan0\"\ncost = 2\nenergy = \"lte-huang2012\"\n";
@@ -110,6 +110,37 @@ fn frugal_uses_the_measured_rates() {
             (interface.capacity_bps, interface.carried_bytes) = (Some(capacity_bps), 1_000_000_000);
         }
         assert_eq!(world.roles(1), roles);
+    }
+}
+
+#[test]
+fn frugal_uses_what_is_remembered_of_a_network_until_it_is_measured() {
+    // 10 MB within 3 s need 26.7 Mbit/s; unmeasured, both count as 10 Mbit/s.
+    let remembered = |mbps: f64| Some(Remembered { rate_bps: Some(mbps * 1e6), rtt: None });
+    for (memory, seen_bps, roles) in [
+        (None, None, [Regular, Regular]),
+        (remembered(100.0), None, [Regular, Unused]),
+        (remembered(20.0), None, [Regular, Regular]),
+        // A page has been loaded: that is no measurement of a fast path.
+        (remembered(100.0), Some(2e6), [Regular, Unused]),
+        (None, Some(100e6), [Regular, Unused]),
+    ] {
+        let mut world = World::of("intent = \"frugal\"\ndeadline = \"3 s\"");
+        world.lte().capacity_bps = None;
+        (world.wifi().capacity_bps, world.wifi().remembered) = (seen_bps, memory);
+        assert_eq!(world.roles(1), roles, "{memory:?}, {seen_bps:?}");
+    }
+}
+
+#[test]
+fn a_path_is_full_at_its_remembered_rate() {
+    for (memory, used) in [(None, Regular), (Some(40e6), Backup)] {
+        let mut world = World::of("intent = \"overflow\"");
+        let wifi = world.wifi();
+        wifi.remembered = memory.map(|bps| Remembered { rate_bps: Some(bps), rtt: None });
+        (wifi.capacity_bps, wifi.rate_bps) = (Some(20e6), 19e6);
+        // 19 Mbit/s are 95 % of 20, the highest rate seen, but less than half of 40.
+        assert_eq!(world.roles(12), [Regular, used]);
     }
 }
 

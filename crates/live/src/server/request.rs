@@ -23,6 +23,11 @@ pub enum Request {
     Pause,
     /// End a pause.
     Resume,
+    /// Forget what is remembered of networks.
+    Forget {
+        /// Name or id; `None` for all.
+        network: Option<String>,
+    },
 }
 
 /// An error answer.
@@ -51,6 +56,14 @@ struct SetIntent {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Forget {
+    network: Option<String>,
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Nothing {}
 
 impl Request {
@@ -66,8 +79,16 @@ impl Request {
                 let SetIntent { interface, intent } = parameters(call.parameters)?;
                 return Ok(Request::SetIntent { interface, intent });
             }
+            "forget" => {
+                let Forget { network, all } = parameters(call.parameters)?;
+                if all == network.is_some() {
+                    let message = "either `network` or `all`".to_owned();
+                    return Err(Refusal::new("invalid-parameter", message));
+                }
+                return Ok(Request::Forget { network });
+            }
             _ => {
-                let message = "methods: status, set-intent, pause, resume".to_owned();
+                let message = "methods: status, set-intent, pause, resume, forget".to_owned();
                 return Err(Refusal::new("unknown-method", message));
             }
         };
@@ -86,6 +107,10 @@ impl Request {
             Request::Status => json!({ "method": "status" }),
             Request::Pause => json!({ "method": "pause" }),
             Request::Resume => json!({ "method": "resume" }),
+            Request::Forget { network: None } => json!({ "method": "forget", "parameters": { "all": true } }),
+            Request::Forget { network } => {
+                json!({ "method": "forget", "parameters": { "network": network } })
+            }
             Request::SetIntent { interface, intent } => {
                 json!({ "method": "set-intent", "parameters": { "interface": interface, "intent": intent } })
             }
@@ -130,6 +155,8 @@ mod tests {
             Request::Resume,
             Request::SetIntent { interface: None, intent: Some(Intent::Frugal) },
             Request::SetIntent { interface: Some("wlan0".into()), intent: None },
+            Request::Forget { network: None },
+            Request::Forget { network: Some("home".into()) },
         ] {
             assert_eq!(Request::parse(request.line().as_bytes()), Ok(request));
         }
@@ -145,6 +172,8 @@ mod tests {
             (r#"{"method": "status", "parameters": {"all": true}}"#, "invalid-parameter"),
             (r#"{"method": "set-intent", "parameters": {"intent": "cheap"}}"#, "invalid-parameter"),
             (r#"{"method": "set-intent", "parameters": [1]}"#, "invalid-parameter"),
+            (r#"{"method": "forget"}"#, "invalid-parameter"),
+            (r#"{"method": "forget", "parameters": {"network": "a", "all": true}}"#, "invalid-parameter"),
         ] {
             assert_eq!(Request::parse(line.as_bytes()).unwrap_err().error, error, "{line}");
         }

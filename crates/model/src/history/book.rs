@@ -6,13 +6,15 @@ use super::estimate::{Estimate, PathHistory};
 const DAY_S: f64 = 86_400.0;
 /// Losses below this count as this, because 0 has no logarithm.
 const LEAST_LOSS: f64 = 1e-6;
+/// Most networks in a book; the network unused for the longest time goes first.
+const MOST_NETWORKS: usize = 500;
 
 /// One network as one interface sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Name of the interface, which is the name of a scenario's path.
+    /// Kind of the interface (`wifi`, `ethernet`), or the name of a scenario's path.
     pub interface: String,
-    /// Network that the interface was attached to; none if it has only one.
+    /// Id of the network that the interface was attached to; none if it has only one.
     pub network: Option<String>,
     /// Time of the last use, s since 1970.
     pub seen_s: u32,
@@ -63,8 +65,33 @@ impl Book {
     /// Estimates of a network at `now_s`; empty if it was never used.
     pub fn recall(&self, interface: &str, network: Option<&str>, now_s: u32) -> PathHistory {
         let Ok(place) = self.place(interface, network) else { return PathHistory::default() };
-        let Network { seen_s, known, .. } = &self.networks[place];
-        PathHistory { age_days: days(*seen_s, now_s), ..*known }
+        self.networks[place].at(now_s)
+    }
+
+    /// The entry of a network as one interface sees it.
+    pub fn network(&self, interface: &str, network: Option<&str>) -> Option<&Network> {
+        self.place(interface, network).ok().map(|place| &self.networks[place])
+    }
+
+    /// The entry of a network that was used last, whatever the interface.
+    pub fn of_network(&self, network: &str) -> Option<&Network> {
+        let all = self.networks.iter().filter(|entry| entry.network() == Some(network));
+        all.max_by_key(|entry| entry.seen_s)
+    }
+
+    /// Removes the entries for which `is_forgotten`. Returns their number.
+    pub fn forget(&mut self, is_forgotten: impl Fn(&Network) -> bool) -> usize {
+        let before = self.networks.len();
+        self.networks.retain(|entry| !is_forgotten(entry));
+        before - self.networks.len()
+    }
+
+    /// Removes the entries whose estimates are too old to say anything at `now_s`.
+    pub fn forget_faded(&mut self, now_s: u32) -> usize {
+        self.forget(|entry| {
+            let known = entry.at(now_s);
+            [known.rate_now(), known.rtt_now(), known.loss_now()].iter().all(Option::is_none)
+        })
     }
 
     /// Adds the measurements of a visit at `now_s`. A visit without any changes nothing.
@@ -92,6 +119,10 @@ impl Book {
             age_days: 0.0,
         };
         (entry.visits, entry.seen_s) = (visits.saturating_add(1), now_s.max(entry.seen_s));
+        while self.networks.len() > MOST_NETWORKS {
+            let oldest = (0..self.networks.len()).min_by_key(|&at| self.networks[at].seen_s);
+            self.networks.remove(oldest.expect("there are some"));
+        }
     }
 
     fn place(&self, interface: &str, network: Option<&str>) -> Result<usize, usize> {
@@ -100,6 +131,11 @@ impl Book {
 }
 
 impl Network {
+    /// The estimates with their age at `now_s`.
+    pub fn at(&self, now_s: u32) -> PathHistory {
+        PathHistory { age_days: days(self.seen_s, now_s), ..self.known }
+    }
+
     fn network(&self) -> Option<&str> {
         self.network.as_deref()
     }
@@ -128,6 +164,25 @@ mod tests {
         let known = |network| book.recall("wifi", network, 2000).rate_bps.map(|rate| rate.median);
         assert_eq!((known(Some("home")), known(Some("train")), known(None)), (Some(20e6), Some(2e6), None));
         assert_eq!(book.latest_s(), 2000);
+    }
+
+    #[test]
+    fn a_book_has_bounded_size_and_forgets_on_request_and_with_time() {
+        let mut book = Book::default();
+        for number in 0..MOST_NETWORKS as u32 + 3 {
+            book.learn("wifi", Some(&format!("{number:04}")), 1000 + number, rate(1e6));
+        }
+        assert_eq!(book.networks().len(), MOST_NETWORKS);
+        // The three oldest are gone.
+        assert!(book.network("wifi", Some("0002")).is_none() && book.network("wifi", Some("0003")).is_some());
+        assert_eq!(book.forget(|one| one.network.as_deref() == Some("0003")), 1);
+        book.learn("ethernet", Some("0004"), 9000, rate(5e6));
+        assert_eq!(book.of_network("0004").map(|one| one.interface.as_str()), Some("ethernet"));
+        assert_eq!(book.forget_faded(1000), 0);
+        // From 1.5 to 20 at 1.3 a day: (ln² 20 - ln² 1.5) / ln² 1.3 = 128 days.
+        assert_eq!(book.forget_faded(1000 + 127 * 86_400), 0);
+        assert_eq!(book.forget_faded(10_000 + 129 * 86_400), MOST_NETWORKS);
+        assert_eq!(book, Book::default());
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! ```
 //! Rates of access networks over days are close to log-normal, and a choice between radios depends on ratios.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Least weight of the latest visit: visits before the last five or so count little.
 const LATEST_WEIGHT: f64 = 0.2;
@@ -23,7 +23,8 @@ const DAILY_SPREAD: f64 = 1.3;
 pub const MOST_SPREAD: f64 = 20.0;
 
 /// A positive quantity whose logarithm is normally distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// Median, in the unit of the quantity.
     pub median: f64,
@@ -35,6 +36,11 @@ impl Estimate {
     /// The estimate after the first visit.
     pub fn first(value: f64) -> Self {
         Estimate { median: value, spread: FIRST_SPREAD }
+    }
+
+    /// True if a positive quantity can have this estimate.
+    pub(super) fn is_valid(self) -> bool {
+        self.median > 0.0 && self.median.is_finite() && self.spread >= 1.0 && self.spread.is_finite()
     }
 
     /// The estimate after one more visit, which measured `value`, `days` after the last of `visits` earlier
@@ -91,8 +97,21 @@ pub struct PathHistory {
 impl PathHistory {
     /// The estimate of the rate, aged to now; none if the rate is unknown or too uncertain.
     pub fn rate_now(&self) -> Option<Estimate> {
-        let aged = self.rate_bps?.aged(self.age_days);
-        (aged.spread < MOST_SPREAD).then_some(aged)
+        self.now(self.rate_bps)
+    }
+
+    /// The estimate of the RTT, aged to now; none if the RTT is unknown or too uncertain.
+    pub fn rtt_now(&self) -> Option<Estimate> {
+        self.now(self.rtt_s)
+    }
+
+    /// The estimate of the loss, aged to now; none if the loss is unknown or too uncertain.
+    pub fn loss_now(&self) -> Option<Estimate> {
+        self.now(self.loss)
+    }
+
+    fn now(&self, estimate: Option<Estimate>) -> Option<Estimate> {
+        estimate.map(|known| known.aged(self.age_days)).filter(|aged| aged.spread < MOST_SPREAD)
     }
 
     /// True if there are no estimates.

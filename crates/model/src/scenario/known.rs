@@ -6,6 +6,7 @@ use super::document::quoted;
 use super::exact::Exact;
 use super::{Scenario, ScenarioErrors, load, show};
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
+use crate::history::PathHistory;
 use crate::units::{BitRate, Nanos, Probability};
 
 /// Known properties of a path.
@@ -23,6 +24,8 @@ pub struct KnownPath {
     pub queue: Option<u64>,
     /// Energy model, also one without a profile.
     pub energy: InterfaceEnergy,
+    /// What earlier visits to its network have shown; empty if nothing is known.
+    pub history: PathHistory,
 }
 
 /// Known properties of a connection.
@@ -53,6 +56,7 @@ impl KnownConnection {
         // Set as values: a model may have neither a name nor a short form.
         for (path, known) in scenario.paths.iter_mut().zip(&self.paths) {
             path.energy = known.energy.clone();
+            path.history = known.history;
         }
         scenario.device = self.device.clone();
         let text = show(&scenario);
@@ -89,6 +93,7 @@ impl KnownConnection {
 mod tests {
     use super::*;
     use crate::energy::profile;
+    use crate::history::Estimate;
     use crate::network::LossSpec;
     use crate::units::Watts;
 
@@ -102,6 +107,10 @@ mod tests {
             energy: InterfaceEnergy {
                 profile: profile_name.into(),
                 model: profile(profile_name).unwrap().model.clone(),
+            },
+            history: PathHistory {
+                rtt_s: Some(Estimate { median: 0.03, spread: 1.25 }),
+                ..PathHistory::default()
             },
         };
         KnownConnection {

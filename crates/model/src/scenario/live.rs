@@ -76,6 +76,8 @@ table! {
         meter: Option<At<RawMeter>>,
         /// The control socket.
         control: RawControl = {},
+        /// Remember rate, RTT and loss of networks, and decide by them.
+        memory: bool = true,
         /// Folder for state that survives a reboot.
         state: At<String> = "/var/lib/joulepath",
     }
@@ -295,6 +297,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
             readers: raw.control.readers,
             commanders: raw.control.commanders,
         },
+        memory: raw.memory,
         state: raw.state.value,
     })
 }

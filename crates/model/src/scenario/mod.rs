@@ -27,7 +27,7 @@ mod written;
 use serde::Serialize;
 
 pub use beside::{Beside, CalibratedProfile};
-pub use book::{path_history, read_history, write_history};
+pub use book::path_history;
 pub use calibrated::{read_profile, read_profile_in, write_profile};
 pub use error::{Problem, ScenarioErrors, Span};
 pub use known::{KnownConnection, KnownPath};

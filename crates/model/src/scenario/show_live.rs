@@ -31,6 +31,7 @@ impl Page {
         self.key("handover_budget", config.handover_budget.exact())?;
         self.key("sample", config.sample.exact())?;
         self.key("allow", list(config.allow.iter().map(|pattern| quoted(pattern))))?;
+        self.key("memory", config.memory)?;
         self.key("state", quoted(&config.state))?;
         self.device(&config.device)?;
         for interface in &config.interfaces {

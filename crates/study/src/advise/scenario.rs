@@ -3,6 +3,7 @@
 use joulepath_control::advise::{Advice, Path, Question, Within};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, InterfaceModel, profile, profile_names};
+use joulepath_model::history::PathHistory;
 use joulepath_model::scenario::{KnownConnection, KnownPath};
 use joulepath_model::units::Nanos;
 
@@ -72,6 +73,7 @@ fn known_path(path: &Path) -> KnownPath {
         loss: *loss,
         queue: Some(queue as u64),
         energy: named(energy),
+        history: PathHistory::default(),
     }
 }
 
