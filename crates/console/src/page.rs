@@ -227,7 +227,8 @@ mod tests {
             (unknown, "; network 3f2a9c1e: new"),
             (
                 known,
-                "; network 3f2a9c1e: 4 visits, the last 2 days ago: 18.5 Mbit/s (×/÷ 1.5), RTT 30.0 ms (×/÷ 1.2)",
+                "; network 3f2a9c1e: 4 visits, the last 2 days ago: 18.5 Mbit/s (×/÷ 1.5), \
+                 RTT 30.0 ms (×/÷ 1.2)",
             ),
         ] {
             status.interfaces[0].network = Some(network);

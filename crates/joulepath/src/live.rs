@@ -36,7 +36,9 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         Some(LiveCommand::SetIntent(options)) => return set_intent(options),
         Some(LiveCommand::Pause(socket)) => return command(socket, &Request::Pause),
         Some(LiveCommand::Resume(socket)) => return command(socket, &Request::Resume),
-        Some(LiveCommand::Forget(options)) => return forget(options),
+        Some(LiveCommand::Forget(ForgetOptions { network, socket, .. })) => {
+            return command(socket, &Request::Forget { network: network.clone() });
+        }
         #[cfg(feature = "kernel")]
         Some(LiveCommand::Judge(options)) => return judge::judge(options),
         #[cfg(not(feature = "kernel"))]
@@ -99,13 +101,6 @@ fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {
     let intent = word.and_then(|word| Intent::by_word(word.get_name()));
     command(&options.socket, &Request::SetIntent { interface: options.interface.clone(), intent })?;
     terminal::say("the intent is set; `joulepath status` shows its effect after the next decision");
-    Ok(Exit::Ok)
-}
-
-fn forget(options: &ForgetOptions) -> Result<Exit, Failure> {
-    // None for --all.
-    command(&options.socket, &Request::Forget { network: options.network.clone() })?;
-    terminal::say("forgotten; a network in use is a new one from now on");
     Ok(Exit::Ok)
 }
 

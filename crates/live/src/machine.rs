@@ -13,10 +13,9 @@ use joulepath_kernel::wireless::{Wireless, WirelessLink};
 use joulepath_model::units::Nanos;
 
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
-use crate::networks::Place;
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
-use crate::snapshot::{Battery, Families, Interface, Snapshot};
+use crate::snapshot::{Battery, Families, Interface, Place, Snapshot};
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u32 = 254;

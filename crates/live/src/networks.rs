@@ -18,7 +18,7 @@ use joulepath_model::units::Nanos;
 
 use crate::machine::Look;
 use crate::measure::Measured;
-use crate::snapshot::{Interface, Remembered};
+use crate::snapshot::{Interface, Place, Remembered};
 use crate::status::NetworkStatus;
 
 /// The file in the folder of the daemon's state.
@@ -33,15 +33,6 @@ const ENOUGH_SENT_BYTES: u64 = 1_000_000;
 const SHOWN_DIGITS: usize = 8;
 /// Fewest digits that `forget` takes for an id.
 const LEAST_DIGITS: usize = 6;
-
-/// The network of an interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// `wifi` or `ethernet`.
-    pub(crate) kind: &'static str,
-    /// The SSID, or the router's hardware address. Never shown, never written.
-    pub(crate) name: String,
-}
 
 /// A visit that lasts.
 #[derive(Clone, Debug)]

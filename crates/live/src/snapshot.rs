@@ -73,6 +73,15 @@ pub struct Interface {
     pub remembered: Option<Remembered>,
 }
 
+/// The network of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// `wifi` or `ethernet`.
+    pub(crate) kind: &'static str,
+    /// The SSID, or the router's hardware address. Never shown, never written.
+    pub(crate) name: String,
+}
+
 /// What earlier visits to an interface's network have shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {

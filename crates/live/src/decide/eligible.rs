@@ -58,7 +58,8 @@ impl Eligible<'_> {
         self.interface.capacity_bps.filter(|&bps| is_known || bps > frugal::UNTRIED_BPS)
     }
 
-    /// The remembered capacity of its network, or the measured one if that is higher. `None` without a memory.
+    /// The remembered capacity of its network, or the measured one if that is higher. `None` if nothing is
+    /// remembered.
     fn remembered_bps(&self) -> Option<f64> {
         let remembered = self.interface.remembered?.rate_bps?;
         Some(self.interface.capacity_bps.map_or(remembered, |bps| bps.max(remembered)))
