@@ -1,4 +1,5 @@
-//! Tests pages in a browser: scripts run, nothing is cut off at 1280 and 400 pixels, every chart has a name.
+//! Tests pages in a browser, at 400 and 1600 pixels, light and dark: scripts run, nothing is cut off, every chart
+//! has a name, axe finds no violation of accessibility rules.
 //!
 //! One Chromium loads all pages, each in a frame of its own width, because windows have a minimum width.
 //! Without Chromium the tests are reported as ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
@@ -26,7 +27,10 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::Deserialize;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-const WIDTHS: [u32; 2] = [1280, 400];
+/// Width and theme of each view.
+const VIEWS: [(u32, &str); 4] = [(400, "light"), (400, "dark"), (1600, "light"), (1600, "dark")];
+/// Narrower than this, one column.
+const NARROW: u32 = 600;
 /// More policies than a comparison's page has.
 const POLICIES: u32 = 11;
 const PATHS: usize = 3;
@@ -36,8 +40,11 @@ const PATHS: usize = 3;
 struct Measured {
     name: String,
     width: u32,
-    /// Messages of failed scripts.
+    theme: String,
+    /// Errors and warnings of scripts.
     failures: Vec<String>,
+    /// Violations of accessibility rules: rule, element and reason.
+    findings: Vec<String>,
     /// Width over which the page scrolls sideways.
     scroll_width: u32,
     /// Elements that extend beyond the page outside of a scrolling box.
@@ -63,7 +70,8 @@ fn main() -> ExitCode {
     let trials = vec![
         trial("the_faults_of_a_broken_page_are_found", the_faults_of_a_broken_page_are_found),
         trial("no_script_fails", no_script_fails),
-        trial("nothing_is_cut_off_at_1280_and_400_pixels", nothing_is_cut_off_at_1280_and_400_pixels),
+        trial("nothing_is_cut_off", nothing_is_cut_off),
+        trial("axe_has_no_findings", axe_has_no_findings),
         trial("every_chart_has_a_name_and_takes_the_focus", every_chart_has_a_name_and_takes_the_focus),
         trial("no_number_is_missing_its_value", no_number_is_missing_its_value),
     ];
@@ -75,6 +83,7 @@ fn the_faults_of_a_broken_page_are_found() -> Result<(), Failed> {
     let page = of("broken", 400)?;
     ensure(page.failures.iter().any(|failure| failure.contains("nowhere is not defined")), &page.failures)?;
     ensure(page.scroll_width > 400 && page.cut == ["DIV.wide"], (&page.cut, page.scroll_width))?;
+    ensure(page.findings.iter().any(|finding| finding.starts_with("html-has-lang")), &page.findings)?;
     ensure(page.mute == 1, page.mute)
 }
 
@@ -82,11 +91,18 @@ fn no_script_fails() -> Result<(), Failed> {
     pages()?.iter().try_for_each(|page| ensure(page.failures.is_empty(), page))
 }
 
-fn nothing_is_cut_off_at_1280_and_400_pixels() -> Result<(), Failed> {
+fn nothing_is_cut_off() -> Result<(), Failed> {
     let fits = |page: &Measured| page.scroll_width <= page.width && page.cut.is_empty();
     pages()?
         .iter()
         .try_for_each(|page| ensure(fits(page), (&page.name, page.width, page.scroll_width, &page.cut)))
+}
+
+fn axe_has_no_findings() -> Result<(), Failed> {
+    let clean = |page: &Measured| {
+        ensure(page.findings.is_empty(), (&page.name, page.width, &page.theme, &page.findings))
+    };
+    pages()?.iter().try_for_each(clean)
 }
 
 fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
@@ -94,7 +110,7 @@ fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
         ensure(page.mute == 0, (&page.name, page.mute))?;
         let least = match page.name.as_str() {
             // Five quantities over time; two policies on a wide screen.
-            "comparison" if page.width > 600 => 10,
+            "comparison" if page.width > NARROW => 10,
             "comparison" => 5,
             // One policy equals the first everywhere; a sentence replaces its map.
             "map" => POLICIES as usize - 1,
@@ -153,24 +169,30 @@ fn browser() -> Option<PathBuf> {
 /// Loads every page at every width and records the measurements.
 const PROBE: &str = r#"<!doctype html><meta charset="utf-8"><body><script>
 const pages = PAGES;
-const rest = () => new Promise(done => setTimeout(done, 100));
+const WATCH = WATCHES;
+const rest = ms => new Promise(done => setTimeout(done, ms));
 const nameOf = node => `${node.tagName}.${[...node.classList].join(".")}`;
-async function look({ name, width, html }) {
+async function look({ name, width, theme, html }) {
   const frame = document.body.appendChild(document.createElement("iframe"));
   frame.style.cssText = `border: 0; height: 800px; width: ${width}px`;
   const loaded = new Promise(done => { frame.onload = done; });
-  frame.srcdoc = html;
+  frame.srcdoc = html.replace("<head>", WATCH);
   await loaded;
   const page = frame.contentDocument;
+  page.documentElement.dataset.theme = theme;
   for (const experiment of page.querySelectorAll("details.experiment")) experiment.open = true;
-  await rest();
+  await rest(100);
   const charts = [...page.querySelectorAll(".uplot, svg.map, svg.benchmark-front")];
   const isNamed = chart =>
     chart.getAttribute("role") === "img" && chart.getAttribute("aria-label") && chart.tabIndex === 0;
   const isOut = node =>
     node.getBoundingClientRect().right > width + 1 && !node.closest(".scroll, .unseen, svg");
+  const isRule = { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"] };
+  const { violations } = await frame.contentWindow.axe.run(page, isRule);
+  const reasons = ({ id, nodes }) => nodes.slice(0, 3).map(node => `${id} (${nodes.length}): ${node.html.slice(0, 200)} ${node.failureSummary}`);
   const found = {
-    name, width,
+    name, width, theme,
+    findings: violations.flatMap(reasons),
     failures: frame.contentWindow.failures,
     scroll_width: page.documentElement.scrollWidth,
     cut: [...page.body.querySelectorAll("*")].filter(isOut).map(nameOf).slice(0, 5),
@@ -192,26 +214,30 @@ async function look({ name, width, html }) {
 })();
 </script>"#;
 
-/// Records errors from before any other script.
-const WATCH: &str = "<head><script>window.failures = [];\
-    addEventListener(\"error\", event => failures.push(event.message));</script>";
+/// Records errors and warnings from before any other script.
+const WATCH: &str = "window.failures = []; addEventListener(\"error\", event => failures.push(event.message)); \
+    for (const kind of [\"error\", \"warn\"]) console[kind] = (...all) => failures.push(all.join(\" \"));";
+/// Checks accessibility.
+const AXE: &str = include_str!("vendor/axe/axe.min.js");
 
 fn measure() -> Result<Vec<Measured>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let framed = |(name, html): &(&str, String)| {
-        let html = html.replacen("<head>", WATCH, 1);
-        WIDTHS.map(|width| serde_json::json!({ "name": name, "width": width, "html": html }))
+        VIEWS.map(|(width, theme)| serde_json::json!({ "name": name, "width": width, "theme": theme, "html": html }))
     };
     let frames: Vec<_> = all_pages().iter().flat_map(framed).collect();
-    let frames = serde_json::to_string(&frames).expect("texts and numbers are JSON").replace('<', "\\u003c");
-    let probe = folder.path().join("probe.html");
-    std::fs::write(&probe, PROBE.replacen("PAGES", &frames, 1)).map_err(|error| error.to_string())?;
+    let json = |value: &serde_json::Value| value.to_string().replace('<', "\\u003c");
+    let watch = format!("<head><script>{WATCH}</script><script>{AXE}</script>");
+    let probe =
+        PROBE.replacen("PAGES", &json(&frames.into()), 1).replacen("WATCHES", &json(&watch.into()), 1);
+    let file = folder.path().join("probe.html");
+    std::fs::write(&file, probe).map_err(|error| error.to_string())?;
     let output = Command::new(browser().expect("the tests are ignored without one"))
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--virtual-time-budget=60000", "--timeout=120000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
-        .arg(&probe)
+        .arg(&file)
         .stderr(Stdio::null())
         .output()
         .map_err(|error| error.to_string())?;
