@@ -10,7 +10,7 @@
 //! | `schema`, `rows` | the JSON, and its computation |
 //! | `tables`, `front`, `page` | for terminals and Markdown, as a picture, as HTML |
 
-mod front;
+pub(crate) mod front;
 mod measure;
 mod metric;
 mod page;

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use machine::{csv, json};
 pub use page::html;
 pub use spot::{Checked, SpotCheck};
+pub(crate) use table::letter;
 pub use table::table;
 pub use winners::{Region, TIE, Verdict, Winners};
 

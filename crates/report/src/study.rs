@@ -5,26 +5,12 @@ use joulepath_model::result::Estimate;
 use joulepath_model::study::Quantity as Unit;
 
 use crate::html::assets::Assets;
-use crate::html::figures::{Drawn, drawn};
+use crate::html::figures::figure_html;
 use crate::machine::ReportError;
 use crate::reproduction::{Bars, Figure, Line, Plot};
 use crate::scale::{Quantity, Scale, Value};
 use crate::table::{Cell, Column, Line as TableLine, Table, Tone};
 
-/// Scripts of the page, each after the scripts that it needs.
-const SCRIPTS: [&str; 11] = [
-    include_str!("../assets/js/format.js"),
-    include_str!("../assets/js/theme.js"),
-    include_str!("../assets/js/card.js"),
-    include_str!("../assets/js/scroll.js"),
-    include_str!("../assets/js/tip.js"),
-    include_str!("../assets/js/plot.js"),
-    include_str!("../assets/js/figure.js"),
-    include_str!("../assets/js/figure-lines.js"),
-    include_str!("../assets/js/figure-groups.js"),
-    include_str!("../assets/js/filter.js"),
-    include_str!("../assets/js/reproduction.js"),
-];
 const STYLES: [&str; 2] = [include_str!("../assets/reproduction.css"), include_str!("../assets/study.css")];
 
 /// A study and a summary of its dataset.
@@ -122,11 +108,10 @@ pub struct AlongLine {
 /// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number cannot be written as JSON.
+/// If the template fails.
 pub fn html(study: &Study) -> Result<String, ReportError> {
     let figures = figures(study);
-    let payload: Vec<Drawn<'_>> = figures.iter().map(drawn).collect();
-    let assets = Assets::new(&STYLES, &SCRIPTS, &payload)?;
+    let assets = Assets::new(&STYLES, &())?;
     let groups = groups(&figures, study);
     let (policies, failures) = (policies(study).html("policies")?, failures(study).html("failures")?);
     Ok(Page { study, policies, failures, groups, assets }.render()?)
@@ -139,8 +124,8 @@ struct Page<'a> {
     study: &'a Study,
     policies: String,
     failures: String,
-    /// Figures of one axis in one engine, with their places in the payload.
-    groups: Vec<(String, Vec<(usize, String)>)>,
+    /// Figures of one axis in one engine.
+    groups: Vec<(String, Vec<String>)>,
     assets: Assets,
 }
 
@@ -309,7 +294,7 @@ fn across(unit: Unit, values: &[f64]) -> (&'static str, f64) {
 }
 
 /// Figures, grouped by axis and engine.
-fn groups(figures: &[Figure], study: &Study) -> Vec<(String, Vec<(usize, String)>)> {
+fn groups(figures: &[Figure], study: &Study) -> Vec<(String, Vec<String>)> {
     let several = study.along.iter().any(|along| along.engine != study.along[0].engine);
     let mut at = 0;
     let mut groups = vec![];
@@ -321,10 +306,10 @@ fn groups(figures: &[Figure], study: &Study) -> Vec<(String, Vec<(usize, String)
             usize::from(has(|line| &line.joules_per_bit)) + usize::from(has(|line| &line.goodput_bps));
         let keys = along.keys.join(", ");
         let heading = if several { format!("{keys} · {} engine", along.engine) } else { keys };
-        let places = (at..at + count).map(|place| (place, figures[place].title.clone())).collect();
-        groups.push((heading, places));
+        let drawn = (at..at + count).map(|place| figure_html(&figures[place])).collect();
+        groups.push((heading, drawn));
         at += count;
     }
-    groups.retain(|(_, places): &(_, Vec<_>)| !places.is_empty());
+    groups.retain(|(_, figures): &(_, Vec<_>)| !figures.is_empty());
     groups
 }

@@ -65,7 +65,7 @@ fn ranked_families_make_tiers_keep_their_runs_and_fill_pages() {
     );
     assert!(read("full.md").contains("messages (1): "), "{}", read("full.md"));
     assert!(read("img/front.svg").starts_with("<svg"));
-    assert!(read("pages/benchmark.html").contains("class=\"benchmark-front\""));
+    assert!(read("pages/benchmark.html").contains("<div class=\"plot tall\""));
 }
 
 /// Another seed makes other scenarios, which any command takes as files.

@@ -1,6 +1,6 @@
 //! The benchmark as one self-contained page: the picture, the tables and their notes.
 
-use super::front::front;
+use super::front::plot;
 use super::schema::Benchmark;
 use super::tables::{Part, notes, tables, title};
 use crate::html::benchmark::{BenchmarkPage, benchmark_html};
@@ -18,7 +18,7 @@ pub fn html(benchmark: &Benchmark) -> Result<String, ReportError> {
     benchmark_html(&BenchmarkPage {
         title: title(benchmark),
         tables: tables(benchmark).into_iter().map(part).collect::<Result<_, ReportError>>()?,
-        front: front(benchmark),
+        front: plot(benchmark).map(|plot| plot.html()),
         notes: notes(benchmark),
         command: benchmark.provenance.command.clone(),
         version: benchmark.provenance.version.clone(),

@@ -138,7 +138,7 @@ fn the_picture_has_a_dot_for_each_policy_and_a_line_along_the_front() {
     let svg = front(&ranked()).unwrap();
     assert_eq!(svg.matches("<circle").count(), 3);
     assert_eq!(svg.matches("class=\"dot first\"").count(), 1);
-    assert_eq!(svg.matches("class=\"staircase\"").count(), 1);
+    assert_eq!(svg.matches("class=\"guide dashed\"").count(), 1);
     assert!(svg.contains(">good</text>") && !svg.contains("NaN"), "{svg}");
 }
 

@@ -6,23 +6,13 @@ use super::assets::Assets;
 use crate::benchmark::tables::Part;
 use crate::machine::ReportError;
 
-/// The page's scripts, each after the scripts that it needs.
-const SCRIPTS: [&str; 4] = [
-    include_str!("../../assets/js/format.js"),
-    include_str!("../../assets/js/theme.js"),
-    include_str!("../../assets/js/scroll.js"),
-    include_str!("../../assets/js/plain.js"),
-];
-
-const STYLES: [&str; 1] = [include_str!("../../assets/benchmark.css")];
-
 /// The benchmark, in the words and with the digits of the terminal.
 pub(crate) struct BenchmarkPage {
     /// Scenarios, engine, seeds.
     pub(crate) title: String,
     /// The tables with their HTML.
     pub(crate) tables: Vec<(Part, String)>,
-    /// The front as SVG, if there is one.
+    /// The front, if there is one.
     pub(crate) front: Option<String>,
     /// Notes on the tables and the missing runs.
     pub(crate) notes: Vec<String>,
@@ -41,7 +31,7 @@ pub(crate) struct BenchmarkPage {
 /// # Errors
 /// If the template fails.
 pub(crate) fn benchmark_html(benchmark: &BenchmarkPage) -> Result<String, ReportError> {
-    Ok(Page { benchmark, assets: Assets::new(&STYLES, &SCRIPTS, &())? }.render()?)
+    Ok(Page { benchmark, assets: Assets::new(&[], &())? }.render()?)
 }
 
 /// Data of the template, which escapes text unless it says `safe`.

@@ -3,68 +3,39 @@
 use joulepath_model::result::{Comparison, Row};
 
 use super::measure::{Contrast, Measure, Tone};
-use crate::chart::Axis;
+use crate::chart::{Axis, Chart, Mark, Row as ChartRow, look_of, place};
 use crate::scale::{Quantity, Scale, Value};
 use crate::sheet::reference_name;
 
-pub(super) struct Bar {
-    pub(super) name: String,
-    /// `best`, `first`, `limit`, `better`, `worse`, `unclear`, or empty.
-    pub(super) class: &'static str,
-    /// Position of the bar's end or of the dot; `None` without a number.
-    pub(super) at: Option<String>,
-    /// Left end and width.
-    pub(super) whisker: Option<(String, String)>,
-    /// The number as text, and half of its interval's width.
-    pub(super) text: String,
-    pub(super) half: Option<String>,
-}
-
-impl Bar {
-    fn unknown(name: &str) -> Bar {
-        Bar { name: name.to_owned(), class: "", at: None, whisker: None, text: "–".into(), half: None }
-    }
-
-    /// The policy that differences refer to.
-    fn of_first(name: &str, zero: String) -> Bar {
-        Bar { class: "first", at: Some(zero), text: "first".into(), ..Bar::unknown(name) }
-    }
-
-    fn of_difference(
-        name: &str,
-        contrast: &Contrast,
-        measure: Measure,
-        axis: &Differences,
-        scale: &Scale,
-    ) -> Bar {
-        let percent = contrast.percent();
-        Bar {
-            name: name.to_owned(),
-            class: match contrast.tone(measure) {
-                Tone::Better => "better",
-                Tone::Worse => "worse",
-                Tone::Unclear => "unclear",
-            },
-            at: Some(axis.place(percent.mean)),
-            whisker: percent.interval.map(|(lo, hi)| (axis.place(lo), axis.width(hi - lo))),
-            text: format!("{} %", signed(scale, percent.mean)),
-            half: scale.half_width(percent),
-        }
+/// Row of the policy that differences refer to.
+fn first(name: &str, zero: f64) -> ChartRow {
+    ChartRow {
+        class: "first",
+        marks: vec![Mark::at("dot", zero)],
+        text: "first".into(),
+        ..ChartRow::unknown(name)
     }
 }
 
-/// A chart of one number for each policy.
-pub(super) struct Chart {
-    pub(super) title: String,
-    /// Unit, and the better direction.
-    pub(super) hint: String,
-    /// `bars` from the left end, or `dots` around zero.
-    pub(super) kind: &'static str,
-    pub(super) rows: Vec<Bar>,
-    /// Lines across all rows.
-    pub(super) lines: Vec<String>,
-    /// Positions with their numbers; empty if every row shows its own.
-    pub(super) ticks: Vec<(String, String)>,
+fn difference(name: &str, contrast: &Contrast, measure: Measure, axis: &Axis, scale: &Scale) -> ChartRow {
+    let percent = contrast.percent();
+    let whisker = |(lo, hi)| Mark::between("whisker", axis.part(lo), axis.part(hi));
+    let dot = Mark::at("dot", axis.part(percent.mean));
+    ChartRow {
+        class: match contrast.tone(measure) {
+            Tone::Better => "better",
+            Tone::Worse => "worse",
+            Tone::Unclear => "unclear",
+        },
+        marks: percent.interval.map(whisker).into_iter().chain([dot]).collect(),
+        text: format!("{} %", signed(scale, percent.mean)),
+        note: half_width(scale, percent),
+        ..ChartRow::unknown(name)
+    }
+}
+
+fn half_width(scale: &Scale, value: Value) -> String {
+    scale.half_width(value).map_or_else(String::new, |half| format!("±{half}"))
 }
 
 /// Policies as rows of stacked parts.
@@ -72,9 +43,8 @@ pub(super) struct Stack {
     pub(super) title: &'static str,
     pub(super) hint: String,
     pub(super) unit: &'static str,
-    /// Set of colours: `path` or `cause`.
-    pub(super) colours: &'static str,
-    pub(super) keys: Vec<String>,
+    /// Classes of the colour, and name of each part.
+    pub(super) keys: Vec<(String, String)>,
     pub(super) rows: Vec<(String, Vec<Part>)>,
 }
 
@@ -115,14 +85,15 @@ impl Field<'_> {
         let all = values.iter().flatten().chain(limits.iter().map(|(_, value)| value));
         let longest = all.map(|value| value.interval.map_or(value.mean, |(_, hi)| hi)).fold(0.0, f64::max);
         let bar = |name: &str, class, value: Option<Value>| {
-            let place = |value: f64| place(value / longest);
-            Bar {
-                name: name.to_owned(),
+            let Some(value) = value else { return ChartRow { class, ..ChartRow::unknown(name) } };
+            let whisker = |(lo, hi)| Mark::between("whisker", lo / longest, hi / longest);
+            let bar = Mark::between("bar", 0.0, value.mean / longest);
+            ChartRow {
                 class,
-                at: value.map(|value| place(value.mean)),
-                whisker: value.and_then(|value| value.interval).map(|(lo, hi)| (place(lo), place(hi - lo))),
-                text: value.map_or_else(|| "–".into(), |value| scale.number(value.mean)),
-                half: value.and_then(|value| scale.half_width(value)),
+                marks: [bar].into_iter().chain(value.interval.map(whisker)).collect(),
+                text: scale.number(value.mean),
+                note: half_width(&scale, value),
+                ..ChartRow::unknown(name)
             }
         };
         let policies = self.rows().zip(&values).map(|((index, row), &value)| {
@@ -165,26 +136,28 @@ impl Field<'_> {
 
     /// Difference of each policy from the first, paired by seed; `None` with one policy.
     pub(super) fn differences(&self, measure: Measure) -> Option<Chart> {
-        let first = self.comparison.rows.first().filter(|_| self.order.len() > 1)?;
+        let reference = self.comparison.rows.first().filter(|_| self.order.len() > 1)?;
         let contrasts: Vec<Option<Contrast>> =
-            self.rows().map(|(_, row)| Contrast::of(measure, row, first)).collect();
+            self.rows().map(|(_, row)| Contrast::of(measure, row, reference)).collect();
         let percents: Vec<Value> = contrasts.iter().flatten().map(Contrast::percent).collect();
         let ends = || percents.iter().flat_map(|p| p.interval.map_or([p.mean; 2], |(lo, hi)| [lo, hi]));
-        let axis = Differences::around(ends().fold(0.0, f64::min), ends().fold(0.0, f64::max));
+        let axis = Axis::around(ends().fold(0.0, f64::min), ends().fold(0.0, f64::max), MOST_TICKS);
+        // All differences may be zero.
+        let axis = axis.unwrap_or_else(|| Axis::between(-1.0, 1.0, 2.0));
         let scale = Scale::of_differences(&percents);
         let rows = self.rows().zip(contrasts).map(|((index, row), contrast)| match contrast {
-            _ if index == 0 => Bar::of_first(&row.label, axis.place(0.0)),
-            Some(contrast) => Bar::of_difference(&row.label, &contrast, measure, &axis, &scale),
-            None => Bar::unknown(&row.label),
+            _ if index == 0 => first(&row.label, axis.part(0.0)),
+            Some(contrast) => difference(&row.label, &contrast, measure, &axis, &scale),
+            None => ChartRow::unknown(&row.label),
         });
         let side = if measure.less_is_better() { "left" } else { "right" };
         Some(Chart {
-            title: format!("{} against {}", measure.title(), first.label),
+            title: format!("{} against {}", measure.title(), reference.label),
             hint: format!("%, same seeds; to the {side} is better"),
             kind: "dots",
             rows: rows.collect(),
-            lines: vec![axis.place(0.0)],
-            ticks: axis.ticks(),
+            lines: vec![place(axis.part(0.0))],
+            ticks: axis.ticks().iter().map(|&tick| (place(axis.part(tick)), plus(axis.text(tick)))).collect(),
         })
     }
 
@@ -196,8 +169,7 @@ impl Field<'_> {
             title: "Data by path",
             hint: "% of the payload that arrived first over each path".into(),
             unit: "%",
-            colours: "path",
-            keys: paths.clone(),
+            keys: keys("path", paths.iter().cloned()),
             rows: self.stacked(of_row, 100.0, |value| format!("{value:.0}")),
         }
     }
@@ -217,8 +189,7 @@ impl Field<'_> {
             title: "Energy per bit by cause",
             hint: format!("{}, by cause", scale.unit),
             unit: scale.unit,
-            colours: "cause",
-            keys: ["sunk", "transfer", "tail"].map(String::from).to_vec(),
+            keys: keys("cause", ["sunk", "transfer", "tail"].into_iter().map(String::from)),
             rows: self.stacked(of_row, longest, |value| scale.number(value)),
         }
     }
@@ -237,6 +208,10 @@ impl Field<'_> {
     }
 }
 
+fn keys(set: &str, names: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    names.enumerate().map(|(index, name)| (look_of(set, index), name)).collect()
+}
+
 /// Text such as `+12`, `−3` or `0`, with a minus sign as wide as the plus.
 pub(super) fn signed(scale: &Scale, value: f64) -> String {
     let number = scale.number(value.abs());
@@ -247,39 +222,7 @@ pub(super) fn signed(scale: &Scale, value: f64) -> String {
     }
 }
 
-/// Position on the track, percent with two decimals: a tenth of a pixel.
-fn place(part: f64) -> String {
-    format!("{:.2}", if part.is_finite() { 100.0 * part } else { 0.0 })
-}
-
-/// Axis of differences in percent.
-struct Differences(Axis);
-
-impl Differences {
-    /// Spans ±1 % if all differences are zero.
-    fn around(lo: f64, hi: f64) -> Self {
-        Differences(Axis::around(lo, hi, MOST_TICKS).unwrap_or_else(|| Axis::between(-1.0, 1.0, 1.0)))
-    }
-
-    fn place(&self, value: f64) -> String {
-        place(self.0.part(value))
-    }
-
-    fn width(&self, length: f64) -> String {
-        place(self.0.part_of_length(length))
-    }
-
-    fn ticks(&self) -> Vec<(String, String)> {
-        let scale = Scale::of(Quantity::Plain, &[Value::exact(self.0.step)]);
-        // Steps are 1, 2 or 5 in their last digit.
-        let text = |tick: f64| {
-            let text = signed(&scale, tick);
-            if text.contains('.') {
-                text.trim_end_matches('0').trim_end_matches('.').to_owned()
-            } else {
-                text
-            }
-        };
-        self.0.ticks().map(|tick| (self.place(tick), text(tick))).collect()
-    }
+/// A tick with its sign.
+fn plus(tick: String) -> String {
+    if tick == "0" || tick.starts_with('−') { tick } else { format!("+{tick}") }
 }

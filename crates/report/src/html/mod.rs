@@ -1,7 +1,7 @@
 //! The HTML report: one self-contained page.
 //!
-//! The numbers are part of the HTML, so that the page agrees with the terminal and is readable without
-//! scripts. Scripts sort the table and draw charts over time.
+//! Numbers and charts are part of the HTML, so that the page agrees with the terminal and is readable without
+//! scripts. The script sorts tables, filters, and reads charts.
 
 pub(crate) mod advice;
 mod answer;
@@ -12,33 +12,22 @@ pub(crate) mod figures;
 pub(crate) mod map;
 mod measure;
 mod papers;
-mod payload;
 pub(crate) mod reproduction;
 pub(crate) mod search;
+mod series;
 
 use answer::{Fact, facts};
 use askama::Template;
 use assets::Assets;
-use chart::{Chart, Field, Stack};
+use chart::{Field, Stack};
 use joulepath_model::result::{Comparison, OverTime, PathRow};
 use measure::Measure;
 
+use crate::chart::{Chart, rows_html};
 use crate::machine::ReportError;
 use crate::scale::{Quantity, Scale, Value};
 use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, notes, reference_name};
 use crate::table::{Cell, Column, Line, Table};
-
-/// The page's scripts, each after the scripts that it needs.
-const SCRIPTS: [&str; 8] = [
-    include_str!("../../assets/js/format.js"),
-    include_str!("../../assets/js/theme.js"),
-    include_str!("../../assets/js/card.js"),
-    include_str!("../../assets/js/scroll.js"),
-    include_str!("../../assets/js/table.js"),
-    include_str!("../../assets/js/plot.js"),
-    include_str!("../../assets/js/series.js"),
-    include_str!("../../assets/js/report.js"),
-];
 
 /// One self-contained page: answer, charts, overview, time series, limits, provenance. It loads nothing; its
 /// content security policy enforces that.
@@ -46,7 +35,6 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
     let sheet = Sheet::of(comparison);
     let order = order(comparison);
     let field = Field { comparison, order: &order, best: sheet.best };
-    let assets = Assets::new(&[], &SCRIPTS, &payload::payload(comparison, &order))?;
     let page = Page {
         comparison,
         overview: overview(comparison, &sheet, &order)?,
@@ -58,7 +46,8 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
         seeds: ranges(&comparison.manifest.seeds),
         path_table: path_table(comparison, &order).labelled_html("Paths of every policy")?,
         limit_table: limit_table(comparison).labelled_html("Rates behind the reference values")?,
-        assets,
+        series: series::series(comparison, &order),
+        assets: Assets::new(&[], &())?,
     };
     Ok(page.render()?)
 }
@@ -74,6 +63,7 @@ struct Page<'a> {
     stacks: Vec<Stack>,
     /// Series of any policy: all have the same bins.
     over_time: Option<&'a OverTime>,
+    series: String,
     notes: Vec<String>,
     seeds: String,
     path_table: String,

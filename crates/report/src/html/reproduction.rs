@@ -4,25 +4,10 @@
 use askama::Template;
 
 use super::assets::Assets;
-use super::figures::drawn;
+use super::figures::figure_html;
 use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
-use crate::reproduction::{Agreement, Figure, Finding, Report, Reproduction, Shown, Verdict};
-
-/// The page's scripts, each after the scripts that it needs.
-const SCRIPTS: [&str; 11] = [
-    include_str!("../../assets/js/format.js"),
-    include_str!("../../assets/js/theme.js"),
-    include_str!("../../assets/js/card.js"),
-    include_str!("../../assets/js/scroll.js"),
-    include_str!("../../assets/js/tip.js"),
-    include_str!("../../assets/js/plot.js"),
-    include_str!("../../assets/js/figure.js"),
-    include_str!("../../assets/js/figure-lines.js"),
-    include_str!("../../assets/js/figure-groups.js"),
-    include_str!("../../assets/js/filter.js"),
-    include_str!("../../assets/js/reproduction.js"),
-];
+use crate::reproduction::{Agreement, Finding, Report, Reproduction, Shown, Verdict};
 
 const VERDICTS: [Verdict; Verdict::ALL.len()] = Verdict::ALL;
 
@@ -30,13 +15,12 @@ const VERDICTS: [Verdict; Verdict::ALL.len()] = Verdict::ALL;
 /// stated ones.
 ///
 /// # Errors
-/// If a number cannot be written as JSON.
+/// If the template fails.
 pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
-    let figures: Vec<_> = all.experiments.iter().flat_map(|report| &report.figures).map(drawn).collect();
     let page = Page {
         all,
         groups: by_paper(sections(all)),
-        assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &SCRIPTS, &figures)?,
+        assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &())?,
     };
     Ok(page.render()?)
 }
@@ -103,8 +87,7 @@ fn time_of_one_core(run_s: &f64) -> String {
 struct Section<'a> {
     report: &'a Report,
     rows: Vec<Row<'a>>,
-    /// Figures with their places in the payload.
-    figures: Vec<(usize, &'a Figure)>,
+    figures: Vec<String>,
 }
 
 impl Judged for Section<'_> {
@@ -161,11 +144,10 @@ impl<'a> Row<'a> {
 }
 
 fn sections(all: &Reproduction) -> impl Iterator<Item = Section<'_>> {
-    let mut place = 0..;
-    all.experiments.iter().map(move |report| Section {
+    all.experiments.iter().map(|report| Section {
         report,
         rows: rows(report),
-        figures: place.by_ref().zip(&report.figures).collect(),
+        figures: report.figures.iter().map(figure_html).collect(),
     })
 }
 

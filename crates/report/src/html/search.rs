@@ -5,34 +5,25 @@ use askama::Template;
 use super::assets::Assets;
 use super::papers::{Group, Judged, by_paper};
 use crate::machine::ReportError;
-use crate::search::{Claim, Count, Holds, Search, counts, region_svg};
-
-/// The page's scripts, each after the scripts that it needs.
-const SCRIPTS: [&str; 4] = [
-    include_str!("../../assets/js/theme.js"),
-    include_str!("../../assets/js/scroll.js"),
-    include_str!("../../assets/js/filter.js"),
-    include_str!("../../assets/js/search.js"),
-];
+use crate::search::{Claim, Count, Holds, Search, counts, region};
 
 const VERDICTS: [Holds; Holds::ALL.len()] = Holds::ALL;
 
 /// One self-contained page, like [`crate::html`].
 ///
 /// # Errors
-/// If a number cannot be written as JSON.
+/// If the template fails.
 pub fn search_html(all: &Search) -> Result<String, ReportError> {
-    let styles = [include_str!("../../assets/reproduction.css"), include_str!("../../assets/search.css")];
     let section = |claim| {
         let open = all.box_of(claim).filter(|searched| !searched.parameters.is_empty());
         let label = format!("The box of {}", claim.id);
         let open = open.map(|searched| searched.what_was_open().labelled_html(&label)).transpose()?;
-        Ok(Section { claim, open, picture: region_svg(all, claim) })
+        Ok(Section { claim, open, picture: region(all, claim).map(|plot| plot.html()) })
     };
     let page = Page {
         all,
         groups: by_paper(all.claims.iter().map(section).collect::<Result<Vec<_>, ReportError>>()?),
-        assets: Assets::new(&styles, &SCRIPTS, &())?,
+        assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &())?,
     };
     Ok(page.render()?)
 }
@@ -50,7 +41,7 @@ struct Section<'a> {
     claim: &'a Claim,
     /// Table of the parameters that the paper leaves open.
     open: Option<String>,
-    /// Picture as SVG with escaped texts.
+    /// Plot of the region.
     picture: Option<String>,
 }
 

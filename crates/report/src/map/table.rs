@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Map, Policy, SpotCheck, TIE, Verdict};
+use crate::html::map::looks;
 use crate::table::{Cell, Column, Decimals, Line, Table, Tone, View};
 use crate::text::wrapped;
 
@@ -18,7 +19,7 @@ const NO_VALUE: char = '?';
 const COLOURS: [u8; 8] = [74, 208, 78, 175, 220, 117, 141, 248];
 
 /// Letter of a policy: A, B, …
-fn letter(policy: usize) -> char {
+pub(crate) fn letter(policy: usize) -> char {
     char::from_u32('A' as u32 + policy as u32).filter(char::is_ascii_uppercase).unwrap_or('*')
 }
 
@@ -95,9 +96,12 @@ fn legend(map: &Map) -> Table {
     Table::new(columns).with(cells(map).enumerate().map(line))
 }
 
-/// Table of the regions for a page. Scripts add colours and letters.
+/// Table of the regions for a page, with the colours and letters of its map.
 pub(super) fn regions(map: &Map) -> Table {
-    let line = |(policy, cells)| Line::new(cells).swatch("policy", policy).mark("letter", policy);
+    let best: Vec<Option<usize>> = map.winners.verdicts.iter().map(|verdict| verdict.best).collect();
+    let looks = looks(&best, map.policies.len());
+    let line =
+        |(policy, cells)| Line::new(cells).swatch(looks[policy]).badge(letter(policy).to_string(), true);
     Table::new(columns()).with(cells(map).enumerate().map(line))
 }
 

@@ -22,6 +22,7 @@ use crate::Finding;
 pub use machine::search_json;
 pub use markdown::{search_markdown, search_short_markdown, search_summary};
 pub use picture::region_svg;
+pub(crate) use picture::{LEGEND, region};
 pub use sentence::sentence;
 pub(crate) use table::counts;
 pub use table::search_table;

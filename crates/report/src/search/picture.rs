@@ -1,18 +1,9 @@
 //! Picture of the region where a claim holds, over the two most important parameters.
 
 use super::{Claim, Holds, Open, PointState, Search, SearchedBox};
-use crate::chart::Svg;
+use crate::chart::{Axis, Dot, Plot};
 
-/// Colours follow the reader's scheme; shapes carry the same information.
-const STYLE: &str = "text{fill:#333}.frame,.fails,.undecided{fill:none;stroke:#777}.holds{fill:#00684c}\
-    .usual{fill:none;stroke:#b4540a;stroke-width:2}\
-    @media(prefers-color-scheme:dark){text{fill:#ccc}.holds{fill:#3ccf9f}}";
-/// Size of the plane and the margins around it, px.
-const SIDE: f64 = 360.0;
-const LEFT: f64 = 120.0;
-const TOP: f64 = 30.0;
-const BELOW: f64 = 78.0;
-const RIGHT: f64 = 20.0;
+pub(crate) const LEGEND: &str = "filled: holds · cross: fails · hollow: undecided · ring: usual";
 
 /// Whether there is a region to draw.
 pub(super) fn has_region(all: &Search, claim: &Claim) -> bool {
@@ -39,39 +30,42 @@ fn axes<'a>(all: &'a Search, claim: &Claim) -> Option<(&'a SearchedBox, usize, u
     }
 }
 
-/// Points of the box over the two parameters; `None` without a region.
+/// Points of the box over the two parameters as an SVG file; `None` without a region.
 pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
+    region(all, claim).map(|plot| plot.document([560.0, 500.0], [&claim.id, &claim.claim], LEGEND))
+}
+
+/// Points of the box over the two parameters; `None` without a region.
+pub(crate) fn region(all: &Search, claim: &Claim) -> Option<Plot> {
     if claim.verdict != Holds::When {
         return None;
     }
     let (searched, x, y) = axes(all, claim)?;
-    let (width, height) = (LEFT + SIDE + RIGHT, TOP + SIDE + BELOW);
-    let mut svg = Svg::new(width, height, &format!("{}: {}", claim.id, claim.sentence), STYLE);
-    svg.rect("frame", [LEFT, TOP], [SIDE, SIDE]);
-    label(&mut svg, &searched.parameters[x], true);
-    label(&mut svg, &searched.parameters[y], false);
+    let unit = || Axis::between(0.0, 1.0, 1.0);
+    let mut plot = Plot::new(unit(), unit());
+    plot.words = format!("{}: {}. {LEGEND}", claim.id, claim.sentence);
+    plot.shape = "square";
+    plot.ticks = [x, y].map(|place| Some(ticks(&searched.parameters[place])));
+    plot.titles = [x, y].map(|place| title(&searched.parameters[place]));
     for (index, (point, state)) in searched.points.iter().zip(&claim.states).enumerate() {
         let spread = |place: usize| spread(&searched.parameters[place], point.places[place], index, place);
-        let (px, py) = (LEFT + SIDE * spread(x), TOP + SIDE * (1.0 - spread(y)));
-        mark(&mut svg, *state, px, py);
-        if index == 0 {
-            svg.circle("usual", format_args!("{px:.1}"), format_args!("{py:.1}"), 9.0);
-        }
+        let look = match state {
+            PointState::Holds => "first",
+            PointState::Fails => "cross",
+            PointState::Undecided => "hollow",
+        };
+        // The first point is the usual setting.
+        let (at, ring) = ([spread(x), spread(y)], if index == 0 { " ring" } else { "" });
+        plot.dots.push(Dot {
+            at,
+            whiskers: None,
+            look: format!("{look}{ring}"),
+            tip: vec![],
+            names: vec![],
+            rank: 0,
+        });
     }
-    let legend = TOP + SIDE + 62.0;
-    for (place, (state, name)) in
-        [(PointState::Holds, "holds"), (PointState::Fails, "fails"), (PointState::Undecided, "undecided")]
-            .into_iter()
-            .enumerate()
-    {
-        let at = LEFT + 90.0 * place as f64;
-        mark(&mut svg, state, at, legend - 4.0);
-        svg.words(at + 9.0, legend, "", name);
-    }
-    let at = LEFT + 290.0;
-    svg.circle("usual", at, legend - 4.0, 7.0);
-    svg.words(at + 12.0, legend, "", "usual");
-    Some(svg.finish())
+    Some(plot)
 }
 
 /// Spreads the points of one choice over its range, so that they do not overlap. Deterministic, by the golden
@@ -84,49 +78,19 @@ fn spread(open: &Open, place: f64, index: usize, parameter: usize) -> f64 {
     place + 0.7 * turn / open.choices.len() as f64
 }
 
-fn mark(svg: &mut Svg, state: PointState, x: f64, y: f64) {
-    let (at_x, at_y) = (format!("{x:.1}"), format!("{y:.1}"));
-    match state {
-        PointState::Holds => svg.circle("holds", at_x, at_y, 4.5),
-        PointState::Fails => {
-            svg.path("fails", format_args!("M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5));
-        }
-        PointState::Undecided => svg.circle("undecided", at_x, at_y, 3.0),
+/// Values of a parameter with their positions: the choices, or the two ends.
+fn ticks(open: &Open) -> Vec<(f64, String)> {
+    let n = open.choices.len() as f64;
+    let at = |(place, choice): (usize, &String)| ((place as f64 + 0.5) / n, choice.clone());
+    if !open.choices.is_empty() {
+        return open.choices.iter().enumerate().map(at).collect();
     }
+    let words = open.values.trim_end_matches(", logarithmic");
+    let (low, high) = words.split_once(" to ").unwrap_or((words, ""));
+    vec![(0.0, low.to_owned()), (1.0, high.to_owned())]
 }
 
-/// Name of an axis and its values: the choices, or the two ends.
-fn label(svg: &mut Svg, open: &Open, is_x: bool) {
-    let values: Vec<(f64, String, &str)> = match open.choices.as_slice() {
-        [] => {
-            let words = open.values.trim_end_matches(", logarithmic");
-            let (low, high) = words.split_once(" to ").unwrap_or((words, ""));
-            vec![(0.0, low.to_owned(), "start"), (1.0, high.to_owned(), "end")]
-        }
-        choices => {
-            let n = choices.len() as f64;
-            let at = |(place, choice): (usize, &String)| ((place as f64 + 0.5) / n, choice.clone(), "middle");
-            choices.iter().enumerate().map(at).collect()
-        }
-    };
-    for (place, text, anchor) in values {
-        let (x, y) = (LEFT + SIDE * place, TOP + SIDE * (1.0 - place) + 4.0);
-        match is_x {
-            true => {
-                let anchor = format!(" text-anchor=\"{anchor}\"");
-                svg.words(format_args!("{x:.1}"), TOP + SIDE + 16.0, &anchor, &text);
-            }
-            false => svg.words(LEFT - 6.0, format_args!("{y:.1}"), " text-anchor=\"end\"", &text),
-        }
-    }
+fn title(open: &Open) -> String {
     let logarithmic = if open.values.ends_with("logarithmic") { ", logarithmic" } else { "" };
-    let name = format!("{}{logarithmic}", open.key);
-    let bold = " font-weight=\"bold\"";
-    match is_x {
-        true => {
-            let middle = format!(" text-anchor=\"middle\"{bold}");
-            svg.words(LEFT + SIDE / 2.0, TOP + SIDE + 36.0, &middle, &name);
-        }
-        false => svg.words(8.0, TOP - 10.0, bold, &name),
-    }
+    format!("{}{logarithmic}", open.key)
 }

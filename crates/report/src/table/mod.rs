@@ -306,16 +306,15 @@ pub struct Line {
     hint: String,
     /// Badges after the name in HTML.
     badges: Vec<Badge>,
-    /// Data attribute of a coloured square before the name in HTML, and its value.
-    swatch: Option<(&'static str, usize)>,
+    /// Classes of a coloured square before the name in HTML.
+    swatch: Option<String>,
 }
 
 /// A badge after the name in HTML.
 #[derive(Clone, Debug, PartialEq)]
 struct Badge {
-    word: &'static str,
+    word: String,
     stands_back: bool,
-    data: Option<(&'static str, usize)>,
 }
 
 impl Line {
@@ -340,20 +339,14 @@ impl Line {
     }
 
     /// Adds a badge after the name in HTML, dimmed if `stands_back`.
-    pub fn badge(mut self, word: &'static str, stands_back: bool) -> Self {
-        self.badges.push(Badge { word, stands_back, data: None });
+    pub fn badge(mut self, word: impl Into<String>, stands_back: bool) -> Self {
+        self.badges.push(Badge { word: word.into(), stands_back });
         self
     }
 
-    /// Adds an empty mark after the name in HTML for a script to fill: `data-NAME="VALUE"`.
-    pub fn mark(mut self, name: &'static str, value: usize) -> Self {
-        self.badges.push(Badge { word: "", stands_back: true, data: Some((name, value)) });
-        self
-    }
-
-    /// Adds a coloured square before the name in HTML. Scripts take its colour from `data-NAME="VALUE"`.
-    pub fn swatch(self, name: &'static str, value: usize) -> Self {
-        Line { swatch: Some((name, value)), ..self }
+    /// Adds a square before the name in HTML, in the colour of a chart's policy number `look`.
+    pub fn swatch(self, look: usize) -> Self {
+        Line { swatch: Some(crate::chart::look(look)), ..self }
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn assert_well_formed(page: &str) {
     let mut rest = page.strip_prefix("<!doctype html>").expect("a page starts with its doctype");
     while let Some((_, tag)) = rest.split_once('<') {
         let (name, after) = tag.split_at(tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '/').unwrap());
-        let (attributes, after) = attributes(after);
+        let (attributes, is_closed, after) = attributes(after);
         rest = after;
         if let Some(name) = name.strip_prefix('/') {
             assert_eq!(open.pop(), Some(name), "before {}", &rest[..rest.len().min(80)]);
@@ -34,7 +34,7 @@ pub(crate) fn assert_well_formed(page: &str) {
         }
         if RAW.contains(&name) {
             rest = rest.split_once(&format!("</{name}>")).expect("a raw element ends").1;
-        } else if !VOID.contains(&name) {
+        } else if !VOID.contains(&name) && !is_closed {
             open.push(name);
         }
     }
@@ -48,16 +48,18 @@ pub(crate) fn assert_well_formed(page: &str) {
     }
 }
 
-/// Attributes of a tag, and the text after it.
-fn attributes(mut text: &str) -> (Vec<(&str, &str)>, &str) {
+/// Attributes of a tag, whether it closes itself as in SVG, and the text after it.
+fn attributes(mut text: &str) -> (Vec<(&str, &str)>, bool, &str) {
     let mut all = Vec::new();
     loop {
         text = text.trim_start();
-        if let Some(after) = text.strip_prefix('>') {
-            return (all, after);
+        for (end, is_closed) in [(">", false), ("/>", true)] {
+            if let Some(after) = text.strip_prefix(end) {
+                return (all, is_closed, after);
+            }
         }
-        // SVG has capitals in some names: viewBox.
-        let end = text.find(|c: char| !c.is_ascii_alphabetic() && c != '-').expect("a tag ends");
+        // SVG has capitals and digits in some names: viewBox, x1.
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').expect("a tag ends");
         assert!(end > 0, "no attribute: {}", &text[..text.len().min(80)]);
         let (key, after) = text.split_at(end);
         match after.strip_prefix("=\"") {

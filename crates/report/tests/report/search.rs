@@ -155,10 +155,9 @@ fn a_page_is_well_formed_and_loads_nothing() {
 fn a_picture_shows_each_point_by_a_shape() {
     let all = found();
     let svg = region_svg(&all, &all.claims[0]).unwrap();
-    // One point holds and one mark is in the legend; likewise for the others.
-    assert_eq!(svg.matches("class=\"holds\"").count(), 2);
-    assert_eq!(svg.matches("class=\"fails\"").count(), 3);
-    assert_eq!(svg.matches("class=\"undecided\"").count(), 2);
+    assert_eq!(svg.matches("class=\"dot first").count(), 1, "one holds");
+    assert_eq!(svg.matches("class=\"mark cross").count(), 2, "two fail");
+    assert_eq!(svg.matches("class=\"dot hollow").count(), 1, "one is undecided");
     assert!(svg.contains(">scheduler<") && svg.contains(">queue, logarithmic<"), "{svg}");
     assert_eq!(region_svg(&all, &all.claims[1]), None, "what holds nowhere has no region");
 }

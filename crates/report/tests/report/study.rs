@@ -85,14 +85,19 @@ fn the_table_holds_the_numbers_without_scripts() {
 #[test]
 fn figures_use_the_units_of_their_axes() {
     let page = html(&study()).unwrap();
-    assert!(page.contains("\"x\":\"path.wifi.loss, %\"") && page.contains("\"log_x\":true"));
-    assert!(page.contains("\"groups\":[\"bulk\",\"file\",\"stream\"]"));
-    assert!(page.contains("\"y\":\"Mbit/s\""));
-    assert_eq!(page.matches("data-figure=\"").count(), 4);
+    assert!(page.contains(">path.wifi.loss, %</p>") && page.contains(" data-log"));
+    for group in ["bulk", "file", "stream"] {
+        assert!(
+            page.contains(&format!("<li class=\"group\"><span class=\"name\">{group}</span>")),
+            "{group}"
+        );
+    }
+    assert!(page.contains("<p class=\"axis-y\">Mbit/s"));
+    assert_eq!(page.matches("<figure class=\"chart").count(), 4);
     // Without energy there is no figure of energy.
     let mut idle = study();
     for along in &mut idle.along {
         along.lines.iter_mut().for_each(|line| line.joules_per_bit = vec![None; 3]);
     }
-    assert_eq!(html(&idle).unwrap().matches("data-figure=\"").count(), 2);
+    assert_eq!(html(&idle).unwrap().matches("<figure class=\"chart").count(), 2);
 }

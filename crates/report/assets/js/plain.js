@@ -1,4 +1,0 @@
-// Sets up a page without charts: scrolling tables, and the theme.
-
-scrollHints();
-theme(() => {});
