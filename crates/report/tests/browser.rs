@@ -1,8 +1,9 @@
-//! Tests pages in a browser, at 400 and 1600 pixels, light and dark: scripts run, nothing is cut off, every chart
-//! has a name, axe finds no violation of accessibility rules.
+//! Tests pages in a browser, at 400 and 1600 pixels, light and dark: scripts run, nothing is cut off, every
+//! chart has a name, axe finds no violation of accessibility rules.
 //!
 //! One Chromium loads all pages, each in a frame of its own width, because windows have a minimum width.
-//! `JOULEPATH_PAGES=FOLDER` writes them into an existing folder. Without Chromium the tests are reported as ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
+//! `JOULEPATH_PAGES=FOLDER` writes them into an existing folder. Without Chromium the tests are reported as
+//! ignored; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -184,14 +185,18 @@ async function look({ name, width, theme, html }) {
   await rest(100);
   const charts = [...page.querySelectorAll(".plot, svg.heat")];
   const isNamed = chart =>
-    chart.getAttribute("role") === "img" && chart.getAttribute("aria-label") && (chart.tabIndex === 0 || chart.matches(".square"));
+    chart.getAttribute("role") === "img" && chart.getAttribute("aria-label")
+    && (chart.tabIndex === 0 || chart.matches(".square"));
   const isOut = node =>
     node.getBoundingClientRect().right > width + 1 && !node.closest(".scroll, .unseen, svg");
-  const isRule = { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"] };
+  const runOnly = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+  const rules = { runOnly, resultTypes: ["violations"] };
+  const parts = { include: [["html"]], exclude: [[".plot > svg"]] };
   // Rules of colour depend on the theme, others on the width: long pages are checked once for each.
   const isChecked = html.length < 250_000 || (width < 1000) === (theme === "light");
-  const { violations } = !isChecked ? { violations: [] } : await frame.contentWindow.axe.run({ include: [["html"]], exclude: [[".plot > svg"]] }, isRule);
-  const reasons = ({ id, nodes }) => nodes.slice(0, 3).map(node => `${id} (${nodes.length}): ${node.html.slice(0, 200)} ${node.failureSummary}`);
+  const { violations } = isChecked ? await frame.contentWindow.axe.run(parts, rules) : { violations: [] };
+  const reasons = ({ id, nodes }) => nodes.slice(0, 3)
+    .map(node => `${id} (${nodes.length}): ${node.html.slice(0, 200)} ${node.failureSummary}`);
   const found = {
     name, width, theme,
     findings: violations.flatMap(reasons),
@@ -217,7 +222,8 @@ async function look({ name, width, theme, html }) {
 </script>"#;
 
 /// Records errors and warnings from before any other script.
-const WATCH: &str = "window.failures = []; addEventListener(\"error\", event => failures.push(event.message)); \
+const WATCH: &str = "window.failures = []; \
+    addEventListener(\"error\", event => failures.push(event.message)); \
     for (const kind of [\"error\", \"warn\"]) console[kind] = (...all) => failures.push(all.join(\" \"));";
 /// Checks accessibility.
 const AXE: &str = include_str!("vendor/axe/axe.min.js");
@@ -225,7 +231,9 @@ const AXE: &str = include_str!("vendor/axe/axe.min.js");
 fn measure() -> Result<Vec<Measured>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let framed = |(name, html): &(&str, String)| {
-        VIEWS.map(|(width, theme)| serde_json::json!({ "name": name, "width": width, "theme": theme, "html": html }))
+        VIEWS.map(|(width, theme)| {
+            serde_json::json!({ "name": name, "width": width, "theme": theme, "html": html })
+        })
     };
     let all = all_pages();
     if let Some(folder) = std::env::var_os("JOULEPATH_PAGES").map(PathBuf::from) {

@@ -9,12 +9,17 @@ use crate::chart::{Axis, Dot, Plot};
 const SIZE: [f64; 2] = [860.0, 560.0];
 /// Maximum number of steps of an axis.
 const MOST_STEPS: f64 = 8.0;
-pub(crate) const NOTE: &str = "green: first tier · hollow: a single path chosen in hindsight, or not run everywhere · \
-                               lines: 95 % intervals · dashed: no policy is better in both";
+pub(crate) const NOTE: &str = "green: first tier · hollow: a single path chosen in hindsight, or not run \
+                               everywhere · lines: 95 % intervals · dashed: no policy is better in both";
 
 /// A policy: goodput relative to the fastest single path, and share of the limit in percent, with intervals.
 struct Place<'a> {
-    row: &'a Row,
+    label: &'a str,
+    tier: Option<usize>,
+    /// Whether it is a single path, chosen in hindsight.
+    is_baseline: bool,
+    /// Percent.
+    score: f64,
     x: [f64; 3],
     y: [f64; 3],
 }
@@ -31,9 +36,19 @@ pub(super) fn plot(benchmark: &Benchmark) -> Option<Plot> {
         let row: &Row = row;
         let mean = |metric| row.overall.get(&metric).map(|overall: &Overall| overall.mean);
         let (x, y) = (mean(Metric::Goodput)?, mean(Metric::TcpReferenceFree)?);
-        Some(Place { row, x: [x.mean, x.lo, x.hi], y: [y.mean, y.lo, y.hi].map(|share| 100.0 * share) })
+        Some(Place {
+            label: &row.entry.label,
+            tier: row.tier,
+            is_baseline: row.entry.baseline.is_some(),
+            score: row.mean(Metric::Score).map_or(f64::NAN, |score| 100.0 * score),
+            x: [x.mean, x.lo, x.hi],
+            y: [y.mean, y.lo, y.hi].map(|share| 100.0 * share),
+        })
     };
-    let places: Vec<Place<'_>> = benchmark.policies.iter().filter_map(place).collect();
+    drawn(&benchmark.policies.iter().filter_map(place).collect::<Vec<_>>())
+}
+
+fn drawn(places: &[Place<'_>]) -> Option<Plot> {
     let x = axis(places.iter().map(|place| place.x[0]))?;
     let y = axis(places.iter().map(|place| place.y[0]))?;
     let ([left, _], [bottom, _]) = (x.ends(), y.ends());
@@ -44,8 +59,8 @@ pub(super) fn plot(benchmark: &Benchmark) -> Option<Plot> {
     ];
     plot.words = format!("Goodput and share of the TCP-rate reference of {} policies", places.len());
     plot.shape = "tall";
-    plot.guides = vec![(staircase(&places, left, bottom), true)];
-    plot.dots = places.iter().map(|place| dot(place, &places)).collect();
+    plot.guides = vec![(staircase(places, left, bottom), true)];
+    plot.dots = places.iter().map(|place| dot(place, places)).collect();
     Some(plot)
 }
 
@@ -63,13 +78,13 @@ fn is_on_front(place: &Place<'_>, places: &[Place<'_>]) -> bool {
     let beats = |other: &Place<'_>| {
         let no_less = other.x[0] >= place.x[0] && other.y[0] >= place.y[0];
         let more = other.x[0] > place.x[0] || other.y[0] > place.y[0];
-        other.row.entry.baseline.is_none() && no_less && more
+        !other.is_baseline && no_less && more
     };
-    place.row.entry.baseline.is_none() && !places.iter().any(beats)
+    !place.is_baseline && !places.iter().any(beats)
 }
 
-/// Steps through the policies on the front, from the left end to the bottom. Everything left of and below them is
-/// inferior.
+/// Steps through the policies on the front, from the left end to the bottom. Everything left of and below
+/// them is inferior.
 fn staircase(places: &[Place<'_>], left: f64, bottom: f64) -> Vec<[f64; 2]> {
     let on_front = places.iter().filter(|place| is_on_front(place, places));
     let mut corners: Vec<[f64; 2]> = on_front.map(|place| [place.x[0], place.y[0]]).collect();
@@ -85,24 +100,23 @@ fn staircase(places: &[Place<'_>], left: f64, bottom: f64) -> Vec<[f64; 2]> {
 }
 
 fn dot(place: &Place<'_>, places: &[Place<'_>]) -> Dot {
-    let Place { row, x, y } = place;
-    let score = row.mean(Metric::Score).map_or(f64::NAN, |score| 100.0 * score);
+    let Place { label, tier, score, x, y, .. } = place;
     Dot {
         at: [x[0], y[0]],
         whiskers: Some([[x[1], x[2]], [y[1], y[2]]]),
-        look: match row.tier {
+        look: match tier {
             None => "hollow",
             Some(1) => "first",
             Some(_) => "plain",
         }
         .into(),
         tip: vec![
-            row.entry.label.clone(),
+            (*label).to_owned(),
             format!("goodput {:.2}, {:.1} % of the TCP-rate reference", x[0], y[0]),
             format!("score {score:.1} %"),
         ],
-        names: vec![row.entry.label.clone()],
+        names: vec![(*label).to_owned()],
         // The front first, then by tier.
-        rank: usize::from(!is_on_front(place, places)) * 1000 + row.tier.map_or(0, |tier| tier as usize),
+        rank: usize::from(!is_on_front(place, places)) * 1000 + tier.unwrap_or(0),
     }
 }

@@ -75,7 +75,8 @@ impl Heat<'_> {
             let (x, y) = (x + half, y + half);
             let _ = write!(
                 svg,
-                "<text class=\"{class}\" style=\"--size:{size:.1}px\" x=\"{x:.1}\" y=\"{y:.1}\">{letter}</text>"
+                "<text class=\"{class}\" style=\"--size:{size:.1}px\" x=\"{x:.1}\" y=\"{y:.1}\">\
+                 {letter}</text>"
             );
         }
         for (place, look) in &self.dots {

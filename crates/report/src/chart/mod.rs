@@ -1,6 +1,6 @@
-//! Every chart of pages and documentation. The numbers of rows are text; everything else is SVG whose positions
-//! are percentages, so that it fits any width, theme and paper without scripts. `assets/js/chart.js` lets pointer
-//! and keys read it.
+//! Every chart of pages and documentation. The numbers of rows are text. Everything else is SVG whose
+//! positions are percentages: it fits any width, theme and paper without scripts. `assets/js/chart.js` lets
+//! pointer and keys read it.
 
 mod axis;
 mod heat;

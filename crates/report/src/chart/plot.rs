@@ -130,10 +130,13 @@ impl Plot {
         let middle = top + down / 2.0;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" class=\"picture\" role=\"img\" aria-label=\"{}\">\n<style>\n{COLOURS}{STYLE}</style>\n\
+             height=\"{height}\" class=\"picture\" role=\"img\" aria-label=\"{}\">\n\
+             <style>\n{COLOURS}{STYLE}</style>\n\
              <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n\
-             <text class=\"head\" x=\"{left}\" y=\"24\">{title}</text><text x=\"{left}\" y=\"42\">{subtitle}</text>\n\
-             <svg x=\"{left}\" y=\"{top}\" width=\"{across}\" height=\"{down}\" overflow=\"visible\">{}{}</svg>\n\
+             <text class=\"head\" x=\"{left}\" y=\"24\">{title}</text>\
+             <text x=\"{left}\" y=\"42\">{subtitle}</text>\n\
+             <svg x=\"{left}\" y=\"{top}\" width=\"{across}\" height=\"{down}\" overflow=\"visible\">\
+             {}{}</svg>\n\
              <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{x}</text>\
              <text text-anchor=\"middle\" transform=\"translate(14 {middle}) rotate(-90)\">{y}</text>\n\
              <text x=\"{left}\" y=\"{}\">{}</text>\n</svg>\n",
@@ -200,7 +203,8 @@ impl Plot {
             let (dx, anchor) = if x > 50.0 { (-5, "end") } else { (5, "start") };
             let _ = write!(
                 svg,
-                "<line class=\"upright\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y2=\"100%\"/><text x=\"{x:.2}%\" dx=\"{dx}\" \
+                "<line class=\"upright\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y2=\"100%\"/>\
+                 <text x=\"{x:.2}%\" dx=\"{dx}\" \
                  y=\"100%\" dy=\"-6\" text-anchor=\"{anchor}\">{text}</text>"
             );
         }
@@ -377,7 +381,8 @@ pub(crate) fn legend(curves: &[Curve]) -> String {
             false => ["", ""],
         };
         format!(
-            "<span><svg class=\"sample {look}\" width=\"24\" height=\"12\"><path class=\"line{stated}\" d=\"M0 6H24\"/>\
+            "<span><svg class=\"sample {look}\" width=\"24\" height=\"12\">\
+             <path class=\"line{stated}\" d=\"M0 6H24\"/>\
              {mark}</svg>{}<b></b></span>",
             escaped(&curve.name)
         )

@@ -1,4 +1,5 @@
-//! Charts of rows: a name, a track with marks, and the numbers as text. Positions are percentages of the track.
+//! Charts of rows: a name, a track with marks, and the numbers as text. Positions are percentages of the
+//! track.
 
 use std::fmt::Write as _;
 

@@ -118,7 +118,8 @@ pub(crate) fn looks(best: &[Option<usize>], policies: usize) -> Vec<usize> {
 /// A card with a map.
 fn card(title: &str, hint: &str, heat: &Heat<'_>, below: &str) -> String {
     format!(
-        "<figure class=\"chart\"><figcaption><h3>{} <small>{}</small></h3></figcaption>\n{}{below}</figure>\n",
+        "<figure class=\"chart\"><figcaption><h3>{} <small>{}</small></h3></figcaption>\n\
+         {}{below}</figure>\n",
         escaped(title),
         escaped(hint),
         heat.svg()
@@ -196,8 +197,8 @@ fn same(map: &MapPage) -> Vec<&str> {
         .collect()
 }
 
-/// Each policy relative to the first: one colour for better, one for worse. The largest difference on any map has
-/// the full colour.
+/// Each policy relative to the first: one colour for better, one for worse. The largest difference on any map
+/// has the full colour.
 fn relatives(map: &MapPage) -> String {
     let size = |ratio: f64| libm::fabs(libm::log(ratio));
     let all = (0..map.policies.len()).flat_map(|policy| ratios(map, policy)).filter(|&ratio| ratio > 0.0);

@@ -149,7 +149,8 @@ impl Chart {
     fn figure(&self, policy: usize, is_shown: bool) -> String {
         let hidden = if is_shown { "" } else { " hidden" };
         format!(
-            "<figure class=\"chart lines\" data-policy=\"{policy}\"{hidden}><figcaption><h3>{} <small>{}</small></h3></figcaption>\n{}{}</figure>\n",
+            "<figure class=\"chart lines\" data-policy=\"{policy}\"{hidden}>\
+             <figcaption><h3>{} <small>{}</small></h3></figcaption>\n{}{}</figure>\n",
             escaped(&self.title),
             escaped(&self.label),
             legend(&self.plot.curves),

@@ -78,8 +78,8 @@ fn the_script_gets_every_value_with_five_digits() {
     assert_eq!(data["best"], serde_json::json!([1, 0, 0, null]));
 }
 
-/// Winners: MPTCP at the first point, uncoupled at the second; the third ties, the fourth has none. MPTCP has 23 %
-/// more, then half.
+/// Winners: MPTCP at the first point, uncoupled at the second; the third ties, the fourth has none. MPTCP has
+/// 23 % more, then half.
 #[test]
 fn maps_show_winners_and_differences() {
     let page = map_html(&map()).unwrap();
