@@ -9,8 +9,8 @@ use crate::chart::{Axis, Dot, Plot};
 const SIZE: [f64; 2] = [860.0, 560.0];
 /// Maximum number of steps of an axis.
 const MOST_STEPS: f64 = 8.0;
-pub(crate) const NOTE: &str = "green: first tier · hollow: a single path chosen in hindsight, or not run \
-                               everywhere · lines: 95 % intervals · dashed: no policy is better in both";
+pub(crate) const NOTE: &str = "green: first tier · hollow: a path chosen in hindsight, or not run everywhere \
+                               · lines: 95 % intervals · dashed: the front";
 
 /// A policy: goodput relative to the fastest single path, and share of the limit in percent, with intervals.
 struct Place<'a> {

@@ -95,7 +95,7 @@ fn subject(name: &str) -> String {
 fn in_words(curve: &Curve) -> String {
     let mut known = curve.x.iter().zip(&curve.y).filter_map(|(x, y)| y.map(|y| (*x, y)));
     let at = |(x, y): (f64, f64)| format!("{} at {}", brief(y), brief(x));
-    match (known.next(), known.last()) {
+    match (known.next(), known.next_back()) {
         (None, _) => format!("{}: no value", curve.name),
         (Some(first), None) => format!("{}: {}", curve.name, at(first)),
         (Some(first), Some(last)) => format!("{}: {} to {}", curve.name, at(first), at(last)),
@@ -121,7 +121,7 @@ impl<'a> Column<'a> {
     }
 
     fn of_boxes(boxes: &'a Boxes) -> Self {
-        let values = boxes.values.iter().map(|of| of.clone().map(Shown::Five)).collect();
+        let values = boxes.values.iter().map(|of| of.map(Shown::Five)).collect();
         Column { name: &boxes.name, values, stated: &[] }
     }
 
@@ -185,7 +185,9 @@ fn rows<'a>(figure: &Figure, groups: &[String], columns: impl Iterator<Item = Co
         }
         rows.extend(columns.iter().enumerate().map(|(index, column)| {
             let name = if has_headings || name.is_empty() { column.name } else { name };
-            column.row(name, look(index), group, &axis)
+            let row = column.row(name, look(index), group, &axis);
+            // A single colour needs no key.
+            if has_headings { row } else { Row { swatch: None, ..row } }
         }));
     }
     let median =
