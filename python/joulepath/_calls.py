@@ -123,6 +123,8 @@ def advise(
     *,
     deadline: str | None = None,
     rate: str | None = None,
+    every: str | None = None,
+    tolerance: str | None = None,
     device: str | None = None,
     link_rates: bool = False,
 ) -> Advice:
@@ -134,6 +136,9 @@ def advise(
         size: size of the download: ``"10 MB"``.
         deadline: time limit, if any: ``"5 s"``.
         rate: rate at which the data is produced or played, if any; not together with ``deadline``.
+        every: the time after which data of this size arises again, if it does: ``"30 s"``. The result's
+            ``waiting`` says what waiting saves. Only with ``tolerance``, without ``deadline`` and ``rate``.
+        tolerance: the longest time that the data may wait, to be sent together: ``"2 min"``.
         device: a device, or its power while any interface is active.
         link_rates: whether to assume the links' full rates, ignoring TCP's reduction by loss.
 
@@ -142,6 +147,15 @@ def advise(
     """
     if deadline is not None and rate is not None:
         raise UsageError("a transfer has a deadline or a rate", "leave one of them out")
+    if (every is None) != (tolerance is None):
+        raise UsageError(
+            "regular data has a period and a tolerance", "give every= and tolerance=, or neither"
+        )
+    repeated = None if every is None or tolerance is None else (every, tolerance)
+    if repeated is not None and (deadline is not None or rate is not None):
+        raise UsageError(
+            "regular data has neither a deadline nor a rate", "tolerance= is how long it may wait"
+        )
     if isinstance(paths, Mapping):
         words = [
             f"{name}:" + ",".join(f"{key}={value}" for key, value in path.items())
@@ -149,8 +163,11 @@ def advise(
         ]
     else:
         words = list(paths)
-    call = f"joulepath.advise({words!r}, {size!r}, deadline={deadline!r}, rate={rate!r}, device={device!r})"
-    return Advice(_joulepath.advise(words, size, deadline, rate, device, link_rates, call))
+    options = {"deadline": deadline, "rate": rate, "every": every, "tolerance": tolerance, "device": device}
+    given = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
+    links = ", link_rates=True" if link_rates else ""
+    call = f"joulepath.advise({words!r}, {size!r}{given}{links})"
+    return Advice(_joulepath.advise(words, size, deadline, rate, device, link_rates, repeated, call))
 
 
 def explain(controller: str, subflows: Sequence[Mapping[str, float]], **params: object) -> Explanation:

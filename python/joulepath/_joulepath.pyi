@@ -514,6 +514,7 @@ def advise(
     rate: str | None,
     device: str | None,
     link_rates: bool,
+    repeated: tuple[str, str] | None,
     command: str,
 ) -> Advice: ...
 def explain(controller: str, state: str, params: list[tuple[str, str]]) -> tuple[Batch, str, str]: ...

@@ -373,6 +373,11 @@ class Advice(_Result):
         """Duration of the best plan, from the start to the last byte, s."""
         return self._raw.seconds
 
+    @property
+    def waiting(self) -> dict[str, Any] | None:
+        """What waiting saves, as in ``to_json``; None unless ``every`` was given."""
+        return self.to_dict().get("waiting")
+
     def text(self, width: int | None = None) -> str:
         """Return the command line's output."""
         return self._raw.table(_NOTEBOOK_WIDTH if width is None else width)

@@ -207,7 +207,7 @@ class Study:
         return self._raw.points
 
     @property
-    def runs(self) -> int:
+    def total(self) -> int:
         """Number of runs."""
         return self._raw.runs
 
@@ -237,7 +237,7 @@ class Study:
 
     def __repr__(self) -> str:
         return _joulepath.visible(
-            f"<Study {self.name}: {self.title}, {self.points} points, {self.runs} runs>"
+            f"<Study {self.name}: {self.title}, {self.points} points, {self.total} runs>"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -304,7 +304,7 @@ class Dataset:
         return self._raw.points
 
     @property
-    def runs(self) -> int:
+    def total(self) -> int:
         """Number of the study's runs, including missing ones."""
         return self._raw.runs
 
@@ -316,7 +316,7 @@ class Dataset:
     @property
     def partial(self) -> bool:
         """Whether runs are missing."""
-        return self.done < self.runs
+        return self.done < self.total
 
     @property
     def varied(self) -> list[str]:
@@ -402,7 +402,7 @@ class Dataset:
         return type(self), (self.folder.absolute(),)
 
     def __repr__(self) -> str:
-        return _joulepath.visible(f"<Dataset {self.folder}: {self.title}, {self.done} of {self.runs} runs>")
+        return _joulepath.visible(f"<Dataset {self.folder}: {self.title}, {self.done} of {self.total} runs>")
 
 
 def _names(names: str | Sequence[str] | None) -> list[str] | None:

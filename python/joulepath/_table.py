@@ -5,9 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from joulepath import _joulepath
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 Value = str | bool | int | float | None
 """A value of a table; None if unknown."""
@@ -22,6 +27,8 @@ class Table:
     Any library with the Arrow PyCapsule interface reads a table without a copy: ``pyarrow.table(t)``,
     ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Without such a
     library, ``t["goodput_bps_mean"]`` is a list and ``t.rows()`` a list of dicts.
+
+    Properties are parts of a result: ``result.runs`` is a table. Methods convert: ``result.runs.rows()``.
     """
 
     def __init__(self, batch: _joulepath.Batch) -> None:
@@ -63,21 +70,21 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._batch.__arrow_c_stream__(requested_schema)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame."""
         import pandas as pd
 
-        if hasattr(pd.DataFrame, "from_arrow"):  # pandas 3
-            return pd.DataFrame.from_arrow(self)
-        return self.to_arrow().to_pandas()
+        from_arrow = getattr(pd.DataFrame, "from_arrow", None)  # since pandas 3
+        frame: pd.DataFrame = self.to_arrow().to_pandas() if from_arrow is None else from_arrow(self)
+        return frame
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> pl.DataFrame:
         """Return a polars DataFrame."""
         import polars as pl
 
         return pl.DataFrame(self)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> pa.Table:
         """Return a pyarrow Table."""
         import pyarrow as pa
 

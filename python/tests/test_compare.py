@@ -185,6 +185,19 @@ def test_advice_is_that_of_the_command_line(command_line: CommandLine) -> None:
         jp.advise(paths, "10 GB", deadline="1 s")
 
 
+def test_advice_for_data_that_may_wait_is_that_of_the_command_line(command_line: CommandLine) -> None:
+    path = "lte:rate=20Mbit/s,rtt=50ms,energy=lte-huang2012"
+    advice = jp.advise([path], "50 kB", every="30 s", tolerance="2 min")
+    words = ["advise", "--path", path, "--size", "50 kB", "--every", "30 s", "--tolerance", "2 min"]
+    assert advice.to_json() == command_line(*words, "--json")
+    assert advice.text(80) == command_line(*words)
+    # One message, and those of the two minutes after it.
+    assert advice.waiting is not None
+    assert advice.waiting["together"]["messages"] == 1 + 120 // 30
+    assert "Waiting saves" in advice.to_html()
+    assert jp.advise([path], "50 kB").waiting is None
+
+
 def test_an_explanation_is_that_of_the_command_line(command_line: CommandLine, tmp_path: Path) -> None:
     subflows = [{"cwnd": 12, "srtt_us": 50000}, {"cwnd": 30, "srtt_us": 80000}]
     state = tmp_path / "state.json"

@@ -106,7 +106,7 @@ def test_a_killed_worker_loses_nothing_and_repeats_only_its_own_batch(
     told: list[tuple[int, int, str | None]] = []
     dataset = study.run(client, tmp_path / "dask-study", progress=lambda *news: told.append(news))
     killer.join()
-    assert (dataset.done, dataset.runs) == (2 * POINTS, 2 * POINTS)
+    assert (dataset.done, dataset.total) == (2 * POINTS, 2 * POINTS)
     assert told[-1] == (2 * POINTS, 2 * POINTS, None)
     # No run is in two files.
     assert dataset.arrow().count_rows() == 2 * POINTS

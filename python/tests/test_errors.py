@@ -104,6 +104,23 @@ def test_a_question_without_an_answer_is_reported(paths: Any, size: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"every": "30 s"}, "a period and a tolerance"),
+        ({"tolerance": "2 min"}, "a period and a tolerance"),
+        ({"every": "30 s", "tolerance": "2 min", "deadline": "5 s"}, "neither a deadline nor a rate"),
+        ({"every": "30 s", "tolerance": "2 min", "rate": "1 Mbit/s"}, "neither a deadline nor a rate"),
+        ({"every": "30", "tolerance": "2 min"}, "`30` has no unit"),
+        ({"every": "1 ms", "tolerance": "1 s"}, "no path alone carries 1 MB every 1 ms"),
+    ],
+)
+def test_a_wrong_question_about_waiting_is_reported(options: dict[str, str], message: str) -> None:
+    path = "wifi:rate=20Mbit/s,rtt=30ms,energy=wifi-huang2012"
+    with pytest.raises(jp.UsageError, match=message):
+        jp.advise([path], "1 MB", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
     ("controller", "subflows", "params"),
     [
         ("lai", [{"cwnd": 1, "srtt_us": 1}], {}),

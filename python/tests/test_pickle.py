@@ -114,11 +114,12 @@ def test_runs_and_tables_survive_pickling() -> None:
             progress=False,
         ),
         lambda: jp.advise(PATHS, "20 MB", deadline="20 s"),
+        lambda: jp.advise(PATHS, "50 kB", every="30 s", tolerance="2 min"),
         lambda: jp.benchmark(["f2-file"], ["mptcp", "joule"], scenarios=1, progress=False),
         lambda: jp.reproduce(["000-fig4"], progress=False),
         lambda: jp.benchmark(["bulk"], quick=True, progress=False),
     ],
-    ids=["map", "advice", "benchmark-random", "reproduction", "benchmark-ranked"],
+    ids=["map", "advice", "advice-waiting", "benchmark-random", "reproduction", "benchmark-ranked"],
 )
 def test_every_kind_of_result_survives_pickling(make: Any) -> None:
     result = make()

@@ -76,7 +76,7 @@ def test_a_study_of_10000_points_killed_twice_is_complete_without_duplicates(
     assert 0 < stored[0] < stored[1] < POINTS, (stored, moments)
     files = written()
     dataset = jp.Study("sweep.toml").run(out="sweep", progress=False)
-    assert (dataset.done, dataset.runs, dataset.partial) == (POINTS, POINTS, False)
+    assert (dataset.done, dataset.total, dataset.partial) == (POINTS, POINTS, False)
     # Stored files do not change.
     assert files.items() < written().items()
     # Counted by another program, in all files.

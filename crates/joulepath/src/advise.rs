@@ -34,10 +34,7 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
     };
     let exit = match options.json {
         true => print_json(&Machine::of(&question, &advice).with(&question, waiting))?,
-        false => {
-            let first = waiting.map(|waiting| terminal::wrapped(&waiting.sentence(&question), "") + "\n\n");
-            terminal::print(&(first.unwrap_or_default() + &table(&question, &advice, terminal::stdout().0)))?
-        }
+        false => terminal::print(&table(&question, &advice, waiting, terminal::stdout().0))?,
     };
     if let Some((file, text)) = as_scenario {
         files::prepare(file)?;
@@ -47,6 +44,6 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
     let Some(place) = &options.report else { return Ok(exit) };
     let file = outputs::page(place, "advice");
     files::prepare(&file)?;
-    outputs::write_page(&file, &html(&question, &advice, &provenance())?, options.json, false)?;
+    outputs::write_page(&file, &html(&question, &advice, waiting, &provenance())?, options.json, false)?;
     Ok(exit)
 }

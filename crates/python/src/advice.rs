@@ -1,8 +1,8 @@
 //! `advise`: the interfaces for a transfer, without simulation.
 
-use joulepath_control::advise::{Advice as Answer, Plan, Question};
+use joulepath_control::advise::{Advice as Answer, Plan, Question, Waiting};
 use joulepath_report::{ReportError, advice as report};
-use joulepath_study::advise::{Machine, Words, answer, question};
+use joulepath_study::advise::{Machine, Words, answer, question, waiting};
 use pyo3::prelude::*;
 
 use crate::batch::{Batch, Values};
@@ -16,17 +16,22 @@ use crate::watched::guarded;
 pub(crate) struct Advice {
     question: Question,
     answer: Answer,
+    /// What waiting saves, if asked.
+    waiting: Option<Waiting>,
     /// The question in words, and the call that asked it: enough to compute the same advice again.
     words: Asked,
     command: String,
 }
 
-/// Paths, size, deadline, rate, device, and whether rates are links' rates.
-type Asked = (Vec<String>, String, Option<String>, Option<String>, Option<String>, bool);
+/// Period and tolerance of regular data.
+type Repeated = Option<(String, String)>;
+
+/// Paths, size, deadline, rate, device, whether rates are links' rates, period and tolerance.
+type Asked = (Vec<String>, String, Option<String>, Option<String>, Option<String>, bool, Repeated);
 
 /// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
 #[pyfunction]
-#[pyo3(signature = (paths, size, deadline, rate, device, link_rates, command))]
+#[pyo3(signature = (paths, size, deadline, rate, device, link_rates, repeated, command))]
 #[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
 pub(crate) fn advise(
     py: Python<'_>,
@@ -36,18 +41,20 @@ pub(crate) fn advise(
     rate: Option<String>,
     device: Option<String>,
     link_rates: bool,
+    repeated: Repeated,
     command: String,
 ) -> PyResult<Advice> {
-    asked(py, (paths, size, deadline, rate, device, link_rates), command)
+    asked(py, (paths, size, deadline, rate, device, link_rates, repeated), command)
 }
 
 fn asked(py: Python<'_>, words: Asked, command: String) -> PyResult<Advice> {
     guarded(py, || {
-        let (paths, size, deadline, rate, device, link_rates) = words.clone();
-        let asked = Words { paths, size, deadline, rate, device, link_rates, repeated: None };
+        let (paths, size, deadline, rate, device, link_rates, repeated) = words.clone();
+        let asked = Words { paths, size, deadline, rate, device, link_rates, repeated };
         let question = question(&asked)?;
+        let waiting = waiting(&asked, &question)?;
         let answer = answer(&question)?;
-        Ok(Advice { question, answer, words, command })
+        Ok(Advice { question, answer, waiting, words, command })
     })
 }
 
@@ -90,18 +97,18 @@ impl Advice {
     }
 
     fn table(&self, width: usize) -> String {
-        report::table(&self.question, &self.answer, width)
+        report::table(&self.question, &self.answer, self.waiting, width)
     }
 
     /// The same bytes as the command line's output.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
-        let machine = Machine::of(&self.question, &self.answer);
+        let machine = Machine::of(&self.question, &self.answer).with(&self.question, self.waiting);
         written(py, serde_json::to_string_pretty(&machine).map_err(ReportError::from)).map(|text| text + "\n")
     }
 
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         let by = provenance(self.command.clone());
-        written(py, report::html(&self.question, &self.answer, &by))
+        written(py, report::html(&self.question, &self.answer, self.waiting, &by))
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct AdviseOptions {
     pub(crate) rate: Option<String>,
     /// Data of this size arises again after this time: what does waiting save? With --tolerance.
     #[arg(long, value_name = "TIME", requires = "tolerance")]
-    #[arg(conflicts_with_all = ["deadline", "rate", "write", "report"])]
+    #[arg(conflicts_with_all = ["deadline", "rate", "write"])]
     pub(crate) every: Option<String>,
     /// The longest time that the data may wait, to be sent together. With --every.
     #[arg(long, value_name = "TIME", requires = "every")]

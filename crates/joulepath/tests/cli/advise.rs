@@ -30,6 +30,11 @@ fn advice_for_data_that_may_wait_names_what_waiting_saves() {
         (&150.0.into(), &"lte".into())
     );
     assert!(waiting["gain"].as_f64().unwrap() > 2.5, "{waiting}");
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let said = joulepath(&[&question[..], &["--report", page.to_str().unwrap()]].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(std::fs::read_to_string(page).unwrap().contains("Waiting saves "));
 }
 
 #[test]

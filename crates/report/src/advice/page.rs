@@ -1,6 +1,6 @@
 //! The answer as an HTML page, with the same words and digits as the table.
 
-use joulepath_control::advise::{Advice, Path, Question, Within, significant};
+use joulepath_control::advise::{Advice, Path, Question, Waiting, Within, significant};
 use joulepath_control::limit::Capacity;
 use joulepath_model::result::Provenance;
 
@@ -13,11 +13,16 @@ use crate::table::{Cell, Column, Line, Table};
 ///
 /// # Errors
 /// If a number cannot be written as JSON.
-pub fn html(question: &Question, advice: &Advice, by: &Provenance) -> Result<String, ReportError> {
-    advice_html(&page(question, advice, by))
+pub fn html(
+    question: &Question,
+    advice: &Advice,
+    waiting: Option<Waiting>,
+    by: &Provenance,
+) -> Result<String, ReportError> {
+    advice_html(&page(question, advice, waiting, by))
 }
 
-fn page(question: &Question, advice: &Advice, by: &Provenance) -> AdvicePage {
+fn page(question: &Question, advice: &Advice, waiting: Option<Waiting>, by: &Provenance) -> AdvicePage {
     let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
     let ways = table::rows(advice).into_iter().map(|(plan, is_best)| {
         let [interfaces, split, rates, time, energy] = table::cells(question, plan);
@@ -36,14 +41,19 @@ fn page(question: &Question, advice: &Advice, by: &Provenance) -> AdvicePage {
         },
         ranges: ranges(question, advice),
         paths: paths(question),
-        notes: vec![
-            table::footing(question.capacity).to_owned(),
-            "Nothing was simulated: no handshake, slow start, queues or retransmissions.".to_owned(),
-        ],
+        notes: notes(question, waiting),
         command: by.command.clone(),
         version: by.version.clone(),
         commit: by.commit.clone(),
     }
+}
+
+fn notes(question: &Question, waiting: Option<Waiting>) -> Vec<String> {
+    let assumed = [
+        table::footing(question.capacity).to_owned(),
+        "Nothing was simulated: no handshake, slow start, queues or retransmissions.".to_owned(),
+    ];
+    waiting.map(|waiting| waiting.sentence(question)).into_iter().chain(assumed).collect()
 }
 
 fn chips(question: &Question) -> Vec<String> {

@@ -1,14 +1,17 @@
 //! The answer as text for a terminal.
 
-use joulepath_control::advise::{Advice, BreakEven, Plan, Question, significant};
+use joulepath_control::advise::{Advice, BreakEven, Plan, Question, Waiting, significant};
 use joulepath_control::limit::Capacity;
 
 use crate::table::{Cell, Column, Line, Table};
 use crate::text::wrapped;
 
-/// Reason, front, break-even sizes, and assumptions. Sentences have at most `width` characters.
-pub fn table(question: &Question, advice: &Advice, width: usize) -> String {
-    let mut text = format!("{}\n\n{}\n\n", wrapped(&advice.reason, width, ""), plans(question, advice));
+/// What waiting saves, reason, front, break-even sizes, and assumptions. Sentences have at most `width`
+/// characters.
+pub fn table(question: &Question, advice: &Advice, waiting: Option<Waiting>, width: usize) -> String {
+    let waiting = waiting.map(|waiting| wrapped(&waiting.sentence(question), width, "") + "\n\n");
+    let mut text = waiting.unwrap_or_default();
+    text += &format!("{}\n\n{}\n\n", wrapped(&advice.reason, width, ""), plans(question, advice));
     for line in break_evens(question, &advice.break_even) {
         text += &format!("{}\n", wrapped(&line, width, "  "));
     }
