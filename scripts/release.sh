@@ -33,6 +33,15 @@ check_versions() {
     return "$failed"
 }
 
+# Prints the bill of materials of the packaged program: its crates with all features. The wheel contains its own. cargo-cyclonedx writes
+# a file into every crate of the workspace, with the path of this folder in the references.
+materials() {
+    local file=joulepath-materials
+    cargo cyclonedx --quiet --format json --features kernel --manifest-path crates/joulepath/Cargo.toml --override-filename "$file"
+    sed "s|path+file://$PWD/|path+file:///|g" "crates/joulepath/$file.json"
+    rm -- crates/*/"$file.json"
+}
+
 main() {
     local profile=${1:-release} version folder file
     version=$(version)
@@ -56,8 +65,7 @@ main() {
     for file in target/static/joulepath-*; do
         cp -- "$file" "$dist/joulepath-$version-${file##*/joulepath-}-linux-static"
     done
-    cargo cyclonedx --quiet --format json --manifest-path crates/joulepath/Cargo.toml --override-filename sbom
-    mv -- crates/joulepath/sbom.json "$dist/joulepath-$version.cdx.json"
+    materials >"$dist/joulepath-$version.cdx.json"
     (cd -- "$dist" && sha256sum -- * >SHA256SUMS)
     say "$version is in $dist:"
     ls -l -- "$dist" >&2
