@@ -1,8 +1,8 @@
-//! Controllers that stay in the kernel, as their users load and unload them: also when the command is killed
-//! at any of its steps, when two work at once, in several namespaces, and with five thousand sockets in use.
+//! Loading and unloading controllers that stay in the kernel: also when the command is killed
+//! at any step, when two commands run at once, in several namespaces, and with 5,000 sockets in use.
 //!
-//! Commands run in a namespace of the test, and so do the sockets: the machine's own default is left alone.
-//! What all namespaces share are the names of controllers and the folders of `cc`.
+//! Commands and sockets are in a namespace of the test, so the machine's default stays as it is.
+//! All namespaces share the names of controllers and the folders of `cc`.
 
 mod crash;
 mod namespaces;

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::machine::{Unprivileged, workers_of};
 use crate::run::{Said, command, folder, joulepath, joulepath_in};
 
-/// For tests that a busy machine must not fail: what they look at is right however late the links are.
+/// Allows any lateness, for tests whose checks do not depend on it.
 const HOWEVER_LATE: [&str; 2] = ["--max-lateness", "10 s"];
 
 #[test(needs(ENGINE))]
@@ -32,9 +32,9 @@ fn a_comparison_has_the_table_and_the_notes_of_its_engine() {
     assert!((6e6..15e6).contains(&goodput), "{goodput}");
 }
 
-/// One header, in both engines: with all of NewReno's increase it is what `uncoupled` is.
+/// One header in both engines. With NewReno's full increase it equals `uncoupled`.
 #[test(needs(ENGINE))]
-fn a_controller_of_a_user_runs_in_both_engines() {
+fn a_user_s_controller_runs_in_both_engines() {
     let folder = folder();
     joulepath_in(folder.path(), &["cc", "new", "mine"]).ok();
     let arguments =
@@ -52,9 +52,9 @@ fn a_controller_of_a_user_runs_in_both_engines() {
     assert!(both.iter().all(|goodput| (6e6..15e6).contains(goodput)), "{both:?}");
 }
 
-/// It is verified before anything runs.
+/// The controller is verified before any run.
 #[test(needs(ENGINE))]
-fn a_controller_that_the_verifier_refuses_is_told_with_its_line() {
+fn the_error_of_a_controller_that_the_verifier_refuses_names_its_line() {
     let folder = folder();
     joulepath_in(folder.path(), &["cc", "new", "mine"]).ok();
     let file = folder.path().join("mine.h");
@@ -75,7 +75,7 @@ fn after_ctrl_c_finished_runs_are_reported_and_nothing_is_left() {
     let arguments = [&arguments[..], &["--csv", "k.csv"], &HOWEVER_LATE].concat();
     let child = command(folder.path(), &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.unwrap();
-    // Its first line is about the study, each further one about a finished run.
+    // The first line describes the study, each further line a finished run.
     let journal = folder.path().join("k.runs.jsonl");
     let runs = || fs::read_to_string(&journal).unwrap_or_default().lines().count().saturating_sub(1);
     wait_until("a run is finished", || runs() > 0);
@@ -110,7 +110,7 @@ fn a_run_that_came_too_late_does_not_count() {
 }
 
 #[test]
-fn what_mainline_linux_cannot_do_has_exit_code_3() {
+fn a_feature_that_mainline_linux_lacks_has_exit_code_3() {
     for (policy, name) in [("mptcp[scheduler=round-robin]", "round-robin"), ("redundant", "redundant")] {
         let said = joulepath(&["compare", "quick", "--engine", "kernel", "-p", policy]);
         assert_eq!(said.code, Some(3), "{}", said.stderr);
@@ -119,7 +119,7 @@ fn what_mainline_linux_cannot_do_has_exit_code_3() {
 }
 
 #[test(needs(ROOT))]
-fn without_root_it_is_exit_code_4_and_the_remedy() {
+fn without_root_the_exit_code_is_4_and_the_message_has_the_fix() {
     let nobody = Unprivileged::new();
     for arguments in [&["compare", "quick", "--engine", "kernel"][..], &["gap", "quick", "-p", "mptcp"]] {
         let said = Said::of(nobody.command(arguments).output().unwrap());
@@ -129,7 +129,7 @@ fn without_root_it_is_exit_code_4_and_the_remedy() {
 }
 
 #[test(needs(ENGINE))]
-fn the_gap_is_shown_kept_and_written_into_a_page() {
+fn the_gap_is_shown_stored_and_written_into_a_page() {
     let folder = folder();
     fs::write(folder.path().join("page.md"), "# A\n<!-- gap: begin -->\n<!-- gap: end -->\nZ\n").unwrap();
     let arguments = ["gap", "quick", "-p", "mptcp", "--runs", "runs.jsonl", "--markdown", "page.md"];
@@ -145,7 +145,7 @@ fn the_gap_is_shown_kept_and_written_into_a_page() {
         page.starts_with("# A\n") && page.ends_with("Z\n") && page.contains("| quick | `mptcp` |"),
         "{page}"
     );
-    // Again: nothing has to be run.
+    // The second call runs nothing.
     let runs = fs::read(folder.path().join("runs.jsonl")).unwrap();
     assert_eq!(first, gap().ok());
     assert_eq!(runs, fs::read(folder.path().join("runs.jsonl")).unwrap());

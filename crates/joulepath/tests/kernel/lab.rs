@@ -1,4 +1,4 @@
-//! `joulepath lab` as its users see it: what a command cost, how it ends, what is left of it.
+//! `joulepath lab` as its users see it: the cost of a command, its end, and what remains.
 
 use std::fs;
 use std::io::Write;
@@ -18,25 +18,25 @@ use tempfile::TempDir;
 use crate::machine::{Unprivileged, workers_of};
 use crate::run::{Said, command, folder, joulepath};
 
-/// What the server of the outside sends to whoever connects, bytes.
+/// Bytes that the server outside the lab sends to each client.
 const BYTES: usize = 300_000;
-/// The file by which a command of the tests says that it runs; in it the lab's id.
+/// The file that a test's command creates once it runs. It contains the lab's id.
 const READY: &str = "echo $JOULEPATH_LAB > ready.new; mv ready.new ready";
 
-/// A server of this machine, shared into labs; it goes with the test.
+/// A server of this machine that labs can reach; it ends with the test.
 fn server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         for mut connection in listener.incoming().flatten() {
-            // Whoever leaves early is not served.
+            // A client that closes early gets less.
             thread::spawn(move || drop(connection.write_all(&[7; BYTES])));
         }
     });
     port
 }
 
-/// A lab whose command has begun.
+/// A lab whose command runs.
 struct Running {
     child: Child,
     _folder: TempDir,
@@ -51,7 +51,7 @@ impl Running {
 
     fn start_as(script: &str, change: impl FnOnce(&mut Command)) -> Self {
         let folder = folder();
-        // As from a terminal: a shell cannot trap what whoever started the tests has told them to ignore.
+        // As from a terminal: a shell cannot trap signals that were ignored when it started.
         let script = ["env", "--default-signal=INT", "sh", "-c", script];
         let mut command = command(folder.path(), &[&["lab", "quick", "--json", "--"], &script[..]].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -72,7 +72,7 @@ impl Running {
     }
 }
 
-/// What `lab clean` says: the labs that run, and those of which it has removed something.
+/// The output of `lab clean`: running labs, and labs whose remains it has removed.
 fn clean() -> Value {
     joulepath(&["lab", "clean", "--json"]).json()
 }
@@ -81,7 +81,7 @@ fn has(labs: &Value, id: &str) -> bool {
     labs.as_array().unwrap().iter().any(|lab| lab["id"] == id)
 }
 
-/// A terminal: what is written to the first is typed on the second.
+/// A terminal: bytes written to the first descriptor are typed on the second.
 fn terminal() -> [OwnedFd; 2] {
     let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&keyboard).unwrap();
@@ -97,33 +97,33 @@ fn bill(said: &Said) -> Value {
 }
 
 #[test(needs(LAB))]
-fn a_command_is_told_what_it_cost_in_joules_and_bytes_by_path() {
+fn the_bill_of_a_command_has_joules_and_bytes_by_path() {
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/{{server}}/{port} | wc -c");
     let said = joulepath(&["lab", "quick", "--serve", &port, "--", "bash", "-c", &fetch]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    // stdout is the command's alone.
+    // stdout belongs to the command.
     assert_eq!(said.stdout.trim(), BYTES.to_string());
-    // Warnings come before the bill, and are not wrapped for programs.
+    // Warnings precede the bill, and are not wrapped in output for programs.
     let table = &said.stderr[said.stderr.find("WiFi + LTE").expect("the bill's title")..];
     assert!(table.starts_with("WiFi + LTE, one second · lab · MPTCP"), "{table}");
     for (way, columns) in [("wifi  down", "energy"), ("lte   down", "delivered")] {
         assert!(table.contains(way) && table.contains(columns), "{table}");
     }
     assert!(table.contains("modelled, tails included") && table.contains("kbit/J"), "{table}");
-    // Only what a busy machine adds may be longer.
+    // Only the warning of a busy machine may be longer.
     let mut lines = table.lines().filter(|line| !line.starts_with("warning: the emulator was too late"));
     assert!(lines.all(|line| line.chars().count() <= 80), "{table}");
 }
 
 #[test(needs(LAB))]
-fn the_bill_as_json_has_the_commands_exit_code_and_so_has_the_program() {
+fn the_bill_as_json_and_the_program_have_the_commands_exit_code() {
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/$JOULEPATH_SERVER/{port} | wc -c; exit 7");
     let arguments = ["lab", "quick", "--ipv6", "--serve", &port, "--json", "--", "bash", "-c", &fetch];
     let said = joulepath(&arguments);
     assert_eq!(said.code, Some(7), "{}", said.stderr);
-    // What the command says is kept from the bill.
+    // The command's output is not in the bill.
     assert!(said.stderr.contains(&BYTES.to_string()), "{}", said.stderr);
     let bill = bill(&said);
     assert_eq!((&bill["exit_code"], &bill["policy"]), (&7.into(), &"mptcp".into()));
@@ -133,12 +133,12 @@ fn the_bill_as_json_has_the_commands_exit_code_and_so_has_the_program() {
     let joules = |value: &Value| value.as_f64().unwrap();
     let total_j = joules(&bill["energy"]["total_j"]);
     let of_paths_j: f64 = paths.iter().map(|path| joules(&path["energy_j"])).sum();
-    // Neither the host nor what the interfaces share costs anything in this scenario.
+    // Host and shared base cost nothing in this scenario.
     assert!(total_j > 0.0 && (of_paths_j / total_j - 1.0).abs() < 1e-9, "{bill}");
 }
 
 #[test(needs(LAB))]
-fn ctrl_c_is_the_commands_business() {
+fn ctrl_c_goes_to_the_command() {
     let [keyboard, screen] = terminal();
     let stdin = screen.try_clone().unwrap();
     let script = format!("trap 'exit 9' INT; {READY}; while :; do sleep 0.1; done");
@@ -162,35 +162,35 @@ fn ctrl_c_is_the_commands_business() {
 }
 
 #[test(needs(LAB))]
-fn sigterm_ends_the_command_and_what_it_put_into_the_background() {
+fn sigterm_ends_the_command_and_its_background_processes() {
     let lab = Running::start(&format!("setsid sleep 7781 & {READY}; exec sleep 7782"));
     let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 2));
     assert!(has(&clean()["running"], &id));
     kill_process(lab.pid(), Signal::TERM).unwrap();
-    // Nobody holds its output any more, or this would wait for two hours.
+    // No process holds the output open; otherwise this would wait for two hours.
     let said = lab.end();
     assert_eq!(said.code, Some(128 + 15), "{}", said.stderr);
     let bill = bill(&said);
     assert_eq!(bill["exit_code"], Value::Null);
-    // What was ended with it is named.
+    // The message names the processes that ended with it.
     assert_eq!(bill["remains"]["ended"][0]["command"], "sleep 7781", "{bill}");
     assert!(
         said.stderr.contains("ended with the lab: ") && said.stderr.contains("(sleep 7781)"),
         "{}",
         said.stderr
     );
-    wait_until("nothing of it runs", || {
+    wait_until("no process of the lab runs", || {
         processes(|line| line.starts_with("sleep 778")).is_empty()
             && workers.iter().all(|&pid| !is_running(pid))
     });
     assert!(!has(&clean()["running"], &id));
 }
 
-/// How long a lab may go on after a signal that means it.
+/// Time that a lab may take to end after a signal.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 #[test(needs(LAB, QUIET_CLOCK))]
-fn a_command_that_does_not_listen_is_ended_within_a_second() {
+fn a_command_that_ignores_signals_is_killed_within_a_second() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let lab = Running::start(&format!("trap '' TERM INT HUP; {READY}; while :; do sleep 0.1; done"));
         kill_process(lab.pid(), signal).unwrap();
@@ -207,15 +207,17 @@ fn a_lab_that_is_killed_leaves_nothing() {
     let lab = Running::start(&script);
     let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 2));
     let sleepers = || processes(|line| line.starts_with("sleep 778"));
-    wait_until("all three sleep", || sleepers().len() == 3);
-    // While it runs it is nobody's remains.
+    wait_until("all three processes sleep", || sleepers().len() == 3);
+    // `lab clean` leaves running labs alone.
     let found = clean();
     assert!(has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
     assert_eq!(sleepers().len(), 3);
     kill_process(lab.pid(), Signal::KILL).unwrap();
     lab.end();
-    // Nobody has to clean up for that.
-    wait_until("nothing of it runs", || sleepers().is_empty() && workers.iter().all(|&pid| !is_running(pid)));
+    // No `lab clean` is needed.
+    wait_until("no process of the lab runs", || {
+        sleepers().is_empty() && workers.iter().all(|&pid| !is_running(pid))
+    });
     let found = clean();
     assert!(!has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
     assert!(joulepath(&["lab", "clean"]).ok().contains("nothing was left behind"));
@@ -223,8 +225,8 @@ fn a_lab_that_is_killed_leaves_nothing() {
 
 #[test(needs(LAB, BPF, tool("unshare")))]
 fn labs_of_two_containers_can_have_the_same_process_number() {
-    // In a process namespace of its own each of them is process 1, and the kernel's list of controllers is
-    // one for both.
+    // In its own process namespace each of them is process 1, and all namespaces share the kernel's list of
+    // controllers.
     let start = || {
         let folder = folder();
         let script = format!("{READY}; while ! [ -e go ]; do sleep 0.1; done");
@@ -237,7 +239,7 @@ fn labs_of_two_containers_can_have_the_same_process_number() {
     };
     let labs = [start(), start()];
     for (_, folder) in &labs {
-        wait_until("both have begun", || folder.path().join("ready").exists());
+        wait_until("both labs run", || folder.path().join("ready").exists());
     }
     for (child, folder) in labs {
         fs::write(folder.path().join("go"), "").unwrap();
@@ -261,16 +263,16 @@ fn a_command_sees_the_labs_devices_and_its_own_processes() {
     let mut devices = [lo, lte, wifi];
     devices.sort_unstable();
     assert_eq!(devices, ["lo", "lte", "wifi"]);
-    // Numbers of /proc are those by which processes know themselves: cat's parent is the shell.
+    // Process ids in /proc are those of the lab: cat's parent is the shell.
     let parent = cat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
     assert_eq!(parent, own);
     assert_eq!(fs::canonicalize(place).unwrap(), fs::canonicalize(folder.path()).unwrap());
-    // What is mounted in the lab is mounted nowhere else.
+    // Mounts of the lab exist only in the lab.
     assert_eq!(mounts(), before);
 }
 
 #[test(needs(LAB))]
-fn two_labs_at_once_do_not_meet() {
+fn two_labs_at_once_are_separate() {
     let idle = Running::start(&format!("{READY}; exec sleep 600"));
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/{{server}}/{port} | wc -c");
@@ -286,7 +288,7 @@ fn two_labs_at_once_do_not_meet() {
 }
 
 #[test]
-fn a_lab_without_a_scenario_or_a_command_says_how_it_is_used() {
+fn a_lab_without_a_scenario_or_a_command_prints_its_usage() {
     for arguments in [&["lab", "quick"][..], &["lab"], &["lab", "quick", "-p", "mptcp,olia", "--", "true"]] {
         let said = joulepath(arguments);
         assert_eq!(said.code, Some(2), "{}", said.stderr);
@@ -298,14 +300,14 @@ fn a_lab_without_a_scenario_or_a_command_says_how_it_is_used() {
 }
 
 #[test(needs(LAB))]
-fn a_command_that_is_not_there_is_named() {
+fn a_missing_command_is_named() {
     let said = joulepath(&["lab", "quick", "--", "no-such-program"]);
     assert!(said.code.is_some_and(|code| code != 0), "{}", said.stderr);
     assert!(said.stderr.contains("no-such-program"), "{}", said.stderr);
 }
 
 #[test(needs(ROOT))]
-fn a_lab_without_root_has_exit_code_4_and_the_remedy() {
+fn a_lab_without_root_has_exit_code_4_and_the_fix() {
     let nobody = Unprivileged::new();
     let said = Said::of(nobody.command(&["lab", "quick", "--", "true"]).output().unwrap());
     assert_eq!(said.code, Some(4), "{}", said.stderr);

@@ -1,4 +1,4 @@
-//! `joulepath live` and `joulepath status`, as their users see them: two cables are the radios.
+//! `joulepath live` and `joulepath status` as their users see them. Two veth cables act as radios.
 
 mod behaviour;
 mod controllers;
@@ -36,7 +36,7 @@ use crate::run::{Said, command, folder};
 const PATIENCE: Duration = Duration::from_secs(20);
 const PORT: u16 = 5001;
 
-/// A client host with two radios, and a place for its files.
+/// A client host with two radios, and a folder for its files.
 struct Host {
     net: Net,
     folder: TempDir,
@@ -57,7 +57,7 @@ impl Host {
         self.folder.path().join("live.sock")
     }
 
-    /// Writes the configuration: an intent, and what else is said about the second radio.
+    /// Writes the configuration: an intent, and further keys of the second radio.
     fn configure(&self, machine: &str, second: &str) {
         let (socket, state) = (self.socket(), self.folder.path().join("state"));
         let text = format!(
@@ -86,7 +86,7 @@ impl Host {
         self.run(&[&["live"], words, &["--socket", socket.to_str().unwrap()]].concat()).ok();
     }
 
-    /// Starts the daemon, and waits until it has looked once.
+    /// Starts the daemon and waits for its first poll.
     fn start(&self) -> Daemon<'_> {
         self.start_with(&[])
     }
@@ -129,7 +129,7 @@ impl Host {
         wait_until(what, || self.endpoints() == endpoints);
     }
 
-    /// Adds the route that has gone with an address, in the table of its path.
+    /// Adds the route that the kernel removed with an address, in the table of its path.
     fn add_route_of(&self, path: usize) {
         use joulepath_kernel::route::{Prefix, Route, Routing};
         let (source, device) = (self.ip(path), self.net.paths[path].device);
@@ -160,7 +160,7 @@ struct Daemon<'a> {
 }
 
 impl Daemon<'_> {
-    /// By the shell's own `kill`: a bare Debian has no program of that name.
+    /// With the shell's `kill`: a bare Debian has no such program.
     fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(
@@ -168,7 +168,7 @@ impl Daemon<'_> {
         );
     }
 
-    /// How it ended, after SIGTERM.
+    /// Sends SIGTERM and returns how the daemon ended.
     fn stop(mut self) -> Option<i32> {
         self.signal("TERM");
         self.child.wait().unwrap().code()
@@ -201,7 +201,7 @@ impl Drop for Daemon<'_> {
 const FOUND: Limits = Limits { accepted_addresses: 1, extra_subflows: 0 };
 
 #[test(needs(NET))]
-fn endpoints_appear_follow_their_addresses_and_go_with_the_daemon() {
+fn endpoints_appear_follow_their_addresses_and_end_with_the_daemon() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     host.manager().set_limits(FOUND).unwrap();
@@ -218,10 +218,10 @@ fn endpoints_appear_follow_their_addresses_and_go_with_the_daemon() {
     assert!(metrics.contains("joulepath_path_role{path=\"c1\",role=\"backup\"} 1\n"), "{metrics}");
 
     host.change_address(1, "del");
-    host.wait_for("the endpoint goes with its address", &both[..1]);
+    host.wait_for("the endpoint is removed with its address", &both[..1]);
     host.change_address(1, "add");
     host.add_route_of(1);
-    host.wait_for("the endpoint comes back", &both);
+    host.wait_for("the endpoint is added again", &both);
 
     assert_eq!(daemon.stop(), Some(0));
     assert_eq!((host.endpoints(), host.manager().limits().unwrap()), (vec![], FOUND));
@@ -254,24 +254,24 @@ fn connections_get_a_second_subflow_that_is_a_backup_and_lose_it_under_handover(
         all.sort_unstable();
         all
     };
-    wait_until("a backup joins", || backups() == [(host.ip(0), false), (host.ip(1), true)]);
+    wait_until("a backup subflow joins", || backups() == [(host.ip(0), false), (host.ip(1), true)]);
     let seen = |status: &Value| status["interfaces"][1]["backup_subflows"] == 1;
     wait_until("the status shows it", || host.status().is_some_and(|status| seen(&status)));
     host.tell(&["set-intent", "handover"]);
-    wait_until("it is closed", || backups() == [(host.ip(0), false)]);
+    wait_until("the backup is closed", || backups() == [(host.ip(0), false)]);
     assert_eq!(daemon.role("c1"), "unused");
-    // The radio has no carrier any more: the other one takes over.
+    // The radio loses its carrier: the other one takes over.
     let peer = "s0";
     let cut = || Command::new("ip").args(["link", "set", peer, "down"]).status().unwrap();
     assert!(host.net.server.enter_thread(cut).unwrap().success());
     wait_until("the second takes over", || host.endpoints() == [(host.ip(1), false)]);
     assert_eq!(daemon.stop(), Some(0));
     drop((client, server));
-    host.wait_for("nothing stays when the connection has ended", &[]);
+    host.wait_for("no endpoint stays when the connection has ended", &[]);
 }
 
 #[test(needs(NET))]
-fn a_killed_daemon_is_undone_but_for_what_others_have_changed() {
+fn undo_after_a_kill_restores_all_except_what_others_have_changed() {
     let host = Host::new();
     host.configure("intent = \"aggregate\"", "");
     host.manager().set_limits(FOUND).unwrap();
@@ -285,7 +285,7 @@ fn a_killed_daemon_is_undone_but_for_what_others_have_changed() {
     daemon.kill();
     assert_eq!(host.endpoints().len(), 2);
 
-    // Another program takes one of both over, and adds one of its own.
+    // Another program takes over one of the endpoints, and adds its own.
     let mut manager = host.manager();
     let all = manager.endpoints().unwrap();
     let second = all.iter().find(|one| one.address == host.ip(1)).unwrap();
@@ -300,7 +300,7 @@ fn a_killed_daemon_is_undone_but_for_what_others_have_changed() {
 }
 
 #[test(needs(NET))]
-fn the_next_daemon_takes_over_what_a_killed_one_has_left() {
+fn the_next_daemon_takes_over_the_endpoints_of_a_killed_one() {
     let host = Host::new();
     host.configure("intent = \"aggregate\"", "");
     host.manager().set_limits(FOUND).unwrap();
@@ -312,7 +312,7 @@ fn the_next_daemon_takes_over_what_a_killed_one_has_left() {
     host.configure("intent = \"handover\"", "");
     let daemon = host.start();
     assert!(daemon.has_said("taking over the changes of an earlier daemon"));
-    host.wait_for("the second goes", &[(host.ip(0), false), (theirs, false)]);
+    host.wait_for("the second endpoint is removed", &[(host.ip(0), false), (theirs, false)]);
     assert_eq!(daemon.stop(), Some(0));
     assert_eq!((host.endpoints(), host.manager().limits().unwrap()), (vec![(theirs, false)], FOUND));
 }
@@ -326,19 +326,19 @@ fn a_bad_file_changes_nothing_and_a_good_one_does() {
     host.wait_for("endpoints appear", &both);
     host.configure("intent = \"cheap\"", "");
     daemon.signal("HUP");
-    wait_until("it says so", || daemon.has_said("the configuration was not reloaded"));
+    wait_until("the daemon logs it", || daemon.has_said("the configuration was not reloaded"));
     assert!(daemon.has_said("live.toml:1:10: `cheap` is not an intent"));
     let warnings = host.status().unwrap()["warnings"].to_string();
     assert!(warnings.contains("was not reloaded"), "{warnings}");
     assert_eq!(host.endpoints(), both);
     host.configure("intent = \"interactive\"", "intent = \"off\"");
     daemon.signal("HUP");
-    host.wait_for("the second goes", &both[..1]);
+    host.wait_for("the second endpoint is removed", &both[..1]);
     assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET))]
-fn everybody_may_look_and_only_root_may_command_unless_a_group_may() {
+fn everybody_may_read_and_only_root_or_a_configured_group_may_command() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
@@ -353,15 +353,15 @@ fn everybody_may_look_and_only_root_may_command_unless_a_group_may() {
     assert!(refused.stderr.contains("you have no permission to send commands"), "{}", refused.stderr);
     assert_eq!(host.endpoints().len(), 2);
     host.tell(&["pause"]);
-    host.wait_for("everything is put back", &[]);
+    host.wait_for("everything is restored", &[]);
     assert_eq!(host.status().unwrap()["paused"], true);
     host.tell(&["resume"]);
-    host.wait_for("it goes on", &[(host.ip(0), false), (host.ip(1), true)]);
+    host.wait_for("the daemon continues", &[(host.ip(0), false), (host.ip(1), true)]);
     assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET))]
-fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+fn a_dry_run_prints_its_plan_and_changes_nothing() {
     let host = Host::new();
     host.configure("intent = \"frugal\"", "quota = { hard = \"1 GB\" }");
     let said = host.run(&["live", "--config", "live.toml", "--dry-run"]).ok();

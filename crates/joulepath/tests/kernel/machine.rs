@@ -1,4 +1,4 @@
-//! What tests of the kernel share: the processes of a lab, and somebody without rights.
+//! Shared by tests of the kernel: the processes of a lab, and a user without rights.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::run::folder;
 /// `nobody`, who has no rights.
 const NOBODY: u32 = 65_534;
 
-/// Workers of a process that runs labs, once there are so many: emulator, server, client.
+/// Waits for this many workers of a process that runs labs: emulator, server, client.
 pub(crate) fn workers_of(parent: u32, count: usize) -> Vec<u32> {
     let mut found = vec![];
     wait_until("the workers start", || {
@@ -33,14 +33,14 @@ fn is_worker_of(pid: u32, parent: u32) -> bool {
         && read("cmdline").split(|&byte| byte == 0).any(|argument| argument == b"--joulepath-worker")
 }
 
-/// A copy of the binary that somebody without rights may run.
+/// A copy of the binary that a user without rights may run.
 pub(crate) struct Unprivileged {
     program: PathBuf,
     _folder: TempDir,
 }
 
 impl Unprivileged {
-    /// For tests that need root: nobody else can become another user.
+    /// For tests that need root, because only root can become another user.
     pub(crate) fn new() -> Self {
         let folder = folder();
         let program = folder.path().join("joulepath");

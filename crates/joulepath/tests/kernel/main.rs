@@ -1,7 +1,7 @@
-//! The commands that need the kernel engine, as their users see them.
+//! Commands that need the kernel engine, as their users see them.
 //!
-//! A program of tests by itself: emulated links keep time, and the other tests of the command line want every
-//! core.
+//! A separate test program: emulated links need exact timing, and the other tests of the command line use
+//! every core.
 
 #[macro_use]
 extern crate joulepath_testbed;

@@ -1,5 +1,5 @@
-//! Under `sudo`: what the user who calls it may not read is not read, and what they bring along has no rights
-//! of root's.
+//! Under `sudo`: Joulepath does not read files that the calling user may not read, and the user's programs
+//! have no rights of root.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,7 +14,7 @@ use crate::run::{Said, command, folder};
 const NOBODY: &str = "65534";
 const SECRET: &str = "root:secret-of-roots:";
 
-/// A folder of nobody's, with a file of root's beside it.
+/// A folder of `nobody`, and next to it a file of root.
 struct Place {
     folder: TempDir,
     outside: TempDir,
@@ -39,20 +39,20 @@ impl Place {
         self.outside.path().join("secret")
     }
 
-    /// Writes a file of nobody's.
+    /// Writes a file of `nobody`.
     fn write(&self, name: &str, text: &str) {
         fs::write(self.folder.path().join(name), text).unwrap();
         self.open(&self.folder.path().join(name), 0o644);
     }
 
-    /// As nobody's `sudo joulepath ARGUMENTS…`.
+    /// Runs `sudo joulepath ARGUMENTS…` as `nobody`.
     fn sudo(&self, arguments: &[&str]) -> Said {
         let mut command = command(self.folder.path(), arguments);
         command.env("SUDO_UID", NOBODY).env("SUDO_GID", NOBODY).env("SUDO_USER", "nobody");
         Said::of(command.output().unwrap())
     }
 
-    /// The same, which must be refused, without a word of the secret, at once.
+    /// The same; it must be refused at once, without a word of the secret.
     #[track_caller]
     fn refused(&self, arguments: &[&str]) -> String {
         let begun = Instant::now();
@@ -69,7 +69,7 @@ const STUDY: &str =
     "policies = [\"mptcp\"]\nseeds = 1\n[[vary]]\nkey = \"path.wifi.loss\"\nvalues = [\"1 %\"]\n";
 
 #[test(needs(ROOT))]
-fn a_file_names_only_what_the_user_who_called_sudo_may_read() {
+fn a_file_may_name_only_files_that_the_user_who_called_sudo_may_read() {
     let place = Place::new();
     let secret = place.secret();
     std::os::unix::fs::symlink(&secret, place.folder.path().join("link.toml")).unwrap();
@@ -101,7 +101,7 @@ fn a_file_names_only_what_the_user_who_called_sudo_may_read() {
 }
 
 #[test(needs(ROOT))]
-fn what_the_user_names_is_not_quoted_if_only_root_may_read_it() {
+fn a_file_that_only_root_may_read_is_not_quoted() {
     let place = Place::new();
     let secret = place.secret();
     let secret = secret.to_str().unwrap();
@@ -118,7 +118,7 @@ fn what_the_user_names_is_not_quoted_if_only_root_may_read_it() {
         let said = place.refused(arguments);
         assert!(said.contains("Permission denied") || said.contains("may not read"), "{arguments:?}: {said}");
     }
-    // Root alone is told.
+    // Only root sees the content.
     let said = Said::of(command(place.folder.path(), &["show", secret]).output().unwrap());
     assert!(said.stderr.contains("secret-of-roots"), "{}", said.stderr);
 }
@@ -145,7 +145,7 @@ fn a_header_is_compiled_with_the_rights_of_the_user_who_called_sudo() {
     }
 }
 
-/// What hooks run with: they can make a file, whose owner tells.
+/// The rights of hooks: a hook creates a file, whose owner shows them.
 const WRITES: &str = "extern int creat(const char *, unsigned);\n#define TELL creat(\"PLACE\", 0644);\n";
 
 #[test(needs(ROOT))]
@@ -163,7 +163,7 @@ fn hooks_run_without_roots_rights() {
         let owner = fs::metadata(&told).unwrap_or_else(|error| panic!("{error}: {}", said.stderr)).uid();
         assert_eq!(owner, 65_534, "{name}");
     }
-    // Root who checks a header without sudo does not lend it root's rights either.
+    // Also without sudo: if root checks a header, the header has no rights of root.
     let told = place.folder.path().join("by-root");
     let text = good.replacen("return mpcc_scale", "TELL\n\treturn mpcc_scale", 1);
     place.write("mine.h", &(WRITES.replace("PLACE", told.to_str().unwrap()) + &text));

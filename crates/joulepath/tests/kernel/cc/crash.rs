@@ -1,4 +1,4 @@
-//! Killed between any two of its steps, a command leaves nothing that the next start does not mend.
+//! A command that is killed between any two steps leaves only what the next start repairs.
 
 use joulepath_testbed::steps::{End, kill_at};
 
@@ -6,8 +6,8 @@ use super::stage::{Place, Stage, another, controller};
 
 const NAME: &str = "cwa";
 
-/// Kills a command at each of its steps, after `prepare` and before `check`, which learns at which step it
-/// was. Says how many steps it has.
+/// Kills a command at each of its steps, after `prepare` and before `check`, which gets the number of the
+/// step. Returns the number of steps.
 fn at_each_step(
     place: &Place,
     killed: &[&str],
@@ -30,11 +30,11 @@ fn at_each_step(
     unreachable!("every command ends");
 }
 
-/// `cc status` works and tells the truth, and whatever it says the controller can be unloaded and loaded.
+/// `cc status` works and is right, and the controller can be unloaded and loaded in every case.
 #[track_caller]
 fn assert_mended(stage: &Stage, when: &str) {
     let status = stage.here.status();
-    // To unload what was being unloaded is to end that.
+    // A second unload finishes the first.
     let is_being_unloaded = when.starts_with("cc unload") && status["unfinished"] == format!("jp_{NAME}");
     let is_loaded = controller(&status, NAME).is_some() || is_being_unloaded;
     let said = stage.cc(&["unload", NAME]);
@@ -54,7 +54,7 @@ fn load_can_be_killed_at_every_step() {
     let steps = at_each_step(&stage.here, &["load", NAME], || {}, |when| assert_mended(&stage, when));
     // Lock, journal, folders, three pins, the registration, the rename, the journal again.
     assert!(steps > 15, "{steps} steps are too few: does the tracer see them?");
-    // The first thing after a kill may be to load again.
+    // The first command after a kill may be another load.
     let load = |when: &str| {
         let said = stage.cc(&["load", NAME]);
         assert_eq!(said.code, Some(0), "{when}: {said:?}");
@@ -65,7 +65,7 @@ fn load_can_be_killed_at_every_step() {
 }
 
 #[test(needs(ENGINE))]
-fn unload_can_be_killed_at_every_step_and_every_default_comes_back() {
+fn unload_can_be_killed_at_every_step_and_every_default_is_restored() {
     let stage = Stage::new(&[NAME]);
     let there = Place::new(another());
     let prepare = || {
@@ -90,9 +90,9 @@ fn a_replacement_can_be_killed_at_every_step_and_no_socket_is_left_behind() {
     stage.here.cc(&["default", NAME]).ok();
     let old = stage.here.connections(PAIRS, Some(&format!("jp_{NAME}")));
     let check = |when: &str| {
-        // Any command that takes the lock mends.
+        // Any command that takes the lock repairs.
         stage.cc(&["default", NAME]).ok();
-        // What gets the default gets the newest, too.
+        // Sockets that get the default get the newest load.
         let new = stage.here.connections(1, None);
         let status = stage.here.status();
         let found = controller(&status, NAME).unwrap_or_else(|| panic!("{when}: {status}"));
@@ -117,7 +117,7 @@ fn default_and_restore_can_be_killed_at_every_step() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
     let check = |when: &str| {
-        // What it was comes back, if it was changed at all.
+        // The earlier default is restored, if it was changed.
         let is_changed = stage.here.default() != "reno";
         let said = stage.cc(&["default", "--restore"]);
         assert_eq!(said.code, Some(if is_changed { 0 } else { 1 }), "{when}: {said:?}");

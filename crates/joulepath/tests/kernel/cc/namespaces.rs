@@ -49,10 +49,10 @@ fn ip(arguments: &[&str]) {
 }
 
 #[test(needs(ENGINE, tool("ip")))]
-fn what_is_loaded_by_ip_netns_exec_stays_and_is_seen_everywhere() {
+fn a_controller_loaded_by_ip_netns_exec_stays_and_is_visible_everywhere() {
     let stage = Stage::new(&[NAME]);
     let named = Named::new("a");
-    // `ip` mounts a /sys of its own, which ends with the command.
+    // `ip` mounts its own /sys, which ends with the command.
     assert_eq!(named.exec(&["load", NAME]).code, Some(0));
     for status in [stage.here.status(), named.exec(&["status", "--json"]).json()] {
         assert!(controller(&status, NAME).is_some_and(|found| found["registered"] == true), "{status}");
@@ -69,14 +69,14 @@ fn what_is_loaded_by_ip_netns_exec_stays_and_is_seen_everywhere() {
 }
 
 #[test(needs(ENGINE, tool("ip")))]
-fn unload_puts_back_the_default_of_every_namespace_whose_it_was() {
+fn unload_restores_the_default_of_every_namespace_that_used_the_controller() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
     let (named, held) = (Named::new("a"), Place::new(another()));
     let before = named.default();
     named.exec(&["default", NAME]).ok();
     held.cc(&["default", NAME]).ok();
-    // A namespace in which nothing was set: it has taken its default from another when it was made.
+    // Nothing was set in this namespace: it inherited its default when it was created.
     let inherits = Place::new(&format!("jp_{NAME}"));
     let said = stage.cc(&["unload", NAME]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -93,13 +93,13 @@ fn unload_puts_back_the_default_of_every_namespace_whose_it_was() {
 }
 
 #[test(needs(ENGINE))]
-fn unload_changes_nothing_if_it_cannot_put_back_a_default() {
+fn unload_changes_nothing_if_it_cannot_restore_a_default() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
     stage.cc(&["load", OTHER]).ok();
     let (known, unknown) = (Place::new(another()), Place::new(&format!("jp_{OTHER}")));
     known.cc(&["default", NAME]).ok();
-    // Nothing of that one can be known: another controller than the one whose origin is known, set by hand.
+    // The earlier default of this namespace is unknown: the controller was set by hand.
     known.cc(&["default", "--restore"]).ok();
     let said = stage.cc(&["unload", OTHER]);
     assert_eq!(said.code, Some(3), "{said:?}");
@@ -109,13 +109,13 @@ fn unload_changes_nothing_if_it_cannot_put_back_a_default() {
     );
     assert_eq!(unknown.default(), format!("jp_{OTHER}"));
     assert!(controller(&stage.here.status(), OTHER).is_some());
-    // What the message says helps.
+    // The fix in the message works.
     unknown.cc(&["default", another()]).ok();
     stage.cc(&["unload", OTHER]).ok();
     assert_eq!(unknown.default(), another());
 }
 
-/// What every namespace may choose, until it is dropped: `reno` and ours alone, those of labs included.
+/// Until dropped, every namespace may choose only `reno` and our controllers, including those of labs.
 struct OnlyReno(String);
 
 impl OnlyReno {
@@ -138,7 +138,7 @@ impl Drop for OnlyReno {
 }
 
 #[test(needs(ENGINE))]
-fn if_one_namespace_refuses_what_it_had_all_keep_what_they_have() {
+fn if_one_namespace_refuses_its_earlier_default_all_keep_their_present_ones() {
     let stage = Stage::new(&[NAME]);
     let theirs = another();
     if theirs == "reno" {
@@ -157,7 +157,7 @@ fn if_one_namespace_refuses_what_it_had_all_keep_what_they_have() {
     let ours = format!("jp_{NAME}");
     assert_eq!([stage.here.default(), there.default()], [ours.clone(), ours.clone()]);
     assert!(controller(&stage.here.status(), NAME).is_some());
-    // And nothing is made the default of a namespace that could not get back what it has.
+    // No controller becomes the default of a namespace whose present default could not be restored.
     let inherits = Place::new("reno");
     drop(only_reno);
     inherits.namespace.set_sysctl("net.ipv4.tcp_congestion_control", theirs).unwrap();
@@ -170,10 +170,10 @@ fn if_one_namespace_refuses_what_it_had_all_keep_what_they_have() {
 }
 
 #[test(needs(ENGINE))]
-fn a_namespace_that_gets_the_number_of_one_that_has_gone_does_not_get_its_default() {
+fn a_namespace_that_reuses_an_inode_number_does_not_get_the_old_default() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
-    // The kernel uses the inode number of a namespace again as soon as that has gone.
+    // The kernel reuses the inode number of a namespace as soon as the namespace is gone.
     let gone = Place::new(another());
     let inode = gone.namespace.inode().unwrap();
     gone.cc(&["default", NAME]).ok();
@@ -190,7 +190,7 @@ fn a_namespace_that_gets_the_number_of_one_that_has_gone_does_not_get_its_defaul
 }
 
 #[test(needs(ENGINE))]
-fn one_that_is_not_loaded_is_never_made_the_default() {
+fn a_controller_that_is_not_loaded_never_becomes_the_default() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
     let sockets = stage.here.connections(2, Some(&format!("jp_{NAME}")));

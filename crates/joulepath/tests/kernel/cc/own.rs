@@ -1,4 +1,4 @@
-//! A controller of a user, from its header into the kernel.
+//! A user's controller, from its header into the kernel.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::thread;
 
 use super::stage::{Place, Stage, controller};
 
-/// Writes a new header, with one text in it replaced by another. Returns the number of the line with it.
+/// Writes a new header with one text replaced. Returns the number of that line.
 fn write(place: &Place, name: &str, from: &str, to: &str) -> usize {
     let file = place.file(&format!("{name}.h"));
     let _ = fs::remove_file(&file);
@@ -31,7 +31,7 @@ fn a_header_is_loaded_replaced_made_the_default_and_unloaded() {
     assert_eq!(entry(here.status()), Some(4.into()));
     let list = stage.cc(&["list"]).ok();
     assert!(list.lines().any(|line| line.contains("jp_ownload") && line.contains("your own")), "{list}");
-    // Another version of it: what is in use goes over, as with ours.
+    // Another version: sockets in use switch to it, as with our controllers.
     write(here, NAME, "500, 1, 1000", "250, 1, 1000");
     let said = stage.cc(&["load", "ownload.h"]);
     assert!(said.stderr.contains("jp_ownload: replaced; 4 sockets in use went over to it"), "{said:?}");
@@ -42,7 +42,7 @@ fn a_header_is_loaded_replaced_made_the_default_and_unloaded() {
     assert!(said.code == Some(0) && said.stderr.contains("reno again"), "{said:?}");
     assert_eq!(here.default(), "reno");
     stage.assert_clean();
-    // By its header, too; the file is not compiled for that.
+    // Unloading also accepts the header's path, without compiling the file.
     stage.cc(&["default", "./ownload.h"]).ok();
     assert_eq!(here.default(), "jp_ownload");
     fs::write(here.file("ownload.h"), "no C").unwrap();
@@ -50,12 +50,12 @@ fn a_header_is_loaded_replaced_made_the_default_and_unloaded() {
     stage.assert_clean();
 }
 
-/// Another wrapper, which calls the controller for every ACK.
+/// This wrapper calls the controller for every ACK.
 #[test(needs(ENGINE))]
 fn a_header_that_owns_its_window_is_loaded() {
     const NAME: &str = "ownwindow";
     let stage = Stage::new(&[NAME]);
-    // Tables of 32 bytes beside another one: compilers like to put them into different sections.
+    // Several tables, one of 32 bytes: compilers put them into different sections.
     let text = "/* Ten packets, always. */\n\
                 #ifndef OWNWINDOW_H\n#define OWNWINDOW_H\n#include \"mpcc_run.h\"\n\
                 #define OWNWINDOW_PARAMS(X)\n\
@@ -82,8 +82,8 @@ fn a_header_that_owns_its_window_is_loaded() {
     assert_eq!(subflow["cwnd_packets"], 10, "{status}");
 }
 
-/// The header that `joulepath.gym.export` writes of a network: its own part, which
-/// python/tests/test_export.py keeps so, and what all such headers have in common.
+/// The header that `joulepath.gym.export` writes for a network: its own part, which
+/// python/tests/test_export.py checks, and the part that all such headers share.
 fn exported() -> String {
     let common = include_str!("../../../../../python/joulepath/policy_template.h");
     include_str!("exported_head.h").to_owned()
@@ -111,13 +111,13 @@ fn an_exported_policy_carries_data_in_the_kernel() {
 }
 
 #[test(needs(ENGINE))]
-fn what_compiler_or_verifier_refuse_is_told_with_the_line_of_the_header() {
+fn errors_of_compiler_and_verifier_name_the_line_of_the_header() {
     const STEP: &str =
         "return mpcc_scale(mpcc_reno(conn, self), (u32)MPCC_PARAM(conn, OWNBAD_WEIGHT), OWNBAD_SCALE);";
     let place = Place::new("reno");
     for (body, code, says) in [
         ("retrun 1;", 2, "retrun"),
-        // GCC takes it; the kernel's processor has no such instruction.
+        // GCC accepts it; BPF has no such instruction.
         ("return (s64)conn->now_us / (s64)-(s64)(self + 7);", 1, "signed division"),
         ("return conn->sub[conn->sub[self].cwnd].cwnd & 1;", 1, "R"),
         (
@@ -141,7 +141,7 @@ fn what_compiler_or_verifier_refuse_is_told_with_the_line_of_the_header() {
 }
 
 #[test(needs(ENGINE))]
-fn a_header_that_cannot_be_loaded_is_refused_with_what_to_do() {
+fn the_error_of_a_header_that_cannot_be_loaded_has_the_fix() {
     let place = Place::new("reno");
     write(&place, "owngood", "500, 1, 1000", "500, 1, 1000");
     let without = |variable: &str| {

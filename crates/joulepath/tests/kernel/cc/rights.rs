@@ -1,5 +1,5 @@
-//! Capabilities in place of user ids: what an ordinary user with some of them can do, and what is said to one
-//! who lacks one.
+//! Capabilities: what an ordinary user with some of them can do, and the messages when one is
+//! missing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use crate::run::{Said, folder};
 
 const NAME: &str = "cwa";
 
-/// A copy of the binary that everybody may run.
+/// A copy of the binary that every user may run.
 struct Program {
     path: PathBuf,
     _folder: TempDir,
@@ -29,8 +29,8 @@ impl Program {
         Program { path, _folder: folder }
     }
 
-    /// Runs a script of `joulepath` commands as `nobody` with these capabilities, in mount, PID and network
-    /// namespaces of its own, where `nobody` has the folders of `cc`. The first command that fails ends it.
+    /// Runs a script of `joulepath` commands as `nobody` with these capabilities, in its own mount, PID and
+    /// network namespaces, where `nobody` owns the folders of `cc`. The first command that fails ends it.
     fn as_nobody(&self, capabilities: &[&str], script: &str) -> Said {
         let capabilities: String = capabilities.iter().map(|name| format!(",+{name}")).collect();
         let program = self.path.display();
@@ -70,12 +70,12 @@ fn an_ordinary_user_with_three_capabilities_loads_uses_and_unloads_controllers()
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains(&format!("\njp_{NAME}\n")), "{said:?}");
     assert!(!said.stdout.trim().ends_with(&format!("jp_{NAME}")), "{said:?}");
-    // What it cannot see is said, with what it would need.
+    // The output names what it cannot see, and the missing capability.
     assert!(said.stderr.contains("could not be examined (needs CAP_SYS_"), "{said:?}");
 }
 
 #[test(needs(ENGINE, tool("setpriv"), tool("unshare")))]
-fn the_capability_that_is_missing_is_named() {
+fn a_missing_capability_is_named() {
     let _stage = Stage::new(&[NAME]);
     let program = Program::new();
     let load = format!("joulepath cc load {NAME}");
@@ -96,12 +96,12 @@ fn the_capability_that_is_missing_is_named() {
 }
 
 #[test(needs(ENGINE, tool("setpriv")))]
-fn root_without_a_capability_is_no_better_off() {
+fn root_without_a_capability_gets_the_same_message() {
     let _stage = Stage::new(&[NAME]);
     let program = Program::new();
     let said = program.as_root_without("bpf", &["cc", "load", NAME]);
-    // CAP_SYS_ADMIN stands for CAP_BPF in the kernel, but what is missing is named all the same if it is
-    // refused.
+    // In the kernel CAP_SYS_ADMIN implies CAP_BPF, but the message names the missing capability if the
+    // call is refused.
     let named = said.code == Some(4) && said.stderr.contains("needs CAP_BPF");
     assert!(said.code == Some(0) || named, "{said:?}");
     let said = program.as_root_without("sys_admin", &["lab", "quick", "--", "true"]);
@@ -110,7 +110,7 @@ fn root_without_a_capability_is_no_better_off() {
 }
 
 #[test(needs(ENGINE, tool("setpriv"), tool("unshare")))]
-fn doctor_says_which_capability_is_missing_for_what() {
+fn doctor_names_the_missing_capability_for_each_task() {
     let program = Program::new();
     let doctor = |capabilities: &[&str]| -> Value {
         let said = program.as_nobody(capabilities, "joulepath doctor --json || true");
@@ -132,7 +132,7 @@ fn doctor_says_which_capability_is_missing_for_what() {
     assert_eq!(for_nothing["cc"], "denied", "{for_nothing}");
     assert!(detail(&for_nothing).contains("CAP_PERFMON is missing for loading controllers"), "{for_nothing}");
     let mut of_labs = vec!["net_admin", "bpf", "perfmon", "sys_admin"];
-    // Most distributions let everybody open the device; where the mode forbids it, that is another matter.
+    // Most distributions let every user open the device.
     let mode = fs::metadata("/dev/net/tun").unwrap().permissions().mode();
     of_labs.extend((mode & 0o006 != 0o006).then_some("dac_override"));
     let for_labs = doctor(&of_labs);
@@ -141,7 +141,7 @@ fn doctor_says_which_capability_is_missing_for_what() {
 }
 
 #[test(needs(ENGINE, tool("setpriv"), tool("unshare")))]
-fn a_folder_that_is_not_his_is_given_by_the_command_that_is_said() {
+fn the_command_in_the_message_gives_the_user_a_folder_of_another() {
     let _stage = Stage::new(&[NAME]);
     let program = Program::new();
     let rights = ["net_admin", "bpf", "perfmon"];
@@ -155,9 +155,9 @@ fn a_folder_that_is_not_his_is_given_by_the_command_that_is_said() {
 }
 
 #[test(needs(ENGINE, tool("unshare")))]
-fn what_another_container_has_loaded_is_left_alone_and_said() {
+fn a_controller_of_another_container_is_left_alone_and_reported() {
     let stage = Stage::new(&[NAME]);
-    // The kernel's list is one for all, the folders of `cc` are not.
+    // Containers share the kernel's list of controllers, but not the folders of `cc`.
     let container = "set -e; mount -t tmpfs tmpfs /run; mount -t bpf bpf /sys/fs/bpf
         \"$0\" cc load cwa; echo ready; cat";
     let mut command = Command::new("unshare");
@@ -177,7 +177,7 @@ fn what_another_container_has_loaded_is_left_alone_and_said() {
     let said = stage.cc(&["default", &format!("jp_{NAME}")]);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert_eq!(stage.here.default(), "reno");
-    // With the container its mounts end, and with them the registration.
+    // When the container ends, its mounts end, and with them the registration.
     drop(inside.stdin.take());
     inside.wait().unwrap();
     stage.cc(&["load", NAME]).ok();

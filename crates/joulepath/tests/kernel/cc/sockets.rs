@@ -1,4 +1,4 @@
-//! Sockets in use: they go over to another load, they are counted, they keep what was unloaded.
+//! Sockets in use switch to another load, are counted, and keep an unloaded controller.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use joulepath_testbed::observe::wait_until;
 
 const NAME: &str = "cwa";
 
-/// `bytes` of a pattern from one end to the other, which finds them as they were sent.
+/// Sends `bytes` of a pattern from one end to the other and checks them there.
 fn transfer(from: &TcpStream, to: &TcpStream, bytes: usize) {
     let byte = |i: usize| (i * 7 + i / 251) as u8;
     thread::scope(|scope| {
@@ -25,20 +25,17 @@ fn transfer(from: &TcpStream, to: &TcpStream, bytes: usize) {
         scope.spawn(move || from.write_all(&(0..bytes).map(byte).collect::<Vec<u8>>()).unwrap());
         let mut received = vec![0; bytes];
         to.read_exact(&mut received).unwrap();
-        assert!(
-            received.iter().enumerate().all(|(i, &received)| received == byte(i)),
-            "the bytes are others"
-        );
+        assert!(received.iter().enumerate().all(|(i, &received)| received == byte(i)), "the bytes differ");
     });
 }
 
-/// How many sockets `status` counts: all, and those of an earlier load.
+/// Numbers of sockets in `status`: all, and those of an earlier load.
 fn sockets(status: &Value) -> (u64, u64) {
     let found = controller(status, NAME).unwrap_or_else(|| panic!("{status}"));
     (found["sockets"].as_u64().unwrap(), found["stayed_sockets"].as_u64().unwrap())
 }
 
-/// Whether every subflow is one of the newest load, and has been through a round trip since `than_us`.
+/// True if every subflow uses the newest load and has had a round trip since `than_us`.
 fn are_fresh(status: &Value, least_delivered: u64) -> bool {
     let found = controller(status, NAME).unwrap();
     let connections = found["connections"].as_array().unwrap();
@@ -49,7 +46,7 @@ fn are_fresh(status: &Value, least_delivered: u64) -> bool {
 }
 
 #[test(needs(ENGINE))]
-fn sockets_in_use_go_over_to_the_new_load_and_no_byte_is_lost() {
+fn sockets_in_use_switch_to_the_new_load_and_no_byte_is_lost() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
     let (here, there) = (&stage.here, Place::new("reno"));
@@ -71,12 +68,12 @@ fn sockets_in_use_go_over_to_the_new_load_and_no_byte_is_lost() {
     for (client, server) in &pairs {
         transfer(client, server, 100_000);
     }
-    // The new programs have counted what was delivered since.
+    // The new programs have counted the data delivered since then.
     assert!(are_fresh(&here.status(), 1), "{}", here.status());
 }
 
 #[test(needs(ENGINE))]
-fn all_subflows_of_an_mptcp_connection_go_over() {
+fn all_subflows_of_an_mptcp_connection_switch_to_the_new_load() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
     let net = Net::v4(2);
@@ -107,7 +104,7 @@ fn all_subflows_of_an_mptcp_connection_go_over() {
     assert!(said.stderr.contains("; 4 sockets in use went over to it"), "{said:?}");
     assert_eq!(sockets(&stage.here.status()), (4, 0));
     transfer(&client, &server, 1_000_000);
-    // A subflow that joins later gets the newest, too; coupled ones see each other.
+    // A subflow that joins later also gets the newest load; coupled subflows see each other.
     let status = stage.here.status();
     let connections = controller(&status, NAME).unwrap()["connections"].as_array().unwrap();
     assert_eq!(connections.len(), 2, "one connection is seen from each of its ends: {status}");
@@ -118,7 +115,7 @@ fn all_subflows_of_an_mptcp_connection_go_over() {
 }
 
 #[test(needs(ENGINE))]
-fn sockets_that_kept_an_unloaded_controller_go_over_when_it_is_loaded_again() {
+fn sockets_that_keep_an_unloaded_controller_switch_when_it_is_loaded_again() {
     let stage = Stage::new(&[NAME]);
     stage.cc(&["load", NAME]).ok();
     let pairs = stage.here.connections(4, Some(&format!("jp_{NAME}")));
@@ -144,7 +141,7 @@ fn new_sockets_of_every_namespace_get_the_new_load() {
     let pairs = there.connections(2, None);
     assert_eq!(sockets(&stage.here.status()), (4, 0));
     drop(pairs);
-    // An accepted socket takes its controller from the one that listens, if that has chosen it.
+    // An accepted socket inherits the controller that the listening socket has chosen.
     let listening = || {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         rustix::net::sockopt::set_tcp_congestion(&listener, &format!("jp_{NAME}")).unwrap();
@@ -208,7 +205,7 @@ fn limit_of(socket: &TcpStream) -> u64 {
 }
 
 #[test(needs(ENGINE))]
-fn a_socket_that_is_paced_when_it_goes_over_has_no_limit_afterwards() {
+fn a_paced_socket_that_switches_has_no_limit_afterwards() {
     const RATE: u32 = 5_000_000;
     const UNLIMITED: u64 = u64::MAX;
     let stage = Stage::new(&[NAME]);
@@ -222,7 +219,7 @@ fn a_socket_that_is_paced_when_it_goes_over_has_no_limit_afterwards() {
     let controls = controls(&name).unwrap();
     controls.set(key, Control::Pacing(RATE), Lease::For(Duration::from_secs(600))).unwrap();
     let until = |limit| {
-        wait_until("the limit is heard", || {
+        wait_until("the limit applies", || {
             transfer(client, server, 20_000);
             limit_of(client) == limit
         });
@@ -230,7 +227,7 @@ fn a_socket_that_is_paced_when_it_goes_over_has_no_limit_afterwards() {
     until(RATE.into());
     let said = stage.cc(&["load", NAME]);
     assert!(said.stderr.contains("; 2 sockets in use went over to it"), "{said:?}");
-    // What was said goes on to hold, and when it ends what the application had comes back.
+    // The limit holds until it ends; then the application's own value is restored.
     until(RATE.into());
     controls.clear(key, Field::Pacing).unwrap();
     until(UNLIMITED);

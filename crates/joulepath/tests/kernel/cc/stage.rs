@@ -1,4 +1,4 @@
-//! Where the commands run.
+//! Namespaces and folders in which the commands run.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -16,13 +16,13 @@ use tempfile::TempDir;
 
 use crate::run::{Said, command, folder};
 
-/// What every namespace may choose.
+/// The controllers that every namespace may choose.
 pub(super) const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
 const PINS: &str = "/sys/fs/bpf/joulepath";
 
-/// The machine, for one test, with the controllers that it may load. Dropped, they are unloaded.
+/// The machine for one test, with the controllers that the test may load; drop unloads them.
 pub(super) struct Stage {
     names: Vec<&'static str>,
     pub(super) here: Place,
@@ -36,7 +36,7 @@ pub(super) struct Place {
 }
 
 impl Stage {
-    /// Ignores the test where somebody uses these controllers. Those of a test that was killed are unloaded.
+    /// Ignores the test if these controllers are in use. Unloads those of a killed test.
     pub(super) fn new(names: &[&'static str]) -> Self {
         let (mut lock, here) = (machine_wide_state(), Place::new("reno"));
         for name in lock.noted().split_whitespace() {
@@ -57,8 +57,8 @@ impl Stage {
         self.here.cc(arguments)
     }
 
-    /// Nothing of them is left. What a killed command had registered and not pinned yet, the kernel frees
-    /// some time after the process.
+    /// Checks that nothing of them is left. If a killed command had registered but not pinned a controller,
+    /// the kernel frees it some time after the process.
     #[track_caller]
     pub(super) fn assert_clean(&self) {
         for name in &self.names {
@@ -73,7 +73,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         for name in &self.names {
-            // Where the test has failed it says more than this would.
+            // If the test has failed, its message says more than this one.
             let _ = self.cc(&["unload", name]);
         }
         self.lock.note("");
@@ -88,11 +88,11 @@ impl Place {
         Place { namespace: Arc::new(namespace), folder: folder() }
     }
 
-    /// `joulepath cc …` in it.
+    /// Runs `joulepath cc …` in the namespace.
     pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(self.folder.path(), &[&["cc"], arguments].concat());
         let namespace = self.namespace.clone();
-        // SAFETY: between fork and exec there is one system call only.
+        // SAFETY: one system call between fork and exec.
         unsafe { command.pre_exec(move || namespace.enter()) };
         command
     }
@@ -101,18 +101,18 @@ impl Place {
         Said::of(self.command(arguments).output().unwrap())
     }
 
-    /// A file where the commands run.
+    /// A file in the commands' folder.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// `cc status` in it.
+    /// Runs `cc status` in the namespace.
     #[track_caller]
     pub(super) fn status(&self) -> Value {
         self.cc(&["status", "--json"]).json()
     }
 
-    /// What new sockets get.
+    /// The controller of new sockets.
     pub(super) fn default(&self) -> String {
         self.namespace.sysctl(DEFAULT).unwrap()
     }
@@ -134,20 +134,20 @@ impl Place {
     }
 }
 
-/// A controller that every namespace may choose, if there is one, besides `reno`.
+/// A controller other than `reno` that every namespace may choose, if there is one.
 pub(super) fn another() -> &'static str {
     let allowed: &'static str = fs::read_to_string(ALLOWED).unwrap_or_default().leak();
     let theirs = |name: &&str| *name != "reno" && !name.starts_with("jp");
     allowed.split_whitespace().find(theirs).unwrap_or("reno")
 }
 
-/// Whether the kernel has the controller, or pins of it are there.
+/// True if the kernel has the controller, or pins of it exist.
 fn is_registered(name: &str) -> bool {
     let known = fs::read_to_string(AVAILABLE).unwrap();
     known.split_whitespace().any(|known| known == format!("jp_{name}")) || !pins(name).is_empty()
 }
 
-/// Everything in the folder of pins that has to do with it.
+/// All entries of the controller in the folder of pins.
 fn pins(name: &str) -> Vec<String> {
     let entries = fs::read_dir(Path::new(PINS)).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! Several commands at once, and commands while sockets come and go.
+//! Several commands at once, and commands while sockets open and close.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ const NAME: &str = "cwa";
 const OTHER: &str = "emreno";
 
 #[test(needs(ENGINE))]
-fn several_that_load_and_unload_the_same_do_not_disturb_each_other() {
+fn commands_that_load_and_unload_the_same_controller_do_not_disturb_each_other() {
     const ROUNDS: usize = 4;
     let stage = Stage::new(&[NAME, OTHER]);
     let commands: [&[&str]; 6] = [
@@ -30,7 +30,7 @@ fn several_that_load_and_unload_the_same_do_not_disturb_each_other() {
         for (child, arguments) in children.into_iter().zip(commands) {
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            // "It is not loaded" is right at some instants; anything else is not.
+            // "It is not loaded" is right at some instants; any other error is wrong.
             let not_loaded = output.status.code() == Some(3) && said.contains("it is not loaded");
             assert!(output.status.success() || not_loaded, "{arguments:?}: {said}");
         }
@@ -42,7 +42,7 @@ fn several_that_load_and_unload_the_same_do_not_disturb_each_other() {
 }
 
 #[test(needs(ENGINE))]
-fn two_that_load_the_same_at_once_both_succeed() {
+fn two_commands_that_load_the_same_controller_at_once_both_succeed() {
     let stage = Stage::new(&[NAME]);
     let (first, second) = thread::scope(|scope| {
         let load = || stage.cc(&["load", NAME]);
@@ -55,7 +55,7 @@ fn two_that_load_the_same_at_once_both_succeed() {
 }
 
 #[test(needs(ENGINE))]
-fn the_name_is_free_when_unload_returns_also_while_connections_come_and_go() {
+fn the_name_is_free_when_unload_returns_also_while_connections_open_and_close() {
     const ROUNDS: usize = 10;
     let stage = Stage::new(&[NAME]);
     let stop = AtomicBool::new(false);
@@ -87,16 +87,16 @@ fn the_name_is_free_when_unload_returns_also_while_connections_come_and_go() {
 }
 
 #[test(needs(ENGINE))]
-fn one_that_cannot_be_unloaded_hinders_no_other() {
+fn a_controller_that_cannot_be_unloaded_does_not_block_others() {
     let stage = Stage::new(&[NAME, OTHER]);
     stage.cc(&["load", NAME, OTHER]).ok();
-    // Nobody knows what the default was before.
+    // The earlier default is unknown.
     let there = Place::new(&format!("jp_{NAME}"));
     let said = stage.cc(&["unload", NAME, OTHER]);
     assert_eq!(said.code, Some(5), "{said:?}");
     assert!(said.stderr.contains(&format!("unloading jp_{NAME}: it is the default of ")), "{said:?}");
     assert!(said.stderr.contains("jp_emreno: unloaded"), "{said:?}");
-    // Nothing was changed that could not be ended.
+    // Nothing was changed half.
     let status = stage.here.status();
     assert!(controller(&status, NAME).is_some() && controller(&status, OTHER).is_none(), "{status}");
     assert_eq!(there.default(), format!("jp_{NAME}"));

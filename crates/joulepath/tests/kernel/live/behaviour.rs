@@ -1,4 +1,4 @@
-//! What the daemon does for connections that stand.
+//! What the daemon does for established connections.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::UdpSocket;
@@ -48,7 +48,7 @@ impl Host {
         Connection { client, server }
     }
 
-    /// Of every subflow that is established: path, port, whether this end has made it a backup.
+    /// Path, port and backup flag (set by this end) of every established subflow.
     pub(super) fn subflows(&self) -> Vec<(usize, u16, bool)> {
         let listing = self.net.client.enter_thread(diag::list).unwrap().unwrap();
         let all = listing.connections.iter().flat_map(|connection| connection.subflows.clone());
@@ -66,7 +66,7 @@ impl Host {
         self.subflows().into_iter().map(|(path, _, backup)| (path, backup)).collect()
     }
 
-    /// The server resets a subflow, as a NAT does that has forgotten it.
+    /// The server resets a subflow, like a NAT without its entry.
     pub(super) fn reset(&self, path: usize, port: u16) {
         let (ip, port) = (self.ip(path), port.to_string());
         let ip = if ip.is_ipv4() { ip.to_string() } else { format!("[{ip}]") };
@@ -76,7 +76,7 @@ impl Host {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// New connections that are bound to no address begin on this path.
+    /// New connections without a bound address begin on this path.
     pub(super) fn prefer(&self, path: usize) {
         let (ip, device) = (self.ip(path), self.net.paths[path].device);
         let route = || {
@@ -95,20 +95,20 @@ fn reno() -> Options {
 }
 
 #[test(needs(NET, tool("ss")))]
-fn a_subflow_that_was_reset_comes_back_and_healthy_ones_are_not_cut_for_it() {
+fn a_reset_subflow_is_reopened_and_healthy_ones_are_not_closed_for_it() {
     let (host, listener) = Host::with_server();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
     let first = host.connect(&listener, 0);
-    wait_until("a backup joins", || host.kinds() == [(0, false), (1, true)]);
+    wait_until("a backup subflow joins", || host.kinds() == [(0, false), (1, true)]);
     let second = host.connect(&listener, 0);
-    wait_until("another one joins", || host.kinds() == [(0, false), (0, false), (1, true), (1, true)]);
+    wait_until("another subflow joins", || host.kinds() == [(0, false), (0, false), (1, true), (1, true)]);
     let seen = |status: &Value| status["interfaces"][1]["subflows"] == 2;
     wait_until("the daemon has seen it", || host.status().is_some_and(|status| seen(&status)));
-    // A subflow that ends within a second of the look that saw it counts as refused, not as lost.
+    // A subflow that ends within a second of the poll that saw it counts as refused, not as lost.
     std::thread::sleep(Duration::from_secs(2));
     let before = host.subflows();
-    // One of two: the other works, and cannot be had back without cutting that.
+    // One of two: it cannot be reopened without closing the other, which works.
     host.reset(1, before[2].1);
     wait_until("it is gone", || host.subflows().len() == 3);
     std::thread::sleep(Duration::from_secs(5));
@@ -118,16 +118,18 @@ fn a_subflow_that_was_reset_comes_back_and_healthy_ones_are_not_cut_for_it() {
     assert_eq!(host.subflows(), [before[0], before[1], before[3]]);
     // Both of two.
     host.reset(1, before[3].1);
-    wait_until("both come back", || host.kinds() == [(0, false), (0, false), (1, true), (1, true)]);
+    wait_until("both subflows are reopened", || {
+        host.kinds() == [(0, false), (0, false), (1, true), (1, true)]
+    });
     let after = host.subflows();
     assert_eq!(after[..2], before[..2]);
     assert_eq!(daemon.stop(), Some(0));
     drop((first, second));
-    host.wait_for("nothing stays when the connections have ended", &[]);
+    host.wait_for("no endpoint stays when the connections have ended", &[]);
 }
 
 #[test(needs(NET))]
-fn a_first_path_that_is_dear_is_left_when_the_cheap_one_works() {
+fn a_connection_leaves_its_expensive_first_path_once_the_cheap_one_works() {
     let (host, listener) = Host::with_server();
     host.prefer(1);
     host.configure("intent = \"frugal\"", "");
@@ -141,7 +143,7 @@ fn a_first_path_that_is_dear_is_left_when_the_cheap_one_works() {
 }
 
 impl Host {
-    /// Something that is no connection sends 5 kB on a path.
+    /// Sends 5 kB on a path outside all connections.
     pub(super) fn use_up(&self, path: usize) {
         let (from, to) = (self.net.client_at(path), self.net.server_at(PORT));
         let send = || {
@@ -162,9 +164,9 @@ fn a_first_subflow_over_a_hard_quota_is_closed() {
     wait_until("both are open", || host.kinds() == [(0, false), (1, true)]);
     host.use_up(1);
     wait_until("the quota's path is left, and the other one carries on", || host.kinds() == [(0, false)]);
-    // A new connection begins there, finds the other path, and is taken off.
+    // A new connection begins there, opens the other path, and leaves the first.
     let mut second = host.connect(&listener, 1);
-    wait_until("it is taken off, too", || host.kinds() == [(0, false), (0, false)]);
+    wait_until("it leaves the path, too", || host.kinds() == [(0, false), (0, false)]);
     for Connection { client, server } in [&mut connection, &mut second] {
         server.write_all(b"y").unwrap();
         client.read_exact(&mut [0]).unwrap();
@@ -173,7 +175,7 @@ fn a_first_subflow_over_a_hard_quota_is_closed() {
 }
 
 #[test(needs(NET))]
-fn a_download_whose_path_is_dead_goes_on_over_the_second() {
+fn a_download_whose_path_is_dead_continues_on_the_second() {
     let (host, listener) = Host::with_server();
     host.configure("intent = \"handover\"\nhandover_budget = \"100 MB\"", "");
     let daemon = host.start();
@@ -201,14 +203,16 @@ fn a_download_whose_path_is_dead_goes_on_over_the_second() {
         let received = || got.load(Ordering::Relaxed);
         wait_until("it flows", || received() > 200_000);
         assert_eq!(host.kinds(), [(0, false)]);
-        // What the server sends over the first path is lost; the client cannot see that.
+        // The server's packets on the first path are lost; the client cannot see that.
         let back = format!("{}/32", host.ip(0));
         let cut = || Command::new("ip").args(["route", "del", &back, "dev", "s0"]).status().unwrap();
         assert!(host.net.server.enter_thread(cut).unwrap().success());
-        wait_until("the second is opened", || host.kinds().iter().any(|&(path, _)| path == 1));
+        wait_until("the second path is opened", || host.kinds().iter().any(|&(path, _)| path == 1));
         let before = received();
-        wait_until("it flows again", || received() > before + 200_000);
-        wait_until("the second is regular", || host.endpoints() == [(host.ip(0), true), (host.ip(1), false)]);
+        wait_until("data flows again", || received() > before + 200_000);
+        wait_until("the second path is regular", || {
+            host.endpoints() == [(host.ip(0), true), (host.ip(1), false)]
+        });
         let status = host.status().unwrap();
         let stands_in = |one: &Value| one["reason"]["code"] == "handover" && one["reason"]["first"] == "c0";
         assert!(status["interfaces"].as_array().unwrap().iter().any(stands_in), "{status}");
@@ -217,7 +221,7 @@ fn a_download_whose_path_is_dead_goes_on_over_the_second() {
     assert_eq!(daemon.stop(), Some(0));
 }
 
-/// Time on a processor of a process so far: `utime` and `stime` of proc_pid_stat(5), in clock ticks of 10 ms.
+/// CPU time of a process: `utime` and `stime` of proc_pid_stat(5), in clock ticks of 10 ms.
 pub(super) fn processor_time(pid: u32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
@@ -225,7 +229,7 @@ pub(super) fn processor_time(pid: u32) -> Duration {
     Duration::from_millis(10 * ticks)
 }
 
-/// Memory that a process holds, kB: `VmRSS`.
+/// Resident memory of a process, kB: `VmRSS`.
 fn memory_kb(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -233,12 +237,12 @@ fn memory_kb(pid: u32) -> u64 {
 }
 
 #[test(needs(NET))]
-fn a_look_at_a_thousand_connections_costs_little_and_memory_stays_flat() {
+fn polling_a_thousand_connections_costs_little_and_memory_stays_flat() {
     const CONNECTIONS: usize = 1000;
-    /// As the tests' configuration says: looks at the machine five times a second.
+    /// Polls per second in the tests' configuration.
     const INTERVAL: Duration = Duration::from_millis(200);
     const LOOKS: u32 = 50;
-    /// Listings are bounded to a thousandth of a processor: the rest is for counters and decisions.
+    /// Listings may use a thousandth of a core; the rest is for counters and decisions.
     const MOST: Duration = Duration::from_millis(10);
     let (host, listener) = Host::with_server();
     host.configure("intent = \"interactive\"", "");
@@ -248,10 +252,10 @@ fn a_look_at_a_thousand_connections_costs_little_and_memory_stays_flat() {
     let all = |status: &Value| {
         status["connections"] == CONNECTIONS && status["interfaces"][1]["subflows"] == CONNECTIONS
     };
-    wait_until("all are there, with two subflows each", || host.status().is_some_and(|status| all(&status)));
+    wait_until("all connections have two subflows", || host.status().is_some_and(|status| all(&status)));
     let pid = daemon.child.id();
     let before = processor_time(pid);
-    // Its memory breathes with each look, by a thousand kilobytes and more: what stays is the least of many
+    // Each poll uses a megabyte or more for a while, so memory is the minimum of many
     // readings.
     let least = |looks| (0..looks).map(|_| (std::thread::sleep(INTERVAL), memory_kb(pid)).1).min().unwrap();
     let (first, second) = (least(LOOKS / 2), least(LOOKS / 2));
@@ -263,7 +267,7 @@ fn a_look_at_a_thousand_connections_costs_little_and_memory_stays_flat() {
     assert_eq!(daemon.stop(), Some(0));
 }
 
-/// Lets this process have so many files.
+/// Allows this process this many open files.
 fn allow_files(count: u64) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let now = getrlimit(Resource::Nofile);

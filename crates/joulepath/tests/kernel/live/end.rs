@@ -1,4 +1,4 @@
-//! How the daemon ends, and that no connection ends with it: data flows in both directions across each way.
+//! Ways in which the daemon ends. No connection ends with it: data flows in both directions throughout.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -11,14 +11,14 @@ use joulepath_kernel::mptcp::path_manager::{KERNEL, chosen};
 use super::behaviour::Connection;
 use super::*;
 
-/// A second subflow as soon as a connection is 300 ms old.
+/// Opens a second subflow when a connection is 300 ms old.
 const USER_SPACE: &str = "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }";
-/// A connection that begins so long after the end is tied to no endpoint.
+/// A connection that begins this long after the end depends on no endpoint.
 const GRACE: Duration = Duration::from_secs(4);
-/// Bytes that have to arrive in each direction after something has happened.
+/// Bytes that must arrive in each direction after each event.
 const MORE: u64 = 60_000;
 
-/// Count and sum (FNV-1a, 64 bits) of what has passed.
+/// Number and checksum (FNV-1a, 64 bits) of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sum(u64, u64);
 
@@ -31,12 +31,12 @@ impl Sum {
     }
 }
 
-/// Data on its way in both directions of some connections, until it is told to end.
+/// Sends data in both directions of some connections until stopped.
 struct Traffic {
     ends: Arc<AtomicBool>,
-    /// What has arrived, by direction.
+    /// Bytes that have arrived, by direction.
     arrived: Vec<Arc<AtomicU64>>,
-    /// What was sent, and what has arrived.
+    /// Bytes sent, and bytes that have arrived.
     threads: Vec<[JoinHandle<Sum>; 2]>,
 }
 
@@ -55,7 +55,7 @@ impl Traffic {
         traffic
     }
 
-    /// From one end to the other: 1 MB/s.
+    /// Sends 1 MB/s from one end to the other.
     fn add(&mut self, mut from: TcpStream, mut to: TcpStream) {
         let (ends, arrived) = (self.ends.clone(), Arc::new(AtomicU64::new(0)));
         self.arrived.push(arrived.clone());
@@ -85,7 +85,7 @@ impl Traffic {
         self.threads.push([std::thread::spawn(sends), std::thread::spawn(receives)]);
     }
 
-    /// Waits until data has come in each direction since now.
+    /// Waits until further data has arrived in each direction.
     fn goes_on(&self, after: &str) {
         let now: Vec<u64> = self.arrived.iter().map(|one| one.load(Ordering::Relaxed)).collect();
         let has_come =
@@ -93,7 +93,7 @@ impl Traffic {
         wait_until(&format!("data comes on every connection, both ways, {after}"), has_come);
     }
 
-    /// Ends, and compares what was sent with what has arrived.
+    /// Stops, and compares the bytes sent with those that have arrived.
     fn end(self) {
         self.ends.store(true, Ordering::Relaxed);
         for [sent, arrived] in self.threads {
@@ -102,7 +102,7 @@ impl Traffic {
     }
 }
 
-/// What the daemon found.
+/// Endpoints, limits and default controller before the daemon.
 type Found = (Vec<Endpoint>, Limits, String);
 
 impl Host {
@@ -113,7 +113,7 @@ impl Host {
     }
 
     /// Connections that began before the daemon and while it runs, on both paths, with a subflow on the other
-    /// one; and one that lives on the second path alone.
+    /// path; and one that uses only the second path.
     fn traffic(&self, listener: &OwnedFd, start: impl FnOnce()) -> Traffic {
         let mut connections = vec![self.connect(listener, 0)];
         start();
@@ -126,7 +126,7 @@ impl Host {
             self.subflows().into_iter().filter(|(path, ..)| *path == 0).map(|(_, port, _)| port).max();
         let traffic = Traffic::begin(connections);
         traffic.goes_on("before anything happens");
-        // One of them loses its path 0 for good: nothing opens it again while another one works there.
+        // One of them loses path 0 for good: it is not reopened while another subflow works.
         self.reset(0, alone.unwrap());
         traffic
     }
@@ -143,7 +143,7 @@ enum Way {
     Restart,
 }
 
-/// Data flows while the daemon ends in this way; then the connections end, and all is as it was found.
+/// Data flows while the daemon ends in this way; then the connections end, and everything is restored.
 fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
     host.configure(&format!("intent = \"aggregate\"{pm}"), "");
     let found = host.table();
@@ -189,7 +189,7 @@ fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
     if still.is_none() || matches!(way, Way::Pause | Way::Off) {
         std::thread::sleep(GRACE);
     }
-    // What begins now neither keeps an endpoint nor is cut off when that goes.
+    // A connection that begins now neither keeps an endpoint nor ends with it.
     let late = Traffic::begin(vec![host.connect(listener, 0)]);
     late.goes_on("at its beginning");
     if way == Way::Upgrade {
@@ -207,14 +207,14 @@ fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
     } else {
         traffic.end();
         late.goes_on("after the others have ended");
-        wait_until("all is as it was found", || host.table() == found);
+        wait_until("everything is restored", || host.table() == found);
         late.goes_on("after that");
         late.end();
         if let Some(daemon) = still {
             assert_eq!(daemon.stop(), Some(0));
         }
     }
-    wait_until("all is as it was found at the end", || host.table() == found);
+    wait_until("everything is restored at the end", || host.table() == found);
     wait_until("no file is left", || host.files() == [""; 0]);
 }
 
@@ -242,7 +242,7 @@ fn no_connection_ends_with_an_upgrade_or_a_restart() {
 }
 
 #[test(needs(NET, tool("ss")))]
-fn no_connection_of_user_space_ends_with_the_daemon() {
+fn no_connection_of_the_user_space_path_manager_ends_with_the_daemon() {
     each_survives(&[Way::Term, Way::KillAndUndo, Way::Pause, Way::Upgrade], USER_SPACE);
 }
 
@@ -254,7 +254,7 @@ fn no_connection_over_ipv6_ends_with_the_daemon() {
 }
 
 #[test(needs(NET))]
-fn no_connection_ends_with_its_interface_that_is_set_to_off() {
+fn no_connection_ends_when_its_interface_is_set_to_off() {
     for pm in ["", USER_SPACE] {
         let (host, listener) = Host::with_server();
         host.configure(&format!("intent = \"handover\"{pm}"), "");
@@ -270,7 +270,7 @@ fn no_connection_ends_with_its_interface_that_is_set_to_off() {
         assert_eq!(daemon.stop(), Some(0));
         traffic.goes_on("after the end");
         traffic.end();
-        wait_until("all is as it was found", || host.table() == found);
+        wait_until("everything is restored", || host.table() == found);
     }
 }
 
@@ -290,5 +290,5 @@ fn a_connection_whose_first_subflow_was_closed_outlives_the_daemon() {
     traffic.goes_on("after it");
     assert_eq!(host.endpoints(), [(host.ip(0), false)]);
     traffic.end();
-    wait_until("all is as it was found", || host.table() == found);
+    wait_until("everything is restored", || host.table() == found);
 }

@@ -1,10 +1,10 @@
-//! What goes wrong around the daemon.
+//! Faults around the daemon.
 
 use std::io::Write;
 
 use super::*;
 
-/// Where the daemon keeps locks and journals.
+/// The folder of the daemon's locks and journals.
 const FOLDER: &str = "/run/joulepath/live";
 
 impl Host {
@@ -18,7 +18,7 @@ impl Host {
         all
     }
 
-    /// Many commands of `ip` at once.
+    /// Runs many commands of `ip` at once.
     fn batch(&self, commands: &str) {
         let run = || {
             let mut child = Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().unwrap();
@@ -30,7 +30,7 @@ impl Host {
 }
 
 #[test(needs(NET))]
-fn an_interface_that_is_unplugged_goes_and_the_other_one_stays() {
+fn an_unplugged_interface_is_removed_and_the_other_stays() {
     let host = Host::new();
     host.configure("intent = \"handover\"", "");
     let daemon = host.start();
@@ -41,22 +41,22 @@ fn an_interface_that_is_unplugged_goes_and_the_other_one_stays() {
         let all = status["interfaces"].as_array().unwrap().iter();
         all.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    wait_until("the status does not have it any more", || {
+    wait_until("the status no longer lists it", || {
         host.status().is_some_and(|status| names(&status) == ["c1"])
     });
     host.batch("link del c1\n");
-    host.wait_for("none is left", &[]);
+    host.wait_for("no endpoint is left", &[]);
     assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET))]
-fn changes_that_the_kernel_could_not_tell_are_found_all_the_same() {
+fn changes_whose_notifications_were_dropped_are_found() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
     host.wait_for("endpoints appear", &[(host.ip(0), false), (host.ip(1), true)]);
     daemon.signal("STOP");
-    // More than its socket holds: the kernel drops the rest, among them that the address has gone.
+    // More than the daemon's socket holds: the kernel drops the rest, including the address's removal.
     let routes = |verb: &str| -> String {
         (0..4000).map(|k| format!("route {verb} 10.{}.{}.0/24 dev c0\n", k / 250, k % 250)).collect()
     };
@@ -64,14 +64,14 @@ fn changes_that_the_kernel_could_not_tell_are_found_all_the_same() {
     host.change_address(1, "del");
     host.batch(&routes("del"));
     daemon.signal("CONT");
-    host.wait_for("the endpoint goes with its address", &[(host.ip(0), false)]);
+    host.wait_for("the endpoint is removed with its address", &[(host.ip(0), false)]);
     assert_eq!(daemon.stop(), Some(0));
     assert_eq!(host.endpoints(), []);
 }
 
-/// A journal that cannot be written, as in a folder that is full.
+/// The journal cannot be written, as on a full disk.
 #[test(needs(NET))]
-fn a_hard_quota_holds_where_nothing_can_be_noted_and_no_endpoint_is_forgotten() {
+fn a_hard_quota_holds_without_a_journal_and_no_endpoint_is_forgotten() {
     for pm in ["", "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }"] {
         let (host, listener) = Host::with_server();
         host.prefer(1);
@@ -86,7 +86,7 @@ fn a_hard_quota_holds_where_nothing_can_be_noted_and_no_endpoint_is_forgotten() 
         host.use_up(1);
         wait_until("the path is left", || host.kinds() == [(0, false)]);
         host.wait_for("its endpoint goes", &[(host.ip(0), false)]);
-        wait_until("it says what is wrong", || {
+        wait_until("the daemon reports the error", || {
             host.status().is_some_and(|status| status["warnings"].to_string().contains("writing"))
         });
         fs::remove_dir(&obstacle).unwrap();
@@ -94,12 +94,12 @@ fn a_hard_quota_holds_where_nothing_can_be_noted_and_no_endpoint_is_forgotten() 
         assert_eq!(daemon.stop(), Some(0));
         host.wait_for("nothing is left", &[]);
         wait_until("the limits are as they were", || host.manager().limits().unwrap() == FOUND);
-        wait_until("and no file is", || host.files() == [""; 0]);
+        wait_until("no file is left", || host.files() == [""; 0]);
     }
 }
 
 #[test(needs(NET))]
-fn a_daemon_that_has_put_everything_back_leaves_no_file_and_neither_does_undo() {
+fn a_daemon_that_has_restored_everything_leaves_no_file_and_neither_does_undo() {
     let host = Host::new();
     host.configure("intent = \"aggregate\"", "");
     let daemon = host.start();

@@ -29,7 +29,7 @@ policies = ["linux", "single:wifi[cc=cubic]"]
 const HOWEVER_LATE: [&str; 3] = ["--max-lateness", "10 s", "-q"];
 
 #[test(needs(ENGINE))]
-fn the_daemon_runs_on_emulated_radios_beside_what_else_could_be_chosen() {
+fn judge_runs_the_daemon_and_its_alternatives_on_emulated_radios() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("small.toml"), SCENARIO).unwrap();
@@ -68,7 +68,7 @@ fn the_daemon_runs_on_emulated_radios_beside_what_else_could_be_chosen() {
     assert!(fs::read_to_string(at("said/small-1.log")).unwrap().contains("undone"));
     let page = fs::read_to_string(at("page.md")).unwrap();
     assert!(page.starts_with("before\n") && page.contains("| small.toml | `live:frugal` |"), "{page}");
-    // What has run is not run again.
+    // Finished runs are not repeated.
     let runs = fs::read_to_string(at("runs.jsonl")).unwrap();
     fs::remove_dir_all(at("said")).unwrap();
     joulepath_in(folder.path(), &arguments).ok();

@@ -1,9 +1,9 @@
-//! What a meter of the machine says, beside what is attributed to interfaces.
+//! Power of a meter, compared with the energy attributed to interfaces.
 
 use super::*;
 
 #[test(needs(NET))]
-fn a_program_that_prints_watts_is_shown_with_what_the_models_do_not_explain() {
+fn the_power_of_a_program_s_meter_is_shown_with_the_part_that_no_model_explains() {
     let host = Host::new();
     let meter = "[meter]\ncommand = \"while :; do echo 5; sleep 0.1; done\"";
     host.configure("intent = \"frugal\"", meter);
@@ -26,11 +26,11 @@ fn a_program_that_prints_watts_is_shown_with_what_the_models_do_not_explain() {
         metrics.lines().find_map(|line| line.strip_prefix(name)).expect(&metrics).parse().unwrap();
     assert!((power - 5.0).abs() < 1e-6, "{metrics}");
 
-    // Another meter is read after a reload, and one that fails is told.
+    // A reload switches to another meter; a failing meter is reported.
     host.configure("intent = \"frugal\"", "[meter]\nname = \"hwmon:absent\"");
     daemon.signal("HUP");
     let trouble = || machine()["trouble"].to_string();
-    wait_until("it is told", || trouble().contains("there is no meter `hwmon:absent`"));
+    wait_until("the warning appears", || trouble().contains("there is no meter `hwmon:absent`"));
     assert!(machine()["power_w"].is_null());
     assert_eq!(daemon.stop(), Some(0));
 }

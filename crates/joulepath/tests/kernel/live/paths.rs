@@ -1,4 +1,4 @@
-//! What the daemon does with paths that are full.
+//! What the daemon does when paths are full.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use super::*;
 
 pub(super) const MBPS: u64 = 1_000_000;
 
-/// The server sends at `bps`, or a tenth of that while it is slow, until it is told to stop. The client
+/// The server sends at `bps`, or a tenth of that while slow, until stopped. The client
 /// reads.
 pub(super) struct Download<'a> {
     connection: &'a Connection,
@@ -31,7 +31,7 @@ impl Download<'_> {
                 (begun, sent, was_slow) = (Instant::now(), 0, slow);
             }
             let bytes_per_s = if slow { bps / Self::SLOWER } else { bps } / 8;
-            // A busy machine comes late: what is due is sent then.
+            // A late thread sends all data that is due.
             if sent as f64 > begun.elapsed().as_secs_f64() * bytes_per_s as f64 {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
@@ -61,13 +61,13 @@ impl Download<'_> {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Runs `test` beside the traffic; a test that fails ends that, too.
+    /// Runs `test` during the traffic; a failing test also ends the traffic.
     pub(super) fn beside(&self, bps: u64, test: impl FnOnce()) {
         struct Stop<'a>(&'a Download<'a>);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
                 self.0.stop.store(true, Ordering::Relaxed);
-                // A thread that waits to write goes on, also where no path is left that carries that.
+                // Unblocks a thread that waits to write, also if no path is left.
                 let _ = self.0.connection.client.shutdown(std::net::Shutdown::Both);
                 let _ = self.0.connection.server.shutdown(std::net::Shutdown::Both);
             }
@@ -87,7 +87,7 @@ pub(super) fn download(connection: &Connection) -> Download<'_> {
 }
 
 #[test(needs(NET))]
-fn overflow_opens_the_second_path_when_the_first_is_full_and_takes_it_back_when_it_is_not() {
+fn overflow_opens_the_second_path_when_the_first_is_full_and_closes_it_when_it_is_not() {
     let (host, listener) = Host::with_server();
     host.configure("intent = \"overflow\"", "");
     let file = host.folder.path().join("live.toml");
@@ -100,12 +100,12 @@ fn overflow_opens_the_second_path_when_the_first_is_full_and_takes_it_back_when_
     let connection = host.connect(&listener, 0);
     let download = download(&connection);
     download.beside(4 * MBPS, || {
-        host.wait_for("the first is full, and the second carries data, too", &both);
+        host.wait_for("the first path is full, and the second carries data, too", &both);
         assert_eq!(daemon.role("c1"), "regular");
         download.slow.store(true, Ordering::Relaxed);
-        host.wait_for("the first suffices again", &first);
+        host.wait_for("the first path suffices again", &first);
     });
     assert_eq!(daemon.stop(), Some(0));
     drop(connection);
-    host.wait_for("nothing stays when the connection has ended", &[]);
+    host.wait_for("no endpoint stays when the connection has ended", &[]);
 }

@@ -1,4 +1,4 @@
-//! What clients of the control socket cost the daemon, and that root gets in.
+//! Clients of the control socket: their cost, and that root always gets an answer.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use super::behaviour::processor_time;
 use super::*;
 
-/// Python that connects so often, says `READY`, and then sends newlines without end on the last connection.
+/// Python that connects this often, prints `READY`, and then sends endless newlines on the last connection.
 const CLIENTS: &str = "
 import socket, sys, time
 path, count, sends = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'sends'
@@ -51,21 +51,21 @@ impl Drop for Clients {
 }
 
 #[test(needs(NET, tool("python3")))]
-fn root_gets_an_answer_beside_idle_clients_of_others_and_its_own() {
+fn root_gets_an_answer_despite_idle_clients() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
     let _others: Vec<Clients> = (60_001..60_006).map(|uid| Clients::start(&host, uid, 32, "waits")).collect();
     assert!(host.status().is_some());
     let _own = Clients::start(&host, 0, 32, "waits");
-    // Its idle clients make room after a second, for which it asks again.
+    // Root's idle clients are closed after a second, and root asks again.
     assert!(host.status().is_some());
     assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET, tool("python3")))]
-fn clients_that_send_without_end_cost_little_and_root_gets_its_answer() {
-    /// Two users may take 2 % each, at first 100 ms more: 7 % of this window. Without a bound it is 60 %.
+fn clients_that_send_endlessly_cost_little_and_root_gets_its_answer() {
+    /// Two users may use 2 % each, and 100 ms more at first: 7 % of this window. Unbounded, it is 60 %.
     const MOST: f64 = 0.2;
     const WINDOW: Duration = Duration::from_secs(8);
     let host = Host::new();
@@ -92,7 +92,7 @@ fn a_daemon_without_descriptors_says_that_it_is_busy_and_does_not_spin() {
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
     let pid = daemon.child.id();
-    // The least of many readings: a look opens files for a while.
+    // The minimum of many readings: a poll opens files for a while.
     let count = |_| {
         std::thread::sleep(Duration::from_millis(20));
         fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count() as u64
@@ -104,14 +104,14 @@ fn a_daemon_without_descriptors_says_that_it_is_busy_and_does_not_spin() {
     let (begun, used) = (Instant::now(), processor_time(pid));
     let clients: Vec<UnixStream> = (0..8).map(|_| UnixStream::connect(host.socket()).unwrap()).collect();
     let answer = |mut stream: &UnixStream| {
-        // One that was refused may have been hung up on already.
+        // The daemon may have closed a refused client already.
         let _ = stream.write_all(b"{\"method\":\"status\"}\n");
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line).unwrap();
         serde_json::from_str::<Value>(&line).unwrap()
     };
-    // Some may find a place: the limit is not met exactly, and idle clients make room.
+    // Some may be accepted: the limit is approximate, and idle clients are closed.
     let answers: Vec<Value> = clients.iter().map(answer).collect();
     assert!(answers.iter().any(|answer| answer["error"] == "busy"), "{answers:?}");
     assert!(answers.iter().all(|answer| answer["error"] == "busy" || answer["error"].is_null()));
@@ -125,7 +125,7 @@ fn a_daemon_without_descriptors_says_that_it_is_busy_and_does_not_spin() {
 }
 
 #[test(needs(NET))]
-fn a_client_that_asks_nothing_is_let_go() {
+fn an_idle_client_is_closed() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();

@@ -1,15 +1,15 @@
-//! What the daemon does with a path that still answers and has become slow, and with what `handover` spends.
+//! What the daemon does with a path that has become slow, and what `handover` spends.
 
 use std::time::Instant;
 
 use super::paths::{MBPS, download};
 use super::*;
 
-/// A throttled path is left within this time.
+/// The daemon leaves a throttled path within this time.
 const LEFT_WITHIN: Duration = Duration::from_secs(30);
 
 impl Host {
-    /// What both ends send over a path goes through a queue of 100 kB, at this rate.
+    /// Limits a path to this rate in both directions, with queues of 100 kB.
     fn throttle(&self, path: usize, rate: &str) {
         for (namespace, device) in
             [(&self.net.server, format!("s{path}")), (&self.net.client, format!("c{path}"))]
@@ -29,8 +29,8 @@ impl Host {
         ["received_bytes", "sent_bytes"].map(|key| one["total"][key].as_u64().unwrap()).iter().sum()
     }
 
-    /// Bytes that the kernel has received on an interface: asked at once, where the daemon's count is one
-    /// look old.
+    /// Bytes that the kernel has received on an interface, read now; the daemon's count is one
+    /// poll old.
     fn received_on(&self, interface: usize) -> u64 {
         let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap();
         let all = self.net.client.enter_thread(read).unwrap();
@@ -39,7 +39,7 @@ impl Host {
         line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// Whether the status has a reason or a note for which this is true.
+    /// True if a reason or note in the status matches.
     fn says(&self, is: impl Fn(&Value) -> bool) -> bool {
         let status = self.status().unwrap();
         let interfaces = status["interfaces"].as_array().unwrap();
@@ -55,7 +55,7 @@ impl Host {
     }
 }
 
-/// A stream of 4 Mbit/s whose path is throttled to 50 kbit/s goes on over the other path.
+/// A stream of 4 Mbit/s whose path is throttled to 50 kbit/s continues on the other path.
 fn leaves_the_throttled_path(intent: &str, manager: &str) {
     let (host, listener) = Host::with_server();
     let soon = "open_after = { bytes = \"100 kB\", age = \"300 ms\" }";
@@ -73,7 +73,7 @@ fn leaves_the_throttled_path(intent: &str, manager: &str) {
         let took = begun.elapsed();
         assert!(took < LEFT_WITHIN, "{intent}: {took:?}");
         if intent != "aggregate" {
-            // There the stream may avoid the slow path as it is.
+            // With this intent the stream may already avoid the slow path.
             wait_until("the trial was worth it", || {
                 host.says(|reason| reason["code"] == "slow" && reason["path"] == "c0")
             });
@@ -83,7 +83,7 @@ fn leaves_the_throttled_path(intent: &str, manager: &str) {
     assert_eq!(daemon.stop(), Some(0));
 }
 
-/// Under all these intents at the same time, each on a host of its own.
+/// Tests all these intents at the same time, each on its own host.
 fn leave_the_throttled_path(intents: &[&str], manager: &str) {
     std::thread::scope(|scope| {
         for intent in intents {
@@ -93,17 +93,17 @@ fn leave_the_throttled_path(intents: &[&str], manager: &str) {
 }
 
 #[test(needs(NET, tool("tc")))]
-fn a_path_that_is_throttled_is_left_under_every_intent() {
+fn every_intent_leaves_a_throttled_path() {
     leave_the_throttled_path(&["frugal", "handover", "interactive", "overflow", "aggregate"], "kernel");
 }
 
 #[test(needs(NET, tool("tc")))]
-fn a_path_that_is_throttled_is_left_under_every_intent_by_the_path_manager_in_user_space() {
+fn the_user_space_path_manager_leaves_a_throttled_path_under_every_intent() {
     leave_the_throttled_path(&["frugal", "handover", "interactive", "overflow", "aggregate"], "userspace");
 }
 
 #[test(needs(NET, tool("tc")))]
-fn a_second_path_that_is_slow_as_well_is_given_back() {
+fn a_second_path_that_is_also_slow_is_closed_again() {
     let (host, listener) = Host::with_server();
     host.configure("intent = \"frugal\"", "");
     let daemon = host.start();
@@ -114,20 +114,22 @@ fn a_second_path_that_is_slow_as_well_is_given_back() {
         host.throttle(1, "50kbit");
         host.throttle(0, "50kbit");
         wait_until("the second path is tried", || daemon.role("c1") == "regular");
-        wait_until("it is given back", || daemon.role("c0") == "regular" && daemon.role("c1") == "unused");
+        wait_until("the second path is closed again", || {
+            daemon.role("c0") == "regular" && daemon.role("c1") == "unused"
+        });
         let received = download.received();
-        wait_until("what little gets through goes on", || download.received() > received + 10_000);
+        wait_until("the slow path still carries data", || download.received() > received + 10_000);
     });
     assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET, tool("tc")))]
-fn the_budget_of_handover_bounds_every_byte_of_a_silence() {
+fn the_budget_of_handover_bounds_the_bytes_during_a_silence() {
     const BUDGET: u64 = 1_000_000;
-    /// What the second path carries in a second: the daemon looks each 200 ms, or later on a busy machine,
-    /// and what the server has sent by then arrives still.
+    /// Bytes that the second path carries in a second: the daemon polls every 200 ms, later on a busy
+    /// machine, and data that the server has sent still arrives.
     const LOOK: u64 = 4 * MBPS / 8;
-    /// The first path is given up for 15 s, and tried again then.
+    /// The daemon leaves the first path for 15 s and then tries it again.
     const TROUBLE: Duration = Duration::from_secs(20);
     let (host, listener) = Host::with_server();
     host.configure("intent = \"handover\"\nhandover_budget = \"1 MB\"", "");
@@ -152,8 +154,8 @@ fn the_budget_of_handover_bounds_every_byte_of_a_silence() {
 }
 
 #[test(needs(NET))]
-fn an_address_that_comes_back_carries_data_again_within_three_seconds() {
-    /// Three seconds, and one look of the daemon (200 ms), by which this test may see it late.
+fn an_address_that_returns_carries_data_within_three_seconds() {
+    /// Three seconds, and one poll of the daemon (200 ms), by which this test may notice it late.
     const BACK: Duration = Duration::from_millis(3200);
     /// More than acknowledgements: half a second of the stream.
     const CARRIES: u64 = 4 * MBPS / 8 / 2;
@@ -165,9 +167,9 @@ fn an_address_that_comes_back_carries_data_again_within_three_seconds() {
     let both = [(host.ip(0), false), (host.ip(1), true)];
     download.beside(4 * MBPS, || {
         for _ in 0..3 {
-            wait_until("a backup joins", || host.kinds() == [(0, false), (1, true)]);
+            wait_until("a backup subflow joins", || host.kinds() == [(0, false), (1, true)]);
             host.change_address(0, "del");
-            host.wait_for("the second stands in", &[(host.ip(1), false)]);
+            host.wait_for("the second path takes over", &[(host.ip(1), false)]);
             std::thread::sleep(Duration::from_secs(1));
             host.change_address(0, "add");
             let (begun, before) = (Instant::now(), host.received_on(0));

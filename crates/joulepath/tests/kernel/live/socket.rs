@@ -1,4 +1,4 @@
-//! Whatever comes over the control socket, the daemon answers and goes on.
+//! The daemon survives any input on its control socket.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -8,7 +8,7 @@ use joulepath_model::random::{Domain, Stream};
 
 use super::*;
 
-/// Requests; all but the first are wrong, or are made so.
+/// Requests. All except the first are wrong or get damaged.
 const REQUESTS: [&str; 5] = [
     r#"{"method": "status"}"#,
     r#"{"method": "set-intent", "parameters": {"intent": "interactive", "interface": "nothing"}}"#,
@@ -18,7 +18,7 @@ const REQUESTS: [&str; 5] = [
 ];
 const ROUNDS: usize = 3000;
 
-/// A request as it is, or one with changed bytes. None is a command that could be carried out.
+/// A request, or one with changed bytes. None is a valid command.
 fn request(draw: &mut Stream) -> Vec<u8> {
     let mut below = |bound: usize| draw.below(bound as u64) as usize;
     let mut line = REQUESTS[below(REQUESTS.len())].as_bytes().to_vec();
@@ -33,14 +33,14 @@ fn request(draw: &mut Stream) -> Vec<u8> {
     if below(50) == 0 {
         line = vec![b'x'; 10_000];
     }
-    // A part of a line, and several at once.
+    // A part of a line, or several lines.
     if below(5) > 0 {
         line.push(b'\n');
     }
     line
 }
 
-/// Resident memory of a process, kB: the least of many readings, for each look needs some for a while.
+/// Resident memory of a process, kB: the minimum of many readings, because each poll uses some for a while.
 fn resident_kb(pid: u32) -> u64 {
     let read = |_| {
         std::thread::sleep(Duration::from_millis(50));
@@ -52,7 +52,7 @@ fn resident_kb(pid: u32) -> u64 {
 }
 
 #[test(needs(NET))]
-fn nothing_that_is_sent_ends_the_daemon_or_makes_it_grow() {
+fn no_input_ends_the_daemon_or_makes_it_grow() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
@@ -64,7 +64,7 @@ fn nothing_that_is_sent_ends_the_daemon_or_makes_it_grow() {
         let mut stream = UnixStream::connect(host.socket()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         for _ in 0..1 + draw.below(3) {
-            // A daemon that has refused a line without end closes.
+            // The daemon closes a connection with an endless line.
             let _ = stream.write_all(&request(&mut draw));
         }
         if draw.below(10) == 0 {
@@ -72,7 +72,7 @@ fn nothing_that_is_sent_ends_the_daemon_or_makes_it_grow() {
         }
         let _ = stream.shutdown(Shutdown::Write);
         let mut said = vec![];
-        // What the daemon has not read makes the kernel reset the connection; answers may be lost then.
+        // Unread data makes the kernel reset the connection; then answers may be lost.
         let _ = stream.read_to_end(&mut said);
         for line in said.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let answer: Value = serde_json::from_slice(line).unwrap();

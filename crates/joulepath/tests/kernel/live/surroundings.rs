@@ -1,4 +1,4 @@
-//! What others change beneath the daemon: endpoints, MPTCP itself, routes, the clock.
+//! Changes by others while the daemon runs: endpoints, MPTCP itself, routes, the clock.
 
 use joulepath_kernel::mptcp::AddressId;
 
@@ -16,7 +16,7 @@ impl Host {
 }
 
 #[test(needs(NET))]
-fn endpoints_of_another_program_stay_are_told_and_are_taken_over_when_they_are_gone() {
+fn endpoints_of_another_program_stay_and_are_reported_until_they_are_removed() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let device = host.net.paths[0].device;
@@ -26,7 +26,7 @@ fn endpoints_of_another_program_stay_are_told_and_are_taken_over_when_they_are_g
     assert!(dry.contains("another program has set the endpoints of c0"), "{dry}");
     let daemon = host.start();
     let told = "another program has set the endpoints of c0: the daemon leaves them unchanged";
-    wait_until("it is told", || host.warnings().contains(told));
+    wait_until("the warning appears", || host.warnings().contains(told));
     assert!(host.manager().endpoints().unwrap().iter().any(|one| one.id == Some(AddressId(77))));
     host.manager().delete(AddressId(77)).unwrap();
     host.wait_for("it is taken over", &[(host.ip(0), false), (host.ip(1), true)]);
@@ -36,28 +36,30 @@ fn endpoints_of_another_program_stay_are_told_and_are_taken_over_when_they_are_g
 }
 
 #[test(needs(NET))]
-fn mptcp_that_is_switched_off_beneath_it_is_told_and_so_is_its_path_manager() {
+fn mptcp_that_is_switched_off_is_reported_and_so_is_a_changed_path_manager() {
     let host = Host::new();
     host.configure("intent = \"interactive\"", "");
     let daemon = host.start();
     assert_eq!(host.warnings(), "[]");
     host.shell("echo 0 > /proc/sys/net/mptcp/enabled");
-    wait_until("it is told", || host.warnings().contains("MPTCP is switched off in this network namespace"));
+    wait_until("the warning appears", || {
+        host.warnings().contains("MPTCP is switched off in this network namespace")
+    });
     assert!(host.warnings().contains("sysctl -w net.mptcp.enabled=1"), "{}", host.warnings());
     host.shell("echo 1 > /proc/sys/net/mptcp/enabled");
-    wait_until("it is right again", || host.warnings() == "[]");
+    wait_until("the warning disappears", || host.warnings() == "[]");
     host.shell("echo 1 > /proc/sys/net/mptcp/pm_type");
-    wait_until("it is told", || host.warnings().contains("new connections use the path manager"));
+    wait_until("the warning appears", || host.warnings().contains("new connections use the path manager"));
     host.shell("echo 0 > /proc/sys/net/mptcp/pm_type");
-    wait_until("it is right again", || host.warnings() == "[]");
+    wait_until("the warning disappears", || host.warnings() == "[]");
     assert_eq!(daemon.stop(), Some(0));
 }
 
 #[test(needs(NET))]
-fn both_interfaces_of_a_route_by_nexthop_objects_are_routed() {
+fn both_interfaces_of_a_route_with_nexthop_objects_count_as_routed() {
     let host = Host::new();
     host.configure("intent = \"aggregate\"", "");
-    // The tables of the test's own are put away.
+    // Removes the test's own tables.
     host.shell(
         "ip route flush table 100; ip route flush table 101
          echo 0 > /proc/sys/net/ipv4/nexthop_compat_mode
@@ -67,15 +69,15 @@ fn both_interfaces_of_a_route_by_nexthop_objects_are_routed() {
     let daemon = host.start();
     host.wait_for("both get endpoints", &[(host.ip(0), false), (host.ip(1), false)]);
     host.shell("ip nexthop replace id 3 group 1");
-    host.wait_for("the second is routed no more", &[(host.ip(0), false)]);
+    host.wait_for("the second interface has no route", &[(host.ip(0), false)]);
     host.shell("ip nexthop replace id 3 group 1/2");
-    host.wait_for("it is again", &[(host.ip(0), false), (host.ip(1), false)]);
+    host.wait_for("the second interface has a route again", &[(host.ip(0), false), (host.ip(1), false)]);
     assert_eq!(daemon.stop(), Some(0));
 }
 
-/// The record of a daemon that has stopped is put back by a hundred days: to the next one the clock jumped.
+/// The state of a stopped daemon is set back by a hundred days: for the next daemon the clock has jumped.
 #[test(needs(NET))]
-fn a_clock_that_jumps_while_no_daemon_runs_gives_no_quota_back() {
+fn a_clock_that_jumps_while_no_daemon_runs_does_not_reset_a_quota() {
     const DAYS: i64 = 100;
     let host = Host::new();
     host.configure("intent = \"interactive\"", "quota = { hard = \"5 kB\" }");
