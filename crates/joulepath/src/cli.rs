@@ -128,6 +128,7 @@ pub(crate) enum Command {
     Benchmark(Box<BenchmarkOptions>),
     /// Draw which policy wins where, over two keys of a scenario.
     #[command(after_help = map::HELP)]
+    #[command(override_usage = "joulepath map [OPTIONS] --x <AXIS> --y <AXIS> <SCENARIO>")]
     Map(Box<MapOptions>),
     /// Run many points of a scenario into a Parquet dataset.
     #[command(after_help = study::HELP)]

@@ -7,12 +7,11 @@ use clap::{Command, CommandFactory};
 use super::Cli;
 
 /// Headings, and the commands below them. Each command that is not hidden is in one group.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 4] = [
     ("Compare policies", &["compare", "map", "study", "benchmark", "advise", "reproduce", "gap"]),
-    ("Look things up", &["list", "show", "explain", "schema"]),
-    ("Use this machine's radios", &["live", "status", "top"]),
+    ("Look things up", &["list", "show", "explain", "schema", "completions", "help"]),
+    ("Use this machine's radios", &["live", "status", "top", "meter", "calibrate"]),
     ("Use this machine's kernel", &["doctor", "cc", "lab"]),
-    ("Measure, and the rest", &["meter", "calibrate", "completions", "help"]),
 ];
 /// Columns before the sentence about a command.
 const INDENT: usize = 15;
