@@ -339,7 +339,7 @@ impl Text {
     pub(crate) fn named(path: &Path, what: &str) -> Result<Self> {
         let missing = || {
             let doing = format!("cannot read the {what} {}", path.display());
-            Error::file(doing, io::Error::from(io::ErrorKind::NotFound))
+            Error::file(doing, io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
         };
         Self::read(path, what, By::Argument)?.ok_or_else(missing)
     }
