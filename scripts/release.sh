@@ -61,6 +61,7 @@ main() {
     scripts/package.sh "$profile"
     cp -- target/debian/joulepath_"$version"-*.deb "$dist"
     objcopy --only-keep-debug "$folder/joulepath" "$dist/joulepath-$version-$(uname -m).debug"
+    chmod 644 "$dist/joulepath-$version-$(uname -m).debug"
     scripts/static.sh "$profile"
     for file in target/static/joulepath-*; do
         cp -- "$file" "$dist/joulepath-$version-${file##*/joulepath-}-linux-static"
