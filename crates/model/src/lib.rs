@@ -19,6 +19,7 @@ pub mod random;
 pub mod result;
 pub mod samples;
 pub mod scenario;
+pub mod signal;
 pub mod study;
 pub mod topology;
 pub mod units;

@@ -42,6 +42,8 @@ pub enum Domain {
     LinkReorder = 13,
     /// Phase of a link's aggregation periods.
     LinkAggregate = 14,
+    /// Shadowing of a path's signal.
+    Shadowing = 15,
     /// Random scenarios of the benchmark.
     Benchmark = 20,
     /// Order of a calibration's blocks, its bootstrap, and the radios that test it.

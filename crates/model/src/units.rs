@@ -35,6 +35,10 @@ pub struct Joules(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct JoulesPerBit(pub f64);
 
+/// Strength of a received signal in dBm: RSRP of a cellular network, RSSI of WiFi.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Dbm(pub f64);
+
 impl Nanos {
     /// Zero.
     pub const ZERO: Nanos = Nanos(0);
@@ -363,6 +367,23 @@ impl FromStr for Watts {
     }
 }
 
+impl FromStr for Dbm {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (quantity, example) = ("signal strength", "-95 dBm");
+        let text = text.trim();
+        let number = text.strip_suffix("dBm").map(str::trim);
+        if number.is_none() && text.parse::<f64>().is_ok() {
+            return Err(UnitError::Missing { text: text.into(), example: "dBm" });
+        }
+        let value = number.and_then(|number| number.parse::<f64>().ok()).filter(|value| value.is_finite());
+        let value = value.ok_or(UnitError::Malformed { text: text.into(), quantity, example })?;
+        let range = "between -160 dBm and 0 dBm";
+        let fits = (-160.0..=0.0).contains(&value);
+        if fits { Ok(Dbm(value)) } else { Err(UnitError::Range { text: text.into(), quantity, range }) }
+    }
+}
+
 impl FromStr for JoulesPerBit {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -413,6 +434,12 @@ impl fmt::Display for Watts {
     }
 }
 
+impl fmt::Display for Dbm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dBm", self.0)
+    }
+}
+
 impl fmt::Display for JoulesPerBit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         with_prefix(f, self.mw_per_mbps(), &[(1.0, "mW/Mbps")])
@@ -429,7 +456,7 @@ macro_rules! serialize_as_text {
         }
     )*};
 }
-serialize_as_text!(Nanos, BitRate, Bytes, Probability, Watts, JoulesPerBit);
+serialize_as_text!(Nanos, BitRate, Bytes, Probability, Watts, JoulesPerBit, Dbm);
 
 #[cfg(test)]
 mod tests {

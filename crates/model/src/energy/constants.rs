@@ -171,6 +171,21 @@ pub mod narayanan2021 {
     pub const LTE_TAIL_MW: f64 = 178.0;
 }
 
+/// States of the radios whose power by signal and rates is in `radios`: powers in mW above the idle phone, as
+/// [`narayanan2021`] has them for low band. No published number is known for RRC_INACTIVE.
+pub mod states2021 {
+    /// Connected tail of SA and of NSA on 5G, ms (V: probes slow down after 10.2 s).
+    pub const TAIL_MS: u64 = 10_200;
+    /// IDLE → SA, ms (R: as LTE).
+    pub const SA_PROMOTION_MS: u64 = 325;
+    /// RRC_INACTIVE of SA, mW (R: idle DRX of LTE). A packet resumes from it at once.
+    pub const SA_INACTIVE_MW: f64 = 20.0;
+    /// RRC_INACTIVE of SA, ms (R).
+    pub const SA_INACTIVE_MS: u64 = 5_000;
+    /// NSA on its LTE anchor alone, after the tail on 5G, ms (V: idle after 11.5 s).
+    pub const NSA_ANCHOR_MS: u64 = 1_300;
+}
+
 /// Power of a device besides its interfaces.
 pub mod device {
     /// P0 of a phone, mW (R): 480 mW fits the thresholds of Lim et al. within 5 %.

@@ -8,6 +8,7 @@ pub mod equations;
 pub mod meter;
 mod presets;
 mod profiles;
+pub mod radios;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,11 @@ impl InterfaceEnergy {
     /// True if the profile was calibrated on a device, and so is in a file.
     pub fn is_calibrated(&self) -> bool {
         self.profile.starts_with(FILE_PREFIX)
+    }
+
+    /// The power by signal of its radio, if its profile was measured by signal.
+    pub fn radio(&self) -> Option<&'static radios::RadioTable> {
+        radios::radio(self.profile.split(',').next().unwrap_or_default())
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use super::constants::{aro_i997, huang2012, narayanan2021, seed, seed003};
+use super::constants::{aro_i997, huang2012, narayanan2021, seed, seed003, states2021};
 use super::equations::duty_cycle_mean;
+use super::radios::{REFERENCE, radio};
 use super::{InterfaceEnergy, InterfaceModel, RrcModel, Stage, SunkWhile};
 use crate::names;
+use crate::signal::rate_at;
 use crate::units::{JoulesPerBit, Nanos, Watts};
 
 /// A named energy model of an interface.
@@ -209,6 +211,20 @@ static PROFILES: &[Profile] = &[
         build: mmwave_2021,
     },
     Profile {
+        name: "5g-sa-2021",
+        summary: "5G SA low band at -80 dBm, with RRC_INACTIVE; by signal on a path with `signal`",
+        source: NARAYANAN,
+        confidence: Confidence::Reconstruction,
+        build: sa_2021,
+    },
+    Profile {
+        name: "5g-nsa-2021",
+        summary: "5G NSA low band at -80 dBm, with its LTE anchor; by signal on a path with `signal`",
+        source: NARAYANAN,
+        confidence: Confidence::Reconstruction,
+        build: nsa_2021,
+    },
+    Profile {
         name: "5g-lowband-2021",
         summary: "5G NSA low band, without the phone's base of 2 W",
         source: NARAYANAN,
@@ -365,4 +381,32 @@ fn lte_2021() -> InterfaceModel {
     use narayanan2021::*;
     let promotion = stage(huang2012::LTE_PROMOTION_MW, Nanos::from_millis(LTE_PROMOTION_MS));
     narayanan([LTE_DOWN, LTE_UP], LTE_DOWN_PHONE_MW, promotion, LTE_TAIL_MW)
+}
+
+/// A radio whose power by signal is known, at [`REFERENCE`] and the fastest rates that were seen there.
+fn by_signal(name: &str, promotion: Stage, tail: Vec<Stage>) -> InterfaceModel {
+    let table = radio(name).expect("the profile has a table");
+    let free = JoulesPerBit(0.0);
+    let inactivity = Nanos::from_micros(huang2012::INACTIVITY_US);
+    let states =
+        RrcModel { down: free, up: free, active: Watts(0.0), inactivity, promotion, tail, idle: Watts(0.0) };
+    let fastest = |up| rate_at(&table.fastest(up), REFERENCE).bps() as f64;
+    InterfaceModel::Rrc(table.at(REFERENCE, &states, fastest(false), fastest(true)))
+}
+
+fn sa_2021() -> InterfaceModel {
+    use states2021::*;
+    let promotion = stage(huang2012::LTE_PROMOTION_MW, Nanos::from_millis(SA_PROMOTION_MS));
+    let tail = stage(narayanan2021::LOWBAND_TAIL_MW, Nanos::from_millis(TAIL_MS));
+    let inactive = stage(SA_INACTIVE_MW, Nanos::from_millis(SA_INACTIVE_MS));
+    by_signal("5g-sa-2021", promotion, vec![tail, inactive])
+}
+
+fn nsa_2021() -> InterfaceModel {
+    use narayanan2021::{LOWBAND_SWITCH_MW, LOWBAND_TAIL_MW, LTE_PROMOTION_MS, LTE_TAIL_MW, SWITCH_MS};
+    use states2021::*;
+    let promotion = stage(LOWBAND_SWITCH_MW, Nanos::from_millis(LTE_PROMOTION_MS + SWITCH_MS));
+    let tail = stage(LOWBAND_TAIL_MW, Nanos::from_millis(TAIL_MS));
+    let anchor = stage(LTE_TAIL_MW, Nanos::from_millis(NSA_ANCHOR_MS));
+    by_signal("5g-nsa-2021", promotion, vec![tail, anchor])
 }

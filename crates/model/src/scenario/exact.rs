@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::ProcessingDelay;
 use crate::network::QueueLimit;
-use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+use crate::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
 /// A quantity with its unit, in quotes.
 pub(super) trait Exact {
@@ -52,6 +52,12 @@ impl Exact for ProcessingDelay {
             ProcessingDelay::Packets(packets) => format!("\"{packets} packets\""),
             ProcessingDelay::Time(time) => time.exact(),
         }
+    }
+}
+
+impl Exact for Dbm {
+    fn exact(&self) -> String {
+        format!("\"{} dBm\"", self.0)
     }
 }
 

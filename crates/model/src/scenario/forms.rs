@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
-    AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawCodel, RawEnergy, RawFile, RawFqCodel,
+    AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawSignalSteps, RawWalk, RawCodel, RawEnergy, RawFile, RawFqCodel,
     RawJitter, RawMessages, RawPie, RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord,
     TopologyWord,
 };
@@ -14,7 +14,7 @@ use super::read::{Node, Read, kind_of};
 use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
 use crate::topology::{Routing, TrafficPattern};
-use crate::units::{BitRate, Nanos, Probability};
+use crate::units::{BitRate, Dbm, Nanos, Probability};
 
 /// A rate.
 #[derive(Clone, Debug, schemars::JsonSchema)]
@@ -24,6 +24,7 @@ pub(super) enum Rate {
     Steps(RawSteps),
     Varying(RawVarying),
     Trace(RawTrace),
+    BySignal(RawBySignal),
 }
 
 impl Read for Rate {
@@ -34,13 +35,64 @@ impl Read for Rate {
             None => BitRate::read(node, out).map(Rate::Constant),
             Some(table) if table.contains_key("steps") => RawSteps::read(node, out).map(Rate::Steps),
             Some(table) if table.contains_key("trace") => RawTrace::read(node, out).map(Rate::Trace),
+            Some(table) if table.contains_key("by_signal") => RawBySignal::read(node, out).map(Rate::BySignal),
             Some(table) if table.contains_key("mean") => RawVarying::read(node, out).map(Rate::Varying),
             Some(_) => {
                 out.note_with_help(
                     &node.span(),
                     "this table is not a rate",
                     "write \"10 Mbit/s\", { steps = [[\"0 s\", \"10 Mbit/s\"], …] }, \
-                     { mean = \"4 Mbit/s\", deviation = \"20 %\" } or { trace = \"file.down\" }",
+                     { mean = \"4 Mbit/s\", deviation = \"20 %\" }, { trace = \"file.down\" } or \
+                     { by_signal = \"5g-sa-2021\" }",
+                );
+                None
+            }
+        }
+    }
+}
+
+/// Rates by signal: points, or the name of a profile.
+#[derive(Clone, Debug, schemars::JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum RatesBySignal {
+    Profile(String),
+    Points(Vec<(Dbm, BitRate)>),
+}
+
+impl Read for RatesBySignal {
+    const EXAMPLE: &'static str = "[[\"-110 dBm\", \"5 Mbit/s\"], [\"-80 dBm\", \"100 Mbit/s\"]]";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        if node.get_ref().is_array() {
+            return Vec::read(node, out).map(RatesBySignal::Points);
+        }
+        String::read(node, out).map(RatesBySignal::Profile)
+    }
+}
+
+/// A signal over time.
+#[derive(Clone, Debug, schemars::JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Signal {
+    Constant(Dbm),
+    Steps(RawSignalSteps),
+    Walk(RawWalk),
+}
+
+impl Read for Signal {
+    const EXAMPLE: &'static str = Dbm::EXAMPLE;
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        match node.get_ref().as_table() {
+            None => Dbm::read(node, out).map(Signal::Constant),
+            Some(table) if table.contains_key("steps") => RawSignalSteps::read(node, out).map(Signal::Steps),
+            Some(table) if table.contains_key("distance_m") => RawWalk::read(node, out).map(Signal::Walk),
+            Some(_) => {
+                out.note_with_help(
+                    &node.span(),
+                    "this table is not a signal",
+                    "write \"-95 dBm\", { steps = [[\"0 s\", \"-80 dBm\"], …] } or \
+                     { distance_m = 5, speed_mps = 1.4, at_1m = \"-40 dBm\" }",
                 );
                 None
             }

@@ -24,6 +24,8 @@ mod show_live;
 mod study;
 mod written;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 pub use beside::{Beside, CalibratedProfile};
@@ -38,10 +40,12 @@ pub use show::show;
 pub use show_live::show_live;
 pub use study::{read_study, study_schema};
 
+use crate::energy::meter::DeviceMeter;
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::history::PathHistory;
-use crate::network::{ChannelSpec, LinkSpec};
+use crate::network::{ChannelSpec, LinkSpec, RateSpec};
 use crate::policy::Policy;
+use crate::signal::{PathSignal, SignalSpec, rates};
 use crate::topology::TopologySpec;
 use crate::units::{BitRate, Bytes, Nanos};
 
@@ -99,6 +103,38 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The scenario as a run with `seed` meets it: each walk with its shadowing, and the rates that follow.
+    pub fn drawn(&self, seed: u64) -> Cow<'_, Scenario> {
+        let walks = |path: &PathSpec| {
+            path.signal.as_ref().is_some_and(|signal| matches!(signal.spec, SignalSpec::Walk(_)))
+        };
+        if !self.paths.iter().any(walks) {
+            return Cow::Borrowed(self);
+        }
+        let mut drawn = self.clone();
+        for (index, path) in drawn.paths.iter_mut().enumerate() {
+            let Some(signal) = &mut path.signal else { continue };
+            let series = signal.spec.drawn(self.duration, seed, index as u64);
+            for (link, table) in [path.radio.0, path.radio.1].into_iter().zip(&signal.rates) {
+                if let Some(table) = table {
+                    drawn.links[link].rate = RateSpec::Steps(rates(table, &series));
+                }
+            }
+            signal.spec = SignalSpec::Steps(series);
+        }
+        Cow::Owned(drawn)
+    }
+
+    /// Lets the meter of a device with the interfaces of `paths` follow their signals.
+    pub fn follow_signals(&self, meter: &mut DeviceMeter, paths: &[PathIndex]) {
+        for (interface, &path) in paths.iter().enumerate() {
+            let spec = &self.paths[path];
+            if let (Some(signal), Some(radio)) = (&spec.signal, spec.energy.radio()) {
+                meter.follow(interface, radio, signal.spec.expected(self.duration));
+            }
+        }
+    }
+
     /// Number of long-lived TCP connections that compete at a bottleneck that all connections share: each
     /// uses a link of every path of the connections under test. 0 if any competitor sends a limited amount or
     /// misses one of the paths, because the competitors' total goodput then gives no fair share.
@@ -133,6 +169,9 @@ pub struct PathSpec {
     pub radio: (LinkIndex, LinkIndex),
     /// Energy model of the device's interface.
     pub energy: InterfaceEnergy,
+    /// Signal at the device over time. `energy` is then the model at its mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<PathSignal>,
     /// The subflow opens this long after the start of its connection, and not before MP_JOIN is possible.
     pub start: Nanos,
     /// Backup subflow (RFC 8684, section 3.3.8): used only while no other subflow is usable.

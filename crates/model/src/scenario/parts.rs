@@ -4,11 +4,12 @@
 use super::Direction;
 use super::declare::table;
 use super::error::Problems;
+use super::forms::RatesBySignal;
 use super::lengths::{Depth, Queue};
 use super::read::At;
 use crate::energy::SunkWhile;
 use crate::history::{Estimate, PathHistory};
-use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+use crate::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
 table! {
     /// Bulk: the sender always has data.
@@ -98,6 +99,47 @@ table! {
     struct RawTrace in "a rate from a trace" {
         /// File of packet-delivery opportunities in Mahimahi's format. The path is relative to the scenario.
         trace: At<String>,
+    }
+}
+
+table! {
+    /// Rate that follows from the path's `signal`.
+    struct RawBySignal in "a rate by signal" {
+        /// Pairs of a signal and the rate at it, ascending; linear between two, constant outside. Or a profile: its
+        /// fastest measured rates.
+        by_signal: At<RatesBySignal>,
+    }
+}
+
+table! {
+    /// Piecewise constant signal.
+    struct RawSignalSteps in "a signal with steps" {
+        /// Pairs of an instant and the signal from that instant on; the first instant is "0 s".
+        steps: At<Vec<At<(Nanos, Dbm)>>>,
+    }
+}
+
+table! {
+    /// Signal of a device that moves past stations: log-distance path loss with shadowing.
+    struct RawWalk in "a walk" {
+        /// Distance from the station along the way at the start, m.
+        distance_m: At<f64>,
+        /// Speed, m/s; negative: back towards the station.
+        speed_mps: At<f64>,
+        /// Signal at 1 m.
+        at_1m: Dbm,
+        /// Path loss exponent.
+        exponent: At<f64> = 3.0,
+        /// Distance between the station and the way, m.
+        aside_m: At<f64> = 0.0,
+        /// Distance between two stations along the way, m; absent: there is one.
+        spacing_m: Option<At<f64>>,
+        /// Standard deviation of the shadowing, dB.
+        sigma_db: At<f64> = 0.0,
+        /// Distance after which the autocorrelation of the shadowing has fallen to 1/e, m.
+        correlation_m: At<f64> = 20.0,
+        /// Time between two values.
+        interval: At<Nanos> = "500 ms",
     }
 }
 

@@ -2,7 +2,7 @@
 //! schema all derive from them.
 
 use super::declare::table;
-use super::forms::{Aqm, Energy, Jitter, Loss, Rate, VariantSet, Workload};
+use super::forms::{Aqm, Energy, Jitter, Loss, Rate, Signal, VariantSet, Workload};
 use super::lengths::{Packets, Queue};
 use super::parts::{
     CrossKind, Medium, RawAggregate, RawHistory, RawPolicer, RawReorder, RelayWord, TopologyWord,
@@ -89,6 +89,8 @@ table! {
         via: Vec<At<String>> = [],
         /// Energy model of the interface.
         energy: At<Energy>,
+        /// Signal strength at the device: the power of a profile by signal follows it, and a rate `by_signal`.
+        signal: Option<At<Signal>>,
         /// The subflow opens this long after the start of its connection.
         start: At<Nanos> = "0 s",
         /// Backup path: used only while no other subflow is usable (RFC 8684).

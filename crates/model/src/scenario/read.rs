@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Problems, Span, suggest};
-use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+use crate::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
 /// A TOML value and its position.
 pub(super) type Node<'t> = Spanned<DeValue<'t>>;
@@ -180,6 +180,7 @@ read_quantity! {
     BitRate, "10 Mbit/s", |r| r.bps() <= 10_000_000_000_000, "10000 Gbit/s";
     Bytes, "64 KiB", |b| b.0 <= 1_000_000_000_000_000, "1000000 GB";
     Probability, "0.1 %", |_| true, "100 %";
+    Dbm, "-95 dBm", |_| true, "0 dBm";
     Watts, "132.9 mW", |p| p.0 <= 1e6, "1000000 W";
     JoulesPerBit, "137 mW/Mbps", |e| e.0 <= 1.0, "1 J/bit";
 }

@@ -15,7 +15,7 @@ use super::{Direction, ProcessingDelay, Recovery};
 use crate::energy::SunkWhile;
 use crate::live::{Intent, Manager};
 use crate::topology::{Routing, TrafficPattern};
-use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+use crate::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
 /// The JSON schema (draft 2020-12) of a scenario's TOML form.
 pub fn schema() -> serde_json::Value {
@@ -59,6 +59,7 @@ quantity_schema! {
     BitRate, "BitRate", "(|k|M|G)(bit/s|bps)|(|k|M)B/s";
     Bytes, "Size", "B|bytes|kB|KB|MB|GB|KiB|MiB|GiB";
     Probability, "Probability", "%|permille|ppm";
+    Dbm, "Signal", "dBm";
     Watts, "Power", "W|mW|uW|µW";
     JoulesPerBit, "EnergyPerTraffic", "mW|mW/Mbps|mW/\\(Mbit/s\\)|mJ/Mbit|W/Mbps|J/Mbit|nJ/bit|J/bit";
     Packets, "Packets", "packets?";

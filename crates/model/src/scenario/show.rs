@@ -8,7 +8,7 @@ use super::exact::Exact;
 use super::parts::{EnergyKind, Medium, RelayWord, TopologyWord};
 use super::read::Named;
 use super::resolve::CHANGED;
-use super::written::{aqm, jitter, list, loss, rate, reorder};
+use super::written::{aqm, jitter, list, loss, rate, rate_by_signal, reorder, signal};
 use super::{
     Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, RelayKind, RelaySpec,
     Scenario, Transport, Workload,
@@ -16,7 +16,7 @@ use super::{
 use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
 use crate::network::{AggregateSpec, ChannelSpec, ChannelTiming, LinkSpec, PolicerSpec, RateSpec};
 use crate::topology::{TopologyKind, TopologySpec};
-use crate::units::Nanos;
+use crate::units::{BitRate, Dbm, Nanos};
 
 /// The scenario as TOML: all defaults filled in, all names resolved.
 ///
@@ -145,10 +145,17 @@ impl Page {
         self.key("name", quoted(&path.name))?;
         let via = path.down.iter().filter(|&&link| link != path.radio.0);
         self.key("via", list(via.map(|&link| quoted(base_name(&scenario.links[link])))))?;
-        self.link(&scenario.links[path.radio.0])?;
+        let by_signal = |up: usize| path.signal.as_ref().and_then(|signal| signal.rates[up].as_ref());
+        self.link_with(&scenario.links[path.radio.0], by_signal(0))?;
         self.key("start", path.start.exact())?;
         self.key("backup", path.backup)?;
-        self.key("energy", energy(&path.energy))?;
+        match &path.signal {
+            Some(signal) => {
+                self.key("signal", self::signal(&signal.spec))?;
+                self.key("energy", energy_by_signal(&path.energy))?;
+            }
+            None => self.key("energy", energy(&path.energy))?,
+        }
         if let Some(network) = &path.network {
             self.key("network", quoted(network))?;
         }
@@ -159,13 +166,18 @@ impl Page {
             self.key("relay", self::relay(relay, &scenario.channels))?;
         }
         self.section("[path.up]")?;
-        self.link(&scenario.links[path.radio.1])
+        self.link_with(&scenario.links[path.radio.1], by_signal(1))
     }
 
     fn link(&mut self, link: &LinkSpec) -> fmt::Result {
+        self.link_with(link, None)
+    }
+
+    /// A link whose rate may follow from the signal of its path.
+    fn link_with(&mut self, link: &LinkSpec, by_signal: Option<&Vec<(Dbm, BitRate)>>) -> fmt::Result {
         // An unlimited link has no queue, and a scenario with one would be refused.
         if link.rate != RateSpec::Unlimited {
-            self.key("rate", rate(&link.rate))?;
+            self.key("rate", by_signal.map_or_else(|| rate(&link.rate), |table| rate_by_signal(table)))?;
             self.key("queue", link.queue.exact())?;
             self.key("aqm", aqm(link.aqm.as_ref()))?;
         }
@@ -367,6 +379,15 @@ pub(super) fn energy(energy: &InterfaceEnergy) -> String {
     format!("{{ {origin}{} }}", numbers(&energy.model))
 }
 
+/// A profile whose power follows from the signal; otherwise as [`energy`].
+fn energy_by_signal(energy: &InterfaceEnergy) -> String {
+    let (Some(_), InterfaceModel::Rrc(model)) = (energy.radio(), &energy.model) else {
+        return self::energy(energy);
+    };
+    let base = energy.profile.strip_suffix(CHANGED).unwrap_or(&energy.profile);
+    format!("{{ profile = {}, {} }}", quoted(base), states(model))
+}
+
 /// All numbers of a model.
 pub(super) fn numbers(model: &InterfaceModel) -> String {
     let (kind, numbers) = match model {
@@ -390,14 +411,17 @@ pub(super) fn numbers(model: &InterfaceModel) -> String {
 }
 
 fn rrc(model: &RrcModel) -> String {
+    let (down, up, active) = (model.down.exact(), model.up.exact(), model.active.exact());
+    format!("per_mbps = {down}, up_per_mbps = {up}, active = {active}, {}", states(model))
+}
+
+/// The numbers of a radio besides its power while active.
+fn states(model: &RrcModel) -> String {
     let stage = |stage: &Stage| {
         format!("{{ power = {}, duration = {} }}", stage.power.exact(), stage.duration.exact())
     };
     format!(
-        "per_mbps = {}, up_per_mbps = {}, active = {}, inactivity = {}, promotion = {}, tail = {}, idle = {}",
-        model.down.exact(),
-        model.up.exact(),
-        model.active.exact(),
+        "inactivity = {}, promotion = {}, tail = {}, idle = {}",
         model.inactivity.exact(),
         stage(&model.promotion),
         list(model.tail.iter().map(stage)),

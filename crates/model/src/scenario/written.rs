@@ -6,7 +6,8 @@ use super::parts::AqmKind;
 use super::read::Named;
 use crate::aqm::{AqmSpec, CodelSpec};
 use crate::network::{JitterSpec, LossSpec, RateSpec, ReorderDepth, ReorderSpec};
-use crate::units::Probability;
+use crate::signal::SignalSpec;
+use crate::units::{BitRate, Dbm, Probability};
 
 pub(super) fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
@@ -29,6 +30,36 @@ pub(super) fn rate(rate: &RateSpec) -> String {
         ),
         RateSpec::Trace(trace) => format!("{{ trace = {} }}", quoted(&trace.source)),
     }
+}
+
+/// A rate that follows from the signal.
+pub(super) fn rate_by_signal(table: &[(Dbm, BitRate)]) -> String {
+    let points = table.iter().map(|(signal, rate)| format!("[{}, {}]", signal.exact(), rate.exact()));
+    format!("{{ by_signal = {} }}", list(points))
+}
+
+/// A signal over time.
+pub(super) fn signal(spec: &SignalSpec) -> String {
+    let walk = match spec {
+        SignalSpec::Steps(steps) => {
+            let steps = steps.iter().map(|(from, signal)| format!("[{}, {}]", from.exact(), signal.exact()));
+            return format!("{{ steps = {} }}", list(steps));
+        }
+        SignalSpec::Walk(walk) => walk,
+    };
+    let spacing = walk.spacing_m.map(|spacing| format!("spacing_m = {spacing:?}, ")).unwrap_or_default();
+    format!(
+        "{{ distance_m = {:?}, speed_mps = {:?}, at_1m = {}, exponent = {:?}, aside_m = {:?}, {spacing}\
+         sigma_db = {:?}, correlation_m = {:?}, interval = {} }}",
+        walk.distance_m,
+        walk.speed_mps,
+        walk.at_1m.exact(),
+        walk.exponent,
+        walk.aside_m,
+        walk.sigma_db,
+        walk.correlation_m,
+        walk.interval.exact()
+    )
 }
 
 pub(super) fn jitter(jitter: Option<JitterSpec>) -> String {

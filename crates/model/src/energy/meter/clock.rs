@@ -98,6 +98,11 @@ impl Span {
         self
     }
 
+    /// This span without an earlier part of it.
+    pub(super) fn since(self, earlier: Span) -> Span {
+        Span { total: self.total - earlier.total, shared: self.shared - earlier.shared }
+    }
+
     /// Seconds; time with two or more active interfaces is multiplied by κ.
     pub(super) fn weighted_secs(self, sharing_factor: f64) -> f64 {
         let alone = self.total - self.shared;

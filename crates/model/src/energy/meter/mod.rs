@@ -8,6 +8,7 @@
 //! change.
 
 mod clock;
+mod follow;
 mod host;
 mod linear;
 mod rrc;
@@ -18,13 +19,15 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use self::clock::{Clock, Stamp};
+use self::follow::Follower;
 use self::host::HostMeter;
 use self::linear::LinearMeter;
 use self::rrc::RrcMeter;
 use self::slots::SlotMeter;
+use super::radios::RadioTable;
 use super::{DeviceEnergy, InterfaceModel, Traffic};
 use crate::result::EnergySplit;
-use crate::units::{BitRate, JoulesPerBit, Nanos, Watts};
+use crate::units::{BitRate, Dbm, JoulesPerBit, Nanos, Watts};
 
 /// Integrates the energy of one device. To read final values without ending the measurement, finish a clone.
 #[derive(Clone, Debug)]
@@ -56,6 +59,8 @@ struct Interface {
     bytes: [[u64; 2]; 2],
     down: JoulesPerBit,
     up: JoulesPerBit,
+    /// Power by signal, instead of slopes and a constant power.
+    follower: Option<Box<Follower>>,
 }
 
 #[derive(Clone, Debug)]
@@ -77,6 +82,16 @@ impl DeviceMeter {
             sharing_factor: device.sharing_factor,
             shared_base: device.shared_base,
             host: device.host.clone().map(|model| HostMeter::new(model, start)),
+        }
+    }
+
+    /// Lets the power of an RRC radio follow its signal and rates, from before the first packet on. `series`
+    /// begins at time 0.
+    pub fn follow(&mut self, interface: usize, radio: &'static RadioTable, series: Vec<(Nanos, Dbm)>) {
+        let entry = &mut self.interfaces[interface];
+        if let Machine::Rrc(rrc) = &mut entry.machine {
+            rrc.leave_active_out();
+            entry.follower = Some(Box::new(Follower::new(radio, series, self.clock.now())));
         }
     }
 
@@ -124,6 +139,9 @@ impl DeviceMeter {
     /// How late traffic on `interface` may be reported to the meter by [`Self::on_burst`]. The result is the
     /// same as long as no gap between packets is longer. Zero if each packet must be reported at once.
     pub fn patience(&self, interface: usize) -> Nanos {
+        if self.interfaces[interface].follower.is_some() {
+            return Nanos::ZERO; // its windows end in the middle of a burst
+        }
         if self.sharing_factor != 1.0 {
             return Nanos::ZERO; // single packets decide which time is shared
         }
@@ -185,7 +203,7 @@ impl DeviceMeter {
     /// Like [`Self::snapshot`], but reuses the memory of an earlier reading.
     pub fn snapshot_into(&mut self, now: Nanos, reading: &mut EnergyReading) {
         let here = self.settle(now);
-        self.read_into(here, reading);
+        self.read_into(here, false, reading);
     }
 
     /// Energy up to `now` if the observation ends during traffic: the current gap counts as transfer, and
@@ -215,6 +233,9 @@ impl DeviceMeter {
     fn rouse(&mut self, interface: usize, now: Nanos) -> Nanos {
         self.advance(now);
         let interface = &mut self.interfaces[interface];
+        if let Some(follower) = &mut interface.follower {
+            follower.rouse(now);
+        }
         let ready = match &mut interface.machine {
             Machine::Linear(_) => now,
             Machine::Rrc(rrc) => rrc.rouse(&mut self.clock),
@@ -233,7 +254,7 @@ impl DeviceMeter {
         while self.next_change <= now {
             self.advance(self.next_change);
             for interface in &mut self.interfaces {
-                interface.step(&mut self.clock);
+                interface.step(&mut self.clock, self.sharing_factor);
             }
             self.next_change = self.interfaces.iter().map(Interface::due).min().unwrap_or(Nanos::MAX);
         }
@@ -275,13 +296,15 @@ impl DeviceMeter {
 
     fn read(&self, here: Stamp) -> EnergyReading {
         let mut reading = EnergyReading::default();
-        self.read_into(here, &mut reading);
+        self.read_into(here, true, &mut reading);
         reading
     }
 
-    fn read_into(&self, here: Stamp, reading: &mut EnergyReading) {
+    /// `whole`: traffic ends here.
+    fn read_into(&self, here: Stamp, whole: bool, reading: &mut EnergyReading) {
         reading.interfaces.clear();
-        reading.interfaces.extend(self.interfaces.iter().map(|i| i.read(here, self.sharing_factor)));
+        let parts = self.interfaces.iter().map(|i| i.read(here, self.sharing_factor, whole));
+        reading.interfaces.extend(parts);
         reading.base_j = self.shared_base.0 * self.clock.any().as_secs_f64();
         reading.host = self.host.as_ref().map(HostMeter::energy).unwrap_or_default();
     }
@@ -301,18 +324,27 @@ impl Interface {
                 Machine::Slotted(SlotMeter::new(*idle, *slot, start))
             }
         };
-        Interface { machine, bytes: Default::default(), down, up }
+        Interface { machine, bytes: Default::default(), down, up, follower: None }
     }
 
     fn due(&self) -> Nanos {
         match &self.machine {
             Machine::Linear(_) => Nanos::MAX,
-            Machine::Rrc(rrc) => rrc.due(),
+            Machine::Rrc(rrc) => match &self.follower {
+                Some(follower) if rrc.is_up() => rrc.due().min(follower.due()),
+                _ => rrc.due(),
+            },
             Machine::Slotted(slots) => slots.due(),
         }
     }
 
-    fn step(&mut self, clock: &mut Clock) {
+    fn step(&mut self, clock: &mut Clock, sharing_factor: f64) {
+        if let (Some(follower), Machine::Rrc(rrc)) = (&mut self.follower, &self.machine)
+            && follower.due() <= clock.now()
+        {
+            let bytes = total(self.bytes);
+            follower.close(clock.now(), rrc.active(), bytes, sharing_factor);
+        }
         match &mut self.machine {
             Machine::Linear(_) => {}
             Machine::Rrc(rrc) => rrc.step(clock),
@@ -327,14 +359,21 @@ impl Interface {
             Machine::Rrc(rrc) => rrc.restart(here),
             Machine::Slotted(slots) => slots.restart(here),
         }
+        if let Some(follower) = &mut self.follower {
+            follower.restart(here);
+        }
     }
 
-    fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
+    fn read(&self, here: Stamp, sharing_factor: f64, whole: bool) -> EnergySplit {
         let split = match &self.machine {
             Machine::Linear(linear) => linear.read(here, sharing_factor),
             Machine::Rrc(rrc) => rrc.read(here, sharing_factor),
             Machine::Slotted(slots) => slots.read(here, sharing_factor),
         };
+        if let (Some(follower), Machine::Rrc(rrc)) = (&self.follower, &self.machine) {
+            let active = follower.read(rrc.active(), total(self.bytes), sharing_factor, whole);
+            return EnergySplit { sunk_j: split.sunk_j + active.sunk_j, transfer_j: active.transfer_j, ..split };
+        }
         EnergySplit { transfer_j: self.transfer_joules(sharing_factor), ..split }
     }
 
@@ -343,6 +382,11 @@ impl Interface {
         let [alone, shared] = self.bytes.map(joules);
         alone + sharing_factor * shared
     }
+}
+
+/// Bytes down and up, shared or not.
+fn total([alone, shared]: [[u64; 2]; 2]) -> [u64; 2] {
+    [alone[0] + shared[0], alone[1] + shared[1]]
 }
 
 impl EnergyReading {

@@ -106,6 +106,24 @@ impl RrcMeter {
         }
     }
 
+    /// True in every state except IDLE.
+    pub(super) fn is_up(&self) -> bool {
+        !matches!(self.state, State::Idle { .. })
+    }
+
+    /// Time in ACTIVE since the start of the measurement, without an open gap.
+    pub(super) fn active(&self) -> Span {
+        match self.state {
+            State::Active { from, last } => self.active.and(from, last),
+            _ => self.active,
+        }
+    }
+
+    /// The radio's power while active counts elsewhere, by signal.
+    pub(super) fn leave_active_out(&mut self) {
+        self.model.active = Watts(0.0);
+    }
+
     /// When the state changes unless a packet arrives.
     pub(super) fn due(&self) -> Nanos {
         match self.state {

@@ -12,8 +12,9 @@ use super::super::raw::{RawLink, RawPath, RawUp};
 use super::super::read::At;
 use super::check::{moving, positive, usable_queue};
 use super::discipline::{self, Managed};
+use super::signal;
 use crate::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec};
-use crate::units::{BitRate, Nanos};
+use crate::units::{BitRate, Dbm, Nanos};
 
 /// Looks up traces.
 type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
@@ -102,11 +103,18 @@ pub(super) struct Builder<'f> {
     transport: Option<&'f Transport>,
     traces: Traces<'f>,
     known: BTreeMap<String, Result<Arc<DeliveryTrace>, String>>,
+    /// The signal of the path whose links are built, without shadowing.
+    pub(super) signal: Option<Vec<(Nanos, Dbm)>>,
+    /// The rates by signal of its links, down and up.
+    pub(super) rates: [Option<Vec<(Dbm, BitRate)>>; 2],
+    /// True while the link from the device is built.
+    upward: bool,
 }
 
 impl<'f> Builder<'f> {
     pub(super) fn new(transport: Option<&'f Transport>, traces: Traces<'f>) -> Self {
-        Builder { transport, traces, known: BTreeMap::new() }
+        let (signal, rates) = Default::default();
+        Builder { transport, traces, known: BTreeMap::new(), signal, rates, upward: false }
     }
 
     /// Both directions of a link.
@@ -116,7 +124,9 @@ impl<'f> Builder<'f> {
         written: &Written<'_>,
         out: &mut Problems,
     ) -> Option<(LinkSpec, LinkSpec)> {
+        self.upward = false;
         let down = self.link(format!("{name}.down"), written, out);
+        self.upward = true;
         let up = self.link(format!("{name}.up"), &written.reverse(), out);
         Some((down?, up?))
     }
@@ -196,6 +206,18 @@ impl<'f> Builder<'f> {
                     correlation: written.correlation,
                     interval: written.interval.value,
                 })
+            }
+            Rate::BySignal(written) => {
+                let table = signal::rates(&written.by_signal, self.upward, out)?;
+                let Some(series) = &self.signal else {
+                    let message = "a rate `by_signal` follows from the signal of its path";
+                    let help = "write for example signal = \"-95 dBm\" in the same [[path]]";
+                    out.note_with_help(&rate.span, message, help);
+                    return None;
+                };
+                let steps = crate::signal::rates(&table, series);
+                self.rates[usize::from(self.upward)] = Some(table);
+                Some(RateSpec::Steps(steps))
             }
             Rate::Trace(written) => self.trace(&written.trace, out).map(RateSpec::Trace),
         }

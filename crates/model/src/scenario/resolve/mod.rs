@@ -6,6 +6,7 @@ mod energy;
 mod link;
 mod network;
 mod relay;
+mod signal;
 mod topology;
 mod traffic;
 

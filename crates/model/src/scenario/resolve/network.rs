@@ -2,15 +2,19 @@
 
 use super::super::beside::Beside;
 use super::super::error::{Problems, suggest};
+use super::super::forms::Energy;
 use super::super::raw::{RawPath, RawScenario};
 use super::super::read::At;
 use super::super::{LinkIndex, PathSpec, Transport};
 use super::check::unique;
 use super::link::{Builder, Written};
-use super::{energy, relay};
+use super::{energy, relay, signal};
+use crate::energy::InterfaceEnergy;
 use crate::history::PathHistory;
 use crate::network::{ChannelSpec, LinkSpec};
+use crate::signal::{PathSignal, SignalSpec, rate_at};
 use crate::topology::TopologySpec;
+use crate::units::Nanos;
 
 /// All links and paths of a scenario.
 pub(super) struct Network {
@@ -96,7 +100,7 @@ pub(super) fn network(
         network.shared.push((link.value.name.value.clone(), pair.unwrap_or((0, 0))));
     }
     for path in &raw.path {
-        add_path(&mut network, &mut builder, path, &names, beside, out);
+        add_path(&mut network, &mut builder, path, (&names, raw.duration.value), beside, out);
     }
     if raw.path.is_empty() {
         out.note_with_help(
@@ -120,7 +124,7 @@ fn add_path(
     network: &mut Network,
     builder: &mut Builder<'_>,
     path: &At<RawPath>,
-    channels: &[At<String>],
+    (channels, duration): (&[At<String>], Nanos),
     beside: Beside<'_>,
     out: &mut Problems,
 ) {
@@ -141,6 +145,13 @@ fn add_path(
         refuse_queues(raw, out);
     }
     let energy = energy::interface(&raw.energy, beside, out);
+    let before = out.len();
+    let spec = raw.signal.as_ref().and_then(|written| signal::spec(written, duration, out));
+    if out.len() > before {
+        return;
+    }
+    builder.signal = spec.as_ref().map(|spec| spec.expected(duration));
+    builder.rates = Default::default();
     let pair = builder.pair(&raw.name.value, &Written::path(raw), out);
     let route = network.route(&raw.via, out);
     let relay = energy.as_ref().and_then(|energy| relay::relay(raw, &energy.model, channels, out));
@@ -149,6 +160,12 @@ fn add_path(
         (energy, pair, route, relay, history)
     else {
         return;
+    };
+    let signal = spec.map(|spec| PathSignal { spec, rates: std::mem::take(&mut builder.rates) });
+    builder.signal = None;
+    let energy = match &signal {
+        Some(signal) => energy_at(energy, &signal.spec, (&pair.0, &pair.1), &raw.energy, duration, out),
+        None => energy,
     };
     let radio = network.add(pair);
     down.push(radio.0);
@@ -159,12 +176,40 @@ fn add_path(
         up,
         radio,
         energy,
+        signal,
         start: raw.start.value,
         backup: raw.backup,
         network: raw.network.clone(),
         history,
         relay,
     });
+}
+
+/// The energy model of a radio at its mean signal and the mean rates of its links. Notes numbers that a profile by
+/// signal would replace.
+fn energy_at(
+    energy: InterfaceEnergy,
+    signal: &SignalSpec,
+    links: (&LinkSpec, &LinkSpec),
+    written: &At<Energy>,
+    duration: Nanos,
+    out: &mut Problems,
+) -> InterfaceEnergy {
+    let Some(radio) = energy.radio() else { return energy };
+    if let Energy::Table(table) = &written.value {
+        let fixed = [table.per_mbps.as_ref().map(|at| &at.span), table.up_per_mbps.as_ref().map(|at| &at.span)];
+        for span in fixed.into_iter().flatten().chain(table.active.as_ref().map(|at| &at.span)) {
+            let help = "leave the key out, or leave `signal` out";
+            out.note_with_help(span, "on a path with `signal`, this profile's power follows from the signal", help);
+        }
+    }
+    let mean = signal.mean(duration);
+    let bps = |link: &LinkSpec, up: bool| {
+        let mean_bps = link.rate.mean_bps(duration);
+        if mean_bps.is_finite() { mean_bps } else { rate_at(&radio.fastest(up), mean).bps() as f64 }
+    };
+    let model = radio.model_at(mean, &energy.model, bps(links.0, false), bps(links.1, true));
+    InterfaceEnergy { model, ..energy }
 }
 
 /// Notes every queue of a path that has no rate in either direction.

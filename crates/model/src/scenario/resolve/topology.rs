@@ -81,6 +81,7 @@ pub(super) fn network(
         let (down, up, start) = (vec![radio.0], vec![radio.1], Nanos::ZERO);
         network.paths.push(PathSpec {
             network: None,
+            signal: None,
             history: PathHistory::default(),
             name,
             down,

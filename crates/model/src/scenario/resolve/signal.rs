@@ -1,0 +1,88 @@
+//! The signal of a path, and rates by signal.
+
+use super::super::error::Problems;
+use super::super::forms::{RatesBySignal, Signal};
+use super::super::read::At;
+use super::check::positive;
+use crate::energy::radios::{radio, radio_names};
+use crate::names::suggest;
+use crate::signal::{SignalSpec, Walk};
+use crate::units::{BitRate, Dbm, Nanos};
+
+/// Most values of a walk.
+const MOST_VALUES: u64 = 1_000_000;
+
+/// The signal over time.
+pub(super) fn spec(signal: &At<Signal>, duration: Nanos, out: &mut Problems) -> Option<SignalSpec> {
+    match &signal.value {
+        Signal::Constant(signal) => Some(SignalSpec::Steps(vec![(Nanos::ZERO, *signal)])),
+        Signal::Steps(written) => {
+            let steps: Vec<_> = written.steps.value.iter().map(|step| step.value).collect();
+            let starts = steps.first().is_some_and(|(at, _)| *at == Nanos::ZERO);
+            if !starts || steps.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+                let help = "write for example steps = [[\"0 s\", \"-80 dBm\"], [\"20 s\", \"-105 dBm\"]]";
+                out.note_with_help(&written.steps.span, "steps ascend in time, from \"0 s\"", help);
+                return None;
+            }
+            Some(SignalSpec::Steps(steps))
+        }
+        Signal::Walk(raw) => {
+            let before = out.len();
+            let numbers = [
+                (&raw.exponent, "exponent", false),
+                (&raw.aside_m, "aside_m", true),
+                (&raw.sigma_db, "sigma_db", true),
+                (&raw.correlation_m, "correlation_m", false),
+            ];
+            let spacing = raw.spacing_m.iter().map(|spacing| (spacing, "spacing_m", false));
+            for (number, key, may_be_zero) in numbers.into_iter().chain(spacing) {
+                if number.value < 0.0 || (number.value == 0.0 && !may_be_zero) {
+                    let least = if may_be_zero { "not negative" } else { "above 0" };
+                    out.note(&number.span, format!("`{key}` of a walk is {least}"));
+                }
+            }
+            positive(&raw.interval, "`interval`", out)?;
+            if duration.0 / raw.interval.value.0 > MOST_VALUES {
+                let help = "write for example interval = \"500 ms\"";
+                out.note_with_help(&raw.interval.span, "a walk has at most a million values", help);
+            }
+            (out.len() == before).then(|| {
+                SignalSpec::Walk(Walk {
+                    distance_m: raw.distance_m.value,
+                    speed_mps: raw.speed_mps.value,
+                    at_1m: raw.at_1m,
+                    exponent: raw.exponent.value,
+                    aside_m: raw.aside_m.value,
+                    spacing_m: raw.spacing_m.as_ref().map(|spacing| spacing.value),
+                    sigma_db: raw.sigma_db.value,
+                    correlation_m: raw.correlation_m.value,
+                    interval: raw.interval.value,
+                })
+            })
+        }
+    }
+}
+
+/// The rates by signal, ascending, of data to the device or from it.
+pub(super) fn rates(written: &At<RatesBySignal>, up: bool, out: &mut Problems) -> Option<Vec<(Dbm, BitRate)>> {
+    match &written.value {
+        RatesBySignal::Profile(name) => {
+            let found = radio(name).map(|radio| radio.fastest(up));
+            if found.is_none() {
+                let known: Vec<&str> = radio_names().collect();
+                let message = format!("no rates by signal were measured for `{name}`");
+                out.note_with_help(&written.span, message, suggest(name, &known));
+            }
+            found
+        }
+        RatesBySignal::Points(points) => {
+            let ascends = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
+            if points.is_empty() || !ascends || points.iter().all(|(_, rate)| rate.bps() == 0) {
+                let help = "write for example [[\"-110 dBm\", \"5 Mbit/s\"], [\"-80 dBm\", \"100 Mbit/s\"]]";
+                out.note_with_help(&written.span, "rates by signal ascend in the signal", help);
+                return None;
+            }
+            Some(points.clone())
+        }
+    }
+}
