@@ -54,6 +54,7 @@ impl Metering<'_> {
         let models: Vec<InterfaceModel> = self.group.paths.iter().map(model).collect();
         let start = Nanos::from_secs_f64(self.member.start_s);
         let mut meter = DeviceMeter::new(&models, &self.scenario.device, start);
+        self.scenario.follow_signals(&mut meter, &self.group.paths);
         let tick_s = self.tick_s(&meter);
         let mut opened = vec![false; self.member.paths.len()];
         let mut pending = vec![Pending::default(); self.member.paths.len()];
@@ -100,6 +101,7 @@ impl Metering<'_> {
     fn tick_s(&self, meter: &DeviceMeter) -> f64 {
         let patience = |i: usize| match &self.scenario.paths[self.group.paths[i]].energy.model {
             InterfaceModel::Slotted { slot, .. } => *slot,
+            InterfaceModel::Rrc(rrc) if meter.patience(i) == Nanos::ZERO => rrc.inactivity,
             _ => meter.patience(i),
         };
         let of = |i: usize| match patience(i) {

@@ -74,6 +74,7 @@ pub fn run(
     seed: u64,
     options: RunOptions,
 ) -> Result<RunResult, RunError> {
+    let scenario = &*scenario.drawn(seed);
     let history = run::history(scenario, setup, seed, &options.cancel)?;
     Ok(history.result(setup.policy(), seed, options.series))
 }

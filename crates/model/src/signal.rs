@@ -103,9 +103,10 @@ impl SignalSpec {
     pub fn mean(&self, duration: Nanos) -> Dbm {
         let steps = self.expected(duration);
         let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([duration]);
-        let weighted = steps.iter().zip(ends).map(|(&(from, dbm), until)| {
-            dbm.0 * until.min(duration).saturating_sub(from).as_secs_f64()
-        });
+        let weighted = steps
+            .iter()
+            .zip(ends)
+            .map(|(&(from, dbm), until)| dbm.0 * until.min(duration).saturating_sub(from).as_secs_f64());
         Dbm(weighted.sum::<f64>() / duration.as_secs_f64())
     }
 }

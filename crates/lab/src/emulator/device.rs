@@ -29,7 +29,8 @@ impl Device {
     pub(super) fn new(scenario: &Scenario, paths: &[usize], interfaces: Vec<Option<usize>>) -> Self {
         let model = |&path: &usize| scenario.paths[path].energy.model.clone();
         let models: Vec<InterfaceModel> = paths.iter().map(model).collect();
-        let meter = DeviceMeter::new(&models, &scenario.device, Nanos::ZERO);
+        let mut meter = DeviceMeter::new(&models, &scenario.device, Nanos::ZERO);
+        scenario.follow_signals(&mut meter, paths);
         Device { meter, interfaces, subflows: HashMap::new() }
     }
 

@@ -85,6 +85,7 @@ pub fn run_watched(
     program: &Program,
     watch: &mut dyn FnMut(Progress<'_>) -> Result<()>,
 ) -> Result<RunResult> {
+    let scenario = &*scenario.drawn(seed);
     let run = Run::start(scenario, setup, seed, options, program)?;
     result(run, scenario, setup, seed, options, |run| run.until_the_end(scenario, watch))
 }
@@ -117,6 +118,7 @@ pub fn run_managed(
     program: &Program,
     management: &mut dyn PathManagement,
 ) -> Result<RunResult> {
+    let scenario = &*scenario.drawn(seed);
     let mut run = Run::build(scenario, setup, seed, options, program, plan::managed)?;
     let begun = management.begin(&mut run.lab);
     result(run, scenario, setup, seed, options, |run| {

@@ -6,9 +6,9 @@ use toml::de::{DeTable, DeValue};
 use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
-    AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawSignalSteps, RawWalk, RawCodel, RawEnergy, RawFile, RawFqCodel,
-    RawJitter, RawMessages, RawPie, RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord,
-    TopologyWord,
+    AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawCodel, RawEnergy, RawFile,
+    RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps, RawSteps, RawStream, RawTrace,
+    RawVarying, RawWalk, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of};
 use super::{Direction, Recovery};
@@ -35,7 +35,9 @@ impl Read for Rate {
             None => BitRate::read(node, out).map(Rate::Constant),
             Some(table) if table.contains_key("steps") => RawSteps::read(node, out).map(Rate::Steps),
             Some(table) if table.contains_key("trace") => RawTrace::read(node, out).map(Rate::Trace),
-            Some(table) if table.contains_key("by_signal") => RawBySignal::read(node, out).map(Rate::BySignal),
+            Some(table) if table.contains_key("by_signal") => {
+                RawBySignal::read(node, out).map(Rate::BySignal)
+            }
             Some(table) if table.contains_key("mean") => RawVarying::read(node, out).map(Rate::Varying),
             Some(_) => {
                 out.note_with_help(

@@ -6,3 +6,4 @@ mod forms;
 mod properties;
 mod reference;
 mod shipped;
+mod signal;

@@ -134,7 +134,9 @@ fn the_corpus_never_causes_a_panic() {
 #[test]
 fn every_shipped_scenario_survives_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    for name in ["home-wifi-lte", "walking-away", "video-wifi-5g", "papers/000-table1", "papers/002-fig5a"] {
+    let papers = ["papers/000-table1", "papers/002-fig5a"];
+    let signals = ["walk-into-5g", "train-5g", "router-window-5g"];
+    for name in ["home-wifi-lte", "walking-away", "video-wifi-5g"].into_iter().chain(papers).chain(signals) {
         let text = std::fs::read_to_string(root.join(name).with_extension("toml")).unwrap();
         assert!(load(&text, &[]).is_some(), "{name}");
     }

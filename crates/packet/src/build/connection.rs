@@ -112,7 +112,9 @@ impl<'a> Builder<'a> {
 
     /// The observer of the paths, for selectors and sharers.
     fn observer(&self, tested: &Tested<'_>) -> Observer {
-        Observer::new(&tested.energies, self.scenario.transport.mss.0 as f64)
+        let paths: Vec<PathIndex> = tested.indices().collect();
+        let observer = Observer::new(&tested.energies, self.scenario.transport.mss.0 as f64);
+        observer.following(self.scenario, tested.group.direction, &paths)
     }
 
     /// Opens and closes subflows; `None` if the policy has no selector.
@@ -133,7 +135,9 @@ impl<'a> Builder<'a> {
     /// while idle.
     fn meter(&self, tested: &Tested<'_>) -> DeviceMeter {
         let models: Vec<_> = tested.group.paths.iter().map(|&path| self.interface_model(path)).collect();
-        DeviceMeter::new(&models, &self.scenario.device, Nanos(tested.starts_at_ns))
+        let mut meter = DeviceMeter::new(&models, &self.scenario.device, Nanos(tested.starts_at_ns));
+        self.scenario.follow_signals(&mut meter, &tested.group.paths);
+        meter
     }
 
     /// Adds a subflow on each path; returns whether one of them ends at a TCP relay.

@@ -41,6 +41,7 @@ pub fn run(
     seed: u64,
     options: RunOptions,
 ) -> Result<RunResult, RunError> {
+    let scenario = &*scenario.drawn(seed);
     let parts = parallel::parts_for(scenario, setup, &options);
     let mut engine = build(scenario, setup, seed, &options, parts)?;
     match options.cores.filter(|_| engine.net.border.is_some()) {

@@ -8,6 +8,7 @@
 //! A session keeps its whole state between steps, without a thread: nothing is simulated twice. Without
 //! commands, a run in steps gives the same bytes of result as a run at once, wherever it pauses.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use joulepath_control::Setup;
@@ -94,6 +95,10 @@ impl Session {
         seed: u64,
         options: RunOptions,
     ) -> Result<Self, RunError> {
+        let scenario = match scenario.drawn(seed) {
+            Cow::Borrowed(_) => scenario,
+            Cow::Owned(drawn) => Arc::new(drawn),
+        };
         let engine = build(&scenario, setup, seed, &options, 1)?;
         if engine.unfinished != 1 || scenario.topology.is_some() {
             return Err(RunError::NotOne { connections: engine.unfinished });

@@ -5,23 +5,24 @@ use std::str::FromStr;
 
 use joulepath_control::advise::{self, MOST_PATHS, Path, Question, Waiting, Within};
 use joulepath_control::limit::Capacity;
+use joulepath_model::energy::radios::{radio, radio_names};
 use joulepath_model::energy::{
     InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
 };
 use joulepath_model::names::suggest;
-use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+use joulepath_model::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
 use crate::error::{Error, Result};
 
 /// Example of a path, for messages.
 const EXAMPLE: &str = "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012";
 /// Keys of a path.
-const KEYS: [&str; 4] = ["rate", "rtt", "loss", "energy"];
+const KEYS: [&str; 5] = ["rate", "rtt", "loss", "energy", "signal"];
 
 /// A question in words, as on the command line. Every quantity has its unit.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// `NAME:rate=…,rtt=…,loss=…,energy=…`, one for each path.
+    /// `NAME:rate=…,rtt=…,loss=…,energy=…,signal=…`, one for each path.
     pub paths: Vec<String>,
     /// Amount of data to download.
     pub size: String,
@@ -102,7 +103,7 @@ fn path(text: &str) -> Result<Path> {
             );
         }
     };
-    let mut values: [Option<&str>; 4] = [None; 4];
+    let mut values: [Option<&str>; 5] = [None; 5];
     for pair in rest.split(',') {
         let Some((key, value)) = pair.split_once('=') else {
             return Err(Error::usage(format!("--path {name}: `{pair}` is not key=value")).with_help(example));
@@ -117,7 +118,7 @@ fn path(text: &str) -> Result<Path> {
         }
     }
     let option = |key: &str| format!("--path {name}: {key}");
-    let [rate, rtt, loss, energy] = values;
+    let [rate, rtt, loss, energy, signal] = values;
     let needed = |key: &str, value: Option<&str>| match value {
         Some(value) => Ok(value.to_owned()),
         None => Err(Error::usage(format!("--path {name} has no {key}")).with_help(example.clone())),
@@ -126,7 +127,18 @@ fn path(text: &str) -> Result<Path> {
     let rtt: Nanos = quantity(&option("rtt"), &needed("rtt", rtt)?)?;
     let loss: Probability =
         loss.map_or(Ok(Probability::default()), |text| quantity(&option("loss"), text))?;
-    let energy = energy_model(&option("energy"), &needed("energy", energy)?)?;
+    let named = needed("energy", energy)?;
+    let mut energy = energy_model(&option("energy"), &named)?;
+    if let Some(text) = signal {
+        let signal: Dbm = quantity(&option("signal"), text)?;
+        let Some(table) = radio(&named) else {
+            let known: Vec<&str> = radio_names().collect();
+            return Err(Error::usage(format!("--path {name}: no power by signal is known for `{named}`"))
+                .with_help(format!("leave signal out, or name another profile: {}", known.join(", "))));
+        };
+        let bps = rate.bps() as f64;
+        energy = table.model_at(signal, &energy, bps, bps);
+    }
     if rate.bps() == 0 || loss.get() >= 1.0 {
         return Err(Error::usage(format!("--path {name} carries nothing"))
             .with_help("give it a rate above 0 and a loss below 100%, or leave it out"));

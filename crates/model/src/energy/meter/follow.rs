@@ -37,14 +37,7 @@ impl Follower {
         self.from.saturating_add(WINDOW).min(change)
     }
 
-    /// Begins a window at `now`, if none has begun that lasts.
-    pub(super) fn rouse(&mut self, now: Nanos) {
-        if self.due() <= now {
-            self.from = now;
-        }
-    }
-
-    /// Ends the window at `now`, given ACTIVE and bytes since the start of the measurement.
+    /// Ends the window and begins the next at `now`, given ACTIVE and bytes since the start of the measurement.
     pub(super) fn close(&mut self, now: Nanos, active: Span, bytes: [u64; 2], sharing_factor: f64) {
         let window = self.window(active, bytes, sharing_factor, true);
         self.closed.sunk_j += window.sunk_j;
@@ -77,7 +70,13 @@ impl Follower {
 
     /// Energy of ACTIVE so far. Without the last window's transfer unless it is `whole`: its rate is not yet
     /// known, and no energy is taken back.
-    pub(super) fn read(&self, active: Span, bytes: [u64; 2], sharing_factor: f64, whole: bool) -> EnergySplit {
+    pub(super) fn read(
+        &self,
+        active: Span,
+        bytes: [u64; 2],
+        sharing_factor: f64,
+        whole: bool,
+    ) -> EnergySplit {
         let window = self.window(active, bytes, sharing_factor, whole);
         EnergySplit {
             sunk_j: self.closed.sunk_j + window.sunk_j,

@@ -233,9 +233,7 @@ impl DeviceMeter {
     fn rouse(&mut self, interface: usize, now: Nanos) -> Nanos {
         self.advance(now);
         let interface = &mut self.interfaces[interface];
-        if let Some(follower) = &mut interface.follower {
-            follower.rouse(now);
-        }
+        interface.end_window(&self.clock, self.sharing_factor);
         let ready = match &mut interface.machine {
             Machine::Linear(_) => now,
             Machine::Rrc(rrc) => rrc.rouse(&mut self.clock),
@@ -339,16 +337,20 @@ impl Interface {
     }
 
     fn step(&mut self, clock: &mut Clock, sharing_factor: f64) {
-        if let (Some(follower), Machine::Rrc(rrc)) = (&mut self.follower, &self.machine)
-            && follower.due() <= clock.now()
-        {
-            let bytes = total(self.bytes);
-            follower.close(clock.now(), rrc.active(), bytes, sharing_factor);
-        }
+        self.end_window(clock, sharing_factor);
         match &mut self.machine {
             Machine::Linear(_) => {}
             Machine::Rrc(rrc) => rrc.step(clock),
             Machine::Slotted(slots) => slots.step(clock),
+        }
+    }
+
+    /// Ends the window of a radio that follows its signal, if it is over at the clock's time.
+    fn end_window(&mut self, clock: &Clock, sharing_factor: f64) {
+        if let (Some(follower), Machine::Rrc(rrc)) = (&mut self.follower, &self.machine)
+            && follower.due() <= clock.now()
+        {
+            follower.close(clock.now(), rrc.active(), total(self.bytes), sharing_factor);
         }
     }
 
@@ -372,7 +374,11 @@ impl Interface {
         };
         if let (Some(follower), Machine::Rrc(rrc)) = (&self.follower, &self.machine) {
             let active = follower.read(rrc.active(), total(self.bytes), sharing_factor, whole);
-            return EnergySplit { sunk_j: split.sunk_j + active.sunk_j, transfer_j: active.transfer_j, ..split };
+            return EnergySplit {
+                sunk_j: split.sunk_j + active.sunk_j,
+                transfer_j: active.transfer_j,
+                ..split
+            };
         }
         EnergySplit { transfer_j: self.transfer_joules(sharing_factor), ..split }
     }

@@ -1,5 +1,6 @@
 //! The meter against worked numbers. `oracle` compares it with an eager integration.
 
+mod follow;
 mod oracle;
 
 use crate::energy::meter::{DeviceMeter, EnergyReading};

@@ -75,16 +75,17 @@ impl RadioTable {
         let down = (whole - half) / (down_bps / 2.0);
         let active = (whole - down * down_bps).max(0.0);
         let up = ((self.power(signal, 0.0, up_bps).0 - active) / up_bps).max(0.0);
-        RrcModel {
-            down: JoulesPerBit(down),
-            up: JoulesPerBit(up),
-            active: Watts(active),
-            ..rrc.clone()
-        }
+        RrcModel { down: JoulesPerBit(down), up: JoulesPerBit(up), active: Watts(active), ..rrc.clone() }
     }
 
     /// `model` at a signal and rates; a model that is not a radio's stays as it is.
-    pub fn model_at(&self, signal: Dbm, model: &InterfaceModel, down_bps: f64, up_bps: f64) -> InterfaceModel {
+    pub fn model_at(
+        &self,
+        signal: Dbm,
+        model: &InterfaceModel,
+        down_bps: f64,
+        up_bps: f64,
+    ) -> InterfaceModel {
         match model {
             InterfaceModel::Rrc(rrc) => InterfaceModel::Rrc(self.at(signal, rrc, down_bps, up_bps)),
             other => other.clone(),

@@ -197,10 +197,15 @@ fn energy_at(
 ) -> InterfaceEnergy {
     let Some(radio) = energy.radio() else { return energy };
     if let Energy::Table(table) = &written.value {
-        let fixed = [table.per_mbps.as_ref().map(|at| &at.span), table.up_per_mbps.as_ref().map(|at| &at.span)];
+        let fixed =
+            [table.per_mbps.as_ref().map(|at| &at.span), table.up_per_mbps.as_ref().map(|at| &at.span)];
         for span in fixed.into_iter().flatten().chain(table.active.as_ref().map(|at| &at.span)) {
             let help = "leave the key out, or leave `signal` out";
-            out.note_with_help(span, "on a path with `signal`, this profile's power follows from the signal", help);
+            out.note_with_help(
+                span,
+                "on a path with `signal`, this profile's power follows from the signal",
+                help,
+            );
         }
     }
     let mean = signal.mean(duration);

@@ -64,7 +64,11 @@ pub(super) fn spec(signal: &At<Signal>, duration: Nanos, out: &mut Problems) -> 
 }
 
 /// The rates by signal, ascending, of data to the device or from it.
-pub(super) fn rates(written: &At<RatesBySignal>, up: bool, out: &mut Problems) -> Option<Vec<(Dbm, BitRate)>> {
+pub(super) fn rates(
+    written: &At<RatesBySignal>,
+    up: bool,
+    out: &mut Problems,
+) -> Option<Vec<(Dbm, BitRate)>> {
     match &written.value {
         RatesBySignal::Profile(name) => {
             let found = radio(name).map(|radio| radio.fastest(up));
