@@ -148,7 +148,32 @@ def intents(_: Path) -> str:
     return picture(780, 280, "What WiFi and LTE do under each intent", parts)
 
 
-PICTURES = {"demo": demo, "radio": radio, "engines": engines, "intents": intents}
+def signal(_: Path) -> str:
+    """The model of power by signal against every bin of the measurements."""
+    radios = json.loads((ROOT / "results/radios/fit.json").read_text())
+    parts = [text(20, 28, "Power by signal and rate: model against every measured bin, W", "strong")]
+    for i, (name, title) in enumerate((("sa", "5G SA"), ("nsa", "5G NSA"), ("mmwave", "5G mmWave"))):
+        left, side, top = 50 + 250 * i, 200, 60
+        bins = radios[name]["by_bin"]
+        most = max(max(bin["mw"], bin["model_mw"]) for bin in bins)
+        parts.append(text(left + side / 2, top - 10, title, "", "middle"))
+        parts.append(f'<path class="line" d="M{left} {top} V{top + side} H{left + side}"/>')
+        parts.append(f'<path class="line" stroke-dasharray="4 4" d="M{left} {top + side} L{left + side} {top}"/>')
+        for watts in range(0, int(most / 1000) + 1, 1 if most < 5000 else 2):
+            at = side * watts * 1000 / most
+            parts.append(text(left + at, top + side + 16, f"{watts}", "dim", "middle"))
+            parts.append(text(left - 6, top + side - at + 4, f"{watts}", "dim", "end"))
+        for bin in bins:
+            x, y = left + side * bin["mw"] / most, top + side - side * bin["model_mw"] / most
+            kind = "on" if bin["error_percent"] <= 10 else "waits"
+            parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>')
+    for x, kind, name in ((50, "on", "error up to 10 %"), (220, "waits", "more than 10 %")):
+        parts += [rectangle(x, 295, 12, 12, kind), text(x + 18, 306, name, "dim")]
+    parts.append(text(750, 306, "across: measured; up: model", "dim", "end"))
+    return picture(780, 325, "Model of power by signal against every measured bin", parts)
+
+
+PICTURES = {"demo": demo, "radio": radio, "engines": engines, "intents": intents, "signal": signal}
 
 
 def main() -> None:
