@@ -17,8 +17,9 @@ Examples:
   joulepath advise --size 50kB --every 30s --tolerance 2min \\
     --path lte:rate=20Mbit/s,rtt=50ms,energy=lte-huang2012
 
-A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; loss is 0 if absent. Energy is a profile \
-(`joulepath list energy`), or slope+power while in use. Nothing is simulated: a path's rate is what TCP \
+A path is NAME:rate=…,rtt=…,loss=…,energy=…,signal=… with units; loss is 0 if absent. Energy is a profile \
+(`joulepath list energy`), or slope+power while in use. With signal=-95dBm, a profile by signal (5g-sa-2021, \
+5g-nsa-2021, 5g-mmwave-2021) has its power there. Nothing is simulated: a path's rate is what TCP \
 gets under its loss and RTT, at most the link's. To simulate policies on the same question: --write \
 question.toml, then joulepath compare question.toml.";
 

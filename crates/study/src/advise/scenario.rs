@@ -146,4 +146,36 @@ mod tests {
         let error = scenario(&question, &answer(&question).unwrap()).unwrap_err().to_string();
         assert!(error.contains("my wifi"), "{error}");
     }
+
+    /// 500 MB are 4 Gbit. mmWave at 200 Mbit/s needs 20 s: 2.79 W at -80 dBm, 4.89 W at -115 dBm, and 14.5 J of
+    /// promotion and tail: 70 and 112 J. SA at 60 Mbit/s needs 67 s at 1.3 W, and 3 J: 90 J.
+    #[test]
+    fn advice_for_one_file_depends_on_the_signal() {
+        let cheapest = |signal: &str| {
+            let words = Words {
+                paths: vec![
+                    format!("mmwave:rate=200Mbit/s,rtt=20ms,energy=5g-mmwave-2021,signal={signal}"),
+                    "sa:rate=60Mbit/s,rtt=40ms,energy=5g-sa-2021,signal=-85dBm".into(),
+                ],
+                size: "500MB".into(),
+                ..Words::default()
+            };
+            let question = question(&words).unwrap();
+            let best = answer(&question).unwrap().best;
+            best.paths.iter().map(|part| question.paths[part.path].name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(cheapest("-80dBm"), ["mmwave"]);
+        assert_eq!(cheapest("-115dBm"), ["sa"]);
+    }
+
+    #[test]
+    fn only_a_profile_by_signal_takes_a_signal() {
+        let words = Words {
+            paths: vec!["wifi:rate=20Mbit/s,rtt=20ms,energy=wifi-huang2012,signal=-80dBm".into()],
+            size: "1MB".into(),
+            ..Words::default()
+        };
+        let error = question(&words).unwrap_err().to_string();
+        assert!(error.contains("no power by signal is known for `wifi-huang2012`"), "{error}");
+    }
 }
