@@ -223,7 +223,7 @@ def main():
     head = (
         "//! Power of 5G radios by signal and rates, and the fastest rates seen at each signal. Written by\n"
         "//! `scripts/radios.py` from `results/radios`.\n\n"
-        "use super::RadioTable;\n\n"
+        "use super::table::RadioTable;\n\n"
     )
     lines = json.dumps(report, indent=1)
     for path, text in ((TABLES, head + "\n".join(texts)), (ERRORS, lines + "\n")):

@@ -107,7 +107,7 @@ impl EnergyBySignal {
         Some(EnergyBySignal { radio, series, fastest, model: model.clone(), traffic })
     }
 
-    /// `energy` with slope and active power at the signal of `now`, exact at a rate in bit/s; 0: at the fastest
+    /// `energy` with slope and active power at the signal of `now`, exact at a rate, bit/s; 0: the fastest
     /// rate of the signal.
     pub(crate) fn at(&self, energy: PathEnergy, now: Nanos, rate_bps: f64) -> PathEnergy {
         let signal = signal_at(&self.series, now);

@@ -36,11 +36,6 @@ impl InterfaceEnergy {
     pub fn is_calibrated(&self) -> bool {
         self.profile.starts_with(FILE_PREFIX)
     }
-
-    /// The power by signal of its radio, if its profile was measured by signal.
-    pub fn radio(&self) -> Option<&'static radios::RadioTable> {
-        radios::radio(self.profile.split(',').next().unwrap_or_default())
-    }
 }
 
 /// How an interface turns traffic into joules.

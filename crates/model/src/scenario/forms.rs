@@ -53,25 +53,6 @@ impl Read for Rate {
     }
 }
 
-/// Rates by signal: points, or the name of a profile.
-#[derive(Clone, Debug, schemars::JsonSchema)]
-#[schemars(untagged)]
-pub(super) enum RatesBySignal {
-    Profile(String),
-    Points(Vec<(Dbm, BitRate)>),
-}
-
-impl Read for RatesBySignal {
-    const EXAMPLE: &'static str = "[[\"-110 dBm\", \"5 Mbit/s\"], [\"-80 dBm\", \"100 Mbit/s\"]]";
-
-    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
-        if node.get_ref().is_array() {
-            return Vec::read(node, out).map(RatesBySignal::Points);
-        }
-        String::read(node, out).map(RatesBySignal::Profile)
-    }
-}
-
 /// A signal over time.
 #[derive(Clone, Debug, schemars::JsonSchema)]
 #[schemars(untagged)]

@@ -1,10 +1,10 @@
-//! Lengths written in packets, in bytes, or as a time.
+//! Lengths written in packets, in bytes, or as a time; rates by signal.
 
 use super::ProcessingDelay;
 use super::error::Problems;
 use super::read::{Node, Read, quantity_text};
 use crate::network::QueueLimit;
-use crate::units::Nanos;
+use crate::units::{BitRate, Dbm, Nanos};
 
 /// A number of packets with its unit.
 #[derive(Clone, Copy, Debug)]
@@ -88,5 +88,24 @@ impl Read for ProcessingDelay {
             out.note_with_help(&node.span(), message, help);
         }
         delay
+    }
+}
+
+/// Rates by signal: points, or the name of a profile.
+#[derive(Clone, Debug, schemars::JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum RatesBySignal {
+    Profile(String),
+    Points(Vec<(Dbm, BitRate)>),
+}
+
+impl Read for RatesBySignal {
+    const EXAMPLE: &'static str = "[[\"-110 dBm\", \"5 Mbit/s\"], [\"-80 dBm\", \"100 Mbit/s\"]]";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        if node.get_ref().is_array() {
+            return Vec::read(node, out).map(RatesBySignal::Points);
+        }
+        String::read(node, out).map(RatesBySignal::Profile)
     }
 }

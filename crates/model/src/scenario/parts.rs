@@ -4,8 +4,7 @@
 use super::Direction;
 use super::declare::table;
 use super::error::Problems;
-use super::forms::RatesBySignal;
-use super::lengths::{Depth, Queue};
+use super::lengths::{Depth, Queue, RatesBySignal};
 use super::read::At;
 use crate::energy::SunkWhile;
 use crate::history::{Estimate, PathHistory};
@@ -105,8 +104,8 @@ table! {
 table! {
     /// Rate that follows from the path's `signal`.
     struct RawBySignal in "a rate by signal" {
-        /// Pairs of a signal and the rate at it, ascending; linear between two, constant outside. Or a profile: its
-        /// fastest measured rates.
+        /// Pairs of a signal and the rate at it, ascending; linear between two,
+        /// constant outside. Or a profile: its fastest measured rates.
         by_signal: At<RatesBySignal>,
     }
 }

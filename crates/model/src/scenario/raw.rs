@@ -89,7 +89,7 @@ table! {
         via: Vec<At<String>> = [],
         /// Energy model of the interface.
         energy: At<Energy>,
-        /// Signal strength at the device: the power of a profile by signal follows it, and a rate `by_signal`.
+        /// Signal at the device: the power of a profile by signal and a rate `by_signal` follow it.
         signal: Option<At<Signal>>,
         /// The subflow opens this long after the start of its connection.
         start: At<Nanos> = "0 s",

@@ -147,8 +147,8 @@ mod tests {
         assert!(error.contains("my wifi"), "{error}");
     }
 
-    /// 500 MB are 4 Gbit. mmWave at 200 Mbit/s needs 20 s: 2.79 W at -80 dBm, 4.89 W at -115 dBm, and 14.5 J of
-    /// promotion and tail: 70 and 112 J. SA at 60 Mbit/s needs 67 s at 1.3 W, and 3 J: 90 J.
+    /// 500 MB are 4 Gbit. mmWave at 200 Mbit/s needs 20 s: 2.79 W at -80 dBm, 4.89 W at -115 dBm, and
+    /// 14.5 J of promotion and tail: 70 and 112 J. SA at 60 Mbit/s needs 67 s at 1.3 W, and 3 J: 90 J.
     #[test]
     fn advice_for_one_file_depends_on_the_signal() {
         let cheapest = |signal: &str| {

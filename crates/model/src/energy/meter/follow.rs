@@ -1,5 +1,5 @@
-//! Power by signal and rates of one active radio. The energy of ACTIVE is that of windows of at most a second, as
-//! the measurements were: the power at the window's signal and mean rates, times its active time.
+//! Power by signal and rates of one active radio. ACTIVE is divided into windows of at most
+//! a second, as the measurements were: power at the window's signal and mean rates, times active time.
 
 use super::clock::{Span, Stamp};
 use crate::energy::radios::RadioTable;
@@ -37,7 +37,7 @@ impl Follower {
         self.from.saturating_add(WINDOW).min(change)
     }
 
-    /// Ends the window and begins the next at `now`, given ACTIVE and bytes since the start of the measurement.
+    /// Ends the window and begins the next at `now`, given ACTIVE and bytes since the start.
     pub(super) fn close(&mut self, now: Nanos, active: Span, bytes: [u64; 2], sharing_factor: f64) {
         let window = self.window(active, bytes, sharing_factor, true);
         self.closed.sunk_j += window.sunk_j;

@@ -1,25 +1,16 @@
 //! Power of 5G radios as a function of signal, down rate and up rate.
 //!
 //! P(s, d, u) = D(s, d) + U(s, u): two tables, bilinear between their knots. P grows with the rates and falls
-//! with the signal. Outside its domain it is total: a signal outside the knots counts as the nearest knot, and
+//! with the signal. Outside its domain: a signal outside the knots counts as the nearest knot, and
 //! above the last rate the power grows as it does at the weakest signal.
 
+mod table;
 mod tables;
 
-use super::{InterfaceModel, RrcModel};
-use crate::units::{BitRate, Dbm, JoulesPerBit, Watts};
+pub use self::table::RadioTable;
 
-/// Power of one radio by signal and rates, fitted by `scripts/radios.py`. mW above the idle phone.
-#[derive(Debug, PartialEq)]
-pub struct RadioTable {
-    signals_dbm: &'static [f64],
-    down_mbps: &'static [f64],
-    up_mbps: &'static [f64],
-    down_mw: &'static [&'static [f64]],
-    up_mw: &'static [&'static [f64]],
-    fastest_down: &'static [(f64, f64)],
-    fastest_up: &'static [(f64, f64)],
-}
+use super::{InterfaceEnergy, InterfaceModel, RrcModel};
+use crate::units::{BitRate, Dbm, JoulesPerBit, Watts};
 
 /// Profiles with power by signal, and their tables.
 static RADIOS: [(&str, &RadioTable); 3] =
@@ -36,6 +27,13 @@ pub fn radio(name: &str) -> Option<&'static RadioTable> {
 /// Names of the profiles with power by signal.
 pub fn radio_names() -> impl Iterator<Item = &'static str> {
     RADIOS.iter().map(|(name, _)| *name)
+}
+
+impl InterfaceEnergy {
+    /// The power by signal of its radio, if its profile was measured by signal.
+    pub fn radio(&self) -> Option<&'static RadioTable> {
+        radio(self.profile.split(',').next().unwrap_or_default())
+    }
 }
 
 impl RadioTable {

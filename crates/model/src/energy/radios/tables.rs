@@ -1,7 +1,7 @@
 //! Power of 5G radios by signal and rates, and the fastest rates seen at each signal. Written by
 //! `scripts/radios.py` from `results/radios`.
 
-use super::RadioTable;
+use super::table::RadioTable;
 
 pub(super) static SA: RadioTable = RadioTable {
     signals_dbm: &[-92.5, -87.5, -82.5, -77.5, -72.5, -65.0, -50.0],

@@ -185,8 +185,8 @@ fn add_path(
     });
 }
 
-/// The energy model of a radio at its mean signal and the mean rates of its links. Notes numbers that a profile by
-/// signal would replace.
+/// The energy model of a radio at its mean signal and the mean rates of its links. Notes numbers that a
+/// profile by signal would replace.
 fn energy_at(
     energy: InterfaceEnergy,
     signal: &SignalSpec,

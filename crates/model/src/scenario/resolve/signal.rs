@@ -1,7 +1,8 @@
 //! The signal of a path, and rates by signal.
 
 use super::super::error::Problems;
-use super::super::forms::{RatesBySignal, Signal};
+use super::super::forms::Signal;
+use super::super::lengths::RatesBySignal;
 use super::super::read::At;
 use super::check::positive;
 use crate::energy::radios::{radio, radio_names};

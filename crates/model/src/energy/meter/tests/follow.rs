@@ -28,7 +28,7 @@ fn send(meter: &mut DeviceMeter, from: Nanos, until: Nanos, gap: Nanos) {
 
 #[test]
 fn active_power_is_that_of_the_signal_and_the_rates() {
-    // Promotion of 2.025 s; then 10 kbit every 0.1 ms are 100 Mbit/s, for 10 s at -80 dBm and 10 s at -110 dBm.
+    // Promotion of 2.025 s; then 10 kbit every 0.1 ms are 100 Mbit/s, 10 s at each signal.
     let device = DeviceEnergy::additive();
     let mut meter = meter(&[(Nanos::ZERO, -80.0), (ms(12_025), -110.0)], &device);
     meter.wake(0, Nanos::ZERO);
