@@ -97,7 +97,7 @@ pub(crate) struct EnergyBySignal {
 
 impl EnergyBySignal {
     /// The cost by signal of a path of the scenario; `None` if its power does not follow a signal.
-    pub fn of(scenario: &Scenario, direction: Direction, path: PathIndex) -> Option<Self> {
+    pub(crate) fn of(scenario: &Scenario, direction: Direction, path: PathIndex) -> Option<Self> {
         let spec = &scenario.paths[path];
         let (signal, radio) = (spec.signal.as_ref()?, spec.energy.radio()?);
         let InterfaceModel::Rrc(model) = &spec.energy.model else { return None };
