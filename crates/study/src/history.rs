@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const MAX_SALT_BYTES: u64 = 1 << 10;
 
 /// A book of networks, with the salt of their ids. Without the salt, named networks are unknown.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     book: Book,
     salt: Option<Salt>,

@@ -95,6 +95,13 @@ impl Book {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Salt([u8; 32]);
 
+/// The salt is a secret: no log shows it.
+impl std::fmt::Debug for Salt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Salt(…)")
+    }
+}
+
 impl Salt {
     /// A salt of these random bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
