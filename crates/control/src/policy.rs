@@ -15,7 +15,7 @@ use std::fmt;
 use joulepath_controllers::{self as controllers, Capability, Connection, Controller, ParamError};
 use joulepath_model::energy::Confidence;
 use joulepath_model::names::{nearest, suggest};
-use joulepath_model::policy::Policy;
+use joulepath_model::policy::{Policy, PolicySyntax};
 
 use crate::allocate::{ALLOCATORS, Allocator};
 use crate::options::OptionError;
@@ -247,6 +247,23 @@ impl PolicyParts {
 /// [`PolicyError::UnknownController`] if there is none.
 pub fn controller(name: &str) -> Result<Controller, PolicyError> {
     Controller::by_name(name).map_err(|unknown| PolicyError::UnknownController { name: unknown.name })
+}
+
+/// The policy that `text` names: as the grammar of [`Policy`] has it, or as [`PolicyParts::label`] shows it in
+/// tables.
+///
+/// # Errors
+/// If it is neither.
+pub fn named(text: &str) -> Result<Policy, PolicySyntax> {
+    let label = text.trim().trim_end_matches(" (recon.)");
+    if let Some(path) = label.strip_suffix(" only") {
+        return format!("single:{path}").parse();
+    }
+    let (title, overrides) = label.split_at(label.find('[').unwrap_or(label.len()));
+    match POLICIES.iter().find(|info| info.title == title.trim_end()) {
+        Some(info) => format!("{}{overrides}", info.name).parse(),
+        None => format!("{}{overrides}", title.trim_end()).parse(),
+    }
 }
 
 /// The parts of `policy`.
@@ -507,6 +524,18 @@ mod tests {
             let error = parts(text).unwrap_err();
             let message = format!("{error}; {}", error.help().unwrap_or_default());
             assert!(message.contains(hint), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_label_of_a_table_names_its_policy() {
+        let policies = POLICIES.iter().map(|info| info.name).filter(|&name| name != "single");
+        for text in policies.chain(["single:wifi", "mptcp[cc=olia,scheduler=blest]", "linux[cc=dts]", "dts"])
+        {
+            let policy: Policy = text.parse().unwrap();
+            let label = resolve(&policy).unwrap().label();
+            assert_eq!(named(text).unwrap(), policy);
+            assert_eq!(named(&label).unwrap(), policy, "{label}");
         }
     }
 

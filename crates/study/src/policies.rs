@@ -1,20 +1,21 @@
 //! Looks policies up and checks them against a scenario before anything runs.
 
 use joulepath_control::Setup;
+use joulepath_control::policy::named;
 use joulepath_model::policy::{Policy, split_list};
 use joulepath_model::scenario::Scenario;
 
 use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
 
-/// Parses a comma-separated list of policies.
+/// Parses a comma-separated list of policies, by names or by the labels of tables.
 ///
 /// # Errors
 /// If a policy is malformed or occurs twice, or the list is empty.
 pub fn parse(list: &str) -> Result<Vec<Policy>> {
     let mut policies: Vec<Policy> = Vec::new();
     for text in split_list(list) {
-        let policy = text.parse()?;
+        let policy = named(text)?;
         if policies.contains(&policy) {
             return Err(Error::usage(format!("`{policy}` occurs twice in the list of policies")));
         }
