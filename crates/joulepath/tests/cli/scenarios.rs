@@ -44,9 +44,11 @@ fn every_shipped_scenario_runs_with_every_controller() {
         .json();
         let rows = json["rows"].as_array().unwrap();
         assert_eq!(rows.len(), controllers.len(), "{name}");
+        let has_free_path = joulepath(&["show", &name]).ok().contains("profile = \"free\"");
         for row in rows {
             let [goodput, energy] = ["goodput_bps", "energy_j"].map(|key| row[key]["mean"].as_f64().unwrap());
-            assert!(goodput > 0.0 && energy > 0.0, "{name}, {}: {goodput} bit/s, {energy} J", row["policy"]);
+            let is_plausible = goodput > 0.0 && (energy > 0.0 || has_free_path);
+            assert!(is_plausible, "{name}, {}: {goodput} bit/s, {energy} J", row["policy"]);
         }
     }
 }

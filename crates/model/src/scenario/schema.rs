@@ -59,7 +59,7 @@ quantity_schema! {
     BitRate, "BitRate", "(|k|M|G)(bit/s|bps)|(|k|M)B/s";
     Bytes, "Size", "B|bytes|kB|KB|MB|GB|KiB|MiB|GiB";
     Probability, "Probability", "%|permille|ppm";
-    Dbm, "Signal", "dBm";
+    Dbm, "SignalStrength", "dBm";
     Watts, "Power", "W|mW|uW|µW";
     JoulesPerBit, "EnergyPerTraffic", "mW|mW/Mbps|mW/\\(Mbit/s\\)|mJ/Mbit|W/Mbps|J/Mbit|nJ/bit|J/bit";
     Packets, "Packets", "packets?";
