@@ -249,8 +249,7 @@ pub fn controller(name: &str) -> Result<Controller, PolicyError> {
     Controller::by_name(name).map_err(|unknown| PolicyError::UnknownController { name: unknown.name })
 }
 
-/// The policy that `text` names: as the grammar of [`Policy`] has it, or as [`PolicyParts::label`] shows it in
-/// tables.
+/// The policy that `text` names by the grammar of [`Policy`], or by its [label](PolicyParts::label).
 ///
 /// # Errors
 /// If it is neither.

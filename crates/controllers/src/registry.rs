@@ -213,10 +213,10 @@ impl Controller {
     /// Processes an ACK on subflow `i`.
     ///
     /// It updates the RTT and loss statistics and grows cwnd by slow start and congestion avoidance, unless
-    /// the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks [`AckFlags::CWND_LIMITED`].
-    /// The caller sets `now_us`, `srtt_us` and `flags` first. A mark ([`AckFlags::ECE`]) is only counted
-    /// here; the caller answers it once per window of data by [`on_loss`](Self::on_loss) with
-    /// [`LossKind::Ecn`].
+    /// the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks
+    /// [`CWND_LIMITED`](crate::AckFlags::CWND_LIMITED). The caller sets `now_us`, `srtt_us` and `flags`
+    /// first. A mark ([`ECE`](crate::AckFlags::ECE)) is only counted here; the caller answers it once per
+    /// window of data by [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
     ///
     /// A controller that [owns its window](Capability::OwnsWindow) acts in [`control`](Self::control)
     /// instead. For it, this only updates the RTT and loss statistics.
@@ -231,7 +231,8 @@ impl Controller {
     /// event by its flags. The controller sets cwnd, ssthresh, and the rate that
     /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller then sends as they
     /// permit. The caller sets `now_us`, `srtt_us` and `flags` first, and cwnd = 1 after a timeout. `area` is
-    /// the same at each call, and all zero at [`AckFlags::STARTS`]. For other controllers this does nothing.
+    /// the same at each call, and all zero at [`STARTS`](crate::AckFlags::STARTS). For other controllers this
+    /// does nothing.
     #[inline]
     pub fn control(&self, connection: &mut Connection, i: usize, event: &Event, area: &mut Area) {
         let i = index(i);
