@@ -41,7 +41,7 @@ pub(crate) struct Dot {
     pub(crate) look: String,
     /// Lines of its description.
     pub(crate) tip: Vec<String>,
-    /// Names by preference, of which the first that fits is shown. Dots with a lower rank come first.
+    /// Names by preference; the first that fits is shown. Dots with a lower rank come first.
     pub(crate) names: Vec<String>,
     pub(crate) rank: usize,
 }
