@@ -82,7 +82,7 @@ bench-peers: ## compare the speed of the packet engine with ns-2 and ns-3; --wri
 validate-peers: ## compare goodput, loss and queue with ns-2 and ns-3, into benches/peers/cross-validation.md; half an hour
 	@scripts/setup.sh build
 	benches/peers/build.sh
-	cargo build --locked --package joulepath-packet --example once
+	cargo build --locked --package joulepath-benches --example once
 	benches/peers/validate.py --write $(ARGS)
 
 joule: build ## measure the numbers of docs/joule.md again: results/joule.json and the figures; half an hour

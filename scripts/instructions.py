@@ -47,7 +47,7 @@ def version(*command):
 def build():
     """Builds the program that runs a scenario once, and returns its path."""
     # The same packages and features as scripts/test.sh, to reuse its build.
-    packages = ["--workspace", "--exclude", "joulepath-benches", "--exclude", "joulepath-python", "--example", "once"]
+    packages = ["--workspace", "--exclude", "joulepath-python", "--example", "once"]
     command = ["scripts/cargo.sh", "build", "--quiet", "--locked", *packages, "--message-format", "json"]
     lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     programs = (json.loads(line).get("executable") for line in lines)

@@ -37,7 +37,7 @@ def say(text):
 
 def build(tree):
     """Builds the benchmarks of a source tree; the programs by name."""
-    command = ["cargo", "bench", "--quiet", "--locked", "--no-run", "--package", "joulepath-packet"]
+    command = ["cargo", "bench", "--quiet", "--locked", "--no-run", "--package", "joulepath-benches"]
     lines = output([*command, "--message-format", "json"], tree).splitlines()
     artefacts = [json.loads(line) for line in lines]
     return {

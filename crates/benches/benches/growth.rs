@@ -1,6 +1,6 @@
 //! Growth of the packet engine's cost with paths, connections and simulated time.
 //!
-//! `cargo bench -p joulepath-packet --bench growth`. CPU time of this process per packet-hop, minimum of
+//! `cargo bench -p joulepath-benches --bench growth`. CPU time of this process per packet-hop, minimum of
 //! the rounds; see `fabric` for hosts, subflows and memory. `benches/peers/speed.py` reads the output.
 
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Speed and memory of the packet engine in FatTrees: growth with hosts, subflows and simulated time on one
 //! core, and the gain from more cores.
 //!
-//! `cargo bench -p joulepath-packet --bench fabric [-- --quick] [--one-core]`. On one core: CPU time of
+//! `cargo bench -p joulepath-benches --bench fabric [-- --quick] [--one-core]`. On one core: CPU time of
 //! this process. `VmHWM` is the process's peak memory so far, so the networks run in the order of their
 //! size. On several cores: wall-clock time, alternating, minimum of the rounds; the ratio is meaningful
 //! only on an otherwise idle machine. `benches/peers/speed.py` reads the output.

@@ -1,6 +1,6 @@
 //! Packet-hops per second of the packet engine on one core, on the three workloads of the peers.
 //!
-//! `cargo bench -p joulepath-packet --bench workloads [-- --repeat N]`. A packet-hop is a packet (data or
+//! `cargo bench -p joulepath-benches --bench workloads [-- --repeat N]`. A packet-hop is a packet (data or
 //! ACK) that reaches the far end of a link. Time is the CPU time of this process. `benches/peers/speed.py`
 //! runs this next to the peers, and reads the output.
 

@@ -1,6 +1,6 @@
 //! Every figure of 003 as a table: means over seeds with 95 % intervals.
 //!
-//! `cargo run --release -p joulepath-slotted --example figures [SEEDS]`
+//! `cargo run --release -p joulepath-benches --example slotted [SEEDS]`
 
 use joulepath_model::cancel::Cancel;
 use joulepath_slotted::{Params, Policy, SlottedResult, run};
