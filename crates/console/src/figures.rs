@@ -3,7 +3,9 @@
 use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
-use joulepath_live::status::{NetworkStatus, QuotaStatus, RuleStatus, Spent, Status, SteeringStatus};
+use joulepath_live::status::{
+    FirstStatus, NetworkStatus, QuotaStatus, RuleStatus, Spent, Status, SteeringStatus,
+};
 use joulepath_model::history::Estimate;
 
 use crate::words::count;
@@ -127,6 +129,23 @@ pub(crate) fn duration(seconds: f64) -> String {
         s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
         s => format!("{:.0} days", s / 86_400.0),
     }
+}
+
+/// Where new connections start, if that is not what the routing table and the intent agree on.
+pub(crate) fn first(first: &FirstStatus) -> Option<String> {
+    let preferred = first.preferred.as_deref()?;
+    let others: Vec<&str> =
+        first.interfaces.iter().map(String::as_str).filter(|name| *name != preferred).collect();
+    if first.steered && others.is_empty() {
+        return Some(format!("New connections start on {preferred}."));
+    }
+    let remedy = if first.steered { "" } else { "; `first = \"steer\"` in live.toml changes that" };
+    (!others.is_empty()).then(|| {
+        format!(
+            "New connections start on {}, by the routing table, although {preferred} is preferred{remedy}.",
+            others.join(" and ")
+        )
+    })
 }
 
 /// Steering of single connections: a sentence for all, then one per rule.

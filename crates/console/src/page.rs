@@ -133,6 +133,9 @@ fn notes(status: &Status, width: usize) -> String {
     if !status.warnings.is_empty() {
         text.push('\n');
     }
+    if let Some(said) = figures::first(&status.first) {
+        text += &format!("\n{}\n", wrap(&said, width, "  "));
+    }
     if let Some(name) = &status.controller {
         let said = format!("New sockets get the congestion controller {name}, which controls uploads.");
         text += &format!("\n{}\n", wrap(&said, width, "  "));
@@ -172,7 +175,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 mod tests {
     use joulepath_live::decide::Role;
     use joulepath_live::status::{
-        MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, Spent, SteeringStatus,
+        FirstStatus, MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, Spent, SteeringStatus,
     };
     use joulepath_model::history::Estimate;
     use joulepath_model::live::Intent;
@@ -286,6 +289,11 @@ mod tests {
                         .into(),
                 }],
             }),
+            first: FirstStatus {
+                steered: false,
+                interfaces: vec!["enx00e04c680".into()],
+                preferred: Some("wlp0s20f3".into()),
+            },
             warnings: vec![
                 "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
             ],
@@ -298,6 +306,7 @@ mod tests {
         for part in [
             "frugal · configured: interactive · 2 of 2 interfaces used · 1000 MPTCP connections",
             "8.10 GB since 2026-11-01 (soft 8.00 GB)",
+            "New connections start on enx00e04c680, by the routing table, although wlp0s20f3",
             "New sockets get the congestion controller jp_joule,",
             "The daemon steers 2 connections: 5 subflows opened, 1 closed; 1 started under",
             "Rule `program ffmpeg`: aggregate for 1 connection: wlan0 regular, wwan0 backup;",

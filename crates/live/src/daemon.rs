@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use joulepath_kernel::error::Doing;
 use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns, since_boot_ns};
-use joulepath_model::live::{LiveConfig, Manager as PathManaging};
+use joulepath_model::live::{First, LiveConfig, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -31,6 +31,7 @@ use crate::config::load_for;
 use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::Result;
 use crate::events::Events;
+use crate::first::{self, Kernel as Router, Steering};
 use crate::gauge::OpenGauge;
 use crate::machine::{Look, Machine};
 use crate::networks::Networks;
@@ -79,6 +80,9 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     steps.extend(report::controller_step(&decision, &table.value(Setting::Controller)?));
     if config.manager == PathManaging::UserSpace {
         steps.extend(report::manager_step(config.manager.word(), &table.value(Setting::Manager)?));
+    }
+    if config.first == First::Steer {
+        steps.extend(first::steps(machine.view(), &round::wish(&decision, &look)));
     }
     let mut warnings =
         precheck::blockers(config.manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
@@ -169,6 +173,7 @@ struct Daemon<'a> {
     networks: Networks,
     decider: Decider,
     actor: Actor<Kernel, OnDisk>,
+    first: Steering<Router>,
     /// Overrides the configuration.
     manager_first: Option<PathManaging>,
     /// Set if the daemon is the path manager; with the source of its events.
@@ -248,6 +253,7 @@ impl<'a> Daemon<'a> {
             machine,
             decider: Decider::default(),
             actor,
+            first: Steering::new(Router::open()?),
             manager_first: None,
             user_space: None,
             server,
@@ -327,7 +333,11 @@ impl<'a> Daemon<'a> {
         }
         let undone = match keep {
             true => Undone::keeping(self.actor.leave(now())?),
-            false => Undone::from(self.actor.undo(now())?),
+            false => {
+                let first =
+                    self.machine.hear().and_then(|_| self.first.follow(self.machine.view(), None, now()));
+                Undone::from(self.actor.undo(now())?).and(first?.0)
+            }
         };
         say(&format!("stopped; {}", undone.words()));
         Ok(undone)

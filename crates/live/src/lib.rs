@@ -17,6 +17,7 @@
 //! | [`joules`] | the energy of traffic |
 //! | [`measure`] | rates, RTTs, subflows without answers: pure |
 //! | `subflows` | subflows of single connections, when the daemon is the path manager |
+//! | `first` | rules and routes by which new connections start on the preferred interface |
 //! | `user_space` | feeds kernel events to `subflows` and sends its commands |
 //! | `pace` | when to list connections: pure |
 //! | `networks` | what is remembered of networks |
@@ -59,6 +60,7 @@ mod clock;
 mod config;
 mod events;
 mod exact;
+mod first;
 mod machine;
 mod names;
 mod networks;

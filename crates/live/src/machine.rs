@@ -12,6 +12,7 @@ use joulepath_kernel::route::{Counters, Link, Monitor, Neighbour, Route, RouteKi
 use joulepath_kernel::wireless::{Wireless, WirelessLink};
 use joulepath_model::units::Nanos;
 
+use crate::first;
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
@@ -106,6 +107,11 @@ impl Machine {
             self.identified = None;
         }
         Ok(has_changed)
+    }
+
+    /// Devices, addresses, routes and rules as of the last poll.
+    pub(crate) fn view(&self) -> &View {
+        self.monitor.view()
     }
 
     /// Makes the next poll list connections.
@@ -267,12 +273,16 @@ fn is_default(route: &Route, device: u32, v4: bool) -> bool {
         && route.destination.is_all()
         && route.destination.address().is_ipv4() == v4
         && route.hops.iter().any(|hop| hop.device == Some(device))
+        && !first::is_ours(route)
 }
 
-/// True if new connections of some family start on `device`: the preferred default route of the main table
-/// goes through it.
+/// True if new connections of some family start on `device`, by our rules or else by the preferred default
+/// route of the main table.
 fn is_first(view: &View, device: u32) -> bool {
     [true, false].into_iter().any(|v4| {
+        if let Some(steered) = first::starts_on(view, v4) {
+            return steered == device;
+        }
         let all = view.routes.iter().filter(|route| {
             route.kind == RouteKind::Unicast
                 && route.table == MAIN_TABLE

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
-use joulepath_model::live::LiveConfig;
+use joulepath_model::live::{First, LiveConfig};
 use joulepath_model::units::Nanos;
 
 use crate::accounts::Accounts;
@@ -13,7 +13,7 @@ use crate::machine::Look;
 use crate::networks::Networks;
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
-use crate::status::{Event, InterfaceStatus, SCHEMA, Status, SteeringStatus};
+use crate::status::{Event, FirstStatus, InterfaceStatus, SCHEMA, Status, SteeringStatus};
 
 /// Input of the status besides the decision.
 pub(crate) struct Facts<'a> {
@@ -54,6 +54,15 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
             .filter(|_| !facts.paused && !facts.outcome.settings.contains_key(&Setting::Controller)),
         steering: facts.steering.clone(),
         networks: facts.networks.number(),
+        first: FirstStatus {
+            steered: facts.config.first == First::Steer && !facts.paused,
+            interfaces: look.interfaces.iter().filter(|one| one.first).map(|one| one.name.clone()).collect(),
+            preferred: decision
+                .interfaces
+                .iter()
+                .find(|told| told.role == Role::Regular)
+                .map(|told| told.name.clone()),
+        },
         may_command: None,
     }
 }

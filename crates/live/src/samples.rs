@@ -12,7 +12,7 @@ use joulepath_model::units::Nanos;
 use crate::decide::Role;
 use crate::reason::Reason;
 use crate::snapshot::Interface;
-use crate::status::{InterfaceStatus, SCHEMA, Spent, Status};
+use crate::status::{FirstStatus, InterfaceStatus, SCHEMA, Spent, Status};
 
 /// A regular interface without measurements.
 pub(crate) fn interface(name: &str) -> InterfaceStatus {
@@ -221,6 +221,7 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         controller: None,
         steering: None,
         networks: None,
+        first: FirstStatus::default(),
         may_command: None,
     }
 }

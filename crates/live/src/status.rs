@@ -149,6 +149,17 @@ pub struct MachineStatus {
     pub trouble: Option<String>,
 }
 
+/// Where new connections start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstStatus {
+    /// True if the daemon's routing rules decide: `first = "steer"`.
+    pub steered: bool,
+    /// Interfaces on which new connections start: one, or one for each address family.
+    pub interfaces: Vec<String>,
+    /// The interface that the intent prefers.
+    pub preferred: Option<String>,
+}
+
 /// State of a rule of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleStatus {
@@ -240,6 +251,9 @@ pub struct Status {
     /// Number of remembered networks; `None` with `memory = false`.
     #[serde(default)]
     pub networks: Option<usize>,
+    /// Where new connections start.
+    #[serde(default)]
+    pub first: FirstStatus,
     /// True if the asking user may send commands; `None` outside an answer.
     #[serde(default)]
     pub may_command: Option<bool>,

@@ -113,6 +113,27 @@ pub enum MeterConfig {
     Command(String),
 }
 
+/// Where new connections start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum First {
+    /// As the routing table says.
+    #[default]
+    Leave,
+    /// On the preferred interface, by routing rules of the daemon.
+    Steer,
+}
+
+impl First {
+    /// Name in configurations.
+    pub const fn word(self) -> &'static str {
+        match self {
+            First::Leave => "leave",
+            First::Steer => "steer",
+        }
+    }
+}
+
 /// Path manager: which program opens and closes subflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -229,6 +250,8 @@ pub struct LiveConfig {
     pub intent: Intent,
     /// Path manager.
     pub manager: Manager,
+    /// Where new connections start.
+    pub first: First,
     /// When a connection gets its second subflow; none: the intent decides. For [`Manager::UserSpace`].
     pub open_after: Option<OpenAfter>,
     /// Intents of some connections; the first rule that matches applies. For [`Manager::UserSpace`].

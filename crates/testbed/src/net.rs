@@ -105,6 +105,11 @@ impl Net {
         self.server.enter_thread(|| Routing::open()?.set_up(device, up)).unwrap().unwrap();
     }
 
+    /// Index of the server's device of a path.
+    pub fn peer(&self, path: usize) -> u32 {
+        self.paths[path].peer
+    }
+
     /// The client's address on a path, with any port.
     pub fn client_at(&self, path: usize) -> SocketAddr {
         (self.paths[path].ip, 0).into()

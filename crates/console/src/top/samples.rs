@@ -6,7 +6,7 @@ use joulepath_live::Request;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::Reason;
 use joulepath_live::status::{
-    Event, InterfaceStatus, MachineStatus, Measure, QuotaStatus, SCHEMA, Spent, Status,
+    Event, FirstStatus, InterfaceStatus, MachineStatus, Measure, QuotaStatus, SCHEMA, Spent, Status,
 };
 use joulepath_model::live::Intent;
 
@@ -116,6 +116,7 @@ pub(crate) fn status() -> Status {
         controller: None,
         steering: None,
         networks: None,
+        first: FirstStatus::default(),
         may_command: Some(true),
     }
 }

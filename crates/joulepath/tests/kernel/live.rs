@@ -4,6 +4,7 @@ mod behaviour;
 mod controllers;
 mod end;
 mod faults;
+mod first;
 mod judge;
 mod meter;
 mod paths;

@@ -193,6 +193,15 @@ impl Routing {
         self.change(doing, kind::NEW_RULE, flag::CREATE | flag::EXCLUSIVE, &request)
     }
 
+    /// Adds a rule after those of the same priority.
+    ///
+    /// # Errors
+    /// As [`Self::add_source_rule`].
+    pub fn add_rule(&mut self, rule: &Rule) -> Result<()> {
+        let doing = format_args!("adding a rule for packets from {}", rule.source);
+        self.change(doing, kind::NEW_RULE, flag::CREATE | flag::EXCLUSIVE, &rule.request())
+    }
+
     /// Removes a rule.
     ///
     /// # Errors

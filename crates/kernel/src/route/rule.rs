@@ -12,20 +12,26 @@ use crate::netlink::{Bytes, Known, Malformed, put};
 /// `struct fib_rule_hdr`.
 const HEADER_LEN: usize = 12;
 const HEADER: &str = "struct fib_rule_hdr";
+/// `FIB_RULE_INVERT`: the rule applies to packets that do not match.
+const INVERT: u32 = 2;
 const FAMILY_AT: usize = 0;
 const DESTINATION_LEN_AT: usize = 1;
 const SOURCE_LEN_AT: usize = 2;
 const TABLE_AT: usize = 4;
 const ACTION_AT: usize = 7;
+const FLAGS_AT: usize = 8;
 
 const DESTINATION: Known = Known(1, "FRA_DST");
 const SOURCE: Known = Known(2, "FRA_SRC");
 const INCOMING: Known = Known(3, "FRA_IIFNAME");
 const PRIORITY: Known = Known(6, "FRA_PRIORITY");
 const MARK: Known = Known(10, "FRA_FWMARK");
+const SUPPRESS: Known = Known(14, "FRA_SUPPRESS_PREFIXLEN");
 const TABLE: Known = Known(15, "FRA_TABLE");
 const MASK: Known = Known(16, "FRA_FWMASK");
 const OUTGOING: Known = Known(17, "FRA_OIFNAME");
+const ORIGIN: Known = Known(21, "FRA_PROTOCOL");
+const PROTOCOL: Known = Known(22, "FRA_IP_PROTO");
 
 /// A rule: which packets use which table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,8 +48,20 @@ pub struct Rule {
     pub outgoing: Option<String>,
     /// Mark of the packet or its socket, and the mask.
     pub mark: Option<(u32, u32)>,
+    /// Transport protocol, such as 6 for TCP.
+    #[serde(default)]
+    pub protocol: Option<u8>,
+    /// True if the rule applies to the packets that do not match.
+    #[serde(default)]
+    pub invert: bool,
     /// Its action.
     pub action: Action,
+    /// The shortest prefix of a route that the lookup in the table accepts, minus 1; `None`: any route.
+    #[serde(default)]
+    pub suppress: Option<u32>,
+    /// The creator of the rule (`RTPROT_…`).
+    #[serde(default)]
+    pub origin: u8,
 }
 
 /// Action of a rule.
@@ -99,6 +117,18 @@ impl Rule {
             put(&mut payload, MARK.0, &mark.to_ne_bytes());
             put(&mut payload, MASK.0, &mask.to_ne_bytes());
         }
+        if self.invert {
+            payload[FLAGS_AT..FLAGS_AT + 4].copy_from_slice(&INVERT.to_ne_bytes());
+        }
+        if let Some(protocol) = self.protocol {
+            put(&mut payload, PROTOCOL.0, &[protocol]);
+        }
+        if let Some(length) = self.suppress {
+            put(&mut payload, SUPPRESS.0, &length.to_ne_bytes());
+        }
+        if self.origin != 0 {
+            put(&mut payload, ORIGIN.0, &[self.origin]);
+        }
         payload
     }
 
@@ -129,6 +159,10 @@ impl Rule {
                 TO_TABLE => Action::Table(table),
                 other => Action::Other(other),
             },
+            protocol: attributes.u8(PROTOCOL)?,
+            invert: header.u32(FLAGS_AT) & INVERT != 0,
+            suppress: attributes.u32(SUPPRESS)?.filter(|&length| length != u32::MAX),
+            origin: attributes.u8(ORIGIN)?.unwrap_or(0),
         }))
     }
 }
@@ -153,6 +187,10 @@ mod tests {
             outgoing: None,
             mark: Some((7, 0xff)),
             action: Action::Table(1000),
+            protocol: Some(6),
+            invert: true,
+            suppress: Some(0),
+            origin: 4,
         }
     }
 
@@ -165,6 +203,9 @@ mod tests {
             outgoing: Some("lte0".into()),
             mark: None,
             action: Action::Other(6),
+            protocol: None,
+            invert: false,
+            suppress: None,
             ..example()
         };
         for rule in [example(), everything] {

@@ -45,7 +45,8 @@ use joulepath_model::units::Nanos;
 pub(crate) use self::journal::FOLDER;
 pub use self::journal::{Journal, OnDisk, Store};
 use self::journal::{LimitsSet, Own};
-use self::needed::{Closing, Staying, pause_after};
+pub(crate) use self::needed::pause_after;
+use self::needed::{Closing, Staying};
 pub use self::table::{Kernel, Setting, Table};
 use crate::decide::Wanted;
 

@@ -76,7 +76,7 @@ fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
 
 /// Pause until the next listing of connections. `begun`: this thread's processor time before the last one,
 /// ns.
-pub(super) fn pause_after(begun: u64) -> Nanos {
+pub(crate) fn pause_after(begun: u64) -> Nanos {
     Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE)).max(SOONEST).min(LATEST)
 }
 

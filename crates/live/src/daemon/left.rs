@@ -2,7 +2,7 @@
 //!
 //! | left behind | removed by |
 //! |---|---|
-//! | endpoints that connections need | a waiting process or unit, when the connections have ended |
+//! | endpoints and rules that connections need | a waiting process or unit, when the connections have ended |
 //! | all endpoints of a killed daemon, or of one with `--keep` | the next start, or [`undo`] |
 //! | journals of network namespaces that no longer exist | the next start |
 
@@ -19,11 +19,13 @@ use joulepath_kernel::capability::Task;
 use joulepath_kernel::error;
 use joulepath_kernel::namespace::{self, Cookie};
 use joulepath_kernel::reactor::monotonic_ns;
+use joulepath_kernel::route::Monitor;
 use joulepath_kernel::state::{Lock, State};
 use joulepath_model::units::Nanos;
 
 use crate::act::{Actor, FOLDER, Kernel, OnDisk, Outcome};
 use crate::error::{Error, Result};
+use crate::first;
 
 /// A stopping daemon holds its lock at most this long.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -80,6 +82,13 @@ impl From<Outcome> for Undone {
 }
 
 impl Undone {
+    /// Also with the rules for new connections.
+    pub(super) fn and(mut self, first: first::Outcome) -> Self {
+        self.changes += first.changes;
+        self.stays.extend(first.staying());
+        self
+    }
+
     /// For `--keep`: `are_some` if there are endpoints to keep.
     pub(super) fn keeping((changes, are_some): (usize, bool)) -> Self {
         let kept = "endpoints and limits stay for the next start; `joulepath live --undo` undoes them";
@@ -195,9 +204,12 @@ fn forget_package(state: &State) {
 /// Undoes what it can now. Returns when to try again.
 fn once() -> Result<(Undone, Option<Nanos>)> {
     let (lock, mut actor) = actor()?;
-    let outcome = actor.undo(Nanos(monotonic_ns()))?;
-    let again = outcome.again;
-    let undone = Undone::from(outcome);
+    let now = Nanos(monotonic_ns());
+    let first = first::undo(&mut first::Kernel::open()?, Monitor::open()?.view(), now);
+    let outcome = actor.undo(now)?;
+    let first = first?;
+    let again = outcome.again.into_iter().chain(first.again).min();
+    let undone = Undone::from(outcome).and(first);
     if undone.is_whole() {
         lock.remove()?;
     }

@@ -4,14 +4,15 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
-use joulepath_model::live::Intent;
+use joulepath_model::live::{First, Intent};
 use joulepath_model::units::Nanos;
 
 use super::{Daemon, times, used};
 use crate::act::{Outcome, Setting};
 use crate::battery;
-use crate::decide::{Decision, is_over_hard_quota};
+use crate::decide::{Decision, Role, Told, is_over_hard_quota};
 use crate::error::Result;
+use crate::first::Wish;
 use crate::machine::Look;
 use crate::precheck;
 use crate::snapshot::Interface;
@@ -64,6 +65,9 @@ impl Daemon<'_> {
         if let Err(error) = self.actor.close_first(&decision.closed) {
             self.fail(&error.to_string(), say);
         }
+        if let Err(error) = self.start_connections(&decision, &look, now, say) {
+            self.fail(&error.to_string(), say);
+        }
         let outcome = match acted {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -110,6 +114,25 @@ impl Daemon<'_> {
         self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
         self.actor.set(Setting::Manager, manager, now, &mut outcome)?;
         Ok(outcome)
+    }
+
+    /// Makes new connections start on the preferred interface, if configured.
+    fn start_connections(
+        &mut self,
+        decision: &Decision,
+        look: &Look,
+        now: Nanos,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let steers = self.config.first == First::Steer && !self.paused && decision.endpoints.is_some();
+        let wish = steers.then(|| wish(decision, look));
+        let (outcome, remarks) = self.first.follow(self.machine.view(), wish.as_ref(), now)?;
+        self.changes += outcome.changes;
+        remarks.iter().for_each(|line| say(line));
+        if let Some(at) = outcome.again {
+            self.look_at(at, now);
+        }
+        Ok(())
     }
 
     /// Addresses, with interfaces, whose endpoints may stay for connections without another path: those on
@@ -173,6 +196,14 @@ impl Daemon<'_> {
             self.look_at(now, now);
         }
     }
+}
+
+/// Where new connections should start.
+pub(super) fn wish(decision: &Decision, look: &Look) -> Wish {
+    let index = |told: &Told| look.interfaces.iter().find(|one| one.name == told.name).map(|one| one.index);
+    let regular = decision.interfaces.iter().filter(|told| told.role == Role::Regular);
+    let foreign = decision.interfaces.iter().filter(|told| !told.allowed);
+    Wish { preferred: regular.filter_map(index).collect(), foreign: foreign.filter_map(index).collect() }
 }
 
 fn say_new(warnings: &[String], known: &[String], say: &mut dyn FnMut(&str)) {

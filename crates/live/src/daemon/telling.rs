@@ -80,6 +80,7 @@ impl Daemon<'_> {
                 .chain(refused)
                 .chain(clock)
                 .chain(outcome.staying())
+                .chain(self.first.remarks())
                 .collect(),
             events: self.events.latest(now()),
             steering: user_space.map(UserSpace::status),

@@ -12,8 +12,8 @@ use super::raw::RawDevice;
 use super::read::{At, Read};
 use super::resolve::{device_energy, interface_energy};
 use crate::live::{
-    AddressRange, ControlConfig, Intent, InterfaceConfig, LiveConfig, Manager, MeterConfig, OpenAfter, Quota,
-    Rule,
+    AddressRange, ControlConfig, First, Intent, InterfaceConfig, LiveConfig, Manager, MeterConfig, OpenAfter,
+    Quota, Rule,
 };
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
@@ -34,6 +34,10 @@ named!(Intent, "an intent", {
     "off" => Intent::Off,
 });
 
+named!(First, "a way to start connections", {
+    "leave" => First::Leave,
+    "steer" => First::Steer,
+});
 named!(Manager, "a path manager", {
     "kernel" => Manager::Kernel,
     "userspace" => Manager::UserSpace,
@@ -47,6 +51,8 @@ table! {
         /// Path manager: the kernel, which treats all connections alike, or the daemon, which manages each
         /// connection separately.
         pm: Manager = "kernel",
+        /// Where new connections start: as the routing table says, or on the preferred interface.
+        first: First = "leave",
         /// With `pm = "userspace"`: when a connection gets its second subflow; absent: the intent decides.
         open_after: Option<At<RawOpenAfter>>,
         /// On battery, the intent is `frugal` below this charge.
@@ -277,6 +283,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
     Some(LiveConfig {
         intent: raw.intent,
         manager: raw.pm,
+        first: raw.first,
         open_after: raw
             .open_after
             .map(|At { value: RawOpenAfter { bytes, age }, .. }| OpenAfter { bytes, age }),

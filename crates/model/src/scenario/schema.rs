@@ -13,7 +13,7 @@ use super::raw::RawScenario;
 use super::read::{At, Named, Read};
 use super::{Direction, ProcessingDelay, Recovery};
 use crate::energy::SunkWhile;
-use crate::live::{Intent, Manager};
+use crate::live::{First, Intent, Manager};
 use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
@@ -87,6 +87,7 @@ pub(super) use word_schema;
 word_schema! {
     Direction, "Direction";
     Intent, "Intent";
+    First, "First";
     Manager, "Manager";
     Recovery, "Recovery";
     SunkWhile, "SunkWhile";

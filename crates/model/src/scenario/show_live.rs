@@ -20,6 +20,7 @@ impl Page {
     fn live(&mut self, config: &LiveConfig) -> fmt::Result {
         self.key("intent", quoted(config.intent.word()))?;
         self.key("pm", quoted(config.manager.word()))?;
+        self.key("first", quoted(config.first.word()))?;
         if let Some(after) = config.open_after {
             let (bytes, age) = (after.bytes.exact(), after.age.exact());
             self.key("open_after", format!("{{ bytes = {bytes}, age = {age} }}"))?;

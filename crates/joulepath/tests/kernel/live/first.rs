@@ -1,0 +1,162 @@
+//! `first = "steer"`: new connections start on the preferred interface, and none breaks.
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use joulepath_kernel::route::{Prefix, Route, Routing, Rule};
+
+use super::*;
+
+/// A host whose routing table prefers its second radio, and a server that accepts plain TCP and MPTCP.
+struct Steered {
+    host: Host,
+    listener: OwnedFd,
+}
+
+impl Steered {
+    fn new(net: Net) -> Self {
+        let host = Host::of(net);
+        host.configure("intent = \"handover\"\nfirst = \"steer\"", "");
+        for (path, metric) in [(0, 600), (1, 100)] {
+            host.default_route(path, metric);
+        }
+        let server = || PathManager::open()?.set_limits(Limits { accepted_addresses: 0, extra_subflows: 2 });
+        host.net.server.enter_thread(server).unwrap().unwrap();
+        let to = host.net.server_at(PORT);
+        let listener = host.net.server.enter_thread(|| listen(Protocol::Mptcp, to, &Options::default(), 4));
+        Steered { listener: listener.unwrap().unwrap(), host }
+    }
+
+    /// Connects without choosing an address, and exchanges a byte in each direction.
+    fn connect(&self, protocol: Protocol) -> Pair {
+        let (any, to) = (Prefix::all_like(self.host.ip(0)).address(), self.host.net.server_at(PORT));
+        let connect = || connect_within(protocol, (any, 0).into(), to, &Options::default(), PATIENCE);
+        let client = TcpStream::from(self.host.net.client.enter_thread(connect).unwrap().unwrap());
+        let server = TcpStream::from(accept_within(&self.listener, PATIENCE).unwrap().0);
+        for stream in [&client, &server] {
+            stream.set_nonblocking(false).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        }
+        let pair = Pair { client, server };
+        pair.talk();
+        pair
+    }
+
+    /// Waits until a new connection starts on this path.
+    fn wait_for_start(&self, what: &str, path: usize) {
+        let starts = || self.connect(Protocol::Tcp).client.local_addr().unwrap().ip() == self.host.ip(path);
+        wait_until(what, starts);
+    }
+
+    fn rules(&self) -> (Vec<Rule>, Vec<Route>) {
+        let listed = || {
+            let mut routing = Routing::open()?;
+            Ok::<_, joulepath_kernel::Error>((routing.rules()?, routing.routes()?))
+        };
+        self.host.net.client.enter_thread(listed).unwrap().unwrap()
+    }
+}
+
+struct Pair {
+    client: TcpStream,
+    server: TcpStream,
+}
+
+impl Pair {
+    fn talk(&self) {
+        for (mut from, mut to) in [(&self.client, &self.server), (&self.server, &self.client)] {
+            from.write_all(b"x").unwrap();
+            to.read_exact(&mut [0]).unwrap();
+        }
+    }
+
+    fn start(&self) -> SocketAddr {
+        self.client.local_addr().unwrap()
+    }
+}
+
+impl Host {
+    /// Adds a default route to the main table.
+    fn default_route(&self, path: usize, priority: u32) {
+        let (source, device) = (self.ip(path), self.net.paths[path].device);
+        let route = || {
+            let all = Prefix::all_like(source);
+            Routing::open()?.add_route(&Route {
+                priority,
+                source: Some(source),
+                ..Route::on_link(all, device)
+            })
+        };
+        self.net.client.enter_thread(route).unwrap().unwrap();
+    }
+}
+
+fn steers_and_undoes(net: Net) {
+    let steered = Steered::new(net);
+    let host = &steered.host;
+    let before = steered.rules();
+    let old = steered.connect(Protocol::Tcp);
+    assert_eq!(old.start().ip(), host.ip(1));
+    let daemon = host.start();
+    steered.wait_for_start("new connections start on the preferred interface", 0);
+    let plain = steered.connect(Protocol::Tcp);
+    let multipath = steered.connect(Protocol::Mptcp);
+    assert_eq!([plain.start().ip(), multipath.start().ip()], [host.ip(0); 2]);
+    old.talk();
+
+    host.tell(&["pause"]);
+    steered.wait_for_start("the routing table decides again", 1);
+    [&old, &plain, &multipath].into_iter().for_each(Pair::talk);
+    host.tell(&["resume"]);
+    steered.wait_for_start("the daemon steers again", 0);
+    assert_eq!(daemon.stop(), Some(0));
+    steered.wait_for_start("the routing table decides after the end", 1);
+    [&old, &plain, &multipath].into_iter().for_each(Pair::talk);
+    drop((old, plain, multipath));
+    wait_until("nothing is left when the connections have ended", || steered.rules() == before);
+}
+
+#[test(needs(NET))]
+fn new_ipv4_connections_start_on_the_preferred_interface_and_the_end_breaks_none() {
+    steers_and_undoes(Net::v4(2));
+}
+
+#[test(needs(NET))]
+fn new_ipv6_connections_start_on_the_preferred_interface_and_the_end_breaks_none() {
+    steers_and_undoes(Net::v6(2));
+}
+
+#[test(needs(NET))]
+fn undo_after_a_kill_removes_rules_and_routes() {
+    let steered = Steered::new(Net::v4(2));
+    let before = steered.rules();
+    let daemon = steered.host.start();
+    steered.wait_for_start("new connections start on the preferred interface", 0);
+    daemon.kill();
+    assert_ne!(steered.rules(), before);
+    steered.host.run(&["live", "--undo"]);
+    wait_until("nothing is left", || steered.rules() == before);
+}
+
+/// The interface is up, but nothing comes back.
+#[test(needs(NET))]
+fn new_connections_leave_a_dead_default_route() {
+    let steered = Steered::new(Net::v4(2));
+    let host = &steered.host;
+    let _daemon = host.start();
+    steered.wait_for_start("new connections start on the preferred interface", 0);
+    let open = steered.connect(Protocol::Mptcp);
+    let answer = Route::on_link(host.ip(0), host.net.peer(0));
+    host.net.server.enter_thread(|| Routing::open()?.delete_route(&answer)).unwrap().unwrap();
+    (&open.client).write_all(b"x").unwrap();
+    let target = host.net.server_at(PORT);
+    let route = || {
+        let asked = ["-o", "route", "get", &target.ip().to_string(), "ipproto", "tcp"];
+        let said = Command::new("ip").args(asked).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
+    };
+    wait_until("new connections start on the other interface", || {
+        host.net.client.enter_thread(route).unwrap().contains("dev c1")
+    });
+}

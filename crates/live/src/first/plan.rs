@@ -1,0 +1,245 @@
+//! The rules and routes that make new connections start on the preferred interface.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use joulepath_kernel::route::{Action, Origin, Prefix, Route, RouteKind, Rule, Scope, View};
+
+/// Our number among the creators of routes and rules (`RTPROT_…`), which no other program uses.
+const ORIGIN: u8 = 77;
+/// Immediately before the main table. Rules that other programs add later come before.
+const PRIORITY: u32 = 32_765;
+/// Table of new connections; the number of an interface's table is larger by the interface's index.
+const NEW: u32 = 707_700_000;
+/// `RT_TABLE_LOCAL`, `RT_TABLE_MAIN`.
+const LOCAL: u32 = 255;
+const MAIN: u32 = 254;
+const TCP: u8 = 6;
+/// The kernel's name for packets of this machine in rules.
+const LOOPBACK: &str = "lo";
+/// The kernel's default for IPv6 routes.
+const PRIORITY_V6: u32 = 1024;
+
+/// Where new connections should start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wish {
+    /// Indexes of interfaces, the preferred one first.
+    pub(crate) preferred: Vec<u32>,
+    /// Interfaces that the daemon must not use, such as a VPN's.
+    pub(crate) foreign: Vec<u32>,
+}
+
+/// Where new connections of a family start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// On this interface, by our rules.
+    On(u32),
+    /// By the routing table, because there is nothing to choose.
+    AsRouted,
+    /// By the routing table, for this reason.
+    Refused(String),
+}
+
+/// Our rules, in order, and routes of one family.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Set {
+    pub(super) rules: Vec<Rule>,
+    pub(super) routes: Vec<Route>,
+}
+
+/// True if the route is ours.
+pub(crate) fn is_ours(route: &Route) -> bool {
+    route.origin == Origin::Other(ORIGIN)
+}
+
+/// The interface on which our rules make new connections of a family start.
+pub(crate) fn starts_on(view: &View, v4: bool) -> Option<u32> {
+    let present = Set::present(view, v4);
+    let route = present.routes.iter().find(|route| route.table == NEW)?;
+    present.rules.iter().any(is_of_new).then(|| route.hops.first()?.device)?
+}
+
+/// True if the rule is the one for new connections.
+pub(super) fn is_of_new(rule: &Rule) -> bool {
+    rule.action == Action::Table(NEW)
+}
+
+/// True if the rule is the one that leaves everything except default routes to the main table.
+pub(super) fn is_of_specific_routes(rule: &Rule) -> bool {
+    rule.suppress.is_some()
+}
+
+impl Set {
+    /// What is there.
+    pub(super) fn present(view: &View, v4: bool) -> Self {
+        let rules = view.rules.iter().filter(|rule| rule.origin == ORIGIN && is_v4(rule.source) == v4);
+        let routes = view.routes.iter().filter(|route| is_ours(route) && is_v4(route.destination) == v4);
+        Set { rules: rules.cloned().collect(), routes: routes.cloned().collect() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.routes.is_empty()
+    }
+
+    /// The part of the present set that connections need after the end of steering: the path of a source
+    /// address whose packets the routing table would send through another interface. Also returns these
+    /// addresses and the number of their connections.
+    pub(super) fn needed(
+        &self,
+        view: &View,
+        v4: bool,
+        sources: &BTreeMap<IpAddr, usize>,
+    ) -> (Self, BTreeMap<IpAddr, usize>) {
+        let routed = default_device(view, v4);
+        let mut needed = Set::default();
+        let mut stays = BTreeMap::new();
+        for rule in &self.rules {
+            let Action::Table(table) = rule.action else { continue };
+            let address = rule.source.address();
+            let (Some(&count), Some(device)) = (sources.get(&address), device_of(table)) else { continue };
+            if count > 0 && routed != Some(device) {
+                stays.insert(address, count);
+                needed.rules.push(rule.clone());
+                let of_table = self.routes.iter().filter(|route| route.table == table);
+                needed.routes.extend(of_table.cloned());
+            }
+        }
+        if !needed.rules.is_empty() {
+            let first = self.rules.iter().find(|rule| is_of_specific_routes(rule));
+            needed.rules.splice(0..0, first.cloned());
+        }
+        needed.routes.sort();
+        needed.routes.dedup();
+        (needed, stays)
+    }
+}
+
+/// What should be there for one family, and where its connections then start.
+pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
+    let gates: BTreeMap<u32, Route> = view
+        .links
+        .values()
+        .filter(|link| !link.loopback && link.is_usable())
+        .filter_map(|link| Some((link.index, default_route(view, link.index, v4)?)))
+        .collect();
+    let Some(&preferred) = wish.preferred.iter().find(|device| gates.contains_key(device)) else {
+        return (Set::default(), Start::AsRouted);
+    };
+    if gates.len() < 2 {
+        return (Set::default(), Start::AsRouted);
+    }
+    if let Some(why) = obstacle(view, wish, v4) {
+        return (Set::default(), Start::Refused(why));
+    }
+    let mut rules = vec![Rule { suppress: Some(0), ..rule(v4, None, MAIN) }];
+    for (&device, _) in &gates {
+        rules.extend(addresses(view, device, v4).map(|address| rule(v4, Some(address), NEW + device)));
+    }
+    if !v4 {
+        // No rule selects packets without an IPv6 source address, so the last one applies to all others.
+        let others = view.links.values().filter(|link| !link.loopback && !gates.contains_key(&link.index));
+        let others = others.flat_map(|link| addresses(view, link.index, v4));
+        rules.extend(others.map(|address| rule(v4, Some(address), MAIN)));
+    }
+    let without_source = IpAddr::from([0; 4]);
+    rules.push(rule(v4, v4.then_some(without_source), NEW));
+    let of_device = gates.iter().map(|(device, route)| Route { table: NEW + device, ..route.clone() });
+    let of_new = Route { table: NEW, ..gates[&preferred].clone() };
+    let mut routes: Vec<Route> = of_device.chain([of_new]).collect();
+    routes.sort();
+    (Set { rules, routes }, Start::On(preferred))
+}
+
+/// Why these rules would do nothing, or would lead around another program's routing.
+fn obstacle(view: &View, wish: &Wish, v4: bool) -> Option<String> {
+    let name =
+        |device: u32| view.links.get(&device).map_or_else(|| device.to_string(), |link| link.name.clone());
+    let Some(routed) = default_device(view, v4) else {
+        return Some("the main table has no default route".into());
+    };
+    if wish.foreign.contains(&routed) {
+        return Some(format!(
+            "the default route leads through {}, which the daemon must not use",
+            name(routed)
+        ));
+    }
+    let catches_all = |rule: &&Rule| {
+        let selects = !rule.source.is_all()
+            || rule.destination.is_some()
+            || rule.incoming.is_some()
+            || rule.outgoing.is_some()
+            || rule.mark.is_some()
+            || rule.protocol.is_some_and(|protocol| protocol != TCP);
+        let decides = match rule.action {
+            Action::Table(table) => ![LOCAL, MAIN].contains(&table) || rule.suppress.is_none(),
+            Action::Other(_) => true,
+        };
+        is_v4(rule.source) == v4
+            && rule.origin != ORIGIN
+            && (1..=PRIORITY).contains(&rule.priority)
+            && (!selects || rule.invert)
+            && decides
+    };
+    let rule = view.rules.iter().find(catches_all)?;
+    Some(format!("another program's routing rule (priority {}) comes first", rule.priority))
+}
+
+fn rule(v4: bool, source: Option<IpAddr>, table: u32) -> Rule {
+    Rule {
+        priority: PRIORITY,
+        source: source.map_or(if v4 { Prefix::ALL_V4 } else { Prefix::ALL_V6 }, Prefix::from),
+        destination: None,
+        incoming: Some(LOOPBACK.into()),
+        outgoing: None,
+        mark: None,
+        protocol: Some(TCP),
+        invert: false,
+        action: Action::Table(table),
+        suppress: None,
+        origin: ORIGIN,
+    }
+}
+
+fn is_v4(prefix: Prefix) -> bool {
+    prefix.address().is_ipv4()
+}
+
+/// The interface of a table of ours.
+fn device_of(table: u32) -> Option<u32> {
+    table.checked_sub(NEW).filter(|&device| device > 0)
+}
+
+fn addresses(view: &View, device: u32, v4: bool) -> impl Iterator<Item = IpAddr> {
+    let all = view.addresses.iter().filter(move |one| one.device == device && one.scope == Scope::Universe);
+    all.map(|one| one.address).filter(move |address| address.is_ipv4() == v4)
+}
+
+/// Default routes of a family that are not ours, the preferred one first.
+fn defaults(view: &View, v4: bool) -> Vec<&Route> {
+    let mut all: Vec<&Route> = view
+        .routes
+        .iter()
+        .filter(|route| route.kind == RouteKind::Unicast && route.destination.is_all())
+        .filter(|route| is_v4(route.destination) == v4 && !is_ours(route))
+        .collect();
+    all.sort_by_key(|route| (route.table != MAIN, route.priority));
+    all
+}
+
+/// The device of the main table's default route.
+fn default_device(view: &View, v4: bool) -> Option<u32> {
+    defaults(view, v4).first().filter(|route| route.table == MAIN)?.hops.first()?.device
+}
+
+/// A copy of the preferred default route through a device, as a route of ours.
+fn default_route(view: &View, device: u32, v4: bool) -> Option<Route> {
+    defaults(view, v4).into_iter().find_map(|route| {
+        let hop = *route.hops.iter().find(|hop| hop.device == Some(device))?;
+        Some(Route {
+            priority: if v4 { 0 } else { PRIORITY_V6 },
+            origin: Origin::Other(ORIGIN),
+            hops: vec![hop],
+            ..route.clone()
+        })
+    })
+}
