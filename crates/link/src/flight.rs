@@ -6,19 +6,17 @@
 //!                                     until n others have arrived
 //! ```
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use joulepath_model::network::{AggregateSpec, QueueLimit, ReorderDepth, ReorderSpec};
 use joulepath_model::random::Stream;
 
 use crate::rate::NEVER_NS;
 
-/// A packet on the wire. Packets of one instant arrive in the order in which they were sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A packet on the wire.
+#[derive(Clone, Copy, Debug)]
 struct Arrival {
     at_ns: u64,
-    serial: u64,
     number: u32,
     size: u32,
     /// True if later packets have to overtake it.
@@ -28,8 +26,10 @@ struct Arrival {
 /// The part of the link between the transmitter and the far end.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
-    wire: BinaryHeap<Reverse<Arrival>>,
-    entered: u64,
+    /// In the order of arrival. Packets of one instant arrive in the order in which they were sent.
+    wire: VecDeque<Arrival>,
+    /// Later packets arrive no earlier than this, ns.
+    newest_ns: u64,
     reorder: Option<Reorder>,
     aggregate: Option<Aggregate>,
     /// Packets that have arrived, with their times.
@@ -75,18 +75,18 @@ impl Flight {
         aggregate: Option<(AggregateSpec, Stream)>,
     ) -> Self {
         Flight {
-            wire: BinaryHeap::new(),
-            entered: 0,
+            wire: VecDeque::new(),
+            newest_ns: 0,
             reorder: reorder.map(|(spec, stream)| Reorder::new(spec, stream)),
             aggregate: aggregate.map(|(spec, stream)| Aggregate::new(spec, stream)),
             out: VecDeque::new(),
         }
     }
 
-    /// Adds a packet that arrives at `at_ns` if nothing overtakes it.
+    /// Adds a packet that arrives at `at_ns` if nothing overtakes it. `at_ns` must not decrease.
     pub(crate) fn enter(&mut self, at_ns: u64, number: u32, size: u32) {
-        let mut arrival = Arrival { at_ns, serial: self.entered, number, size, held_back: false };
-        self.entered += 1;
+        self.newest_ns = at_ns;
+        let mut arrival = Arrival { at_ns, number, size, held_back: false };
         if let Some(reorder) = &mut self.reorder
             && reorder.strikes()
         {
@@ -95,10 +95,15 @@ impl Flight {
                 ReorderDepth::Packets { .. } => arrival.held_back = true,
             }
         }
-        self.wire.push(Reverse(arrival));
+        let is_later = |other: &&Arrival| other.at_ns > arrival.at_ns;
+        match self.wire.iter().rev().take_while(is_later).count() {
+            0 => self.wire.push_back(arrival),
+            later => self.wire.insert(self.wire.len() - later, arrival),
+        }
     }
 
     /// Time of the next event, ns.
+    #[inline]
     pub(crate) fn due_ns(&self) -> u64 {
         let out = self.out.front().map_or(NEVER_NS, |&(at_ns, _)| at_ns);
         out.min(self.wire_due_ns()).min(self.held_due_ns()).min(self.burst_due_ns())
@@ -106,17 +111,35 @@ impl Flight {
 
     /// The next packet that has arrived by `now`, and its time, ns.
     pub(crate) fn take(&mut self, now: u64) -> Option<(u64, u32)> {
+        self.take_within(now, now)
+    }
+
+    /// The next packet whose arrival no later packet can change, and its time, ns.
+    pub(crate) fn take_ahead(&mut self, now: u64) -> Option<(u64, u32)> {
+        self.take_within(now, now.max(self.newest_ns))
+    }
+
+    /// The next packet if arrivals on the wire until `wire_ns` are certain, and releases until `now` or before
+    /// `wire_ns`.
+    #[inline]
+    fn take_within(&mut self, now: u64, wire_ns: u64) -> Option<(u64, u32)> {
         loop {
             if let Some(out) = self.out.pop_front() {
                 return Some(out);
             }
             let due_ns = self.due_ns();
-            if due_ns > now {
+            if due_ns > wire_ns {
                 return None;
             }
             if self.wire_due_ns() == due_ns {
                 self.arrive();
-            } else if self.held_due_ns() == due_ns {
+                continue;
+            }
+            // A packet that arrives at the same instant comes first.
+            if due_ns == wire_ns && due_ns > now {
+                return None;
+            }
+            if self.held_due_ns() == due_ns {
                 self.give_up_holding(due_ns);
             } else {
                 self.release_burst(due_ns);
@@ -125,7 +148,7 @@ impl Flight {
     }
 
     fn wire_due_ns(&self) -> u64 {
-        self.wire.peek().map_or(NEVER_NS, |Reverse(arrival)| arrival.at_ns)
+        self.wire.front().map_or(NEVER_NS, |arrival| arrival.at_ns)
     }
 
     fn held_due_ns(&self) -> u64 {
@@ -139,8 +162,7 @@ impl Flight {
 
     /// Lets the first packet on the wire arrive. It may release packets that it overtakes.
     fn arrive(&mut self) {
-        let Some(Reverse(arrival)) = self.wire.pop() else { return };
-        let Arrival { at_ns, number, size, held_back, .. } = arrival;
+        let Some(Arrival { at_ns, number, size, held_back }) = self.wire.pop_front() else { return };
         let Some(Reorder { spec, held, .. }) = &mut self.reorder else {
             return self.pass(at_ns, number, size);
         };

@@ -64,9 +64,9 @@ impl Keeper {
         Some(Exit { number, outcome })
     }
 
-    /// The next packet that has arrived by `now`.
-    pub(crate) fn take_out(&mut self, now: u64) -> Option<Exit> {
-        let (at_ns, number) = self.flight.take(now)?;
+    /// The next packet that has arrived by `now`; with `AHEAD`, also later, if its arrival is certain.
+    pub(crate) fn take_out<const AHEAD: bool>(&mut self, now: u64) -> Option<Exit> {
+        let (at_ns, number) = if AHEAD { self.flight.take_ahead(now) } else { self.flight.take(now) }?;
         let marked = self.packets.remove(number).marked;
         Some(Exit { number, outcome: Outcome::Delivered { at: Nanos(at_ns), marked } })
     }

@@ -51,7 +51,7 @@ struct Extras {
     outages: Outages,
     jitter: Option<Jitter>,
     policer: Option<Policer>,
-    keeper: Option<Keeper>,
+    keeper: Option<Box<Keeper>>,
 }
 
 /// A packet that is offered.
@@ -92,7 +92,7 @@ impl Link {
             outages: Outages::new(&spec.outages),
             jitter: spec.jitter.map(|jitter| Jitter::new(jitter, stream(Domain::LinkJitter))),
             policer: spec.policer.map(Policer::new),
-            keeper: Keeper::new(spec, stream),
+            keeper: Keeper::new(spec, stream).map(Box::new),
         };
         Link {
             free_ns: 0,
@@ -208,10 +208,13 @@ impl Link {
     /// The next packet whose fate is known at `now`; none if there are no more. On a link that keeps packets,
     /// call it whenever it is [`Link::due`].
     pub fn take(&mut self, now: Nanos) -> Option<Exit> {
-        let mut extras = self.extras.take()?;
-        let exit = self.take_through(&mut extras, now.0);
-        self.extras = Some(extras);
-        exit
+        self.take_of::<false>(now.0)
+    }
+
+    /// Like [`Link::take`], but returns a packet as soon as its fate is certain: its arrival may be after
+    /// `now`. Packets still come in the order of arrival, except for those held back by a time.
+    pub fn take_ahead(&mut self, now: Nanos) -> Option<Exit> {
+        self.take_of::<true>(now.0)
     }
 
     /// Number of packets that wait at `now`, without the packet in transmission. `now` must not be before the
@@ -323,7 +326,15 @@ impl Link {
         }
     }
 
-    fn take_through(&mut self, extras: &mut Extras, now: u64) -> Option<Exit> {
+    #[inline]
+    fn take_of<const AHEAD: bool>(&mut self, now: u64) -> Option<Exit> {
+        let mut extras = self.extras.take()?;
+        let exit = self.take_through::<AHEAD>(&mut extras, now);
+        self.extras = Some(extras);
+        exit
+    }
+
+    fn take_through<const AHEAD: bool>(&mut self, extras: &mut Extras, now: u64) -> Option<Exit> {
         let mut keeper = extras.keeper.take()?;
         let exit = loop {
             if let Some(known) = keeper.known() {
@@ -331,7 +342,7 @@ impl Link {
             }
             let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
             // A packet that arrives before the next one leaves the queue comes first.
-            if let Some(out) = keeper.take_out(now.min(start_ns)) {
+            if let Some(out) = keeper.take_out::<AHEAD>(now.min(start_ns)) {
                 break Some(out);
             }
             if start_ns > now {

@@ -16,42 +16,56 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 /// rounding back, so rounding errors do not accumulate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantRate {
-    bps: u64,
-    /// ⌈2⁶⁴⁺ˢ/bps⌉, where 2ˢ is the largest power of 2 below bps; 0 for a transmitter that takes no time.
-    reciprocal: u64,
-    /// s.
-    shift: u32,
+    divisor: Divisor,
     /// Addend to the work of the next transmission, bit/s × ns: bps − 1, which rounds its end up, minus the
     /// amount by which the last end was rounded up.
     phase: u64,
 }
 
+/// A rate by which work is divided exactly, without a division.
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    bps: u64,
+    /// ⌈2⁶⁴⁺ˢ/bps⌉, where 2ˢ is the largest power of 2 below bps; 0 for a transmitter that takes no time.
+    reciprocal: u64,
+    /// s.
+    shift: u32,
+}
+
 impl ConstantRate {
     /// The rate of a transmitter that takes no time.
-    pub(crate) const UNLIMITED: Self = ConstantRate { bps: 1, reciprocal: 0, shift: 0, phase: 0 };
+    pub(crate) const UNLIMITED: Self =
+        ConstantRate { divisor: Divisor { bps: 1, reciprocal: 0, shift: 0 }, phase: 0 };
 
-    /// Returns `None` for 0 and 1 bit/s, whose reciprocal does not fit into a word.
+    /// Returns `None` for 0 and 1 bit/s.
     pub(crate) fn new(rate: BitRate) -> Option<Self> {
-        let bps = rate.bps();
-        let shift = bps.checked_sub(1)?.checked_ilog2()?;
-        let reciprocal = (1_u128 << (u64::BITS + shift)).div_ceil(u128::from(bps)) as u64;
-        Some(ConstantRate { bps, reciprocal, shift, phase: bps - 1 })
+        let divisor = Divisor::new(rate.bps())?;
+        Some(ConstantRate { divisor, phase: divisor.bps - 1 })
     }
 
     /// Notes a gap between the last transmission and the next.
     #[inline]
     pub(crate) fn interrupt(&mut self) {
-        self.phase = self.bps - 1;
+        self.phase = self.divisor.bps - 1;
     }
 
     /// Duration of a transmission, ns. `idle`: there was a gap before it.
     #[inline(always)]
     pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
-        let phase = if idle { self.bps - 1 } else { self.phase };
+        let phase = if idle { self.divisor.bps - 1 } else { self.phase };
         let time_ns;
         // For a transmitter that takes no time the remainder grows without meaning.
-        (time_ns, self.phase) = self.divide((u64::from(size) * WORK_PER_BYTE).wrapping_add(phase));
+        (time_ns, self.phase) = self.divisor.divide((u64::from(size) * WORK_PER_BYTE).wrapping_add(phase));
         time_ns
+    }
+}
+
+impl Divisor {
+    /// Returns `None` for 0 and 1 bit/s, whose reciprocal does not fit into a word.
+    fn new(bps: u64) -> Option<Self> {
+        let shift = bps.checked_sub(1)?.checked_ilog2()?;
+        let reciprocal = (1_u128 << (u64::BITS + shift)).div_ceil(u128::from(bps)) as u64;
+        Some(Divisor { bps, reciprocal, shift })
     }
 
     /// Quotient and remainder of `work` / bps, for work below 2⁶³.
@@ -70,6 +84,8 @@ impl ConstantRate {
 #[derive(Clone, Debug)]
 pub(crate) struct PiecewiseRate {
     bps: u64,
+    /// `bps` as a divisor; none for 0 and 1 bit/s.
+    divisor: Option<Divisor>,
     /// End of the current piece, ns.
     until: u64,
     pieces: Pieces,
@@ -99,12 +115,13 @@ impl PiecewiseRate {
     }
 
     fn starting_with(pieces: Pieces) -> Self {
-        let mut rate = PiecewiseRate { bps: 0, until: 0, pieces, last_finish: 0, credit: 0 };
+        let mut rate = PiecewiseRate { bps: 0, divisor: None, until: 0, pieces, last_finish: 0, credit: 0 };
         rate.next_piece();
         rate
     }
 
     /// End of a transmission that starts at `start`, ns. `start` must not decrease.
+    #[inline]
     pub(crate) fn finish(&mut self, start: u64, size: u32) -> u64 {
         let mut work = u64::from(size) * WORK_PER_BYTE;
         let mut at = start;
@@ -132,12 +149,18 @@ impl PiecewiseRate {
     }
 
     /// Time for `work` at the current rate, ns, rounded up.
+    #[inline]
     fn spend(&mut self, work: u64) -> u64 {
-        let time_ns = work.div_ceil(self.bps);
-        self.credit += time_ns * self.bps - work;
+        let rounded_up = work + self.bps - 1;
+        let (time_ns, rest) = match self.divisor {
+            Some(divisor) => divisor.divide(rounded_up),
+            None => (rounded_up / self.bps, rounded_up % self.bps),
+        };
+        self.credit += self.bps - 1 - rest;
         time_ns
     }
 
+    #[cold]
     fn next_piece(&mut self) {
         match &mut self.pieces {
             Pieces::Steps { steps, next } => {
@@ -150,6 +173,7 @@ impl PiecewiseRate {
                 self.until += process.interval_ns;
             }
         }
+        self.divisor = Divisor::new(self.bps);
     }
 }
 
@@ -276,10 +300,10 @@ mod tests {
     proptest! {
         #[test]
         fn division_by_the_reciprocal_is_exact(bps in 2u64..=1 << 50, work in 0u64..1 << 63) {
-            let rate = ConstantRate::new(BitRate::from_bps(bps)).expect("above 1 bit/s");
-            prop_assert_eq!(rate.divide(work), (work / bps, work % bps));
+            let divisor = Divisor::new(bps).expect("above 1 bit/s");
+            prop_assert_eq!(divisor.divide(work), (work / bps, work % bps));
             let multiple = work / bps * bps;
-            prop_assert_eq!(rate.divide(multiple), (work / bps, 0));
+            prop_assert_eq!(divisor.divide(multiple), (work / bps, 0));
         }
     }
 }

@@ -41,9 +41,10 @@ impl HeldPackets {
         self.packets[at] = packet;
     }
 
-    /// Takes the next packet whose fate is known at `now_ns`, with its fate.
+    /// Takes the next packet whose fate is certain at `now_ns`, with its fate. It may arrive later.
+    #[inline]
     pub(crate) fn release(&mut self, link: &mut Link, now_ns: u64) -> Option<(Held, Outcome)> {
-        let exit = link.take(Nanos(now_ns))?;
+        let exit = link.take_ahead(Nanos(now_ns))?;
         Some((self.packets[exit.number as usize], exit.outcome))
     }
 

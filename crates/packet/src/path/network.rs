@@ -153,6 +153,22 @@ fn deliver(packet: &mut Packet, hop: Hop, at_ns: u64, hosts: &mut Hosts) {
     }
 }
 
+/// [`deliver`] for a delivery that [`Tallies::ignore_delivery`] ignores.
+#[inline(always)]
+fn deliver_uncounted(
+    packet: &mut Packet,
+    hop: Hop,
+    at_ns: u64,
+    hosts: &mut Hosts,
+    border: &mut Option<Box<Border>>,
+) {
+    deliver(packet, hop, at_ns, hosts);
+    debug_assert!(packet.arrival_ns <= MAX_TIME_NS);
+    if concerns_both_ends(packet) {
+        announce(border, packet.arrival_ns);
+    }
+}
+
 impl Network {
     /// The links and channels of a scenario. Each uses the random stream of `seed` with its own index; link
     /// `i` is event source `i`.
@@ -245,11 +261,7 @@ impl Network {
         // Rare cases go out of line, as words, so that the packet stays in registers.
         match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0) {
             Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
-                deliver(packet, hop, at.0, &mut self.hosts);
-                debug_assert!(packet.arrival_ns <= MAX_TIME_NS);
-                if concerns_both_ends(packet) {
-                    announce(&mut self.border, packet.arrival_ns);
-                }
+                deliver_uncounted(packet, hop, at.0, &mut self.hosts, &mut self.border);
                 enter(link, packet, &mut wire.ring, &mut self.queue);
             }
             Outcome::Delivered { at, marked } => {
@@ -261,18 +273,32 @@ impl Network {
         }
     }
 
+    /// Puts a packet on the wire of a link whose far end is in this part, for a delivery that is not counted.
+    #[inline(always)]
+    fn pass_over(&mut self, at_ns: u64, hop: Hop, packet: &mut Packet) {
+        deliver_uncounted(packet, hop, at_ns, &mut self.hosts, &mut self.border);
+        enter(hop.number(), packet, self.wires.packets(hop.number()), &mut self.queue);
+    }
+
     /// [`Self::offer`] for a station, for a link to another part of the network, and for a link that is not
     /// plain.
     #[inline(never)]
     fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
-        let packet = Packet::joined(front, back);
+        let mut packet = Packet::joined(front, back);
         let link = hop.number();
         if hop.is_station() {
             return self.offer_to_station(now_ns, link, packet, size);
         }
         let link_model = self.wires.link(link);
         let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags() & ECT != 0);
-        self.note_and_settle(now_ns, hop, packet, outcome);
+        match outcome {
+            Outcome::Delivered { at, marked: false }
+                if self.tallies.ignore_delivery(at.0) && !hop.is_crossing() =>
+            {
+                self.pass_over(at.0, hop, &mut packet);
+            }
+            _ => self.note_and_settle(now_ns, hop, packet, outcome),
+        }
     }
 
     /// [`Self::note_and_settle`] for rare outcomes of a plain link.
@@ -350,16 +376,15 @@ impl Network {
         border.hand_over(link, packet, has_blocks.then(|| *self.sacks.take(packet.aux())));
     }
 
-    /// Holds a packet whose fate its link does not know yet.
-    #[cold]
+    /// Holds a packet whose fate its link may not know yet.
     fn hold(&mut self, now_ns: u64, link: u32, number: u32, packet: Held) {
         let at = self.held.binary_search_by_key(&link, |held| held.link);
-        let held = &mut self.held[at.expect("a link that holds packets has an entry in `held`")];
-        held.keep(number, packet);
-        held.ask(&self.wires[link as usize].link, now_ns, &mut self.queue);
+        let at = at.expect("a link that holds packets has an entry in `held`");
+        self.held[at].keep(number, packet);
+        self.release(at, now_ns);
     }
 
-    /// Settles the packets of link `at`, among the links that hold packets, whose fate is known by
+    /// Settles the packets of link `at`, among the links that hold packets, whose fate is certain at
     /// `now_ns`.
     pub(crate) fn release(&mut self, at: usize, now_ns: u64) {
         loop {
@@ -369,8 +394,15 @@ impl Network {
             let Some((Held { mut packet, hop }, outcome)) = held.release(link, now_ns) else {
                 return held.ask(link, now_ns, &mut self.queue);
             };
-            self.tallies.settle(number, &outcome);
-            self.settle(now_ns, hop, &mut packet, outcome);
+            match outcome {
+                Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
+                    self.pass_over(at.0, hop, &mut packet);
+                }
+                _ => {
+                    self.tallies.settle(number, &outcome);
+                    self.settle(now_ns, hop, &mut packet, outcome);
+                }
+            }
         }
     }
 
