@@ -101,7 +101,7 @@ impl PathCost {
     }
 
     /// U_r, given each link's queue in packets and bytes.
-    pub fn price(&self, queue: impl Fn(LinkIndex) -> (u32, u64)) -> f64 {
+    pub fn price(&self, mut queue: impl FnMut(LinkIndex) -> (u32, u64)) -> f64 {
         let excess = |&(link, target): &(LinkIndex, QueueLimit)| excess(queue(link), target);
         self.links.iter().map(excess).sum::<f64>() + self.relative_energy
     }

@@ -32,7 +32,7 @@ pub(crate) struct Flight {
     newest_ns: u64,
     reorder: Option<Reorder>,
     aggregate: Option<Aggregate>,
-    /// Packets that have arrived, with their times.
+    /// Packets with a certain arrival, with its time, in the order of arrival.
     out: VecDeque<(u64, u32)>,
 }
 
@@ -83,9 +83,23 @@ impl Flight {
         }
     }
 
+    /// True if packets arrive in the order in which they enter, each at its own time.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.reorder.is_none() && self.aggregate.is_none()
+    }
+
     /// Adds a packet that arrives at `at_ns` if nothing overtakes it. `at_ns` must not decrease.
+    #[inline]
     pub(crate) fn enter(&mut self, at_ns: u64, number: u32, size: u32) {
         self.newest_ns = at_ns;
+        match self.is_plain() {
+            true => self.out.push_back((at_ns, number)),
+            false => self.put_on_wire(at_ns, number, size),
+        }
+    }
+
+    fn put_on_wire(&mut self, at_ns: u64, number: u32, size: u32) {
         let mut arrival = Arrival { at_ns, number, size, held_back: false };
         if let Some(reorder) = &mut self.reorder
             && reorder.strikes()
@@ -124,8 +138,11 @@ impl Flight {
     #[inline]
     fn take_within(&mut self, now: u64, wire_ns: u64) -> Option<(u64, u32)> {
         loop {
-            if let Some(out) = self.out.pop_front() {
-                return Some(out);
+            if self.out.front().is_some_and(|&(at_ns, _)| at_ns <= wire_ns) {
+                return self.out.pop_front();
+            }
+            if self.is_plain() {
+                return None;
             }
             let due_ns = self.due_ns();
             if due_ns > wire_ns {

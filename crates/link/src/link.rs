@@ -211,6 +211,30 @@ impl Link {
         self.take_of::<false>(now.0)
     }
 
+    /// Time at which [`Link::take_ahead`] must be called next, if it was called until it returned none. The
+    /// link may have transmitted packets before that time.
+    pub fn due_ahead(&self) -> Option<Nanos> {
+        let extras = self.extras.as_deref()?;
+        let keeper = extras.keeper.as_deref()?;
+        let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
+        // No packet arrives earlier than a delay after its transmission starts; jitter may shorten the delay.
+        let arrives_in_order = keeper.flight.is_plain() && extras.jitter.is_none();
+        let patience_ns = if arrives_in_order { self.delay_ns.saturating_sub(1) } else { 0 };
+        let due_ns = start_ns.saturating_add(patience_ns).min(keeper.flight.due_ns());
+        (due_ns != NEVER_NS).then_some(Nanos(due_ns))
+    }
+
+    /// Transmits the packets of a managed queue that are due by `now`. A caller that uses [`Link::due_ahead`]
+    /// calls this before it reads the queue or holds the transmitter.
+    pub fn catch_up(&mut self, now: Nanos) {
+        let Some(mut extras) = self.extras.take() else { return };
+        if let Some(mut keeper) = extras.keeper.take() {
+            self.serve(&mut extras, &mut keeper, now.0);
+            extras.keeper = Some(keeper);
+        }
+        self.extras = Some(extras);
+    }
+
     /// Like [`Link::take`], but returns a packet as soon as its fate is certain: its arrival may be after
     /// `now`. Packets still come in the order of arrival, except for those held back by a time.
     pub fn take_ahead(&mut self, now: Nanos) -> Option<Exit> {

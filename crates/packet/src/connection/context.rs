@@ -135,7 +135,7 @@ impl Context<'_> {
         if let Some(((device, interface), link)) = self.device_of(i).zip(hop.link()) {
             let ready = device.meter.wake(interface.index.into(), now);
             if ready > now {
-                self.net.wires[link].link.hold_until(ready);
+                self.net.link_before(link, self.now_ns).hold_until(ready);
             }
         }
     }

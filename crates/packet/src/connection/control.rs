@@ -117,8 +117,8 @@ fn loss(loss_events: u64, own: &Own) -> f64 {
 
 impl Network {
     /// The queue of a link: packets, bytes.
-    fn queue_of(&self, now_ns: u64, link: usize) -> (u32, u64) {
-        let link = &self.wires[link].link;
+    fn queue_of(&mut self, now_ns: u64, link: usize) -> (u32, u64) {
+        let link = self.link_before(link, now_ns);
         (link.queue_packets(Nanos(now_ns)), link.queue_bytes(Nanos(now_ns)))
     }
 }

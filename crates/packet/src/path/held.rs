@@ -48,9 +48,9 @@ impl HeldPackets {
         Some((self.packets[exit.number as usize], exit.outcome))
     }
 
-    /// Sets the timer to the link's next event.
+    /// Sets the timer to the time by which the link must be asked again.
     pub(crate) fn ask(&mut self, link: &Link, now_ns: u64, queue: &mut EventQueue) {
-        match link.due().filter(|due| due.0 <= MAX_TIME_NS) {
+        match link.due_ahead().filter(|due| due.0 <= MAX_TIME_NS) {
             Some(due) => self.timer.set(due.0.max(now_ns), self.source, queue),
             None => self.timer.clear(),
         }

@@ -471,8 +471,21 @@ impl Network {
         }
     }
 
+    /// Settles all held packets whose fate is certain at `now_ns`.
+    pub(crate) fn release_all(&mut self, now_ns: u64) {
+        (0..self.held.len()).for_each(|at| self.release(at, now_ns));
+    }
+
+    /// The link, after it has transmitted all packets that are due before `now_ns`.
+    pub(crate) fn link_before(&mut self, link: usize, now_ns: u64) -> &mut Link {
+        let link = &mut self.wires[link].link;
+        link.catch_up(Nanos(now_ns.saturating_sub(1)));
+        link
+    }
+
     /// Adds a sample of all queue lengths to the links' counters.
     pub(crate) fn look_at_queues(&mut self, now: Nanos) {
+        self.release_all(now.0);
         self.tallies.look(self.wires.iter().map(|wire| wire.link.queue_packets(now)));
     }
 

@@ -45,8 +45,9 @@ impl Engine {
         }
     }
 
-    /// Brings the window integrals and the meters up to date.
+    /// Brings links, window integrals and meters up to date.
     pub(crate) fn settle(&mut self) {
+        self.net.release_all(self.now_ns);
         for c in 0..self.connections.len() {
             let mut endpoints = self.endpoints(c);
             endpoints.cx.catch_up();
