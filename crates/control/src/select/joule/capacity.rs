@@ -35,6 +35,9 @@ const RATE_TIME_S: f64 = 0.7;
 const SAMPLE_SPREAD: f64 = 1.6;
 /// A path that delivers nothing for this time while data waits is given up, s.
 const SILENCE_S: f64 = 6.0;
+/// A measured rate is believed for this time after its path was closed, and twice as long after every two
+/// further trials, s. Then the path may have become as good as an unknown one.
+const STALE_S: f64 = 120.0;
 /// Minimum believed capacity, bit/s.
 const LEAST_BPS: f64 = 1e3;
 /// Maximum weight of the samples against the history.
@@ -59,6 +62,10 @@ pub(super) struct Capacity {
     opened_bytes: Option<u64>,
     /// Whether its subflow has delivered data since it opened.
     has_carried: bool,
+    /// Time since its subflow was closed, s.
+    closed_s: f64,
+    /// How often its subflow has opened.
+    openings: u32,
 }
 
 impl Capacity {
@@ -77,8 +84,16 @@ impl Capacity {
             (self.live_since, self.waited_s, self.peak_bps) = (None, 0.0, 0.0);
             self.slack_s = 0.0;
             (self.opened_bytes, self.has_carried) = (None, false);
+            self.closed_s += seconds;
             return;
         }
+        if self.opened_bytes.is_none() {
+            self.openings += 1;
+            if self.is_stale() {
+                (self.settled, self.measured_bps, self.samples) = (false, 0.0, 0.0);
+            }
+        }
+        self.closed_s = 0.0;
         self.has_carried |= path.delivered_bytes > *self.opened_bytes.get_or_insert(path.delivered_bytes);
         if data_waits {
             self.waited_s += seconds;
@@ -112,12 +127,17 @@ impl Capacity {
     /// True if its trial is over: it has been measured, or it was open long enough and the offered data did
     /// not fill it. A load that fits can never measure it, and would continue the trial forever.
     pub(super) fn is_tried(&self, srtt_s: f64) -> bool {
-        self.settled || self.slack_s >= LONGEST_START_S.max(LONGEST_START_ROUNDS * srtt_s)
+        self.is_measured() || self.slack_s >= LONGEST_START_S.max(LONGEST_START_ROUNDS * srtt_s)
     }
 
-    /// True if it has been measured while full.
+    /// True if it has been measured while full, and not too long ago.
     pub(super) fn is_measured(&self) -> bool {
-        self.settled
+        self.settled && !self.is_stale()
+    }
+
+    /// True if its rate was measured so long ago that it may have changed.
+    fn is_stale(&self) -> bool {
+        self.closed_s > STALE_S * f64::from(1_u32 << (self.openings / 2).min(16))
     }
 
     /// True if data has waited for [`SILENCE_S`] while its subflow was open, and it has delivered nothing. A
@@ -136,7 +156,7 @@ impl Capacity {
             (false, false) => EXPECTED_BPS / FURTHER,
         };
         let prior_bps = history.map_or(unknown_bps, |known| known.median);
-        let rate_bps = if self.settled {
+        let rate_bps = if self.settled && !(hoped && self.is_stale()) {
             history.map_or(self.measured_bps, |known| self.with(known))
         } else if self.live_since.is_some() {
             prior_bps.max(self.measured_bps)

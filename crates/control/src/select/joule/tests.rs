@@ -395,6 +395,27 @@ fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not
     assert!(world.endless(300).iter().all(|uses| *uses == WIFI));
 }
 
+/// Closed after its trial at about 85 s; unknown again 120 s later, and tried when its regret has paid for it, 65 s
+/// later. If it has not improved, the third trial comes after 240 s and those 65 s.
+#[test]
+fn a_radio_that_was_slow_is_tried_again_later_and_each_time_more_rarely() {
+    let openings = |uses: &[[Use; 2]]| -> Vec<usize> {
+        let opens = |pair: &[[Use; 2]]| pair[0][1] == Use::Closed && pair[1][1] == Use::Regular;
+        uses.windows(2).enumerate().filter(|(_, pair)| opens(pair)).map(|(i, _)| i / 10).collect()
+    };
+    let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
+    let opened = openings(&world.endless(1000));
+    let gaps: Vec<usize> = opened.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.len() >= 2 && (180..230).contains(&gaps[0]), "{opened:?}");
+    assert!(gaps[1] > gaps[0] + 80, "{opened:?}");
+
+    let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
+    world.endless(150);
+    world.mbps[1] = 20.0;
+    let uses = world.endless(250);
+    assert_eq!(uses.last(), Some(&LTE));
+}
+
 #[test]
 fn the_old_path_stays_until_the_new_one_has_been_measured() {
     let mut world = World::new(&[], RADIOS, [1.0, 15.0]);
@@ -443,14 +464,16 @@ fn a_dead_path_is_left_at_once() {
     assert_eq!(world.look(Demand::Endless).0, LTE);
 }
 
-/// Constant rates, any values: after the trial the best set is used, and it stays.
+/// Constant rates, any values: after the first trial the best set is used, but for rare further trials.
 #[test]
 fn data_without_end_ends_with_the_cheapest_set() {
     for mbps in [[1.0, 30.0], [0.5, 5.0], [20.0, 3.0], [6.0, 6.0]] {
         let mut world = World::new(&[], RADIOS, mbps);
-        let last = *world.endless(1200).last().unwrap();
+        let uses = world.endless(1200);
         let per_mbit = [137.01 + 132.86 / mbps[0], 51.97 + 1288.04 / mbps[1]];
         let best = if per_mbit[0] < 1.05 * per_mbit[1] { WIFI } else { LTE };
-        assert_eq!(last, best, "{mbps:?}: {per_mbit:?}");
+        let settled = &uses[2000..];
+        let share = settled.iter().filter(|&&set| set == best).count() as f64 / settled.len() as f64;
+        assert!(share > 0.95, "{mbps:?}: {per_mbit:?}: {share}");
     }
 }
