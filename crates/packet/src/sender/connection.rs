@@ -52,6 +52,8 @@ pub(crate) struct SenderEnd {
     pub(crate) committed: [VecDeque<Committed>; MAX_SUBFLOWS],
     /// Timer of the data level: data that waits for a slow subflow or for a relay is retransmitted.
     pub(crate) data_timer: LazyTimer,
+    /// Until when pacing holds the next segment of each subflow, ns.
+    pub(super) releases_ns: [u64; MAX_SUBFLOWS],
 }
 
 /// A segment that the scheduler assigned to a subflow; it may have to wait for the window.
@@ -108,6 +110,7 @@ impl SenderEnd {
             data: DataSender::new(spec.window, n, features.style == Style::Places),
             writer: spec.writer,
             data_timer: LazyTimer::new(),
+            releases_ns: [0; MAX_SUBFLOWS],
             scheduler: spec.scheduler,
         }
     }
@@ -151,9 +154,10 @@ impl SenderEnd {
 
     /// Updates the space mask after a change of subflow `i`'s view. Returns whether the scheduler must
     /// decide where new data goes. It need not if no subflow has space, or if this subflow is the only
-    /// choice, whatever the scheduler's state.
+    /// choice, whatever the scheduler's state. While pacing holds another subflow there is a choice: data may
+    /// [wait](Self::waits_for_release) for it.
     #[inline(always)]
-    pub(crate) fn has_choice_after(&mut self, i: usize) -> bool {
+    pub(crate) fn has_choice_after(&mut self, i: usize, now_ns: u64) -> bool {
         let (view, this) = (&self.views[i], 1 << i);
         let others = self.space & !this;
         self.space = if view.has_space() { others | this } else { others };
@@ -161,6 +165,9 @@ impl SenderEnd {
             return false;
         }
         let goes_first = self.takes_the_only_choice && view.is_usable() && !view.backup;
+        if self.owns_window && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k]) {
+            return true;
+        }
         !goes_first || self.has_rival(others) || self.data.has_reinjections()
     }
 
@@ -241,9 +248,34 @@ impl SenderEnd {
         let len = self.writer.segment_len(self.data.next());
         if !self.features.weighs_backlog {
             let i = self.scheduler.pick(&self.views[..self.n], 0, len.into())?;
+            if self.owns_window && self.waits_for_release(i, len, now.0) {
+                return None;
+            }
             return Some((i, Committed::new(self.data.take_new(i), len)));
         }
         self.next_placement(now, len)
+    }
+
+    /// Whether new data waits for a subflow that only pacing holds, instead of leaving on subflow `i`: all of
+    /// it fits into that subflow's window, and would arrive over it before the first segment arrives over `i`.
+    /// Without this, each message that is longer than a burst would end on a slower path.
+    fn waits_for_release(&self, i: usize, len: u16, now_ns: u64) -> bool {
+        let chosen = &self.views[i];
+        let data = self.may_send_new_now();
+        let is_sooner = |k: usize| {
+            let (view, window) = (&self.views[k], &self.cc.subflows[k]);
+            let held_us = self.releases_ns[k].saturating_sub(now_ns) / 1_000;
+            let pace_us = match self.controller.pacing_rate_bytes_per_s(&self.cc, k) {
+                Some(rate) => u64::from(data) * u64::from(len) * 1_000_000 / rate,
+                None => 0,
+            };
+            held_us > 0
+                && view.is_usable()
+                && view.backup <= chosen.backup
+                && data <= window.cwnd.saturating_sub(view.in_flight)
+                && held_us + pace_us + u64::from(view.srtt_us / 2) < u64::from(chosen.srtt_us / 2)
+        };
+        self.takes_the_only_choice && (0..self.n).any(|k| k != i && is_sooner(k))
     }
 
     /// The next segment, for a scheduler that weighs the backlog.

@@ -32,6 +32,7 @@ impl SubflowSender {
             }
             None => 0,
         };
+        end.releases_ns[self.id.index()] = self.held_until_ns;
         if self.is_held(now_ns) {
             self.refresh_view_at(config, end, now_ns);
         }

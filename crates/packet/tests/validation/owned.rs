@@ -93,6 +93,40 @@ fn two_joule_flows_share_a_path_equally() {
     assert_between("joule next to joule, ratio", (logarithms / 12.0).exp(), 0.9, 1.1);
 }
 
+/// Messages of 21 segments on a path of 20 ms, beside one of 100 ms. The window holds a message, and pacing
+/// releases it within an RTT: sooner than its first segment would arrive over the slow path. Data that
+/// exceeds the window still uses both paths.
+#[test]
+fn a_message_waits_for_pacing_rather_than_for_a_slow_path() {
+    let scenario = |workload: &str| {
+        format!(
+            r#"
+            duration = "30 s"
+            warm_up = "3 s"
+            [[path]]
+            name = "near"
+            rate = "50 Mbit/s"
+            delay = "10 ms"
+            energy = "free"
+            [[path]]
+            name = "far"
+            rate = "20 Mbit/s"
+            delay = "50 ms"
+            energy = "free"
+            [workload]
+            {workload}
+            "#
+        )
+    };
+    let messages = scenario("kind = \"messages\"\nsize = \"30 kB\"\nmean_gap = \"100 ms\"");
+    let [paced, unpaced] = ["mptcp[cc=joule]", "mptcp"].map(|policy| simulate(&messages, policy, 1));
+    assert_between("share of the slow path", paced.paths[1].share, 0.0, 0.01);
+    let delay_s = |result: &RunResult| result.delay_p95_s.expect("messages arrive");
+    assert_between("p95 delay ÷ without pacing", delay_s(&paced) / delay_s(&unpaced), 0.9, 1.1);
+    let bulk = simulate(&scenario("kind = \"bulk\""), "mptcp[cc=joule]", 1);
+    assert_between("share of the slow path on bulk data", bulk.paths[1].share, 0.2, 0.35);
+}
+
 /// On lossy paths the file arrives, with every recovery, delayed ACKs, marks, and hosts that take no time.
 #[test]
 fn a_file_arrives_complete_with_every_transport() {

@@ -134,7 +134,7 @@ impl SendingSide<'_> {
         if end.is_scheduled {
             subflow.show(end, i, outstanding, Congestion::Open, OWNS_WINDOW && subflow.is_held(self.now_ns));
         }
-        let has_choice = end.is_scheduled && end.has_choice_after(i);
+        let has_choice = end.is_scheduled && end.has_choice_after(i, self.now_ns);
         // The timer is set, and setting it again for each segment changes nothing while two segments are
         // outstanding.
         if has_choice || outstanding < 2 {
