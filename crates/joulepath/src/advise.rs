@@ -18,6 +18,7 @@ use crate::terminal;
 pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
     let words = Words {
         paths: options.path.clone(),
+        history: options.history.clone(),
         size: options.size.clone(),
         deadline: options.deadline.clone(),
         rate: options.rate.clone(),

@@ -50,7 +50,7 @@ pub(crate) fn advise(
 fn asked(py: Python<'_>, words: Asked, command: String) -> PyResult<Advice> {
     guarded(py, || {
         let (paths, size, deadline, rate, device, link_rates, repeated) = words.clone();
-        let asked = Words { paths, size, deadline, rate, device, link_rates, repeated };
+        let asked = Words { paths, size, deadline, rate, device, link_rates, repeated, ..Words::default() };
         let question = question(&asked)?;
         let waiting = waiting(&asked, &question)?;
         let answer = answer(&question)?;

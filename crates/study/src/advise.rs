@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `question` | parses the command line's words |
 //! | `machine` | the answer as JSON |
+//! | `remembered` | what a memory of networks knows about a path |
 //! | `scenario` | the question as a scenario, to compare policies on it |
 //!
 //! [`joulepath_control::advise`] computes the optimum; [`joulepath_report::advice`] has tables and pages.
 
 mod machine;
 mod question;
+mod remembered;
 mod scenario;
 
 use joulepath_control::advise::{self, Advice, Impossible, Question, Within, significant};

@@ -7,7 +7,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use joulepath_model::history::{Book, SALT_SUFFIX, Salt, Visit};
+use joulepath_model::history::{Book, PathHistory, SALT_SUFFIX, Salt, Visit};
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, Workload, path_history};
 
@@ -103,17 +103,21 @@ impl History {
         name.map(|name| self.salt.as_ref().map(|salt| salt.id(name)).ok_or(())).transpose()
     }
 
+    /// What is known about the network `network` (`None`: its only one) of the interface `interface`. A
+    /// network that was seen from another interface only is known, too. Its age counts from the latest entry.
+    pub fn known(&self, interface: &str, network: Option<&str>) -> Option<PathHistory> {
+        let id = self.id(network).ok()?;
+        let own = self.book.network(interface, id.as_deref());
+        let entry = own.or_else(|| self.book.of_network(id.as_deref()?))?;
+        Some(entry.at(self.book.latest_s())).filter(|known| !known.is_empty())
+    }
+
     /// Overrides that make `scenario` start with the knowledge about its networks, and the names of paths on
-    /// unknown networks. A network that was seen from another interface only is known, too.
+    /// unknown networks.
     pub fn overrides(&self, scenario: &Scenario) -> (Overrides, Vec<String>) {
         let (mut set, mut unknown) = (vec![], vec![]);
-        let now_s = self.book.latest_s();
         for path in &scenario.paths {
-            let entry = self.id(path.network.as_deref()).ok().and_then(|id| {
-                let own = self.book.network(&path.name, id.as_deref());
-                own.or_else(|| self.book.of_network(id.as_deref()?))
-            });
-            match entry.map(|entry| entry.at(now_s)).filter(|known| !known.is_empty()) {
+            match self.known(&path.name, path.network.as_deref()) {
                 Some(known) => set.push((format!("path.{}.history", path.name), path_history(&known))),
                 None => unknown.push(path.name.clone()),
             }

@@ -19,7 +19,8 @@ Examples:
 
 A path is NAME:rate=…,rtt=…,loss=…,energy=…,signal=… with units; loss is 0 if absent. Energy is a profile \
 (`joulepath list energy`), or slope+power while in use. With signal=-95dBm, a profile by signal (5g-sa-2021, \
-5g-nsa-2021, 5g-mmwave-2021) has its power there. Nothing is simulated: a path's rate is what TCP \
+5g-nsa-2021, 5g-mmwave-2021) has its power there. With --history a path may leave out rate, rtt and loss; \
+network=NAME is its SSID or router. Nothing is simulated: a path's rate is what TCP \
 gets under its loss and RTT, at most the link's. To simulate policies on the same question: --write \
 question.toml, then joulepath compare question.toml.";
 
@@ -30,6 +31,10 @@ pub(crate) struct AdviseOptions {
     #[arg(long, value_name = "NAME:KEY=VALUE,…", required = true)]
     #[arg(add = complete::profiles())]
     pub(crate) path: Vec<String>,
+    /// Rate, RTT and loss of paths that do not give them, from the memory of networks that
+    /// `compare --record` or the daemon wrote.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
     /// Size of the download.
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: String,

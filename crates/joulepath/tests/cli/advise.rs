@@ -37,6 +37,44 @@ fn advice_for_data_that_may_wait_names_what_waiting_saves() {
     assert!(std::fs::read_to_string(page).unwrap().contains("Waiting saves "));
 }
 
+/// The salt is 64 zeros; `(head -c 32 /dev/zero; printf home) | sha256sum` begins with the network's id.
+#[test]
+fn rates_rtts_and_losses_come_from_the_memory_of_networks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("history.json");
+    let estimate = |median: &str| format!("{{\"median\": {median}, \"spread\": 1.5}}");
+    let network = |interface: &str, id: &str, rate: &str, rtt: &str| {
+        let (rate, rtt) = (estimate(rate), estimate(rtt));
+        format!(
+            "{{\"interface\": \"{interface}\", {id}\"seen\": 5, \"visits\": 3, \"rate_bps\": {rate}, \
+             \"rtt_s\": {rtt}, \"loss\": {}}}",
+            estimate("0.005")
+        )
+    };
+    let home = network("wifi", "\"network\": \"770305081ad99b6971f6047220443310\", ", "20e6", "0.03");
+    let lte = network("lte", "", "40e6", "0.05");
+    std::fs::write(&file, format!("{{\"version\": 1, \"networks\": [{home}, {lte}]}}")).unwrap();
+    std::fs::write(folder.path().join("history.json.salt"), "0".repeat(64)).unwrap();
+    let history = file.to_str().unwrap();
+    let options = ["advise", "--history", history, "--size", "10MB", "--json"];
+    let ask = |wifi, lte| joulepath(&[&options[..], &["--path", wifi, "--path", lte]].concat());
+    let given = joulepath(&["advise", "--path", WIFI, "--path", LTE, "--size", "10MB", "--json"]).json();
+    // What is given counts before what is remembered.
+    let known = ask("wifi:network=home,energy=wifi-huang2012", "lte:loss=0%,energy=lte-huang2012").json();
+    assert_eq!(known, given);
+    let unknown = ask("wifi:network=train,energy=wifi-huang2012", LTE);
+    assert_eq!(unknown.code, Some(2));
+    assert!(
+        unknown.stderr.contains("--path wifi: the history does not know network=train"),
+        "{}",
+        unknown.stderr
+    );
+    let unseen = ask("wlan1:energy=wifi-huang2012", LTE);
+    assert!(unseen.stderr.contains("--path wlan1 has no rate"), "{}", unseen.stderr);
+    let without = joulepath(&["advise", "--size", "1MB", "--path", "wifi:network=home,energy=free"]);
+    assert!(without.stderr.contains("network=home needs a history"), "{}", without.stderr);
+}
+
 #[test]
 fn a_wrong_question_names_its_option() {
     let cases: [(&[&str], &str); 9] = [

@@ -256,8 +256,8 @@ impl SenderEnd {
         self.next_placement(now, len)
     }
 
-    /// Whether new data waits for a subflow that only pacing holds, instead of leaving on subflow `i`: all of
-    /// it fits into that subflow's window, and would arrive over it before the first segment arrives over `i`.
+    /// Whether new data waits for a subflow that only pacing holds, instead of leaving on subflow `i`: all
+    /// of it fits into that window, and would arrive over it before the first segment arrives over `i`.
     /// Without this, each message that is longer than a burst would end on a slower path.
     fn waits_for_release(&self, i: usize, len: u16, now_ns: u64) -> bool {
         let chosen = &self.views[i];

@@ -121,7 +121,7 @@ fn a_message_waits_for_pacing_rather_than_for_a_slow_path() {
     let messages = scenario("kind = \"messages\"\nsize = \"30 kB\"\nmean_gap = \"100 ms\"");
     let [paced, unpaced] = ["mptcp[cc=joule]", "mptcp"].map(|policy| simulate(&messages, policy, 1));
     assert_between("share of the slow path", paced.paths[1].share, 0.0, 0.01);
-    let delay_s = |result: &RunResult| result.delay_p95_s.expect("messages arrive");
+    let delay_s = |result: &RunResult| result.delay.expect("messages arrive").p95_s;
     assert_between("p95 delay ÷ without pacing", delay_s(&paced) / delay_s(&unpaced), 0.9, 1.1);
     let bulk = simulate(&scenario("kind = \"bulk\""), "mptcp[cc=joule]", 1);
     assert_between("share of the slow path on bulk data", bulk.paths[1].share, 0.2, 0.35);

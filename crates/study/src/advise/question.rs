@@ -1,6 +1,7 @@
 //! Parses a question from words.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use joulepath_control::advise::{self, MOST_PATHS, Path, Question, Waiting, Within};
@@ -12,18 +13,22 @@ use joulepath_model::energy::{
 use joulepath_model::names::suggest;
 use joulepath_model::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
+use super::remembered::Remembered;
 use crate::error::{Error, Result};
+use crate::history::{self, History};
 
 /// Example of a path, for messages.
 const EXAMPLE: &str = "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012";
 /// Keys of a path.
-const KEYS: [&str; 5] = ["rate", "rtt", "loss", "energy", "signal"];
+const KEYS: [&str; 6] = ["rate", "rtt", "loss", "energy", "signal", "network"];
 
 /// A question in words, as on the command line. Every quantity has its unit.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// `NAME:rate=…,rtt=…,loss=…,energy=…,signal=…`, one for each path.
+    /// `NAME:rate=…,rtt=…,loss=…,energy=…,signal=…,network=…`, one for each path.
     pub paths: Vec<String>,
+    /// The memory of networks (`compare --record`, the daemon's), for rates, RTTs and losses left out.
+    pub history: Option<PathBuf>,
     /// Amount of data to download.
     pub size: String,
     /// Time by which the download must be complete, if there is one.
@@ -57,7 +62,9 @@ pub fn waiting(words: &Words, question: &Question) -> Result<Option<Waiting>> {
 /// # Errors
 /// Names the wrong option and says how to fix it.
 pub fn question(words: &Words) -> Result<Question> {
-    let paths: Vec<Path> = words.paths.iter().map(|text| path(text)).collect::<Result<_, _>>()?;
+    let history = words.history.as_deref().map(history::read).transpose()?;
+    let paths: Vec<Path> =
+        words.paths.iter().map(|text| path(text, history.as_ref())).collect::<Result<_, _>>()?;
     if paths.len() > MOST_PATHS {
         return Err(Error::usage(format!("--path is given {} times", paths.len()))
             .with_help(format!("advice is for at most {MOST_PATHS} paths")));
@@ -93,7 +100,7 @@ fn quantity<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T> {
 }
 
 /// Parses `wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012`.
-fn path(text: &str) -> Result<Path> {
+fn path(text: &str, history: Option<&History>) -> Result<Path> {
     let example = format!("write for example --path {EXAMPLE}");
     let (name, rest) = match text.split_once(':') {
         Some((name, rest)) if !name.trim().is_empty() => (name.trim(), rest),
@@ -103,7 +110,7 @@ fn path(text: &str) -> Result<Path> {
             );
         }
     };
-    let mut values: [Option<&str>; 5] = [None; 5];
+    let mut values: [Option<&str>; 6] = [None; 6];
     for pair in rest.split(',') {
         let Some((key, value)) = pair.split_once('=') else {
             return Err(Error::usage(format!("--path {name}: `{pair}` is not key=value")).with_help(example));
@@ -118,15 +125,21 @@ fn path(text: &str) -> Result<Path> {
         }
     }
     let option = |key: &str| format!("--path {name}: {key}");
-    let [rate, rtt, loss, energy, signal] = values;
+    let [rate, rtt, loss, energy, signal, network] = values;
+    let remembered = Remembered::of(history, name, network)?;
     let needed = |key: &str, value: Option<&str>| match value {
         Some(value) => Ok(value.to_owned()),
         None => Err(Error::usage(format!("--path {name} has no {key}")).with_help(example.clone())),
     };
-    let rate: BitRate = quantity(&option("rate"), &needed("rate", rate)?)?;
-    let rtt: Nanos = quantity(&option("rtt"), &needed("rtt", rtt)?)?;
-    let loss: Probability =
-        loss.map_or(Ok(Probability::default()), |text| quantity(&option("loss"), text))?;
+    let rate: BitRate = match (rate, remembered.rate()) {
+        (None, Some(known)) => known,
+        _ => quantity(&option("rate"), &needed("rate", rate)?)?,
+    };
+    let rtt: Nanos = match (rtt, remembered.rtt()) {
+        (None, Some(known)) => known,
+        _ => quantity(&option("rtt"), &needed("rtt", rtt)?)?,
+    };
+    let loss: Probability = loss.map_or(Ok(remembered.loss()), |text| quantity(&option("loss"), text))?;
     let named = needed("energy", energy)?;
     let mut energy = energy_model(&option("energy"), &named)?;
     if let Some(text) = signal {

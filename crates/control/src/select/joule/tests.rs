@@ -395,8 +395,8 @@ fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not
     assert!(world.endless(300).iter().all(|uses| *uses == WIFI));
 }
 
-/// Closed after its trial at about 85 s; unknown again 120 s later, and tried when its regret has paid for it, 65 s
-/// later. If it has not improved, the third trial comes after 240 s and those 65 s.
+/// Closed after its trial at about 85 s; unknown again 120 s later, and tried when its regret has paid for
+/// it, 65 s later. If it has not improved, the third trial comes after 240 s and those 65 s.
 #[test]
 fn a_radio_that_was_slow_is_tried_again_later_and_each_time_more_rarely() {
     let openings = |uses: &[[Use; 2]]| -> Vec<usize> {
