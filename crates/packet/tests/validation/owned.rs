@@ -122,7 +122,7 @@ fn a_message_waits_for_pacing_rather_than_for_a_slow_path() {
     let [paced, unpaced] = ["mptcp[cc=joule]", "mptcp"].map(|policy| simulate(&messages, policy, 1));
     assert_between("share of the slow path", paced.paths[1].share, 0.0, 0.01);
     let delay_s = |result: &RunResult| result.delay.expect("messages arrive").p95_s;
-    assert_between("p95 delay ÷ without pacing", delay_s(&paced) / delay_s(&unpaced), 0.9, 1.1);
+    assert_between("p95 delay ÷ without pacing", delay_s(&paced) / delay_s(&unpaced), 0.7, 1.05);
     let bulk = simulate(&scenario("kind = \"bulk\""), "mptcp[cc=joule]", 1);
     assert_between("share of the slow path on bulk data", bulk.paths[1].share, 0.2, 0.35);
 }

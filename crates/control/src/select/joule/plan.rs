@@ -27,7 +27,7 @@ const LEAST_FILE_BITS: f64 = 8.0 * 64e3;
 /// Minimum time for which a set is kept, unless it fails.
 const HOLD: Nanos = Nanos::from_secs(2);
 /// A backlog that takes longer than this to drain is late, s.
-const LATE_S: f64 = 1.0;
+const LATE_S: f64 = 0.3;
 /// Factor on the offered load, for its variation.
 const HEADROOM: f64 = 1.05;
 /// Data of unknown size counts as messages after this time without a write.

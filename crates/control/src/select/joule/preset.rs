@@ -14,7 +14,7 @@ pub(super) struct Preset {
 
 const PRESETS: [Preset; 3] = [
     Preset { name: "saver", delay_price_w: 0.0, slowest: None },
-    Preset { name: "balanced", delay_price_w: 0.3, slowest: None },
+    Preset { name: "balanced", delay_price_w: 0.3, slowest: Some(4.0) },
     Preset { name: "fast", delay_price_w: 3.0, slowest: Some(1.25) },
 ];
 
