@@ -6,6 +6,7 @@
 //! | `cc` | congestion controllers as eBPF programs (feature `bpf`) |
 //! | [`capability`] | capabilities of this process, and capabilities that each task needs |
 //! | [`congestion`] | congestion controllers of the kernel, and a namespace's default |
+//! | [`counters`] | counters of TCP and MPTCP |
 //! | [`error`] | errors and their remedies |
 //! | [`lateness`] | how late this machine's timers fire |
 //! | [`mptcp`] | MPTCP sockets, their statistics, path manager, list of connections |
@@ -25,6 +26,7 @@ pub mod capability;
 #[cfg(feature = "bpf")]
 pub mod cc;
 pub mod congestion;
+pub mod counters;
 pub mod error;
 pub mod lateness;
 pub mod mptcp;

@@ -116,6 +116,7 @@ pub(crate) fn subflow(token: u32, address: IpAddr, port: u16) -> TcpSocket {
         uid: 0,
         inode: 0,
         congestion: None,
+        memory: None,
         info: None,
         membership: Some(Membership {
             token: Token(token),
@@ -140,6 +141,7 @@ pub(crate) fn connection(token: u32, addresses: &[IpAddr]) -> Connection {
         uid: 0,
         inode: 0,
         cgroup: None,
+        memory: None,
         info: connection_info(token),
         subflows,
     }
@@ -162,6 +164,9 @@ pub(crate) fn heard(heard_ms: u32) -> TcpInfo {
         unacked_packets: 0,
         lost_packets: 0,
         heard_ms,
+        data_sent_ms: 0,
+        receive_rtt_us: 0,
+        out_of_order_segments: 0,
         retransmitted_segments: 0,
         pacing_rate_bytes_per_s: None,
         delivery_rate_bytes_per_s: 0,

@@ -15,6 +15,7 @@ use super::info::{ConnectionInfo, canonical};
 use super::{AddressId, TcpInfo, TcpState, Token};
 use crate::error::{Doing, Error, Result};
 use crate::netlink::{Attributes, Bytes, Failure, Known, Malformed, Netlink, put};
+use crate::sockopt::Fields;
 
 /// `SOCK_DIAG_BY_FAMILY`.
 const BY_FAMILY: u16 = 20;
@@ -35,6 +36,7 @@ const PROTOCOL: u16 = 3;
 
 const INFO: Known = Known(2, "INET_DIAG_INFO");
 const CONGESTION: Known = Known(4, "INET_DIAG_CONG");
+const MEMORY: Known = Known(7, "INET_DIAG_SKMEMINFO");
 const CGROUP: Known = Known(21, "INET_DIAG_CGROUP_ID");
 const ULP_INFO: Known = Known(19, "INET_DIAG_ULP_INFO");
 const ULP_MPTCP: Known = Known(3, "INET_ULP_INFO_MPTCP");
@@ -76,8 +78,37 @@ pub struct TcpSocket {
     pub congestion: Option<String>,
     /// Statistics; `None` in `TimeWait`.
     pub info: Option<TcpInfo>,
+    /// Memory of its buffers. Linux 3.6.
+    #[serde(default)]
+    pub memory: Option<SocketMemory>,
     /// Its role in MPTCP. `None` for plain TCP, and if the kernel does not report it without `CAP_NET_ADMIN`.
     pub membership: Option<Membership>,
+}
+
+/// Memory of a socket, in bytes as Linux counts them: payload and overhead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketMemory {
+    /// Received and not yet read, or out of order.
+    pub receive_used_bytes: u32,
+    /// Limit of the receive buffer (`sk_rcvbuf`).
+    pub receive_limit_bytes: u32,
+    /// Written and not yet acknowledged.
+    pub send_used_bytes: u32,
+    /// Limit of the send buffer (`sk_sndbuf`).
+    pub send_limit_bytes: u32,
+}
+
+impl SocketMemory {
+    /// Parses `SK_MEMINFO_…`, an array of 32-bit numbers.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let fields = Fields(bytes);
+        Some(SocketMemory {
+            receive_used_bytes: fields.u32(0)?,
+            receive_limit_bytes: fields.u32(4)?,
+            send_limit_bytes: fields.u32(12)?,
+            send_used_bytes: fields.u32(20)?,
+        })
+    }
 }
 
 /// A subflow's role in its connection.
@@ -116,6 +147,9 @@ pub struct Connection {
     /// Linux 5.8 with `CONFIG_SOCK_CGROUP_DATA`.
     #[serde(default)]
     pub cgroup: Option<u64>,
+    /// Memory of its buffers. Linux 3.6.
+    #[serde(default)]
+    pub memory: Option<SocketMemory>,
     /// Statistics.
     pub info: ConnectionInfo,
     /// Its subflows, sorted by id.
@@ -263,7 +297,7 @@ fn not_listed(failure: Failure, protocol: &str, module: &str) -> Error {
 /// `struct inet_diag_req_v2` that matches any socket id, and the protocol.
 fn request(family: libc::c_int, protocol: libc::c_int) -> Vec<u8> {
     const ID_LEN: usize = 48;
-    let extensions = (1 << (INFO.0 - 1)) | (1 << (CONGESTION.0 - 1));
+    let extensions = [INFO, CONGESTION, MEMORY].into_iter().fold(0, |bits, known| bits | 1 << (known.0 - 1));
     // The attribute counts; older TCP-only code reads the byte.
     let mut payload = vec![family as u8, libc::IPPROTO_TCP as u8, extensions, 0];
     payload.extend(CONNECTED.to_ne_bytes());
@@ -315,8 +349,9 @@ impl<'a> Message<'a> {
         let info = ConnectionInfo::parse(info);
         let info = info.ok_or_else(|| Malformed::new(INFO.1, "it is shorter than on Linux 5.16"))?;
         let cgroup = self.attributes.array(CGROUP)?.map(u64::from_ne_bytes);
+        let memory = self.attributes.bytes(MEMORY).and_then(SocketMemory::parse);
         let Message { local, remote, state, uid, inode, .. } = self;
-        Ok(Some(Connection { local, remote, state, uid, inode, cgroup, info, subflows: vec![] }))
+        Ok(Some(Connection { local, remote, state, uid, inode, cgroup, memory, info, subflows: vec![] }))
     }
 
     fn tcp_socket(self) -> Result<TcpSocket, Malformed> {
@@ -324,6 +359,7 @@ impl<'a> Message<'a> {
             info: self.attributes.bytes(INFO).and_then(TcpInfo::parse),
             membership: self.attributes.nested(ULP_INFO)?.map_or(Ok(None), membership)?,
             congestion: self.attributes.text(CONGESTION).filter(|name| !name.is_empty()),
+            memory: self.attributes.bytes(MEMORY).and_then(SocketMemory::parse),
             local: self.local,
             remote: self.remote,
             interface: self.interface,

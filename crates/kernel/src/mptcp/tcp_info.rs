@@ -125,6 +125,15 @@ pub struct TcpInfo {
     /// Time since the last data or acknowledgement arrived, ms.
     #[serde(default)]
     pub heard_ms: u32,
+    /// Time since data was last sent, ms.
+    #[serde(default)]
+    pub data_sent_ms: u32,
+    /// The receiver's estimate of the RTT, µs; 0: none yet.
+    #[serde(default)]
+    pub receive_rtt_us: u32,
+    /// Segments received out of order.
+    #[serde(default)]
+    pub out_of_order_segments: u32,
     /// Segments retransmitted.
     pub retransmitted_segments: u32,
     /// Pacing rate, bytes/s; `None` if not paced.
@@ -179,11 +188,13 @@ impl TcpInfo {
             send_mss_bytes: fields.u32(16)?,
             unacked_packets: fields.u32(24)?,
             lost_packets: fields.u32(32)?,
+            data_sent_ms: fields.u32(44)?,
             heard_ms: fields.u32(52)?.min(fields.u32(56)?),
             srtt_us: fields.u32(68)?,
             rtt_variation_us: fields.u32(72)?,
             ssthresh_packets: fields.u32(76)?,
             cwnd_packets: fields.u32(80)?,
+            receive_rtt_us: fields.u32(92)?,
             retransmitted_segments: fields.u32(100)?,
             pacing_rate_bytes_per_s: Some(fields.u64(104)?).filter(|rate| *rate != u64::MAX),
             acked_bytes: fields.u64(120)?,
@@ -201,6 +212,7 @@ impl TcpInfo {
             marked_packets: fields.u32(196)?,
             sent_bytes: fields.u64(200)?,
             retransmitted_bytes: fields.u64(208)?,
+            out_of_order_segments: fields.u32(224)?,
             send_window_bytes: fields.u32(228)?,
             receive_window_bytes: fields.u32(232),
             timeouts: fields.u16(240),

@@ -14,6 +14,7 @@ const HEADER_LEN: usize = 12;
 const HEADER: &str = "struct rtmsg";
 const FAMILY_AT: usize = 0;
 const DESTINATION_LEN_AT: usize = 1;
+const SOURCE_LEN_AT: usize = 2;
 const TABLE_AT: usize = 4;
 const ORIGIN_AT: usize = 5;
 const KIND_AT: usize = 7;
@@ -27,6 +28,7 @@ const SCOPE_HOST: u8 = 254;
 const SCOPE_NOWHERE: u8 = 255;
 
 const DESTINATION: Known = Known(1, "RTA_DST");
+const FROM: Known = Known(2, "RTA_SRC");
 const DEVICE: Known = Known(4, "RTA_OIF");
 const GATEWAY: Known = Known(5, "RTA_GATEWAY");
 const PRIORITY: Known = Known(6, "RTA_PRIORITY");
@@ -34,6 +36,8 @@ const SOURCE: Known = Known(7, "RTA_PREFSRC");
 const METRICS: Known = Known(8, "RTA_METRICS");
 const HOPS: Known = Known(9, "RTA_MULTIPATH");
 const TABLE: Known = Known(15, "RTA_TABLE");
+/// A lookup's transport protocol: rules can select by it.
+const PROTOCOL: u16 = 27;
 const VIA: Known = Known(18, "RTA_VIA");
 const NEXTHOP: Known = Known(30, "RTA_NH_ID");
 
@@ -288,6 +292,29 @@ pub(super) fn gateway(attributes: Attributes<'_>, plain: Known) -> Result<Option
         }
         _ => Err(Malformed::new(VIA.1, format!("no address has {} bytes", via.len().saturating_sub(2)))),
     }
+}
+
+/// The request for the device through which the kernel sends TCP from `source` to `destination`, if the
+/// socket is bound to `bound`.
+pub(super) fn lookup_request(source: IpAddr, destination: IpAddr, bound: Option<u32>) -> Vec<u8> {
+    let mut payload = vec![0; HEADER_LEN];
+    payload[FAMILY_AT] = family::of(destination);
+    payload[DESTINATION_LEN_AT] = Prefix::from(destination).length();
+    payload[SOURCE_LEN_AT] = Prefix::from(source).length();
+    put_ip(&mut payload, DESTINATION, destination);
+    put_ip(&mut payload, FROM, source);
+    if let Some(device) = bound {
+        put(&mut payload, DEVICE.0, &device.to_ne_bytes());
+    }
+    put(&mut payload, PROTOCOL, &[libc::IPPROTO_TCP as u8]);
+    payload
+}
+
+/// The device that answers a lookup; `None` if the packets are not forwarded.
+pub(super) fn lookup_answer(payload: &[u8]) -> Result<Option<u32>, Malformed> {
+    let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
+    let device = attributes.u32(DEVICE)?;
+    Ok(device.filter(|_| RouteKind::new(header.u8(KIND_AT)) == RouteKind::Unicast))
 }
 
 fn hops(mut bytes: &[u8]) -> Result<Vec<Hop>, Malformed> {

@@ -85,6 +85,32 @@ impl Routing {
         sorted(Ok(routes.into_iter().map(with_hops).collect()))
     }
 
+    /// The device through which TCP leaves from `source` to `destination`, if the socket is bound to the
+    /// device `bound`; `None` if there is no route.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error::Malformed) if the kernel's answer cannot be parsed.
+    pub fn lookup(
+        &mut self,
+        source: IpAddr,
+        destination: IpAddr,
+        bound: Option<u32>,
+    ) -> Result<Option<u32>> {
+        let request = entry::lookup_request(source, destination, bound);
+        let mut device = None;
+        let asked = self.netlink.ask(kind::GET_ROUTE, 0, &request, |reply| {
+            device = entry::lookup_answer(reply.payload)?;
+            Ok(())
+        });
+        match asked {
+            // No route, or the source is not an address of this host.
+            Err(failure) if failure.errno().is_some() => Ok(None),
+            asked => asked
+                .map(|()| device)
+                .map_err(|failure| failure.doing(format!("looking up the route to {destination}"))),
+        }
+    }
+
     /// All neighbours whose hardware addresses are known, sorted by device.
     ///
     /// # Errors

@@ -51,6 +51,7 @@ fn connection(token: u32, carried: u64, subflows: &[(u8, u16, bool)]) -> Connect
         uid: 0,
         inode: 0,
         cgroup: None,
+        memory: None,
         info,
         subflows: subflows.iter().map(|one| subflow(token, (one.0, one.1), one.2)).collect(),
     }

@@ -1,0 +1,57 @@
+//! A queue that is always full multiplies the RTT.
+
+use super::random_loss::controller_fix;
+use crate::finding::{Cost, Finding, Fix, Remedy};
+use crate::subject::{Flow, Subject};
+use crate::words::{mbit, ms};
+
+pub(super) const NAME: &str = "bufferbloat";
+
+/// A standing queue above this time, and above this multiple of the minimum RTT. A queue of one or two
+/// bandwidth-delay products is common and harmless.
+const QUEUE_S: f64 = 0.1;
+const QUEUE: f64 = 2.5;
+/// Part of the buffer of a link that CAKE leaves unused, so that its own queue is the longest.
+const SHAPED: f64 = 0.9;
+
+pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
+    if subject.is_idle() {
+        return None;
+    }
+    let sending = subject.uploads();
+    let bloated = |flow: &&&Flow<'_>| {
+        let Some((queue_s, rtt_s)) = flow.queue_s(sending, 0.5).zip(flow.min_rtt_s()) else { return false };
+        queue_s >= QUEUE_S.max(QUEUE * rtt_s) && flow.unanswered_s().is_none()
+    };
+    let active = subject.active(0.05);
+    let queue = |flow: &Flow<'_>| flow.queue_s(sending, 0.5).unwrap_or(0.0);
+    let flow = active.iter().filter(bloated).max_by(|a, b| queue(a).total_cmp(&queue(b)))?;
+    let (queue_s, rtt_s) = (queue(flow), flow.min_rtt_s()?);
+    let rate_bps = if sending { flow.sent_bps() } else { flow.received_bps() };
+    Some(Finding {
+        cause: NAME,
+        verdict: format!("a long queue on {} delays everything that uses it", flow.name(subject.host)),
+        evidence: vec![
+            format!("RTT {} in the median, {} without the queue", ms(queue_s + rtt_s), ms(rtt_s)),
+            format!("the queue holds {:.0} kB at {}", queue_s * rate_bps / 8e3, mbit(rate_bps)),
+        ],
+        // Half, as the rate itself does not suffer.
+        cost: Cost::new(
+            0.5 * queue_s / (queue_s + rtt_s),
+            format!("the RTT is {:.1} times as long; the rate does not suffer (counted half)", 1.0 + queue_s / rtt_s),
+        ),
+        fix: fix(subject, flow, rate_bps, sending),
+        remedy: sending.then_some(Remedy::Controller("bbr3")),
+        gain: None,
+    })
+}
+
+fn fix(subject: &Subject<'_>, flow: &Flow<'_>, rate_bps: f64, sending: bool) -> Fix {
+    let Some(device) = flow.device.filter(|_| sending) else {
+        return Fix::advice("the queue is at the sender's side: BBR on the server, or CAKE on your router's downlink");
+    };
+    let (name, kbit) = (subject.host.device_name(device), (SHAPED * rate_bps / 1e3) as u64);
+    let mut fix = controller_fix(subject);
+    fix.commands.insert(0, format!("tc qdisc replace dev {name} root cake bandwidth {kbit}kbit"));
+    fix.or("either command suffices: CAKE shapes all traffic of the interface, BBR only new connections")
+}

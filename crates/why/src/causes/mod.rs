@@ -1,0 +1,77 @@
+//! The causes, one file each: probe → evidence in numbers → verdict → cost → fix.
+//!
+//! | file | what holds the connection back |
+//! |---|---|
+//! | `plain_tcp` | the program uses plain TCP |
+//! | `fallback` | MPTCP has fallen back to TCP |
+//! | `limits` | this host allows no further subflow |
+//! | `no_endpoint` | an interface has no endpoint |
+//! | `peer_refuses` | the peer closes joined subflows |
+//! | `wrong_device` | a join leaves through another device, or its answers are dropped by `rp_filter` |
+//! | `no_answer` | a join gets no answer although it leaves correctly |
+//! | `receive_buffer` | this host's receive buffer is smaller than the bandwidth-delay product |
+//! | `send_buffer` | this host's send buffer is |
+//! | `peer_buffer` | the peer's receive buffer is |
+//! | `peer_reader` | the peer's application reads slowly |
+//! | `head_of_line` | a slow path blocks the window of a fast one |
+//! | `random_loss` | losses without a queue reduce the window of a loss-based controller |
+//! | `bufferbloat` | a full queue multiplies the RTT |
+//! | `backup_ignored` | the peer sends on a backup subflow |
+//! | `dead_path` | a path has stopped answering |
+//! | `stale_subflow` | a subflow got no answer after a pause: a NAT has forgotten it |
+//! | `shared_bottleneck` | subflows without coupling share one bottleneck |
+//! | `application` | the application sends less than the network would take |
+//!
+//! A cause returns a finding only if its evidence excludes a healthy connection.
+
+mod application;
+mod backup_ignored;
+mod bufferbloat;
+mod dead_path;
+mod fallback;
+mod head_of_line;
+mod joins;
+mod limits;
+mod no_answer;
+mod no_endpoint;
+mod peer_buffer;
+mod peer_reader;
+mod peer_refuses;
+mod plain_tcp;
+mod random_loss;
+mod receive_buffer;
+mod send_buffer;
+mod shared_bottleneck;
+mod silence;
+mod stale_subflow;
+mod window;
+mod wrong_device;
+
+use crate::finding::Finding;
+use crate::subject::Subject;
+
+/// A cause: what it finds on a connection.
+pub type Cause = fn(&Subject<'_>) -> Option<Finding>;
+
+/// All causes by their stable names. Of findings with equal cost, the first in this list comes first.
+pub const ALL: [(&str, Cause); 19] = [
+    (dead_path::NAME, dead_path::find),
+    (stale_subflow::NAME, stale_subflow::find),
+    (plain_tcp::NAME, plain_tcp::find),
+    (fallback::NAME, fallback::find),
+    (limits::NAME, limits::find),
+    (no_endpoint::NAME, no_endpoint::find),
+    (wrong_device::NAME, wrong_device::find),
+    (peer_refuses::NAME, peer_refuses::find),
+    (no_answer::NAME, no_answer::find),
+    (head_of_line::NAME, head_of_line::find),
+    (receive_buffer::NAME, receive_buffer::find),
+    (send_buffer::NAME, send_buffer::find),
+    (peer_buffer::NAME, peer_buffer::find),
+    (random_loss::NAME, random_loss::find),
+    (bufferbloat::NAME, bufferbloat::find),
+    (backup_ignored::NAME, backup_ignored::find),
+    (shared_bottleneck::NAME, shared_bottleneck::find),
+    (peer_reader::NAME, peer_reader::find),
+    (application::NAME, application::find),
+];

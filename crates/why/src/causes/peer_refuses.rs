@@ -1,0 +1,31 @@
+//! The peer answers joins and closes the subflow at once: its limits, or an address that it does not accept.
+
+use super::joins::{all_leave_correctly, failed, sent_and_answered, unused_share};
+use crate::finding::{Finding, Fix};
+use crate::subject::Subject;
+
+pub(super) const NAME: &str = "peer-refuses";
+
+pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
+    let failed = failed(subject);
+    let (sent, answered) = sent_and_answered(subject);
+    let (resets, _) = subject.counter("MPTcpExtMPRstRx");
+    // A join that the peer refuses is answered, or reset with MP_TCPRST.
+    let is_refused = (answered + resets) * 2 > sent && (answered > 0 || resets > 0);
+    if failed.is_empty() || sent == 0 || !is_refused || !all_leave_correctly(subject, &failed) {
+        return None;
+    }
+    let names: Vec<&str> = failed.iter().map(|(one, _)| one.name.as_str()).collect();
+    Some(Finding {
+        cause: NAME,
+        verdict: format!("{} closes the subflows that join from {}", subject.remote.ip(), names.join(", ")),
+        evidence: vec![
+            format!("joins on this host: {sent} sent, {answered} answered (MPJoinSynTx, MPJoinSynAckRx)"),
+            format!("resets with MP_TCPRST: {resets} (MPRstRx); the connection has {} subflow", subject.flows.len()),
+        ],
+        cost: unused_share(subject, failed.len()),
+        fix: Fix::advice("on the server: `ip mptcp limits set subflows 2`; behind NAT also `add_addr_accepted 2`"),
+        remedy: None,
+        gain: None,
+    })
+}

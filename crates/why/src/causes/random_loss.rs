@@ -1,0 +1,77 @@
+//! Losses without a queue: a controller that takes every loss for congestion keeps its window small.
+
+use crate::finding::{Cost, Finding, Fix, Remedy};
+use crate::subject::{Flow, Subject};
+use crate::words::{mbit, ms, percent};
+
+pub(super) const NAME: &str = "random-loss";
+
+/// Controllers that reduce the window at a loss.
+const LOSS_BASED: [&str; 14] = [
+    "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp", "lia", "mveno",
+    "olia", "reno",
+];
+/// Fewer lost segments can be chance.
+const LEAST_LOST: f64 = 5.0;
+/// Smaller parts hardly reduce a window: 1.22 / sqrt(p) packets are 55 (Mathis et al. 1997).
+const LEAST_LOSS: f64 = 0.0005;
+/// A queue before losses shows as this part of the minimum RTT, or this time, whichever is more.
+const QUEUE: f64 = 0.2;
+const QUEUE_S: f64 = 0.003;
+
+pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
+    if !subject.uploads() || subject.is_idle() || subject.waits().network < 0.4 {
+        return None;
+    }
+    let lossy: Vec<&Flow<'_>> = subject.active(0.02).into_iter().filter(|flow| is_lossy(flow)).collect();
+    let worst = lossy.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
+    let controller = worst.socket.congestion.as_deref().unwrap_or("unknown");
+    let rate = subject.rates_bps().0;
+    let possible: f64 = subject.flows.iter().map(|flow| flow.delivery_bps()).sum();
+    let (lost, _) = worst.retransmissions();
+    Some(Finding {
+        cause: NAME,
+        verdict: format!("{controller} takes random losses on {} for congestion", worst.name(subject.host)),
+        evidence: vec![
+            format!("{} of its segments were lost ({lost:.0})", percent(loss(worst))),
+            format!(
+                "queueing delay: {} at most over a minimum RTT of {}",
+                ms(worst.queue_s(true, 0.9).unwrap_or(0.0)),
+                ms(worst.min_rtt_s().unwrap_or(0.0))
+            ),
+        ],
+        cost: Cost::new(
+            1.0 - rate / possible,
+            format!("at least: data was delivered at up to {}, and at {} in the mean", mbit(possible), mbit(rate)),
+        ),
+        fix: controller_fix(subject),
+        remedy: Some(Remedy::Controller("bbr3")),
+        gain: None,
+    })
+}
+
+/// A controller that does not take losses for congestion: the kernel's BBR if it has one.
+pub(super) fn controller_fix(subject: &Subject<'_>) -> Fix {
+    let available = subject.host.sysctl("net.ipv4.tcp_available_congestion_control").unwrap_or("");
+    let new = "new connections use it; downloads need it on the server";
+    match available.split_whitespace().any(|name| name == "bbr") {
+        true => Fix::commands(["sysctl -w net.ipv4.tcp_congestion_control=bbr"]).or(new),
+        false => Fix::commands(["joulepath cc load bbr3", "joulepath cc default bbr3"]).or(new),
+    }
+}
+
+fn is_lossy(flow: &Flow<'_>) -> bool {
+    let name = flow.socket.congestion.as_deref().unwrap_or("");
+    let (lost, _) = flow.retransmissions();
+    let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else { return false };
+    LOSS_BASED.contains(&name.trim_start_matches("jp_"))
+        && lost >= LEAST_LOST
+        && loss(flow) >= LEAST_LOSS
+        && queue_s <= (QUEUE * rtt_s).max(QUEUE_S)
+        && flow.unanswered_s().is_none()
+}
+
+fn loss(flow: &Flow<'_>) -> f64 {
+    let (lost, sent) = flow.retransmissions();
+    lost / sent.max(1.0)
+}

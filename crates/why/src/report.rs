@@ -1,0 +1,79 @@
+//! The findings of all connections.
+
+use serde::Serialize;
+
+use crate::causes;
+use crate::finding::Finding;
+use crate::observation::{Observation, Program, SCHEMA};
+use crate::subject::Subject;
+
+/// The findings of an observation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of the JSON.
+    pub schema: u32,
+    /// Length of the observation, s.
+    pub seconds: f64,
+    /// The connections, the one with the costliest finding first.
+    pub connections: Vec<Examined>,
+}
+
+/// The findings on one connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examined {
+    /// Local address of the first subflow.
+    pub local: String,
+    /// Remote address.
+    pub remote: String,
+    /// `tcp`, or `mptcp`, also after a fallback.
+    pub protocol: &'static str,
+    /// The process that holds it.
+    pub program: Option<Program>,
+    /// Number of subflows that are visible; 1 for plain TCP.
+    pub subflows: usize,
+    /// Payload sent, bit/s.
+    pub sent_bps: f64,
+    /// Payload received, bit/s.
+    pub received_bps: f64,
+    /// Findings, the costliest first.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// True if something was found that can be fixed.
+    pub fn has_found(&self) -> bool {
+        self.connections.iter().flat_map(|one| &one.findings).any(Finding::is_fixable)
+    }
+}
+
+/// Examines the connections for which `wanted` returns true.
+pub fn examine(observation: &Observation, wanted: impl Fn(&Subject<'_>) -> bool) -> Report {
+    let subjects = Subject::all(observation);
+    let seconds = subjects.first().map_or(0.0, |subject| subject.seconds);
+    let mut connections: Vec<Examined> = subjects.iter().filter(|one| wanted(one)).map(of).collect();
+    let worst = |one: &Examined| one.findings.first().map_or(-1.0, |finding| finding.cost.share);
+    connections.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
+    Report { schema: SCHEMA, seconds, connections }
+}
+
+fn of(subject: &Subject<'_>) -> Examined {
+    let (sent_bps, received_bps) = subject.rates_bps();
+    Examined {
+        local: subject.local.to_string(),
+        remote: subject.remote.to_string(),
+        protocol: if subject.mptcp.is_empty() { "tcp" } else { "mptcp" },
+        program: subject.program.cloned(),
+        subflows: subject.flows.len(),
+        sent_bps,
+        received_bps,
+        findings: findings(subject),
+    }
+}
+
+/// The findings on a connection, the costliest first.
+pub fn findings(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = causes::ALL.iter().filter_map(|(_, find)| find(subject)).collect();
+    // Stable: findings with equal cost keep the order of the list.
+    found.sort_by(|a, b| b.cost.share.total_cmp(&a.cost.share));
+    found
+}

@@ -1,0 +1,431 @@
+//! One connection, and what its statistics mean.
+
+use std::net::{IpAddr, SocketAddr};
+
+use joulepath_kernel::mptcp::TcpInfo;
+use joulepath_kernel::mptcp::TcpState;
+use joulepath_kernel::mptcp::diag::{Connection, SocketMemory, TcpSocket};
+use joulepath_kernel::route::{Address, RouteKind, Scope};
+
+use crate::observation::{Host, Observation, Program};
+
+/// Less traffic is none, bit/s.
+const IDLE_BPS: f64 = 20e3;
+/// Part of a window from which on it counts as full.
+const FULL: f64 = 0.85;
+/// Part of the congestion windows in use, below which the network would take more.
+const ROOM: f64 = 0.85;
+/// A writer that was refused is woken at two thirds of the send buffer (`sk_stream_write_space`).
+const WRITTEN: f64 = 0.6;
+/// Kinds of devices whose packets leave through another device.
+const TUNNELS: [&str; 8] = ["wireguard", "ipip", "sit", "gre", "gretap", "vti", "xfrm", "ip6tnl"];
+
+/// A connection over the time of the observation.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// Configuration of the host.
+    pub host: &'a Host,
+    /// Local address.
+    pub local: SocketAddr,
+    /// Remote address.
+    pub remote: SocketAddr,
+    /// The process that holds it.
+    pub program: Option<&'a Program>,
+    /// Inode of the socket.
+    pub inode: u32,
+    /// The MPTCP connection in each sample; empty for plain TCP.
+    pub mptcp: Vec<&'a Connection>,
+    /// Its subflows; for plain TCP, itself.
+    pub flows: Vec<Flow<'a>>,
+    /// Length of the observation, s.
+    pub seconds: f64,
+    observation: &'a Observation,
+}
+
+/// A subflow, or a plain TCP connection.
+#[derive(Debug)]
+pub struct Flow<'a> {
+    /// In the last sample.
+    pub socket: &'a TcpSocket,
+    /// Statistics in each sample.
+    pub series: Vec<&'a TcpInfo>,
+    /// The device that has its local address.
+    pub device: Option<u32>,
+    seconds: f64,
+}
+
+/// What the sender waited for: parts of the observation, which add up to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// The window that the peer offers.
+    pub window: f64,
+    /// The send buffer.
+    pub buffer: f64,
+    /// The application: there was no data to send.
+    pub application: f64,
+    /// The network: congestion windows were full.
+    pub network: f64,
+}
+
+/// An interface that carries nothing of the connection and could.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alternative {
+    /// Index of the device.
+    pub device: u32,
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: IpAddr,
+}
+
+/// The sending side at one instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moment {
+    window_bytes: u64,
+    in_flight_bytes: u64,
+    unsent_bytes: u64,
+    unacked_packets: u64,
+    cwnd_packets: u64,
+    mss_bytes: u64,
+    memory: Option<SocketMemory>,
+}
+
+impl<'a> Subject<'a> {
+    /// All connections of the observation that are open at its end.
+    pub fn all(observation: &'a Observation) -> Vec<Subject<'a>> {
+        let Some(last) = observation.samples.last() else { return vec![] };
+        let connections = last.listing.connections.iter().map(|one| Self::of_mptcp(observation, one));
+        let is_own = |socket: &&TcpSocket| {
+            let ends = (socket.local, socket.remote);
+            let is_first = last.listing.connections.iter().any(|one| (one.local, one.remote) == ends);
+            // Without CAP_NET_ADMIN a subflow looks like plain TCP, but no process holds it.
+            socket.inode != 0 && !is_first && socket.info.is_some()
+        };
+        let plain = last.listing.plain.iter().filter(is_own).map(|one| Self::of_plain(observation, one));
+        let is_open = |one: &Subject<'_>| one.is_open() && !one.remote.ip().is_loopback();
+        connections.chain(plain).filter(is_open).collect()
+    }
+
+    fn of_mptcp(observation: &'a Observation, last: &'a Connection) -> Self {
+        let same = |one: &&Connection| one.info.token == last.info.token && one.local == last.local;
+        let listings = || observation.samples.iter().map(|sample| &sample.listing);
+        let mptcp = listings().filter_map(|listing| listing.connections.iter().find(same)).collect();
+        let flows = last.subflows.iter().map(|socket| {
+            let all = listings().flat_map(|listing| &listing.connections).flat_map(|one| &one.subflows);
+            Flow::new(observation, socket, all)
+        });
+        Subject { mptcp, ..Self::new(observation, (last.local, last.remote), last.inode, flows.collect()) }
+    }
+
+    fn of_plain(observation: &'a Observation, last: &'a TcpSocket) -> Self {
+        let all = observation.samples.iter().flat_map(|sample| &sample.listing.plain);
+        let flow = Flow::new(observation, last, all);
+        Self::new(observation, (last.local, last.remote), last.inode, vec![flow])
+    }
+
+    fn new(
+        observation: &'a Observation,
+        (local, remote): (SocketAddr, SocketAddr),
+        inode: u32,
+        flows: Vec<Flow<'a>>,
+    ) -> Self {
+        let host = &observation.host;
+        let program = host.programs.get(&inode);
+        let seconds = length_s(observation);
+        Subject { host, local, remote, program, inode, mptcp: vec![], flows, seconds, observation }
+    }
+
+    fn is_open(&self) -> bool {
+        let state = match (self.mptcp.last(), self.flows.first()) {
+            (Some(connection), _) => connection.state,
+            (None, Some(flow)) => flow.socket.state,
+            (None, None) => return false,
+        };
+        use TcpState::{CloseWait, Established, FinWait1, SynSent};
+        matches!(state, CloseWait | Established | FinWait1 | SynSent)
+    }
+
+    /// The MPTCP connection at the end; `None` for plain TCP.
+    pub fn connection(&self) -> Option<&'a Connection> {
+        self.mptcp.last().copied()
+    }
+
+    /// The MPTCP connection at the end; `None` for plain TCP and after a fallback.
+    pub fn multipath(&self) -> Option<&'a Connection> {
+        self.connection().filter(|connection| !connection.info.fallback)
+    }
+
+    /// True if this host opened it.
+    pub fn is_client(&self) -> bool {
+        let first = self.flows.iter().find_map(|flow| flow.socket.membership.filter(|one| !one.joined));
+        first.is_none_or(|first| first.opened_locally)
+    }
+
+    /// Payload sent and received, bit/s. Retransmissions do not count.
+    pub fn rates_bps(&self) -> (f64, f64) {
+        let flows = || self.flows.iter();
+        (flows().map(|flow| flow.sent_bps()).sum(), flows().map(|flow| flow.received_bps()).sum())
+    }
+
+    /// Rate of the busier direction, bit/s.
+    pub fn rate_bps(&self) -> f64 {
+        let (sent, received) = self.rates_bps();
+        sent.max(received)
+    }
+
+    /// True if it sends more than it receives.
+    pub fn uploads(&self) -> bool {
+        let (sent, received) = self.rates_bps();
+        sent >= received
+    }
+
+    /// True if it carries next to nothing.
+    pub fn is_idle(&self) -> bool {
+        self.rate_bps() < IDLE_BPS
+    }
+
+    /// How much a counter has grown since the host started, and during the observation.
+    pub fn counter(&self, name: &str) -> (u64, u64) {
+        let value = |sample: Option<&crate::observation::Sample>| {
+            sample.and_then(|sample| sample.counters.get(name)).copied().unwrap_or(0)
+        };
+        let samples = &self.observation.samples;
+        let (first, last) = (value(samples.first()), value(samples.last()));
+        (last, last.saturating_sub(first))
+    }
+
+    /// Bytes that were sent again on another subflow, and first transmissions, during the observation.
+    pub fn reinjected(&self) -> Option<(u64, u64)> {
+        let (first, last) = (self.mptcp.first()?.info.counters?, self.mptcp.last()?.info.counters?);
+        Some((last.reinjected.saturating_sub(first.reinjected), last.sent.saturating_sub(first.sent)))
+    }
+
+    /// Subflows that carry at least this part of the sent or received payload.
+    pub fn active(&self, part: f64) -> Vec<&Flow<'a>> {
+        let of = |flow: &Flow<'_>| flow.sent_bps() + flow.received_bps();
+        let sum: f64 = self.flows.iter().map(of).sum();
+        self.flows.iter().filter(|flow| sum > 0.0 && of(flow) >= part * sum).collect()
+    }
+
+    /// Usable interfaces that have a route to the peer and no subflow.
+    pub fn alternatives(&self) -> Vec<Alternative> {
+        let (remote, used) = (self.remote.ip(), self.flows.iter().filter_map(|flow| flow.device));
+        let used: Vec<u32> = used.collect();
+        let mut found: Vec<Alternative> = vec![];
+        for Address { device, address, scope, .. } in &self.host.addresses {
+            let Some(link) = self.host.links.iter().find(|link| link.index == *device) else { continue };
+            let is_tunnel = link.kind.as_deref().is_some_and(|kind| TUNNELS.contains(&kind));
+            let fits = address.is_ipv4() == remote.is_ipv4() && *scope == Scope::Universe;
+            let is_new = !used.contains(device) && found.iter().all(|one| one.device != *device);
+            let can = link.is_usable() && !link.loopback && link.master.is_none() && !is_tunnel;
+            if fits && is_new && can && self.is_routed(*device) {
+                found.push(Alternative { device: *device, name: link.name.clone(), address: *address });
+            }
+        }
+        found
+    }
+
+    /// True if some table has a route to the peer through the device.
+    fn is_routed(&self, device: u32) -> bool {
+        let remote = self.remote.ip();
+        self.host.routes.iter().any(|route| {
+            route.kind == RouteKind::Unicast
+                && route.destination.address().is_ipv4() == remote.is_ipv4()
+                && route.destination.contains(remote)
+                && route.hops.iter().any(|hop| hop.device == Some(device))
+        })
+    }
+
+    /// What the sender waited for.
+    pub fn waits(&self) -> Waits {
+        let moments = self.moments();
+        let count = moments.len().max(1) as f64;
+        let mut waits = Waits::default();
+        for moment in &moments {
+            *match () {
+                () if !moment.has_room() => &mut waits.network,
+                () if moment.is_window_full() => &mut waits.window,
+                () if moment.is_buffer_full() => &mut waits.buffer,
+                () if moment.unsent_bytes <= 2 * moment.mss_bytes => &mut waits.application,
+                () => &mut waits.network,
+            } += 1.0 / count;
+        }
+        waits
+    }
+
+    /// The smallest and the largest window that the peer offered, bytes.
+    pub fn peer_window_bytes(&self) -> (u64, u64) {
+        let windows = || self.moments().into_iter().map(|moment| moment.window_bytes);
+        (windows().min().unwrap_or(0), windows().max().unwrap_or(0))
+    }
+
+    fn moments(&self) -> Vec<Moment> {
+        let length = self.flows.iter().map(|flow| flow.series.len()).min().unwrap_or(0);
+        // Counted from the end: a subflow may have joined during the observation.
+        (1..=length).rev().filter_map(|back| self.moment(back)).collect()
+    }
+
+    fn moment(&self, back: usize) -> Option<Moment> {
+        let mut moment = Moment::default();
+        for flow in self.flows.iter().filter(|flow| !flow.is_backup()) {
+            let info = flow.series[flow.series.len() - back];
+            let mss_bytes = u64::from(info.send_mss_bytes);
+            moment.window_bytes = moment.window_bytes.max(info.send_window_bytes.into());
+            moment.in_flight_bytes += u64::from(info.unacked_packets) * mss_bytes;
+            moment.unsent_bytes += u64::from(info.not_sent_bytes);
+            moment.unacked_packets += u64::from(info.unacked_packets);
+            moment.cwnd_packets += u64::from(info.cwnd_packets);
+            moment.mss_bytes = moment.mss_bytes.max(mss_bytes);
+            moment.memory = flow.socket.memory;
+        }
+        let Some(last) = self.mptcp.len().checked_sub(back).filter(|_| !self.mptcp.is_empty()) else {
+            return self.mptcp.is_empty().then_some(moment);
+        };
+        let connection = self.mptcp[last];
+        let written = connection.info.write_dsn.saturating_sub(connection.info.unacked_dsn);
+        if let Some(counters) = connection.info.counters {
+            moment.in_flight_bytes = counters.sent.saturating_sub(counters.acked);
+        }
+        moment.unsent_bytes = written.saturating_sub(moment.in_flight_bytes);
+        moment.memory = connection.memory;
+        Some(moment)
+    }
+}
+
+impl Moment {
+    fn has_room(&self) -> bool {
+        (self.unacked_packets as f64) < ROOM * self.cwnd_packets as f64
+    }
+
+    fn is_window_full(&self) -> bool {
+        let next = self.in_flight_bytes + 2 * self.mss_bytes;
+        next as f64 >= FULL * self.window_bytes as f64
+    }
+
+    /// True if the application may not write more, and nothing waits to be sent.
+    fn is_buffer_full(&self) -> bool {
+        let is_full = |memory: SocketMemory| {
+            f64::from(memory.send_used_bytes) >= WRITTEN * f64::from(memory.send_limit_bytes)
+        };
+        self.memory.is_some_and(is_full) && self.unsent_bytes <= self.in_flight_bytes / 4 + 2 * self.mss_bytes
+    }
+}
+
+impl<'a> Flow<'a> {
+    fn new(
+        observation: &'a Observation,
+        socket: &'a TcpSocket,
+        all: impl Iterator<Item = &'a TcpSocket>,
+    ) -> Self {
+        let same = |one: &&TcpSocket| (one.local, one.remote) == (socket.local, socket.remote);
+        let series = all.filter(same).filter_map(|one| one.info.as_ref()).collect();
+        let device = observation.host.device_of(socket.local.ip()).or(socket.interface);
+        Flow { socket, series, device, seconds: length_s(observation) }
+    }
+
+    /// Statistics at the end.
+    pub fn info(&self) -> Option<&'a TcpInfo> {
+        self.series.last().copied()
+    }
+
+    fn grown(&self, of: impl Fn(&TcpInfo) -> u64) -> f64 {
+        match (self.series.first(), self.series.last()) {
+            (Some(first), Some(last)) => of(last).saturating_sub(of(first)) as f64,
+            _ => 0.0,
+        }
+    }
+
+    /// Payload sent, without retransmissions, bit/s.
+    pub fn sent_bps(&self) -> f64 {
+        let sent = self.grown(|info| info.sent_bytes) - self.grown(|info| info.retransmitted_bytes);
+        sent.max(0.0) * 8.0 / self.seconds
+    }
+
+    /// Payload received, bit/s.
+    pub fn received_bps(&self) -> f64 {
+        self.grown(|info| info.received_bytes) * 8.0 / self.seconds
+    }
+
+    /// Segments retransmitted, and segments with payload sent, during the observation.
+    pub fn retransmissions(&self) -> (f64, f64) {
+        (
+            self.grown(|info| info.retransmitted_segments.into()),
+            self.grown(|info| info.data_segments_out.into()),
+        )
+    }
+
+    /// Minimum RTT, s; `None` without a sample.
+    pub fn min_rtt_s(&self) -> Option<f64> {
+        let rtt_us = self.info()?.min_rtt_us;
+        (rtt_us > 0 && rtt_us != u32::MAX).then(|| f64::from(rtt_us) / 1e6)
+    }
+
+    /// Smoothed RTT in each sample, s. `sending`: of sent data, else as a receiver estimates it.
+    pub fn rtts_s(&self, sending: bool) -> Vec<f64> {
+        let of = |info: &&TcpInfo| if sending { info.srtt_us } else { info.receive_rtt_us };
+        self.series.iter().map(of).filter(|&us| us > 0).map(|us| f64::from(us) / 1e6).collect()
+    }
+
+    /// Quantile of the queueing delay, s: smoothed RTT less the minimum RTT.
+    pub fn queue_s(&self, sending: bool, quantile: f64) -> Option<f64> {
+        let rtts_s = self.rtts_s(sending);
+        Some((at(&rtts_s, quantile)? - self.min_rtt_s()?).max(0.0))
+    }
+
+    /// Median congestion window, packets.
+    pub fn cwnd_packets(&self) -> f64 {
+        let all: Vec<f64> = self.series.iter().map(|info| f64::from(info.cwnd_packets)).collect();
+        at(&all, 0.5).unwrap_or(0.0)
+    }
+
+    /// Part of the samples in which its congestion window was full.
+    pub fn full_share(&self) -> f64 {
+        let is_full = |info: &&&TcpInfo| f64::from(info.unacked_packets) >= ROOM * f64::from(info.cwnd_packets);
+        self.series.iter().filter(is_full).count() as f64 / self.series.len().max(1) as f64
+    }
+
+    /// The highest delivery rate, bit/s: no more than the path's capacity.
+    pub fn delivery_bps(&self) -> f64 {
+        let rates = self.series.iter().map(|info| info.delivery_rate_bytes_per_s as f64 * 8.0);
+        rates.fold(self.sent_bps().max(self.received_bps()), f64::max)
+    }
+
+    /// True if this host has declared it a backup, or the peer has.
+    pub fn is_backup(&self) -> bool {
+        self.socket.membership.is_some_and(|one| one.backup_locally || one.backup_remotely)
+    }
+
+    /// How long sent data has been without an answer, s; `None`: nothing is overdue. TCP doubles its timeout
+    /// with each retransmission (RFC 6298, section 5.5), so a timeout now at T after k retransmissions was
+    /// T/2^k at first, and T (1 - 1/2^k) have passed at least.
+    pub fn unanswered_s(&self) -> Option<f64> {
+        let info = self.info()?;
+        let is_overdue = info.backoff >= 2 && (info.unacked_packets > 0 || info.state == TcpState::SynSent);
+        let waited = 1.0 - 0.5f64.powi(info.backoff.into());
+        is_overdue.then(|| f64::from(info.rto_us) / 1e6 * waited)
+    }
+
+    /// True if data or an acknowledgement arrived at most this long ago, s.
+    pub fn has_heard(&self, within_s: f64) -> bool {
+        self.info().is_some_and(|info| f64::from(info.heard_ms) / 1e3 <= within_s)
+    }
+
+    /// `192.0.2.7 (wlan0)`.
+    pub fn name(&self, host: &Host) -> String {
+        let ip = self.socket.local.ip();
+        self.device.map_or_else(|| ip.to_string(), |device| format!("{ip} ({})", host.device_name(device)))
+    }
+}
+
+fn length_s(observation: &Observation) -> f64 {
+    let at = |sample: Option<&crate::observation::Sample>| sample.map_or(0.0, |sample| sample.at_s);
+    (at(observation.samples.last()) - at(observation.samples.first())).max(1e-3)
+}
+
+/// A quantile; `None` of nothing.
+pub(crate) fn at(values: &[f64], quantile: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = (quantile * sorted.len() as f64) as usize;
+    sorted.get(place.min(sorted.len().checked_sub(1)?)).copied()
+}
