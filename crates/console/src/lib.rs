@@ -9,6 +9,7 @@
 //! | `figures` | numbers and words shared by `page` and `top` |
 //! | `bill` | the bill of a lab's command (feature `kernel`) |
 //! | `controllers` | the loaded controllers and their sockets (feature `kernel`) |
+//! | [`why`] | what holds connections back |
 //! | [`words`] | counts and tables without lines |
 
 #![cfg(target_os = "linux")]
@@ -22,4 +23,5 @@ mod figures;
 pub mod meters;
 pub mod page;
 pub mod top;
+pub mod why;
 pub mod words;

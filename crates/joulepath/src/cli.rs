@@ -15,6 +15,7 @@ mod reproduce;
 mod shared;
 mod study;
 pub(crate) mod top;
+mod why;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,7 @@ use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
 pub(crate) use study::{StudyCommand, StudyOptions, StudyReportOptions};
 use top::TopOptions;
+pub(crate) use why::WhyOptions;
 
 use crate::complete;
 
@@ -117,6 +119,9 @@ pub(crate) enum Command {
     /// Show the daemon on a screen that updates.
     #[command(after_help = top::HELP)]
     Top(TopOptions),
+    /// Find what holds connections back, and the command that fixes it.
+    #[command(after_help = why::HELP)]
+    Why(WhyOptions),
     /// Measure how far the simulator is from the kernel.
     #[command(after_help = gap::HELP)]
     Gap(GapOptions),

@@ -26,6 +26,9 @@ pub(crate) enum Exit {
     Permission,
     /// Some of it is done.
     Partial,
+    /// `why` has found something that can be fixed.
+    #[cfg(feature = "live")]
+    Found,
     /// Ctrl-C or another signal stopped it.
     Interrupted,
     /// The exit code of the user's own command.
@@ -42,6 +45,8 @@ impl From<Exit> for ExitCode {
             Exit::Unsupported => 3,
             Exit::Permission => 4,
             Exit::Partial => 5,
+            #[cfg(feature = "live")]
+            Exit::Found => 10,
             Exit::Interrupted => INTERRUPTED,
             #[cfg(feature = "kernel")]
             Exit::Command(code) => code,

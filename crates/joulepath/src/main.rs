@@ -10,6 +10,7 @@
 //! | `meter`, `calibrate` | power meters of this machine; a radio's energy model from a meter |
 //! | `lab` | any program inside emulated radios |
 //! | `live` | the daemon for real interfaces, its status and screen |
+//! | `why` | what holds connections back |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
 //! | `manual`, `complete` | the pages of `man`; completions in shells |
 //! | `outputs` | where results go |
@@ -52,6 +53,8 @@ mod scenario;
 mod show;
 mod study;
 mod terminal;
+#[cfg(feature = "live")]
+mod why;
 
 use std::process::ExitCode;
 
@@ -117,6 +120,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Status(options) => live::status(&options),
         #[cfg(feature = "live")]
         Command::Top(options) => live::top(&options),
+        #[cfg(feature = "live")]
+        Command::Why(options) => why::why(&options),
         #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),
         #[cfg(feature = "live")]

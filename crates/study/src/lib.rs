@@ -12,6 +12,7 @@
 //! | `gym` | connections that an agent steers step by step; needs the packet engine |
 //! | `deployed` | repeats a daemon's decisions in the packet engine; needs both |
 //! | `judge` | cost of the daemon's choice of paths; needs the kernel engine |
+//! | `remedy` | what a fix of a slow connection yields; needs the packet engine |
 //! | [`reproduce`] | checks the claims of the papers |
 //! | [`sweep`] | studies: designs over keys of a scenario, stored as Parquet |
 //! | [`advise`] | recommends interfaces for a transfer |
@@ -68,6 +69,8 @@ pub mod marks;
 pub mod own;
 pub mod parallel;
 pub mod policies;
+#[cfg(all(feature = "live", feature = "packet"))]
+pub mod remedy;
 pub mod reproduce;
 mod seeds;
 pub mod shipped;

@@ -3,9 +3,12 @@
 use serde::Serialize;
 
 use crate::causes;
-use crate::finding::Finding;
+use crate::finding::{Finding, Gain, Remedy};
 use crate::observation::{Observation, Program, SCHEMA};
 use crate::subject::Subject;
+
+/// Predictions take time; later findings have none.
+const MOST_PREDICTED: usize = 3;
 
 /// The findings of an observation.
 #[derive(Clone, Debug, Serialize)]
@@ -46,14 +49,27 @@ impl Report {
     }
 }
 
-/// Examines the connections for which `wanted` returns true.
-pub fn examine(observation: &Observation, wanted: impl Fn(&Subject<'_>) -> bool) -> Report {
+/// Predicts the gain of a fix on a connection; `None` if it cannot.
+pub type Predict<'p> = dyn FnMut(&Subject<'_>, &Remedy) -> Option<Gain> + 'p;
+
+/// Examines the connections for which `wanted` returns true. `predict` is asked for the costliest findings.
+pub fn examine(
+    observation: &Observation,
+    wanted: impl Fn(&Subject<'_>) -> bool,
+    predict: &mut Predict<'_>,
+) -> Report {
     let subjects = Subject::all(observation);
     let seconds = subjects.first().map_or(0.0, |subject| subject.seconds);
-    let mut connections: Vec<Examined> = subjects.iter().filter(|one| wanted(one)).map(of).collect();
+    let wanted: Vec<&Subject<'_>> = subjects.iter().filter(|one| wanted(one)).collect();
+    let mut connections: Vec<(&Subject<'_>, Examined)> = wanted.iter().map(|one| (*one, of(one))).collect();
     let worst = |one: &Examined| one.findings.first().map_or(-1.0, |finding| finding.cost.share);
-    connections.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
-    Report { schema: SCHEMA, seconds, connections }
+    connections.sort_by(|(_, a), (_, b)| worst(b).total_cmp(&worst(a)));
+    let found = connections.iter_mut().flat_map(|(one, examined)| examined.findings.iter_mut().map(|f| (*one, f)));
+    let modelled = found.filter_map(|(one, finding)| Some((one, finding.remedy.clone()?, finding)));
+    for (subject, remedy, finding) in modelled.take(MOST_PREDICTED) {
+        finding.gain = predict(subject, &remedy);
+    }
+    Report { schema: SCHEMA, seconds, connections: connections.into_iter().map(|(_, one)| one).collect() }
 }
 
 fn of(subject: &Subject<'_>) -> Examined {

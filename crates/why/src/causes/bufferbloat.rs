@@ -1,6 +1,6 @@
 //! A queue that is always full multiplies the RTT.
 
-use super::random_loss::controller_fix;
+use super::random_loss::pacing;
 use crate::finding::{Cost, Finding, Fix, Remedy};
 use crate::subject::{Flow, Subject};
 use crate::words::{mbit, ms};
@@ -28,6 +28,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let flow = active.iter().filter(bloated).max_by(|a, b| queue(a).total_cmp(&queue(b)))?;
     let (queue_s, rtt_s) = (queue(flow), flow.min_rtt_s()?);
     let rate_bps = if sending { flow.sent_bps() } else { flow.received_bps() };
+    let (fix, remedy) = fix(subject, flow, rate_bps, sending);
     Some(Finding {
         cause: NAME,
         verdict: format!("a long queue on {} delays everything that uses it", flow.name(subject.host)),
@@ -40,18 +41,20 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             0.5 * queue_s / (queue_s + rtt_s),
             format!("the RTT is {:.1} times as long; the rate does not suffer (counted half)", 1.0 + queue_s / rtt_s),
         ),
-        fix: fix(subject, flow, rate_bps, sending),
-        remedy: sending.then_some(Remedy::Controller("bbr3")),
+        fix,
+        remedy,
         gain: None,
     })
 }
 
-fn fix(subject: &Subject<'_>, flow: &Flow<'_>, rate_bps: f64, sending: bool) -> Fix {
+fn fix(subject: &Subject<'_>, flow: &Flow<'_>, rate_bps: f64, sending: bool) -> (Fix, Option<Remedy>) {
     let Some(device) = flow.device.filter(|_| sending) else {
-        return Fix::advice("the queue is at the sender's side: BBR on the server, or CAKE on your router's downlink");
+        let advice = "the queue is on the way here: BBR on the server, or CAKE on your router's downlink";
+        return (Fix::advice(advice), None);
     };
     let (name, kbit) = (subject.host.device_name(device), (SHAPED * rate_bps / 1e3) as u64);
-    let mut fix = controller_fix(subject);
+    let (mut fix, remedy) = pacing(subject);
     fix.commands.insert(0, format!("tc qdisc replace dev {name} root cake bandwidth {kbit}kbit"));
-    fix.or("either command suffices: CAKE shapes all traffic of the interface, BBR only new connections")
+    let advice = "one of both suffices: CAKE shapes all traffic of the interface, BBR only new connections";
+    (fix.or(advice), Some(remedy))
 }

@@ -29,6 +29,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let rate = subject.rates_bps().0;
     let possible: f64 = subject.flows.iter().map(|flow| flow.delivery_bps()).sum();
     let (lost, _) = worst.retransmissions();
+    let (fix, remedy) = pacing(subject);
     Some(Finding {
         cause: NAME,
         verdict: format!("{controller} takes random losses on {} for congestion", worst.name(subject.host)),
@@ -44,20 +45,20 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             1.0 - rate / possible,
             format!("at least: data was delivered at up to {}, and at {} in the mean", mbit(possible), mbit(rate)),
         ),
-        fix: controller_fix(subject),
-        remedy: Some(Remedy::Controller("bbr3")),
+        fix,
+        remedy: Some(remedy),
         gain: None,
     })
 }
 
 /// A controller that does not take losses for congestion: the kernel's BBR if it has one.
-pub(super) fn controller_fix(subject: &Subject<'_>) -> Fix {
+pub(super) fn pacing(subject: &Subject<'_>) -> (Fix, Remedy) {
     let available = subject.host.sysctl("net.ipv4.tcp_available_congestion_control").unwrap_or("");
-    let new = "new connections use it; downloads need it on the server";
-    match available.split_whitespace().any(|name| name == "bbr") {
-        true => Fix::commands(["sysctl -w net.ipv4.tcp_congestion_control=bbr"]).or(new),
-        false => Fix::commands(["joulepath cc load bbr3", "joulepath cc default bbr3"]).or(new),
-    }
+    let (commands, name) = match available.split_whitespace().any(|name| name == "bbr") {
+        true => (vec!["sysctl -w net.ipv4.tcp_congestion_control=bbr"], "bbr1"),
+        false => (vec!["joulepath cc load bbr3", "joulepath cc default bbr3"], "bbr3"),
+    };
+    (Fix::commands(commands).or("only new connections use it"), Remedy::Controller(name))
 }
 
 fn is_lossy(flow: &Flow<'_>) -> bool {
