@@ -53,6 +53,10 @@ pub struct Status {
     pub done: bool,
     /// Payload delivered in order since the warm-up, bytes.
     pub delivered_bytes: u64,
+    /// Segments sent and not acknowledged at the data level, without copies.
+    pub data_in_flight: u32,
+    /// Segments written and not sent. Endless for bulk data.
+    pub unsent: u32,
     /// Energy of the device since the warm-up, J. Before the end it excludes what depends on the future
     /// (`DeviceMeter::snapshot`); at the end it is the result's `energy_j`, including tails.
     pub energy_j: f64,
@@ -172,6 +176,9 @@ impl Session {
         status.over = over;
         status.done = receiver.done;
         status.delivered_bytes = if warm { receiver.data.delivered_bytes - receiver.before_bytes } else { 0 };
+        let (data, written) = (&connection.sender.data, connection.sender.writer.written());
+        status.data_in_flight = data.next() - data.una();
+        status.unsent = written.saturating_sub(data.next());
         status.paths.clear();
         status.paths.resize(self.subflows.len(), PathStatus::default());
         for (path, s) in status.paths.iter_mut().zip(&self.subflows) {

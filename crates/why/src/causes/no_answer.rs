@@ -11,7 +11,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let (sent, answered) = sent_and_answered(subject);
     let (resets, _) = subject.counter("MPTcpExtMPRstRx");
     let (dropped, _) = subject.counter("TcpExtIPReversePathFilter");
-    let are_lost = sent > 0 && (answered + resets) * 2 <= sent && dropped == 0;
+    let are_lost = sent.saturating_sub(answered) > resets && dropped == 0;
     if failed.is_empty() || !are_lost || !all_leave_correctly(subject, &failed) {
         return None;
     }

@@ -10,8 +10,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let failed = failed(subject);
     let (sent, answered) = sent_and_answered(subject);
     let (resets, _) = subject.counter("MPTcpExtMPRstRx");
-    // A join that the peer refuses is answered, or reset with MP_TCPRST.
-    let is_refused = (answered + resets) * 2 > sent && (answered > 0 || resets > 0);
+    // Joins of other connections count, too: only those without an answer tell.
+    let is_refused = resets >= sent.saturating_sub(answered);
     if failed.is_empty() || sent == 0 || !is_refused || !all_leave_correctly(subject, &failed) {
         return None;
     }

@@ -1,5 +1,7 @@
 //! A join leaves through the wrong device, or the reverse-path filter drops its answers.
 
+use joulepath_kernel::route::Address;
+
 use super::joins::{failed, leaves_correctly, unused_share};
 use crate::finding::{Finding, Fix};
 use crate::subject::{Alternative, Subject};
@@ -71,29 +73,12 @@ fn rules(subject: &Subject<'_>, one: &Alternative) -> Vec<String> {
 }
 
 fn shared_subnet(subject: &Subject<'_>) -> Option<String> {
-    let all = &subject.host.addresses;
-    let nets = |at: usize| (all[at].address, all[at].length, all[at].device);
-    for first in 0..all.len() {
-        for second in first + 1..all.len() {
-            let ((a, length, x), (b, other, y)) = (nets(first), nets(second));
-            let is_net = length == other && length < 32 && a.is_ipv4() && x != y && !a.is_loopback();
-            let prefix = joulepath_kernel::route::Prefix::new(network(a, length)?, length).ok();
-            if is_net && prefix.is_some_and(|prefix| prefix.contains(b)) {
-                let names = [x, y].map(|device| subject.host.device_name(device));
-                return Some(format!("{} and {} are in one subnet", names[0], names[1]));
-            }
-        }
-    }
-    None
-}
-
-/// The address without its host part; IPv6 is unchanged.
-fn network(address: std::net::IpAddr, length: u8) -> Option<std::net::IpAddr> {
-    match address {
-        std::net::IpAddr::V4(v4) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
-            Some(std::net::Ipv4Addr::from(u32::from(v4) & mask).into())
-        }
-        v6 => Some(v6),
-    }
+    let all: Vec<&Address> =
+        subject.host.addresses.iter().filter(|one| one.address.is_ipv4() && one.length < 32).collect();
+    let pairs = (0..all.len()).flat_map(|a| (a + 1..all.len()).map(move |b| (a, b)));
+    let mut shared =
+        pairs.filter(|&(a, b)| all[a].device != all[b].device && all[a].network() == all[b].network());
+    let (a, b) = shared.next()?;
+    let names = [a, b].map(|index| subject.host.device_name(all[index].device));
+    Some(format!("{} and {} are in one subnet", names[0], names[1]))
 }
