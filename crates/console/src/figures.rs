@@ -4,7 +4,7 @@ use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
 use joulepath_live::status::{
-    FirstStatus, NetworkStatus, QuotaStatus, RuleStatus, Spent, Status, SteeringStatus,
+        FirstStatus, InterfaceStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spent, Status, SteeringStatus,
 };
 use joulepath_model::history::Estimate;
 
@@ -76,6 +76,22 @@ pub(crate) fn quota(quota: &QuotaStatus) -> String {
     let bounds: Vec<String> =
         bound("soft", quota.soft_bytes).into_iter().chain(bound("hard", quota.hard_bytes)).collect();
     format!("{} since {} ({})", amount(quota.used_bytes), quota.since, bounds.join(", "))
+}
+
+/// Strength of a received signal.
+pub(crate) fn signal(signal: &SignalStatus) -> String {
+    let SignalStatus { dbm, age_s, source } = signal;
+    format!("signal {dbm:.0} dBm, {age_s:.1} s old, by {source}")
+}
+
+/// The energy profile of an interface, with the signal for which it computes.
+pub(crate) fn profile(one: &InterfaceStatus) -> Option<String> {
+    let profile = one.energy_profile.as_deref()?;
+    Some(match (one.energy_at_dbm, &one.signal_strength) {
+        (None, _) => profile.to_owned(),
+        (Some(dbm), Some(_)) => format!("{profile} at {dbm:.0} dBm"),
+        (Some(dbm), None) => format!("{profile} at {dbm:.0} dBm, as no signal is known"),
+    })
 }
 
 /// What is remembered of a network.

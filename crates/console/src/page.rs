@@ -112,6 +112,9 @@ fn notes(status: &Status, width: usize) -> String {
         if let Some(quota) = &one.quota {
             reason += &format!("; quota: {}", figures::quota(quota));
         }
+        if let Some(signal) = &one.signal_strength {
+            reason += &format!("; {}", figures::signal(signal));
+        }
         if let Some(network) = &one.network {
             reason += &format!("; {}", figures::network(network));
         }
@@ -155,7 +158,7 @@ fn notes(status: &Status, width: usize) -> String {
 fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
     let of = |one: &InterfaceStatus| {
         let quality = one.energy_quality.as_deref()?;
-        Some(format!("{} {quality} by {}", one.name, one.energy_profile.as_deref()?))
+        Some(format!("{} {quality} by {}", one.name, figures::profile(one)?))
     };
     let known: Vec<String> = interfaces.iter().filter_map(of).collect();
     (!known.is_empty()).then(|| {
@@ -175,7 +178,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 mod tests {
     use joulepath_live::decide::Role;
     use joulepath_live::status::{
-        FirstStatus, MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, Spent, SteeringStatus,
+        FirstStatus, MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spent, SteeringStatus,
     };
     use joulepath_model::history::Estimate;
     use joulepath_model::live::Intent;
@@ -238,6 +241,23 @@ mod tests {
             let text = super::status(&status, 400);
             assert!(text.contains(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn the_status_shows_the_signal_its_age_and_the_signal_of_the_joules() {
+        let mut status = samples::status();
+        status.interfaces[0].energy_profile = Some("5g-sa-2021".into());
+        status.interfaces[0].energy_at_dbm = Some(-80.0);
+        let text = super::status(&status, 400);
+        assert!(text.contains("modelled by 5g-sa-2021 at -80 dBm, as no signal is known"), "{text}");
+        assert!(!text.contains("; signal"), "{text}");
+        status.interfaces[0].energy_at_dbm = Some(-97.0);
+        status.interfaces[0].signal_strength =
+            Some(SignalStatus { dbm: -97.0, age_s: 1.25, source: "command".into() });
+        let text = super::status(&status, 400);
+        assert!(text.contains("; signal -97 dBm, 1.2 s old, by command"), "{text}");
+        assert!(text.contains("modelled by 5g-sa-2021 at -97 dBm"), "{text}");
+        assert!(!text.contains("no signal is known"), "{text}");
     }
 
     #[test]

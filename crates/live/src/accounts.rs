@@ -8,7 +8,7 @@ use joulepath_kernel::state::{State, boot_id};
 use joulepath_model::calendar::{Date, Day};
 use joulepath_model::energy::InterfaceEnergy;
 use joulepath_model::live::{LiveConfig, Quota};
-use joulepath_model::units::{Bytes, Nanos};
+use joulepath_model::units::{Bytes, Dbm, Nanos};
 
 use crate::clock::{Clock, Times};
 use crate::gauge::{Gauge, Machine};
@@ -38,13 +38,13 @@ struct Source {
 impl Source {
     fn new(energy: &InterfaceEnergy, now: Nanos) -> Self {
         let quality = if energy.is_calibrated() { Quality::Calibrated } else { Quality::Modelled };
-        let joules = Box::new(Modelled::new(&energy.model, quality, now));
+        let joules = Box::new(Modelled::new(energy, quality, now));
         Source { profile: energy.profile.clone(), joules, looked: now, power: Smoothed::default() }
     }
 
     /// Energy since the last poll, J.
-    fn advance(&mut self, now: Nanos, passed: Passed) -> f64 {
-        let joules = self.joules.advance(now, passed);
+    fn advance(&mut self, now: Nanos, passed: Passed, signal: Option<Dbm>) -> f64 {
+        let joules = self.joules.advance(now, passed, signal);
         let length_s = now.saturating_sub(self.looked).as_secs_f64();
         if length_s > 0.0 {
             self.power.add(joules / length_s, length_s);
@@ -125,7 +125,8 @@ impl Accounts {
                 self.ledger.read(name, reading, today);
             }
             let passed = look.measured.get(name).map(|measured| measured.passed).unwrap_or_default();
-            let joules = self.spend(config, name, passed, now);
+            let signal = interface.strength.map(|strength| Dbm(strength.dbm));
+            let joules = self.spend(config, name, (passed, signal), now);
             attributed_j += joules.unwrap_or(0.0);
             let Passed { received_bytes, sent_bytes, .. } = passed;
             self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
@@ -157,8 +158,14 @@ impl Accounts {
         self.clock.trouble()
     }
 
-    /// Energy of `passed`, J; `None` without an energy model.
-    fn spend(&mut self, config: &LiveConfig, name: &str, passed: Passed, now: Nanos) -> Option<f64> {
+    /// Energy of `passed` at a signal, J; `None` without an energy model.
+    fn spend(
+        &mut self,
+        config: &LiveConfig,
+        name: &str,
+        (passed, signal): (Passed, Option<Dbm>),
+        now: Nanos,
+    ) -> Option<f64> {
         let Some(energy) = config.interface(name).and_then(|known| known.energy.as_ref()) else {
             self.sources.remove(name);
             return None;
@@ -169,7 +176,7 @@ impl Accounts {
         }
         let source = self.sources.get_mut(name).expect("made above");
         // Traffic before the model started does not count.
-        let joules = if is_new { 0.0 } else { source.advance(now, passed) };
+        let joules = if is_new { 0.0 } else { source.advance(now, passed, signal) };
         self.ledger.spend(name, joules, self.clock.today());
         Some(joules)
     }
@@ -242,6 +249,11 @@ impl Accounts {
     /// Power of its traffic, W; `None` without an energy model.
     pub(crate) fn power_w(&self, name: &str) -> Option<f64> {
         self.sources.get(name)?.power.power_w()
+    }
+
+    /// The signal for which the energy model computes, dBm; `None` if it does not depend on the signal.
+    pub(crate) fn at_dbm(&self, name: &str) -> Option<f64> {
+        Some(self.sources.get(name)?.joules.signal()?.0)
     }
 
     /// The energy profile of an interface and its quality.
@@ -423,7 +435,7 @@ mod tests {
         let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
         let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
         let mut spend = |profile: &str, s: u64| {
-            accounts.spend(&of(profile), "wwan0", passed, Nanos::from_secs(s)).unwrap()
+            accounts.spend(&of(profile), "wwan0", (passed, None), Nanos::from_secs(s)).unwrap()
         };
         assert_eq!(spend("lte-huang2012", 1), 0.0);
         assert!(spend("lte-huang2012", 2) > 0.0);
@@ -439,12 +451,12 @@ mod tests {
         let mut source = Source::new(&energy, Nanos::ZERO);
         assert_eq!((source.power.power_w(), source.joules.quality()), (None, Quality::Calibrated));
         let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
-        source.advance(Nanos::from_secs(2), passed);
+        source.advance(Nanos::from_secs(2), passed, None);
         assert!((source.power.power_w().unwrap() - 0.6809).abs() < 1e-6, "{:?}", source.power);
         // A second poll at the same instant adds nothing. 5 s without traffic weigh 1 − 1/e: 0.1329 W +
         // (0.6809 W − 0.1329 W) / e = 0.3345 W.
-        source.advance(Nanos::from_secs(2), Passed::default());
-        source.advance(Nanos::from_secs(7), Passed::default());
+        source.advance(Nanos::from_secs(2), Passed::default(), None);
+        source.advance(Nanos::from_secs(7), Passed::default(), None);
         assert!((source.power.power_w().unwrap() - 0.33450).abs() < 1e-4, "{:?}", source.power);
         let named = InterfaceEnergy { profile: "wifi-seed000".into(), ..energy };
         assert_eq!(Source::new(&named, Nanos::ZERO).joules.quality(), Quality::Modelled);

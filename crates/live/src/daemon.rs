@@ -42,6 +42,7 @@ use crate::report;
 use crate::server::{ClientId, Rules, Server};
 use crate::snapshot::Battery;
 use crate::status::Status;
+use crate::strength::Strengths;
 use crate::user_space::UserSpace;
 
 /// Pause after network events could not be read.
@@ -171,6 +172,7 @@ struct Daemon<'a> {
     machine: Machine,
     accounts: Accounts,
     networks: Networks,
+    strengths: Strengths,
     decider: Decider,
     actor: Actor<Kernel, OnDisk>,
     first: Steering<Router>,
@@ -248,6 +250,7 @@ impl<'a> Daemon<'a> {
         Ok(Daemon {
             accounts,
             networks,
+            strengths: Strengths::default(),
             config,
             path: path.to_owned(),
             machine,

@@ -1,8 +1,9 @@
 //! Energy of traffic, modelled from an interface's counters. Meters of the machine are in `gauge`.
 
 use joulepath_model::energy::meter::DeviceMeter;
-use joulepath_model::energy::{DeviceEnergy, InterfaceModel, Traffic};
-use joulepath_model::units::Nanos;
+use joulepath_model::energy::radios::REFERENCE;
+use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, Traffic};
+use joulepath_model::units::{Dbm, Nanos};
 use serde::Serialize;
 
 /// Most packets into which an interval is split.
@@ -70,8 +71,11 @@ pub trait Joules {
     /// How reliable the values are.
     fn quality(&self) -> Quality;
 
-    /// Energy since the last call, J; `passed` is the traffic of that time.
-    fn advance(&mut self, now: Nanos, passed: Passed) -> f64;
+    /// Energy since the last call, J; `passed` is the traffic of that time, `signal` that of the path.
+    fn advance(&mut self, now: Nanos, passed: Passed, signal: Option<Dbm>) -> f64;
+
+    /// The signal for which it computes; `None` if the model does not depend on the signal.
+    fn signal(&self) -> Option<Dbm>;
 }
 
 /// Energy by the model of one interface. Counters do not show when packets passed, so the packets of an
@@ -83,15 +87,23 @@ pub struct Modelled {
     quality: Quality,
     at: Nanos,
     spent_j: f64,
+    /// Of a radio whose power follows its signal.
+    signal: Option<Dbm>,
 }
 
 impl Modelled {
-    /// An interface that is idle at `now`.
-    pub fn new(model: &InterfaceModel, quality: Quality, now: Nanos) -> Self {
-        let mut meter = DeviceMeter::new(std::slice::from_ref(model), &DeviceEnergy::ADDITIVE, now);
+    /// An interface that is idle at `now`. Without a signal, a radio whose power follows its signal counts at
+    /// [`REFERENCE`].
+    pub fn new(energy: &InterfaceEnergy, quality: Quality, now: Nanos) -> Self {
+        let model = std::slice::from_ref(&energy.model);
+        let mut meter = DeviceMeter::new(model, &DeviceEnergy::ADDITIVE, now);
+        let signal = energy.radio().map(|radio| {
+            meter.follow(0, radio, vec![(Nanos::ZERO, REFERENCE)]);
+            REFERENCE
+        });
         // Endpoints exist as long as the daemon runs, with or without connections.
         meter.open(0, now);
-        Modelled { meter, quality, at: now, spent_j: 0.0 }
+        Modelled { meter, quality, at: now, spent_j: 0.0, signal }
     }
 }
 
@@ -100,8 +112,18 @@ impl Joules for Modelled {
         self.quality
     }
 
-    fn advance(&mut self, now: Nanos, passed: Passed) -> f64 {
+    fn signal(&self) -> Option<Dbm> {
+        self.signal
+    }
+
+    fn advance(&mut self, now: Nanos, passed: Passed, signal: Option<Dbm>) -> f64 {
         let now = now.max(self.at);
+        let signal = self.signal.map(|_| signal.unwrap_or(REFERENCE));
+        if let Some(signal) = signal.filter(|_| signal != self.signal) {
+            // The reading is of the end of the interval, and stands for all of it.
+            self.meter.set_signal(0, self.at, signal);
+            self.signal = Some(signal);
+        }
         let bytes = [passed.received_bytes, passed.sent_bytes];
         if bytes != [0, 0] {
             let least = bytes.iter().sum::<u64>().div_ceil(u64::from(u32::MAX));
@@ -137,28 +159,49 @@ mod tests {
 
     use super::*;
 
+    fn energy(name: &str) -> InterfaceEnergy {
+        InterfaceEnergy { profile: name.into(), model: profile(name).unwrap().model }
+    }
+
+    #[test]
+    fn a_radio_costs_the_power_of_its_signal_and_without_one_that_of_the_reference() {
+        let radio = joulepath_model::energy::radios::radio("5g-mmwave-2021").unwrap();
+        let mut joules = Modelled::new(&energy("5g-mmwave-2021"), Quality::Modelled, Nanos::ZERO);
+        // 100 Mbit/s down. The first 20 s contain the promotion.
+        let passed = |s: u64| Passed { received_bytes: 12_500_000 * s, sent_bytes: 0, packets: 10_000 * s };
+        joules.advance(Nanos::from_secs(20), passed(20), None);
+        for (s, signal, dbm) in [(30, None, -80.0), (40, Some(-110.0), -110.0), (50, None, -80.0)] {
+            let spent = joules.advance(Nanos::from_secs(s), passed(10), signal.map(Dbm));
+            let expected = 10.0 * radio.power(Dbm(dbm), 100e6, 0.0).0;
+            assert!((spent / expected - 1.0).abs() < 0.15, "{s}: {spent} J, {expected} J");
+            assert_eq!(joules.signal(), Some(Dbm(dbm)));
+        }
+        // A model without signal ignores it.
+        let mut wifi = Modelled::new(&energy("wifi-seed000"), Quality::Modelled, Nanos::ZERO);
+        wifi.advance(Nanos::from_secs(2), passed(1), Some(Dbm(-60.0)));
+        assert_eq!(wifi.signal(), None);
+    }
+
     #[test]
     fn a_linear_interface_costs_its_slope_and_its_base_power() {
         // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s: 8 Mbit · 0.137 J + 2 s ·
         // 0.1329 W = 1.3618 J.
-        let model = profile("wifi-seed000").unwrap().model;
-        let mut joules = Modelled::new(&model, Quality::Modelled, Nanos::ZERO);
+        let mut joules = Modelled::new(&energy("wifi-seed000"), Quality::Modelled, Nanos::ZERO);
         let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
-        let spent = joules.advance(Nanos::from_secs(2), passed);
+        let spent = joules.advance(Nanos::from_secs(2), passed, None);
         assert!((spent - 1.3618).abs() < 1e-6, "{spent}");
-        assert!((joules.advance(Nanos::from_secs(3), Passed::default()) - 0.1329).abs() < 1e-9);
+        assert!((joules.advance(Nanos::from_secs(3), Passed::default(), None) - 0.1329).abs() < 1e-9);
     }
 
     #[test]
     fn a_radio_with_traffic_costs_more_than_a_sleeping_one() {
-        let model = profile("lte-huang2012").unwrap().model;
-        let new = || Modelled::new(&model, Quality::Modelled, Nanos::ZERO);
+        let new = || Modelled::new(&energy("lte-huang2012"), Quality::Modelled, Nanos::ZERO);
         let (mut used, mut idle) = (new(), new());
         let passed = Passed { received_bytes: 100, sent_bytes: 60, packets: 2 };
         let after = Nanos::from_secs(60);
-        used.advance(Nanos::from_secs(1), passed);
-        let used = used.advance(after, Passed::default());
-        let slept = idle.advance(after, Passed::default());
+        used.advance(Nanos::from_secs(1), passed, None);
+        let used = used.advance(after, Passed::default(), None);
+        let slept = idle.advance(after, Passed::default(), None);
         // The tail of LTE: 1060.04 mW for 11.576 s, 12.3 J (Huang et al., table 3).
         assert!(used - slept > 11.0 && used - slept < 14.0, "{used} {slept}");
     }

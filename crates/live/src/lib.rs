@@ -72,6 +72,7 @@ mod report;
 #[cfg(test)]
 mod samples;
 mod server;
+mod strength;
 mod subflows;
 mod user_space;
 mod versioned;

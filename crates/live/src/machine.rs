@@ -16,7 +16,8 @@ use crate::first;
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
-use crate::snapshot::{Battery, Families, Interface, Place, Snapshot};
+use crate::snapshot::{Battery, Families, Interface, Place, Snapshot, Strength, StrengthSource};
+use crate::strength::STALE;
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u32 = 254;
@@ -42,6 +43,8 @@ pub(crate) struct Machine {
     wireless: Option<Wireless>,
     /// The networks of interfaces, and when they were identified.
     places: BTreeMap<String, Place>,
+    /// WiFi devices that are clients of an access point.
+    wifi_clients: Vec<u32>,
     identified: Option<Nanos>,
 }
 
@@ -89,6 +92,7 @@ impl Machine {
             families: Families::default(),
             wireless: Wireless::open().unwrap_or_default(),
             places: BTreeMap::new(),
+            wifi_clients: vec![],
             identified: None,
         })
     }
@@ -159,7 +163,13 @@ impl Machine {
             None
         };
         let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
-        let interfaces = links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
+        let mut interfaces: Vec<Interface> =
+            links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
+        for interface in interfaces.iter_mut().filter(|one| one.usable) {
+            if self.wifi_clients.contains(&interface.index) {
+                interface.strength = self.wireless.as_mut().and_then(|all| wifi_strength(all, interface.index));
+            }
+        }
         let owners = owners(view);
         let (connections, fallen_back) = self.counted;
         let families = self.families;
@@ -188,6 +198,7 @@ impl Machine {
         let neighbours = self.routing.neighbours().unwrap_or_default();
         let wireless = self.wireless.as_mut().and_then(|wireless| wireless.links().ok()).unwrap_or_default();
         let places = places(view, &neighbours, &wireless);
+        self.wifi_clients = wireless.iter().filter(|one| one.is_client).map(|one| one.device).collect();
         for (name, before) in &self.places {
             if places.get(name).is_some_and(|place| place != before) {
                 self.measurer.forget_capacity(name);
@@ -212,6 +223,14 @@ fn places(view: &View, neighbours: &[Neighbour], wireless: &[WirelessLink]) -> B
     };
     let usable = view.links.values().filter(|link| !link.loopback && link.is_usable());
     usable.filter_map(|link| Some((link.name.clone(), place(link)?))).collect()
+}
+
+/// The signal of a WiFi client's access point; `None` if it cannot be read, or is too old.
+fn wifi_strength(wireless: &mut Wireless, device: u32) -> Option<Strength> {
+    let signal = wireless.signal(device).ok()??;
+    let age = Nanos::from_secs_f64(signal.age.as_secs_f64());
+    let strength = Strength { dbm: signal.dbm.into(), age, source: StrengthSource::Nl80211 };
+    (age < STALE).then_some(strength)
 }
 
 /// Routers of the default routes through a device.
@@ -350,6 +369,7 @@ fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface
         carried_bytes: measured.carried_bytes,
         used: None,
         remembered: None,
+        strength: None,
     }
 }
 
@@ -422,7 +442,7 @@ mod tests {
             |device| Neighbour { device, address: ip("192.0.2.1"), hardware: vec![2, 0, 0, 0, 0, 0xfe] };
         let neighbours = [router(2), router(3), router(5)];
         let wifi = |ssid: Option<&str>| {
-            [WirelessLink { device: 2, ssid: ssid.map(|ssid| ssid.as_bytes().to_vec()) }]
+            [WirelessLink { device: 2, ssid: ssid.map(|ssid| ssid.as_bytes().to_vec()), is_client: true }]
         };
         let router = ("eth0".to_owned(), Place { kind: "ethernet", name: "02:00:00:00:00:fe".into() });
         let home = ("wlan0".to_owned(), Place { kind: "wifi", name: "home".into() });

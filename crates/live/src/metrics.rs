@@ -58,6 +58,13 @@ const RTT: Family = Family::gauge(
     "seconds",
     "Smallest smoothed RTT of the subflows of a path.",
 );
+const SIGNAL: Family =
+    Family::gauge("joulepath_path_signal_dbm", "dbm", "Strength of the received signal of a path.");
+const SIGNAL_AGE: Family = Family::gauge(
+    "joulepath_path_signal_age_seconds",
+    "seconds",
+    "Time since the signal of a path was measured.",
+);
 const QUOTA: Family = Family::gauge("joulepath_quota_bytes", "bytes", "Soft and hard limit of a quota.");
 const QUOTA_USED: Family =
     Family::gauge("joulepath_quota_used_bytes", "bytes", "Bytes of a quota used in the current period.");
@@ -111,6 +118,14 @@ pub fn openmetrics(status: &Status) -> String {
         }),
     );
     family(&mut text, &RTT, all().filter_map(|one| Some((path(one), one.rtt_s?))));
+    let signals = || all().filter_map(|one| Some((one, one.signal_strength.as_ref()?)));
+    let labels = |one, source: &str| format!("{},source={}", path(one), quoted(source));
+    family(&mut text, &SIGNAL, signals().map(|(one, signal)| (labels(one, &signal.source), signal.dbm)));
+    family(
+        &mut text,
+        &SIGNAL_AGE,
+        signals().map(|(one, signal)| (labels(one, &signal.source), signal.age_s)),
+    );
     let quotas = || all().filter_map(|one| Some((one, one.quota.as_ref()?)));
     family(
         &mut text,
@@ -161,7 +176,7 @@ fn quoted(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::samples;
-    use crate::status::{Measure, QuotaStatus, Spent};
+    use crate::status::{Measure, QuotaStatus, SignalStatus, Spent};
 
     fn interface(name: &str) -> InterfaceStatus {
         InterfaceStatus {
@@ -182,6 +197,7 @@ mod tests {
             energy_profile: Some("wifi-huang2012".into()),
             energy_quality: Some("modelled".into()),
             power_w: Some(0.25),
+            signal_strength: Some(SignalStatus { dbm: -67.0, age_s: 0.5, source: "nl80211".into() }),
             ..interface("wlan0")
         }
     }
@@ -221,6 +237,8 @@ mod tests {
             "joulepath_subflows{path=\"wlan0\",state=\"active\"} 2",
             "joulepath_subflows{path=\"wlan0\",state=\"backup\"} 1",
             "joulepath_path_rtt_seconds{path=\"wlan0\"} 0.025",
+            "joulepath_path_signal_dbm{path=\"wlan0\",source=\"nl80211\"} -67",
+            "joulepath_path_signal_age_seconds{path=\"wlan0\",source=\"nl80211\"} 0.5",
             "joulepath_quota_bytes{path=\"wlan0\",bound=\"hard\"} 9",
             "joulepath_connections{pm=\"kernel\"} 4",
             "joulepath_machine_power_watts{quality=\"measured\",source=\"hwmon:powerz\"} 8",

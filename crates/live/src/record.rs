@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::{Error, Result};
 use crate::measure::Measured;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Strength};
 
 /// Schema version; increases when a field is removed or renamed.
 const SCHEMA: u32 = 2;
@@ -322,7 +322,12 @@ impl Replay {
         for one in &now.interfaces {
             let is_new = !self.roles.contains(&(one.name.clone(), one.role));
             if is_new && (one.role != Role::Unused || self.roles.iter().any(|(name, _)| *name == one.name)) {
-                self.told.changes.push(format!("{at_s:.1} s: {one}"));
+                let strength = snapshot.interfaces.iter().find(|seen| seen.name == one.name);
+                let strength = strength.and_then(|seen| seen.strength).map_or(String::new(), |strength| {
+                    let Strength { dbm, age, .. } = strength;
+                    format!(" (signal {dbm:.0} dBm, {:.1} s old)", age.as_secs_f64())
+                });
+                self.told.changes.push(format!("{at_s:.1} s: {one}{strength}"));
             }
         }
         self.roles = roles;

@@ -13,7 +13,7 @@ use crate::machine::Look;
 use crate::networks::Networks;
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
-use crate::status::{Event, FirstStatus, InterfaceStatus, SCHEMA, Status, SteeringStatus};
+use crate::status::{Event, FirstStatus, InterfaceStatus, SCHEMA, SignalStatus, Status, SteeringStatus};
 
 /// Input of the status besides the decision.
 pub(crate) struct Facts<'a> {
@@ -105,6 +105,12 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         energy_profile: source.as_ref().map(|(profile, _)| profile.clone()),
         energy_quality: source.map(|(_, quality)| quality.word().to_owned()),
         power_w: accounts.power_w(&told.name),
+        energy_at_dbm: accounts.at_dbm(&told.name),
+        signal_strength: seen.and_then(|interface| interface.strength).map(|strength| SignalStatus {
+            dbm: strength.dbm,
+            age_s: strength.age.as_secs_f64(),
+            source: strength.source.word().to_owned(),
+        }),
         network: facts.networks.status(&look.places, &told.name, accounts.midnight_s()),
     }
 }

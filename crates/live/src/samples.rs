@@ -41,6 +41,8 @@ pub(crate) fn interface(name: &str) -> InterfaceStatus {
         energy_quality: None,
         power_w: None,
         network: None,
+        signal_strength: None,
+        energy_at_dbm: None,
     }
 }
 
@@ -69,6 +71,7 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         carried_bytes: 100_000_000,
         used: None,
         remembered: None,
+        strength: None,
     }
 }
 

@@ -71,6 +71,41 @@ pub struct Interface {
     /// `None` if nothing is remembered.
     #[serde(default)]
     pub remembered: Option<Remembered>,
+    /// Strength of the received signal; `None` without a recent reading.
+    #[serde(default)]
+    pub strength: Option<Strength>,
+}
+
+/// A reading of a received signal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Strength {
+    /// RSSI of WiFi, RSRP of a cellular network, or what the command prints; dBm.
+    pub dbm: f64,
+    /// Time since the signal was measured.
+    #[serde(rename = "age_ns", with = "known")]
+    pub age: Nanos,
+    /// Where it is from.
+    pub source: StrengthSource,
+}
+
+/// Where a signal is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StrengthSource {
+    /// The WiFi driver.
+    Nl80211,
+    /// The command of `signal_strength`.
+    Command,
+}
+
+impl StrengthSource {
+    /// The word in reports and labels.
+    pub const fn word(self) -> &'static str {
+        match self {
+            StrengthSource::Nl80211 => "nl80211",
+            StrengthSource::Command => "command",
+        }
+    }
 }
 
 /// The network of an interface.

@@ -56,6 +56,17 @@ pub struct NetworkStatus {
     pub loss: Option<Estimate>,
 }
 
+/// Strength of the received signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SignalStatus {
+    /// RSSI of WiFi, RSRP of a cellular network, or what the command prints; dBm.
+    pub dbm: f64,
+    /// Time since the signal was measured, s.
+    pub age_s: f64,
+    /// `nl80211` or `command`.
+    pub source: String,
+}
+
 /// State of an interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InterfaceStatus {
@@ -107,6 +118,13 @@ pub struct InterfaceStatus {
     /// Power of its traffic, W, smoothed over a few seconds; from the same source as the joules.
     #[serde(default)]
     pub power_w: Option<f64>,
+    /// The signal for which the energy model computes, dBm; `None` if its power does not depend on the
+    /// signal.
+    #[serde(default)]
+    pub energy_at_dbm: Option<f64>,
+    /// `None` without a recent reading.
+    #[serde(default)]
+    pub signal_strength: Option<SignalStatus>,
     /// `None` if nothing identifies its network, or the daemon remembers none.
     #[serde(default)]
     pub network: Option<NetworkStatus>,

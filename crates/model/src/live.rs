@@ -91,6 +91,9 @@ pub struct InterfaceConfig {
     pub fullmesh: bool,
     /// Announce the address to the other end; for servers.
     pub signal: bool,
+    /// Command for the shell that prints the strength of the received signal, dBm; none: of WiFi, the
+    /// driver's.
+    pub strength: Option<String>,
 }
 
 /// The control socket and its access rights.

@@ -59,7 +59,7 @@ const COLUMNS: [Column; 13] = [
         head: ["sub-", "flows"],
         width: 5,
         left: false,
-        rank: 5,
+        rank: 6,
         cell: |one, _| one.subflows.to_string(),
         sum: Some(|all| all.iter().map(|one| one.subflows).sum::<usize>().to_string()),
     },
@@ -67,7 +67,7 @@ const COLUMNS: [Column; 13] = [
         head: ["back-", "ups"],
         width: 5,
         left: false,
-        rank: 9,
+        rank: 10,
         cell: |one, _| one.backup_subflows.to_string(),
         sum: Some(|all| all.iter().map(|one| one.backup_subflows).sum::<usize>().to_string()),
     },
@@ -83,7 +83,7 @@ const COLUMNS: [Column; 13] = [
         head: ["today", "J"],
         width: 6,
         left: false,
-        rank: 6,
+        rank: 7,
         cell: |one, _| joules(&one.today, 1.0),
         sum: Some(|all| {
             let sum: Option<f64> = all.iter().map(|one| one.today.energy_j).sum();
@@ -94,7 +94,7 @@ const COLUMNS: [Column; 13] = [
         head: ["today", "MB"],
         width: 6,
         left: false,
-        rank: 7,
+        rank: 8,
         cell: |one, _| bytes(&one.today, 1e6),
         sum: None,
     },
@@ -102,7 +102,7 @@ const COLUMNS: [Column; 13] = [
         head: ["month", "kJ"],
         width: 6,
         left: false,
-        rank: 10,
+        rank: 11,
         cell: |one, _| joules(&one.month, 1e3),
         sum: None,
     },
@@ -110,7 +110,7 @@ const COLUMNS: [Column; 13] = [
         head: ["month", "GB"],
         width: 6,
         left: false,
-        rank: 8,
+        rank: 9,
         cell: |one, _| bytes(&one.month, 1e9),
         sum: None,
     },
@@ -118,7 +118,7 @@ const COLUMNS: [Column; 13] = [
         head: ["intent", ""],
         width: 11,
         left: true,
-        rank: 12,
+        rank: 13,
         cell: |one, _| one.intent.word().to_owned(),
         sum: None,
     },
@@ -126,18 +126,34 @@ const COLUMNS: [Column; 13] = [
         head: ["last half minute,", "down + up"],
         width: 30,
         left: true,
-        rank: 11,
+        rank: 12,
         cell: |one, state| bars(one, state),
         sum: None,
     },
 ];
 
+/// Follows the RTT if some path has a signal.
+const SIGNAL: Column = Column {
+    head: ["signal", "dBm"],
+    width: 6,
+    left: false,
+    rank: 5,
+    cell: |one, _| one.signal_strength.as_ref().map_or(UNKNOWN.into(), |one| format!("{:.0}", one.dbm)),
+    sum: None,
+};
+const AFTER_RTT: usize = 4;
+
 /// Width of the names, and the columns that fit.
 pub(super) fn columns(state: &State, width: usize) -> (usize, Vec<&'static Column>) {
     static ALL: [Column; 13] = COLUMNS;
+    static OF_SIGNAL: Column = SIGNAL;
+    let mut all: Vec<&'static Column> = ALL.iter().collect();
+    if state.interfaces().iter().any(|one| one.signal_strength.is_some()) {
+        all.insert(AFTER_RTT, &OF_SIGNAL);
+    }
     let longest = state.interfaces().iter().map(|one| one.name.chars().count()).max().unwrap_or(0);
     let names = longest.clamp(NAMES.0, NAMES.1);
-    let mut by_rank: Vec<&Column> = ALL.iter().collect();
+    let mut by_rank = all.clone();
     by_rank.sort_by_key(|column| column.rank);
     let mut left = width.saturating_sub(names);
     let mut ranks = vec![];
@@ -147,7 +163,8 @@ pub(super) fn columns(state: &State, width: usize) -> (usize, Vec<&'static Colum
         left = rest;
         ranks.push(column.rank);
     }
-    (names, ALL.iter().filter(|column| ranks.contains(&column.rank)).collect())
+    all.retain(|column| ranks.contains(&column.rank));
+    (names, all)
 }
 
 fn watts(power_w: Option<f64>) -> String {

@@ -331,8 +331,7 @@ impl Page<'_> {
     /// Sources of joules.
     fn sources(&self) -> String {
         let of = |one: &&InterfaceStatus| {
-            let (quality, profile) = (one.energy_quality.as_deref()?, one.energy_profile.as_deref()?);
-            Some(format!("{} {quality} by {profile}", one.name))
+            Some(format!("{} {} by {}", one.name, one.energy_quality.as_deref()?, figures::profile(one)?))
         };
         let known: Vec<String> = self.state.interfaces().iter().filter_map(of).collect();
         if known.is_empty() { String::new() } else { format!("Joules: {}", known.join(", ")) }
@@ -371,6 +370,8 @@ mod tests {
     use ratatui::backend::TestBackend;
     use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
+    use joulepath_live::status::SignalStatus;
+
     use super::super::samples::{self, answer, gone, state, status};
     use super::*;
 
@@ -403,6 +404,18 @@ mod tests {
         answer(&mut state, Ok(Status { machine: Some(samples::machine()), ..status() }), 60);
         let words = text(&state, 132, 43).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("machine: 8.00 W measured by hwmon:powerz: 1.25 W attributed"), "{words}");
+    }
+
+    #[test]
+    fn a_signal_has_a_column_if_one_is_known() {
+        let mut state = state();
+        assert!(!text(&state, 132, 43).contains("signal"));
+        let mut status = status();
+        status.interfaces[0].signal_strength =
+            Some(SignalStatus { dbm: -67.4, age_s: 0.5, source: "nl80211".into() });
+        answer(&mut state, Ok(status), 60);
+        let text = text(&state, 132, 43);
+        assert!(text.contains("signal") && text.contains(" -67 "), "{text}");
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub(crate) fn status() -> Status {
         energy_quality: Some("modelled".into()),
         power_w: Some(1.234),
         network: None,
+        signal_strength: None,
+        energy_at_dbm: None,
     };
     let lte = InterfaceStatus {
         name: "wwan0".into(),
@@ -71,6 +73,8 @@ pub(crate) fn status() -> Status {
         energy_quality: Some("calibrated".into()),
         power_w: Some(0.031),
         network: None,
+        signal_strength: None,
+        energy_at_dbm: None,
         ..wifi.clone()
     };
     let cable = InterfaceStatus {
@@ -84,6 +88,8 @@ pub(crate) fn status() -> Status {
         energy_quality: None,
         power_w: None,
         network: None,
+        signal_strength: None,
+        energy_at_dbm: None,
         received_bps: 0.0,
         sent_bps: 0.0,
         today: Spent::default(),

@@ -76,13 +76,14 @@ impl Generic {
         Ok(found)
     }
 
-    /// Sends a request for a list.
+    /// Sends a request for a list, with the attributes that select its entries.
     pub(crate) fn list<T>(
         &mut self,
         command: u8,
+        attributes: &[u8],
         mut parse: impl FnMut(Attributes<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<Vec<T>, Failure> {
-        let payload = self.payload(command, &[]);
+        let payload = self.payload(command, attributes);
         self.netlink.list(self.family, &payload, |reply| parse(self::parse(reply.payload)?.1))
     }
 

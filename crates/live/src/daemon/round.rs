@@ -40,6 +40,7 @@ impl Daemon<'_> {
                 return self.fail(&error.to_string(), say);
             }
         };
+        self.strengths.take(&self.config, &mut look.interfaces);
         self.accounts.take(&self.config, &mut look, now, times());
         self.accounts.save(now, false);
         self.networks.take(&mut look, now, self.accounts.midnight_s());
@@ -162,7 +163,8 @@ impl Daemon<'_> {
         self.looked_rarely = Some(now);
         self.battery = battery::read(Path::new(battery::FOLDER));
         let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
-        let warnings = precheck::warnings(&used, &self.disputed);
+        let mut warnings = precheck::warnings(&used, &self.disputed);
+        warnings.extend(self.strengths.troubles());
         say_new(&warnings, &self.warnings, say);
         self.warnings = warnings;
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use joulepath_control::advise::{Impossible, MOST_PATHS, Path, Plan, Question, Within, advise};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::InterfaceModel;
+use joulepath_model::energy::radios::RadioTable;
 use joulepath_model::live::LiveConfig;
-use joulepath_model::units::{BitRate, Nanos, Probability};
+use joulepath_model::units::{BitRate, Dbm, Nanos, Probability};
 
 use crate::reason::Reason;
 
@@ -28,6 +29,8 @@ pub(super) struct Candidate {
     pub(super) rtt: Option<Nanos>,
     /// `None` without an energy model.
     pub(super) energy: Option<InterfaceModel>,
+    /// The table and the signal of a radio whose power follows its signal; `None` without a reading.
+    pub(super) radio: Option<(&'static RadioTable, Dbm)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -131,12 +134,16 @@ fn names(plan: &Plan, paths: &[Path]) -> BTreeSet<String> {
 
 fn path(candidate: &Candidate) -> Option<Path> {
     let rate_bps = candidate.rate_bps.unwrap_or(UNTRIED_BPS).max(1.0);
+    let energy = match (candidate.energy.clone()?, candidate.radio) {
+        (model, Some((radio, signal))) => radio.model_at(signal, &model, rate_bps, rate_bps),
+        (model, None) => model,
+    };
     Some(Path {
+        energy,
         name: candidate.name.clone(),
         rate: BitRate::from_bps(rate_bps as u64),
         rtt: candidate.rtt.unwrap_or(UNTRIED_RTT),
         loss: Probability::default(),
-        energy: candidate.energy.clone()?,
     })
 }
 
@@ -159,7 +166,7 @@ mod tests {
 
     fn candidate(name: &str, mbps: f64, energy: &str) -> Candidate {
         let energy = profile(energy).map(|profile| profile.model);
-        Candidate { name: name.into(), rate_bps: Some(mbps * 1e6), rtt: None, energy }
+        Candidate { name: name.into(), rate_bps: Some(mbps * 1e6), rtt: None, energy, radio: None }
     }
 
     fn both(wifi_mbps: f64, lte_mbps: f64) -> [Candidate; 2] {

@@ -6,6 +6,7 @@ use super::decision::Role;
 use super::hold::Hold;
 use super::lately::lasted;
 use super::renewal::Renewal;
+use super::settled::Settled;
 use super::silence::Silence;
 use super::standing::BatteryLow;
 use super::trouble::Trouble;
@@ -39,6 +40,7 @@ pub(super) struct Memory {
     /// True if connections have lacked a possible subflow here for a while.
     pub(super) misses: bool,
     pub(super) seen: Nanos,
+    pub(super) settled: Settled,
 }
 
 impl Memory {

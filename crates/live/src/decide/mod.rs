@@ -21,6 +21,7 @@
 //! | `trouble` | paths whose subflows get no answer |
 //! | `silence` | paths over which nothing arrives |
 //! | `renewal` | when to reopen lost subflows |
+//! | `settled` | the signal of a path, without its noise |
 //! | `hold` | how often a role may change |
 //! | `memory` | the memory of an interface |
 //! | `lately`, `mean` | decaying counts, durations, means |
@@ -37,6 +38,7 @@ mod overflow;
 mod places;
 mod plan;
 mod renewal;
+mod settled;
 mod silence;
 mod slow;
 mod standing;
@@ -122,6 +124,7 @@ impl Decider {
             let own = overrides.of(config, &interface.name);
             let memory = self.memory.entry(interface.name.clone()).or_default();
             memory.seen = now;
+            memory.settled.observe(now, interface.strength.map(|strength| strength.dbm));
             let was_given_up = memory.trouble.was_given_up();
             let brings = |other: &&Interface| {
                 // If both are regular, this path may be silent because it waits for the other.

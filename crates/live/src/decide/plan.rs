@@ -112,6 +112,9 @@ impl Decider {
                         rate_bps: configured.or_else(|| one.known_bps()),
                         rtt: one.known_rtt(),
                         energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
+                        radio: known
+                            .and_then(|known| known.energy.as_ref()?.radio())
+                            .zip(self.memory[&one.interface.name].settled.dbm()),
                     }
                 };
                 let choice =

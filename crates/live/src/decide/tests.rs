@@ -1,5 +1,6 @@
 mod handover;
 mod random;
+mod strength;
 
 use std::net::IpAddr;
 

@@ -112,6 +112,16 @@ table! {
         fullmesh: bool = false,
         /// Announce the address to the other end; for servers.
         signal: At<bool> = false,
+        /// Strength of the received signal; absent: of WiFi, the driver's.
+        signal_strength: Option<At<RawStrength>>,
+    }
+}
+
+table! {
+    /// Strength of a received signal.
+    struct RawStrength in "signal_strength" {
+        /// Command for the shell, run every 5 s. The first word that it prints is the signal in dBm.
+        command: At<String>,
     }
 }
 
@@ -407,6 +417,12 @@ fn interface(raw: RawLiveInterface, beside: Beside<'_>, out: &mut Problems) -> O
         None => None,
         Some(written) => Some(quota(written, out)?),
     };
+    let strength = raw.signal_strength.map(|written| written.value.command);
+    if let Some(command) = strength.as_ref().filter(|command| command.value.trim().is_empty()) {
+        let help = "write a command that prints dBm, for example \"cat /run/modem/rsrp\"";
+        out.note_with_help(&command.span, "the command is empty", help);
+        return None;
+    }
     Some(InterfaceConfig {
         name: raw.name.value,
         intent: raw.intent,
@@ -418,6 +434,7 @@ fn interface(raw: RawLiveInterface, beside: Beside<'_>, out: &mut Problems) -> O
         energy,
         fullmesh: raw.fullmesh,
         signal: raw.signal.value,
+        strength: strength.map(|command| command.value),
     })
 }
 

@@ -84,7 +84,11 @@ impl Page {
             self.key("energy", energy(model))?;
         }
         self.key("fullmesh", interface.fullmesh)?;
-        self.key("signal", interface.signal)
+        self.key("signal", interface.signal)?;
+        let command = interface.strength.as_ref();
+        command.map_or(Ok(()), |text| {
+            self.key("signal_strength", format!("{{ command = {} }}", quoted(text)))
+        })
     }
 
     fn rule(&mut self, rule: &Rule) -> fmt::Result {
@@ -141,6 +145,7 @@ battery_below = "30 %"
 quota = { soft = "8 GB", period_day = 31 }
 energy = { profile = "lte-huang2012", idle = "30 mW" }
 fullmesh = true
+signal_strength = { command = 'modem --get "rsrp"' }
 [[rule]]
 intent = "off"
 program = '/usr/bin/"x"'

@@ -84,7 +84,7 @@ impl PathManager {
     /// # Errors
     /// [`Error::Malformed`] if the kernel's answer cannot be parsed.
     pub fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
-        let listed = self.family.list(command::GET_ADDR, |attributes| {
+        let listed = self.family.list(command::GET_ADDR, &[], |attributes| {
             attributes.nested(attr::ENDPOINT)?.map(endpoint_of).transpose()
         });
         listed.map_err(|failure| failure.doing("listing MPTCP endpoints"))

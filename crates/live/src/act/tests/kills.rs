@@ -104,6 +104,7 @@ fn a_week_of_changing_radios_and_kills_restores_the_table() {
         carried_bytes: 0,
         used: None,
         remembered: None,
+        strength: None,
     };
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(99));

@@ -45,6 +45,18 @@ impl Follower {
         (self.from, self.active, self.bytes) = (now, active, bytes);
     }
 
+    /// Ends the window at `now` and begins the next one, with another signal from there on.
+    pub(super) fn turn(
+        &mut self,
+        now: Nanos,
+        signal: Dbm,
+        (active, bytes): (Span, [u64; 2]),
+        sharing_factor: f64,
+    ) {
+        self.close(now, active, bytes, sharing_factor);
+        self.series = vec![(now, signal)];
+    }
+
     fn window(&self, active: Span, bytes: [u64; 2], sharing_factor: f64, whole: bool) -> EnergySplit {
         let span = active.since(self.active);
         let (paid_s, active_s) = (span.weighted_secs(sharing_factor), span.weighted_secs(1.0));

@@ -95,6 +95,17 @@ impl DeviceMeter {
         }
     }
 
+    /// The signal of a radio that [follows](Self::follow) its signal, from `now` on.
+    pub fn set_signal(&mut self, interface: usize, now: Nanos, signal: Dbm) {
+        let here = self.settle(now);
+        let entry = &mut self.interfaces[interface];
+        if let (Some(follower), Machine::Rrc(rrc)) = (&mut entry.follower, &entry.machine) {
+            let seen = (rrc.active(), total(entry.bytes));
+            follower.turn(here.at, signal, seen, self.sharing_factor);
+            self.next_change = self.next_change.min(entry.due());
+        }
+    }
+
     /// Opens a subflow on `interface`. Affects only linear models that charge θ while a subflow is open;
     /// radios wait for packets.
     pub fn open(&mut self, interface: usize, now: Nanos) {
