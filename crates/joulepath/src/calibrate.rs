@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use joulepath_meter::calibrate::{Calibration, Circumstances, Estimate, Progress, Refusal, Settings, Stop};
-use joulepath_meter::live::{FarEnd, Link, LiveRig, Switch, UdpLink};
+use joulepath_meter::live::{FarEnd, Link, LiveRig, ReadSignal, Switch, UdpLink};
 use joulepath_meter::{Meter, Tree, by_name, command};
 use joulepath_model::calendar::Day;
 use joulepath_model::scenario::write_profile;
@@ -56,14 +56,20 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
     }
     let switch = options.off.clone().zip(options.on.clone()).map(|(off, on)| Switch { off, on });
     let stop = interrupt::token();
-    let before = signal(path);
-    let mut rig = LiveRig::new(meter, links, switch, tree, Path::new("/proc"), stop);
+    let [device, radio] = [options.device.clone(), options.radio.clone()];
+    let device = device.or_else(|| device_name(&options.sysfs));
+    let radio = radio.or_else(|| driver(&options.sysfs, path));
+    let mut rig = LiveRig::new(meter, links, switch, tree, Path::new("/proc"), stop)
+        .with_signal(signal_of(path, options.signal.as_deref()));
     let found = joulepath_meter::calibrate::calibrate(&mut rig, &settings, &mut tell).map_err(failure)?;
     let circumstances = Circumstances {
         meter: name,
         interface: path.clone(),
         date: date(SystemTime::now()),
-        notes: notes(path, before, options.second.as_deref()),
+        device,
+        radio,
+        firmware: options.firmware.clone(),
+        notes: notes(options.second.as_deref()),
     };
     let file = out.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     files::write(out, &write_profile(&found.profile(&circumstances), &file))?;
@@ -148,6 +154,9 @@ fn text(found: &Calibration, out: &Path, file: &str) -> String {
         found.seconds / 60.0,
         100.0 * found.hold_out_error
     )];
+    if let Some([low, high]) = found.signal_dbm {
+        notes.push(format!("It holds at signals of about {low:.0} to {high:.0} dBm."));
+    }
     let untold = found.untold();
     if !untold.is_empty() {
         notes.push(format!("Not told from zero: {}.", untold.join(", ")));
@@ -170,19 +179,39 @@ fn serve(address: &str) -> Result<Exit, Failure> {
 }
 
 /// Circumstances that the profile notes.
-fn notes(interface: &str, before: Option<f64>, second: Option<&str>) -> Vec<(String, String)> {
+fn notes(second: Option<&str>) -> Vec<(String, String)> {
     let mut notes = Vec::new();
     let mut note = |key: &str, value: String| notes.push((key.to_owned(), value));
     if let Ok(release) = fs::read_to_string("/proc/sys/kernel/osrelease") {
         note("kernel", release.trim().to_owned());
     }
-    if let Some((before, after)) = before.zip(signal(interface)) {
-        note("signal", format!("{before} to {after} dBm"));
-    }
     if let Some(second) = second {
         note("second_interface", second.to_owned());
     }
     notes
+}
+
+/// Name of the device: of a PC, then of a board.
+fn device_name(sysfs: &Path) -> Option<String> {
+    let text = |file: &str| fs::read_to_string(sysfs.join(file)).ok();
+    let name = text("class/dmi/id/product_name").or_else(|| text("firmware/devicetree/base/model"))?;
+    let name = name.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Name of an interface's driver.
+fn driver(sysfs: &Path, interface: &str) -> Option<String> {
+    let link = fs::read_link(sysfs.join("class/net").join(interface).join("device/driver")).ok()?;
+    Some(link.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Reads the signal by a command, or from the WiFi driver.
+fn signal_of(interface: &str, command: Option<&str>) -> ReadSignal {
+    let interface = interface.to_owned();
+    match command.map(str::to_owned) {
+        Some(command) => Box::new(move || joulepath_live::strength::read(&command).ok()),
+        None => Box::new(move || signal(&interface)),
+    }
 }
 
 /// Strength of a WiFi interface's signal, dBm.

@@ -11,6 +11,7 @@ pub(crate) mod lab;
 pub(crate) mod live;
 mod map;
 mod meter;
+mod profile;
 mod reproduce;
 mod shared;
 mod study;
@@ -33,6 +34,7 @@ use lab::LabOptions;
 use live::{LiveOptions, StatusOptions};
 pub(crate) use map::{MapMetric, MapOptions};
 pub(crate) use meter::MeterOptions;
+pub(crate) use profile::{ProfileCheckOptions, ProfileCommand};
 pub(crate) use reproduce::ReproduceOptions;
 use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
@@ -105,6 +107,9 @@ pub(crate) enum Command {
     /// Measure the energy model of a radio with a power meter.
     #[command(after_help = calibrate::HELP)]
     Calibrate(Box<CalibrateOptions>),
+    /// Judge an energy profile that was measured.
+    #[command(subcommand)]
+    Profile(ProfileCommand),
     /// Load congestion controllers into the running kernel.
     #[command(subcommand, after_help = cc::HELP)]
     Cc(CcCommand),

@@ -7,7 +7,7 @@
 //! | `list`, `show`, `explain` | names; a scenario with all defaults; a controller's step |
 //! | `cc`, `own` | our controllers in the running kernel; users' own controllers |
 //! | `doctor` | what this machine can run |
-//! | `meter`, `calibrate` | power meters of this machine; a radio's energy model from a meter |
+//! | `meter`, `calibrate`, `profile` | power meters of this machine; a radio's energy model from a meter |
 //! | `lab` | any program inside emulated radios |
 //! | `live` | the daemon for real interfaces, its status and screen |
 //! | `why` | what holds connections back |
@@ -46,6 +46,7 @@ mod map;
 mod meter;
 mod outputs;
 mod own;
+mod profile;
 mod progress;
 mod provenance;
 mod reproduce;
@@ -128,6 +129,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Meter(options) => meter::meter(&options),
         #[cfg(feature = "live")]
         Command::Calibrate(options) => calibrate::calibrate(&options),
+        Command::Profile(command) => profile::profile(&command),
         Command::Reproduce(options) => reproduce::reproduce(&options),
         Command::Benchmark(options) => benchmark::benchmark(&options),
         Command::Map(options) => map::map(&options),

@@ -30,6 +30,7 @@
 //! | [`leaks`] | leftover endpoints, for `doctor` |
 //! | [`record`] | the input of decisions, and its replay |
 //! | [`simulate`] | a scenario built from measurements |
+//! | [`strength`] | signal strengths from commands |
 //! | `versioned`, `exact` | versioned records on disk; their exact quantities |
 //! | `names` | numeric ids of users and groups |
 //! | `notify` | messages to systemd |
@@ -53,6 +54,7 @@ pub mod record;
 pub mod simulate;
 pub mod snapshot;
 pub mod status;
+pub mod strength;
 
 mod accounts;
 mod battery;
@@ -72,7 +74,6 @@ mod report;
 #[cfg(test)]
 mod samples;
 mod server;
-mod strength;
 mod subflows;
 mod user_space;
 mod versioned;

@@ -110,6 +110,14 @@ enum Failure {
     NoNumber,
 }
 
+/// Runs a command once, at most 3 s, and reads the number that it prints, dBm.
+///
+/// # Errors
+/// Why it gave no reading.
+pub fn read(command: &str) -> Result<f64, String> {
+    run(command, Instant::now() + LIMIT, &|| false).map_err(|failure| failure.to_string())
+}
+
 /// Runs a command until `until`, and reads its number.
 fn run(command: &str, until: Instant, is_stopped: &dyn Fn() -> bool) -> Result<f64, Failure> {
     let mut child = Command::new("sh")

@@ -23,6 +23,61 @@ pub enum SignalSpec {
     Steps(Vec<(Nanos, Dbm)>),
     /// A walk or a ride past one or more stations.
     Walk(Walk),
+    /// A recording.
+    Trace(SignalTrace),
+}
+
+/// A recorded signal. Its last value holds on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SignalTrace {
+    /// Path of the file, relative to the scenario.
+    pub source: String,
+    /// Readings, the first at time 0, ascending in time.
+    pub readings: Vec<(Nanos, Dbm)>,
+}
+
+/// Most readings of a trace: ten days, one a second.
+const MOST_READINGS: usize = 1_000_000;
+
+impl SignalTrace {
+    /// Parses lines of a time in s and a signal in dBm, separated by a comma or spaces: `12.5 -97`. Blank lines
+    /// and comments (`#`) are skipped. An error gives the line and the fix, and never quotes the text, because
+    /// an untrusted scenario may name a file with confidential content.
+    pub fn parse(text: &str, source: &str) -> Result<Self, String> {
+        let mut readings: Vec<(Nanos, Dbm)> = vec![];
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            let mut words = line.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+            let both = (words.next(), words.next(), words.next());
+            let (Some(time), Some(signal), None) = both else {
+                return Err(format!("line {number} has not two numbers; write for example `12.5 -97`"));
+            };
+            let seconds = time.parse::<f64>().ok().filter(|s| (0.0..=1e9).contains(s));
+            let seconds = seconds.ok_or(format!("line {number} has no time in s; write for example `12.5 -97`"))?;
+            let dbm = signal.parse::<f64>().ok().filter(|dbm| (-160.0..=0.0).contains(dbm));
+            let dbm = dbm.ok_or(format!("line {number} has no signal from -160 to 0; write it in dBm"))?;
+            let at = Nanos::from_secs_f64(seconds);
+            match readings.last() {
+                None if at > Nanos::ZERO => {
+                    return Err(format!("line {number} is after 0 s; subtract its time from all times"));
+                }
+                Some((before, _)) if *before >= at => {
+                    return Err(format!("line {number} is not later than the line before; sort the lines"));
+                }
+                _ if readings.len() == MOST_READINGS => {
+                    return Err(format!("it has over {MOST_READINGS} readings; keep one a second"));
+                }
+                _ => readings.push((at, Dbm(dbm))),
+            }
+        }
+        match readings.is_empty() {
+            true => Err("it is empty; write a time and a signal per line, for example `0 -80`".into()),
+            false => Ok(SignalTrace { source: source.into(), readings }),
+        }
+    }
 }
 
 /// Log-distance path loss with shadowing that is correlated over distance (Gudmundson 1991).
@@ -81,6 +136,7 @@ impl SignalSpec {
         match self {
             SignalSpec::Steps(steps) => steps.clone(),
             SignalSpec::Walk(walk) => walk.series(duration, || 0.0),
+            SignalSpec::Trace(trace) => trace.readings.clone(),
         }
     }
 
@@ -177,6 +233,38 @@ mod tests {
 
     fn unshadowed(at: Nanos) -> f64 {
         Walk { distance_m: 100.0, speed_mps: 1e-3, ..WALK }.mean(at).0
+    }
+
+    #[test]
+    fn a_trace_has_a_time_and_a_signal_per_line() {
+        let trace = SignalTrace::parse("# s, dBm\n0, -80\n\n1.5 -97.5 # tunnel\n20\t-110\r\n", "x").unwrap();
+        let at = |ms| Nanos::from_millis(ms);
+        let readings = [(at(0), Dbm(-80.0)), (at(1500), Dbm(-97.5)), (at(20_000), Dbm(-110.0))];
+        assert_eq!(trace.readings, readings);
+        // The last reading holds: 1.5 s, 18.5 s and 20 s of 40 s.
+        let spec = SignalSpec::Trace(trace);
+        let mean = (1.5 * -80.0 + 18.5 * -97.5 + 20.0 * -110.0) / 40.0;
+        assert!((spec.mean(Nanos::from_secs(40)).0 - mean).abs() < 1e-9);
+        assert_eq!(spec.drawn(Nanos::from_secs(40), 1, 0), readings);
+    }
+
+    #[test]
+    fn a_wrong_trace_is_refused_with_its_line_and_without_its_text() {
+        for (text, says) in [
+            ("", "it is empty"),
+            ("# secret\n", "it is empty"),
+            ("0 -80\n1\n", "line 2 has not two numbers"),
+            ("0 -80 secret", "line 1 has not two numbers"),
+            ("secret -80", "line 1 has no time"),
+            ("-1 -80", "line 1 has no time"),
+            ("0 80", "line 1 has no signal"),
+            ("0 NaN", "line 1 has no signal"),
+            ("5 -80", "line 1 is after 0 s"),
+            ("0 -80\n2 -80\n2 -81", "line 3 is not later"),
+        ] {
+            let said = SignalTrace::parse(text, "x").unwrap_err();
+            assert!(said.contains(says) && !said.contains("secret"), "{text}: {said}");
+        }
     }
 
     #[test]

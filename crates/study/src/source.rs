@@ -11,6 +11,7 @@ use joulepath_link::trace;
 use joulepath_model::names::suggest;
 use joulepath_model::network::{DeliveryTrace, RateSpec};
 use joulepath_model::scenario::{self, Beside, CalibratedProfile, Scenario, Variant};
+use joulepath_model::signal::{SignalSpec, SignalTrace};
 use sha2::{Digest, Sha256};
 
 use crate::digest::hex;
@@ -38,6 +39,8 @@ pub struct Source {
     traces_in: TracesIn,
     /// Traces by their path in the scenario. Each link needs them, and so does the hash.
     traces: Mutex<Traces>,
+    /// Traces of signals in the same way.
+    signals: Mutex<BTreeMap<String, (SignalTrace, Digested)>>,
 }
 
 /// Place of the traces.
@@ -98,7 +101,7 @@ impl Source {
     }
 
     fn new(name: &str, text: String, traces_in: TracesIn) -> Self {
-        Source { name: name.to_owned(), text, may_be_quoted: true, traces_in, traces: Mutex::default() }
+        Source { name: name.to_owned(), text, may_be_quoted: true, traces_in, traces: Mutex::default(), signals: Mutex::default() }
     }
 
     /// A text from the user. Its traces are files in `folder`, if given.
@@ -161,7 +164,13 @@ impl Source {
                 in_scenario(&error)
             })
         };
-        let beside = Beside { traces: &trace, profiles: &profile };
+        let signal = |name: &str| {
+            self.signal(name).map_err(|error| {
+                denied.set(denied.get() || error.kind() == Kind::Permission);
+                in_scenario(&error)
+            })
+        };
+        let beside = Beside { traces: &trace, signals: &signal, profiles: &profile };
         scenario::load_beside(&self.text, overrides, &beside).map_err(|errors| {
             if !self.may_be_quoted {
                 return not_shown(&self.name);
@@ -215,12 +224,18 @@ impl Source {
     /// that followed by the output of `joulepath show`.
     pub fn sha256(&self, scenario: &Scenario) -> String {
         let named: BTreeSet<&str> = scenario.links.iter().filter_map(|link| trace_of(&link.rate)).collect();
+        let of_signals: BTreeSet<&str> = scenario.paths.iter().filter_map(signal_trace_of).collect();
         let mut hash = Sha256::new_with_prefix(&self.text);
-        for (name, (_, (length, digest))) in self.traces().iter() {
-            if named.contains(name.as_str()) {
-                hash.update(format!("\n{name}\n{length}\n"));
-                hash.update(digest);
-            }
+        let mut add = |name: &str, (length, digest): &Digested| {
+            hash.update(format!("\n{name}\n{length}\n"));
+            hash.update(digest);
+        };
+        for (name, (_, digested)) in self.traces().iter().filter(|(name, _)| named.contains(name.as_str())) {
+            add(name, digested);
+        }
+        let signals = self.signals.lock().expect("no thread panics while it holds the traces");
+        for (name, (_, digested)) in signals.iter().filter(|(name, _)| of_signals.contains(name.as_str())) {
+            add(name, digested);
         }
         let calibrated = |path: &scenario::PathSpec| path.energy.is_calibrated();
         if self.text.contains("\"file:") || scenario.paths.iter().any(calibrated) {
@@ -233,17 +248,29 @@ impl Source {
         if let Some((trace, _)) = self.traces().get(name) {
             return Ok(trace.clone());
         }
-        let bytes = match &self.traces_in {
-            TracesIn::Folder(folder) => files::read_beside(folder, name, MAX_TRACE_BYTES)?,
-            TracesIn::Given(given, text) if given == name => text.as_bytes().to_vec(),
+        let bytes = self.trace_bytes(name)?;
+        let trace = trace::parse(&bytes, name).map_err(Error::usage)?;
+        self.traces().insert(name.to_owned(), (trace.clone(), digested(&bytes)));
+        Ok(trace)
+    }
+
+    fn trace_bytes(&self, name: &str) -> Result<Vec<u8>> {
+        match &self.traces_in {
+            TracesIn::Folder(folder) => files::read_beside(folder, name, MAX_TRACE_BYTES),
+            TracesIn::Given(given, text) if given == name => Ok(text.as_bytes().to_vec()),
             TracesIn::Library | TracesIn::Given(..) | TracesIn::Nowhere => {
                 let text = shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec());
-                text.filter(|_| self.is_shipped()).ok_or_else(|| without_folder(name))?
+                text.filter(|_| self.is_shipped()).ok_or_else(|| without_folder(name))
             }
-        };
-        let trace = trace::parse(&bytes, name).map_err(Error::usage)?;
-        let digested = (bytes.len() as u64, Sha256::digest(&bytes).into());
-        self.traces().insert(name.to_owned(), (trace.clone(), digested));
+        }
+    }
+
+    /// The recorded signal in a file next to the scenario.
+    fn signal(&self, name: &str) -> Result<SignalTrace> {
+        let bytes = self.trace_bytes(name)?;
+        let trace = SignalTrace::parse(&String::from_utf8_lossy(&bytes), name).map_err(Error::usage)?;
+        let mut signals = self.signals.lock().expect("no thread panics while it holds the traces");
+        signals.insert(name.to_owned(), (trace.clone(), digested(&bytes)));
         Ok(trace)
     }
 
@@ -262,6 +289,18 @@ impl Source {
 
     fn traces(&self) -> MutexGuard<'_, Traces> {
         self.traces.lock().expect("no thread panics while it holds the traces")
+    }
+}
+
+fn digested(bytes: &[u8]) -> Digested {
+    (bytes.len() as u64, Sha256::digest(bytes).into())
+}
+
+/// Name of the trace of a path's signal.
+fn signal_trace_of(path: &scenario::PathSpec) -> Option<&str> {
+    match &path.signal.as_ref()?.spec {
+        SignalSpec::Trace(trace) => Some(&trace.source),
+        _ => None,
     }
 }
 

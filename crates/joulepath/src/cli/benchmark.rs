@@ -27,8 +27,8 @@ share of the TCP-rate reference times the work done in time. Differences within 
 significant. All scenarios but the papers' are random: another --seed makes others.
 
 Random families: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, \
-f8-within, f9-adverse. Their ranges are wider. There are three sets of scenarios: `train` to tune on, \
-`check` to measure changes on, `sealed` for published tables, which needs a log and runs once at a commit. \
+f8-within, f9-adverse, f10-signal. Their ranges are wider. There are three sets of scenarios: `train` to tune \
+on, `check` to measure changes on, `sealed` for published tables, which needs a log and runs once at a commit. \
 The tables show the median, the worst 10 % and the worst scenario.
 
 A page has the tables between two lines, such as `<!-- benchmark-full: begin -->` and \
@@ -43,7 +43,7 @@ pub(crate) struct BenchmarkOptions {
     /// Only these families, separated by commas: ranked or random ones; all ranked ones if absent.
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     pub(crate) family: Vec<String>,
-    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family: all nine.
+    /// Random families: scenarios of `train` (if absent), `check` or `sealed`. Without --family: all ten.
     #[arg(long, value_name = "SET")]
     pub(crate) random: Option<String>,
     /// Scenarios of each family; 12 of ranked families, 64 of random ones if absent.

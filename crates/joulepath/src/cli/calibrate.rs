@@ -54,6 +54,18 @@ pub(crate) struct CalibrateOptions {
     /// Command that switches it on, and ends when the radio works.
     #[arg(long, value_name = "COMMAND", requires = "off")]
     pub(crate) on: Option<String>,
+    /// Command that prints the signal in dBm; of WiFi, the driver's if absent.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) signal: Option<String>,
+    /// The device, for the profile; as the machine says if absent.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) device: Option<String>,
+    /// The radio, for the profile; the driver's name if absent.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) radio: Option<String>,
+    /// The radio's firmware, for the profile.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) firmware: Option<String>,
     /// Seed of the order of blocks and of the bootstrap.
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) seed: u64,

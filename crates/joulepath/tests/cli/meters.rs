@@ -150,3 +150,59 @@ fn a_profile_without_a_folder_says_what_to_do() {
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("save the scenario as a file first"), "{}", said.stderr);
 }
+
+/// A profile without a problem.
+fn complete() -> String {
+    let head = "device = \"Librem 5\"\nradio = \"rtw88_8822cs\"\nfirmware = \"9.9.14\"\n\
+                signal = [\"-62 dBm\", \"-58 dBm\"]\n";
+    PROFILE
+        .replace("POWER", "130")
+        .replace("energy = ", &format!("{head}energy = "))
+        .replace("[interval]", "[interval]\nactive = [\"138 mW\", \"142 mW\"]")
+        .replace("[noted]", "[noted]\nhold_out_error = \"3.1 %\"")
+}
+
+#[test]
+fn a_profile_is_judged_by_its_fields_its_domain_its_numbers_and_its_error() {
+    let folder = folder();
+    let check = |text: &str| {
+        fs::write(folder.path().join("my.toml"), text).unwrap();
+        joulepath_in(folder.path(), &["profile", "check", "my.toml"])
+    };
+    let said = check(&complete());
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{}", said.stdout);
+    assert!(said.stdout.contains("signal    -62 dBm to -58 dBm"), "{}", said.stdout);
+    assert!(!said.stdout.contains("problem") && !said.stdout.contains("remark"), "{}", said.stdout);
+    for (from, to, code, says) in [
+        ("firmware = \"9.9.14\"", "", 0, "remark: `firmware` is missing"),
+        ("device = \"Librem 5\"", "", 1, "`device` is missing"),
+        ("\"rtw88_8822cs\"", "\" \"", 1, "`radio` is missing"),
+        ("signal = [\"-62 dBm\", \"-58 dBm\"]", "", 1, "`signal` is missing"),
+        ("-62 dBm", "-66 dBm", 1, "the signals differ by 8.0 dB, more than 6.9 dB"),
+        ("-62 dBm", "-50 dBm", 1, "has its stronger end first"),
+        ("hold_out_error = \"3.1 %\"", "", 1, "the error for loads"),
+        ("3.1 %", "16 %", 1, "its error is 16 %, more than 15 %"),
+        ("\"130 mW\"", "\"130 W\"", 1, "is not that of a radio"),
+        ("power = \"110 mW\"", "power = \"150 mW\"", 1, "stage 1 of the tail draws more than transferring"),
+        ("power = \"110 mW\"", "power = \"1 mW\"", 1, "draws less than the idle radio"),
+        ("active = \"140 mW\"", "active = \"140 W\"", 1, "an active power of 140.000 W"),
+        ("duration = \"220 ms\"", "duration = \"220 s\"", 1, "a tail of"),
+        ("[\"138 mW\", \"142 mW\"]", "[\"142 mW\", \"138 mW\"]", 1, "does not ascend"),
+        ("2026-11-23", "23.11.2026", 1, "is not a date"),
+    ] {
+        assert!(complete().contains(from), "{from}");
+        let said = check(&complete().replacen(from, to, 1));
+        let words = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.code, Some(code), "{to}: {words}{}", said.stderr);
+        assert!(words.contains(says), "{says}: {words}");
+    }
+    // A slope without a unit is no profile; neither is a missing file.
+    let said = check(&complete().replace("130 mW", "130"));
+    assert!(said.code == Some(2) && said.stderr.contains("has no unit"), "{}", said.stderr);
+    let said = joulepath_in(folder.path(), &["profile", "check", "none.toml"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    fs::write(folder.path().join("my.toml"), complete().replace("3.1 %", "50 %")).unwrap();
+    let said = joulepath_in(folder.path(), &["profile", "check", "my.toml", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.code, json["problems"].as_u64(), json["schema"].as_u64()), (Some(1), Some(1), Some(1)));
+}

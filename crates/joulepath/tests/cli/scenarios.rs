@@ -111,3 +111,31 @@ fn a_trace_is_found_beside_the_scenario_and_counts_in_the_hash() {
     assert_eq!(hash_with("2\n"), hash_with("2\n"));
     assert_ne!(hash_with("2\n"), hash_with("3\n"));
 }
+
+#[test]
+fn a_trace_of_signals_is_found_beside_the_scenario_counts_in_the_hash_and_sets_the_joules() {
+    let folder = folder();
+    let path = "rate = \"20 Mbit/s\"\nsignal = { trace = \"walk.csv\" }\ndelay = \"20 ms\"\n\
+                energy = \"5g-mmwave-2021\"\n";
+    let text = format!(
+        "title = \"t\"\nduration = \"20 s\"\n[[path]]\nname = \"5g\"\n{path}[workload]\nkind = \"bulk\"\n\
+         [compare]\npolicies = [\"single:5g\"]\n"
+    );
+    fs::write(folder.path().join("traced.toml"), text).unwrap();
+    let with = |trace: &str, engine: &str| {
+        fs::write(folder.path().join("walk.csv"), trace).unwrap();
+        let arguments = ["compare", "traced.toml", "--seeds", "1", "--json", "--engine", engine];
+        let json = joulepath_in(folder.path(), &arguments).json();
+        let joules = json["rows"][0]["energy_j"]["mean"].as_f64().unwrap_or_else(|| panic!("{json}"));
+        (json["manifest"]["scenario_sha256"].to_string(), joules)
+    };
+    for engine in ["packet", "fluid"] {
+        let [strong, weak] = ["0 -80\n", "0 -80\n4 -110\n"].map(|trace| with(trace, engine));
+        assert_ne!(strong.0, weak.0);
+        // 20 Mbit/s need 2.3 W at -80 dBm and 3.0 W at -110 dBm, for 16 s of the 20.
+        assert!((8.0..14.0).contains(&(weak.1 - strong.1)), "{engine}: {weak:?} {strong:?}");
+    }
+    fs::write(folder.path().join("walk.csv"), "5 -80\n").unwrap();
+    let said = joulepath_in(folder.path(), &["compare", "traced.toml"]);
+    assert!(said.code == Some(2) && said.stderr.contains("after 0 s"), "{}", said.stderr);
+}

@@ -4,6 +4,7 @@ use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::energy::meter::DeviceMeter;
 use joulepath_model::quantile::linear_unsorted;
 use joulepath_model::random::{Domain, Stream};
+use joulepath_model::scenario::WORST_ERROR;
 use joulepath_model::units::Nanos;
 use nalgebra::{DMatrix, DVector};
 
@@ -46,8 +47,6 @@ const AT_ONCE: f64 = 0.7;
 const MOST_STEPS: f64 = 0.15;
 /// Largest ratio of other programs' bytes to own bytes.
 const MOST_FOREIGN: f64 = 0.01;
-/// Largest relative error on the hold-out.
-const WORST_HOLD_OUT: f64 = 0.15;
 
 /// A block with the adjacent halves of its idle neighbours.
 #[derive(Clone, Copy, Debug)]
@@ -149,13 +148,14 @@ pub(super) fn analyse(
         packet: combined.estimate(&[(PACKET, 1.0)]),
         core: combined.estimate(&[(CORE, 1.0)]),
         sharing: sharing(timeline, &rows, host, idle_w, timers(bracket.middle()), settings),
+        signal_dbm: timeline.signal_dbm(),
         hold_out_error: 0.0,
         survey: meter,
         blocks: rows.len(),
         seconds: measured.last().map_or(0.0, |block| block.after.to.as_secs_f64()),
     };
     let hold_out_error = hold_out(timeline, &rows, &calibration);
-    if hold_out_error > WORST_HOLD_OUT {
+    if hold_out_error > WORST_ERROR {
         return Err(Refusal::HoldOut { error: hold_out_error }.into());
     }
     Ok(Calibration { hold_out_error, ..calibration })

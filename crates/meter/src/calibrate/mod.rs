@@ -16,6 +16,7 @@ mod plan;
 mod profile;
 mod refusal;
 mod rig;
+mod signals;
 mod tail;
 mod timeline;
 
@@ -80,6 +81,7 @@ pub fn calibrate(
         watch(Progress::Blocks { done, all: plan.blocks.len(), left_s });
         let record = rig.run(&block.action)?;
         timeline.add(&record);
+        timeline.check_signal()?;
         let window = Window { from: record.start + block.lead, to: record.end };
         let after = idle(rig, block.settle, plan.half, &mut timeline)?;
         measured.push(Measured { purpose: block.purpose, before: before[1], window, after: after[0] });

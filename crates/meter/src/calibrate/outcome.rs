@@ -61,6 +61,9 @@ pub struct Calibration {
     pub core: Estimate,
     /// Power of both interfaces together divided by the sum of each alone; `None` without a second interface.
     pub sharing: Option<Estimate>,
+    /// Weakest and strongest signal, dBm, without the weakest and the strongest twentieth of the readings;
+    /// `None` without readings.
+    pub signal_dbm: Option<[f64; 2]>,
     /// Relative error on the hold-out.
     pub hold_out_error: f64,
     /// Properties of the meter.

@@ -1,6 +1,7 @@
 //! A calibration as a profile for scenarios.
 
 use joulepath_model::scenario::CalibratedProfile;
+use joulepath_model::units::Dbm;
 
 use super::outcome::{Calibration, Estimate};
 
@@ -13,6 +14,12 @@ pub struct Circumstances {
     pub interface: String,
     /// Date, for example 2026-11-23.
     pub date: String,
+    /// The device, if known.
+    pub device: Option<String>,
+    /// The radio, if known.
+    pub radio: Option<String>,
+    /// Version of the radio's firmware, if known.
+    pub firmware: Option<String>,
     /// Further notes: key and value.
     pub notes: Vec<(String, String)>,
 }
@@ -43,6 +50,10 @@ impl Calibration {
             meter: at.meter.clone(),
             interface: at.interface.clone(),
             date: at.date.clone(),
+            device: at.device.clone(),
+            radio: at.radio.clone(),
+            firmware: at.firmware.clone(),
+            signal: self.signal_dbm.map(|ends| ends.map(Dbm)),
             intervals,
             notes: self.notes(at),
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use joulepath_model::scenario::{BORNE_DB, WORST_ERROR};
 use joulepath_model::units::Nanos;
 
 use crate::error::Error;
@@ -84,6 +85,11 @@ pub enum Refusal {
     },
     /// The measurements do not determine the model, for example because rates were not reached.
     Undetermined,
+    /// The signal changed by more than the model bears.
+    Signal {
+        /// Weakest and strongest signal, dBm.
+        ends_dbm: [f64; 2],
+    },
     /// The model does not predict the energy of a mixed load.
     HoldOut {
         /// Relative error.
@@ -136,6 +142,12 @@ impl fmt::Display for Refusal {
                 write!(f, "the tail has stages: its power falls by {step_w:.3} W before the radio sleeps")
             }
             Refusal::Undetermined => write!(f, "the measurements do not determine the model"),
+            Refusal::Signal { ends_dbm: [low, high] } => write!(
+                f,
+                "the signal changed from {low:.0} to {high:.0} dBm: more than {BORNE_DB:.1} dB may change the \
+                 power by over {}",
+                percent(WORST_ERROR)
+            ),
             Refusal::HoldOut { error } => {
                 write!(
                     f,
@@ -172,6 +184,7 @@ impl Refusal {
             }
             Refusal::Tail { .. } => "only tails with one stage can be calibrated; write the stages by hand",
             Refusal::Undetermined => "the rates of --down and --up may not be reached: lower them",
+            Refusal::Signal { .. } => "leave the device where it is, away from people who pass, then try again",
             Refusal::HoldOut { .. } => {
                 "the radio does not follow the model, or conditions changed; try again"
             }

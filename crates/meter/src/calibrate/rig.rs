@@ -103,6 +103,8 @@ pub struct Record {
     pub passed: Vec<Passed>,
     /// For each answered probe: time since the interface's last packet, and time to its echo.
     pub echoes: Vec<(Nanos, Nanos)>,
+    /// Signal of the first interface at the end, dBm; `None` without a reading.
+    pub signal_dbm: Option<f64>,
     /// Bytes of other programs on the first interface.
     pub foreign_bytes: u64,
 }

@@ -8,7 +8,9 @@ use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, RrcModel, Stage, Traffic};
 use joulepath_model::units::{JoulesPerBit, Nanos, Watts};
 
+use super::refusal::Refusal;
 use super::rig::{Passed, Record, Sample};
+use super::signals::Signals;
 use crate::meter::Unit;
 
 /// A shorter gap is part of a transfer (docs/models/energy.md); this value is not calibrated.
@@ -29,6 +31,7 @@ pub(super) struct Timeline {
     pub(super) passed: Vec<Passed>,
     pub(super) echoes: Vec<(Nanos, Nanos)>,
     foreign_bytes: u64,
+    signals: Signals,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +94,7 @@ impl Timeline {
             passed: Vec::new(),
             echoes: Vec::new(),
             foreign_bytes: 0,
+            signals: Signals::default(),
         }
     }
 
@@ -99,6 +103,17 @@ impl Timeline {
         self.passed.extend(&record.passed);
         self.echoes.extend(&record.echoes);
         self.foreign_bytes += record.foreign_bytes;
+        self.signals.add(record.signal_dbm);
+    }
+
+    /// Refuses signals that differ by more than the model bears.
+    pub(super) fn check_signal(&self) -> Result<(), Refusal> {
+        self.signals.check()
+    }
+
+    /// Weakest and strongest signal, dBm.
+    pub(super) fn signal_dbm(&self) -> Option<[f64; 2]> {
+        self.signals.range()
     }
 
     /// Other programs' bytes divided by own bytes on the first interface.

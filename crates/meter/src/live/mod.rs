@@ -8,5 +8,5 @@ mod sampler;
 mod serve;
 
 pub use link::{Link, Passage, Probe, UdpLink};
-pub use rig::{LiveRig, Switch};
+pub use rig::{LiveRig, ReadSignal, Switch};
 pub use serve::FarEnd;

@@ -43,7 +43,11 @@ pub struct LiveRig {
     switch: Option<Switch>,
     sysfs: Tree,
     stop: Cancel,
+    signal: ReadSignal,
 }
+
+/// Reads the signal of the first interface, dBm; `None` without a reading.
+pub type ReadSignal = Box<dyn FnMut() -> Option<f64> + Send>;
 
 impl LiveRig {
     /// A rig with links on one or two interfaces. `switch` controls the first interface's radio; `sysfs` and
@@ -60,7 +64,12 @@ impl LiveRig {
         let unit = meter.about().unit;
         let last_packet = vec![Nanos::ZERO; links.len()];
         let sampler = Sampler::start(meter, begin, proc.join("stat"));
-        LiveRig { unit, begin, sampler, links, last_packet, switch, sysfs, stop }
+        LiveRig { unit, begin, sampler, links, last_packet, switch, sysfs, stop, signal: Box::new(|| None) }
+    }
+
+    /// Reads the signal after each action.
+    pub fn with_signal(self, signal: ReadSignal) -> Self {
+        LiveRig { signal, ..self }
     }
 
     fn now(&self) -> Nanos {
@@ -261,6 +270,11 @@ impl Rig for LiveRig {
         let carried = before.zip(self.carried()).map_or(own, |(before, after)| after.saturating_sub(before));
         record.foreign_bytes = carried.saturating_sub(own);
         record.samples = self.sampler.take()?;
+        record.signal_dbm = match action {
+            // The radio has not yet found its network.
+            Action::Off(_) => None,
+            _ => (self.signal)(),
+        };
         Ok(record)
     }
 }

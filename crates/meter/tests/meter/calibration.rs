@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Mutex;
 
 use joulepath_meter::Unit;
-use joulepath_meter::calibrate::{Settings, Stop, calibrate};
+use joulepath_meter::calibrate::{Refusal, Settings, Stop, calibrate};
 use joulepath_model::units::{BitRate, Nanos};
 
 use crate::simulate::Simulated;
@@ -94,5 +94,29 @@ fn watts_and_joules_of_one_device_give_one_profile() {
     let (watts, joules) = (found(Unit::Watts), found(Unit::Joules));
     for (a, b) in [(watts.active, joules.active), (watts.down, joules.down)] {
         assert!(a.covers(b.value) && b.covers(a.value), "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn a_calibration_carries_its_signals_and_refuses_those_that_differ_too_much() {
+    let settings = Settings {
+        down: BitRate::from_bps(20_000_000),
+        up: BitRate::from_bps(10_000_000),
+        limit: None,
+        seed: 1,
+    };
+    let run = |per_s: f64| {
+        let mut truth = draw(1);
+        truth.signal = Some([-60.0, per_s]);
+        calibrate(&mut Simulated::new(truth, 1), &settings, &mut |_| {})
+    };
+    let [low, high] = run(0.0).unwrap().signal_dbm.unwrap();
+    assert_eq!((low, high), (-60.0, -60.0));
+    // 36 dB in an hour.
+    match run(-0.01) {
+        Err(Stop::Refused(Refusal::Signal { ends_dbm: [low, high] })) => {
+            assert!(high <= -60.0 && high - low > 6.8 && high - low < 7.5, "{low} {high}");
+        }
+        other => panic!("{other:?}"),
     }
 }

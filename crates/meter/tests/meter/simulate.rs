@@ -44,6 +44,8 @@ pub(crate) struct Truth {
     pub(crate) consumer: Option<Consumer>,
     /// Other programs' bytes per own byte.
     pub(crate) foreign: f64,
+    /// Signal at the start, dBm, and its change, dB/s.
+    pub(crate) signal: Option<[f64; 2]>,
 }
 
 /// The simulated meter.
@@ -291,6 +293,8 @@ impl Rig for Simulated {
         self.record.end = self.now;
         self.record.foreign_bytes = self.foreign as u64;
         self.foreign = 0.0;
+        let signal = |[start, per_s]: [f64; 2]| start + per_s * self.now.as_secs_f64();
+        self.record.signal_dbm = self.truth.signal.map(signal);
         Ok(std::mem::take(&mut self.record))
     }
 }

@@ -145,6 +145,7 @@ pub(crate) fn draw(seed: u64) -> Truth {
         walk_w: 2e-4 * swing,
         consumer: None,
         foreign: 0.002,
+        signal: None,
         second: (stream.uniform() < 0.5).then_some(other),
         radio,
     };

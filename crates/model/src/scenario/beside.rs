@@ -2,6 +2,8 @@
 
 use crate::energy::InterfaceModel;
 use crate::network::DeliveryTrace;
+use crate::signal::SignalTrace;
+use crate::units::Dbm;
 
 /// An energy model that was calibrated on a device, with the record of the calibration.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +18,14 @@ pub struct CalibratedProfile {
     pub interface: String,
     /// Date, as 2026-11-23.
     pub date: String,
+    /// The device: `Librem 5`.
+    pub device: Option<String>,
+    /// The radio: driver or modem.
+    pub radio: Option<String>,
+    /// Version of the radio's firmware.
+    pub firmware: Option<String>,
+    /// Weakest and strongest signal of the measurements.
+    pub signal: Option<[Dbm; 2]>,
     /// 95 % intervals: name, and both ends with units.
     pub intervals: Vec<(String, [String; 2])>,
     /// Further notes: name, and value with unit.
@@ -27,6 +37,8 @@ pub struct CalibratedProfile {
 pub struct Beside<'f> {
     /// Resolves the name of a trace.
     pub traces: &'f dyn Fn(&str) -> Result<DeliveryTrace, String>,
+    /// Resolves the name of a trace of signals.
+    pub signals: &'f dyn Fn(&str) -> Result<SignalTrace, String>,
     /// Resolves the name of a calibrated profile, without `file:`.
     pub profiles: &'f dyn Fn(&str) -> Result<CalibratedProfile, String>,
 }

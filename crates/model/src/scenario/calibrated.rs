@@ -10,7 +10,9 @@ use super::parts::RawEnergy;
 use super::read::{At, Node, Read, kind_of};
 use super::resolve;
 use super::show;
+use super::exact::Exact;
 use crate::energy::FILE_PREFIX;
+use crate::units::Dbm;
 
 /// The version that is written and read.
 const VERSION: u32 = 1;
@@ -30,6 +32,14 @@ table! {
         interface: String,
         /// Day.
         date: String,
+        /// The device.
+        device: Option<String>,
+        /// The radio: driver or modem.
+        radio: Option<String>,
+        /// Version of the radio's firmware.
+        firmware: Option<String>,
+        /// Weakest and strongest signal of the measurements.
+        signal: Option<(Dbm, Dbm)>,
         /// The model.
         energy: At<RawEnergy>,
         /// κ of the device together with a second interface.
@@ -131,6 +141,10 @@ fn resolved(raw: RawCalibrated, out: &mut Problems) -> Option<CalibratedProfile>
         meter: raw.meter,
         interface: raw.interface,
         date: raw.date,
+        device: raw.device,
+        radio: raw.radio,
+        firmware: raw.firmware,
+        signal: raw.signal.map(|(low, high)| [low, high]),
         intervals: raw.interval.0.into_iter().map(pair).collect::<Option<_>>()?,
         notes: raw.noted.0.into_iter().collect(),
     })
@@ -150,6 +164,15 @@ pub fn write_profile(profile: &CalibratedProfile, file: &str) -> String {
         quoted(&profile.interface),
         quoted(&profile.date),
     );
+    let CalibratedProfile { device, radio, firmware, .. } = profile;
+    for (key, value) in [("device", device), ("radio", radio), ("firmware", firmware)] {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{key} = {}", quoted(value));
+        }
+    }
+    if let Some([low, high]) = profile.signal {
+        let _ = writeln!(text, "signal = [{}, {}]", low.exact(), high.exact());
+    }
     if let Some(factor) = profile.sharing_factor {
         let _ = write!(
             text,

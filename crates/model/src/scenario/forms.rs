@@ -7,7 +7,7 @@ use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
     AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawCodel, RawEnergy, RawFile,
-    RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps, RawSteps, RawStream, RawTrace,
+    RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps, RawSignalTrace, RawSteps, RawStream, RawTrace,
     RawVarying, RawWalk, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of};
@@ -59,6 +59,7 @@ impl Read for Rate {
 pub(super) enum Signal {
     Constant(Dbm),
     Steps(RawSignalSteps),
+    Trace(RawSignalTrace),
     Walk(RawWalk),
 }
 
@@ -69,12 +70,13 @@ impl Read for Signal {
         match node.get_ref().as_table() {
             None => Dbm::read(node, out).map(Signal::Constant),
             Some(table) if table.contains_key("steps") => RawSignalSteps::read(node, out).map(Signal::Steps),
+            Some(table) if table.contains_key("trace") => RawSignalTrace::read(node, out).map(Signal::Trace),
             Some(table) if table.contains_key("distance_m") => RawWalk::read(node, out).map(Signal::Walk),
             Some(_) => {
                 out.note_with_help(
                     &node.span(),
                     "this table is not a signal",
-                    "write \"-95 dBm\", { steps = [[\"0 s\", \"-80 dBm\"], …] } or \
+                    "write \"-95 dBm\", { steps = [[\"0 s\", \"-80 dBm\"], …] }, { trace = \"walk.csv\" } or \
                      { distance_m = 5, speed_mps = 1.4, at_1m = \"-40 dBm\" }",
                 );
                 None

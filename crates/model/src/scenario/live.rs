@@ -224,7 +224,8 @@ pub fn read_live_beside(
     profiles: &dyn Fn(&str) -> Result<CalibratedProfile, String>,
 ) -> Result<LiveConfig, ScenarioErrors> {
     let traces = |name: &str| Err(format!("the daemon does not use the trace `{name}`; leave it out"));
-    let beside = Beside { traces: &traces, profiles };
+    let signals = |name: &str| Err(format!("the daemon does not use the trace `{name}`; leave it out"));
+    let beside = Beside { traces: &traces, signals: &signals, profiles };
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
     let raw = document.parse(&mut problems).and_then(|root| RawLive::read(&root, &mut problems));

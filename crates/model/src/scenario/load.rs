@@ -41,7 +41,8 @@ pub fn load_with(
     traces: &dyn Fn(&str) -> Result<DeliveryTrace, String>,
 ) -> Result<Scenario, ScenarioErrors> {
     let profiles = |name: &str| Err(format!("`{name}` cannot be looked up here; write its numbers"));
-    load_beside(text, overrides, &Beside { traces, profiles: &profiles })
+    let signals = |name: &str| Err(format!("`{name}` cannot be looked up here; write its steps"));
+    load_beside(text, overrides, &Beside { traces, signals: &signals, profiles: &profiles })
 }
 
 /// Like [`load_with`], but also resolves calibrated profiles.

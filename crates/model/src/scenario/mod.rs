@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod exact;
 mod forms;
+mod judge;
 mod known;
 mod lengths;
 mod live;
@@ -29,6 +30,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 pub use beside::{Beside, CalibratedProfile};
+pub use judge::{BORNE_DB, Finding, WORST_ERROR, judge};
 pub use book::path_history;
 pub use calibrated::{read_profile, read_profile_in, write_profile};
 pub use error::{Problem, ScenarioErrors, Span};

@@ -119,6 +119,15 @@ table! {
 }
 
 table! {
+    /// Recorded signal.
+    struct RawSignalTrace in "a signal from a trace" {
+        /// File with a time in s and a signal in dBm per line; the last one holds on. The path is relative to
+        /// the scenario.
+        trace: At<String>,
+    }
+}
+
+table! {
     /// Signal of a device that moves past stations: log-distance path loss with shadowing.
     struct RawWalk in "a walk" {
         /// Distance from the station along the way at the start, m.

@@ -45,6 +45,7 @@ pub(super) fn signal(spec: &SignalSpec) -> String {
             let steps = steps.iter().map(|(from, signal)| format!("[{}, {}]", from.exact(), signal.exact()));
             return format!("{{ steps = {} }}", list(steps));
         }
+        SignalSpec::Trace(trace) => return format!("{{ trace = {} }}", quoted(&trace.source)),
         SignalSpec::Walk(walk) => walk,
     };
     let spacing = walk.spacing_m.map(|spacing| format!("spacing_m = {spacing:?}, ")).unwrap_or_default();

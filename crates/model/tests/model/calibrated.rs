@@ -43,7 +43,8 @@ fn with_profile(scenario: &str, profile: &str) -> Result<Scenario, String> {
         _ => Err(format!("there is no file {name}; calibrate first")),
     };
     let traces = |name: &str| Err(format!("no trace {name}"));
-    load_beside(scenario, &[], &Beside { traces: &traces, profiles: &profiles })
+    let signals = |name: &str| Err(format!("no trace {name}"));
+    load_beside(scenario, &[], &Beside { traces: &traces, signals: &signals, profiles: &profiles })
         .map_err(|errors| errors.to_string())
 }
 

@@ -2,8 +2,8 @@
 
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::RateSpec;
-use joulepath_model::scenario::{self, Scenario, show};
-use joulepath_model::signal::SignalSpec;
+use joulepath_model::scenario::{self, Beside, Scenario, show};
+use joulepath_model::signal::{SignalSpec, SignalTrace};
 use joulepath_model::units::{Dbm, Nanos};
 
 fn text(path: &str) -> String {
@@ -46,6 +46,28 @@ fn rates_follow_from_the_signal() {
     let RateSpec::Steps(rates) = &scenario.links[0].rate else { panic!("steps") };
     let rates: Vec<_> = rates.iter().map(|(at, rate)| (*at, rate.bps())).collect();
     assert_eq!(rates, [(Nanos::ZERO, 50_000_000), (Nanos::from_secs(30), 30_000_000)]);
+}
+
+#[test]
+fn a_trace_of_signals_sets_rates_and_powers_and_is_shown_by_its_name() {
+    let path = "rate = { by_signal = [[\"-110 dBm\", \"10 Mbit/s\"], [\"-90 dBm\", \"50 Mbit/s\"]] }\n\
+                signal = { trace = \"walk.csv\" }";
+    let with = |trace: &'static str, text: &str| {
+        let signals = |name: &str| SignalTrace::parse(trace, name);
+        let (traces, profiles) = (|_: &str| Err("none".into()), |_: &str| Err("none".into()));
+        let beside = Beside { traces: &traces, signals: &signals, profiles: &profiles };
+        scenario::load_beside(text, &[], &beside).map_err(|errors| errors.to_string())
+    };
+    let scenario = with("0 -80\n30 -100\n", &text(path)).unwrap();
+    let shown = show(&scenario);
+    let RateSpec::Steps(rates) = &scenario.links[0].rate else { panic!("steps") };
+    let rates: Vec<_> = rates.iter().map(|(at, rate)| (*at, rate.bps())).collect();
+    assert_eq!(rates, [(Nanos::ZERO, 50_000_000), (Nanos::from_secs(30), 30_000_000)]);
+    assert_eq!(scenario.drawn(1).as_ref(), &scenario);
+    assert!(shown.contains("signal = { trace = \"walk.csv\" }"), "{shown}");
+    assert_eq!(with("0 -80\n30 -100\n", &shown).unwrap(), scenario);
+    let said = with("5 -80", &text(path)).unwrap_err();
+    assert!(said.contains("walk.csv") && said.contains("line 1 is after 0 s"), "{said}");
 }
 
 #[test]

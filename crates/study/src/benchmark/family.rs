@@ -1,4 +1,4 @@
-//! Families of scenarios: eight are ranked, nine are random.
+//! Families of scenarios: eight are ranked, ten are random.
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,6 +46,8 @@ pub enum Family {
     F8Within = 18,
     /// Random: conditions that mislead controllers.
     F9Adverse = 19,
+    /// Random: a radio whose power follows its signal, which changes.
+    F10Signal = 20,
 }
 
 impl Family {
@@ -64,6 +66,7 @@ impl Family {
                 F7Shallow,
                 F8Within,
                 F9Adverse,
+                F10Signal,
             ],
         }
     }
@@ -77,7 +80,7 @@ impl Family {
     pub(super) fn row(self) -> FamilyRow {
         let columns: &[Metric] = match self {
             Family::F1Bulk | Family::F6Mobility => &[Metric::TcpReference, Metric::LinkBound, Metric::Single],
-            Family::F2File | Family::F3Stream => &[Metric::TcpReference, Metric::Single, Metric::Time],
+            Family::F2File | Family::F3Stream | Family::F10Signal => &[Metric::TcpReference, Metric::Single, Metric::Time],
             Family::F4Competitors | Family::F7Shallow => &[Metric::Kept, Metric::Share, Metric::TcpReference],
             Family::F5Shared => &[Metric::TcpReference, Metric::Kept, Metric::Share],
             Family::F8Within => &[Metric::Jain],
@@ -134,6 +137,9 @@ impl Family {
             }
             Family::F9Adverse => {
                 ("f9-adverse", "standing queues, lost or bundled ACKs, delayed ACKs, queues of one packet")
+            }
+            Family::F10Signal => {
+                ("f10-signal", "a 5G radio whose signal changes, and with it its power and mostly its rate")
             }
         }
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | makes the text from family, seed or set, and number |
 //! | `ranked`, `random` | make a scenario of each ranked or random family |
+//! | `signal` | makes a scenario with a radio that follows its signal |
 //! | `body` | common parts: files, streams, rates that change |
 //! | `ranges`, `wide` | ranges of random values: ranked families, random families |
 //! | `dice` | random numbers, rounded for readers |
@@ -15,6 +16,7 @@ mod dice;
 mod random;
 mod ranges;
 mod ranked;
+mod signal;
 mod wide;
 
 use self::body::Body;
@@ -83,6 +85,7 @@ pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
         Family::F7Shallow => random::competitors(&mut dice, Queues::Shallow),
         Family::F8Within => random::within(&mut dice),
         Family::F9Adverse => random::adverse(&mut dice),
+        Family::F10Signal => signal::signal(&mut dice),
         _ => return None,
     };
     let comment = format!(

@@ -11,7 +11,7 @@ use crate::snapshot::{Strength, StrengthSource};
 fn world() -> World {
     let config = "intent = \"frugal\"\ntransfer = \"1 GB\"\n\
                   [[interface]]\nname = \"wlan0\"\nrate = \"300 Mbit/s\"\n\
-                  energy = { per_mbps = \"0 mW\", active = \"4 W\" }\n\
+                  energy = { per_mbps = \"0 mW\", active = \"4 W\", sunk_while = \"open\" }\n\
                   [[interface]]\nname = \"wwan0\"\nrate = \"300 Mbit/s\"\nenergy = \"5g-mmwave-2021\"\n";
     World::new(read_live(config).unwrap_or_else(|errors| panic!("{errors}")))
 }

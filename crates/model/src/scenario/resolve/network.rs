@@ -146,7 +146,7 @@ fn add_path(
     }
     let energy = energy::interface(&raw.energy, beside, out);
     let before = out.len();
-    let spec = raw.signal.as_ref().and_then(|written| signal::spec(written, duration, out));
+    let spec = raw.signal.as_ref().and_then(|written| signal::spec(written, duration, beside, out));
     if out.len() > before {
         return;
     }

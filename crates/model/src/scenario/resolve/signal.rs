@@ -1,5 +1,6 @@
 //! The signal of a path, and rates by signal.
 
+use super::super::beside::Beside;
 use super::super::error::Problems;
 use super::super::forms::Signal;
 use super::super::lengths::RatesBySignal;
@@ -7,14 +8,19 @@ use super::super::read::At;
 use super::check::positive;
 use crate::energy::radios::{radio, radio_names};
 use crate::names::suggest;
-use crate::signal::{SignalSpec, Walk};
+use crate::signal::{SignalSpec, SignalTrace, Walk};
 use crate::units::{BitRate, Dbm, Nanos};
 
 /// Most values of a walk.
 const MOST_VALUES: u64 = 1_000_000;
 
 /// The signal over time.
-pub(super) fn spec(signal: &At<Signal>, duration: Nanos, out: &mut Problems) -> Option<SignalSpec> {
+pub(super) fn spec(
+    signal: &At<Signal>,
+    duration: Nanos,
+    beside: Beside<'_>,
+    out: &mut Problems,
+) -> Option<SignalSpec> {
     match &signal.value {
         Signal::Constant(signal) => Some(SignalSpec::Steps(vec![(Nanos::ZERO, *signal)])),
         Signal::Steps(written) => {
@@ -26,6 +32,15 @@ pub(super) fn spec(signal: &At<Signal>, duration: Nanos, out: &mut Problems) -> 
                 return None;
             }
             Some(SignalSpec::Steps(steps))
+        }
+        Signal::Trace(written) => {
+            let file = &written.trace;
+            let found = (beside.signals)(&file.value);
+            let refused = |why: &String| {
+                out.note(&file.span, format!("the trace `{}` cannot be used: {why}", file.value));
+            };
+            let trace = found.inspect_err(refused).ok()?;
+            Some(SignalSpec::Trace(SignalTrace { source: file.value.clone(), ..trace }))
         }
         Signal::Walk(raw) => {
             let before = out.len();

@@ -11,12 +11,12 @@ use super::wide::{Queues, device, direction, radios};
 const BULK_S: (u32, u32) = (60, 300);
 const BULK_SHORT: f64 = 0.75;
 /// Measured time of other endless runs, s.
-const MEASURED_S: u32 = 60;
+pub(super) const MEASURED_S: u32 = 60;
 /// With competitors: time before measuring starts, s; then the delay between the start of the two sides, s.
 const SETTLED_S: u32 = 10;
 const LATER_S: u32 = 5;
 /// Load of streams and messages as a fraction of WiFi's throughput for one TCP flow; uniform.
-const LOAD: (f64, f64) = (0.1, 1.1);
+pub(super) const LOAD: (f64, f64) = (0.1, 1.1);
 /// Range of the mean time between messages, ms.
 const GAP_MS: (f64, f64) = (5.0, 5000.0);
 /// Maximum number of TCP flows on a link; uniform from 0.
@@ -306,18 +306,18 @@ pub(super) fn adverse(dice: &mut Dice) -> Body {
     }
 }
 
-const BULK: &str = "\n[workload]\nkind = \"bulk\"\n";
+pub(super) const BULK: &str = "\n[workload]\nkind = \"bulk\"\n";
 
-fn with_keys(workload: &str, keys: &str) -> String {
+pub(super) fn with_keys(workload: &str, keys: &str) -> String {
     workload.to_owned() + keys
 }
 
-fn paths(radios: &[Access]) -> String {
+pub(super) fn paths(radios: &[Access]) -> String {
     radios.iter().map(Access::path).collect()
 }
 
 /// `[transport]`. ECN depends on both ends, so it is on if any queue marks.
-fn ends(radios: &[Access], keys: &str) -> String {
+pub(super) fn ends(radios: &[Access], keys: &str) -> String {
     let ecn = if radios.iter().any(|radio| radio.queue.ecn) { "ecn = true\n" } else { "" };
     match (ecn, keys) {
         ("", "") => String::new(),

@@ -92,6 +92,11 @@ fn each_family_matches_its_description() {
         assert!((2..=5).contains(&scenario.connections.len()), "{}", draw.text);
         assert!(scenario.connections.iter().all(|user| user.paths.len() == 2), "{}", draw.text);
     }
+    for (draw, scenario) in all(Family::F10Signal, 20) {
+        let [wifi, radio] = &scenario.paths[..] else { panic!("{}", draw.text) };
+        assert!(wifi.signal.is_none() && radio.signal.is_some(), "{}", draw.text);
+        assert!(radio.energy.radio().is_some(), "{}", draw.text);
+    }
     // Uploads lose packets on the way up.
     let up = all(Family::F1Bulk, 60);
     let up = up.iter().filter(|(_, scenario)| scenario.connections[0].direction == Direction::Upload);
@@ -168,6 +173,12 @@ fn all_kinds_and_ranges_occur() {
         "delayed_ack = \"200 ms\"",
         "queue = \"1 packets\"",
         "300 s",
+        "signal = { steps",
+        "signal = { distance_m",
+        "spacing_m",
+        "by_signal",
+        "5g-sa-2021",
+        "5g-nsa-2021",
     ] {
         assert!(texts.contains(what), "{what}");
     }

@@ -80,6 +80,16 @@ pub(super) fn radios(dice: &mut Dice, queues: Queues) -> Vec<Access> {
     kinds.into_iter().map(|kind| access(kind, energy, queues, dice)).collect()
 }
 
+/// WiFi with its profile of a radio state machine.
+pub(super) fn wifi(dice: &mut Dice, queues: Queues) -> Access {
+    access(&WIFI, 0, queues, dice)
+}
+
+/// A cellular radio with this name. The caller sets its energy model.
+pub(super) fn cellular(name: &'static str, dice: &mut Dice, queues: Queues) -> Access {
+    access(&Kind { name, rrc: CELLULAR[0].rrc }, 0, queues, dice)
+}
+
 fn access(kind: &Kind, energy: u64, queues: Queues, dice: &mut Dice) -> Access {
     let rate = if kind.name == "umts" { UMTS_RATE } else { RATE };
     let rtt = if kind.name == WIFI.name { WIFI_RTT } else { CELLULAR_RTT };
