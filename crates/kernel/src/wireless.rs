@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn beacons_precede_frames_and_a_signal_without_age_or_of_0_dbm_is_none() {
         let age = Duration::from_millis(120);
-        let (inactive, said) = ((INACTIVE, &120u32.to_ne_bytes()[..]), |dbm| Some(WirelessSignal { dbm, age }));
+        let (inactive, said) =
+            ((INACTIVE, &120u32.to_ne_bytes()[..]), |dbm| Some(WirelessSignal { dbm, age }));
         let [frame, mean, beacon, none] = [-60i8, -62, -67, 0].map(|dbm| [dbm as u8]);
         assert_eq!(read(&[inactive, (SIGNAL, &frame)]), said(-60));
         assert_eq!(read(&[inactive, (MEAN_SIGNAL, &mean), (SIGNAL, &frame)]), said(-62));

@@ -167,7 +167,8 @@ impl Machine {
             links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
         for interface in interfaces.iter_mut().filter(|one| one.usable) {
             if self.wifi_clients.contains(&interface.index) {
-                interface.strength = self.wireless.as_mut().and_then(|all| wifi_strength(all, interface.index));
+                interface.strength =
+                    self.wireless.as_mut().and_then(|all| wifi_strength(all, interface.index));
             }
         }
         let owners = owners(view);

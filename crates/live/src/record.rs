@@ -365,7 +365,7 @@ mod tests {
 
     use super::*;
     use crate::samples::seen as interface;
-    use crate::snapshot::{Battery, Families};
+    use crate::snapshot::{Battery, Families, StrengthSource};
 
     const CONFIG: &str = "intent = \"frugal\"\nbattery_below = \"20 %\"\n[[interface]]\nname = \"wlan0\"\n\
                           cost = 1\n\
@@ -393,6 +393,9 @@ mod tests {
             wlan.silent = (k % 61 > 55).then(|| Nanos::from_secs(k % 61 - 55));
             snapshot.interfaces[1].used = Some(Bytes(1_000_003 * k));
             snapshot.interfaces[1].stalled = k % 143 > 130;
+            let (dbm, source) = (-90.0 - (k % 300) as f64 / 7.0, StrengthSource::Command);
+            let age = Nanos::from_millis(500);
+            snapshot.interfaces[1].strength = (k % 500 < 400).then_some(Strength { dbm, age, source });
             match k {
                 600 => overrides.machine = Some(joulepath_model::live::Intent::Overflow),
                 900 => {
@@ -434,6 +437,7 @@ mod tests {
         assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1800, 0, false));
         assert!(replayed.changes.len() > 20, "{:?}", replayed.changes);
         assert!(replayed.changes[0].starts_with("0.0 s: wwan0: regular: "), "{}", replayed.changes[0]);
+        assert!(replayed.changes[0].ends_with(" (signal -90 dBm, 0.5 s old)"), "{}", replayed.changes[0]);
         assert_eq!(replayed.version, env!("CARGO_PKG_VERSION"));
         assert!((replayed.length_s - 3598.0).abs() < 0.01);
     }

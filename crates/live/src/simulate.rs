@@ -5,7 +5,7 @@
 //! | rate | `rate` of the configuration, or the highest rate in recent hours |
 //! | delay | half of the smallest RTT of its subflows |
 //! | loss | retransmitted payload divided by sent bytes; includes losses from congestion |
-//! | energy | the configuration |
+//! | energy | the configuration, at the present signal |
 //! | history | what the daemon remembers of the interface's network |
 //!
 //! Values that were not measured are assumed. Comments in the scenario say so.
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use joulepath_model::history::PathHistory;
 use joulepath_model::live::LiveConfig;
 use joulepath_model::scenario::{KnownConnection, KnownPath};
-use joulepath_model::units::{BitRate, Nanos, Probability};
+use joulepath_model::units::{BitRate, Dbm, Nanos, Probability};
 
 use crate::error::{Error, Result};
 use crate::status::{InterfaceStatus, NetworkStatus, Status};
@@ -94,6 +94,9 @@ impl Fitted {
             if is_lossy { "at most the retransmitted part" } else { "unknown, assumed 0: little was sent" },
         ));
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+        // A model without a table would ignore it.
+        let has_table = energy.radio().is_some();
+        let signal = one.signal_strength.as_ref().map(|signal| Dbm(signal.dbm));
         Some(Fitted {
             known: KnownPath {
                 name: one.name.chars().map(plain).collect(),
@@ -103,6 +106,7 @@ impl Fitted {
                 queue: None,
                 energy,
                 history: one.network.as_ref().map(history).unwrap_or_default(),
+                signal: signal.filter(|_| has_table),
             },
             busy_bps: one.received_bps.max(one.sent_bps),
         })

@@ -246,7 +246,7 @@ mod tests {
         // The shell waits for its child, which keeps the pipe open.
         assert!(ran("echo -95; sleep 60", 100).unwrap_err().contains("longer"));
         assert!(ran("exec >&-; sleep 60", 100).unwrap_err().contains("longer"));
-        assert!(ran("yes -95", 20_000).unwrap_err().contains("4096 bytes"));
+        assert!(ran("yes dBm", 20_000).unwrap_err().contains("4096 bytes"));
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 

@@ -56,7 +56,8 @@ impl SignalTrace {
                 return Err(format!("line {number} has not two numbers; write for example `12.5 -97`"));
             };
             let seconds = time.parse::<f64>().ok().filter(|s| (0.0..=1e9).contains(s));
-            let seconds = seconds.ok_or(format!("line {number} has no time in s; write for example `12.5 -97`"))?;
+            let seconds =
+                seconds.ok_or(format!("line {number} has no time in s; write for example `12.5 -97`"))?;
             let dbm = signal.parse::<f64>().ok().filter(|dbm| (-160.0..=0.0).contains(dbm));
             let dbm = dbm.ok_or(format!("line {number} has no signal from -160 to 0; write it in dBm"))?;
             let at = Nanos::from_secs_f64(seconds);

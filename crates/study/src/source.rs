@@ -101,7 +101,14 @@ impl Source {
     }
 
     fn new(name: &str, text: String, traces_in: TracesIn) -> Self {
-        Source { name: name.to_owned(), text, may_be_quoted: true, traces_in, traces: Mutex::default(), signals: Mutex::default() }
+        Source {
+            name: name.to_owned(),
+            text,
+            may_be_quoted: true,
+            traces_in,
+            traces: Mutex::default(),
+            signals: Mutex::default(),
+        }
     }
 
     /// A text from the user. Its traces are files in `folder`, if given.

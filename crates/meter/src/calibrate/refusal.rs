@@ -184,7 +184,9 @@ impl Refusal {
             }
             Refusal::Tail { .. } => "only tails with one stage can be calibrated; write the stages by hand",
             Refusal::Undetermined => "the rates of --down and --up may not be reached: lower them",
-            Refusal::Signal { .. } => "leave the device where it is, away from people who pass, then try again",
+            Refusal::Signal { .. } => {
+                "leave the device where it is, away from people who pass, then try again"
+            }
             Refusal::HoldOut { .. } => {
                 "the radio does not follow the model, or conditions changed; try again"
             }

@@ -6,11 +6,11 @@ use super::beside::CalibratedProfile;
 use super::declare::table;
 use super::document::{Document, quoted};
 use super::error::{Problems, ScenarioErrors};
+use super::exact::Exact;
 use super::parts::RawEnergy;
 use super::read::{At, Node, Read, kind_of};
 use super::resolve;
 use super::show;
-use super::exact::Exact;
 use crate::energy::FILE_PREFIX;
 use crate::units::Dbm;
 

@@ -7,8 +7,8 @@ use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
     AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawBySignal, RawCodel, RawEnergy, RawFile,
-    RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps, RawSignalTrace, RawSteps, RawStream, RawTrace,
-    RawVarying, RawWalk, RelayWord, TopologyWord,
+    RawFqCodel, RawJitter, RawMessages, RawPie, RawRequests, RawSignalSteps, RawSignalTrace, RawSteps,
+    RawStream, RawTrace, RawVarying, RawWalk, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of};
 use super::{Direction, Recovery};

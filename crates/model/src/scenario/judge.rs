@@ -82,7 +82,8 @@ fn is_date(text: &str) -> bool {
     let number = |text: &str, digits: usize| {
         text.parse::<u32>().ok().filter(|_| text.len() == digits && text.bytes().all(|b| b.is_ascii_digit()))
     };
-    let within = |number: Option<u32>, least: u32, most: u32| number.is_some_and(|n| (least..=most).contains(&n));
+    let within =
+        |number: Option<u32>, least: u32, most: u32| number.is_some_and(|n| (least..=most).contains(&n));
     within(number(year, 4), 2000, 9999) && within(number(month, 2), 1, 12) && within(number(day, 2), 1, 31)
 }
 
@@ -95,7 +96,8 @@ fn domain(signal: Option<[Dbm; 2]>, out: &mut Findings) {
     if width < 0.0 {
         out.problem("`signal` has its stronger end first", "write the weaker signal first");
     } else if width > BORNE_DB {
-        let what = format!("the signals differ by {width:.1} dB, more than {BORNE_DB:.1} dB: one model cannot hold");
+        let what =
+            format!("the signals differ by {width:.1} dB, more than {BORNE_DB:.1} dB: one model cannot hold");
         out.problem(what, "calibrate at a steady signal");
     }
 }
@@ -137,7 +139,7 @@ fn powers(model: &InterfaceModel, out: &mut Findings) {
         let what = format!("the idle power of {:.3} W is above the active power or 1 W", rrc.idle.0);
         out.problem(what, help);
     }
-    let mut before = ("transferring".to_owned(), f64::INFINITY);
+    let mut before = ("transferring".to_owned(), active);
     for (number, stage) in (1..).zip(&rrc.tail) {
         if stage.power.0 > before.1 {
             out.problem(format!("stage {number} of the tail draws more than {}", before.0), help);

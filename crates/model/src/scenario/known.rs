@@ -7,7 +7,7 @@ use super::exact::Exact;
 use super::{Scenario, ScenarioErrors, load, show};
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::history::PathHistory;
-use crate::units::{BitRate, Nanos, Probability};
+use crate::units::{BitRate, Dbm, Nanos, Probability};
 
 /// Known properties of a path.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct KnownPath {
     pub energy: InterfaceEnergy,
     /// What earlier visits to its network have shown; empty if nothing is known.
     pub history: PathHistory,
+    /// Signal at the device; the power of a radio with tables by signal follows it.
+    pub signal: Option<Dbm>,
 }
 
 /// Known properties of a connection.
@@ -65,13 +67,16 @@ impl KnownConnection {
 
     fn page(&self) -> String {
         let mut text = format!("title = {}\nduration = {}\n", quoted(&self.title), self.duration.exact());
-        for KnownPath { name, rate, rtt, loss, queue, .. } in &self.paths {
+        for KnownPath { name, rate, rtt, loss, queue, signal, .. } in &self.paths {
             let (name, rate, delay) = (quoted(name), rate.exact(), Nanos(rtt.0 / 2).exact());
             let _ = write!(
                 text,
                 "\n[[path]]\nname = {name}\nrate = {rate}\ndelay = {delay}\nloss = {}\nenergy = \"free\"\n",
                 loss.exact()
             );
+            if let Some(signal) = signal {
+                let _ = writeln!(text, "signal = {}", signal.exact());
+            }
             if let Some(packets) = queue {
                 let _ = writeln!(text, "queue = \"{packets} packets\"");
             }
@@ -112,6 +117,7 @@ mod tests {
                 rtt_s: Some(Estimate { median: 0.03, spread: 1.25 }),
                 ..PathHistory::default()
             },
+            signal: None,
         };
         KnownConnection {
             title: "A \"title\"".into(),
@@ -155,5 +161,27 @@ mod tests {
         wrong.paths[0].name = "my wifi".into();
         let errors = wrong.to_toml().unwrap_err().to_string();
         assert!(errors.contains("my wifi"), "{errors}");
+    }
+
+    #[test]
+    fn a_signal_sets_the_power_of_its_radio() {
+        let mut known = known();
+        let name = "5g-mmwave-2021";
+        known.paths[1].energy =
+            InterfaceEnergy { profile: name.into(), model: profile(name).unwrap().model.clone() };
+        known.paths[1].rate = BitRate::from_bps(400_000_000);
+        let active = |known: &KnownConnection| {
+            let text = known.to_toml().unwrap_or_else(|errors| panic!("{errors}"));
+            let scenario = load(&text, &|_| Err("no traces".into())).unwrap();
+            let model = &scenario.paths[1].energy.model;
+            let slope = model.slope(crate::energy::Traffic::Down).0;
+            let crate::energy::InterfaceModel::Rrc(rrc) = model else { panic!("a radio") };
+            rrc.active.0 + slope * 400e6
+        };
+        known.paths[1].signal = Some(Dbm(-80.0));
+        let strong = active(&known);
+        known.paths[1].signal = Some(Dbm(-115.0));
+        // docs/models/energy.md: 1.6 times at 400 Mbit/s.
+        assert!((active(&known) / strong - 1.6).abs() < 0.1, "{strong} W, {} W", active(&known));
     }
 }

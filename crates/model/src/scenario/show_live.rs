@@ -86,9 +86,8 @@ impl Page {
         self.key("fullmesh", interface.fullmesh)?;
         self.key("signal", interface.signal)?;
         let command = interface.strength.as_ref();
-        command.map_or(Ok(()), |text| {
-            self.key("signal_strength", format!("{{ command = {} }}", quoted(text)))
-        })
+        command
+            .map_or(Ok(()), |text| self.key("signal_strength", format!("{{ command = {} }}", quoted(text))))
     }
 
     fn rule(&mut self, rule: &Rule) -> fmt::Result {

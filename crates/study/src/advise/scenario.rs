@@ -74,6 +74,7 @@ fn known_path(path: &Path) -> KnownPath {
         queue: Some(queue as u64),
         energy: named(energy),
         history: PathHistory::default(),
+        signal: None,
     }
 }
 
