@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use joulepath_meter::calibrate::{Calibration, Circumstances, Estimate, Progress, Refusal, Settings, Stop};
+use joulepath_meter::hardware::{device_name, driver, wifi_signal};
 use joulepath_meter::live::{FarEnd, Link, LiveRig, ReadSignal, Switch, UdpLink};
 use joulepath_meter::{Meter, Tree, by_name, command};
 use joulepath_model::calendar::Day;
@@ -191,38 +192,13 @@ fn notes(second: Option<&str>) -> Vec<(String, String)> {
     notes
 }
 
-/// Name of the device: of a PC, then of a board.
-fn device_name(sysfs: &Path) -> Option<String> {
-    let text = |file: &str| fs::read_to_string(sysfs.join(file)).ok();
-    let name = text("class/dmi/id/product_name").or_else(|| text("firmware/devicetree/base/model"))?;
-    let name = name.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// Name of an interface's driver.
-fn driver(sysfs: &Path, interface: &str) -> Option<String> {
-    let link = fs::read_link(sysfs.join("class/net").join(interface).join("device/driver")).ok()?;
-    Some(link.file_name()?.to_string_lossy().into_owned())
-}
-
 /// Reads the signal by a command, or from the WiFi driver.
 fn signal_of(interface: &str, command: Option<&str>) -> ReadSignal {
     let interface = interface.to_owned();
     match command.map(str::to_owned) {
         Some(command) => Box::new(move || joulepath_live::strength::read(&command).ok()),
-        None => Box::new(move || signal(&interface)),
+        None => Box::new(move || wifi_signal(&interface)),
     }
-}
-
-/// Strength of a WiFi interface's signal, dBm.
-fn signal(interface: &str) -> Option<f64> {
-    level(&fs::read_to_string("/proc/net/wireless").ok()?, interface)
-}
-
-/// As in /proc/net/wireless: `wlan0: 0000   70.  -40.  -256 …`: status, quality, level, noise.
-fn level(text: &str, interface: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
-    line.split_whitespace().nth(2)?.trim_end_matches('.').parse().ok()
 }
 
 /// The day in UTC, as 2026-11-23.
@@ -243,12 +219,5 @@ mod tests {
         assert_eq!(of(56 * 365 + 14 + 304 + 22), "2026-11-23");
         assert_eq!(of(30 * 365 + 7 + 31 + 28), "2000-02-29");
         assert_eq!(of(30 * 365 + 7 + 31 + 29), "2000-03-01");
-    }
-
-    #[test]
-    fn the_signal_is_the_level_of_that_interface() {
-        let text = "Inter-| sta-|   Quality        |\n wlan0: 0000   70.  -40.  -256        0\n";
-        assert_eq!(level(text, "wlan0"), Some(-40.0));
-        assert_eq!(level(text, "wlan"), None);
     }
 }

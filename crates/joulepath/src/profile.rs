@@ -1,9 +1,9 @@
 //! `joulepath profile`: judges calibrated profiles.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use joulepath_model::scenario::{CalibratedProfile, Finding, judge, read_profile_in};
+use joulepath_model::scenario::{Finding, judge, read_profile_in};
+use joulepath_report::judgement;
 use joulepath_study::files;
 use serde::Serialize;
 
@@ -45,34 +45,9 @@ fn check(ProfileCheckOptions { file, json }: &ProfileCheckOptions) -> Result<Exi
     let problems = findings.iter().filter(|finding| finding.is_problem).count();
     match json {
         true => print_json(&Json { schema: SCHEMA, file, problems, findings: &findings })?,
-        false => terminal::print(&said(&name, &profile, &findings, problems))?,
+        false => {
+            terminal::print(&judgement(&name, &profile, &findings, &|text| terminal::wrapped(text, "  ")))?
+        }
     };
     Ok(if problems == 0 { Exit::Ok } else { Exit::Failed })
-}
-
-fn said(name: &str, profile: &CalibratedProfile, findings: &[Finding], problems: usize) -> String {
-    let unknown = || "unknown".to_owned();
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(unknown);
-    let signal = profile.signal.map_or_else(unknown, |[low, high]| format!("{low} to {high}"));
-    let mut page = String::new();
-    for (key, value) in [
-        ("device", text(&profile.device)),
-        ("radio", text(&profile.radio)),
-        ("firmware", text(&profile.firmware)),
-        ("signal", signal),
-        ("measured", format!("{} with {}", profile.date, profile.meter)),
-    ] {
-        let _ = writeln!(page, "{key:10}{value}");
-    }
-    page.push('\n');
-    for Finding { is_problem, what, help } in findings {
-        let kind = if *is_problem { "problem" } else { "remark" };
-        page += &(terminal::wrapped(&format!("{kind}: {what}; {help}"), "  ") + "\n");
-    }
-    let verdict = match problems {
-        0 => format!("{name} can be used by others at this signal."),
-        1 => format!("{name} has 1 problem."),
-        count => format!("{name} has {count} problems."),
-    };
-    page + &(terminal::wrapped(&verdict, "  ") + "\n")
 }

@@ -1,4 +1,5 @@
-//! WiFi interfaces, their networks and signals, over generic netlink (`nl80211`). Reading needs no capability.
+//! WiFi interfaces, their networks and signals, over generic netlink (`nl80211`). Reading needs no
+//! capability.
 
 use std::time::Duration;
 

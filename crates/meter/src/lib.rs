@@ -7,12 +7,14 @@
 //! | `look` | reads a meter for a given time |
 //! | `survey` | a meter's period, step and noise |
 //! | `watch` | reads a meter in the background |
+//! | `hardware` | names of the hardware, and the signal of its WiFi |
 //! | `sysfs` | files of the kernel |
 //! | `calibrate` | a radio's energy model with intervals, or a refusal |
 //! | `live` | calibration on a real interface, with a far end |
 
 pub mod calibrate;
 mod error;
+pub mod hardware;
 pub mod live;
 mod look;
 mod meter;

@@ -40,9 +40,9 @@ pub struct SignalTrace {
 const MOST_READINGS: usize = 1_000_000;
 
 impl SignalTrace {
-    /// Parses lines of a time in s and a signal in dBm, separated by a comma or spaces: `12.5 -97`. Blank lines
-    /// and comments (`#`) are skipped. An error gives the line and the fix, and never quotes the text, because
-    /// an untrusted scenario may name a file with confidential content.
+    /// Parses lines of a time in s and a signal in dBm, separated by a comma or spaces: `12.5 -97`. Blank
+    /// lines and comments (`#`) are skipped. An error gives the line and the fix, and never quotes the text,
+    /// because an untrusted scenario may name a file with confidential content.
     pub fn parse(text: &str, source: &str) -> Result<Self, String> {
         let mut readings: Vec<(Nanos, Dbm)> = vec![];
         for (number, line) in (1..).zip(text.lines()) {

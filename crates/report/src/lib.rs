@@ -12,6 +12,7 @@
 //! | [`advice`] | interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
 //! | [`search`] | where the papers' claims hold |
+//! | `judgement` | a calibrated profile, judged |
 //! | `stored` | pages of the last two from JSON |
 //! | [`study`] | many points of a scenario |
 //!
@@ -26,6 +27,7 @@ mod chart;
 mod compared;
 pub mod gap;
 mod html;
+mod judgement;
 pub mod live;
 mod machine;
 pub mod map;
@@ -49,6 +51,7 @@ pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use html::search::search_html;
+pub use judgement::judgement;
 pub use machine::{
     Field, Record, ReportError, all_runs_to_csv, all_to_csv, all_to_json, policy_records, reference_records,
     run_record, run_records, runs_to_csv, to_csv, to_json,

@@ -27,9 +27,9 @@ share of the TCP-rate reference times the work done in time. Differences within 
 significant. All scenarios but the papers' are random: another --seed makes others.
 
 Random families: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, \
-f8-within, f9-adverse, f10-signal. Their ranges are wider. There are three sets of scenarios: `train` to tune \
-on, `check` to measure changes on, `sealed` for published tables, which needs a log and runs once at a commit. \
-The tables show the median, the worst 10 % and the worst scenario.
+f8-within, f9-adverse, f10-signal. Their ranges are wider. There are three sets of scenarios: `train` to \
+tune on, `check` to measure changes on, `sealed` for published tables, which needs a log and runs once at a \
+commit. The tables show the median, the worst 10 % and the worst scenario.
 
 A page has the tables between two lines, such as `<!-- benchmark-full: begin -->` and \
 `<!-- benchmark-full: end -->`. Names: `benchmark` (a line for each tier), `benchmark-full`, \

@@ -30,8 +30,8 @@ pub(crate) struct MeterOptions {
     /// Print a line each second until Ctrl-C.
     #[arg(long)]
     pub(crate) watch: bool,
-    /// As JSON: `meters[].name`, `.place`, `.measures`, `.quality`, `.unit`, `.period_s`, `.step`, `.power_w`,
-    /// `.noise_w`, or `.error` and `.help`; with --watch an object a line.
+    /// As JSON: `meters[].name`, `.place`, `.measures`, `.quality`, `.unit`, `.period_s`, `.step`,
+    /// `.power_w`, `.noise_w`, or `.error` and `.help`; with --watch an object a line.
     #[arg(long)]
     pub(crate) json: bool,
     /// Where the machine's meters are: /sys, or a recorded tree.

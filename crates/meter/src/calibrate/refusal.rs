@@ -144,8 +144,8 @@ impl fmt::Display for Refusal {
             Refusal::Undetermined => write!(f, "the measurements do not determine the model"),
             Refusal::Signal { ends_dbm: [low, high] } => write!(
                 f,
-                "the signal changed from {low:.0} to {high:.0} dBm: more than {BORNE_DB:.1} dB may change the \
-                 power by over {}",
+                "the signal changed from {low:.0} to {high:.0} dBm: more than {BORNE_DB:.1} dB may change \
+                 the power by over {}",
                 percent(WORST_ERROR)
             ),
             Refusal::HoldOut { error } => {
