@@ -27,6 +27,7 @@ scripts/cargo.sh build --profile "$profile" --locked --package joulepath
 rm -rf -- "$stage"
 mkdir -p -- "$stage"
 strip -o "$stage/joulepath" "$folder/joulepath"
+"$stage/joulepath" run --write-library "$stage/libjoulepath-mptcp.so"
 "$stage/joulepath" man "$stage/man"
 for shell in bash zsh fish; do
     "$stage/joulepath" completions "$shell" >"$stage/joulepath.$shell"

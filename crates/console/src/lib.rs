@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`meters`] | readings of power meters |
 //! | [`page`] | the daemon's state: `joulepath status`, `joulepath live --dry-run` |
+//! | [`launch`] | how a program gets MPTCP sockets |
 //! | [`top`] | the same on a live screen, with keys |
 //! | [`doctor`] | what a machine can run |
 //! | `figures` | numbers and words shared by `page` and `top` |
@@ -20,6 +21,7 @@ pub mod bill;
 pub mod controllers;
 pub mod doctor;
 mod figures;
+pub mod launch;
 pub mod meters;
 pub mod page;
 pub mod top;

@@ -13,6 +13,7 @@ mod map;
 mod meter;
 mod profile;
 mod reproduce;
+pub(crate) mod run;
 mod shared;
 mod study;
 pub(crate) mod top;
@@ -36,6 +37,7 @@ pub(crate) use map::{MapMetric, MapOptions};
 pub(crate) use meter::MeterOptions;
 pub(crate) use profile::{ProfileCheckOptions, ProfileCommand};
 pub(crate) use reproduce::ReproduceOptions;
+use run::RunOptions;
 use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
 pub(crate) use study::{StudyCommand, StudyOptions, StudyReportOptions};
@@ -127,6 +129,9 @@ pub(crate) enum Command {
     /// Find what holds connections back, and the command that fixes it.
     #[command(after_help = why::HELP)]
     Why(WhyOptions),
+    /// Run a program whose TCP connections become MPTCP.
+    #[command(after_help = run::HELP)]
+    Run(RunOptions),
     /// Measure how far the simulator is from the kernel.
     #[command(after_help = gap::HELP)]
     Gap(GapOptions),

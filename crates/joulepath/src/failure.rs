@@ -32,7 +32,7 @@ pub(crate) enum Exit {
     /// Ctrl-C or another signal stopped it.
     Interrupted,
     /// The exit code of the user's own command.
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "live")]
     Command(u8),
 }
 
@@ -48,7 +48,7 @@ impl From<Exit> for ExitCode {
             #[cfg(feature = "live")]
             Exit::Found => 10,
             Exit::Interrupted => INTERRUPTED,
-            #[cfg(feature = "kernel")]
+            #[cfg(feature = "live")]
             Exit::Command(code) => code,
         })
     }

@@ -1,8 +1,7 @@
 //! `joulepath lab`: any program inside the emulated radios, and what it cost.
 
-use std::env;
+use std::ffi::OsStr;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
 use joulepath_console::bill::Bill;
@@ -14,6 +13,7 @@ use joulepath_lab::command::{Signals, openings, until_end};
 use joulepath_lab::emulator::messages::End;
 use joulepath_lab::hosts::{Clean, Process, Remains, Serving, clean};
 use joulepath_lab::{Lab, LabSpec, Program};
+use joulepath_live::programs;
 use joulepath_model::scenario::Scenario;
 use joulepath_study::error::Kind;
 use joulepath_study::policies;
@@ -208,31 +208,19 @@ fn warn(what: &str) {
 /// The user's command, with MPTCP enabled and the server's address filled in.
 fn command(words: &[String], server: IpAddr, stdout_is_ours: bool) -> Command {
     let address = if server.is_ipv6() { format!("[{server}]") } else { server.to_string() };
-    let mut words: Vec<String> = words.iter().map(|word| word.replace(SERVER, &address)).collect();
-    if find_program("mptcpize").is_some() {
-        words.splice(0..0, ["mptcpize".to_owned(), "run".to_owned()]);
-    } else {
-        warn("mptcpize is not installed: a command speaks MPTCP only if it asks for it (Go programs do)");
-    }
+    let words: Vec<String> = words.iter().map(|word| word.replace(SERVER, &address)).collect();
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).env(SERVER_VARIABLE, server.to_string()).env("GODEBUG", go_debug());
+    command.args(&words[1..]).env(SERVER_VARIABLE, server.to_string());
+    // Without a program, starting it fails with the system's reason.
+    if let Some(launch) = programs::launch(OsStr::new(&words[0])) {
+        if let (None, Some(note)) = (launch.means, &launch.note) {
+            warn(&format!("the command speaks MPTCP only if it asks for it: {note}"));
+        }
+        command.envs(launch.environment);
+    }
     if stdout_is_ours {
         // stdout has the JSON; the command's output goes to stderr.
         command.stdout(std::io::stderr());
     }
     command
-}
-
-/// Go asks for MPTCP by itself if this is set.
-fn go_debug() -> String {
-    const MPTCP: &str = "multipathtcp=1";
-    match env::var("GODEBUG") {
-        Ok(others) if !others.is_empty() => format!("{others},{MPTCP}"),
-        _ => MPTCP.to_owned(),
-    }
-}
-
-fn find_program(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }

@@ -9,6 +9,7 @@
 //! | `doctor` | what this machine can run |
 //! | `meter`, `calibrate`, `profile` | power meters of this machine; a radio's energy model from a meter |
 //! | `lab` | any program inside emulated radios |
+//! | `run` | programs whose TCP sockets become MPTCP |
 //! | `live` | the daemon for real interfaces, its status and screen |
 //! | `why` | what holds connections back |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
@@ -50,6 +51,8 @@ mod profile;
 mod progress;
 mod provenance;
 mod reproduce;
+#[cfg(feature = "live")]
+mod run;
 mod scenario;
 mod show;
 mod study;
@@ -77,7 +80,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error),
     };
-    let exit = run(cli.command).unwrap_or_else(|failure| {
+    let exit = dispatch(cli.command).unwrap_or_else(|failure| {
         diagnose::tell(&failure);
         failure.exit()
     });
@@ -97,7 +100,7 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-fn run(command: Command) -> Result<Exit, Failure> {
+fn dispatch(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Compare(options) => compare::compare(options),
         Command::List(options) => list::list(&options),
@@ -123,6 +126,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Top(options) => live::top(&options),
         #[cfg(feature = "live")]
         Command::Why(options) => why::why(&options),
+        Command::Run(options) => run::run(&options),
         #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),
         #[cfg(feature = "live")]

@@ -31,6 +31,7 @@
 //! | [`record`] | the input of decisions, and its replay |
 //! | [`simulate`] | a scenario built from measurements |
 //! | [`strength`] | signal strengths from commands |
+//! | [`programs`] | starts programs whose TCP sockets become MPTCP |
 //! | `versioned`, `exact` | versioned records on disk; their exact quantities |
 //! | `names` | numeric ids of users and groups |
 //! | `notify` | messages to systemd |
@@ -49,6 +50,7 @@ pub mod leaks;
 pub mod ledger;
 pub mod measure;
 pub mod metrics;
+pub mod programs;
 pub mod reason;
 pub mod record;
 pub mod simulate;

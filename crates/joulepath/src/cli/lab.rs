@@ -14,8 +14,7 @@ Examples:
   joulepath lab clean
 
 {server} in the command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab
-has no way to the outside but what --serve shares. The command speaks MPTCP if `mptcpize` is installed, or if
-it asks for it itself.
+has no way to the outside but what --serve shares. The command gets MPTCP sockets as with `joulepath run`.
 stdin and stdout are the command's; the bill goes to stderr, or with --json to stdout. Needs root.";
 
 /// Options of `lab`.

@@ -20,6 +20,8 @@ mod readme;
 mod reproduce;
 #[path = "../common/run.rs"]
 mod run;
+#[cfg(feature = "live")]
+mod running;
 mod scenarios;
 mod schema;
 mod study;
