@@ -17,6 +17,8 @@ pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libjoulepat
 const NAME: &str = "libjoulepath-mptcp.so";
 /// Where the package puts it.
 const INSTALLED: &str = "/usr/lib/joulepath";
+/// For programs that root starts.
+const SHARED: &str = "/var/cache";
 
 /// The library's file, written if necessary.
 ///
@@ -28,8 +30,11 @@ pub(super) fn place() -> Result<PathBuf, String> {
         return Ok(installed);
     }
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    below(&[cache, variable("XDG_RUNTIME_DIR")].into_iter().flatten().collect::<Vec<_>>())
+    // Programs that root starts may continue as other users, who cannot read root's home.
+    let shared = Some(PathBuf::from(SHARED)).filter(|_| geteuid().is_root());
+    let home = variable("HOME").map(|home| home.join(".cache"));
+    let bases = [variable("XDG_CACHE_HOME"), shared, home, variable("XDG_RUNTIME_DIR")];
+    below(&bases.into_iter().flatten().collect::<Vec<_>>())
 }
 
 /// The library below the first of `bases` that can contain it.
@@ -58,7 +63,7 @@ fn write(base: &Path, folder: &Path) -> io::Result<PathBuf> {
     if !base.is_absolute() || file.as_os_str().as_bytes().iter().any(|byte| b" :\t\n".contains(byte)) {
         return refused("LD_PRELOAD cannot contain this path");
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
     // Another user must not be able to replace a library that this user's programs load.
     if [base, folder].into_iter().any(|folder| !is_ours(folder)) {
         return refused("another user may write into it");

@@ -19,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use joulepath_kernel::Error as KernelError;
 use joulepath_kernel::mptcp::socket::{self, Protocol};
 use rustix::fs::{Access, access, getxattr};
 use rustix::process::{getegid, geteuid};
@@ -196,9 +197,11 @@ fn gains_rights(file: &Path) -> Option<&'static str> {
 }
 
 fn refusal_of_kernel() -> Option<String> {
-    let error = socket::open(Protocol::Mptcp, Ipv4Addr::LOCALHOST.into()).err()?;
-    let remedy = error.remedy().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
-    Some(format!("{error}{remedy}"))
+    match socket::open(Protocol::Mptcp, Ipv4Addr::LOCALHOST.into()) {
+        Ok(_) => None,
+        Err(KernelError::Unsupported { why, remedy, .. }) => Some(format!("{why} ({remedy})")),
+        Err(error) => Some(format!("MPTCP sockets are refused ({error})")),
+    }
 }
 
 fn as_texts<S: serde::Serializer>(
