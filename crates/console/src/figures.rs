@@ -17,7 +17,7 @@ pub(crate) const UNKNOWN: &str = "–";
 pub(crate) fn head(status: &Status) -> Vec<String> {
     let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
     let all = status.interfaces.iter().filter(|one| one.allowed).count();
-    let mut head = vec![status.intent.word().to_owned()];
+    let mut head = vec![mptcp(status), status.intent.word().to_owned()];
     if status.intent != status.configured_intent {
         head.push(format!("configured: {}", status.configured_intent.word()));
     }
@@ -25,10 +25,6 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
         head.push("paused".into());
     }
     head.push(format!("{used} of {all} interfaces used"));
-    head.push(count(status.connections, "MPTCP connection"));
-    if status.fallen_back > 0 {
-        head.push(format!("{} plain TCP", status.fallen_back));
-    }
     if let Some(battery) = status.battery {
         let state = if battery.discharging { "" } else { ", on mains" };
         head.push(format!("battery {:.0} %{state}", battery.level * 100.0));
@@ -37,6 +33,19 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
         head.push(format!("up {}", duration(status.up_s)));
     }
     head
+}
+
+/// How many of the machine's connections use MPTCP.
+fn mptcp(status: &Status) -> String {
+    let uses = status.connections.saturating_sub(status.fallen_back);
+    let text = match status.plain {
+        Some(plain) => format!("MPTCP: {uses} of {}", count(status.connections + plain, "connection")),
+        None => format!("MPTCP: {}", count(uses, "connection")),
+    };
+    match status.fallen_back {
+        0 => text,
+        number => format!("{text} ({number} fell back to TCP)"),
+    }
 }
 
 /// The reading of the machine's meter; `None` if none is configured.

@@ -130,6 +130,10 @@ fn notes(status: &Status, width: usize) -> String {
         text += &format!("\n{}", wrap(&said, width, "  "));
     }
     text.push('\n');
+    if let (0, Some(1..)) = (status.connections, status.plain) {
+        let said = "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it.";
+        text += &format!("\n{}\n", wrap(said, width, "  "));
+    }
     for warning in &status.warnings {
         text += &format!("\n{}", wrap(&format!("warning: {warning}"), width, "  "));
     }
@@ -324,7 +328,7 @@ mod tests {
             assert!(line.chars().count() <= 80, "{line}\n{text}");
         }
         for part in [
-            "frugal · configured: interactive · 2 of 2 interfaces used · 1000 MPTCP connections",
+            "MPTCP: 997 of 1008 connections (3 fell back to TCP) · frugal",
             "8.10 GB since 2026-11-01 (soft 8.00 GB)",
             "New connections start on enx00e04c680, by the routing table, although wlp0s20f3",
             "New sockets get the congestion controller jp_joule,",
@@ -340,5 +344,22 @@ mod tests {
         }
         let row = text.lines().find(|line| line.starts_with("enx")).unwrap();
         assert_eq!(row.matches(UNKNOWN).count(), 3, "{text}");
+    }
+
+    #[test]
+    fn the_first_words_say_how_many_connections_use_mptcp() {
+        for (connections, fallen_back, plain, expected) in [
+            (0, 0, Some(0), "MPTCP: 0 of 0 connections · "),
+            (1, 0, Some(0), "MPTCP: 1 of 1 connection · "),
+            (3, 1, Some(14), "MPTCP: 2 of 17 connections (1 fell back to TCP) · "),
+            // An older daemon does not report plain TCP.
+            (3, 1, None, "MPTCP: 2 connections (1 fell back to TCP) · "),
+        ] {
+            let text = super::status(&Status { connections, fallen_back, plain, ..samples::status() }, 200);
+            assert!(text.starts_with(expected), "{text}");
+            assert!(!text.contains("joulepath run"), "{text}");
+        }
+        let none = Status { connections: 0, fallen_back: 0, plain: Some(7), ..samples::status() };
+        assert!(super::status(&none, 200).contains("`joulepath run -- COMMAND`"));
     }
 }

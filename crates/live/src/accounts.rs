@@ -278,6 +278,7 @@ mod tests {
     use joulepath_model::scenario::read_live;
 
     use super::*;
+    use crate::machine::Counted;
     use crate::samples::seen;
     use crate::snapshot::Families;
 
@@ -302,8 +303,7 @@ mod tests {
             measured: BTreeMap::new(),
             counters: [("wwan0".to_owned(), counters)].into(),
             owners: BTreeMap::new(),
-            connections: 0,
-            fallen_back: 0,
+            counted: Counted::default(),
             families: Families::default(),
             places: BTreeMap::new(),
         };

@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use joulepath_kernel::Result;
-use joulepath_kernel::mptcp::diag::{Diag, Listing};
+use joulepath_kernel::mptcp::TcpState;
+use joulepath_kernel::mptcp::diag::{Diag, Listing, TcpSocket};
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_kernel::route::{Counters, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View};
 use joulepath_kernel::wireless::{Wireless, WirelessLink};
@@ -36,8 +37,8 @@ pub(crate) struct Machine {
     ear: Option<Ear>,
     measurer: Measurer,
     pace: Pace,
-    /// MPTCP connections of the last listing, and how many of them fell back to TCP.
-    counted: (usize, usize),
+    /// Of the last listing.
+    counted: Counted,
     families: Families,
     /// `None` without WiFi.
     wireless: Option<Wireless>,
@@ -46,6 +47,17 @@ pub(crate) struct Machine {
     /// WiFi devices that are clients of an access point.
     wifi_clients: Vec<u32>,
     identified: Option<Nanos>,
+}
+
+/// Numbers of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// MPTCP connections, including fallen-back ones.
+    pub(crate) mptcp: usize,
+    /// MPTCP connections that fell back to TCP.
+    pub(crate) fallen_back: usize,
+    /// Established connections of TCP sockets to other machines.
+    pub(crate) plain: usize,
 }
 
 /// The result of one poll.
@@ -59,10 +71,8 @@ pub(crate) struct Look {
     pub(crate) counters: BTreeMap<String, Counters>,
     /// Interface index of every address, including loopback.
     pub(crate) owners: BTreeMap<IpAddr, u32>,
-    /// MPTCP connections, including fallen-back ones.
-    pub(crate) connections: usize,
-    /// Connections that fell back to TCP.
-    pub(crate) fallen_back: usize,
+    /// Numbers of connections.
+    pub(crate) counted: Counted,
     /// Connections that did not fall back, by address family.
     pub(crate) families: Families,
     /// Networks of interfaces, by name.
@@ -153,8 +163,7 @@ impl Machine {
             let none = Refusals::default();
             let refusals = self.ear.as_ref().map_or(&none, |ear| &ear.refusals);
             measured = self.measurer.list(&looked, &owners(view), &listing, refusals, measured);
-            let fallen_back = listing.connections.iter().filter(|connection| connection.info.fallback);
-            self.counted = (listing.connections.len(), fallen_back.count());
+            self.counted = counted(&listing);
             self.families = families(&listing);
             self.pace.listed(now, Nanos(thread_cpu_ns().saturating_sub(begun)));
             Some(listing)
@@ -172,11 +181,10 @@ impl Machine {
             }
         }
         let owners = owners(view);
-        let (connections, fallen_back) = self.counted;
+        let counted = self.counted;
         let families = self.families;
         let places = self.places.clone();
-        let look =
-            Look { interfaces, measured, counters, owners, connections, fallen_back, families, places };
+        let look = Look { interfaces, measured, counters, owners, counted, families, places };
         Ok((look, listing))
     }
 }
@@ -271,6 +279,19 @@ fn seen<'a>(all: impl Iterator<Item = &'a Measured>) -> Seen {
             || one.silent.is_some()
             || (one.passed.sent_bytes > 0 && one.passed.received_bytes == 0),
     })
+}
+
+fn counted(listing: &Listing) -> Counted {
+    let fallen_back = listing.connections.iter().filter(|connection| connection.info.fallback);
+    // Other states are about to begin or to end.
+    let counts = |socket: &&TcpSocket| {
+        socket.state == TcpState::Established && !socket.remote.ip().to_canonical().is_loopback()
+    };
+    Counted {
+        mptcp: listing.connections.len(),
+        fallen_back: fallen_back.count(),
+        plain: listing.plain.iter().filter(counts).count(),
+    }
 }
 
 fn families(listing: &Listing) -> Families {
@@ -380,6 +401,32 @@ mod tests {
 
     use super::*;
     use crate::samples::address;
+
+    #[test]
+    fn established_connections_to_other_machines_are_counted() {
+        let socket = |remote: &str, state| TcpSocket {
+            local: "192.0.2.7:40000".parse().unwrap(),
+            remote: remote.parse().unwrap(),
+            interface: None,
+            state,
+            uid: 0,
+            inode: 1,
+            congestion: None,
+            info: None,
+            membership: None,
+        };
+        let plain = vec![
+            socket("203.0.113.1:443", TcpState::Established),
+            socket("[2001:db8::1]:443", TcpState::Established),
+            socket("203.0.113.1:443", TcpState::TimeWait),
+            socket("127.0.0.1:631", TcpState::Established),
+            socket("[::ffff:127.0.0.1]:631", TcpState::Established),
+        ];
+        // Orphans are subflows.
+        let orphans = vec![socket("203.0.113.1:80", TcpState::Established)];
+        let listing = Listing { plain, orphans, ..Listing::default() };
+        assert_eq!(counted(&listing), Counted { mptcp: 0, fallen_back: 0, plain: 2 });
+    }
 
     #[test]
     fn each_routed_family_uses_its_first_permanent_address() {

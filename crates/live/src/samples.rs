@@ -219,6 +219,7 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         up_s: 100.0,
         connections: 1,
         fallen_back: 0,
+        plain: Some(4),
         changes: 0,
         battery: None,
         today: "2026-11-23".into(),

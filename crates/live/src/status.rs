@@ -244,6 +244,9 @@ pub struct Status {
     pub connections: usize,
     /// Connections that fell back to TCP.
     pub fallen_back: usize,
+    /// Established connections of TCP sockets to other machines; `None` from an older daemon.
+    #[serde(default)]
+    pub plain: Option<usize>,
     /// Changes of endpoints and limits since the start.
     pub changes: usize,
     /// `None` if the machine has no battery.

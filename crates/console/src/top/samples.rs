@@ -108,6 +108,7 @@ pub(crate) fn status() -> Status {
         up_s: 5000.0,
         connections: 12,
         fallen_back: 3,
+        plain: Some(8),
         changes: 5,
         battery: None,
         today: "2026-11-23".into(),

@@ -231,7 +231,7 @@ fn with_daemon(may_command: bool) -> (TempDir, Daemon, Top) {
 #[test]
 fn keys_set_the_intent_and_q_leaves_the_terminal_as_it_was() {
     let (_folder, daemon, mut top) = with_daemon(true);
-    top.shows("frugal · 2 of 2 interfaces used · 2 MPTCP connections");
+    top.shows("MPTCP: 2 connections · frugal · 2 of 2 interfaces used");
     assert!(top.is_raw());
     for shown in ["wlan0 regular    8.0", "all", "wwan0: it is the first", "3 s  wlan0: regular"] {
         top.shows(shown);

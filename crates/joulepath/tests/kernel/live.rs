@@ -214,7 +214,8 @@ fn endpoints_appear_follow_their_addresses_and_end_with_the_daemon() {
     assert_eq!(status["interfaces"][0]["name"], "c0");
     assert_eq!(status["interfaces"][0]["energy_quality"], "modelled");
     let page = host.run(&["status", "--socket", host.socket().to_str().unwrap()]).ok();
-    assert!(page.starts_with("interactive · 2 of 2 interfaces used"), "{page}");
+    assert!(page.starts_with("MPTCP: "), "{page}");
+    assert!(page.contains(" · interactive · 2 of 2 interfaces used"), "{page}");
     let metrics = host.run(&["status", "--metrics", "--socket", host.socket().to_str().unwrap()]).ok();
     assert!(metrics.contains("joulepath_path_role{path=\"c1\",role=\"backup\"} 1\n"), "{metrics}");
 
