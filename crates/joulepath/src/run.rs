@@ -1,11 +1,14 @@
 //! `joulepath run`: a program whose TCP sockets become MPTCP.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use joulepath_console::launch;
-use joulepath_live::programs;
+use joulepath_live::{Request, client, programs};
+use joulepath_model::live::Intent;
 
 use crate::cli::run::RunOptions;
 use crate::failure::{Exit, Failure};
@@ -24,7 +27,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         let written = fs::write(file, programs::LIBRARY).map(|()| Exit::Ok);
         return written.map_err(|error| Failure::io(format!("cannot write {}", file.display()), error));
     }
-    let [program, arguments @ ..] = options.run.as_slice() else {
+    let Some(program) = options.run.first() else {
         return Err(Failure::usage("name a command after `--`"));
     };
     let name = program.to_string_lossy();
@@ -40,6 +43,23 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     if let Some(warning) = launch::warning(&launch) {
         terminal::tell(&format!("joulepath: {warning}"));
     }
-    let error = Command::new(program).args(arguments).envs(launch.environment).exec();
+    let mut words: Vec<OsString> =
+        options.intent.map_or_else(Vec::new, |intent| scope(intent, &options.socket));
+    words.extend(options.run.iter().cloned());
+    let error = Command::new(&words[0]).args(&words[1..]).envs(launch.environment).exec();
     Err(Failure::new(NOT_EXECUTABLE, error).help(format!("check the file {}", launch.program.display())))
+}
+
+/// The words before the command that give it an intent; without them it has the machine's.
+fn scope(intent: Intent, socket: &Path) -> Vec<OsString> {
+    match programs::scope(intent, client::ask(socket, &Request::Status)) {
+        Ok(words) => words.into_iter().map(OsString::from).collect(),
+        Err(why) => {
+            terminal::tell(&format!(
+                "joulepath: the command runs without the intent {}: {why}",
+                intent.word()
+            ));
+            vec![]
+        }
+    }
 }

@@ -98,7 +98,7 @@ impl Machine {
             ear: Ear::open().ok(),
             measurer: Measurer::default(),
             pace: Pace::default(),
-            counted: (0, 0),
+            counted: Counted::default(),
             families: Families::default(),
             wireless: Wireless::open().unwrap_or_default(),
             places: BTreeMap::new(),

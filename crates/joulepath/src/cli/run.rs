@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use joulepath_model::live::Intent;
+
+use super::live::SOCKET;
 
 pub(super) const HELP: &str = "\
 Examples:
   joulepath run -- curl -O https://example.org/file
   joulepath run -- sh -c 'git pull && make'
   joulepath run --dry-run -- ./server
+  joulepath run --intent aggregate -- ffmpeg -i film.mkv rtmp://host/live
 
 The command replaces joulepath: exit code and signals are its own. Its children get the same means. A socket \
 for which the kernel refuses MPTCP is TCP. Dynamically linked programs get a library by LD_PRELOAD, Go \
@@ -20,6 +24,14 @@ TCP. As in a shell, the exit code is 127 if there is no such command and 126 if 
 #[derive(Debug, Args)]
 #[command(override_usage = "joulepath run [OPTIONS] -- <COMMAND>...")]
 pub(crate) struct RunOptions {
+    /// Give the program's connections this intent, in place of the machine's. Needs systemd, the daemon with
+    /// `pm = "userspace"`, and a rule in its configuration; a message says what is missing, and the command
+    /// runs without it.
+    #[arg(long, value_name = "WORD", value_parser = intent, conflicts_with = "dry_run")]
+    pub(crate) intent: Option<Intent>,
+    /// The daemon's control socket.
+    #[arg(long, value_name = "PATH", default_value = SOCKET, requires = "intent")]
+    pub(crate) socket: PathBuf,
     /// Print how the command would get MPTCP sockets, and run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -32,4 +44,9 @@ pub(crate) struct RunOptions {
     /// The program to run, and its arguments.
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "write_library")]
     pub(crate) run: Vec<OsString>,
+}
+
+fn intent(word: &str) -> Result<Intent, String> {
+    let words = || Intent::ALL.map(Intent::word).join(", ");
+    Intent::by_word(word).ok_or_else(|| format!("intents: {}", words()))
 }

@@ -58,7 +58,7 @@ int main(int count, char **words)
 }
 "#;
 
-/// A library whose `socket` refuses MPTCP with the error in $REFUSAL, as a kernel or a sandbox does.
+/// A library whose `socket` refuses MPTCP with the error in $REFUSAL, as a kernel or a sandbox does, and says so.
 const REFUSES: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -70,6 +70,7 @@ const REFUSES: &str = r#"
 int socket(int domain, int type, int protocol)
 {
         if (protocol == 262) {
+                write(2, "refused\n", 8);
                 errno = atoi(getenv("REFUSAL"));
                 return -1;
         }
@@ -158,11 +159,11 @@ fn tcp_sockets_of_a_program_and_its_children_are_mptcp() {
 fn a_server_sees_an_mptcp_connection() {
     let bench = Bench::new();
     bench.compile("client", CLIENT, &[]);
+    // This one speaks TCP only.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let server = thread::spawn(move || received(&listener));
     assert_eq!(bench.said(&["--", "./client", "127.0.0.1", &port]).ok(), "");
-    // A server that speaks TCP only.
     assert_eq!(server.join().unwrap(), granted(libc::AF_INET).to_string());
 
     if granted(libc::AF_INET) == MPTCP {
@@ -216,7 +217,9 @@ fn a_refusal_means_tcp() {
     for refusal in [libc::EPROTONOSUPPORT, libc::ENOPROTOOPT, libc::EINVAL, libc::EACCES, libc::EPERM] {
         let mut run = bench.run(&["--", "./client"]);
         run.env("LD_PRELOAD", &both).env("REFUSAL", refusal.to_string());
-        assert_eq!(Said::of(run.output().unwrap()).ok(), "6 6 6 17\n", "{refusal}");
+        let said = Said::of(run.output().unwrap());
+        assert_eq!(said.stderr.matches("refused").count(), 3, "{}", said.stderr);
+        assert_eq!(said.ok(), "6 6 6 17\n", "{refusal}");
     }
 }
 
@@ -242,6 +245,18 @@ fn exit_codes_and_signals_are_the_commands() {
     let id = child.id().to_string();
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(fs::read_to_string(bench.path().join("pid")).unwrap().trim(), id);
+}
+
+#[test]
+fn a_command_that_cannot_have_its_intent_runs_without_it() {
+    let bench = Bench::new();
+    let said = bench.said(&["--intent", "aggregate", "--socket", "./absent", "--", "echo", "ran"]);
+    let expected = "the command runs without the intent aggregate: no daemon listens at ./absent";
+    assert!(said.stderr.contains(expected), "{}", said.stderr);
+    assert_eq!(said.ok(), "ran\n");
+    let said = bench.said(&["--intent", "fast", "--", "true"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("intents: frugal, handover"), "{}", said.stderr);
 }
 
 #[test]

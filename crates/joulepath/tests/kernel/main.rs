@@ -11,6 +11,7 @@ mod compare;
 mod lab;
 mod live;
 mod machine;
+mod programs;
 mod rights;
 #[path = "../common/run.rs"]
 mod run;

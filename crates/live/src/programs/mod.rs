@@ -9,6 +9,7 @@
 
 mod elf;
 mod environment;
+mod intent;
 mod library;
 
 use std::env;
@@ -28,6 +29,7 @@ use serde::Serialize;
 use elf::{Elf, Executable, Go};
 use environment::{GODEBUG, LD_PRELOAD};
 
+pub use intent::scope;
 pub use library::LIBRARY;
 
 /// The kernel follows this many interpreters of interpreters (`BINPRM_MAX_RECURSION`, fs/exec.c).
