@@ -58,7 +58,8 @@ int main(int count, char **words)
 }
 "#;
 
-/// A library whose `socket` refuses MPTCP with the error in $REFUSAL, as a kernel or a sandbox does, and says so.
+/// A library whose `socket` refuses MPTCP with the error in $REFUSAL, as a kernel or a sandbox does, and says
+/// so.
 const REFUSES: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>

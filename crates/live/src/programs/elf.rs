@@ -270,7 +270,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_programs_cause_no_panic(changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..20)) {
+        fn damaged_programs_cause_no_panic(
+            changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..20),
+        ) {
             let mut bytes = program(&[1, PT_INTERP], Some(&build_info("go1.24")));
             for (place, value) in changes {
                 let place = place as usize % bytes.len();

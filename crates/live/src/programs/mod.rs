@@ -181,7 +181,8 @@ fn fate(name: &str, elf: &Elf, rights: Option<&str>) -> Fate {
     }
 }
 
-/// Why the kernel starts the program in secure mode (`AT_SECURE`, security/commoncap.c); `None` if it does not.
+/// Why the kernel starts the program in secure mode (`AT_SECURE`, security/commoncap.c); `None` if it does
+/// not.
 fn gains_rights(file: &Path) -> Option<&'static str> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2010;
