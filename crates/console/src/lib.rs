@@ -9,6 +9,7 @@
 //! | [`doctor`] | what a machine can run |
 //! | `figures` | numbers and words shared by `page` and `top` |
 //! | `bill` | the bill of a lab's command (feature `kernel`) |
+//! | `remains` | what remains of a lab (feature `kernel`) |
 //! | `controllers` | the loaded controllers and their sockets (feature `kernel`) |
 //! | [`why`] | what holds connections back |
 //! | [`words`] | counts and tables without lines |
@@ -24,6 +25,8 @@ mod figures;
 pub mod launch;
 pub mod meters;
 pub mod page;
+#[cfg(feature = "kernel")]
+pub mod remains;
 pub mod top;
 pub mod why;
 pub mod words;

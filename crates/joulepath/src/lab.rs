@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use std::process::{Command, ExitStatus};
 
 use joulepath_console::bill::Bill;
+use joulepath_console::remains;
 use joulepath_control::Setup;
 use joulepath_control::price::Needs;
 use joulepath_control::schedule::Scheduler;
 use joulepath_kernel::cc::{Registered, unique_name};
 use joulepath_lab::command::{Signals, openings, until_end};
 use joulepath_lab::emulator::messages::End;
-use joulepath_lab::hosts::{Clean, Process, Remains, Serving, clean};
+use joulepath_lab::hosts::{Remains, Serving, clean};
 use joulepath_lab::{Lab, LabSpec, Program};
 use joulepath_live::programs;
 use joulepath_model::scenario::Scenario;
@@ -82,7 +83,7 @@ fn run(mut lab: Lab, scenario: &Scenario, setup: &Setup, options: &LabOptions) -
     for doubt in bill.doubts() {
         warn(&doubt);
     }
-    for sentence in what_remains(bill.remains()) {
+    for sentence in remains::sentences(bill.remains()) {
         terminal::tell(&sentence);
     }
     if ended.success() {
@@ -98,66 +99,9 @@ fn exit_of(ended: ExitStatus) -> Exit {
     code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::Failed, Exit::Command)
 }
 
-/// Reports processes that were ended after the command, and those that could not be.
-fn what_remains(remains: &Remains) -> Vec<String> {
-    let mut sentences = vec![];
-    if !remains.ended.is_empty() {
-        sentences.push(format!("ended with the lab: {}", named(&remains.ended)));
-    }
-    if !remains.holders.is_empty() {
-        sentences.push(format!(
-            "warning: these processes have entered the lab's network from outside, \
-             and it lives until they end: {}",
-            named(&remains.holders)
-        ));
-    }
-    if remains.connections > 0 {
-        sentences.push(format!(
-            "warning: {} connections of the lab are still closing, for two minutes at most; \
-             until then they hold its network and its congestion controller",
-            remains.connections
-        ));
-    }
-    sentences
-}
-
-/// `123 (sleep 600), 124 (sh -c …)`: commands are cut to a length that fits a line.
-fn named(processes: &[Process]) -> String {
-    const LONGEST: usize = 60;
-    let one = |process: &Process| {
-        let cut: String = process.command.chars().take(LONGEST).collect();
-        let dots = if cut.len() < process.command.len() { "…" } else { "" };
-        format!("{} ({cut}{dots})", process.pid)
-    };
-    processes.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
 fn clean_up(json: bool) -> Result<Exit, Failure> {
     let found = clean()?;
-    if json { print_json(&found) } else { terminal::print(&told(&found)) }
-}
-
-fn told(found: &Clean) -> String {
-    let mut lines = String::new();
-    for lab in &found.removed {
-        lines += &format!(
-            "lab {} ({}): was killed; nothing of it runs, and its entry is removed\n",
-            lab.id, lab.title
-        );
-        if !lab.holders.is_empty() {
-            lines += &format!(
-                "  others are inside its network, which lives until they end: {}\n",
-                named(&lab.holders)
-            );
-        }
-    }
-    for lab in &found.running {
-        lines += &format!("lab {} ({}): runs, and was left alone\n", lab.id, lab.title);
-    }
-    if found.removed.is_empty() {
-        lines += "nothing was left behind\n";
-    }
-    lines
+    if json { print_json(&found) } else { terminal::print(&remains::cleaned(&found)) }
 }
 
 /// The policy's congestion controller, in the kernel for as long as the lab.
