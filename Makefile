@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule mutants lint clean
+.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-kernels test-upstream bench bench-peers validate-peers joule mutants lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,10 @@ wheel: ## build the Python package: a wheel in target/wheels
 docs: ## build the documentation as a site in target/site; every link is checked
 	@scripts/setup.sh test
 	@scripts/python.sh docs
+
+web: ## build the playground, a page that simulates in the browser: target/web/index.html
+	@scripts/setup.sh web
+	@scripts/web.py
 
 package: ## build the Debian package: target/debian/joulepath_VERSION_ARCH.deb
 	@scripts/setup.sh package

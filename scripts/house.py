@@ -27,7 +27,7 @@ FLOORS = [
     {"link", "control", "topology", "kernel"},
     {"packet", "fluid", "slotted", "lab", "live", "report", "meter", "why"},
     {"study", "console"},
-    {"joulepath", "python"},
+    {"joulepath", "python", "web"},
 ]
 # Most lines of code of a crate, without blanks, comments and unit tests.
 MOST_LINES = {"joulepath": 4050}

@@ -7,6 +7,7 @@
 #   scripts/setup.sh kernels as build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh package as build, and dpkg-dev, cargo-deb
 #   scripts/setup.sh static  as build, and Rust's standard library for musl on both architectures
+#   scripts/setup.sh web     as demo, and clang, python3, and Rust's standard library for WebAssembly
 #   scripts/setup.sh release as package and static, and objcopy, python3 with venv, cargo-cyclonedx
 #   scripts/setup.sh bare    as package, and mmdebstrap, to test the package in a bare Debian
 #   scripts/setup.sh fresh   as demo, and git and mmdebstrap, to test a fresh clone in a bare Debian
@@ -16,6 +17,7 @@ set -euo pipefail
 
 readonly RUST_VERSION=1.95.0       # installed if Rust is missing or too old; this tree is tested with it
 readonly STATIC_TARGETS=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+readonly WEB_TARGET=wasm32-unknown-unknown
 readonly CARGO_DENY_VERSION=0.20.2
 readonly CARGO_DEB_VERSION=3.8.0
 readonly CARGO_CYCLONEDX_VERSION=0.5.9
@@ -134,6 +136,18 @@ install_rust_components() {
     fi
 }
 
+# install_rust_targets TARGET...: installs Rust's standard library for them.
+install_rust_targets() {
+    local target sysroot
+    sysroot=$(rustc --print sysroot)
+    for target in "$@"; do
+        [[ ! -d $sysroot/lib/rustlib/$target ]] || continue
+        have rustup || die "Rust's standard library for $target is missing, and there is no rustup that installs it"
+        say "installing Rust's standard library for $target"
+        rustup target add "$target" >&2
+    done
+}
+
 # install_cargo_command NAME VERSION: builds `cargo NAME` unless it exists. It runs for seconds, so it is built fast, without the
 # link-time optimisation of its own profile, which takes minutes.
 install_cargo_command() {
@@ -214,14 +228,14 @@ setup_static() {
     want readelf binutils
     want clang clang
     setup_build
-    local target sysroot
-    sysroot=$(rustc --print sysroot)
-    for target in "${STATIC_TARGETS[@]}"; do
-        [[ ! -d $sysroot/lib/rustlib/$target ]] || continue
-        have rustup || die "Rust's standard library for $target is missing, and there is no rustup that installs it"
-        say "installing Rust's standard library for $target"
-        rustup target add "$target" >&2
-    done
+    install_rust_targets "${STATIC_TARGETS[@]}"
+}
+
+setup_web() {
+    want clang clang
+    want_python
+    setup_demo
+    install_rust_targets "$WEB_TARGET"
 }
 
 setup_release() {
@@ -264,9 +278,9 @@ setup_mutants() {
 }
 
 case ${1-} in
-demo | build | test | lint | kernels | package | static | release | bare | fresh | mutants | upstream) "setup_$1" ;;
+demo | build | test | lint | kernels | package | static | web | release | bare | fresh | mutants | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|release|bare|fresh|mutants|upstream" >&2
+    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|web|release|bare|fresh|mutants|upstream" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,7 @@
 //! Compares policies on a scenario.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use joulepath_control::Setup;
 use joulepath_control::limit::{limits, mean_limits};
@@ -13,7 +14,7 @@ use joulepath_report::{PolicyRuns, summarise_on};
 use serde::Serialize;
 
 use crate::batch::{Batch, Outcome, Wanted};
-use crate::engine::{Engine, Task};
+use crate::engine::{Engine, RunError, Task};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, FailedRun, Watch};
 use crate::journal::Journal;
@@ -21,6 +22,7 @@ use crate::parallel::cores;
 use crate::policies;
 use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
+use crate::stored::Finished;
 
 /// Number of seeds with time series. The series of a run take up to 130 kB until the study is done, and the
 /// quantiles of a hundred runs are accurate enough.
@@ -170,6 +172,35 @@ impl Plan {
         let comparison = case.comparison(&*self.engine, cores(self.jobs), outcomes);
         Compared { comparison, failures }
     }
+
+    /// Does the run number `index` of a case in this thread, for programs that divide the runs themselves.
+    /// The order is that of [`Case::runs`]; `None` if there is no such run.
+    pub fn one(&self, case: &Case, index: usize, cancel: &Cancel) -> Option<Result<RunResult, RunError>> {
+        let wanted = case.wanted(self.series);
+        let Wanted { scenario, setup, task, .. } = wanted.get(index)?;
+        Some(self.engine.run(scenario, setup, task, NonZeroUsize::MIN, cancel))
+    }
+
+    /// The comparison of runs from [`Plan::one`], in the order of [`Case::runs`]. Missing runs make it
+    /// partial.
+    ///
+    /// # Errors
+    /// If a run is of another policy or seed.
+    pub fn gathered(&self, case: &Case, runs: Vec<Option<RunResult>>) -> Result<Comparison> {
+        let expected = case.runs();
+        let is_foreign = |(at, run): (usize, &Option<RunResult>)| {
+            let own = expected.get(at).map(|&(policy, seed)| (policy, seed));
+            run.as_ref().is_some_and(|run| own != Some((run.policy.as_str(), run.seed)))
+        };
+        if runs.iter().enumerate().any(is_foreign) {
+            return Err(Error::usage("the runs are not those of this comparison"));
+        }
+        let finished = |run: RunResult| Finished { run, took: Duration::ZERO };
+        let mut outcomes: Vec<Outcome> =
+            runs.into_iter().map(|run| run.map_or(Outcome::Missing, |run| Outcome::Run(Box::new(finished(run))))).collect();
+        outcomes.resize(expected.len(), Outcome::Missing);
+        Ok(case.comparison(&*self.engine, NonZeroUsize::MIN, outcomes))
+    }
 }
 
 impl Case {
@@ -227,6 +258,13 @@ impl Case {
     /// Name of its variant.
     pub fn variant(&self) -> Option<&str> {
         self.variant.as_deref()
+    }
+
+    /// Policy and seed of every run, in the order of work: all policies with the first seed, then all with
+    /// the next.
+    pub fn runs(&self) -> Vec<(&str, u64)> {
+        let of_seed = |&seed: &u64| self.setups.iter().map(move |setup| (setup.policy(), seed));
+        self.seeds.iter().flat_map(of_seed).collect()
     }
 
     /// Every run: all policies with the first seed, then all with the next, so that an interrupted study
@@ -373,6 +411,22 @@ mod tests {
         let refused = |plan: Result<Plan>| plan.err().map(|error| error.to_string()).unwrap();
         assert!(refused(plan("[\"joule\"]", None)).contains("fluid engine"));
         assert!(refused(plan("[\"mptcp\"]", Some("mptcp,joule"))).contains("fluid engine"));
+    }
+
+    #[test]
+    fn runs_done_one_by_one_make_the_same_comparison() {
+        let plan = plan(2, 7).unwrap();
+        let case = &plan.cases()[0];
+        assert_eq!(case.runs(), [("mptcp", 7), ("olia", 7), ("mptcp", 8), ("olia", 8)]);
+        let cancel = Cancel::new();
+        let one = |index| plan.one(case, index, &cancel).map(|run| run.unwrap());
+        let runs: Vec<Option<RunResult>> = (0..4).map(one).collect();
+        assert!(one(4).is_none());
+        let whole = compare(&plan, &mut crate::event::unwatched, &cancel).remove(0).comparison;
+        assert_eq!(plan.gathered(case, runs.clone()).unwrap(), whole);
+        assert!(plan.gathered(case, runs[..3].to_vec()).unwrap().partial);
+        let swapped = runs.into_iter().rev().collect();
+        assert!(plan.gathered(case, swapped).is_err());
     }
 
     #[test]

@@ -27,6 +27,9 @@
 //! ones are returned. Results do not depend on the number of threads. Files are written only to paths that
 //! the caller gives.
 //!
+//! For WebAssembly, [`own`] and [`sweep`] are left out, and nothing may start a thread or read a clock: use
+//! [`compare::Plan::one`] and [`compare::Plan::gathered`].
+//!
 //! ```
 //! use joulepath_model::cancel::Cancel;
 //! use joulepath_model::result::Provenance;
@@ -66,6 +69,7 @@ pub mod judge;
 mod lines;
 pub mod map;
 pub mod marks;
+#[cfg(not(target_family = "wasm"))]
 pub mod own;
 pub mod parallel;
 pub mod policies;
@@ -76,4 +80,5 @@ mod seeds;
 pub mod shipped;
 pub mod source;
 pub mod stored;
+#[cfg(not(target_family = "wasm"))]
 pub mod sweep;

@@ -47,6 +47,8 @@ pub struct Source {
 enum TracesIn {
     /// This library, next to the shipped scenario.
     Library,
+    /// This library, next to the shipped scenario of this name.
+    Beside(String),
     /// The folder that their paths are relative to.
     Folder(PathBuf),
     /// The only trace: name and text.
@@ -100,6 +102,11 @@ impl Source {
         Self::new(name, text.to_owned(), TracesIn::Library)
     }
 
+    /// A changed copy of a shipped scenario under a name of its own, with the traces of the original.
+    pub fn edited(name: &str, text: impl Into<String>, original: &str) -> Self {
+        Self::new(name, text.into(), TracesIn::Beside(original.to_owned()))
+    }
+
     fn new(name: &str, text: String, traces_in: TracesIn) -> Self {
         Source {
             name: name.to_owned(),
@@ -136,7 +143,7 @@ impl Source {
     pub fn folder(&self) -> Option<&Path> {
         match &self.traces_in {
             TracesIn::Folder(folder) => Some(folder),
-            TracesIn::Library | TracesIn::Given(..) | TracesIn::Nowhere => None,
+            TracesIn::Library | TracesIn::Beside(_) | TracesIn::Given(..) | TracesIn::Nowhere => None,
         }
     }
 
@@ -265,10 +272,9 @@ impl Source {
         match &self.traces_in {
             TracesIn::Folder(folder) => files::read_beside(folder, name, MAX_TRACE_BYTES),
             TracesIn::Given(given, text) if given == name => Ok(text.as_bytes().to_vec()),
-            TracesIn::Library | TracesIn::Given(..) | TracesIn::Nowhere => {
-                let text = shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec());
-                text.filter(|_| self.is_shipped()).ok_or_else(|| without_folder(name))
-            }
+            TracesIn::Library => shipped_trace(&self.name, name),
+            TracesIn::Beside(original) => shipped_trace(original, name),
+            TracesIn::Given(..) | TracesIn::Nowhere => Err(without_folder(name)),
         }
     }
 
@@ -309,6 +315,11 @@ fn signal_trace_of(path: &scenario::PathSpec) -> Option<&str> {
         SignalSpec::Trace(trace) => Some(&trace.source),
         _ => None,
     }
+}
+
+/// Bytes of a trace next to a shipped scenario.
+fn shipped_trace(scenario: &str, name: &str) -> Result<Vec<u8>> {
+    shipped::trace(scenario, name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| without_folder(name))
 }
 
 fn without_folder(name: &str) -> Error {

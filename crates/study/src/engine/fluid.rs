@@ -10,6 +10,7 @@ use joulepath_model::scenario::Scenario;
 
 use super::contract::{Engine, RunError, Task};
 use crate::error::{Error, Result};
+#[cfg(not(target_family = "wasm"))]
 use crate::own;
 
 pub(super) struct Fluid;
@@ -24,6 +25,7 @@ impl Engine for Fluid {
     }
 
     fn check(&self, scenario: &Scenario, setups: &[Setup]) -> Result<()> {
+        #[cfg(not(target_family = "wasm"))]
         own::refuse(setups, self.name())?;
         for setup in setups {
             joulepath_fluid::check(scenario, setup).map_err(|error| Error::Unsupported {

@@ -1,0 +1,1 @@
+../joulepath/build.rs

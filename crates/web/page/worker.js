@@ -1,0 +1,43 @@
+"use strict";
+// Runs in a Web Worker: one module, one request at a time.
+
+let exports = null;
+
+/** The text at an address and length packed into 64 bits; it is freed. */
+function read(packed) {
+  const at = Number(packed >> 32n);
+  const length = Number(packed & 0xffffffffn);
+  const text = new TextDecoder().decode(new Uint8Array(exports.memory.buffer, at, length));
+  exports.release(at, length);
+  return text;
+}
+
+function ask(request) {
+  const bytes = new TextEncoder().encode(request);
+  const at = exports.take(bytes.length);
+  new Uint8Array(exports.memory.buffer, at, bytes.length).set(bytes);
+  return read(exports.reply(at, bytes.length));
+}
+
+/** Message of a trap: the panic's, or that memory or stack was exhausted. */
+function trapped(error) {
+  let message = "";
+  try {
+    message = read(exports.failure());
+  } catch {
+    // The module is not usable any more.
+  }
+  return message || `the simulator needed more memory than this page allows, or the text is nested too deeply (${error.message})`;
+}
+
+self.onmessage = async ({ data }) => {
+  if (data.module) {
+    exports = (await WebAssembly.instantiate(data.module, {})).exports;
+    return;
+  }
+  try {
+    self.postMessage({ reply: ask(data.request) });
+  } catch (error) {
+    self.postMessage({ trap: trapped(error) });
+  }
+};

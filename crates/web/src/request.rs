@@ -1,0 +1,208 @@
+//! Requests and replies.
+//!
+//! A reply is `{"ok": …}` or `{"error": {"message", "help", "problems": [{"line", "column", "message",
+//! "help"}]}}`.
+
+use joulepath_model::cancel::Cancel;
+use joulepath_model::result::{Provenance, RunResult};
+use joulepath_report::{all_to_json, html};
+use joulepath_study::compare::{Case, Plan, Request as Asked, Variants};
+use joulepath_study::engine::{self, EngineName, EngineOptions, RunError};
+use joulepath_study::error::{Error, Result};
+use joulepath_study::policies;
+use joulepath_study::shipped;
+use joulepath_study::source::Source;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::form::{self, Place};
+use crate::library;
+
+/// Maximum number of runs of one comparison: a page holds all of them in memory.
+const MAX_RUNS: usize = 2_000;
+/// Maximum size of a scenario's text, bytes.
+const MAX_TEXT: usize = 256 << 10;
+
+/// A request.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// Asks for everything that is shipped.
+    Library,
+    /// Checks a comparison. The reply has the title, the paths, and policy and seed of every run.
+    Check {
+        /// The comparison.
+        of: Question,
+    },
+    /// The keys that a form shows, with their values.
+    Form {
+        /// Text of the scenario.
+        toml: String,
+    },
+    /// The text with one key changed.
+    Edit {
+        /// Text of the scenario.
+        toml: String,
+        /// The key.
+        place: Place,
+        /// The new value as a person writes it; empty removes the key.
+        value: String,
+    },
+    /// Does one run. The reply is a text, so that JavaScript does not read and write its numbers.
+    Run {
+        /// The comparison.
+        of: Question,
+        /// Number of the run, in the order of [`Case::runs`].
+        index: usize,
+    },
+    /// The comparison of all runs as the command line's JSON and as the report's page.
+    Gather {
+        /// The comparison.
+        of: Question,
+        /// The replies to [`Request::Run`] in order; `null` is missing.
+        runs: Vec<Option<String>>,
+    },
+}
+
+/// A comparison of policies on a scenario.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// Name of a shipped scenario, or of the file in messages and results.
+    pub name: String,
+    /// The shipped scenario that the text was made from, for its traces.
+    pub original: Option<String>,
+    /// Text of the scenario.
+    pub toml: String,
+    /// The policies, separated by commas; default: those that the scenario names.
+    pub policies: Option<String>,
+    /// Seeds of each policy; default: as many as the scenario says.
+    pub seeds: Option<u32>,
+    /// The first seed.
+    pub first_seed: u64,
+    /// Whether to record time series.
+    pub series: bool,
+    /// The command that gives the same numbers.
+    pub command: String,
+}
+
+/// A mistake in the text.
+#[derive(Debug, Serialize)]
+struct Mistake<'a> {
+    line: usize,
+    column: usize,
+    message: &'a str,
+    help: Option<&'a str>,
+}
+
+/// The reply to a request.
+pub fn reply(request: Request) -> Value {
+    let ok = match request {
+        Request::Library => Ok(library::library()),
+        Request::Check { of } => check(&of),
+        Request::Form { toml } => Ok(json!(form::read(&toml))),
+        Request::Edit { toml, place, value } => match form::edit(&toml, &place, &value) {
+            Some(text) => Ok(json!(text)),
+            None => Err(Error::usage("the text has no place for this key").with_help("edit the TOML")),
+        },
+        Request::Run { of, index } => run(&of, index),
+        Request::Gather { of, runs } => gather(&of, runs),
+    };
+    match ok {
+        Ok(value) => json!({ "ok": value }),
+        Err(error) => json!({ "error": described(&error) }),
+    }
+}
+
+/// The reply to a request that cannot be used.
+pub(crate) fn refused(message: &str) -> Value {
+    json!({ "error": described(&Error::usage(message)) })
+}
+
+fn described(error: &Error) -> Value {
+    let problems: Vec<Mistake<'_>> = error.scenario().map_or(vec![], |errors| {
+        let mistake = |problem| {
+            let (line, column) = errors.place(problem);
+            Mistake { line, column, message: &problem.message, help: problem.help.as_deref() }
+        };
+        errors.problems().iter().map(mistake).collect()
+    });
+    // Each problem has its own line.
+    let message = if problems.is_empty() { error.in_one_line() } else { "the scenario has mistakes".into() };
+    json!({ "message": message, "help": error.help(), "problems": problems })
+}
+
+/// The plan of a comparison, which has one case.
+fn plan(of: &Question) -> Result<Plan> {
+    if of.toml.len() > MAX_TEXT {
+        return Err(Error::usage(format!("the scenario has more than {} kB", MAX_TEXT >> 10))
+            .with_help("run it on the command line"));
+    }
+    let source = match shipped::find(&of.name) {
+        Some((name, text)) if text == of.toml => Source::shipped((name, text)),
+        _ => match &of.original {
+            Some(original) => Source::edited(&of.name, of.toml.as_str(), original),
+            None => Source::text(&of.name, of.toml.as_str(), None),
+        },
+    };
+    let asked = Asked {
+        variants: Variants::Plain,
+        policies: of.policies.as_deref().map(policies::parse).transpose()?,
+        seeds: of.seeds,
+        first_seed: of.first_seed,
+        series: of.series,
+        ..Asked::default()
+    };
+    let by = Provenance {
+        version: library::VERSION.to_owned(),
+        commit: library::COMMIT.to_owned(),
+        command: of.command.clone(),
+    };
+    let engine = engine::open(EngineName::Packet, &EngineOptions::default())?;
+    let plan = Plan::of(&source, &asked, engine, &by)?;
+    let runs = case(&plan).runs().len();
+    if runs > MAX_RUNS {
+        return Err(Error::usage(format!("{runs} runs are more than the {MAX_RUNS} of this page"))
+            .with_help("use fewer seeds or policies, or the command line"));
+    }
+    Ok(plan)
+}
+
+fn case(plan: &Plan) -> &Case {
+    plan.cases().first().expect("a plan without variants has one case")
+}
+
+fn check(of: &Question) -> Result<Value> {
+    let plan = plan(of)?;
+    let case = case(&plan);
+    let scenario = case.scenario();
+    Ok(json!({
+        "title": scenario.title,
+        "duration_s": scenario.duration.as_secs_f64(),
+        "paths": scenario.paths.iter().map(|path| path.name.as_str()).collect::<Vec<_>>(),
+        "policies": scenario.compare.policies.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "seeds": scenario.compare.seeds,
+        "runs": case.runs(),
+    }))
+}
+
+fn run(of: &Question, index: usize) -> Result<Value> {
+    let plan = plan(of)?;
+    match plan.one(case(&plan), index, &Cancel::new()) {
+        Some(Ok(run)) => Ok(serde_json::to_string(&run).expect("a run is JSON").into()),
+        Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
+        Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
+        None => Err(Error::usage(format!("there is no run {index}"))),
+    }
+}
+
+fn gather(of: &Question, runs: Vec<Option<String>>) -> Result<Value> {
+    let plan = plan(of)?;
+    let parsed = |run: Option<String>| run.map(|text| serde_json::from_str::<RunResult>(&text)).transpose();
+    let runs = runs.into_iter().map(parsed).collect::<Result<Vec<_>, _>>().map_err(Error::usage)?;
+    let comparison = plan.gathered(case(&plan), runs)?;
+    Ok(json!({
+        "html": html(&comparison)?,
+        "json": all_to_json(std::slice::from_ref(&comparison), false)?,
+    }))
+}
