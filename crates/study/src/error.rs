@@ -139,6 +139,7 @@ impl Error {
     }
 
     /// One error, or several as one.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn of_all(mut errors: Vec<Error>) -> Self {
         if errors.len() == 1 { errors.remove(0) } else { Error::Several(errors) }
     }

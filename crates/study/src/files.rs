@@ -62,6 +62,7 @@ pub(crate) fn read_beside(folder: &Path, name: &str, limit: u64) -> Result<Vec<u
 
 /// Opens the file at `path` for a reader that bounds its memory; `doing` describes the operation in errors.
 /// See [`joulepath_files::open`].
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn open(path: &Path, doing: &str) -> Result<File> {
     joulepath_files::open(path).map_err(|trouble| unread(trouble, doing.to_owned()))
 }

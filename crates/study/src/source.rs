@@ -75,6 +75,7 @@ impl Source {
     ///
     /// # Errors
     /// Those of [`Source::open`], and if the user who called `sudo` may not read the file.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn open_beside(folder: &Path, name: &str) -> Result<Self> {
         Self::find(&folder.join(name), name, By::File)
     }
@@ -393,6 +394,7 @@ impl Text {
     ///
     /// # Errors
     /// Those of [`Text::read`], and if there is no such file.
+    #[cfg(not(target_family = "wasm"))]
     pub(crate) fn named(path: &Path, what: &str) -> Result<Self> {
         let missing = || {
             let doing = format!("cannot read the {what} {}", path.display());
