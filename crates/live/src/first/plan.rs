@@ -132,7 +132,7 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
         return (Set::default(), Start::Refused(why));
     }
     let mut rules = vec![Rule { suppress: Some(0), ..rule(v4, None, MAIN) }];
-    for (&device, _) in &gates {
+    for &device in gates.keys() {
         rules.extend(addresses(view, device, v4).map(|address| rule(v4, Some(address), NEW + device)));
     }
     if !v4 {
