@@ -412,6 +412,7 @@ mod tests {
             uid: 0,
             inode: 1,
             congestion: None,
+            memory: None,
             info: None,
             membership: None,
         };

@@ -1,13 +1,16 @@
 //! New TCP connections on the preferred interface: `first = "steer"`.
 //!
 //! The kernel opens the first subflow of a connection by the routing table. These rules come after those of
-//! other programs and before the main table, and apply to TCP sockets of this machine only:
+//! other programs and before the main table, and apply to packets of this machine only:
 //!
 //! ```text
-//! TCP ─► main table without its default routes        networks, hosts and VPNs stay as they are
-//!     ─► from the address of an interface ─► its own default route     connections keep their path
-//!     ─► without a source address ─► default route of the preferred interface
+//! all ─► main table without its default routes      networks, hosts and VPNs stay as they are
+//!     ─► from the address of an interface ─► its own default route   connections keep their path
+//! TCP ─► without a source address ─► default route of the preferred interface
 //! ```
+//! The rules for addresses apply to all protocols, because the kernel's strict reverse-path filter
+//! (`rp_filter = 1`) asks for the route of an answer without a protocol.
+//!
 //! A change of preference replaces one route, in the table of new connections.
 //!
 //! The kernel stores the creator of each rule and route, so there is no journal: whatever has our number is

@@ -142,7 +142,7 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
         rules.extend(others.map(|address| rule(v4, Some(address), MAIN)));
     }
     let without_source = IpAddr::from([0; 4]);
-    rules.push(rule(v4, v4.then_some(without_source), NEW));
+    rules.push(Rule { protocol: Some(TCP), ..rule(v4, v4.then_some(without_source), NEW) });
     let of_device = gates.iter().map(|(device, route)| Route { table: NEW + device, ..route.clone() });
     let of_new = Route { table: NEW, ..gates[&preferred].clone() };
     let mut routes: Vec<Route> = of_device.chain([of_new]).collect();
@@ -192,7 +192,7 @@ fn rule(v4: bool, source: Option<IpAddr>, table: u32) -> Rule {
         incoming: Some(LOOPBACK.into()),
         outgoing: None,
         mark: None,
-        protocol: Some(TCP),
+        protocol: None,
         invert: false,
         action: Action::Table(table),
         suppress: None,

@@ -36,6 +36,7 @@ fn radio(index: u32, name: &str, mbps: f64) -> Interface {
         carried_bytes: 100_000_000,
         used: None,
         remembered: None,
+        strength: None,
     }
 }
 

@@ -17,6 +17,7 @@ struct Steered {
 impl Steered {
     fn new(net: Net) -> Self {
         let host = Host::of(net);
+        host.filter_strictly();
         host.configure("intent = \"handover\"\nfirst = \"steer\"", "");
         for (path, metric) in [(0, 600), (1, 100)] {
             host.default_route(path, metric);
@@ -77,6 +78,19 @@ impl Pair {
 }
 
 impl Host {
+    /// Makes the kernel drop packets that arrive on another interface than the one that leads back, and removes
+    /// the rules by which the test network routes by source address.
+    fn filter_strictly(&self) {
+        let set = || {
+            fs::write("/proc/sys/net/ipv4/conf/all/rp_filter", "1").unwrap();
+            let mut routing = Routing::open()?;
+            let is_source = |rule: &Rule| self.net.paths.iter().any(|path| rule.source == path.ip.into());
+            let rules = routing.rules()?;
+            rules.iter().filter(|rule| is_source(rule)).try_for_each(|rule| routing.delete_rule(rule))
+        };
+        self.net.client.enter_thread(set).unwrap().unwrap();
+    }
+
     /// Adds a default route to the main table.
     fn default_route(&self, path: usize, priority: u32) {
         let (source, device) = (self.ip(path), self.net.paths[path].device);
