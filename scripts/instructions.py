@@ -25,14 +25,18 @@ ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "scripts/instructions.json"
 ALLOWED = 1.05  # largest allowed ratio to the stored count
 
-# Name, scenario in scenarios/bench, policy, both durations, other keys to replace.
+# Name, scenario in scenarios/, policy, both durations, other keys to replace.
 WORKLOADS = [
-    ("W1", "w1", "reno", ("20 s", "60 s"), {}),
-    ("W2", "w2", "reno", ("3 s", "5 s"), {}),
-    ("W3", "w3", "lia", ("10 s", "30 s"), {}),
-    ("W3 with joule", "w3", "joule", ("10 s", "30 s"), {}),
-    ("W3 with linux", "w3", "linux", ("10 s", "30 s"), {}),
-    ("FatTree k = 4", "fattree", "lia", ("300 ms", "400 ms"), {"k": "4"}),
+    ("W1", "bench/w1", "reno", ("20 s", "60 s"), {}),
+    ("W2", "bench/w2", "reno", ("3 s", "5 s"), {}),
+    ("W3", "bench/w3", "lia", ("10 s", "30 s"), {}),
+    ("W3 with joule", "bench/w3", "joule", ("10 s", "30 s"), {}),
+    ("W3 with linux", "bench/w3", "linux", ("10 s", "30 s"), {}),
+    ("FatTree k = 4", "bench/fattree", "lia", ("300 ms", "400 ms"), {"k": "4"}),
+    ("home-wifi-lte", "home-wifi-lte", "uncoupled", ("5 s", "15 s"), {"size": '"200 MB"'}),
+    ("walking-away with joule", "walking-away", "joule", ("5 s", "20 s"), {}),
+    ("walking-away with linux", "walking-away", "linux", ("5 s", "20 s"), {}),
+    ("CoDel", "fidelity/codel", "uncoupled", ("5 s", "15 s"), {}),
 ]
 
 
@@ -56,12 +60,12 @@ def build():
 
 def scenario(file, duration, changes, folder):
     """Writes a copy of a scenario with another duration and other keys of its first tables, and returns its path."""
-    text = (ROOT / f"scenarios/bench/{file}.toml").read_text(encoding="utf-8")
+    text = (ROOT / f"scenarios/{file}.toml").read_text(encoding="utf-8")
     text, *_ = text.split("[[variant]]")
     for key, value in {"duration": f'"{duration}"', **changes}.items():
         text, count = re.subn(rf"(?m)^{key} = .*$", f"{key} = {value}", text, count=1)
         assert count == 1, f"{file} has no {key}"
-    path = Path(folder) / f"{file}-{duration.replace(' ', '')}.toml"
+    path = Path(folder) / f"{Path(file).name}-{duration.replace(' ', '')}.toml"
     path.write_text(text, encoding="utf-8")
     return path
 

@@ -133,8 +133,8 @@ impl Flight {
         self.take_within(now, now.max(self.newest_ns))
     }
 
-    /// The next packet if arrivals on the wire until `wire_ns` are certain, and releases until `now` or before
-    /// `wire_ns`.
+    /// The next packet, if arrivals on the wire until `wire_ns` are certain, and so are releases until `now`
+    /// or before `wire_ns`.
     #[inline]
     fn take_within(&mut self, now: u64, wire_ns: u64) -> Option<(u64, u32)> {
         loop {

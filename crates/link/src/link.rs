@@ -285,20 +285,21 @@ impl Link {
     fn offer_with_extras(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         self.note_offer(now);
         let Some(mut extras) = self.extras.take() else { unreachable!("only called with extras") };
-        let passes = extras.policer.as_mut().is_none_or(|policer| policer.passes(now.0, size));
-        let outcome = if passes {
-            self.offer_through(&mut extras, Offer { flow, now: now.0, size, ecn_capable })
-        } else {
+        let refused = extras.policer.as_mut().is_some_and(|policer| !policer.passes(now.0, size));
+        let offer = Offer { flow, now: now.0, size, ecn_capable };
+        let outcome = if refused {
             Outcome::QueueDrop
+        } else if let Some(keeper) = extras.keeper.take() {
+            self.offer_to_keeper(&mut extras, keeper, offer)
+        } else {
+            self.offer_to_fifo(&mut extras, offer)
         };
         self.extras = Some(extras);
         outcome
     }
 
-    fn offer_through(&mut self, extras: &mut Extras, offer: Offer) -> Outcome {
-        let Some(mut keeper) = extras.keeper.take() else {
-            return self.offer_to_fifo(extras, offer);
-        };
+    #[inline(never)]
+    fn offer_to_keeper(&mut self, extras: &mut Extras, mut keeper: Box<Keeper>, offer: Offer) -> Outcome {
         let outcome = if keeper.front.is_some() {
             self.offer_to_aqm(extras, &mut keeper, offer)
         } else {
@@ -378,6 +379,7 @@ impl Link {
         exit
     }
 
+    #[inline(always)]
     fn offer_to_fifo(&mut self, extras: &mut Extras, offer: Offer) -> Outcome {
         let Offer { now, size, ecn_capable, .. } = offer;
         let start = match &mut extras.service {
@@ -398,6 +400,7 @@ impl Link {
 
     /// Transmits a packet, accepted at `now`, from `start` on. Returns its arrival time, ns, or none if it is
     /// lost on the wire.
+    #[inline(always)]
     fn send(&mut self, extras: &mut Extras, now: u64, start: u64, size: u32) -> Option<u64> {
         match &mut extras.service {
             Service::Constant => self.transmit(now, size),

@@ -121,7 +121,7 @@ impl PiecewiseRate {
     }
 
     /// End of a transmission that starts at `start`, ns. `start` must not decrease.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(&mut self, start: u64, size: u32) -> u64 {
         let mut work = u64::from(size) * WORK_PER_BYTE;
         let mut at = start;

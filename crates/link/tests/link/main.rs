@@ -1,5 +1,6 @@
 //! A link seen from outside.
 
+mod ahead;
 mod arithmetic;
 mod common;
 mod csma;

@@ -7,20 +7,20 @@ use joulepath_model::units::{BitRate, Bytes, Nanos};
 
 use crate::common::{ms, with_rate};
 
-const CODEL: CodelSpec = CodelSpec {
+pub(crate) const CODEL: CodelSpec = CodelSpec {
     target: Nanos::from_millis(5),
     interval: Nanos::from_millis(100),
     ecn: false,
     ce_threshold: None,
 };
-const FQ: FqCodelSpec = FqCodelSpec {
+pub(crate) const FQ: FqCodelSpec = FqCodelSpec {
     codel: CODEL,
     flows: 1024,
     quantum: Bytes(1514),
     memory_limit: Bytes(32 << 20),
     drop_batch: 64,
 };
-const PIE: PieSpec = PieSpec {
+pub(crate) const PIE: PieSpec = PieSpec {
     target: Nanos::from_millis(15),
     tupdate: Nanos::from_millis(15),
     alpha: 2,
