@@ -269,8 +269,8 @@ fn a_small_file_starts_on_the_default_path() {
     assert_eq!(first(&[], [whole, less], [None; 2], 2e4)[0], Use::Regular);
 }
 
-/// 10 MB take 16 s at 5 Mbit/s and 4 s at 20 Mbit/s on a radio that costs more for each bit: less than four
-/// times as long, as handshakes take part. At 2 Mbit/s they take 40 s: more than four times, but less than 20.
+/// 10 MB take 16 s at 5 Mbit/s and 4 s at 20 Mbit/s on a radio that costs more for each bit: with handshakes
+/// less than four times as long. At 2 Mbit/s they take 40 s: over four times, but less than 20 times.
 #[test]
 fn presets_and_the_longest_multiple_choose_between_energy_and_time() {
     let cheap = PathEnergy { slope_j_per_bit: 1e-8, sunk_w: 0.0, ..PathEnergy::default() };
