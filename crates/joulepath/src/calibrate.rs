@@ -1,14 +1,12 @@
 //! `joulepath calibrate`: the energy model of a radio from a meter, as a profile with intervals.
 
-use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
-use joulepath_meter::calibrate::{Calibration, Circumstances, Estimate, Progress, Refusal, Settings, Stop};
-use joulepath_meter::hardware::{device_name, driver, wifi_signal};
+use joulepath_meter::calibrate::{Calibration, Circumstances, Progress, Refusal, Settings, Stop};
+use joulepath_meter::hardware::{date, device_name, driver, notes, wifi_signal};
 use joulepath_meter::live::{FarEnd, Link, LiveRig, ReadSignal, Switch, UdpLink};
 use joulepath_meter::{Meter, Tree, by_name, command};
-use joulepath_model::calendar::Day;
 use joulepath_model::scenario::write_profile;
 use joulepath_model::units::{BitRate, Nanos};
 use joulepath_study::files;
@@ -127,28 +125,7 @@ fn tell(progress: Progress) {
 
 /// The result as text.
 fn text(found: &Calibration, out: &Path, file: &str) -> String {
-    let row = |name: &str, estimate: &Estimate, scale: f64, unit: &str| {
-        let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(|number| number * scale);
-        format!("{name:20} {value:10.3}  {low:10.3} … {high:<10.3} {unit}\n")
-    };
-    let mut text = format!("{:20} {:>10}  95 % interval\n", "", "estimate");
-    text += &row("received traffic", &found.down, 1e9, "mW/Mbps");
-    text += &row("sent traffic", &found.up, 1e9, "mW/Mbps");
-    text += &row("active", &found.active, 1e3, "mW");
-    if let Some(tail) = &found.tail {
-        text += &row("tail, power", tail, 1e3, "mW");
-    }
-    text += &row("tail, length", &found.tail_s, 1e3, "ms");
-    text += &row("promotion, power", &found.promotion, 1e3, "mW");
-    text += &row("promotion, length", &found.promotion_s, 1e3, "ms");
-    if let Some(idle) = &found.idle {
-        text += &row("idle", idle, 1e3, "mW");
-    }
-    text += &row("a packet, beyond", &found.packet, 1e6, "µJ");
-    text += &row("a busy processor", &found.core, 1e3, "mW");
-    if let Some(sharing) = &found.sharing {
-        text += &row("both over the sum", sharing, 1.0, "");
-    }
+    let text = found.table();
     let mut notes = vec![format!(
         "{} blocks in {:.0} min. A mixed load that was not used for it is missed by {:.1} %.",
         found.blocks,
@@ -179,45 +156,11 @@ fn serve(address: &str) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Circumstances that the profile notes.
-fn notes(second: Option<&str>) -> Vec<(String, String)> {
-    let mut notes = Vec::new();
-    let mut note = |key: &str, value: String| notes.push((key.to_owned(), value));
-    if let Ok(release) = fs::read_to_string("/proc/sys/kernel/osrelease") {
-        note("kernel", release.trim().to_owned());
-    }
-    if let Some(second) = second {
-        note("second_interface", second.to_owned());
-    }
-    notes
-}
-
 /// Reads the signal by a command, or from the WiFi driver.
 fn signal_of(interface: &str, command: Option<&str>) -> ReadSignal {
     let interface = interface.to_owned();
     match command.map(str::to_owned) {
         Some(command) => Box::new(move || joulepath_live::strength::read(&command).ok()),
         None => Box::new(move || wifi_signal(&interface)),
-    }
-}
-
-/// The day in UTC, as 2026-11-23.
-fn date(now: SystemTime) -> String {
-    let seconds = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
-    Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        // 2026-11-23: 56 years with 14 leap days, then 304 days to the end of October, and 22.
-        let of = |days: u64| date(UNIX_EPOCH + Duration::from_secs(days * 86_400 + 86_399));
-        assert_eq!(of(0), "1970-01-01");
-        assert_eq!(of(56 * 365 + 14 + 304 + 22), "2026-11-23");
-        assert_eq!(of(30 * 365 + 7 + 31 + 28), "2000-02-29");
-        assert_eq!(of(30 * 365 + 7 + 31 + 29), "2000-03-01");
     }
 }

@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use joulepath_model::calendar::Day;
 
 /// Name of the device: of a PC, then of a board.
 pub fn device_name(sysfs: &Path) -> Option<String> {
@@ -28,6 +31,25 @@ fn level(text: &str, interface: &str) -> Option<f64> {
     line.split_whitespace().nth(2)?.trim_end_matches('.').parse().ok()
 }
 
+/// Circumstances that the profile notes.
+pub fn notes(second: Option<&str>) -> Vec<(String, String)> {
+    let mut notes = Vec::new();
+    let mut note = |key: &str, value: String| notes.push((key.to_owned(), value));
+    if let Ok(release) = fs::read_to_string("/proc/sys/kernel/osrelease") {
+        note("kernel", release.trim().to_owned());
+    }
+    if let Some(second) = second {
+        note("second_interface", second.to_owned());
+    }
+    notes
+}
+
+/// The day in UTC, as 2026-11-23.
+pub fn date(now: SystemTime) -> String {
+    let seconds = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date().to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +74,15 @@ mod tests {
         fs::write(board.join("model"), "Librem 5\0").unwrap();
         assert_eq!(device_name(tree.path()).as_deref(), Some("Librem 5"));
         assert_eq!(driver(tree.path(), "wlan0").as_deref(), Some("rtw88_8822cs"));
+    }
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        // 2026-11-23: 56 years with 14 leap days, then 304 days to the end of October, and 22.
+        let of = |days: u64| date(UNIX_EPOCH + Duration::from_secs(days * 86_400 + 86_399));
+        assert_eq!(of(0), "1970-01-01");
+        assert_eq!(of(56 * 365 + 14 + 304 + 22), "2026-11-23");
+        assert_eq!(of(30 * 365 + 7 + 31 + 28), "2000-02-29");
+        assert_eq!(of(30 * 365 + 7 + 31 + 29), "2000-03-01");
     }
 }

@@ -98,4 +98,32 @@ impl Calibration {
             idle: self.idle.as_ref().map_or(Watts(0.0), power),
         })
     }
+
+    /// Every value with its interval, as a table for a terminal.
+    pub fn table(&self) -> String {
+        let row = |name: &str, estimate: &Estimate, scale: f64, unit: &str| {
+            let [value, low, high] =
+                [estimate.value, estimate.low, estimate.high].map(|number| number * scale);
+            format!("{name:20} {value:10.3}  {low:10.3} … {high:<10.3} {unit}\n")
+        };
+        let mut text = format!("{:20} {:>10}  95 % interval\n", "", "estimate");
+        text += &row("received traffic", &self.down, 1e9, "mW/Mbps");
+        text += &row("sent traffic", &self.up, 1e9, "mW/Mbps");
+        text += &row("active", &self.active, 1e3, "mW");
+        if let Some(tail) = &self.tail {
+            text += &row("tail, power", tail, 1e3, "mW");
+        }
+        text += &row("tail, length", &self.tail_s, 1e3, "ms");
+        text += &row("promotion, power", &self.promotion, 1e3, "mW");
+        text += &row("promotion, length", &self.promotion_s, 1e3, "ms");
+        if let Some(idle) = &self.idle {
+            text += &row("idle", idle, 1e3, "mW");
+        }
+        text += &row("a packet, beyond", &self.packet, 1e6, "µJ");
+        text += &row("a busy processor", &self.core, 1e3, "mW");
+        if let Some(sharing) = &self.sharing {
+            text += &row("both over the sum", sharing, 1.0, "");
+        }
+        text
+    }
 }
