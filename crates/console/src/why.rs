@@ -36,8 +36,10 @@ pub fn line(report: &Report) -> Option<String> {
 }
 
 fn title(one: &Examined) -> String {
-    let program = one.program.as_ref().map_or(String::new(), |program| format!("{} ({}) ", program.name, program.pid));
-    let subflows = if one.protocol == "mptcp" { format!(", {}", count(one.subflows, "subflow")) } else { String::new() };
+    let program =
+        one.program.as_ref().map_or(String::new(), |program| format!("{} ({}) ", program.name, program.pid));
+    let subflows =
+        if one.protocol == "mptcp" { format!(", {}", count(one.subflows, "subflow")) } else { String::new() };
     let rates = format!("{} up, {} down", mbit(one.sent_bps), mbit(one.received_bps));
     format!("{program}{} → {}: {}{subflows}, {rates}", one.local, one.remote, one.protocol)
 }

@@ -82,7 +82,9 @@ enum Wanted {
 
 impl Wanted {
     fn of(options: &WhyOptions) -> Result<Self, Failure> {
-        let Some(what) = &options.what else { return Ok(if options.all { Wanted::All } else { Wanted::Busy }) };
+        let Some(what) = &options.what else {
+            return Ok(if options.all { Wanted::All } else { Wanted::Busy });
+        };
         if let Ok(address) = what.parse() {
             return Ok(Wanted::Host(address));
         }
@@ -90,8 +92,9 @@ impl Wanted {
             return Ok(Wanted::Peer(address));
         }
         let Ok(pid) = what.parse() else {
-            return Err(Failure::usage(format!("`{what}` is neither a process id nor an address"))
-                .help("for example: joulepath why 1234, joulepath why 192.0.2.7, joulepath why '[2001:db8::1]:443'"));
+            return Err(Failure::usage(format!("`{what}` is neither a process id nor an address")).help(
+                "for example: joulepath why 1234, joulepath why 192.0.2.7, joulepath why '[2001:db8::1]:443'",
+            ));
         };
         match gather::sockets(pid) {
             sockets if !sockets.is_empty() => Ok(Wanted::Sockets(sockets)),
@@ -106,7 +109,9 @@ impl Wanted {
     fn has(&self, subject: &Subject<'_>) -> bool {
         match self {
             Wanted::All => true,
-            Wanted::Busy => !subject.is_idle() || subject.flows.iter().any(|flow| flow.unanswered_s().is_some()),
+            Wanted::Busy => {
+                !subject.is_idle() || subject.flows.iter().any(|flow| flow.unanswered_s().is_some())
+            }
             Wanted::Sockets(inodes) => inodes.contains(&subject.inode),
             Wanted::Host(ip) => subject.remote.ip() == *ip,
             Wanted::Peer(peer) => subject.remote == *peer,

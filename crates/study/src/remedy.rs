@@ -143,7 +143,11 @@ impl Fitted {
         for (index, path) in self.paths.iter().enumerate() {
             let Path { rate_bps, rtt_s, loss, queue } = path;
             let direction = |header: &str| {
-                format!("{header}loss = \"{} %\"\nqueue = \"{} packets\"\n", loss * 100.0, queue.ceil() as u64)
+                format!(
+                    "{header}loss = \"{} %\"\nqueue = \"{} packets\"\n",
+                    loss * 100.0,
+                    queue.ceil() as u64
+                )
             };
             // A writer to a String does not fail.
             let _ = write!(

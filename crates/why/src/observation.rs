@@ -93,9 +93,8 @@ impl Host {
 
     /// The answer for packets from `source` to `destination`; `None` if it was not asked.
     pub fn route(&self, source: IpAddr, bound: Option<u32>, destination: IpAddr) -> Option<Option<u32>> {
-        let is_asked = |one: &&Lookup| {
-            one.source == source && one.bound == bound && one.destination == destination
-        };
+        let is_asked =
+            |one: &&Lookup| one.source == source && one.bound == bound && one.destination == destination;
         self.lookups.iter().find(is_asked).map(|one| one.through)
     }
 

@@ -64,7 +64,8 @@ pub fn examine(
     let mut connections: Vec<(&Subject<'_>, Examined)> = wanted.iter().map(|one| (*one, of(one))).collect();
     let worst = |one: &Examined| one.findings.first().map_or(-1.0, |finding| finding.cost.share);
     connections.sort_by(|(_, a), (_, b)| worst(b).total_cmp(&worst(a)));
-    let found = connections.iter_mut().flat_map(|(one, examined)| examined.findings.iter_mut().map(|f| (*one, f)));
+    let found =
+        connections.iter_mut().flat_map(|(one, examined)| examined.findings.iter_mut().map(|f| (*one, f)));
     let modelled = found.filter_map(|(one, finding)| Some((one, finding.remedy.clone()?, finding)));
     for (subject, remedy, finding) in modelled.take(MOST_PREDICTED) {
         finding.gain = predict(subject, &remedy);

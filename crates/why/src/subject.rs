@@ -380,7 +380,8 @@ impl<'a> Flow<'a> {
 
     /// Part of the samples in which its congestion window was full.
     pub fn full_share(&self) -> f64 {
-        let is_full = |info: &&&TcpInfo| f64::from(info.unacked_packets) >= ROOM * f64::from(info.cwnd_packets);
+        let is_full =
+            |info: &&&TcpInfo| f64::from(info.unacked_packets) >= ROOM * f64::from(info.cwnd_packets);
         self.series.iter().filter(is_full).count() as f64 / self.series.len().max(1) as f64
     }
 

@@ -15,6 +15,7 @@ mod programs;
 mod rights;
 #[path = "../common/run.rs"]
 mod run;
+mod why;
 
 fn main() -> std::process::ExitCode {
     joulepath_testbed::main(&[])

@@ -90,12 +90,7 @@ impl Routing {
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if the kernel's answer cannot be parsed.
-    pub fn lookup(
-        &mut self,
-        source: IpAddr,
-        destination: IpAddr,
-        bound: Option<u32>,
-    ) -> Result<Option<u32>> {
+    pub fn lookup(&mut self, source: IpAddr, destination: IpAddr, bound: Option<u32>) -> Result<Option<u32>> {
         let request = entry::lookup_request(source, destination, bound);
         let mut device = None;
         let asked = self.netlink.ask(kind::GET_ROUTE, 0, &request, |reply| {

@@ -15,9 +15,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     subject.multipath()?;
     let is_declared = |flow: &&Flow<'_>| flow.socket.membership.is_some_and(|one| one.backup_locally);
     let received: f64 = subject.flows.iter().map(Flow::received_bps).sum();
-    let backup = subject.flows.iter().filter(is_declared).max_by(|a, b| {
-        a.received_bps().total_cmp(&b.received_bps())
-    })?;
+    let backup = subject
+        .flows
+        .iter()
+        .filter(is_declared)
+        .max_by(|a, b| a.received_bps().total_cmp(&b.received_bps()))?;
     let share = backup.received_bps() / received.max(1.0);
     let works = |flow: &Flow<'_>| {
         !flow.is_backup() && flow.unanswered_s().is_none() && flow.has_heard(RECENT_S + subject.seconds)
@@ -29,10 +31,15 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     Some(Finding {
         cause: NAME,
         verdict: format!("{} sends on {}, a backup", subject.remote.ip(), backup.name(subject.host)),
-        evidence: vec![
-            format!("{} arrive on it, {} of all, while a regular subflow works", mbit(backup.received_bps()), percent(share)),
-        ],
-        cost: Cost::new(share, format!("{} of the received data uses the path that should be spared", percent(share))),
+        evidence: vec![format!(
+            "{} arrive on it, {} of all, while a regular subflow works",
+            mbit(backup.received_bps()),
+            percent(share)
+        )],
+        cost: Cost::new(
+            share,
+            format!("{} of the received data uses the path that should be spared", percent(share)),
+        ),
         fix: Fix::commands([format!("ip mptcp endpoint delete id {id}")])
             .or("`joulepath live` with `intent = \"handover\"` opens no subflow there before it is needed"),
         remedy: None,

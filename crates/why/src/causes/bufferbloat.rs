@@ -39,7 +39,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         // Half, as the rate itself does not suffer.
         cost: Cost::new(
             0.5 * queue_s / (queue_s + rtt_s),
-            format!("the RTT is {:.1} times as long; the rate does not suffer (counted half)", 1.0 + queue_s / rtt_s),
+            format!(
+                "the RTT is {:.1} times as long; the rate does not suffer (counted half)",
+                1.0 + queue_s / rtt_s
+            ),
         ),
         fix,
         remedy,

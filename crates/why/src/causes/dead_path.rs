@@ -23,12 +23,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     Some(Finding {
         cause: NAME,
         verdict: format!("nothing comes back on {name}"),
-        evidence: vec![
-            format!(
-                "{} timeouts in a row, {} packets unanswered for at least {:.1} s; last heard {heard}",
-                info.backoff, info.unacked_packets, worst.unanswered_s
-            ),
-        ],
+        evidence: vec![format!(
+            "{} timeouts in a row, {} packets unanswered for at least {:.1} s; last heard {heard}",
+            info.backoff, info.unacked_packets, worst.unanswered_s
+        )],
         cost: Cost::new(
             lost_share(subject, silent.len()),
             format!("{} of {} subflows are silent", silent.len(), subject.flows.len()),

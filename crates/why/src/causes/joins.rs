@@ -8,7 +8,8 @@ use crate::subject::{Alternative, Subject};
 /// Interfaces of an MPTCP connection that this host opened, without a subflow.
 pub(super) fn missing(subject: &Subject<'_>) -> Vec<Alternative> {
     // Joins begin with the first data, so a connection without data has one subflow.
-    let has_data = subject.connection().and_then(|one| one.info.counters).is_none_or(|c| c.sent + c.received > 0);
+    let has_data =
+        subject.connection().and_then(|one| one.info.counters).is_none_or(|c| c.sent + c.received > 0);
     let is_known = subject.multipath().is_some() && !subject.flows.is_empty();
     if !is_known || !subject.is_client() || !has_data || subject.is_idle() {
         return vec![];
@@ -43,7 +44,11 @@ pub(super) fn failed<'a>(subject: &Subject<'a>) -> Vec<(Alternative, &'a Endpoin
 }
 
 /// True if packets from the endpoint leave through the device of its address; `None` if that is unknown.
-pub(super) fn leaves_correctly(subject: &Subject<'_>, one: &Alternative, endpoint: &Endpoint) -> Option<bool> {
+pub(super) fn leaves_correctly(
+    subject: &Subject<'_>,
+    one: &Alternative,
+    endpoint: &Endpoint,
+) -> Option<bool> {
     let through = subject.host.route(endpoint.address, endpoint.interface, subject.remote.ip())?;
     Some(through == Some(one.device))
 }
@@ -64,5 +69,8 @@ pub(super) fn unused_share(subject: &Subject<'_>, unused: usize) -> Cost {
     let used = subject.flows.len().max(1);
     let waiting = if subject.uploads() { subject.waits().application } else { 0.0 };
     let share = unused as f64 / (unused + used) as f64 * (1.0 - waiting).max(0.1);
-    Cost::new(share, format!("{unused} of {} interfaces carry nothing, counted as equally fast", unused + used))
+    Cost::new(
+        share,
+        format!("{unused} of {} interfaces carry nothing, counted as equally fast", unused + used),
+    )
 }

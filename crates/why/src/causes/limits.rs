@@ -9,7 +9,8 @@ pub(super) const NAME: &str = "limits";
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let limits = subject.host.limits?;
     let others = missing(subject);
-    if others.is_empty() || are_allowed(subject) || subject.host.path_manager.as_deref() == Some("userspace") {
+    if others.is_empty() || are_allowed(subject) || subject.host.path_manager.as_deref() == Some("userspace")
+    {
         return None;
     }
     let wanted = (others.len() + 1).max(2);

@@ -25,9 +25,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             "the routing tables send them through the right device".into(),
         ],
         cost: unused_share(subject, failed.len()),
-        fix: Fix::commands([format!("curl --interface {} http://{remote}/", names[0])])
-            .or("if plain TCP from this interface gets no answer either, its network is at fault; if it does, a \
-                 firewall drops MP_JOIN"),
+        fix: Fix::commands([format!("curl --interface {} http://{remote}/", names[0])]).or(
+            "if plain TCP from this interface gets no answer either, its network is at fault; if it does, a \
+                 firewall drops MP_JOIN",
+        ),
         remedy: None,
         gain: None,
     })

@@ -14,7 +14,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         return None;
     }
     let names: Vec<&str> = without.iter().map(|one| one.name.as_str()).collect();
-    let mut evidence = vec![format!("`ip mptcp endpoint` lists {}, none on {}", endpoints.len(), names.join(", "))];
+    let mut evidence =
+        vec![format!("`ip mptcp endpoint` lists {}, none on {}", endpoints.len(), names.join(", "))];
     if subject.host.path_manager.as_deref() == Some("userspace") {
         evidence.push("net.mptcp.path_manager = userspace: a program must open each subflow".into());
     }

@@ -25,7 +25,9 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
                 percent(blocked.share),
                 kb(blocked.needed_bytes.unwrap_or(0.0))
             ),
-            format!("subflows that found the shared window used: {grown} now, {shared} in all (SndWndShared)"),
+            format!(
+                "subflows that found the shared window used: {grown} now, {shared} in all (SndWndShared)"
+            ),
         ],
         cost: cost(subject, &blocked),
         fix: Fix::advice(format!("on the peer: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {bytes}\"")),

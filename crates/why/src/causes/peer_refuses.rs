@@ -21,10 +21,15 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         verdict: format!("{} closes the subflows that join from {}", subject.remote.ip(), names.join(", ")),
         evidence: vec![
             format!("joins on this host: {sent} sent, {answered} answered (MPJoinSynTx, MPJoinSynAckRx)"),
-            format!("resets with MP_TCPRST: {resets} (MPRstRx); the connection has {} subflow", subject.flows.len()),
+            format!(
+                "resets with MP_TCPRST: {resets} (MPRstRx); the connection has {} subflow",
+                subject.flows.len()
+            ),
         ],
         cost: unused_share(subject, failed.len()),
-        fix: Fix::advice("on the server: `ip mptcp limits set subflows 2`; behind NAT also `add_addr_accepted 2`"),
+        fix: Fix::advice(
+            "on the server: `ip mptcp limits set subflows 2`; behind NAT also `add_addr_accepted 2`",
+        ),
         remedy: None,
         gain: None,
     })

@@ -32,4 +32,3 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         gain: None,
     })
 }
-

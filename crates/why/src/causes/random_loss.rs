@@ -8,19 +8,21 @@ pub(super) const NAME: &str = "random-loss";
 
 /// Controllers that reduce the window at a loss.
 const LOSS_BASED: [&str; 14] = [
-    "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp", "lia", "mveno",
-    "olia", "reno",
+    "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp", "lia",
+    "mveno", "olia", "reno",
 ];
-/// Fewer lost segments can be chance.
-const LEAST_LOST: f64 = 5.0;
+/// A single lost segment can be chance.
+const LEAST_LOST: f64 = 2.0;
 /// Smaller parts hardly reduce a window: 1.22 / sqrt(p) packets are 55 (Mathis et al. 1997).
 const LEAST_LOSS: f64 = 0.0005;
+/// The congestion window is the limit in this part of the time.
+const OFTEN: f64 = 0.4;
 /// A queue before losses shows as this part of the minimum RTT, or this time, whichever is more.
 const QUEUE: f64 = 0.2;
 const QUEUE_S: f64 = 0.003;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
-    if !subject.uploads() || subject.is_idle() || subject.waits().network < 0.4 {
+    if !subject.uploads() || subject.is_idle() {
         return None;
     }
     let lossy: Vec<&Flow<'_>> = subject.active(0.02).into_iter().filter(|flow| is_lossy(flow)).collect();
@@ -43,7 +45,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         ],
         cost: Cost::new(
             1.0 - rate / possible,
-            format!("at least: data was delivered at up to {}, and at {} in the mean", mbit(possible), mbit(rate)),
+            format!(
+                "at least: data was delivered at up to {}, and at {} in the mean",
+                mbit(possible),
+                mbit(rate)
+            ),
         ),
         fix,
         remedy: Some(remedy),
@@ -68,6 +74,7 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
     LOSS_BASED.contains(&name.trim_start_matches("jp_"))
         && lost >= LEAST_LOST
         && loss(flow) >= LEAST_LOSS
+        && flow.full_share() >= OFTEN
         && queue_s <= (QUEUE * rtt_s).max(QUEUE_S)
         && flow.unanswered_s().is_none()
 }

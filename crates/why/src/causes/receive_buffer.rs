@@ -34,7 +34,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
                 percent(blocked.share),
                 kb(blocked.bytes)
             ),
-            most.map_or_else(|| format!("{SYSCTL} is unknown"), |most| format!("{SYSCTL}: at most {}", kb(most as f64))),
+            most.map_or_else(
+                || format!("{SYSCTL} is unknown"),
+                |most| format!("{SYSCTL}: at most {}", kb(most as f64)),
+            ),
         ],
         cost: cost(subject, &blocked),
         fix: match set {

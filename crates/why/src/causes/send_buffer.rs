@@ -15,7 +15,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     }
     let [least, default, most] = [0, 1, 2].map(|n| subject.host.number(SYSCTL, n));
     let bytes = enough_bytes(&blocked);
-    let set = format!("sysctl -w {SYSCTL}=\"{} {} {bytes}\"", least.unwrap_or(4096), default.unwrap_or(16_384));
+    let set =
+        format!("sysctl -w {SYSCTL}=\"{} {} {bytes}\"", least.unwrap_or(4096), default.unwrap_or(16_384));
     Some(Finding {
         cause: NAME,
         verdict: "this host's send buffer limits the upload".into(),

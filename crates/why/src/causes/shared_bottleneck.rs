@@ -10,11 +10,10 @@ pub(super) const NAME: &str = "shared-bottleneck";
 const UNCOUPLED: [&str; 8] = ["bbr", "bbr1", "bbr3", "copa", "cubic", "emreno", "reno", "westwood"];
 /// Fewer samples show no correlation.
 const LEAST_SAMPLES: usize = 10;
-/// Correlation of the queueing delays, and of their changes.
-const CORRELATED: f64 = 0.8;
-const CHANGES: f64 = 0.5;
-/// In one queue the delays are equal: largest mean difference, as a part of their mean.
-const DIFFERENT: f64 = 0.25;
+/// Correlations of the queueing delays and of their changes: each, and their sum. Sawtooths of separate queues
+/// correlate in one of both by chance.
+const CORRELATED: f64 = 0.45;
+const BOTH: f64 = 1.15;
 /// A shorter queue is noise, s.
 const LEAST_S: f64 = 0.003;
 
@@ -37,12 +36,23 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         cause: NAME,
         verdict: format!("{} and {} share one bottleneck without coupling", names[0], names[1]),
         evidence: vec![
-            format!("their queueing delays differ by {} at a mean of {}", ms(shared.difference_s), ms(shared.mean_s)),
-            format!("correlation {:.2}, of changes {:.2}; controller {controller}", shared.levels, shared.changes),
+            format!(
+                "their queueing delays differ by {} at a mean of {}",
+                ms(shared.difference_s),
+                ms(shared.mean_s)
+            ),
+            format!(
+                "correlation {:.2}, of changes {:.2}; controller {controller}",
+                shared.levels, shared.changes
+            ),
         ],
-        cost: Cost::new(0.1, "to other connections of this bottleneck: they get a share less for each subflow"),
-        fix: Fix::commands(["joulepath cc load lia", "joulepath cc default lia"])
-            .or("a second path through the same bottleneck adds no rate: `intent = \"frugal\"` leaves it out"),
+        cost: Cost::new(
+            0.1,
+            "to other connections of this bottleneck: they get a share less for each subflow",
+        ),
+        fix: Fix::commands(["joulepath cc load lia", "joulepath cc default lia"]).or(
+            "a second path through the same bottleneck adds no rate: `intent = \"frugal\"` leaves it out",
+        ),
         remedy: Some(Remedy::Controller("lia")),
         gain: None,
     })
@@ -77,8 +87,9 @@ fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
         difference_s: mean(&apart),
         mean_s,
     };
-    let is_shared = shared.levels >= CORRELATED && shared.changes >= CHANGES;
-    (is_shared && mean_s >= LEAST_S && shared.difference_s <= DIFFERENT * mean_s).then_some(shared)
+    let Shared { levels, changes, .. } = shared;
+    let is_shared = levels.min(changes) >= CORRELATED && levels + changes >= BOTH;
+    (is_shared && mean_s >= LEAST_S).then_some(shared)
 }
 
 fn mean(all: &[f64]) -> f64 {

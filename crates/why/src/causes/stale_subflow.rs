@@ -24,13 +24,14 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     });
     Some(Finding {
         cause: NAME,
-        verdict: format!("a NAT or firewall has forgotten the subflow from {}", worst.flow.name(subject.host)),
-        evidence: vec![
-            format!(
-                "no answer for {:.1} s ({} timeouts in a row), after a pause of about {pause_s:.0} s",
-                worst.unanswered_s, info.backoff
-            ),
-        ],
+        verdict: format!(
+            "a NAT or firewall has forgotten the subflow from {}",
+            worst.flow.name(subject.host)
+        ),
+        evidence: vec![format!(
+            "no answer for {:.1} s ({} timeouts in a row), after a pause of about {pause_s:.0} s",
+            worst.unanswered_s, info.backoff
+        )],
         cost: Cost::new(
             lost_share(subject, stale.len()),
             format!("{} of {} subflows are silent", stale.len(), subject.flows.len()),

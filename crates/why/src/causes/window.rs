@@ -9,8 +9,10 @@ const OFTEN: f64 = 0.4;
 /// Part of our window in flight from which on it limits the peer. Linux offers at least twice of what arrives in
 /// an RTT while the buffer may grow (`tcp_rcv_space_adjust`).
 const OWN_FULL: f64 = 0.7;
-/// RTT ratio of two subflows from which on the slower one may hold back the faster one.
+/// RTT ratio of two subflows from which on the slower one may hold back the faster one, and of their minimum RTTs:
+/// a ratio that only queues cause is bufferbloat.
 const UNEQUAL: f64 = 3.0;
+const UNEQUAL_EMPTY: f64 = 2.0;
 
 /// Which limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,9 @@ pub(super) fn blocked(subject: &Subject<'_>) -> Option<Blocked> {
 }
 
 fn sending(subject: &Subject<'_>) -> Option<Blocked> {
-    let (waits, times) = (subject.waits(), times(subject));
+    // The buffer of an MPTCP connection is not that of its subflows, which often wait for it.
+    let times = if subject.mptcp.is_empty() { times(subject) } else { (0.0, 0.0) };
+    let waits = subject.waits();
     let needed_bytes = Some(windows_bytes(subject)).filter(|bytes| *bytes > 0.0);
     let window = waits.window.max(times.0);
     let buffer = waits.buffer.max(times.1);
@@ -89,7 +93,8 @@ fn memory(subject: &Subject<'_>) -> Option<joulepath_kernel::mptcp::diag::Socket
 
 /// What the congestion windows of all subflows allow, bytes.
 fn windows_bytes(subject: &Subject<'_>) -> f64 {
-    let of = |flow: &Flow<'_>| flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into());
+    let of =
+        |flow: &Flow<'_>| flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into());
     subject.flows.iter().filter(|flow| !flow.is_backup()).map(of).sum()
 }
 
@@ -109,9 +114,11 @@ pub(super) fn unequal(subject: &Subject<'_>, blocked: &Blocked) -> Option<(usize
     let mss_bytes = flow.info().map_or(0.0, |info| f64::from(info.send_mss_bytes));
     let alone_bytes = match blocked.limit {
         Limit::OwnWindow => flow.received_bps() / 8.0 * fast.1,
-        _ => flow.cwnd_packets() * mss_bytes,
+        _ => (flow.cwnd_packets() * mss_bytes).min(flow.delivery_bps() / 8.0 * fast.1),
     };
-    (slow.1 >= UNEQUAL * fast.1 && alone_bytes <= blocked.bytes).then_some((slow.0, fast.0))
+    let empty = |index: usize| subject.flows[index].min_rtt_s();
+    let is_unequal = slow.1 >= UNEQUAL * fast.1 && empty(slow.0)? >= UNEQUAL_EMPTY * empty(fast.0)?;
+    (is_unequal && alone_bytes <= blocked.bytes).then_some((slow.0, fast.0))
 }
 
 /// The cost: the rate that the congestion windows would allow is out of reach.
@@ -125,7 +132,10 @@ pub(super) fn cost(subject: &Subject<'_>, blocked: &Blocked) -> Cost {
         ),
         _ => Cost::new(
             0.5 * blocked.share,
-            format!("the peer's windows are not visible; limited {} of the time, counted half", percent(blocked.share)),
+            format!(
+                "the peer's windows are not visible; limited {} of the time, counted half",
+                percent(blocked.share)
+            ),
         ),
     }
 }

@@ -63,7 +63,8 @@ fn is_filtered(subject: &Subject<'_>, one: &Alternative) -> bool {
 /// A rule and a table for an address: the way that the kernel's documentation of MPTCP recommends.
 fn rules(subject: &Subject<'_>, one: &Alternative) -> Vec<String> {
     let table = 100 + one.device;
-    let hops = subject.host.routes.iter().filter(|route| route.destination.is_all()).flat_map(|route| &route.hops);
+    let hops =
+        subject.host.routes.iter().filter(|route| route.destination.is_all()).flat_map(|route| &route.hops);
     let mut hops = hops.filter(|hop| hop.device == Some(one.device));
     let via = hops.find_map(|hop| hop.gateway).map_or(String::new(), |gateway| format!(" via {gateway}"));
     vec![

@@ -24,7 +24,8 @@ impl Draw {
 
     /// Log-uniform over the half's bins of a range.
     pub(crate) fn range(&mut self, low: f64, high: f64) -> f64 {
-        let bin = (self.stream.uniform() * BINS / 2.0).floor() * 2.0 + f64::from(u8::from(self.half == Half::Judging));
+        let bin = (self.stream.uniform() * BINS / 2.0).floor() * 2.0
+            + f64::from(u8::from(self.half == Half::Judging));
         let place = (bin + 0.02 + 0.96 * self.stream.uniform()) / BINS;
         low * (high / low).powf(place)
     }

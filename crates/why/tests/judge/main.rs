@@ -229,7 +229,12 @@ fn table(half: Half) -> (f64, f64, f64) {
     let (mut first, mut two) = (0.0, 0.0);
     for ((name, _), job) in FAULTS.into_iter().zip(jobs) {
         let (one, both, wrong) = job.join().unwrap();
-        println!("{name:18} first {:5.1} %  among two {:5.1} %  {}", one * 100.0, both * 100.0, wrong.join(" "));
+        println!(
+            "{name:18} first {:5.1} %  among two {:5.1} %  {}",
+            one * 100.0,
+            both * 100.0,
+            wrong.join(" ")
+        );
         first += one / FAULTS.len() as f64;
         two += both / FAULTS.len() as f64;
     }
@@ -243,7 +248,12 @@ fn table(half: Half) -> (f64, f64, f64) {
         }
     }
     let silent = f64::from(silent) / HEALTHY as f64;
-    println!("{half:?}: first {:.1} %, among two {:.1} %, silent {:.1} %", first * 100.0, two * 100.0, silent * 100.0);
+    println!(
+        "{half:?}: first {:.1} %, among two {:.1} %, silent {:.1} %",
+        first * 100.0,
+        two * 100.0,
+        silent * 100.0
+    );
     (first, two, silent)
 }
 

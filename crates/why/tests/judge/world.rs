@@ -82,7 +82,10 @@ impl World {
             self.buffer_bytes as u64,
         );
         if let Some((bps, packets)) = self.shared {
-            let both = format!("rate = \"{} bit/s\"\ndelay = \"1 ms\"\nqueue = \"{packets:.0} packets\"\n", bps as u64);
+            let both = format!(
+                "rate = \"{} bit/s\"\ndelay = \"1 ms\"\nqueue = \"{packets:.0} packets\"\n",
+                bps as u64
+            );
             text += &format!("[[link]]\nname = \"shared\"\n{both}");
         }
         for &at in used {
@@ -90,7 +93,11 @@ impl World {
             let packets = (queue * rate_bps * rtt_s / 12e3).max(4.0).ceil();
             let via = if self.shared.is_some() { "via = [\"shared\"]\n" } else { "" };
             let outages = dies_s.map_or(String::new(), |from| {
-                format!("outages = [[\"{} ms\", \"{} ms\"]]\n", (from * 1e3) as u64, (end_s * 1e3) as u64 + 50)
+                format!(
+                    "outages = [[\"{} ms\", \"{} ms\"]]\n",
+                    (from * 1e3) as u64,
+                    (end_s * 1e3) as u64 + 50
+                )
             });
             let lossy = format!("loss = \"{} %\"\n", loss * 100.0);
             let (down, up) = if self.upload { ("", lossy.as_str()) } else { (lossy.as_str(), "") };
@@ -107,7 +114,8 @@ impl World {
     /// Status each interval, and the goodput in the observation, bit/s.
     fn run(&self, used: &[usize], seed: u64) -> (Vec<(f64, Status)>, f64) {
         let text = self.text(used);
-        let scenario = load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let scenario =
+            load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
         let policy = format!("linux[cc={}]", self.controller).parse().expect("a policy");
         let setup = Setup::of(&policy, &scenario).expect("the policy fits");
         let mut session =
@@ -150,7 +158,11 @@ impl World {
             let mut listing = Listing::default();
             match self.config.is_mptcp {
                 true => listing.connections.push(self.connection(flows, status, opened.fallback)),
-                false => listing.plain.extend(flows.into_iter().map(|flow| TcpSocket { membership: None, inode: 99, ..flow })),
+                false => listing.plain.extend(flows.into_iter().map(|flow| TcpSocket {
+                    membership: None,
+                    inode: 99,
+                    ..flow
+                })),
             }
             let is_kept = number == 0 || number + 1 == count;
             let counters = if is_kept { opened.counters.clone() } else { [].into() };
@@ -239,7 +251,14 @@ impl World {
         }
     }
 
-    fn socket(&self, flow: usize, used: &[usize], at_s: f64, status: &Status, silence: &mut Option<f64>) -> TcpSocket {
+    fn socket(
+        &self,
+        flow: usize,
+        used: &[usize],
+        at_s: f64,
+        status: &Status,
+        silence: &mut Option<f64>,
+    ) -> TcpSocket {
         let at = used[flow];
         let (path, seen) = (&self.paths[at], &status.paths[flow]);
         let us = |s: f64| (s * 1e6) as u32;
@@ -257,7 +276,11 @@ impl World {
         let (sent, received) =
             if self.upload { (payload(seen.segments), 0) } else { (0, seen.delivered_bytes) };
         let lost = if self.upload { seen.retransmissions as u32 } else { 0 };
-        let in_flight = if self.reads.is_some() { seen.in_flight.min((window / f64::from(MSS)) as u32) } else { seen.in_flight };
+        let in_flight = if self.reads.is_some() {
+            seen.in_flight.min((window / f64::from(MSS)) as u32)
+        } else {
+            seen.in_flight
+        };
         let info = TcpInfo {
             state: TcpState::Established,
             recovery: Recovery::Open,
@@ -278,7 +301,8 @@ impl World {
             out_of_order_segments: 0,
             retransmitted_segments: lost,
             pacing_rate_bytes_per_s: None,
-            delivery_rate_bytes_per_s: (f64::from(seen.cwnd) * f64::from(MSS) / srtt_s).min(path.rate_bps / 8.0) as u64,
+            delivery_rate_bytes_per_s: (f64::from(seen.cwnd) * f64::from(MSS) / srtt_s)
+                .min(path.rate_bps / 8.0) as u64,
             acked_bytes: sent,
             received_bytes: received,
             segments_out: segments,
@@ -293,7 +317,11 @@ impl World {
             delivered_packets: segments,
             marked_packets: 0,
             send_window_bytes: window as u32,
-            receive_window_bytes: Some(if self.buffer == Buffer::Own { self.buffer_bytes as u32 } else { 60_000_000 }),
+            receive_window_bytes: Some(if self.buffer == Buffer::Own {
+                self.buffer_bytes as u32
+            } else {
+                60_000_000
+            }),
             timeouts: None,
         };
         TcpSocket {
