@@ -1,5 +1,5 @@
-//! Predicts what a fix yields: runs the packet engine on the scenario fitted from a connection, with the present
-//! configuration and with the fix.
+//! Predicts what a fix yields: runs the packet engine on the scenario fitted from a connection, with the
+//! present configuration and with the fix.
 //!
 //! | property | source |
 //! |---|---|

@@ -25,8 +25,8 @@ pub struct Finding {
 /// What a cause costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Part of the possible rate that is lost, or of the RTT or of the bytes that are avoidable, 0 to 1. Findings
-    /// are sorted by it. 0: nothing that can be fixed.
+    /// Part of the possible rate that is lost, or of the RTT or of the bytes that are avoidable, 0 to 1.
+    /// Findings are sorted by it. 0: nothing that can be fixed.
     pub share: f64,
     /// How it was computed.
     pub how: String,

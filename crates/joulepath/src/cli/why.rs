@@ -12,9 +12,9 @@ Examples:
   sudo joulepath why --record seen.json
   joulepath why --read seen.json
 
-It watches the connections for some seconds and names what holds each back, with evidence, cost and the command \
-that fixes it; it changes nothing. Without root, subflows and other users' programs are not visible. Exit codes: \
-0 nothing found that can be fixed, 10 found. docs/why.md lists the causes.";
+It watches the connections for some seconds and names what holds each back, with evidence, cost and the \
+command that fixes it; it changes nothing. Without root, subflows and other users' programs are not visible. \
+Exit codes: 0 nothing found that can be fixed, 10 found. docs/why.md lists the causes.";
 
 /// Options of `why`.
 #[derive(Debug, Args)]

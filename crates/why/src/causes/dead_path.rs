@@ -16,8 +16,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let fix = match worst.flow.device.filter(|_| !is_only) {
         Some(_) => super::head_of_line::fix(subject, worst.index),
         None => Fix::commands([format!("ip route get {}", subject.remote.ip())]).or(
-            "nothing comes back on the route of new connections: give another interface's default route the lowest \
-             metric, or take this interface down; `joulepath live` opens a subflow elsewhere",
+            "nothing comes back on the route of new connections: give another interface's default route the \
+             lowest metric, or take this interface down; `joulepath live` opens a subflow elsewhere",
         ),
     };
     Some(Finding {

@@ -26,7 +26,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         ],
         cost: unused_share(subject, others.len()),
         fix: Fix::commands([format!("mptcpize run {program}")]).or(
-            "a program in Go needs GODEBUG=multipathtcp=1; curl has --mptcp; the server must speak MPTCP, too",
+            "a program in Go needs GODEBUG=multipathtcp=1; curl has --mptcp; the server must speak MPTCP",
         ),
         remedy: None,
         gain: None,

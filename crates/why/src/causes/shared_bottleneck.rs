@@ -10,8 +10,8 @@ pub(super) const NAME: &str = "shared-bottleneck";
 const UNCOUPLED: [&str; 8] = ["bbr", "bbr1", "bbr3", "copa", "cubic", "emreno", "reno", "westwood"];
 /// Fewer samples show no correlation.
 const LEAST_SAMPLES: usize = 10;
-/// Correlations of the queueing delays and of their changes: each, and their sum. Sawtooths of separate queues
-/// correlate in one of both by chance.
+/// Correlations of the queueing delays and of their changes: each, and their sum. Sawtooths of separate
+/// queues correlate in one of both by chance.
 const CORRELATED: f64 = 0.45;
 const BOTH: f64 = 1.15;
 /// A shorter queue is noise, s.

@@ -4,8 +4,8 @@ use joulepath_kernel::mptcp::TcpState;
 
 use crate::subject::{Flow, Subject};
 
-/// A pause before the unanswered data from which on a NAT may have forgotten the subflow, s. RFC 5382 asks for
-/// two hours; mobile networks are known to take minutes or less.
+/// A pause before the unanswered data from which on a NAT may have forgotten the subflow, s. RFC 5382 asks
+/// for two hours; mobile networks are known to take minutes or less.
 const PAUSE_S: f64 = 20.0;
 /// Data without an answer for this long is overdue on any path, s.
 const OVERDUE_S: f64 = 1.0;

@@ -6,11 +6,11 @@ use crate::words::{mbit, percent};
 
 /// A window counts if it was the limit in at least this part of the time.
 const OFTEN: f64 = 0.4;
-/// Part of our window in flight from which on it limits the peer. Linux offers at least twice of what arrives in
-/// an RTT while the buffer may grow (`tcp_rcv_space_adjust`).
+/// Part of our window in flight from which on it limits the peer. Linux offers at least twice of what arrives
+/// in an RTT while the buffer may grow (`tcp_rcv_space_adjust`).
 const OWN_FULL: f64 = 0.7;
-/// RTT ratio of two subflows from which on the slower one may hold back the faster one, and of their minimum RTTs:
-/// a ratio that only queues cause is bufferbloat.
+/// RTT ratio of two subflows from which on the slower one may hold back the faster one, and of their minimum
+/// RTTs: a ratio that only queues cause is bufferbloat.
 const UNEQUAL: f64 = 3.0;
 const UNEQUAL_EMPTY: f64 = 2.0;
 
@@ -145,8 +145,8 @@ fn possible_bps(flow: &Flow<'_>) -> f64 {
     flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into()) * 8.0 / srtt_s
 }
 
-/// A buffer for the fix: what the congestion windows need, and at least twice the present one, as Linux counts
-/// memory: half of it is overhead.
+/// A buffer for the fix: what the congestion windows need, and at least twice the present one, as Linux
+/// counts memory: half of it is overhead.
 pub(super) fn enough_bytes(blocked: &Blocked) -> u64 {
     let payload = blocked.needed_bytes.unwrap_or(0.0).max(2.0 * blocked.bytes);
     ((2.0 * payload) as u64).next_power_of_two()

@@ -1,5 +1,5 @@
-//! A host as the kernel configures it: which subflows its configuration, its peer and the networks between yield, and
-//! which counters that leaves.
+//! A host as the kernel configures it: which subflows its configuration, its peer and the networks between
+//! yield, and which counters that leaves.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,6 +1,6 @@
-//! Judges the causes on drawn connections with a known fault: the packet engine runs drawn links, a model of the
-//! kernel's path manager opens the subflows, and neither knows the rules' thresholds. A fault counts as injected only
-//! if its removal pays in the engine.
+//! Judges the causes on drawn connections with a known fault: the packet engine runs drawn links, a model of
+//! the kernel's path manager opens the subflows, and neither knows the rules' thresholds. A fault counts as
+//! injected only if its removal pays in the engine.
 //!
 //! `cargo test -p joulepath-why --test judge -- --nocapture` prints the table. Thresholds are chosen on the half
 //! `Tuning` of all parameters; the test uses the other half.
@@ -142,7 +142,8 @@ fn pays_without(world: &mut World, draw: &mut Draw, inject: impl Fn(&mut World, 
     (better >= PAYS * world.outcome(1).0).then_some(())
 }
 
-/// A healthy connection: two paths of comparable RTT, queues of about a bandwidth-delay product, large buffers.
+/// A healthy connection: two paths of comparable RTT, queues of about a bandwidth-delay product, large
+/// buffers.
 fn healthy(draw: &mut Draw) -> World {
     let first = Path {
         rate_bps: draw.range(3e6, 25e6),

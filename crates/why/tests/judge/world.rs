@@ -1,4 +1,5 @@
-//! A connection over drawn links: the packet engine runs it, and what it does becomes the kernel's statistics.
+//! A connection over drawn links: the packet engine runs it, and what it does becomes the kernel's
+//! statistics.
 
 use joulepath_control::Setup;
 use joulepath_kernel::mptcp::diag::{Connection, Listing, Membership, SocketMemory, TcpSocket};
@@ -353,7 +354,8 @@ fn status_at(subflows: &[TcpSocket]) -> f64 {
     busy_us as f64 / 1e6 - BEGIN_S
 }
 
-/// RFC 6298, section 5.5: the number of timeouts and the present timeout, s, after this time without an answer.
+/// RFC 6298, section 5.5: the number of timeouts and the present timeout, s, after this time without an
+/// answer.
 fn backed_off(waited_s: f64, rto_s: f64) -> (u8, f64) {
     let (mut count, mut next_s, mut timeout_s) = (0, rto_s, rto_s);
     while waited_s > next_s {
