@@ -25,8 +25,6 @@ ASSETS = ROOT / "crates/report/assets"
 SCRIPTS = ["share.js", "engine.js", "form.js", "page.js"]
 # Memory of one worker, bytes. More is refused with a message.
 MOST_MEMORY = 1 << 30
-# Stack: deeply nested texts are refused by the parser long before.
-STACK = 4 << 20
 # Size of the page, bytes.
 MOST_BYTES = 3 << 20
 
@@ -41,7 +39,7 @@ def lacks():
 
 
 def build():
-    flags = f"-C link-arg=--max-memory={MOST_MEMORY} -C link-arg=-zstack-size={STACK}"
+    flags = f"-C link-arg=--max-memory={MOST_MEMORY}"
     command = ["cargo", "build", "--locked", "--package", "joulepath-web", "--lib", "--profile", "web", "--target", TARGET]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": flags})
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))

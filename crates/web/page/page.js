@@ -188,7 +188,7 @@ function showAnswer(html) {
   const style = `<style>${EMBEDDED_STYLE}</style>`;
   const end = html.lastIndexOf("</body>");
   frame.hidden = at("downloads").hidden = false;
-  frame.srcdoc = `${html.slice(0, end)}${style}<script>${EMBEDDED_SCRIPT}</script>${html.slice(end)}`;
+  frame.srcdoc = `${html.slice(0, end)}${style}<script>${EMBEDDED_SCRIPT}<\/script>${html.slice(end)}`;
 }
 
 addEventListener("message", event => {
