@@ -7,12 +7,11 @@ use std::path::Path;
 use joulepath_model::live::{First, Intent};
 use joulepath_model::units::Nanos;
 
-use super::{Daemon, times, used};
+use super::{Daemon, times, used, wish};
 use crate::act::{Outcome, Setting};
 use crate::battery;
-use crate::decide::{Decision, Role, Told, is_over_hard_quota};
+use crate::decide::{Decision, is_over_hard_quota};
 use crate::error::Result;
-use crate::first::Wish;
 use crate::machine::Look;
 use crate::precheck;
 use crate::snapshot::Interface;
@@ -198,14 +197,6 @@ impl Daemon<'_> {
             self.look_at(now, now);
         }
     }
-}
-
-/// Where new connections should start.
-pub(super) fn wish(decision: &Decision, look: &Look) -> Wish {
-    let index = |told: &Told| look.interfaces.iter().find(|one| one.name == told.name).map(|one| one.index);
-    let regular = decision.interfaces.iter().filter(|told| told.role == Role::Regular);
-    let foreign = decision.interfaces.iter().filter(|told| !told.allowed);
-    Wish { preferred: regular.filter_map(index).collect(), foreign: foreign.filter_map(index).collect() }
 }
 
 fn say_new(warnings: &[String], known: &[String], say: &mut dyn FnMut(&str)) {
