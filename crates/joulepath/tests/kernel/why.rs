@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Options, Protocol, accept_within, connect_within, listen};
 use joulepath_testbed::net::Net;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::run::{Said, command, folder};
@@ -86,6 +87,7 @@ impl World {
         let said = Said::of(self.net.client.enter_thread(run).unwrap());
         let code = said.code;
         let all = said.json();
+        let all: Value = serde_json::from_str(&said.stdout).unwrap();
         let connections = all["connections"].as_array().unwrap();
         assert_eq!(connections.len(), 1, "{all}");
         let findings = connections[0]["findings"].as_array().unwrap();

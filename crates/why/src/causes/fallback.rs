@@ -37,8 +37,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         evidence,
         cost: unused_share(subject, others.len()),
         fix: Fix::advice(
-            "on the server: `sysctl -w net.mptcp.enabled=1`, and start the program with `mptcpize run`; if it \
-             is not yours, a proxy of your own that speaks MPTCP",
+            "on the server: `sysctl -w net.mptcp.enabled=1`, and start the program with `mptcpize run`; if \
+             it is not yours, a proxy of your own that speaks MPTCP",
         ),
         remedy: None,
         gain: None,

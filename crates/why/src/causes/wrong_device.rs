@@ -27,8 +27,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         } else if is_filtered(subject, &one) {
             let (dropped, _) = subject.counter("TcpExtIPReversePathFilter");
             evidence.push(format!(
-                "rp_filter = {STRICT} on {}, and the way back to {remote} is another device; packets dropped on \
-                 this host: {dropped}",
+                "rp_filter = {STRICT} on {}, and the way back to {remote} is another device; packets dropped \
+                 on this host: {dropped}",
                 one.name
             ));
             commands.push(format!("sysctl -w net.ipv4.conf.{}.rp_filter=2", one.name));

@@ -2,8 +2,8 @@
 //! the kernel's path manager opens the subflows, and neither knows the rules' thresholds. A fault counts as
 //! injected only if its removal pays in the engine.
 //!
-//! `cargo test -p joulepath-why --test judge -- --nocapture` prints the table. Thresholds are chosen on the half
-//! `Tuning` of all parameters; the test uses the other half.
+//! `cargo test -p joulepath-why --test judge -- --nocapture` prints the table. Thresholds are chosen on the
+//! half `Tuning` of all parameters; the test uses the other half.
 
 mod draw;
 mod host;
