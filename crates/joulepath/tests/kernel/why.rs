@@ -85,8 +85,6 @@ impl World {
         let run =
             || command(self.folder.path(), &["why", "--json", "--all", "--seconds", "4"]).output().unwrap();
         let said = Said::of(self.net.client.enter_thread(run).unwrap());
-        let code = said.code;
-        let all = said.json();
         let all: Value = serde_json::from_str(&said.stdout).unwrap();
         let connections = all["connections"].as_array().unwrap();
         assert_eq!(connections.len(), 1, "{all}");
@@ -98,7 +96,7 @@ impl World {
         writer.join().unwrap();
         drop(listener);
         reader.join().unwrap();
-        (code, causes)
+        (said.code, causes)
     }
 }
 
