@@ -60,8 +60,10 @@ pub struct Joule {
     pub delay_price_w: f64,
     /// Deadline of a file or a message.
     pub deadline: Option<Nanos>,
-    /// Longest time of a file or a message, in multiples of the time of the fastest path.
-    pub slowest: Option<f64>,
+    /// Longest time of a file, in multiples of the time of the fastest path.
+    pub slowest_file: Option<f64>,
+    /// The same for a message.
+    pub slowest_message: Option<f64>,
     goal: Option<Goal>,
     /// The paths in use; empty before the first decision.
     set: Set,
@@ -90,7 +92,8 @@ impl Default for Joule {
             patience: 1.0,
             delay_price_w: Preset::BALANCED.delay_price_w,
             deadline: None,
-            slowest: Preset::BALANCED.slowest,
+            slowest_file: Preset::BALANCED.slowest_file,
+            slowest_message: Preset::BALANCED.slowest_message,
             goal: None,
             set: 0,
             changed_at: Nanos::ZERO,
@@ -178,10 +181,14 @@ impl PathSelector for Joule {
             "patience" => self.patience = options::at_least_zero("patience", value)?,
             "delay_price" => self.delay_price_w = options::watts("delay_price", value)?,
             "deadline" => self.deadline = Some(options::time("deadline", value)?),
-            "slowest" => self.slowest = Some(options::at_least_one("slowest", value)?),
+            "slowest" => {
+                let multiple = Some(options::at_least_one("slowest", value)?);
+                (self.slowest_file, self.slowest_message) = (multiple, multiple);
+            }
             "preset" => {
                 let preset = Preset::by_name(value)?;
-                (self.delay_price_w, self.slowest) = (preset.delay_price_w, preset.slowest);
+                self.delay_price_w = preset.delay_price_w;
+                (self.slowest_file, self.slowest_message) = (preset.slowest_file, preset.slowest_message);
             }
             _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
         }
@@ -279,14 +286,14 @@ impl Joule {
         let since = self.started_at.unwrap_or(snapshot.now);
         let passed_s = snapshot.now.saturating_sub(since).as_secs_f64();
         let bits = left_bits + 8.0 * self.delivered_bytes as f64;
-        let longest_s = self.longest_s(allowed, |path| costs.until_carried_s(path, bits));
+        let longest_s = self.longest_s(self.slowest_file, allowed, |path| costs.until_carried_s(path, bits));
         longest_s.map(|longest_s| (longest_s - passed_s).max(0.0))
     }
 
-    /// The deadline, or if that is earlier the longest multiple of the fastest path's `time_s`.
-    fn longest_s(&self, allowed: Set, time_s: impl Fn(Set) -> f64) -> Option<f64> {
+    /// The deadline, or if that is earlier the multiple `slowest` of the fastest path's `time_s`.
+    fn longest_s(&self, slowest: Option<f64>, allowed: Set, time_s: impl Fn(Set) -> f64) -> Option<f64> {
         let fastest_s = || members(allowed).map(|i| time_s(1 << i)).fold(f64::INFINITY, f64::min);
-        let multiple_s = self.slowest.map(|multiple| multiple * fastest_s());
+        let multiple_s = slowest.map(|multiple| multiple * fastest_s());
         [self.deadline.map(Nanos::as_secs_f64), multiple_s].into_iter().flatten().reduce(f64::min)
     }
 
@@ -298,7 +305,8 @@ impl Joule {
             price_w: self.delay_price_w,
             deadline_s: None,
         };
-        Load { deadline_s: self.longest_s(allowed, |path| costs.delay_s(path, &load)), ..load }
+        let deadline_s = self.longest_s(self.slowest_message, allowed, |path| costs.delay_s(path, &load));
+        Load { deadline_s, ..load }
     }
 
     /// The initial set, or the next set after all paths in use have failed.
