@@ -182,7 +182,7 @@ fn a_profile_is_judged_by_its_fields_its_domain_its_numbers_and_its_error() {
         ("-62 dBm", "-50 dBm", 1, "has its stronger end first"),
         ("hold_out_error = \"3.1 %\"", "", 1, "the error for loads"),
         ("3.1 %", "16 %", 1, "its error is 16 %, more than 15 %"),
-        ("\"130 mW\"", "\"130 W\"", 1, "is not that of a radio"),
+        ("\"130 mW\"", "\"130 W/Mbps\"", 1, "is not that of a radio"),
         ("power = \"110 mW\"", "power = \"150 mW\"", 1, "stage 1 of the tail draws more than transferring"),
         ("power = \"110 mW\"", "power = \"1 mW\"", 1, "draws less than the idle radio"),
         ("active = \"140 mW\"", "active = \"140 W\"", 1, "an active power of 140.000 W"),
