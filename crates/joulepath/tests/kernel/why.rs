@@ -66,7 +66,9 @@ impl World {
         let connect = || connect_within(self.client, self.net.client_at(0), to, &options, PATIENCE);
         let client = TcpStream::from(self.net.client.enter_thread(connect).unwrap().unwrap());
         let server = TcpStream::from(accept_within(&listener, PATIENCE).unwrap().0);
-        [&client, &server].iter().for_each(|stream| stream.set_nonblocking(false).unwrap());
+        for stream in [&client, &server] {
+            stream.set_nonblocking(false).unwrap();
+        }
         let reader =
             thread::spawn(move || while (&server).read(&mut [0; 65_536]).is_ok_and(|read| read > 0) {});
         let writer = thread::spawn(move || {
