@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-kernels test-upstream bench bench-peers validate-peers joule mutants lint clean
+.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-web test-kernels test-upstream bench bench-peers validate-peers joule mutants lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,10 @@ demo: ## compare policies for a phone's download over WiFi and LTE, 30 seeds; wr
 test: ## run all tests
 	@scripts/setup.sh test
 	@scripts/test.sh
+
+test-web: web ## test the playground in Chromium against the command line
+	@scripts/cargo.sh build --locked --package joulepath
+	@JOULEPATH_REQUIRE_BROWSER=1 cargo test --locked --package joulepath-web
 
 test-kernels: ## boot stock kernels 6.1 and 6.12 under QEMU and test the kernel engine in them
 	@scripts/test-kernels.sh

@@ -196,8 +196,10 @@ impl Plan {
             return Err(Error::usage("the runs are not those of this comparison"));
         }
         let finished = |run: RunResult| Finished { run, took: Duration::ZERO };
-        let mut outcomes: Vec<Outcome> =
-            runs.into_iter().map(|run| run.map_or(Outcome::Missing, |run| Outcome::Run(Box::new(finished(run))))).collect();
+        let mut outcomes: Vec<Outcome> = runs
+            .into_iter()
+            .map(|run| run.map_or(Outcome::Missing, |run| Outcome::Run(Box::new(finished(run)))))
+            .collect();
         outcomes.resize(expected.len(), Outcome::Missing);
         Ok(case.comparison(&*self.engine, NonZeroUsize::MIN, outcomes))
     }

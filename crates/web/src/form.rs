@@ -117,7 +117,8 @@ fn is_table(value: &Spanned<DeValue<'_>>) -> bool {
 /// TOML of a value that is a number, a list or a table if it reads as one, else a string.
 fn bare_or_quoted(value: &str) -> String {
     let line = format!("key = {value}");
-    let is_toml = !value.contains('\n') && DeTable::parse(&line).is_ok_and(|table| table.get_ref().len() == 1);
+    let is_toml =
+        !value.contains('\n') && DeTable::parse(&line).is_ok_and(|table| table.get_ref().len() == 1);
     if is_toml && !value.starts_with(['"', '\'']) { value.to_owned() } else { quoted(value) }
 }
 

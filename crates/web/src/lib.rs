@@ -11,8 +11,8 @@
 //! | [`library`] | what is shipped: scenarios, policies, energy models |
 //! | `memory` | the exported functions; WebAssembly only |
 //!
-//! The interface is four exported functions. With `wasm-bindgen` every machine that builds the page would first
-//! have to compile its command-line tool in exactly the same version.
+//! The interface is four exported functions. With `wasm-bindgen` every machine that builds the
+//! page would first have to compile its command-line tool in exactly the same version.
 
 pub mod form;
 pub mod library;

@@ -31,6 +31,7 @@ pub fn library() -> Value {
 }
 
 fn scenario(&(name, text): &(&str, &str)) -> Value {
-    let title = Source::shipped((name, text)).load(&[]).map_or_else(|_| name.to_owned(), |loaded| loaded.title);
+    let title =
+        Source::shipped((name, text)).load(&[]).map_or_else(|_| name.to_owned(), |loaded| loaded.title);
     json!({ "name": name, "title": title, "toml": text })
 }

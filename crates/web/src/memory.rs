@@ -1,5 +1,5 @@
-//! Exported functions. JavaScript writes a request into memory from [`take`], calls [`reply`], reads the reply
-//! and gives it back with [`release`]. After a trap it reads [`failure`] and discards the module.
+//! Exported functions. JavaScript writes a request into memory from [`take`], calls [`reply`], reads the
+//! reply and gives it back with [`release`]. After a trap it reads [`failure`] and discards the module.
 
 use std::cell::RefCell;
 use std::panic;

@@ -1,8 +1,8 @@
 //! Tests the playground (`make web`) in headless Chromium through its own controls: its JSON has the bytes of
 //! the command line, hostile links do nothing, and axe finds no violation of accessibility rules.
 //!
-//! A server on the loopback interface gives out the page and `harness.html`, which drives it and posts what it
-//! saw. Without Chromium, the page or the command line's program the tests are reported as ignored; with
+//! A server on the loopback interface gives out the page and `harness.html`, which drives it and posts what
+//! it saw. Without Chromium, the page or the command line's program the tests are reported as ignored; with
 //! `JOULEPATH_REQUIRE_BROWSER=1` they fail.
 
 use std::collections::BTreeMap;
@@ -63,7 +63,9 @@ fn main() -> ExitCode {
     let trial = |name: &str, check: fn() -> Result<(), Failed>| {
         Trial::ignorable_test(name, move || match lacking() {
             None => check().map(|()| Completion::Completed),
-            Some(lacking) if std::env::var_os("JOULEPATH_REQUIRE_BROWSER").is_some_and(|value| value == "1") => {
+            Some(lacking)
+                if std::env::var_os("JOULEPATH_REQUIRE_BROWSER").is_some_and(|value| value == "1") =>
+            {
                 Err(format!("needs {lacking}, and JOULEPATH_REQUIRE_BROWSER asks for it").into())
             }
             Some(lacking) => Ok(Completion::ignored_with(format!("needs {lacking}"))),
@@ -71,7 +73,10 @@ fn main() -> ExitCode {
     };
     let trials = vec![
         trial("the_json_has_the_bytes_of_the_command_line", the_json_has_the_bytes_of_the_command_line),
-        trial("the_page_fits_its_width_and_axe_has_no_findings", the_page_fits_its_width_and_axe_has_no_findings),
+        trial(
+            "the_page_fits_its_width_and_axe_has_no_findings",
+            the_page_fits_its_width_and_axe_has_no_findings,
+        ),
         trial("a_hostile_link_runs_nothing", a_hostile_link_runs_nothing),
         trial("mistakes_are_shown_with_line_and_fix", mistakes_are_shown_with_line_and_fix),
         trial("a_run_can_be_cancelled", a_run_can_be_cancelled),
@@ -86,7 +91,7 @@ fn the_json_has_the_bytes_of_the_command_line() -> Result<(), Failed> {
     for (name, answer) in &seen.answers {
         let policies = scenarios()?.remove(name).unwrap_or_default();
         let arguments = ["compare", name, "--policies", &policies, "--seeds", "2", "--json"];
-        // The last word is not part of the page's command. The two programs can be built at different commits.
+        // The last word is not part of the page's command. Both can be built at different commits.
         let expected = without_commit(&command_line(&arguments)?).replacen(" --json\"", "\"", 1);
         let answer = without_commit(answer);
         let differs = expected.lines().zip(answer.lines()).find(|(a, b)| a != b);
@@ -147,7 +152,10 @@ fn contains(text: &Value, part: &str) -> Result<(), Failed> {
 }
 
 fn without_commit(json: &str) -> String {
-    json.lines().filter(|line| !line.trim_start().starts_with("\"commit\":")).map(|line| format!("{line}\n")).collect()
+    json.lines()
+        .filter(|line| !line.trim_start().starts_with("\"commit\":"))
+        .map(|line| format!("{line}\n"))
+        .collect()
 }
 
 /// What the tests lack on this machine.
@@ -196,7 +204,8 @@ fn scenarios() -> Result<BTreeMap<String, String>, Failed> {
         policies: Vec<String>,
     }
     let listed: Vec<Listed> = serde_json::from_str(&command_line(&["list", "scenarios", "--json"])?)?;
-    let first = |listed: Listed| (listed.name, listed.policies[..POLICIES.min(listed.policies.len())].join(","));
+    let first =
+        |listed: Listed| (listed.name, listed.policies[..POLICIES.min(listed.policies.len())].join(","));
     Ok(listed.into_iter().map(first).collect())
 }
 
@@ -237,13 +246,17 @@ fn drive() -> Result<Seen, Failed> {
     while since.elapsed() < LIMIT {
         match listener.accept() {
             Ok((stream, _)) => {
-                if let Some(done) = serve(stream, &[("/harness", &harness), ("/checked", &checked), ("/", &page)])? {
+                if let Some(done) =
+                    serve(stream, &[("/harness", &harness), ("/checked", &checked), ("/", &page)])?
+                {
                     let result: Value = serde_json::from_str(&done)?;
                     ensure(result["failure"].is_null(), &result["failure"])?;
                     return Ok(serde_json::from_value(result)?);
                 }
             }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(5))
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -291,7 +304,8 @@ fn serve(stream: TcpStream, pages: &[(&str, &String)]) -> Result<Option<String>,
         _ => ("404 Not Found", ""),
     };
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
         content.len()
     );
     let mut stream = reader.into_inner();
