@@ -4,7 +4,8 @@ use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
 use joulepath_live::status::{
-        FirstStatus, InterfaceStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spent, Status, SteeringStatus,
+    FirstStatus, InterfaceStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spent, Status,
+    SteeringStatus,
 };
 use joulepath_model::history::Estimate;
 

@@ -182,7 +182,8 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 mod tests {
     use joulepath_live::decide::Role;
     use joulepath_live::status::{
-        FirstStatus, MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spent, SteeringStatus,
+        FirstStatus, MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spent,
+        SteeringStatus,
     };
     use joulepath_model::history::Estimate;
     use joulepath_model::live::Intent;
