@@ -1,7 +1,7 @@
 //! `joulepath why` names causes that this machine's kernel shows. Two veth cables act as radios.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,7 @@ impl World {
         for stream in [&client, &server] {
             stream.set_nonblocking(false).unwrap();
         }
+        let end = server.try_clone().unwrap();
         let reader =
             thread::spawn(move || while (&server).read(&mut [0; 65_536]).is_ok_and(|read| read > 0) {});
         let writer = thread::spawn(move || {
@@ -97,6 +98,8 @@ impl World {
         }
         writer.join().unwrap();
         drop(listener);
+        // A cut path brings no end of the data.
+        end.shutdown(Shutdown::Both).unwrap();
         reader.join().unwrap();
         (said.code, causes)
     }

@@ -78,8 +78,8 @@ impl Pair {
 }
 
 impl Host {
-    /// Makes the kernel drop packets that arrive on another interface than the one that leads back, and removes
-    /// the rules by which the test network routes by source address.
+    /// Sets the strict reverse-path filter, and removes the rules by which the test network routes by source
+    /// address.
     fn filter_strictly(&self) {
         let set = || {
             fs::write("/proc/sys/net/ipv4/conf/all/rp_filter", "1").unwrap();
