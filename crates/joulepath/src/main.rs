@@ -126,6 +126,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Top(options) => live::top(&options),
         #[cfg(feature = "live")]
         Command::Why(options) => why::why(&options),
+        #[cfg(feature = "live")]
         Command::Run(options) => run::run(&options),
         #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),

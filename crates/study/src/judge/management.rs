@@ -18,8 +18,10 @@ use tempfile::TempDir;
 /// Defaults of a new network namespace (`net/mptcp/pm.c`, `MPTCP_SUBFLOWS_MAX`): two subflows besides the
 /// first one, none to announced addresses.
 const KERNELS_LIMITS: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
-/// Time limit for the daemon to start, and to restore the initial state.
+/// Time limit for the daemon to start and to end.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit for the connections of a run to end, on which endpoints wait: full queues delay their last data.
+const LINGERING: Duration = Duration::from_secs(90);
 const TURN: Duration = Duration::from_millis(10);
 
 /// Source of the endpoints.
@@ -148,7 +150,7 @@ impl PathManagement for Running {
         }
         // Connections of the run still need the endpoints; a process of the daemon waits for them to end.
         let mut left = String::new();
-        let is_gone = within_patience(|| {
+        let is_gone = within(LINGERING, || {
             let (endpoints, limits) = lab.client().enter_thread(|| {
                 let mut manager = PathManager::open()?;
                 Ok::<_, joulepath_kernel::Error>((manager.endpoints()?.len(), manager.limits()?))
@@ -170,9 +172,13 @@ impl Drop for Running {
     }
 }
 
-/// Polls every [`TURN`] until `is_done`; false after [`PATIENCE`].
-fn within_patience(mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
-    let until = Instant::now() + PATIENCE;
+fn within_patience(is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
+    within(PATIENCE, is_done)
+}
+
+/// Polls every [`TURN`] until `is_done`; false after `patience`.
+fn within(patience: Duration, mut is_done: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let until = Instant::now() + patience;
     while !is_done()? {
         if Instant::now() > until {
             return Ok(false);
