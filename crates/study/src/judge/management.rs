@@ -20,7 +20,7 @@ use tempfile::TempDir;
 const KERNELS_LIMITS: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
 /// Time limit for the daemon to start and to end.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time limit for the connections of a run to end, on which endpoints wait: full queues delay their last data.
+/// Time limit for the connections of a run to end. Endpoints wait for them, and full queues delay their data.
 const LINGERING: Duration = Duration::from_secs(90);
 const TURN: Duration = Duration::from_millis(10);
 
