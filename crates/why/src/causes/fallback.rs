@@ -37,7 +37,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         evidence,
         cost: unused_share(subject, others.len()),
         fix: Fix::advice(
-            "on the server: `sysctl -w net.mptcp.enabled=1`, and start the program with `mptcpize run`; if \
+            "on the server: `sysctl -w net.mptcp.enabled=1`, and start the program with `joulepath run`; if \
              it is not yours, a proxy of your own that speaks MPTCP",
         ),
         remedy: None,
