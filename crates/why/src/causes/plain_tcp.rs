@@ -25,9 +25,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             format!("it uses {}; {} could carry it, too", flow.name(subject.host), names.join(", ")),
         ],
         cost: unused_share(subject, others.len()),
-        fix: Fix::commands([format!("joulepath run -- {program}")]).or(
-            "a program in Go needs GODEBUG=multipathtcp=1; curl has --mptcp; the server must speak MPTCP",
-        ),
+        fix: Fix::commands([format!("joulepath run -- {program}")]).or("the server must speak MPTCP, too"),
         remedy: None,
         gain: None,
     })
