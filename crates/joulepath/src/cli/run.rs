@@ -13,7 +13,7 @@ Examples:
   joulepath run -- curl -O https://example.org/file
   joulepath run -- sh -c 'git pull && make'
   joulepath run --dry-run -- ./server
-  joulepath run --intent aggregate -- ffmpeg -i film.mkv rtmp://host/live
+  joulepath run --intent aggregate -- rsync -a films host:
 
 The command replaces joulepath: exit code and signals are its own. Its children get the same means. A socket \
 for which the kernel refuses MPTCP is TCP. Dynamically linked programs get a library by LD_PRELOAD, Go \
