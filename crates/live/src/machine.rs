@@ -324,13 +324,7 @@ fn is_first(view: &View, device: u32) -> bool {
         if let Some(steered) = first::starts_on(view, v4) {
             return steered == device;
         }
-        let all = view.routes.iter().filter(|route| {
-            route.kind == RouteKind::Unicast
-                && route.table == MAIN_TABLE
-                && route.destination.is_all()
-                && route.destination.address().is_ipv4() == v4
-        });
-        let preferred = all.min_by_key(|route| route.priority);
+        let preferred = first::main_default(view, v4);
         preferred.is_some_and(|route| route.hops.iter().any(|hop| hop.device == Some(device)))
     })
 }

@@ -109,7 +109,7 @@ fn inodes(listing: &Listing) -> BTreeSet<u32> {
     connections.chain(listing.plain.iter().map(|one| one.inode)).filter(|&inode| inode != 0).collect()
 }
 
-/// The processes that hold these sockets, as far as this user may see them.
+/// The processes that hold these sockets and that this user may see.
 fn programs(inodes: &BTreeSet<u32>) -> BTreeMap<u32, Program> {
     let mut found = BTreeMap::new();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -35,7 +35,7 @@ use joulepath_kernel::route::{Route, Rule, View};
 use joulepath_model::units::Nanos;
 
 use self::plan::{Set, start};
-pub(crate) use self::plan::{Start, Wish, is_ours, starts_on};
+pub(crate) use self::plan::{Start, Wish, is_ours, main_default, starts_on};
 pub(crate) use self::router::{Kernel, Router};
 use crate::act::pause_after;
 

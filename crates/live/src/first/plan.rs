@@ -54,14 +54,14 @@ pub(crate) fn is_ours(route: &Route) -> bool {
 
 /// The interface on which our rules make new connections of a family start.
 pub(crate) fn starts_on(view: &View, v4: bool) -> Option<u32> {
-    let present = Set::present(view, v4);
-    let route = present.routes.iter().find(|route| route.table == NEW)?;
-    present.rules.iter().any(is_of_new).then(|| route.hops.first()?.device)?
+    let route = view.routes.iter().find(|route| route.table == NEW && is_v4(route.destination) == v4)?;
+    let has_rule = view.rules.iter().any(|rule| is_of_new(rule) && is_v4(rule.source) == v4);
+    has_rule.then(|| route.hops.first()?.device)?
 }
 
 /// True if the rule is the one for new connections.
 pub(super) fn is_of_new(rule: &Rule) -> bool {
-    rule.action == Action::Table(NEW)
+    rule.origin == ORIGIN && rule.action == Action::Table(NEW)
 }
 
 /// True if the rule is the one that leaves everything except default routes to the main table.
@@ -226,9 +226,14 @@ fn defaults(view: &View, v4: bool) -> Vec<&Route> {
     all
 }
 
-/// The device of the main table's default route.
+/// The main table's preferred default route of a family.
+pub(crate) fn main_default(view: &View, v4: bool) -> Option<&Route> {
+    defaults(view, v4).first().copied().filter(|route| route.table == MAIN)
+}
+
+/// The device of that route.
 fn default_device(view: &View, v4: bool) -> Option<u32> {
-    defaults(view, v4).first().filter(|route| route.table == MAIN)?.hops.first()?.device
+    main_default(view, v4)?.hops.first()?.device
 }
 
 /// A copy of the preferred default route through a device, as a route of ours.

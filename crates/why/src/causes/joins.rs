@@ -34,7 +34,7 @@ pub(super) fn are_allowed(subject: &Subject<'_>) -> bool {
     of_host > 0
 }
 
-/// Interfaces whose join should have worked as far as the path manager's configuration goes, with endpoint.
+/// Interfaces whose join the path manager's configuration allows, with endpoint.
 pub(super) fn failed<'a>(subject: &Subject<'a>) -> Vec<(Alternative, &'a Endpoint)> {
     if !are_allowed(subject) {
         return vec![];

@@ -77,7 +77,7 @@ fn a_walk_out_of_a_cell_and_back_switches_few_times() {
             };
             SignalSpec::Walk(walk).drawn(Nanos::from_secs(600), seed, 1)
         };
-        // 30 m to 450 m: −80 to −121 dBm; back, and into the house beside the mast.
+        // 30 m to 450 m: −80 to −121 dBm; back, and into the house next to the mast.
         let walked = leg(30.0, 0.7).into_iter().chain(leg(450.0, -0.7)).map(|(_, dbm)| dbm.0);
         let out = walked.chain(std::iter::repeat_n(-75.0, 400));
         let mut world = world();
