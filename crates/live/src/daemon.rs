@@ -1,5 +1,6 @@
 //! The daemon's loop: poll, decide, act, report. At the end it restores the kernel's settings.
 
+mod choice;
 mod commands;
 mod connections;
 mod left;
@@ -20,6 +21,7 @@ use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
+use self::choice::{may_be_used, wish};
 pub use self::left::undo;
 use self::left::{Undone, actor, is_running};
 use crate::accounts::Accounts;
@@ -28,10 +30,10 @@ use crate::battery;
 use crate::clock::Times;
 pub use crate::config::load;
 use crate::config::load_for;
-use crate::decide::{Decider, Decision, Overrides, Role, Told};
+use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::Result;
 use crate::events::Events;
-use crate::first::{self, Kernel as Router, Steering, Wish};
+use crate::first::{self, Kernel as Router, Steering};
 use crate::gauge::OpenGauge;
 use crate::machine::{Look, Machine};
 use crate::networks::Networks;
@@ -83,7 +85,8 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
         steps.extend(report::manager_step(config.manager.word(), &table.value(Setting::Manager)?));
     }
     if config.first == First::Steer {
-        steps.extend(first::steps(machine.view(), &wish(&decision, &look)));
+        let may_be_used = |index| may_be_used(&config, &Overrides::default(), &decision, &look, index);
+        steps.extend(first::steps(machine.view(), &wish(&decision, &look, may_be_used)));
     }
     let mut warnings =
         precheck::blockers(config.manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
@@ -359,14 +362,6 @@ fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {
 fn used(decision: &Decision) -> Vec<String> {
     let used = decision.interfaces.iter().filter(|one| one.role != Role::Unused);
     used.map(|one| one.name.clone()).collect()
-}
-
-/// Where new connections should start.
-fn wish(decision: &Decision, look: &Look) -> Wish {
-    let index = |told: &Told| look.interfaces.iter().find(|one| one.name == told.name).map(|one| one.index);
-    let regular = decision.interfaces.iter().filter(|told| told.role == Role::Regular);
-    let foreign = decision.interfaces.iter().filter(|told| !told.allowed);
-    Wish { preferred: regular.filter_map(index).collect(), foreign: foreign.filter_map(index).collect() }
 }
 
 fn now() -> Nanos {

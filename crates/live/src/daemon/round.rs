@@ -4,13 +4,14 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
-use joulepath_model::live::{First, Intent};
+use joulepath_model::live::First;
 use joulepath_model::units::Nanos;
 
-use super::{Daemon, times, used, wish};
+use super::choice::{may_be_used, wish};
+use super::{Daemon, times, used};
 use crate::act::{Outcome, Setting};
 use crate::battery;
-use crate::decide::{Decision, is_over_hard_quota};
+use crate::decide::Decision;
 use crate::error::Result;
 use crate::machine::Look;
 use crate::precheck;
@@ -125,7 +126,8 @@ impl Daemon<'_> {
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let steers = self.config.first == First::Steer && !self.paused && decision.endpoints.is_some();
-        let wish = steers.then(|| wish(decision, look));
+        let may_be_used = |index| may_be_used(&self.config, &self.overrides, decision, look, index);
+        let wish = steers.then(|| wish(decision, look, may_be_used));
         let (outcome, remarks) = self.first.follow(self.machine.view(), wish.as_ref(), now)?;
         self.changes += outcome.changes;
         remarks.iter().for_each(|line| say(line));
@@ -138,14 +140,7 @@ impl Daemon<'_> {
     /// Addresses, with interfaces, whose endpoints may stay for connections without another path: those on
     /// interfaces that may be used.
     fn spare(&self, decision: &Decision, look: &Look) -> Vec<(IpAddr, u32)> {
-        let may_be_used = |index: u32| {
-            let Some(one) = look.interfaces.iter().find(|one| one.index == index) else { return false };
-            let told = decision.interfaces.iter().find(|told| told.name == one.name);
-            let is_off = self.overrides.of(&self.config, &one.name) == Some(Intent::Off);
-            let is_allowed = told.is_some_and(|told| told.allowed) && !is_off;
-            let has_to_go = decision.ended.contains(&index) || is_over_hard_quota(&self.config, one);
-            one.usable && one.routed && is_allowed && !has_to_go
-        };
+        let may_be_used = |index| may_be_used(&self.config, &self.overrides, decision, look, index);
         let all = look.owners.iter().map(|(&address, &index)| (address, index));
         all.filter(|&(_, index)| may_be_used(index)).collect()
     }

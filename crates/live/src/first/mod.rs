@@ -11,7 +11,9 @@
 //! The rules for addresses apply to all protocols, because the kernel's strict reverse-path filter
 //! (`rp_filter = 1`) asks for the route of an answer without a protocol.
 //!
-//! A change of preference replaces one route, in the table of new connections.
+//! A change of preference replaces one route, in the table of new connections. The rule of an address goes
+//! when no connection needs it. If another program's routing takes over, such as a VPN's, our rules go at
+//! once: that program decides the path of open connections, too.
 //!
 //! The kernel stores the creator of each rule and route, so there is no journal: whatever has our number is
 //! ours, also after SIGKILL.
@@ -46,7 +48,7 @@ pub(crate) struct Outcome {
     pub(crate) changes: usize,
     /// Where new connections start, by family.
     pub(crate) starts: Vec<Start>,
-    /// After an undo: addresses whose rules stay, and the number of their TCP connections.
+    /// Addresses whose rules stay only for open connections, and the number of their TCP connections.
     pub(crate) stays: BTreeMap<IpAddr, usize>,
     /// When to retry.
     pub(crate) again: Option<Nanos>,
@@ -55,11 +57,13 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Why connections of a family start by the routing table, and what stays.
     fn remarks(&self) -> impl Iterator<Item = String> {
-        let refused = self.starts.iter().zip(["IPv4", "IPv6"]).filter_map(|(start, family)| match start {
-            Start::Refused(why) => {
-                Some(format!("first = \"steer\": new {family} connections start by the routing table: {why}"))
-            }
-            Start::On(_) | Start::AsRouted => None,
+        let refused = self.starts.iter().zip(["IPv4", "IPv6"]).filter_map(|(start, family)| {
+            let why = match start {
+                Start::Refused(why) => why,
+                Start::Unrouted => "the main table has no default route",
+                Start::On(_) | Start::AsRouted => return None,
+            };
+            Some(format!("first = \"steer\": new {family} connections start by the routing table: {why}"))
         });
         refused.chain(self.staying())
     }
@@ -103,7 +107,7 @@ impl<R: Router> Steering<R> {
             return Ok((Outcome { changes: 0, ..self.last.clone() }, vec![]));
         }
         let outcome = match wish {
-            Some(wish) => steer(&mut self.router, view, wish)?,
+            Some(wish) => steer(&mut self.router, view, wish, &self.last, now)?,
             None => undo(&mut self.router, view, now)?,
         };
         let before = std::mem::replace(&mut self.last, outcome.clone());
@@ -118,18 +122,15 @@ impl<R: Router> Steering<R> {
     }
 }
 
-/// Makes new connections start on the preferred interface.
+/// Makes new connections start on the preferred interface. `last` is the previous outcome.
 ///
 /// # Errors
 /// If the kernel refuses. The call may be repeated.
-pub(crate) fn steer(router: &mut impl Router, view: &View, wish: &Wish) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
-    for v4 in [true, false] {
-        let (set, start) = start(view, wish, v4);
-        outcome.changes += apply(router, &set, &Set::present(view, v4))?;
-        outcome.starts.push(start);
-    }
-    Ok(outcome)
+fn steer(router: &mut impl Router, view: &View, wish: &Wish, last: &Outcome, now: Nanos) -> Result<Outcome> {
+    let [(v4, start_v4), (v6, start_v6)] = [true, false].map(|v4| start(view, wish, v4));
+    let keeps = [&start_v4, &start_v6].map(|start| !matches!(start, Start::Refused(_)));
+    let outcome = change(router, view, [(v4, keeps[0]), (v6, keeps[1])], last, now)?;
+    Ok(Outcome { starts: vec![start_v4, start_v6], ..outcome })
 }
 
 /// What a start would change, one line per family.
@@ -154,20 +155,38 @@ pub(crate) fn steps(view: &View, wish: &Wish) -> Vec<String> {
 /// # Errors
 /// If the kernel refuses. The call may be repeated.
 pub(crate) fn undo(router: &mut impl Router, view: &View, now: Nanos) -> Result<Outcome> {
+    change(router, view, [(); 2].map(|()| (Set::default(), true)), &Outcome::default(), now)
+}
+
+/// Replaces our rules and routes by the wanted set of each family, IPv4 first. If the set comes with `true`,
+/// rules of addresses stay while connections need them. `last` saves counting connections before its
+/// [`Outcome::again`].
+fn change(
+    router: &mut impl Router,
+    view: &View,
+    wanted: [(Set, bool); 2],
+    last: &Outcome,
+    now: Nanos,
+) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    let present = [true, false].map(|v4| (v4, Set::present(view, v4)));
-    if present.iter().all(|(_, set)| set.is_empty()) {
-        return Ok(outcome);
-    }
     let begun = thread_cpu_ns();
-    let sources = router.sources()?;
-    for (v4, present) in present {
-        let (needed, stays) = present.needed(view, v4, &sources);
-        outcome.changes += apply(router, &needed, &present)?;
-        outcome.stays.extend(stays);
+    let is_early = last.again.is_some_and(|again| again > now);
+    let mut counted = is_early.then(|| last.stays.clone());
+    for ((mut wanted, keeps), v4) in wanted.into_iter().zip([true, false]) {
+        let present = Set::present(view, v4);
+        let going = if keeps { present.addresses_beyond(&wanted) } else { vec![] };
+        if !going.is_empty() {
+            let known =
+                counted.take().filter(|known| going.iter().all(|address| known.contains_key(address)));
+            let known = known.map_or_else(|| router.sources(), Ok)?;
+            outcome.stays.extend(wanted.keep(&present, view, v4, &known));
+            counted = Some(known);
+        }
+        outcome.changes += apply(router, &wanted, &present)?;
     }
     if !outcome.stays.is_empty() {
-        outcome.again = Some(now.saturating_add(pause_after(begun)));
+        let again = last.again.filter(|_| is_early);
+        outcome.again = again.or_else(|| Some(now.saturating_add(pause_after(begun))));
     }
     Ok(outcome)
 }

@@ -36,7 +36,9 @@ pub(crate) enum Start {
     On(u32),
     /// By the routing table, because there is nothing to choose.
     AsRouted,
-    /// By the routing table, for this reason.
+    /// By the routing table, because the main table has no default route.
+    Unrouted,
+    /// By another program's routing, such as a VPN's: why.
     Refused(String),
 }
 
@@ -77,40 +79,60 @@ impl Set {
         Set { rules: rules.cloned().collect(), routes: routes.cloned().collect() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.routes.is_empty()
+    /// Addresses with a rule for the route of their interface that `wanted` lacks.
+    pub(super) fn addresses_beyond(&self, wanted: &Set) -> Vec<IpAddr> {
+        self.beyond(wanted).map(|(rule, _)| rule.source.address()).collect()
     }
 
-    /// The part of the present set that connections need after the end of steering: the path of a source
-    /// address whose packets the routing table would send through another interface. Also returns these
-    /// addresses and the number of their connections.
-    pub(super) fn needed(
-        &self,
+    /// These rules, with their interfaces. An address that has moved to another interface is not among them.
+    fn beyond(&self, wanted: &Set) -> impl Iterator<Item = (&Rule, u32)> {
+        let of_device = |rule: &Rule| match rule.action {
+            Action::Table(table) => device_of(table),
+            Action::Other(_) => None,
+        };
+        let has = move |source: Prefix| {
+            wanted.rules.iter().any(|rule| rule.source == source && of_device(rule).is_some())
+        };
+        let with_device = self.rules.iter().filter_map(move |rule| Some((rule, of_device(rule)?)));
+        with_device.filter(move |(rule, _)| !has(rule.source))
+    }
+
+    /// Adds the rules and routes of the present set that open connections need: the path of a source address
+    /// whose packets would leave through another interface without its rule. Returns these addresses and the
+    /// number of their connections.
+    pub(super) fn keep(
+        &mut self,
+        present: &Set,
         view: &View,
         v4: bool,
-        sources: &BTreeMap<IpAddr, usize>,
-    ) -> (Self, BTreeMap<IpAddr, usize>) {
-        let routed = default_device(view, v4);
-        let mut needed = Set::default();
+        connections: &BTreeMap<IpAddr, usize>,
+    ) -> BTreeMap<IpAddr, usize> {
+        let routed = default_device(view, v4).filter(|_| self.rules.is_empty());
+        let mut kept = vec![];
         let mut stays = BTreeMap::new();
-        for rule in &self.rules {
-            let Action::Table(table) = rule.action else { continue };
+        for (rule, device) in present.beyond(self).filter(|&(_, device)| routed != Some(device)) {
             let address = rule.source.address();
-            let (Some(&count), Some(device)) = (sources.get(&address), device_of(table)) else { continue };
-            if count > 0 && routed != Some(device) {
+            if let Some(&count) = connections.get(&address).filter(|&&count| count > 0) {
                 stays.insert(address, count);
-                needed.rules.push(rule.clone());
-                let of_table = self.routes.iter().filter(|route| route.table == table);
-                needed.routes.extend(of_table.cloned());
+                kept.push((rule.clone(), device));
             }
         }
-        if !needed.rules.is_empty() {
-            let first = self.rules.iter().find(|rule| is_of_specific_routes(rule));
-            needed.rules.splice(0..0, first.cloned());
+        if kept.is_empty() {
+            return stays;
         }
-        needed.routes.sort();
-        needed.routes.dedup();
-        (needed, stays)
+        if self.rules.is_empty() {
+            self.rules.extend(present.rules.iter().find(|rule| is_of_specific_routes(rule)).cloned());
+        }
+        for (_, device) in &kept {
+            let table = NEW + device;
+            if self.routes.iter().all(|route| route.table != table) {
+                self.routes.extend(present.routes.iter().filter(|route| route.table == table).cloned());
+            }
+        }
+        self.routes.sort();
+        let at = self.rules.iter().position(|rule| !is_of_specific_routes(rule)).unwrap_or(self.rules.len());
+        self.rules.splice(at..at, kept.into_iter().map(|(rule, _)| rule));
+        stays
     }
 }
 
@@ -128,7 +150,10 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
     if gates.len() < 2 {
         return (Set::default(), Start::AsRouted);
     }
-    if let Some(why) = obstacle(view, wish, v4) {
+    let Some(routed) = default_device(view, v4) else {
+        return (Set::default(), Start::Unrouted);
+    };
+    if let Some(why) = obstacle(view, wish, routed, v4) {
         return (Set::default(), Start::Refused(why));
     }
     let mut rules = vec![Rule { suppress: Some(0), ..rule(v4, None, MAIN) }];
@@ -151,12 +176,9 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
 }
 
 /// Why these rules would do nothing, or would lead around another program's routing.
-fn obstacle(view: &View, wish: &Wish, v4: bool) -> Option<String> {
+fn obstacle(view: &View, wish: &Wish, routed: u32, v4: bool) -> Option<String> {
     let name =
         |device: u32| view.links.get(&device).map_or_else(|| device.to_string(), |link| link.name.clone());
-    let Some(routed) = default_device(view, v4) else {
-        return Some("the main table has no default route".into());
-    };
     if wish.foreign.contains(&routed) {
         return Some(format!(
             "the default route leads through {}, which the daemon must not use",

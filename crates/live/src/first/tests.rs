@@ -6,7 +6,7 @@ use joulepath_kernel::route::{Action, Address, Prefix, Route, Rule, View};
 use joulepath_model::units::Nanos;
 
 use super::router::Router;
-use super::{Start, Wish, starts_on, steer, undo};
+use super::{Outcome, Start, Wish, starts_on, steer, undo};
 use crate::samples::{address, link};
 
 const WLAN: u32 = 2;
@@ -23,6 +23,8 @@ struct Fake {
     view: View,
     rules: Vec<Rule>,
     sources: BTreeMap<IpAddr, usize>,
+    /// How often connections were counted.
+    counts: usize,
 }
 
 impl Router for Fake {
@@ -52,6 +54,7 @@ impl Router for Fake {
     }
 
     fn sources(&mut self) -> Result<BTreeMap<IpAddr, usize>> {
+        self.counts += 1;
         Ok(self.sources.clone())
     }
 }
@@ -72,15 +75,19 @@ impl Fake {
                 });
             }
         }
-        Fake { view, rules: vec![], sources: BTreeMap::new() }
+        Fake { view, rules: vec![], sources: BTreeMap::new(), counts: 0 }
     }
 
-    fn steer(&mut self, preferred: &[u32]) -> super::Outcome {
+    fn steer(&mut self, preferred: &[u32]) -> Outcome {
+        self.steer_after(&Outcome::default(), preferred)
+    }
+
+    fn steer_after(&mut self, last: &Outcome, preferred: &[u32]) -> Outcome {
         let (view, wish) = (self.view.clone(), Wish { preferred: preferred.to_vec(), foreign: vec![VPN] });
-        steer(self, &view, &wish).unwrap()
+        steer(self, &view, &wish, last, NOW).unwrap()
     }
 
-    fn undo(&mut self) -> super::Outcome {
+    fn undo(&mut self) -> Outcome {
         let view = self.view.clone();
         undo(self, &view, NOW).unwrap()
     }
@@ -171,10 +178,90 @@ fn one_interface_or_none_needs_no_rules() {
 }
 
 #[test]
+fn connections_keep_their_path_when_there_is_nothing_left_to_choose() {
+    let mut fake = Fake::new();
+    fake.steer(&[WLAN]);
+    fake.sources = [(ip("192.0.2.2"), 1), (ip("2001:db8:2::2"), 3), (ip("192.0.3.2"), 5)].into();
+    // No interface is preferred; the routing table prefers the modem.
+    let outcome = fake.steer(&[]);
+    assert_eq!(outcome.starts, [Start::AsRouted, Start::AsRouted]);
+    assert_eq!(outcome.stays, [(ip("192.0.2.2"), 1), (ip("2001:db8:2::2"), 3)].into());
+    for (v4, wlan) in [(true, "192.0.2.2"), (false, "2001:db8:2::2")] {
+        assert_eq!([None, Some(wlan)].map(|source| fake.leaves(v4, source)), [Some(WWAN), Some(WLAN)]);
+    }
+    // Repeated: no change, and connections are counted again only when it is time.
+    let counts = fake.counts;
+    let again = fake.steer_after(&outcome, &[]);
+    assert_eq!((again.changes, again.again, fake.counts), (0, outcome.again, counts));
+    // The choice is back.
+    assert_eq!(fake.steer_after(&outcome, &[WLAN]).starts, [Start::On(WLAN), Start::On(WLAN)]);
+    assert_eq!(fake.leaves(true, None), Some(WLAN));
+    fake.steer(&[]);
+    fake.sources.clear();
+    assert_eq!(fake.steer(&[]).again, None);
+    assert!(fake.is_as_before());
+
+    // One default route is left, and the other interface still has its address.
+    let mut fake = Fake::new();
+    fake.steer(&[WLAN]);
+    fake.sources = [(ip("192.0.2.2"), 1)].into();
+    let lost = |route: &Route| route.hops[0].device == Some(WLAN) && route.table == 254;
+    fake.view.routes.retain(|route| !lost(route));
+    let outcome = fake.steer(&[WLAN]);
+    assert_eq!(outcome.starts, [Start::AsRouted, Start::AsRouted]);
+    assert_eq!(fake.leaves(true, Some("192.0.2.2")), Some(WLAN));
+    assert_eq!(fake.leaves(true, None), Some(WWAN));
+
+    // The main table has lost all its default routes.
+    let mut fake = Fake::new();
+    fake.steer(&[WLAN]);
+    fake.sources = [(ip("192.0.2.2"), 1)].into();
+    for route in fake.view.routes.clone().iter().filter(|route| route.table == 254) {
+        fake.view.routes.remove(route);
+        fake.view.routes.insert(Route { table: 100, ..route.clone() });
+    }
+    let outcome = fake.steer(&[WLAN]);
+    assert_eq!(outcome.starts, [Start::Unrouted, Start::Unrouted]);
+    assert_eq!(fake.leaves(true, Some("192.0.2.2")), Some(WLAN));
+    assert!(outcome.remarks().next().unwrap().ends_with("the main table has no default route"));
+}
+
+#[test]
+fn connections_of_an_interface_that_loses_its_default_route_keep_their_path() {
+    let eth = 9;
+    for v4 in [true, false] {
+        let (router, source) =
+            if v4 { ("192.0.9.1", "192.0.9.2") } else { ("2001:db8:9::1", "2001:db8:9::2") };
+        let mut fake = Fake::new();
+        fake.view.links.insert(eth, link(eth, "eth0", true));
+        fake.view.addresses.insert(address(eth, source));
+        let route = Route { priority: 50, ..Route::via(Prefix::all_like(ip(router)), ip(router), eth) };
+        fake.view.routes.insert(route.clone());
+        fake.steer(&[WLAN]);
+        fake.sources = [(ip(source), 1)].into();
+        fake.view.routes.remove(&route);
+        let outcome = fake.steer(&[WLAN]);
+        assert_eq!(outcome.starts, [Start::On(WLAN), Start::On(WLAN)]);
+        assert_eq!(fake.leaves(v4, Some(source)), Some(eth));
+        assert_eq!(fake.leaves(v4, None), Some(WLAN));
+        fake.sources.clear();
+        fake.steer(&[WLAN]);
+        assert!(fake.view.routes.iter().all(|route| route.hops[0].device != Some(eth)));
+    }
+}
+
+#[test]
 fn the_routing_of_a_vpn_or_another_program_is_left_alone() {
     let mut fake = Fake::new();
     fake.view.links.insert(VPN, link(VPN, "tun0", true));
     fake.view.routes.insert(Route { priority: 50, ..Route::via(Prefix::ALL_V4, ip("10.0.0.1"), VPN) });
+    // Our rules go at once, also for open connections: the VPN decides their path.
+    let mut steered = Fake::new();
+    steered.steer(&[WLAN]);
+    steered.sources = [(ip("192.0.2.2"), 1)].into();
+    steered.view.routes.extend(fake.view.routes.iter().cloned());
+    assert_eq!(steered.steer(&[WLAN]).stays, [].into());
+    assert_eq!(steered.leaves(true, Some("192.0.2.2")), Some(VPN));
     let Start::Refused(why) = &fake.steer(&[WLAN]).starts[0] else { panic!() };
     assert_eq!(why, "the default route leads through tun0, which the daemon must not use");
 

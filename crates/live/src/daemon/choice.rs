@@ -1,0 +1,72 @@
+//! The interfaces that new connections and endpoints may use.
+
+use joulepath_model::live::{Intent, LiveConfig};
+
+use crate::decide::{Decision, Overrides, Role, Told, is_over_hard_quota};
+use crate::first::Wish;
+use crate::machine::Look;
+use crate::snapshot::Interface;
+
+/// Where new connections should start. Interfaces on which packets remain without an answer come last; if one
+/// of them is regular, new connections may start on every interface that may be used.
+pub(super) fn wish(decision: &Decision, look: &Look, may_be_used: impl Fn(u32) -> bool) -> Wish {
+    let found = |told: &Told| look.interfaces.iter().find(|one| one.name == told.name);
+    let all = || decision.interfaces.iter().filter_map(|told| Some((told, found(told)?)));
+    let is_regular = |told: &Told| told.role == Role::Regular;
+    let some_stalls = all().any(|(told, one)| is_regular(told) && one.stalled);
+    let mut candidates: Vec<(&Told, &Interface)> =
+        all().filter(|(told, one)| is_regular(told) || some_stalls && may_be_used(one.index)).collect();
+    candidates.sort_by_key(|(told, one)| (one.stalled, !is_regular(told)));
+    let foreign = all().filter(|(told, _)| !told.allowed);
+    Wish {
+        preferred: candidates.iter().map(|(_, one)| one.index).collect(),
+        foreign: foreign.map(|(_, one)| one.index).collect(),
+    }
+}
+
+/// True if the daemon may use the interface at all, whatever its role.
+pub(super) fn may_be_used(
+    config: &LiveConfig,
+    overrides: &Overrides,
+    decision: &Decision,
+    look: &Look,
+    index: u32,
+) -> bool {
+    let Some(one) = look.interfaces.iter().find(|one| one.index == index) else { return false };
+    let told = decision.interfaces.iter().find(|told| told.name == one.name);
+    let is_off = overrides.of(config, &one.name) == Some(Intent::Off);
+    let is_allowed = told.is_some_and(|told| told.allowed) && !is_off;
+    let has_to_go = decision.ended.contains(&index) || is_over_hard_quota(config, one);
+    one.usable && one.routed && is_allowed && !has_to_go
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::scenario::read_live;
+    use joulepath_model::units::Nanos;
+
+    use super::*;
+    use crate::decide::Decider;
+    use crate::samples::seen;
+
+    #[test]
+    fn new_connections_leave_an_interface_that_does_not_answer() {
+        let config = read_live("intent = \"frugal\"").unwrap();
+        let mut look = Look { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Look::default() };
+        let now = Nanos::from_secs(100);
+        let decision = Decider::default().decide(&config, &Overrides::default(), &look.snapshot(now, None));
+        let preferred = |look: &Look, overrides: &Overrides| {
+            wish(&decision, look, |index| may_be_used(&config, overrides, &decision, look, index)).preferred
+        };
+        assert_eq!(preferred(&look, &Overrides::default()), [2]);
+        look.interfaces[0].stalled = true;
+        assert_eq!(preferred(&look, &Overrides::default()), [3, 2]);
+        let mut off = Overrides::default();
+        off.interfaces.insert("wwan0".into(), Intent::Off);
+        assert_eq!(preferred(&look, &off), [2]);
+        look.interfaces[1].stalled = true;
+        assert_eq!(preferred(&look, &Overrides::default()), [2, 3]);
+        look.interfaces[0].stalled = false;
+        assert_eq!(preferred(&look, &Overrides::default()), [2]);
+    }
+}
