@@ -113,7 +113,7 @@ impl Stack {
     }
 
     /// Sets the client's routes through one device. The first route is for sockets bound to its address. The
-    /// others are for unbound sockets; they apply while no earlier tunnel is up.
+    /// other is for unbound sockets; it applies while no earlier tunnel is up.
     pub(super) fn route_client(
         &self,
         routing: &mut Routing,
@@ -127,7 +127,6 @@ impl Stack {
         };
         let (all, priority) = (Prefix::all_like(server_address), tunnel.client_device);
         routing.add_route(&Route { table: FIRST_TABLE + tunnel.client_device, ..route(all) })?;
-        routing.add_route(&Route { priority, ..route(server_address.into()) })?;
         routing.add_route(&Route { priority, ..route(all) })
     }
 

@@ -6,6 +6,7 @@ use joulepath_kernel::mptcp::diag;
 use joulepath_kernel::mptcp::info::{SubflowInfo, canonical};
 use joulepath_kernel::mptcp::socket::{self, Protocol};
 use joulepath_kernel::reactor::{Interest, Timers, monotonic_ns};
+use joulepath_kernel::route::Prefix;
 
 use super::flow::{Flow, Phase, Side};
 use super::join::{self, Joiner};
@@ -212,7 +213,10 @@ impl Run {
 
     fn connect(&mut self, index: usize) -> Result<()> {
         let connection = &self.spec.connections[index];
-        let (from, to) = self.spec.ends(index);
+        let (mut from, to) = self.spec.ends(index);
+        if self.spec.is_routed(index) {
+            from.set_ip(Prefix::all_like(from.ip()).address());
+        }
         let socket = socket::start_connecting(connection.protocol, from, to, &connection.options())?;
         self.sockets.watch(index, &socket, Interest::Write)?;
         self.flows[index].connecting(socket);

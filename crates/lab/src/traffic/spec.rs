@@ -225,6 +225,12 @@ impl Spec {
         ((path.client, FIRST_CLIENT_PORT + index as u16).into(), (path.server, port).into())
     }
 
+    /// True if the client's routing table chooses the address of the first subflow, as for an ordinary
+    /// program. Without other rules it is that of the first path.
+    pub(crate) fn is_routed(&self, index: usize) -> bool {
+        self.further == Further::Endpoints && self.connections[index].paths[0] == 0
+    }
+
     /// The connection with this client port.
     pub(crate) fn connection_of(&self, client: SocketAddr) -> Option<usize> {
         let index = usize::from(client.port().checked_sub(FIRST_CLIENT_PORT)?);
