@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use joulepath_kernel::namespace::Namespace;
 use joulepath_kernel::route::{Prefix, Route, Routing, Rule};
 
 use super::*;
@@ -22,6 +23,10 @@ impl Steered {
         for (path, metric) in [(0, 600), (1, 100)] {
             host.default_route(path, metric);
         }
+        Steered::with(host)
+    }
+
+    fn with(host: Host) -> Self {
         let server = || PathManager::open()?.set_limits(Limits { accepted_addresses: 0, extra_subflows: 2 });
         host.net.server.enter_thread(server).unwrap().unwrap();
         let to = host.net.server_at(PORT);
@@ -151,6 +156,50 @@ fn undo_after_a_kill_removes_rules_and_routes() {
     assert_ne!(steered.rules(), before);
     steered.host.run(&["live", "--undo"]);
     wait_until("nothing is left", || steered.rules() == before);
+}
+
+/// As two WiFi cards in one network: the same subnet, the same router, and a strict reverse-path filter.
+#[test(needs(NET))]
+fn two_radios_in_one_subnet_carry_one_connection() {
+    let mut net = Net::v4(2);
+    net.server_ip = "198.51.100.1".parse().unwrap();
+    let host = Host::of(net);
+    host.filter_strictly();
+    let router = "198.18.0.250";
+    let ip = |namespace: &Namespace, words: &str| {
+        let run = || Command::new("ip").args(words.split(' ')).output().unwrap();
+        let output = namespace.enter_thread(run).unwrap();
+        assert!(output.status.success(), "ip {words}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let (client, server) = (&host.net.client, &host.net.server);
+    ip(server, &format!("addr add {} dev lo", host.net.server_ip));
+    ip(server, "link add br0 type bridge");
+    ip(server, "link set br0 up");
+    for (path, metric) in [(0, 600), (1, 100)] {
+        let own = host.ip(path);
+        ip(server, &format!("route del {own}"));
+        ip(server, &format!("link set s{path} arp on address 02:00:00:00:01:0{path} master br0"));
+        ip(client, &format!("link set c{path} arp on"));
+        ip(client, &format!("addr del {own}/32 dev c{path}"));
+        ip(client, &format!("addr add {own}/24 dev c{path} metric {metric}"));
+        ip(client, &format!("route add default via {router} dev c{path} metric {metric}"));
+    }
+    ip(server, &format!("addr add {router}/24 dev br0"));
+    host.configure("intent = \"aggregate\"\nfirst = \"steer\"", "");
+    let steered = Steered::with(host);
+    let daemon = steered.host.start();
+    steered.wait_for_start("new connections start on the preferred interface", 0);
+    let open = steered.connect(Protocol::Mptcp);
+    wait_until("the connection has a subflow on each radio", || {
+        let list = || diag::Diag::open()?.list();
+        let listed = steered.host.net.client.enter_thread(list).unwrap().unwrap();
+        let established = listed.connections.iter().flat_map(|one| &one.subflows);
+        let mut sources: Vec<IpAddr> = established.map(|one| one.local.ip()).collect();
+        sources.sort();
+        sources == [steered.host.ip(0), steered.host.ip(1)]
+    });
+    open.talk();
+    assert_eq!(daemon.stop(), Some(0));
 }
 
 /// The interface is up, but nothing comes back.
