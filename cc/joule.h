@@ -160,11 +160,16 @@ MPCC_INLINE void joule_start(struct mpcc_conn *conn, u32 self, struct joule *j)
 MPCC_INLINE void joule_lose(struct mpcc_conn *conn, u32 self, struct joule *j,
                             const struct mpcc_event *event)
 {
-	u32 w = mpcc_clamp(conn->sub[self].cwnd, 1, MPCC_CWND_MAX), base = joule_base(j);
-	u32 q = j->mean_us > base ? j->mean_us - base : 0, target = joule_target(j);
+	u32 w = mpcc_clamp(conn->sub[self].cwnd, 1, MPCC_CWND_MAX), base, q, target;
 	u32 losses = mpcc_min(event->lost, JOULE_LOSSES_MAX) + !!event->marked;
-	u64 part = ((u64)joule_share(j) << 16) / w;
+	u64 part;
 
+	if (!losses && !(event->flags & (MPCC_TIMED_OUT | MPCC_EPISODE | MPCC_IN_VAIN)))
+		return;
+	base = joule_base(j);
+	q = j->mean_us > base ? j->mean_us - base : 0;
+	target = joule_target(j);
+	part = ((u64)joule_share(j) << 16) / w;
 	if (event->flags & MPCC_TIMED_OUT) {
 		j->ramp = 1;
 		j->low = (u32)((u64)j->low * 7 / 10);
@@ -220,7 +225,7 @@ MPCC_INLINE void joule_apply(struct mpcc_conn *conn, u32 self, struct joule *j,
 	sub->own.word[JOULE_SHARE] = (u32)(j->shadow >> (MPCC_PACKET_BITS - JOULE_SHARE_Q));
 	gain = joule_without(conn, JOULE_PACING) ? 0 : gain;
 	sub->own.pacing_rate =
-		mpcc_bytes_per_s(mpcc_rate(sub->cwnd, sub->srtt_us), gain, event->mss);
+		gain ? mpcc_bytes_per_s(mpcc_rate(sub->cwnd, sub->srtt_us), gain, event->mss) : 0;
 }
 
 MPCC_INLINE void joule_control(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,

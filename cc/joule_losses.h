@@ -138,13 +138,13 @@ MPCC_INLINE void joule_watch_queue(struct joule *j, u64 *top, const struct mpcc_
 	off = rtt > j->mean_us ? rtt - j->mean_us : j->mean_us - rtt;
 	j->spread_us = j->spread_us - j->spread_us / 64 + off;
 	*top = *top > rtt ? *top : rtt;
+	if (!event->lost || j->judged)
+		return;
 	edge = joule_target(j) + 2 * mpcc_min(j->spread_us / 64, MPCC_RTT_MAX_US);
 	edge += joule_is_high(j) ? base / 24 : 0;
 	most = (u32)(*top < MPCC_RTT_MAX_US ? *top : MPCC_RTT_MAX_US);
 	most = most > base ? (most - base) * 7 / 8 : 0;
 	edge = base + mpcc_min(edge, mpcc_max(most, joule_target(j)));
-	if (!event->lost || j->judged)
-		return;
 	j->judged = 1;
 	/* losses that are as frequent without a queue do not count either */
 	if (rtt > edge &&

@@ -83,8 +83,8 @@ impl Sender<'_> {
         Progress::Taken
     }
 
-    /// Takes an in-order ACK for plain subflow `i`, where the scheduler queues ahead of the windows. The
-    /// caller sends what it admits, with [`Self::push_after`].
+    /// Takes an in-order ACK for plain subflow `i`, where the scheduler queues ahead of the windows, and
+    /// sends what it admits.
     #[inline(always)]
     pub(crate) fn take_ack_ahead(&mut self, i: usize, packet: &Packet) {
         if self.end.acknowledge(packet.dsn()) {
@@ -97,6 +97,9 @@ impl Sender<'_> {
             subflow.take_ack(&mut InOrder::<false> { clock: cx.clock(i) }, end, i, packet, None);
         }
         subflow.refresh_view(cx, end);
+        // Departures keep the view up to date.
+        self.push();
+        self.end.scheduler.acknowledged(i, &self.end.views[i]);
     }
 
     /// Sends what the ACK for subflow `i` admits.

@@ -157,7 +157,7 @@ impl SenderEnd {
     /// choice, whatever the scheduler's state. While pacing holds another subflow there is a choice: data may
     /// [wait](Self::waits_for_release) for it.
     #[inline(always)]
-    pub(crate) fn has_choice_after(&mut self, i: usize, now_ns: u64) -> bool {
+    pub(crate) fn has_choice_after<const OWNS_WINDOW: bool>(&mut self, i: usize, now_ns: u64) -> bool {
         let (view, this) = (&self.views[i], 1 << i);
         let others = self.space & !this;
         self.space = if view.has_space() { others | this } else { others };
@@ -165,7 +165,7 @@ impl SenderEnd {
             return false;
         }
         let goes_first = self.takes_the_only_choice && view.is_usable() && !view.backup;
-        if self.owns_window && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k]) {
+        if OWNS_WINDOW && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k]) {
             return true;
         }
         !goes_first || self.has_rival(others) || self.data.has_reinjections()

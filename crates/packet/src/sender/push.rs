@@ -58,7 +58,8 @@ impl Sender<'_> {
         while let Some((i, segment)) = self.end.next_assignment(Nanos(self.cx.now_ns)) {
             self.end.committed[i].push_back(segment);
             self.send_committed(i);
-            self.refresh_view(i);
+            let (subflow, cx, end) = self.split(i);
+            subflow.show_queued(cx.config, end);
         }
         if !self.end.data_timer.is_set() {
             self.arm_data();

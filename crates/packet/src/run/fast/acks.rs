@@ -50,7 +50,6 @@ impl Engine {
             let id = side.subflow.id;
             let mut sender = self.sender_as_plain(id.connection as usize);
             sender.take_ack_ahead(id.index(), &packet);
-            sender.push_after(id.index());
             return self.count_fast_path();
         }
         side.note_ack(&packet);
@@ -134,7 +133,7 @@ impl SendingSide<'_> {
         if end.is_scheduled {
             subflow.show(end, i, outstanding, Congestion::Open, OWNS_WINDOW && subflow.is_held(self.now_ns));
         }
-        let has_choice = end.is_scheduled && end.has_choice_after(i, self.now_ns);
+        let has_choice = end.is_scheduled && end.has_choice_after::<OWNS_WINDOW>(i, self.now_ns);
         // The timer is set, and setting it again for each segment changes nothing while two segments are
         // outstanding.
         if has_choice || outstanding < 2 {

@@ -147,7 +147,7 @@ impl Engine {
         }
         if end.is_scheduled {
             subflow.refresh_view_at(config, end, now_ns);
-            if end.has_choice_after(subflow.id.index(), now_ns) || !end.data.window_open() {
+            if end.has_choice_after::<true>(subflow.id.index(), now_ns) || !end.data.window_open() {
                 return false;
             }
         }
