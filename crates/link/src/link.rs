@@ -241,6 +241,17 @@ impl Link {
         self.take_of::<true>(now.0)
     }
 
+    /// End of the transmission of the packet that was accepted last; none if a managed queue decides later
+    /// which packet is next.
+    pub fn last_departure(&self) -> Option<Nanos> {
+        self.front().is_none().then_some(Nanos(self.free_ns))
+    }
+
+    /// Propagation delay, without jitter.
+    pub fn delay(&self) -> Nanos {
+        Nanos(self.delay_ns)
+    }
+
     /// Number of packets that wait at `now`, without the packet in transmission. `now` must not be before the
     /// last offer.
     pub fn queue_packets(&self, now: Nanos) -> u32 {

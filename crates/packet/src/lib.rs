@@ -28,7 +28,9 @@ mod receiver;
 mod run;
 mod sender;
 
+pub use path::log::{PacketClass, PacketFate};
 pub use run::error::RunError;
 pub use run::options::{Cores, RunOptions};
 pub use run::run;
+pub use run::session::trace::{Trace, TraceCut, TraceLimits, TracedPacket, TracedPath, trace};
 pub use run::session::{PathStatus, Session, Status};

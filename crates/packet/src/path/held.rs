@@ -7,6 +7,7 @@ use joulepath_model::units::Nanos;
 
 use crate::event::{EventQueue, LazyTimer, MAX_TIME_NS, Source};
 use crate::path::hop::Hop;
+use crate::path::log::Entry;
 use crate::path::packet::{Kind, Packet, Stamp};
 
 /// A packet that a link holds, and the hop that the packet is on.
@@ -14,6 +15,8 @@ use crate::path::packet::{Kind, Packet, Stamp};
 pub(crate) struct Held {
     pub(crate) packet: Packet,
     pub(crate) hop: Hop,
+    /// Its entry in the log, if there is a log.
+    pub(crate) entry: Option<Entry>,
 }
 
 /// The packets that one link holds.
@@ -33,7 +36,8 @@ impl HeldPackets {
 
     /// Stores the packet to which the link gave `number`.
     pub(crate) fn keep(&mut self, number: u32, packet: Held) {
-        const NOTHING: Held = Held { packet: Packet::new(Kind::Cross, 0, 0, Stamp::ZERO), hop: Hop::over(0) };
+        const NOTHING: Held =
+            Held { packet: Packet::new(Kind::Cross, 0, 0, Stamp::ZERO), hop: Hop::over(0), entry: None };
         let at = number as usize;
         if at >= self.packets.len() {
             self.packets.resize(at + 1, NOTHING);

@@ -8,6 +8,7 @@
 //! | `channel` | a medium shared by stations |
 //! | `host` | processing time of hosts |
 //! | `counts`, `tally`, `fabric` | counters of a network; of each link; load and energy of switches |
+//! | `log` | what happens to each packet, for traces |
 
 pub(crate) mod channel;
 pub(crate) mod counts;
@@ -15,6 +16,7 @@ pub(crate) mod fabric;
 pub(crate) mod held;
 pub(crate) mod hop;
 pub(crate) mod host;
+pub(crate) mod log;
 pub(crate) mod network;
 pub(crate) mod packet;
 pub(crate) mod ring;

@@ -15,6 +15,7 @@ use crate::path::counts::Counts;
 use crate::path::held::{Held, HeldPackets};
 use crate::path::hop::Hop;
 use crate::path::host::{End, Hosts};
+use crate::path::log::{Entry, PacketLog};
 use crate::path::packet::{ARRIVES, Back, CE, ECT, Front, Kind, Packet};
 use crate::path::ring::PacketRing;
 use crate::path::routes::{Route, RouteTable};
@@ -91,6 +92,8 @@ pub(crate) struct Network {
     pub(crate) counts: Counts,
     /// Counters of each link, if the options ask for them.
     pub(crate) tallies: Tallies,
+    /// The log of packets, for traces.
+    pub(crate) log: Option<Box<PacketLog>>,
     /// Exchange with the other parts of the network, if it has parts.
     pub(crate) border: Option<Box<Border>>,
 }
@@ -187,6 +190,7 @@ impl Network {
             sacks: SackArena::default(),
             counts: Counts::default(),
             tallies: Tallies::none(),
+            log: None,
             border: None,
         }
     }
@@ -209,6 +213,7 @@ impl Network {
                 sacks: SackArena::default(),
                 counts: Counts::default(),
                 tallies: Tallies::none(),
+                log: None,
                 border: Some(Box::new(border)),
             }
         }
@@ -327,12 +332,15 @@ impl Network {
     #[inline(never)]
     fn note_and_settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
         self.tallies.count(hop.number(), &outcome);
-        self.settle(now_ns, hop, &mut packet, outcome);
+        let link = self.wires.link_at(hop.number());
+        let entry =
+            self.log.as_mut().and_then(|log| log.offered(now_ns, hop.number(), link, &packet, outcome));
+        self.settle(now_ns, hop, &mut packet, outcome, entry);
     }
 
-    /// Applies a link's decision to a packet.
+    /// Applies a link's decision to a packet with this entry in the log.
     #[inline(never)]
-    fn settle(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, outcome: Outcome) {
+    fn settle(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, outcome: Outcome, entry: Option<Entry>) {
         match outcome {
             // A link whose rate stays 0 would deliver the packet after `MAX_TIME_NS`.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind(), packet.aux()),
@@ -358,7 +366,9 @@ impl Network {
                 self.counts.wire_losses(1);
                 self.discard(packet.kind(), packet.aux());
             }
-            Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet: *packet, hop }),
+            Outcome::Held(number) => {
+                self.hold(now_ns, hop.number(), number, Held { packet: *packet, hop, entry })
+            }
         }
     }
 
@@ -391,19 +401,28 @@ impl Network {
             let held = &mut self.held[at];
             let number = held.link;
             let link = self.wires.link(number);
-            let Some((Held { mut packet, hop }, outcome)) = held.release(link, now_ns) else {
+            let Some((Held { mut packet, hop, entry }, outcome)) = held.release(link, now_ns) else {
                 return held.ask(link, now_ns, &mut self.queue);
             };
+            if let (Some(log), Some(entry)) = (&mut self.log, entry) {
+                log.released(now_ns, entry, link, outcome);
+            }
             match outcome {
                 Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
                     self.pass_over(at.0, hop, &mut packet);
                 }
                 _ => {
                     self.tallies.settle(number, &outcome);
-                    self.settle(now_ns, hop, &mut packet, outcome);
+                    self.settle(now_ns, hop, &mut packet, outcome, None);
                 }
             }
         }
+    }
+
+    /// Begins a log of at most `most` packets on these links.
+    pub(crate) fn begin_log(&mut self, links: &[usize], most: usize) {
+        self.tallies.notice_all();
+        self.log = Some(Box::new(PacketLog::new(self.wires.len(), links, most)));
     }
 
     /// Prefetches the wire of the event `after` places after the first.

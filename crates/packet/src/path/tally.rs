@@ -55,6 +55,11 @@ impl Tallies {
         Tallies { links: vec![], uncounted_until_ns: MAX_TIME_NS / 2, looks: 0, all_looks: 0, interval_ns: 0 }
     }
 
+    /// Makes [`Self::ignore_delivery`] ignore none.
+    pub(crate) fn notice_all(&mut self) {
+        self.uncounted_until_ns = 0;
+    }
+
     /// Whether nothing is counted and the delivery is far from the end of time.
     #[inline(always)]
     pub(crate) fn ignore_delivery(&self, at_ns: u64) -> bool {

@@ -7,7 +7,7 @@
 //! | `timers`, `events` | timers; events that belong to no connection |
 //! | `config`, `options`, `error` | constants; options; errors |
 //! | `recorder`, `measure` | samples over time; sums at the end |
-//! | `session` | a run in steps, with commands |
+//! | `session` | a run in steps, with commands; a run with a log of its packets |
 
 pub(crate) mod config;
 pub(crate) mod engine;

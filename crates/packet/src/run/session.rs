@@ -308,5 +308,7 @@ impl Endpoints<'_> {
     }
 }
 
+pub(crate) mod trace;
+
 #[cfg(test)]
 mod tests;

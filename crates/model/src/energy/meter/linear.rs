@@ -1,6 +1,7 @@
 //! Sunk power θ of a linear model: while a subflow is open, or always.
 
 use super::clock::{Clock, Span, Stamp};
+use super::phase::{RadioPhase, RadioState};
 use crate::energy::SunkWhile;
 use crate::result::EnergySplit;
 use crate::units::Watts;
@@ -40,6 +41,13 @@ impl LinearMeter {
             if !self.free {
                 clock.leave();
             }
+        }
+    }
+
+    pub(super) fn state(&self) -> RadioState {
+        match self.from {
+            Some(from) => RadioState::new(RadioPhase::Active, from.at),
+            None => RadioState::default(),
         }
     }
 

@@ -11,6 +11,7 @@ mod clock;
 mod follow;
 mod host;
 mod linear;
+mod phase;
 mod rrc;
 mod slots;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use self::clock::{Clock, Stamp};
 use self::follow::Follower;
 use self::host::HostMeter;
 use self::linear::LinearMeter;
+pub use self::phase::{RadioPhase, RadioState};
 use self::rrc::RrcMeter;
 use self::slots::SlotMeter;
 use super::radios::RadioTable;
@@ -237,6 +239,34 @@ impl DeviceMeter {
             self.sweep(self.next_change);
         }
         self.read(here)
+    }
+
+    /// Like [`Self::finish_with_tails`], but only up to `until`, which is not before `now`. It also returns
+    /// the state of each interface at `until`. When all are idle, the energy is that of
+    /// [`Self::finish_with_tails`].
+    pub fn finish_until(mut self, now: Nanos, until: Nanos) -> (EnergyReading, Vec<RadioState>) {
+        let here = self.stop(now);
+        self.sweep(until);
+        self.advance(until);
+        let there = self.clock.stamp(until);
+        let mut reading = self.read(here);
+        for (split, interface) in reading.interfaces.iter_mut().zip(&self.interfaces) {
+            // Idle power after `now` is not charged.
+            if matches!(&interface.machine, Machine::Rrc(rrc) if rrc.is_up()) {
+                *split = interface.read(there, self.sharing_factor, true);
+            }
+        }
+        (reading, self.states().collect())
+    }
+
+    /// The state of each interface at the time of the last call that moved the clock: a snapshot, a state
+    /// change.
+    pub fn states(&self) -> impl Iterator<Item = RadioState> + '_ {
+        self.interfaces.iter().map(|interface| match &interface.machine {
+            Machine::Linear(linear) => linear.state(),
+            Machine::Rrc(rrc) => rrc.state(),
+            Machine::Slotted(slots) => slots.state(),
+        })
     }
 
     /// Handles a packet for an interface that is not active.

@@ -16,6 +16,7 @@
 //! timers run from the last packet, as in the radio.
 
 use super::clock::{Clock, Span, Stamp};
+use super::phase::{RadioPhase, RadioState};
 use crate::energy::{RrcModel, Stage};
 use crate::result::EnergySplit;
 use crate::units::{Nanos, Watts};
@@ -104,6 +105,16 @@ impl RrcMeter {
                 ready
             }
         }
+    }
+
+    pub(super) fn state(&self) -> RadioState {
+        let (phase, from) = match self.state {
+            State::Idle { from } => (RadioPhase::Idle, from),
+            State::Promotion { from, .. } => (RadioPhase::Promotion, from),
+            State::Active { from, .. } => (RadioPhase::Active, from),
+            State::Tail { from, .. } => (RadioPhase::Tail, from),
+        };
+        RadioState::new(phase, from.at)
     }
 
     /// True in every state except IDLE.

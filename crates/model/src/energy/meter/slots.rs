@@ -5,6 +5,7 @@
 //! applies.
 
 use super::clock::{Clock, Span, Stamp};
+use super::phase::{RadioPhase, RadioState};
 use crate::result::EnergySplit;
 use crate::units::{Nanos, Watts};
 
@@ -43,6 +44,11 @@ impl SlotMeter {
         if begin > self.current.at {
             self.current = clock.stamp(begin);
         }
+    }
+
+    pub(super) fn state(&self) -> RadioState {
+        let phase = if self.is_busy() { RadioPhase::Active } else { RadioPhase::Idle };
+        RadioState::new(phase, self.current.at)
     }
 
     /// True if the current slot has had traffic.

@@ -3,7 +3,7 @@
 mod follow;
 mod oracle;
 
-use crate::energy::meter::{DeviceMeter, EnergyReading};
+use crate::energy::meter::{DeviceMeter, EnergyReading, RadioPhase};
 use crate::energy::{
     DeviceEnergy, InterfaceModel, RrcModel, Stage, SunkWhile, Traffic, device_preset, profile,
 };
@@ -306,4 +306,44 @@ fn sunk_while_open_and_always_differ_only_in_when() {
     let reading = meter.finish(secs(1));
     assert_eq!(reading.interfaces[0], reading.interfaces[1]);
     assert_close(reading.interfaces[0].transfer_j, 12_000.0 * 2e-9, 1e-18);
+}
+
+/// The radio of [`simple_radio`] after one packet at 0.5 s: promotion until 0.6 s, then a gap that becomes a
+/// tail from 0.6 s on, because no packet follows within 0.2 s.
+#[test]
+fn a_radio_tells_its_phase_and_when_it_began() {
+    let mut meter = simple_meter();
+    let at = |meter: &mut DeviceMeter, now: Nanos| {
+        meter.snapshot(now);
+        let state = meter.states().next().expect("one interface");
+        (state.phase, state.since)
+    };
+    assert_eq!(at(&mut meter, ms(400)), (RadioPhase::Idle, Nanos::ZERO));
+    meter.on_packet(0, ms(500), 1500, Traffic::Down);
+    assert_eq!(at(&mut meter, ms(550)), (RadioPhase::Promotion, ms(500)));
+    assert_eq!(at(&mut meter, ms(700)), (RadioPhase::Active, ms(600)));
+    assert_eq!(at(&mut meter, ms(900)), (RadioPhase::Tail, ms(600)));
+    assert_eq!(at(&mut meter, ms(4_000)), (RadioPhase::Idle, ms(3_600)));
+}
+
+/// Between the end of traffic and the end of tails, energy grows from what is known then to the final value.
+#[test]
+fn energy_after_traffic_grows_to_that_with_tails() {
+    let mut meter = meter(&["wifi-huang2012", "lte-huang2012"], DeviceEnergy::additive());
+    for i in 0..20 {
+        meter.on_packet(0, ms(100 + 10 * i), 1500, Traffic::Down);
+        meter.on_packet(1, ms(100 + 40 * i), 1500, Traffic::Down);
+    }
+    let end = ms(900);
+    let whole = meter.clone().finish_with_tails(end);
+    let mut before = 0.0;
+    for step in 0..140 {
+        let (reading, states) = meter.clone().finish_until(end, ms(900 + 100 * step));
+        let joules = reading.total_j();
+        assert!(joules >= before && joules <= whole.total_j(), "{step}: {before}, {joules}");
+        before = joules;
+        let is_idle = states.iter().all(|state| state.phase == RadioPhase::Idle);
+        assert_eq!(is_idle, reading == whole, "{step}");
+    }
+    assert_eq!(before, whole.total_j());
 }
