@@ -2,7 +2,7 @@
 # Installs missing packages on a Debian or Ubuntu machine. Silent if none is missing.
 #   scripts/setup.sh demo    a C compiler, make, and at least the Rust version of Cargo.toml
 #   scripts/setup.sh build   as demo, and for the kernel engine clang, pkg-config, libelf, zlib; continues if they are not available
-#   scripts/setup.sh test    as build, and iproute2, strace, util-linux, valgrind, python3 with venv
+#   scripts/setup.sh test    as build, and iproute2, strace, util-linux, dbus-daemon, valgrind, python3 with venv
 #   scripts/setup.sh lint    as build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
 #   scripts/setup.sh kernels as build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh package as build, and dpkg-dev, cargo-deb
@@ -193,6 +193,7 @@ setup_test() {
     want strace strace
     want setpriv util-linux
     want unshare util-linux
+    want dbus-daemon dbus-daemon
     want valgrind valgrind # scripts/instructions.py
     want_python
     setup_build

@@ -3,12 +3,14 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`bus`] | a client of a D-Bus message bus |
 //! | `cc` | congestion controllers as eBPF programs (feature `bpf`) |
 //! | [`capability`] | capabilities of this process, and capabilities that each task needs |
 //! | [`congestion`] | congestion controllers of the kernel, and a namespace's default |
 //! | [`counters`] | counters of TCP and MPTCP |
 //! | [`error`] | errors and their remedies |
 //! | [`lateness`] | how late this machine's timers fire |
+//! | [`modem`] | signals of modems, from ModemManager |
 //! | [`mptcp`] | MPTCP sockets, their statistics, path manager, list of connections |
 //! | [`namespace`] | create, enter, find and identify network namespaces |
 //! | `netlink` | the layer under `route` and `mptcp` |
@@ -22,6 +24,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod bus;
 pub mod capability;
 #[cfg(feature = "bpf")]
 pub mod cc;
@@ -29,6 +32,7 @@ pub mod congestion;
 pub mod counters;
 pub mod error;
 pub mod lateness;
+pub mod modem;
 pub mod mptcp;
 pub mod namespace;
 pub mod peer;

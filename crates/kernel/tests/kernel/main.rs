@@ -6,6 +6,7 @@ extern crate joulepath_testbed;
 
 #[cfg(feature = "bpf")]
 mod cc;
+mod modem;
 mod mptcp;
 mod probe;
 
