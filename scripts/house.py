@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOORS = [
     {"model", "controllers", "files"},
     {"link", "control", "topology", "kernel"},
-    {"packet", "fluid", "slotted", "lab", "live", "report", "meter", "why"},
+    {"packet", "fluid", "slotted", "lab", "live", "relay", "report", "meter", "why"},
     {"study", "console"},
     {"joulepath", "python", "web"},
 ]

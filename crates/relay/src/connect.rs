@@ -1,0 +1,194 @@
+//! The near end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::config::ConnectConfig;
+use crate::destination::canonical;
+use crate::error::{Error, Kind};
+use crate::frame::{Opener, Sealer};
+use crate::greet::{self, Door, Wish};
+use crate::pump::{self, Broken};
+use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
+use crate::socket::{CONNECT, Speak, Stream, check_congestion, connect, has_mptcp, in_time, listen, resolve};
+
+/// How long the far end's addresses are used before its name is resolved again.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// The near end, listening.
+pub struct Connect {
+    doors: Vec<(Door, TcpListener)>,
+    room: Arc<Semaphore>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: ConnectConfig,
+    log: Log,
+    buffers: Buffers,
+    /// The far end's addresses, and when they were resolved.
+    server: Mutex<Option<(Instant, Vec<SocketAddr>)>>,
+}
+
+impl Connect {
+    /// Listens. Needs [`crate::block_on`].
+    ///
+    /// # Errors
+    /// If it cannot listen there, or the kernel lacks the congestion controller.
+    pub fn new(config: ConnectConfig, say: Say) -> Result<Self, Error> {
+        if let Some(name) = &config.congestion {
+            check_congestion(name)?;
+        }
+        let log = Log::new(say);
+        let room = limit(config.most_connections, &log)?;
+        let mut doors = vec![];
+        for (door, address) in
+            [(Door::Socks, config.socks), (Door::Http, config.http), (Door::Redir, config.redir)]
+        {
+            let Some(address) = address else { continue };
+            let listener = listen(address, Speak::Tcp, None).map_err(|error| {
+                let error = Error::io(format!("`{}`: cannot listen on {address}", door.key()), &error);
+                match error.kind {
+                    Kind::Permission => error.help("ports under 1024 need root or CAP_NET_BIND_SERVICE"),
+                    _ => error.help("choose another address or port in the file"),
+                }
+            })?;
+            doors.push((door, listener));
+        }
+        let how = if has_mptcp() { "MPTCP" } else { "TCP: this kernel refuses MPTCP sockets" };
+        for (door, listener) in &doors {
+            let address = listener.local_addr().map_err(|error| Error::io("cannot listen", &error))?;
+            log.say(&format!("{} on {address}, through {} ({how})", door.key(), config.server));
+        }
+        let shared = Shared { config, log, buffers: Buffers::default(), server: Mutex::default() };
+        Ok(Connect { doors, room, shared: Arc::new(shared) })
+    }
+
+    /// Where it listens, by key of the configuration.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self, key: &str) -> io::Result<Option<SocketAddr>> {
+        let found = self.doors.iter().find(|(door, _)| door.key() == key);
+        found.map(|(_, listener)| listener.local_addr()).transpose()
+    }
+
+    /// Serves until `stop` ends. Connections that are open then are reset when the runtime ends.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let mut tasks = JoinSet::new();
+        for (door, listener) in self.doors {
+            let (room, shared) = (Arc::clone(&self.room), Arc::clone(&self.shared));
+            tasks.spawn(async move {
+                accept_all(&listener, Speak::Tcp, &room, &shared.log, |stream, peer, permit| {
+                    tokio::spawn(one(Arc::clone(&shared), door, stream, peer, permit));
+                })
+                .await;
+            });
+        }
+        tokio::select! {
+            () = stop => {},
+            _ = tasks.join_next() => {},
+        }
+    }
+}
+
+/// Serves a connection.
+async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+    let peer = canonical(peer).ip();
+    if !peer.is_loopback() && !shared.config.allow.iter().any(|prefix| prefix.contains(peer)) {
+        shared.log.trouble(&format!("{peer} may not use `{}`: `allow` does not cover it", door.key()));
+        return;
+    }
+    // A program that says nothing holds a place for a limited time only.
+    let wish = match timeout(CONNECT, greet::read(door, &plain)).await {
+        Ok(Ok(Some(wish))) => wish,
+        // It got an answer.
+        Ok(Ok(None)) => return plain.end(),
+        Ok(Err(error)) if door == Door::Redir => {
+            return shared.log.trouble(&format!("connection from {peer} to `redir`: {error}"));
+        }
+        Ok(Err(_)) | Err(_) => return,
+    };
+    let answered = AtomicBool::new(false);
+    match ask(&shared, &wish).await {
+        Ok((leg, sealer, opener)) => {
+            if greet::answer(door, &plain, true).await.is_err() {
+                return;
+            }
+            let done = forward(&shared, plain, leg, wish.first, sealer, opener, &answered).await;
+            tell(&shared, done, answered.load(Ordering::Relaxed));
+        }
+        Err(error) => {
+            let server = &shared.config.server;
+            shared.log.trouble(&format!("cannot reach the far end {server}: {error}"));
+            // The program sees the answer, or a reset if there is none in its protocol.
+            if greet::answer(door, &plain, false).await.is_ok() && door != Door::Redir {
+                plain.end();
+            }
+        }
+    }
+    drop(permit);
+}
+
+/// Connects to the far end and sends the request.
+async fn ask(shared: &Shared, wish: &Wish) -> io::Result<(Stream, Sealer, Opener)> {
+    let config = &shared.config;
+    let leg = in_time(async {
+        let leg = connect(server(shared).await?, Speak::Mptcp, config.congestion.as_deref()).await;
+        if leg.is_err() {
+            *shared.server.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        leg
+    })
+    .await?;
+    let (salt, padding) = random_salt()?;
+    let (bytes, sealer) = Sealer::request(config.method, &config.key, salt, &wish.to, padding, now());
+    leg.send(&bytes).await?;
+    Ok((leg, sealer, Opener::response(config.method, &config.key, salt)))
+}
+
+/// The far end's addresses.
+async fn server(shared: &Shared) -> io::Result<Vec<SocketAddr>> {
+    let known = || shared.server.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, addresses)) = known().as_ref().filter(|(then, _)| then.elapsed() < FRESH) {
+        return Ok(addresses.clone());
+    }
+    let addresses = resolve(&shared.config.server).await?;
+    *known() = Some((Instant::now(), addresses.clone()));
+    Ok(addresses)
+}
+
+async fn forward(
+    shared: &Shared,
+    plain: Stream,
+    leg: Stream,
+    first: Vec<u8>,
+    mut sealer: Sealer,
+    opener: Opener,
+    answered: &AtomicBool,
+) -> Result<(), Broken> {
+    pump::send_sealed(&leg, &mut sealer, &first).await?;
+    pump::both(plain, leg, sealer, opener, &shared.buffers, answered).await
+}
+
+/// Reports a far end that breaks connections before it answers, or does not have our key.
+fn tell(shared: &Shared, done: Result<(), Broken>, answered: bool) {
+    let server = &shared.config.server;
+    match done {
+        Ok(()) => {}
+        Err(Broken::Frame(wrong)) => shared.log.trouble(&format!("the far end {server} is refused: {wrong}")),
+        Err(Broken::Socket(_)) if !answered => shared.log.trouble(&format!(
+            "a connection was reset before an answer came through {server}. If that happens to all: the key, \
+             the method, or the clocks of the two ends differ; the far end's log says which"
+        )),
+        Err(Broken::Socket(_)) => {}
+    }
+}

@@ -1,0 +1,164 @@
+//! The far end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::config::ServeConfig;
+use crate::destination::{Destination, canonical, may_reach};
+use crate::error::{Error, Kind};
+use crate::frame::{Asked, Opener, REQUEST, Sealer, Wrong};
+use crate::pump::{self, Broken};
+use crate::replay::Seen;
+use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
+use crate::socket::{Speak, Stream, check_congestion, connect, has_mptcp, in_time, is_own, listen, resolve};
+
+/// The far end, listening.
+pub struct Serve {
+    listener: TcpListener,
+    room: Arc<Semaphore>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: ServeConfig,
+    log: Log,
+    buffers: Buffers,
+    seen: Mutex<Seen>,
+    started: Instant,
+}
+
+impl Serve {
+    /// Listens. Needs [`crate::block_on`].
+    ///
+    /// # Errors
+    /// If it cannot listen there, or the kernel lacks the congestion controller.
+    pub fn new(config: ServeConfig, say: Say) -> Result<Self, Error> {
+        if let Some(name) = &config.congestion {
+            check_congestion(name)?;
+        }
+        let log = Log::new(say);
+        let room = limit(config.most_connections, &log)?;
+        let listener =
+            listen(config.listen, Speak::Mptcp, config.congestion.as_deref()).map_err(|error| {
+                let error = Error::io(format!("cannot listen on {}", config.listen), &error);
+                match error.kind {
+                    Kind::Permission => error.help("ports under 1024 need root or CAP_NET_BIND_SERVICE"),
+                    _ => error
+                        .help("`listen` in the file has the address; 0.0.0.0 is every address of IPv4 alone"),
+                }
+            })?;
+        let address = listener.local_addr().map_err(|error| Error::io("cannot listen", &error))?;
+        let how = if has_mptcp() { "MPTCP" } else { "TCP: this kernel refuses MPTCP sockets" };
+        log.say(&format!("serving on {address} ({how})"));
+        let shared = Shared {
+            config,
+            log,
+            buffers: Buffers::default(),
+            seen: Mutex::default(),
+            started: Instant::now(),
+        };
+        Ok(Serve { listener, room, shared: Arc::new(shared) })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` ends. Connections that are open then are reset when the runtime ends.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let accept =
+            accept_all(&self.listener, Speak::Mptcp, &self.room, &self.shared.log, |stream, peer, permit| {
+                tokio::spawn(one(Arc::clone(&self.shared), stream, peer, permit));
+            });
+        tokio::select! {
+            () = stop => {},
+            () = accept => {},
+        }
+    }
+}
+
+/// Why a client's request is refused.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(transparent)]
+    Socket(#[from] io::Error),
+    #[error("{0}")]
+    Wrong(#[from] Wrong),
+    #[error("a recorded request came again")]
+    Again,
+    #[error("it may not reach private addresses or this machine: `allow_private` allows prefixes")]
+    Private,
+}
+
+/// Serves a connection.
+async fn one(shared: Arc<Shared>, leg: Stream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+    let peer = canonical(peer).ip();
+    if let Some(name) = &shared.config.congestion {
+        // Inherited from the listener where the kernel does that. Checked at the start.
+        let _ = socket2::SockRef::from(&*leg).set_tcp_congestion(name.as_bytes());
+    }
+    match open(&shared, &leg).await {
+        Ok((target, sealer, opener)) => {
+            let answered = AtomicBool::new(false);
+            let done = pump::both(target, leg, sealer, opener, &shared.buffers, &answered).await;
+            if let Err(Broken::Frame(wrong)) = done {
+                shared.log.trouble(&format!("connection from {peer} reset: {wrong}"));
+            }
+        }
+        Err(Refused::Socket(error)) => {
+            shared.log.trouble(&format!("connection from {peer} failed: {error}"));
+        }
+        Err(refused) => shared.log.trouble(&format!("connection from {peer} refused: {refused}")),
+    }
+    drop(permit);
+}
+
+/// Reads the request and connects to its destination.
+async fn open(shared: &Shared, leg: &Stream) -> Result<(Stream, Sealer, Opener), Refused> {
+    let (salt, to, first, opener) = in_time(async { Ok(request(shared, leg).await) }).await??;
+    let target = in_time(async { Ok(reach(shared, &to).await) }).await??;
+    target.send(&first).await?;
+    let (own, _) = random_salt()?;
+    Ok((target, Sealer::response(shared.config.method, &shared.config.key, own, salt), opener))
+}
+
+type Request = (crate::frame::Salt, Destination, Vec<u8>, Opener);
+
+async fn request(shared: &Shared, leg: &Stream) -> Result<Request, Refused> {
+    let mut first = [0; REQUEST];
+    leg.receive_all(&mut first).await?;
+    let asked = Asked::open(shared.config.method, &shared.config.key, &mut first, now())?;
+    let salt = asked.salt;
+    let seconds = shared.started.elapsed().as_secs();
+    if !shared.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(salt, seconds) {
+        return Err(Refused::Again);
+    }
+    let mut second = vec![0; asked.rest];
+    leg.receive_all(&mut second).await?;
+    let (to, payload, opener) = asked.finish(&mut second)?;
+    Ok((salt, to, payload, opener))
+}
+
+/// Connects to a destination that a client may reach.
+async fn reach(shared: &Shared, to: &Destination) -> Result<Stream, Refused> {
+    let allowed = &shared.config.allow_private;
+    let mut addresses = resolve(to).await?;
+    addresses.retain(|address| {
+        let named = allowed.iter().any(|prefix| prefix.contains(address.ip()));
+        named || may_reach(address.ip(), allowed) && !is_own(*address)
+    });
+    if addresses.is_empty() {
+        return Err(Refused::Private);
+    }
+    Ok(connect(addresses, Speak::Tcp, None).await?)
+}
