@@ -137,6 +137,15 @@ impl First {
     }
 }
 
+impl std::str::FromStr for First {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = [First::Leave, First::Steer].into_iter().find(|one| one.word() == word);
+        found.ok_or_else(|| format!("`{word}` is not a way to start connections; known words: leave, steer"))
+    }
+}
+
 /// Path manager: which program opens and closes subflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -246,6 +255,55 @@ impl Rule {
     }
 }
 
+/// Programs whose TCP sockets become MPTCP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// Those of a systemd service. The name ends with `.service`; `*` matches any characters.
+    Unit(String),
+    /// The systemd services that start this program: its name, or its path if it contains a `/`; `*` matches
+    /// any characters.
+    Program(String),
+    /// The systemd services of a user, by name or number, also those of the user's own systemd.
+    User(String),
+    /// All that systemd starts.
+    All,
+}
+
+/// An entry of `[[mptcp]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnMptcp {
+    /// The programs.
+    pub programs: Programs,
+    /// Intent of their connections; none: the machine's. For [`Manager::UserSpace`].
+    pub intent: Option<Intent>,
+}
+
+impl OnMptcp {
+    /// As text: `unit nginx.service`.
+    pub fn words(&self) -> String {
+        match &self.programs {
+            Programs::Unit(name) => format!("unit {name}"),
+            Programs::Program(name) => format!("program {name}"),
+            Programs::User(name) => format!("user {name}"),
+            Programs::All => "all".into(),
+        }
+    }
+
+    /// The rule that gives their connections the intent.
+    fn rule(&self) -> Option<Rule> {
+        let intent = self.intent?;
+        let mut rule = Rule { intent, program: None, user: None, cgroup: None, port: None, remote: None };
+        match &self.programs {
+            // Control groups of instances have their names in place of the `@`.
+            Programs::Unit(name) => rule.cgroup = Some(name.replace("@.service", "@*.service")),
+            Programs::Program(name) => rule.program = Some(name.clone()),
+            Programs::User(name) => rule.user = Some(name.clone()),
+            Programs::All => return None,
+        }
+        Some(rule)
+    }
+}
+
 /// Configuration of the daemon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveConfig {
@@ -259,6 +317,8 @@ pub struct LiveConfig {
     pub open_after: Option<OpenAfter>,
     /// Intents of some connections; the first rule that matches applies. For [`Manager::UserSpace`].
     pub rules: Vec<Rule>,
+    /// Programs whose TCP sockets become MPTCP.
+    pub mptcp: Vec<OnMptcp>,
     /// On battery, the machine's intent is [`Intent::Frugal`] below this charge.
     pub battery_below: Option<Probability>,
     /// Transfer size for which `frugal` chooses paths.
@@ -294,6 +354,11 @@ impl LiveConfig {
     /// Configuration of an interface, if it has an entry.
     pub fn interface(&self, name: &str) -> Option<&InterfaceConfig> {
         self.interfaces.iter().find(|interface| fits(&interface.name, name))
+    }
+
+    /// The rules, and after them those that `[[mptcp]]` implies.
+    pub fn all_rules(&self) -> Vec<Rule> {
+        self.rules.iter().cloned().chain(self.mptcp.iter().filter_map(OnMptcp::rule)).collect()
     }
 
     /// True if the interface is named in `[[interface]]` or in `allow`.
@@ -339,6 +404,16 @@ mod tests {
         for bad in ["192.0.2.0/33", "192.0.2", "x", "1.2.3.4/", "::/129"] {
             assert_eq!(AddressRange::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn programs_with_an_intent_have_a_rule_of_their_own() {
+        let of = |programs, intent| OnMptcp { programs, intent }.rule().map(|rule| rule.words());
+        let frugal = Some(Intent::Frugal);
+        assert_eq!(of(Programs::Unit("a@.service".into()), frugal).unwrap(), "cgroup a@*.service");
+        assert_eq!(of(Programs::Program("curl".into()), frugal).unwrap(), "program curl");
+        assert_eq!(of(Programs::User("ann".into()), frugal).unwrap(), "user ann");
+        assert_eq!(of(Programs::User("ann".into()), None), None);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Rules {
             let config = LiveConfig { intent: rule.intent, ..config.clone() };
             Ruled { rule: rule.clone(), uid, config, decider: Decider::default(), fitted: None }
         };
-        let all = config.rules.iter().map(&mut ruled).collect();
+        let all = config.all_rules().iter().map(&mut ruled).collect();
         Rules { all, processes, troubles }
     }
 

@@ -8,6 +8,7 @@ use super::declare::{named, table};
 use super::document::Document;
 use super::error::{Problems, ScenarioErrors};
 use super::forms::Energy;
+use super::live_programs::{RawOnMptcp, on_mptcp};
 use super::raw::RawDevice;
 use super::read::{At, Read};
 use super::resolve::{device_energy, interface_energy};
@@ -76,6 +77,8 @@ table! {
         interface: Vec<RawLiveInterface> = [],
         /// With `pm = "userspace"`: intents of some connections; the first rule that matches applies.
         rule: Vec<At<RawRule>> = [],
+        /// Programs whose TCP sockets become MPTCP, when systemd starts them.
+        mptcp: Vec<At<RawOnMptcp>> = [],
         /// Congestion controller of new sockets under each intent of the machine.
         controllers: RawControllers = {},
         /// Meter of the machine's power.
@@ -287,6 +290,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
     let controllers = controllers(raw.controllers, out);
     let before = out.len();
     let rules = raw.rule.into_iter().filter_map(|written| rule(written, out)).collect();
+    let mptcp = raw.mptcp.into_iter().filter_map(|written| on_mptcp(written, out)).collect();
     let meter = raw.meter.and_then(|written| meter(written, out));
     if out.len() > before {
         return None;
@@ -299,6 +303,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
             .open_after
             .map(|At { value: RawOpenAfter { bytes, age }, .. }| OpenAfter { bytes, age }),
         rules,
+        mptcp,
         battery_below: raw.battery_below,
         transfer: raw.transfer.value,
         deadline: raw.deadline.map(|at| at.value),
@@ -332,6 +337,10 @@ fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
     for written in &raw.rule {
         let message = "the kernel's path manager treats all connections alike: it has no rules";
         out.note_with_help(&written.span, message, help);
+    }
+    for intent in raw.mptcp.iter().filter_map(|written| written.value.intent.as_ref()) {
+        let message = "the kernel's path manager treats all connections alike";
+        out.note_with_help(&intent.span, message, help);
     }
 }
 
@@ -583,6 +592,10 @@ commanders = "joulepath"
             (
                 "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"frugal\"\nremote = \"10/8\"",
                 "5:10: `10/8` is not an address",
+            ),
+            (
+                "intent = \"off\"\n[[mptcp]]\nunit = \"a\"\nintent = \"frugal\"",
+                "4:10: the kernel's path manager treats all connections alike",
             ),
             ("intent = \"off\"\npm = \"user\"", "2:6: `user` is not a path manager"),
             (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` is listed twice"),

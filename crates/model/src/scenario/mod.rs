@@ -14,6 +14,7 @@ mod judge;
 mod known;
 mod lengths;
 mod live;
+mod live_programs;
 mod load;
 mod parts;
 mod raw;

@@ -7,7 +7,7 @@ use super::document::quoted;
 use super::exact::Exact;
 use super::show::{Page, energy};
 use super::written::list;
-use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, Quota, Rule};
+use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, OnMptcp, Programs, Quota, Rule};
 
 /// The configuration as TOML that [`read_live`](super::read_live) reads again.
 pub fn show_live(config: &LiveConfig) -> String {
@@ -40,6 +40,9 @@ impl Page {
         }
         for rule in &config.rules {
             self.rule(rule)?;
+        }
+        for programs in &config.mptcp {
+            self.on_mptcp(programs)?;
         }
         if !config.controllers.is_empty() {
             self.section("[controllers]")?;
@@ -104,6 +107,17 @@ impl Page {
         rule.port.map_or(Ok(()), |port| self.key("port", port))
     }
 
+    fn on_mptcp(&mut self, OnMptcp { programs, intent }: &OnMptcp) -> fmt::Result {
+        self.section("[[mptcp]]")?;
+        match programs {
+            Programs::Unit(name) => self.key("unit", quoted(name))?,
+            Programs::Program(name) => self.key("program", quoted(name))?,
+            Programs::User(name) => self.key("user", quoted(name))?,
+            Programs::All => self.key("all", true)?,
+        }
+        intent.map_or(Ok(()), |intent| self.key("intent", quoted(intent.word())))
+    }
+
     fn optional(&mut self, key: &str, value: Option<&impl Exact>) -> fmt::Result {
         value.map_or(Ok(()), |value| self.key(key, value.exact()))
     }
@@ -154,6 +168,15 @@ intent = "handover"
 user = "1000"
 port = 22
 remote = "2001:db8::/32"
+[[mptcp]]
+unit = "nginx"
+intent = "aggregate"
+[[mptcp]]
+program = "/usr/bin/*"
+[[mptcp]]
+user = "ann"
+[[mptcp]]
+all = true
 [controllers]
 frugal = "jp_joule"
 overflow = "bbr"
