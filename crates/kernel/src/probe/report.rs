@@ -99,10 +99,11 @@ const CC: &str = "cc";
 const CC_LOAD: &str = "cc load";
 const CC_DEFAULT: &str = "cc default";
 const LAB: &str = "lab";
+const RUN: &str = "run";
 const MEASURED: &str = "measured energy";
 
 /// All checks, in the order of the table.
-const CHECKS: [Check; 22] = {
+const CHECKS: [Check; 23] = {
     const fn engine(name: &'static str, title: &'static str, find: fn(&dyn System) -> Finding) -> Check {
         Check {
             name,
@@ -130,6 +131,14 @@ const CHECKS: [Check; 22] = {
     [
         engine("kernel", "kernel", engine::kernel),
         engine("mptcp", "MPTCP", engine::mptcp),
+        Check {
+            name: "programs",
+            title: "programs on MPTCP",
+            group: Group::KernelEngine,
+            needed_for: &[RUN],
+            essential: false,
+            find: engine::programs,
+        },
         engine("btf", "BTF", engine::btf),
         engine("bpf_jit", "BPF JIT", engine::jit),
         engine("capabilities", "capabilities", engine::capabilities),

@@ -484,3 +484,13 @@ fn examining_this_machine_changes_nothing() {
     assert_eq!(fact(&report, "controllers").finding.status, Status::Ok);
     assert!(Version::parse(&report.release).is_some(), "{}", report.release);
 }
+
+#[test]
+fn programs_get_mptcp_by_a_library_and_the_kernels_other_means_is_named() {
+    let said = |fake: &Fake| fact(&examine(fake), "programs").finding.detail.clone();
+    let traced = Fake::complete().file("/proc/sys/kernel/ftrace_enabled", "1\n");
+    assert!(said(&traced).ends_with("can do it by BPF, which Joulepath does not use"));
+    assert!(said(&Fake::complete()).ends_with("because it has no function tracing"));
+    let old = traced.file("/proc/sys/kernel/osrelease", "6.1.0\n");
+    assert!(said(&old).ends_with("kernels before 6.6 cannot do it by BPF"));
+}
