@@ -46,7 +46,7 @@ BUDGET = {
     "Home": 300,
     "Tutorials": 4_500,
     "How-to": 11_000,
-    "Reference": 14_000,
+    "Reference": 16_000,
     "Explanation": 22_000,
     "Results": 8_000,
     "Contributing": 1_000,

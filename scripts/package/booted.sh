@@ -49,6 +49,38 @@ expect 'it reads the configuration with a controller' systemctl reload joulepath
 expect 'it sets the controller of the intent' soon controller reno
 expect 'the unit that loads controllers succeeds without controllers to load' test "$(systemctl is-active joulepath-controllers)" = active
 
+# A service on MPTCP, and `joulepath on` and `off`.
+cat >/etc/systemd/system/test-web.service <<'.'
+[Service]
+ExecStart=/bin/sleep 1000
+Environment=GODEBUG=netdns=go
+.
+systemctl daemon-reload
+systemctl start test-web
+changes() { find /etc/systemd -name 'zz-joulepath-*'; }
+printf '[[mptcp]]\nunit = "test-web"\n' >>/etc/joulepath/live.toml
+expect 'reload puts a service on MPTCP' systemctl reload joulepathd
+environment() { systemctl show --property Environment --value test-web | grep -qF "$1"; }
+expect 'systemd knows the variable of the service and ours' soon environment GODEBUG=netdns=go,multipathtcp=1
+expect 'it names the library' environment LD_PRELOAD=/usr/lib/joulepath/libjoulepath-mptcp.so
+waits() { joulepath status --json | grep -A3 '"waiting"' | grep -q test-web; }
+expect 'the status names the service that waits for a restart' soon waits
+systemctl restart test-web
+expect 'the restarted service has the library' grep -q libjoulepath-mptcp "/proc/$(systemctl show -P MainPID test-web)/maps"
+expect 'joulepath on restarts it with another intent' joulepath on interactive
+expect 'it applies that intent' soon said interactive
+expect 'joulepath off stops and disables it' joulepath off
+expect 'it does not run after off' test "$(systemctl is-active joulepathd || true)" = inactive
+expect 'it is disabled after off' test "$(systemctl is-enabled joulepathd || true)" = disabled
+expect 'no drop-in is left' test -z "$(changes)"
+expect 'systemd has forgotten the variable' bash -c '! systemctl show --property Environment --value test-web | grep -q multipathtcp'
+systemctl stop test-web
+rm /etc/systemd/system/test-web.service
+systemctl daemon-reload
+expect 'it starts again' systemctl enable --now joulepathd
+expect 'it adds an endpoint after off' soon endpoint_is_there
+pid=$(main_pid)
+
 kill -KILL "$pid"
 expect 'systemd restarts it after SIGKILL' soon restarted "$pid"
 

@@ -4,8 +4,8 @@ use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
 use joulepath_live::status::{
-    FirstStatus, InterfaceStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spent, Status,
-    SteeringStatus,
+    FirstStatus, InterfaceStatus, NetworkStatus, ProgramsStatus, QuotaStatus, RuleStatus, SignalStatus,
+    Spent, Status, SteeringStatus,
 };
 use joulepath_model::history::Estimate;
 
@@ -13,6 +13,9 @@ use crate::words::count;
 
 /// An unknown number.
 pub(crate) const UNKNOWN: &str = "–";
+
+/// Most names in a sentence.
+const MOST_NAMES: usize = 5;
 
 /// The daemon's state in short phrases.
 pub(crate) fn head(status: &Status) -> Vec<String> {
@@ -37,7 +40,7 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
 }
 
 /// How many of the machine's connections use MPTCP.
-fn mptcp(status: &Status) -> String {
+pub(crate) fn mptcp(status: &Status) -> String {
     let uses = status.connections.saturating_sub(status.fallen_back);
     let text = match status.plain {
         Some(plain) => format!("MPTCP: {uses} of {}", count(status.connections + plain, "connection")),
@@ -172,6 +175,24 @@ pub(crate) fn first(first: &FirstStatus) -> Option<String> {
             others.join(" and ")
         )
     })
+}
+
+/// Programs that systemd starts on MPTCP: a sentence each for those that are, and for what is in the way.
+pub(crate) fn programs(programs: &ProgramsStatus) -> Vec<String> {
+    let ProgramsStatus { on, waiting, missing, notes } = programs;
+    let named = |head: &str, names: &[String]| {
+        let shown = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let rest = names.len().saturating_sub(MOST_NAMES);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        (!names.is_empty()).then(|| format!("{head}{shown}{rest}"))
+    };
+    let restart = "after a restart (`systemctl restart NAME`)";
+    let write = "not before `sudo systemctl restart joulepath-programs`, or `sudo joulepath live --programs`";
+    let mut said: Vec<String> = named("On MPTCP: ", on).into_iter().map(|text| text + ".").collect();
+    said.extend(named("", waiting).map(|text| format!("On MPTCP {restart}: {text}.")));
+    said.extend(named("", missing).map(|text| format!("On MPTCP, but {write}: {text}.")));
+    said.extend(notes.iter().map(|note| format!("On TCP: {note}.")));
+    said
 }
 
 /// Steering of single connections: a sentence for all, then one per rule.

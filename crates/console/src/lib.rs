@@ -5,6 +5,7 @@
 //! | [`meters`] | readings of power meters |
 //! | [`page`] | the daemon's state: `joulepath status`, `joulepath live --dry-run` |
 //! | [`launch`] | how a program gets MPTCP sockets |
+//! | [`switch`] | what `joulepath on` has done |
 //! | [`top`] | the same on a live screen, with keys |
 //! | [`doctor`] | what a machine can run |
 //! | `figures` | numbers and words shared by `page` and `top` |
@@ -27,6 +28,7 @@ pub mod meters;
 pub mod page;
 #[cfg(feature = "kernel")]
 pub mod remains;
+pub mod switch;
 pub mod top;
 pub mod why;
 pub mod words;

@@ -131,8 +131,12 @@ fn notes(status: &Status, width: usize) -> String {
     }
     text.push('\n');
     if let (0, Some(1..)) = (status.connections, status.plain) {
-        let said = "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it.";
+        let said = "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it, \
+                    [[mptcp]] in live.toml does so for services.";
         text += &format!("\n{}\n", wrap(said, width, "  "));
+    }
+    for said in status.programs.iter().flat_map(figures::programs) {
+        text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
     for warning in &status.warnings {
         text += &format!("\n{}", wrap(&format!("warning: {warning}"), width, "  "));

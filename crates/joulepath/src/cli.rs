@@ -16,6 +16,7 @@ mod reproduce;
 pub(crate) mod run;
 mod shared;
 mod study;
+pub(crate) mod switch;
 pub(crate) mod top;
 mod why;
 
@@ -41,6 +42,7 @@ use run::RunOptions;
 use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
 pub(crate) use study::{StudyCommand, StudyOptions, StudyReportOptions};
+use switch::OnOptions;
 use top::TopOptions;
 pub(crate) use why::WhyOptions;
 
@@ -118,6 +120,12 @@ pub(crate) enum Command {
     /// Run a program on a scenario's emulated radios; bytes and joules.
     #[command(after_help = lab::HELP, args_conflicts_with_subcommands = true)]
     Lab(LabOptions),
+    /// Switch on: the daemon, the first subflow, the named services.
+    #[command(after_help = switch::ON_HELP)]
+    On(OnOptions),
+    /// Switch off, and put everything back.
+    #[command(after_help = switch::OFF_HELP)]
+    Off,
     /// Run the daemon: manage the MPTCP paths of all interfaces.
     #[command(after_help = live::HELP, args_conflicts_with_subcommands = true)]
     Live(LiveOptions),

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use joulepath_console::page;
+use joulepath_live::daemon::Chosen;
 use joulepath_live::metrics::openmetrics;
-use joulepath_live::{Request, client, daemon, record, simulate};
+use joulepath_live::{Request, client, daemon, record, simulate, units};
 use joulepath_model::live::Intent;
 use joulepath_study::deployed;
 use serde_json::json;
@@ -59,13 +60,21 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         let undone = daemon::undo(options.wait, &mut terminal::say)?;
         return Ok(if undone.is_whole() { Exit::Ok } else { Exit::Partial });
     }
+    if options.programs {
+        let applied = units::apply(&daemon::load(&options.config)?)?;
+        let on = applied.on.iter().map(|name| format!("on MPTCP from the next start: {name}"));
+        on.chain(applied.notes.iter().map(|note| format!("on TCP: {note}")))
+            .for_each(|line| terminal::tell(&line));
+        return Ok(Exit::Ok);
+    }
     if options.simulate {
         let config = daemon::load(&options.config)?;
         let status = client::ask(Path::new(&config.control.socket), &Request::Status)?;
         return terminal::data(&simulate::scenario(&config, &status)?);
     }
+    let chosen = Chosen { manager: options.pm, intent: options.intent, first: options.first };
     if options.dry_run {
-        let (status, steps) = daemon::dry_run(&options.config, options.pm)?;
+        let (status, steps) = daemon::dry_run(&options.config, chosen)?;
         return match options.json {
             true => print_json(&json!({ "status": status, "steps": steps })),
             false => terminal::print(&page::dry_run(&status, &steps, terminal::stdout().0)),
@@ -73,7 +82,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
     }
     // Unwrapped: a journal keeps one message per line.
     let record = options.record.as_deref();
-    let manner = daemon::Manner { manager: options.pm, record, keep: options.keep };
+    let manner = daemon::Manner { chosen, record, keep: options.keep };
     daemon::run(&options.config, manner, &gauge::open, &mut terminal::say)?;
     Ok(Exit::Ok)
 }

@@ -11,6 +11,7 @@
 //! | `lab` | any program inside emulated radios |
 //! | `run` | programs whose TCP sockets become MPTCP |
 //! | `live` | the daemon for real interfaces, its status and screen |
+//! | `switch` | the daemon as a service: on and off |
 //! | `why` | what holds connections back |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
 //! | `manual`, `complete` | the pages of `man`; completions in shells |
@@ -56,6 +57,8 @@ mod run;
 mod scenario;
 mod show;
 mod study;
+#[cfg(feature = "live")]
+mod switch;
 mod terminal;
 #[cfg(feature = "live")]
 mod why;
@@ -118,6 +121,10 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Cc(CcCommand::New(options)) => own::new(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(CcCommand::Check(options)) => own::check(&options),
+        #[cfg(feature = "live")]
+        Command::On(options) => switch::on(&options),
+        #[cfg(feature = "live")]
+        Command::Off => switch::off(),
         #[cfg(feature = "live")]
         Command::Live(options) => live::live(&options),
         #[cfg(feature = "live")]

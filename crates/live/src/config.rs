@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use joulepath_files::{By, Trouble, read, read_beside};
-use joulepath_model::live::{LiveConfig, Manager};
-use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profile_in};
+use joulepath_model::live::{First, Intent, LiveConfig, Manager};
+use joulepath_model::scenario::{CalibratedProfile, ScenarioErrors, read_live_beside, read_profile_in};
 
 use crate::error::{Error, Result};
 
@@ -14,32 +14,50 @@ const MAX_BYTES: u64 = 256 << 10;
 /// Largest calibrated profile, bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
+/// Keys of the command line, in place of the configuration's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chosen {
+    /// `pm`.
+    pub manager: Option<Manager>,
+    /// `intent`.
+    pub intent: Option<Intent>,
+    /// `first`.
+    pub first: Option<First>,
+}
+
 /// Reads a configuration file for commands other than the daemon. Rules are always accepted, because the
 /// daemon may have been started as the path manager.
 ///
 /// # Errors
 /// [`Error::File`] and [`Error::Config`].
 pub fn load(path: &Path) -> Result<LiveConfig> {
-    load_for(path, Some(Manager::UserSpace))
+    load_for(path, Chosen { manager: Some(Manager::UserSpace), ..Chosen::default() })
 }
 
-/// Like [`load`], for the daemon. `manager` overrides the file.
-pub(crate) fn load_for(path: &Path, manager: Option<Manager>) -> Result<LiveConfig> {
+/// Like [`load`], for the daemon. `chosen` overrides the file.
+pub(crate) fn load_for(path: &Path, chosen: Chosen) -> Result<LiveConfig> {
     let name = path.display().to_string();
     let content = read(path, By::Argument, MAX_BYTES)
         .map_err(|trouble| Error::File { path: name.clone(), source: trouble.into() })?;
     let text = String::from_utf8(content.bytes)
         .map_err(|error| Error::File { path: name.clone(), source: io::Error::other(error.utf8_error()) })?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    read_live_beside(&text, manager, &|file| profile(folder, file)).map_err(|errors| {
-        match content.may_be_quoted {
-            true => Error::Config(Box::new(errors.in_file(&name))),
-            false => Error::Refused {
-                what: format!("{name} has errors, but the user who called sudo may not read it"),
-                remedy: "give that user read permission, or run the command in a root shell".into(),
-            },
-        }
+    parse(&text, path, chosen).map_err(|error| match error {
+        Error::Config(_) if !content.may_be_quoted => Error::Refused {
+            what: format!("{name} has errors, but the user who called sudo may not read it"),
+            remedy: "give that user read permission, or run the command in a root shell".into(),
+        },
+        error => error,
     })
+}
+
+/// The configuration of a text that is, or will be, in the file `path`.
+pub(crate) fn parse(text: &str, path: &Path, chosen: Chosen) -> Result<LiveConfig> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let read = read_live_beside(text, chosen.manager, &|file| profile(folder, file));
+    let named = |errors: ScenarioErrors| Error::Config(Box::new(errors.in_file(&path.display().to_string())));
+    let config = read.map_err(named)?;
+    let (intent, first) = (chosen.intent.unwrap_or(config.intent), chosen.first.unwrap_or(config.first));
+    Ok(LiveConfig { intent, first, ..config })
 }
 
 /// A calibrated profile beside the configuration. Errors have the form "message; remedy".

@@ -24,6 +24,8 @@ use signal_hook::low_level::pipe;
 use self::choice::{may_be_used, wish};
 pub use self::left::undo;
 use self::left::{Undone, actor, is_running};
+pub use self::left::{Undone, undo};
+use self::left::{actor, is_running, undo_files};
 use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
@@ -31,6 +33,9 @@ use crate::clock::Times;
 pub use crate::config::load;
 use crate::config::load_for;
 use crate::decide::{Decider, Decision, Overrides, Role};
+pub use crate::config::{Chosen, load};
+use crate::config::{load_for, parse};
+use crate::decide::{Decider, Decision, Overrides, Role, Told};
 use crate::error::Result;
 use crate::events::Events;
 use crate::first::{self, Kernel as Router, Steering};
@@ -43,8 +48,9 @@ use crate::record::Recorder;
 use crate::report;
 use crate::server::{ClientId, Rules, Server};
 use crate::snapshot::Battery;
-use crate::status::Status;
+use crate::status::{ProgramsStatus, Status};
 use crate::strength::Strengths;
+use crate::units;
 use crate::user_space::UserSpace;
 
 /// Pause after network events could not be read.
@@ -65,18 +71,29 @@ enum Key {
 ///
 /// # Errors
 /// If the configuration is wrong, or a request to the kernel fails.
-pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Vec<String>)> {
-    let config = load_for(path, manager)?;
+pub fn dry_run(path: &Path, chosen: Chosen) -> Result<(Status, Vec<String>)> {
+    would(&load_for(path, chosen)?, path)
+}
+
+/// Like [`dry_run`], if `path` had this text.
+///
+/// # Errors
+/// As [`dry_run`].
+pub fn dry_run_of(text: &str, path: &Path, chosen: Chosen) -> Result<(Status, Vec<String>)> {
+    would(&parse(text, path, chosen)?, path)
+}
+
+fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     let (now, times) = (now(), times());
     let mut machine = Machine::open()?;
     let mut accounts = Accounts::look_at(&config.state, now, times)?;
     let (mut look, _) = machine.look(now)?;
-    accounts.take(&config, &mut look, now, times);
+    accounts.take(config, &mut look, now, times);
     let mut networks = if config.memory { Networks::look_at(&config.state) } else { Networks::default() };
     networks.take(&mut look, now, accounts.midnight_s());
     let battery = battery::read(Path::new(battery::FOLDER));
     let snapshot = look.snapshot(now, battery);
-    let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
+    let decision = Decider::default().decide(config, &Overrides::default(), &snapshot);
     let mut table = Kernel::open()?;
     let there = table.endpoints()?;
     let mut steps = report::steps(&decision, &there, table.limits()?, &snapshot);
@@ -88,6 +105,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
         let may_be_used = |index| may_be_used(&config, &Overrides::default(), &decision, &look, index);
         steps.extend(first::steps(machine.view(), &wish(&decision, &look, may_be_used)));
     }
+    steps.extend(units::steps(config));
     let mut warnings =
         precheck::blockers(config.manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
     let disputed =
@@ -96,7 +114,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     warnings.extend(accounts.trouble.clone().into_iter().chain(accounts.clock_trouble()));
     warnings.extend(networks.trouble.clone());
     let facts = report::Facts {
-        config: &config,
+        config,
         path,
         paused: false,
         up: Nanos::ZERO,
@@ -107,6 +125,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
         events: vec![],
         steering: None,
         networks: &networks,
+        programs: units::status(config),
     };
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
@@ -115,7 +134,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manner<'a> {
     /// Overrides the configuration.
-    pub manager: Option<PathManaging>,
+    pub chosen: Chosen,
     /// File for the input of decisions.
     pub record: Option<&'a Path>,
     /// Leave endpoints and limits in place at the end, for the next start or [`undo`].
@@ -129,8 +148,8 @@ pub struct Manner<'a> {
 /// If the daemon cannot start: wrong configuration, missing rights, missing kernel features, or another
 /// daemon. Later failures are logged and retried.
 pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnMut(&str)) -> Result<()> {
-    let Manner { manager, record, keep } = manner;
-    let config = load_for(path, manager)?;
+    let Manner { chosen, record, keep } = manner;
+    let config = load_for(path, chosen)?;
     left::sweep();
     let (lock, mut actor) = actor()?;
     if actor.has_something() {
@@ -150,7 +169,7 @@ pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnM
     };
     let recorder = record.map(|path| Recorder::create(path, &config)).transpose()?;
     let begun = Daemon::begin(config, path, actor, events, open_gauge, say)?;
-    let mut daemon = Daemon { recorder, manager_first: manager, ..begun };
+    let mut daemon = Daemon { recorder, chosen, ..begun };
     daemon.choose_manager()?;
     let ended = daemon.live(say);
     let is_managed = daemon.manager.is_some();
@@ -180,7 +199,7 @@ struct Daemon<'a> {
     actor: Actor<Kernel, OnDisk>,
     first: Steering<Router>,
     /// Overrides the configuration.
-    manager_first: Option<PathManaging>,
+    chosen: Chosen,
     /// Set if the daemon is the path manager; with the source of its events.
     user_space: Option<(UserSpace, Source)>,
     server: Server,
@@ -198,6 +217,8 @@ struct Daemon<'a> {
     battery: Option<Battery>,
     /// About other programs; refreshed rarely.
     warnings: Vec<String>,
+    /// Refreshed rarely.
+    programs: Option<ProgramsStatus>,
     /// What makes the daemon useless at present.
     blockers: Vec<String>,
     /// Interfaces whose endpoints another program has set.
@@ -260,7 +281,7 @@ impl<'a> Daemon<'a> {
             decider: Decider::default(),
             actor,
             first: Steering::new(Router::open()?),
-            manager_first: None,
+            chosen: Chosen::default(),
             user_space: None,
             server,
             listener: Some(listener),
@@ -275,6 +296,7 @@ impl<'a> Daemon<'a> {
             changes: 0,
             battery: None,
             warnings: vec![],
+            programs: None,
             blockers: vec![],
             disputed: vec![],
             clock_doubted: false,
@@ -342,7 +364,7 @@ impl<'a> Daemon<'a> {
             false => {
                 let first =
                     self.machine.hear().and_then(|_| self.first.follow(self.machine.view(), None, now()));
-                Undone::from(self.actor.undo(now())?).and(first?.0)
+                Undone::from(self.actor.undo(now())?).and(first?.0).and_files(undo_files()?)
             }
         };
         say(&format!("stopped; {}", undone.words()));

@@ -32,6 +32,9 @@
 //! | [`simulate`] | a scenario built from measurements |
 //! | [`strength`] | signal strengths from commands |
 //! | [`programs`] | starts programs whose TCP sockets become MPTCP |
+//! | [`units`] | services of systemd whose programs use MPTCP |
+//! | [`switch`] | the daemon as a service: `joulepath on`, `joulepath off` |
+//! | `owned`, `systemd` | files of ours in folders of others; requests to systemd |
 //! | `versioned`, `exact` | versioned records on disk; their exact quantities |
 //! | `names` | numeric ids of users and groups |
 //! | `notify` | messages to systemd |
@@ -57,6 +60,8 @@ pub mod simulate;
 pub mod snapshot;
 pub mod status;
 pub mod strength;
+pub mod switch;
+pub mod units;
 
 mod accounts;
 mod battery;
@@ -69,6 +74,7 @@ mod machine;
 mod names;
 mod networks;
 mod notify;
+mod owned;
 mod pace;
 mod precheck;
 mod refusals;
@@ -77,6 +83,7 @@ mod report;
 mod samples;
 mod server;
 mod subflows;
+mod systemd;
 mod user_space;
 mod versioned;
 #[cfg(test)]

@@ -13,7 +13,9 @@ use crate::machine::Look;
 use crate::networks::Networks;
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
-use crate::status::{Event, FirstStatus, InterfaceStatus, SCHEMA, SignalStatus, Status, SteeringStatus};
+use crate::status::{
+    Event, FirstStatus, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
+};
 
 /// Input of the status besides the decision.
 pub(crate) struct Facts<'a> {
@@ -28,6 +30,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) events: Vec<Event>,
     pub(crate) steering: Option<SteeringStatus>,
     pub(crate) networks: &'a Networks,
+    pub(crate) programs: Option<ProgramsStatus>,
 }
 
 pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
@@ -64,6 +67,7 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
                 .find(|told| told.role == Role::Regular)
                 .map(|told| told.name.clone()),
         },
+        programs: facts.programs.clone(),
         may_command: None,
     }
 }

@@ -231,6 +231,7 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         steering: None,
         networks: None,
         first: FirstStatus::default(),
+        programs: None,
         may_command: None,
     }
 }

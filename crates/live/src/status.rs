@@ -178,6 +178,19 @@ pub struct FirstStatus {
     pub preferred: Option<String>,
 }
 
+/// Programs that systemd starts on MPTCP: `[[mptcp]]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramsStatus {
+    /// Services, or `all services`.
+    pub on: Vec<String>,
+    /// Running services that use MPTCP only after a restart.
+    pub waiting: Vec<String>,
+    /// Services of the configuration without a drop-in.
+    pub missing: Vec<String>,
+    /// What stays on TCP, and why.
+    pub notes: Vec<String>,
+}
+
 /// State of a rule of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleStatus {
@@ -275,6 +288,9 @@ pub struct Status {
     /// Where new connections start.
     #[serde(default)]
     pub first: FirstStatus,
+    /// `None` without `[[mptcp]]`.
+    #[serde(default)]
+    pub programs: Option<ProgramsStatus>,
     /// True if the asking user may send commands; `None` outside an answer.
     #[serde(default)]
     pub may_command: Option<bool>,

@@ -123,6 +123,7 @@ pub(crate) fn status() -> Status {
         controller: None,
         steering: None,
         networks: None,
+        programs: None,
         first: FirstStatus::default(),
         may_command: Some(true),
     }

@@ -10,7 +10,10 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Compare policies", &["compare", "map", "study", "benchmark", "advise", "reproduce", "gap"]),
     ("Look things up", &["list", "show", "explain", "schema", "completions", "help"]),
-    ("Use this machine's radios", &["live", "status", "top", "why", "run", "meter", "calibrate", "profile"]),
+    (
+        "Use this machine's radios",
+        &["on", "off", "live", "status", "top", "why", "run", "meter", "calibrate", "profile"],
+    ),
     ("Use this machine's kernel", &["doctor", "cc", "lab"]),
 ];
 /// Columns before the sentence about a command.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use joulepath_model::live::Manager;
+use joulepath_model::live::{First, Intent, Manager};
 
 use super::shared::Timekeeping;
 use crate::complete;
@@ -55,6 +55,15 @@ pub(crate) struct LiveOptions {
     /// the daemon open and close subflows of each connection.
     #[arg(long, value_name = "WHO", conflicts_with = "undo")]
     pub(crate) pm: Option<Manager>,
+    /// Intent, in place of the configuration's.
+    #[arg(long, value_name = "WORD", value_parser = intent, conflicts_with = "undo")]
+    pub(crate) intent: Option<Intent>,
+    /// Where new connections start, in place of the configuration's: `leave` or `steer`.
+    #[arg(long, value_name = "WORD", conflicts_with = "undo")]
+    pub(crate) first: Option<First>,
+    /// Write the systemd drop-ins of the configuration's [[mptcp]], and end. --undo removes them.
+    #[arg(long, conflicts_with_all = ["dry_run", "undo", "simulate", "record", "replay", "keep"])]
+    pub(crate) programs: bool,
     /// Print a configuration to begin with, every key explained.
     #[arg(long, exclusive = true)]
     pub(crate) sample: bool,
@@ -85,6 +94,12 @@ pub(crate) struct LiveOptions {
     /// With --undo: wait until everything is put back, or a daemon has taken over.
     #[arg(long, requires = "undo")]
     pub(crate) wait: bool,
+}
+
+/// An intent by its word.
+pub(crate) fn intent(word: &str) -> Result<Intent, String> {
+    let words = || Intent::ALL.map(Intent::word).join(", ");
+    Intent::by_word(word).ok_or_else(|| format!("intents: {}", words()))
 }
 
 /// Commands to the running daemon, and `judge`.

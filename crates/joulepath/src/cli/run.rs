@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use joulepath_model::live::Intent;
 
-use super::live::SOCKET;
+use super::live::{SOCKET, intent};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -44,9 +44,4 @@ pub(crate) struct RunOptions {
     /// The program to run, and its arguments.
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "write_library")]
     pub(crate) run: Vec<OsString>,
-}
-
-fn intent(word: &str) -> Result<Intent, String> {
-    let words = || Intent::ALL.map(Intent::word).join(", ");
-    Intent::by_word(word).ok_or_else(|| format!("intents: {}", words()))
 }

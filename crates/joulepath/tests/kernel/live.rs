@@ -13,6 +13,7 @@ mod shares;
 mod slow;
 mod socket;
 mod surroundings;
+mod switch;
 mod user_space;
 
 use std::fs;

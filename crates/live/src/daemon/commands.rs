@@ -123,7 +123,7 @@ impl Daemon<'_> {
     /// Rereads the configuration. A bad file changes nothing.
     pub(super) fn reload(&mut self, say: &mut dyn FnMut(&str)) {
         let _ = self.reload.read(&mut [0; 64]);
-        match load_for(&self.path, self.manager_first) {
+        match load_for(&self.path, self.chosen) {
             Err(error) => {
                 let text = format!("the configuration was not reloaded: {}", in_one_line(&error));
                 self.failure = Some(text.clone());

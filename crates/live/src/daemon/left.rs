@@ -26,6 +26,7 @@ use joulepath_model::units::Nanos;
 use crate::act::{Actor, FOLDER, Kernel, OnDisk, Outcome};
 use crate::error::{Error, Result};
 use crate::first;
+use crate::units;
 
 /// A stopping daemon holds its lock at most this long.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -86,6 +87,12 @@ impl Undone {
     pub(super) fn and(mut self, first: first::Outcome) -> Self {
         self.changes += first.changes;
         self.stays.extend(first.staying());
+        self
+    }
+
+    /// Also with the files of `[[mptcp]]`.
+    pub(super) fn and_files(mut self, changes: usize) -> Self {
+        self.changes += changes;
         self
     }
 
@@ -201,6 +208,19 @@ fn forget_package(state: &State) {
     }
 }
 
+/// Removes the files of `[[mptcp]]`. Returns their number. Files are the machine's: if a daemon runs in another
+/// network namespace, they may be that daemon's, and stay.
+pub(super) fn undo_files() -> Result<usize> {
+    if runs_elsewhere()? { Ok(0) } else { units::undo() }
+}
+
+fn runs_elsewhere() -> Result<bool> {
+    let (state, own) = place()?;
+    let others = state.names()?.into_iter().filter(|name| *name != own && name.parse::<u64>().is_ok());
+    let locked = others.map(|name| state.is_locked(&name)).collect::<Result<Vec<_>, _>>()?;
+    Ok(locked.into_iter().any(|locked| locked))
+}
+
 /// Undoes what it can now. Returns when to try again.
 fn once() -> Result<(Undone, Option<Nanos>)> {
     let (lock, mut actor) = actor()?;
@@ -209,7 +229,7 @@ fn once() -> Result<(Undone, Option<Nanos>)> {
     let outcome = actor.undo(now)?;
     let first = first?;
     let again = outcome.again.into_iter().chain(first.again).min();
-    let undone = Undone::from(outcome).and(first);
+    let undone = Undone::from(outcome).and(first).and_files(undo_files()?);
     if undone.is_whole() {
         lock.remove()?;
     }

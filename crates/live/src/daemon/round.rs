@@ -16,6 +16,8 @@ use crate::error::Result;
 use crate::machine::Look;
 use crate::precheck;
 use crate::snapshot::Interface;
+use crate::status::ProgramsStatus;
+use crate::units;
 
 /// Poll interval for things that change rarely: battery, other programs, filters.
 const RARELY: Nanos = Nanos::from_secs(30);
@@ -161,6 +163,14 @@ impl Daemon<'_> {
         warnings.extend(self.strengths.troubles());
         say_new(&warnings, &self.warnings, say);
         self.warnings = warnings;
+        let programs = units::status(&self.config);
+        let waiting = |programs: &Option<ProgramsStatus>| programs.as_ref().map(|one| one.waiting.clone());
+        if let Some(waiting) = waiting(&programs).filter(|now| !now.is_empty())
+            && Some(&waiting) != self.programs.as_ref().map(|one| &one.waiting)
+        {
+            say(&format!("on MPTCP after a restart: {}", waiting.join(", ")));
+        }
+        self.programs = programs;
     }
 
     /// Blockers that were absent at the start may appear later.

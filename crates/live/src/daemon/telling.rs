@@ -85,6 +85,7 @@ impl Daemon<'_> {
             events: self.events.latest(now()),
             steering: user_space.map(UserSpace::status),
             networks: &self.networks,
+            programs: self.programs.clone(),
         };
         Some(report::status(&facts, decision, look, &self.accounts))
     }

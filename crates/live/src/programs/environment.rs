@@ -5,15 +5,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 /// Libraries that the dynamic linker loads first.
-pub(super) const LD_PRELOAD: &str = "LD_PRELOAD";
+pub(crate) const LD_PRELOAD: &str = "LD_PRELOAD";
 /// Switches of Go's runtime.
-pub(super) const GODEBUG: &str = "GODEBUG";
+pub(crate) const GODEBUG: &str = "GODEBUG";
 
 /// Since Go 1.21 (package `net`): connections ask for MPTCP.
 const GO_SWITCH: &[u8] = b"multipathtcp=1";
 
 /// `LD_PRELOAD` with our library after those that are there, so that they see the program's own requests.
-pub(super) fn preload(present: Option<&OsStr>, library: &Path) -> OsString {
+pub(crate) fn preload(present: Option<&OsStr>, library: &Path) -> OsString {
     let present = present.unwrap_or_default();
     let library = library.as_os_str();
     // ld.so(8): spaces or colons separate the names.
@@ -25,7 +25,7 @@ pub(super) fn preload(present: Option<&OsStr>, library: &Path) -> OsString {
 }
 
 /// `GODEBUG` with MPTCP switched on. The last of two values of a switch applies.
-pub(super) fn go_debug(present: Option<&OsStr>) -> OsString {
+pub(crate) fn go_debug(present: Option<&OsStr>) -> OsString {
     let present = present.unwrap_or_default();
     match present.as_bytes().split(|byte| *byte == b',').next_back() {
         Some(last) if last == GO_SWITCH => present.to_owned(),

@@ -20,12 +20,17 @@ const INSTALLED: &str = "/usr/lib/joulepath";
 /// For programs that root starts.
 const SHARED: &str = "/var/cache";
 
+/// Where the package puts the library.
+pub(crate) fn installed() -> PathBuf {
+    Path::new(INSTALLED).join(NAME)
+}
+
 /// The library's file, written if necessary.
 ///
 /// # Errors
 /// If none of the folders can contain it: the reasons, and a remedy.
-pub(super) fn place() -> Result<PathBuf, String> {
-    let installed = Path::new(INSTALLED).join(NAME);
+pub(crate) fn place() -> Result<PathBuf, String> {
+    let installed = installed();
     if is_current(&installed) {
         return Ok(installed);
     }

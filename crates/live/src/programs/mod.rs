@@ -27,7 +27,8 @@ use rustix::process::{getegid, geteuid};
 use serde::Serialize;
 
 use elf::{Elf, Executable, Go};
-use environment::{GODEBUG, LD_PRELOAD};
+pub(crate) use environment::{GODEBUG, LD_PRELOAD, go_debug, preload};
+pub(crate) use library::{installed, place};
 
 pub use intent::scope;
 pub use library::LIBRARY;
@@ -93,6 +94,15 @@ pub fn launch(word: &OsStr) -> Option<Launch> {
         }
     }
     Some(launch)
+}
+
+/// For a service: whether its program loads the library, and why its own sockets stay TCP.
+pub(crate) fn limits(program: PathBuf) -> (bool, Option<String>) {
+    if !program.exists() {
+        return (true, None);
+    }
+    let fate = follow(program, &mut vec![]);
+    (fate.loads_library, fate.note)
 }
 
 /// The file that `execvp` would start.

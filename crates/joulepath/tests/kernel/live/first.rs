@@ -10,13 +10,13 @@ use joulepath_kernel::route::{Prefix, Route, Routing, Rule};
 use super::*;
 
 /// A host whose routing table prefers its second radio, and a server that accepts plain TCP and MPTCP.
-struct Steered {
-    host: Host,
+pub(super) struct Steered {
+    pub(super) host: Host,
     listener: OwnedFd,
 }
 
 impl Steered {
-    fn new(net: Net) -> Self {
+    pub(super) fn new(net: Net) -> Self {
         let host = Host::of(net);
         host.filter_strictly();
         host.configure("intent = \"handover\"\nfirst = \"steer\"", "");
@@ -35,7 +35,7 @@ impl Steered {
     }
 
     /// Connects without choosing an address, and exchanges a byte in each direction.
-    fn connect(&self, protocol: Protocol) -> Pair {
+    pub(super) fn connect(&self, protocol: Protocol) -> Pair {
         let (any, to) = (Prefix::all_like(self.host.ip(0)).address(), self.host.net.server_at(PORT));
         let connect = || connect_within(protocol, (any, 0).into(), to, &Options::default(), PATIENCE);
         let client = TcpStream::from(self.host.net.client.enter_thread(connect).unwrap().unwrap());
@@ -64,13 +64,13 @@ impl Steered {
     }
 }
 
-struct Pair {
+pub(super) struct Pair {
     client: TcpStream,
     server: TcpStream,
 }
 
 impl Pair {
-    fn talk(&self) {
+    pub(super) fn talk(&self) {
         for (mut from, mut to) in [(&self.client, &self.server), (&self.server, &self.client)] {
             from.write_all(b"x").unwrap();
             to.read_exact(&mut [0]).unwrap();

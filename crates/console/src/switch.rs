@@ -1,0 +1,101 @@
+//! What `joulepath on` has done, in five lines, or would do.
+
+use joulepath_live::decide::Role;
+use joulepath_live::status::Status;
+use joulepath_live::switch::Plan;
+
+use crate::figures;
+
+/// Five lines: paths, the first subflow, programs, connections, and how to undo it.
+pub fn on(status: &Status) -> String {
+    let carry: Vec<&str> = of_role(status, Role::Regular);
+    let rest: Vec<&str> =
+        [Role::Backup, Role::Unused].iter().flat_map(|&role| of_role(status, role)).collect();
+    let carry =
+        if carry.is_empty() { "no interface carries data".into() } else { joined(&carry, "carry data") };
+    let rest = if rest.is_empty() { String::new() } else { format!("; {} in reserve", rest.join(", ")) };
+    let first = figures::first(&status.first)
+        .unwrap_or_else(|| "New connections start by the routing table: there is no choice.".into());
+    let programs = status.programs.as_ref().map(figures::programs).filter(|said| !said.is_empty());
+    let programs = programs.map_or_else(
+        || {
+            format!(
+                "Programs: `joulepath run -- COMMAND` for one, [[mptcp]] in {} for services.",
+                status.config
+            )
+        },
+        |said| said.join(" "),
+    );
+    [
+        format!("Joulepath is on: {}; {carry}{rest}.", status.intent.word()),
+        first,
+        programs,
+        format!("{}; `joulepath status` shows more.", figures::mptcp(status)),
+        "`sudo joulepath off` undoes all of this without cutting a connection.".into(),
+    ]
+    .map(|line| line + "\n")
+    .concat()
+}
+
+fn of_role(status: &Status, role: Role) -> Vec<&str> {
+    let usable = status.interfaces.iter().filter(|one| one.allowed && one.role == role);
+    usable.map(|one| one.name.as_str()).collect()
+}
+
+fn joined(names: &[&str], verb: &str) -> String {
+    let verb = if names.len() == 1 { verb.replacen("carry", "carries", 1) } else { verb.into() };
+    format!("{} {verb}", names.join(", "))
+}
+
+/// What it would do before the daemon's own steps, one line each.
+pub fn steps(plan: &Plan) -> Vec<String> {
+    let files = plan.files.iter().map(|(file, ..)| format!("write {}", file.display()));
+    let calls = plan.calls.iter().map(|words| format!("run systemctl {}", words.join(" ")));
+    let by_hand = plan.obstacle.iter().map(|why| format!("start no daemon: {why}; run `{}`", plan.by_hand));
+    files.chain(calls).chain(by_hand).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_live::status::{FirstStatus, ProgramsStatus};
+
+    use super::*;
+    use crate::top::samples;
+
+    #[test]
+    fn five_lines_say_what_is_on_and_how_to_undo_it() {
+        let mut status = samples::status();
+        status.interfaces.truncate(2);
+        status.interfaces[0].role = Role::Regular;
+        status.interfaces[1].role = Role::Unused;
+        let names = [0, 1].map(|place| status.interfaces[place].name.clone());
+        status.first = FirstStatus { steered: true, interfaces: vec![], preferred: Some(names[0].clone()) };
+        let lines: Vec<String> = on(&status).lines().map(str::to_owned).collect();
+        let [first, second] = &names;
+        assert_eq!(lines[0], format!("Joulepath is on: frugal; {first} carries data; {second} in reserve."));
+        assert_eq!(lines[1], format!("New connections start on {first}."));
+        assert!(lines[2].starts_with("Programs: `joulepath run -- COMMAND` for one"), "{}", lines[2]);
+        assert!(lines[4].contains("sudo joulepath off"));
+        assert_eq!(lines.len(), 5);
+        status.programs = Some(ProgramsStatus {
+            on: ["a.service", "b.service"].map(String::from).into(),
+            waiting: vec!["b.service".into()],
+            ..ProgramsStatus::default()
+        });
+        let said = on(&status);
+        assert!(said.contains("On MPTCP: a.service, b.service. On MPTCP after a restart"), "{said}");
+        assert_eq!(said.lines().count(), 5);
+    }
+
+    #[test]
+    fn a_dry_run_names_files_and_commands() {
+        let plan = Plan {
+            files: vec![("/etc/a".into(), "", String::new())],
+            calls: vec![vec!["enable".into(), "x".into()]],
+            ..Plan::default()
+        };
+        assert_eq!(steps(&plan), ["write /etc/a", "run systemctl enable x"]);
+        let plan = Plan { obstacle: Some("no systemd".into()), by_hand: "y".into(), ..Plan::default() };
+        assert_eq!(steps(&plan), ["start no daemon: no systemd; run `y`"]);
+    }
+}

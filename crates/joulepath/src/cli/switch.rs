@@ -1,0 +1,40 @@
+//! Options of `on` and `off`.
+
+use clap::Args;
+use joulepath_model::live::Intent;
+
+use super::live::intent;
+
+pub(super) const ON_HELP: &str = "\
+Examples:
+  sudo joulepath on
+  sudo joulepath on interactive
+  joulepath on frugal --dry-run
+  sudo joulepath off
+
+Enables and starts the daemon as a service of systemd, makes new connections start on the preferred \
+interface, and puts the services of [[mptcp]] on MPTCP from their next start. Writes /etc/joulepath/live.toml \
+only if there is none.";
+
+pub(super) const OFF_HELP: &str = "\
+Stops and disables the daemon, and removes what `joulepath on`, [[mptcp]] and the daemon have changed. No \
+connection is cut: what a connection still needs stays until it ends, and the exit code is 5. Files that \
+somebody has edited stay.";
+
+/// Options of `on`.
+#[derive(Debug, Args)]
+pub(crate) struct OnOptions {
+    /// The intent: frugal, handover, interactive, aggregate, overflow. Without it, the configuration's.
+    #[arg(value_name = "WORD", value_parser = chosen)]
+    pub(crate) intent: Option<Intent>,
+    /// Print what would be done, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+fn chosen(word: &str) -> Result<Intent, String> {
+    match intent(word)? {
+        Intent::Off => Err("for that there is `joulepath off`".into()),
+        intent => Ok(intent),
+    }
+}

@@ -1,0 +1,246 @@
+//! `joulepath on` and `joulepath off`: the daemon as a service of systemd, enabled and started, or neither.
+//!
+//! ```text
+//! on   configuration if there is none ─► drop-in with the options ─► daemon-reload, enable, restart
+//! off  disable, stop ─► our files ─► daemon-reload ─► undo what the daemon has left
+//! ```
+//! Both files are their own journal ([`owned`]). A kill at any step leaves what `off` removes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use joulepath_kernel::Error as KernelError;
+use joulepath_kernel::reactor::since_boot_ns;
+use joulepath_kernel::state::boot_id;
+use joulepath_model::live::{First, Intent};
+use rustix::process::geteuid;
+
+use crate::config::{Chosen, load_for};
+use crate::daemon::{Undone, undo};
+use crate::error::{Error, Result};
+use crate::owned::{self, Stamp};
+use crate::precheck;
+use crate::systemd;
+use crate::units::FOLDER;
+
+/// Where the package puts the configuration.
+pub const CONFIG: &str = "/etc/joulepath/live.toml";
+const SERVICE: &str = "joulepathd.service";
+/// The file with the options, in the folder of the service's drop-ins.
+const OPTIONS: &str = "zz-joulepath-on.conf";
+/// The service's variable for further options.
+const VARIABLE: &str = "JOULEPATH_OPTIONS";
+const PURPOSE: &str = "`joulepath off` removes it unless changed";
+/// Where packages and administrators put services.
+const SERVICES: [&str; 4] =
+    ["etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system"];
+/// A stopping daemon, or a process that waits, holds its lock at most this long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How to switch on.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// `None`: the configuration's.
+    pub intent: Option<Intent>,
+    /// The configuration to write if there is none.
+    pub sample: &'a str,
+}
+
+/// What switching on does, or would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Files, with what is written into them.
+    pub files: Vec<(PathBuf, &'static str, String)>,
+    /// Calls of `systemctl`.
+    pub calls: Vec<Vec<String>>,
+    /// The command that starts the daemon by hand.
+    pub by_hand: String,
+    /// Why systemd cannot start it; `None` if it can.
+    pub obstacle: Option<String>,
+}
+
+/// What switching on would do.
+///
+/// # Errors
+/// If the configuration is wrong, or the kernel cannot manage MPTCP.
+pub fn plan(wish: Wish) -> Result<Plan> {
+    plan_in(Path::new("/"), wish)
+}
+
+fn plan_in(root: &Path, Wish { intent, sample }: Wish) -> Result<Plan> {
+    let mut plan = Plan::default();
+    let config = inside(root, CONFIG);
+    // A configuration of the user is not changed.
+    if fs::symlink_metadata(&config).is_err() {
+        plan.files.push((config, PURPOSE, sample.into()));
+    } else if !is_ours(&config) {
+        load_for(&config, Chosen::default())?;
+    }
+    let options = options(intent);
+    plan.by_hand = format!("sudo joulepath live --config {CONFIG} {options}");
+    plan.obstacle = obstacle(root);
+    if plan.obstacle.is_none() {
+        let body = format!("[Service]\nEnvironment=\"{VARIABLE}={options}\"\n");
+        plan.files.push((options_file(root), PURPOSE, body));
+        let calls: [&[&str]; 3] = [&["daemon-reload"], &["enable", SERVICE], &["restart", SERVICE]];
+        plan.calls = calls.map(|words| words.iter().map(|&word| word.into()).collect()).into();
+    }
+    Ok(plan)
+}
+
+/// Options of the daemon. Without an intent, the configuration's applies.
+fn options(intent: Option<Intent>) -> String {
+    let intent = intent.map(|intent| format!("--intent {} ", intent.word())).unwrap_or_default();
+    format!("{intent}--first {}", First::Steer.word())
+}
+
+fn obstacle(root: &Path) -> Option<String> {
+    if !systemd::is_running(root) {
+        return Some("systemd does not run here".into());
+    }
+    let is_there = SERVICES.iter().any(|folder| root.join(folder).join(SERVICE).exists());
+    (!is_there)
+        .then(|| format!("systemd has no {SERVICE}: the Debian package and the folder packaging have it"))
+}
+
+/// Switches on. The daemon has answered systemd when this returns.
+///
+/// # Errors
+/// As [`plan`]; if a file cannot be written; if `systemctl` fails. `off` removes what was done until then.
+pub fn on(wish: Wish) -> Result<Plan> {
+    need_root("on")?;
+    if let Some(blocker) = precheck::blockers(Default::default()).into_iter().next() {
+        return Err(blocker.into());
+    }
+    let plan = plan(wish)?;
+    let stamp = Stamp { boot: boot_id()?, since_boot_ns: since_boot_ns() };
+    for (file, purpose, body) in &plan.files {
+        owned::put(file, purpose, body, stamp.clone()).map_err(|error| unwritten(file, &error))?;
+    }
+    for words in &plan.calls {
+        systemd::call(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
+    }
+    Ok(plan)
+}
+
+/// Switches off: stops and disables the service, removes the files of [`on`] that nobody has changed, and
+/// undoes what the daemon has left. No connection is cut. `say` gets what stays.
+///
+/// # Errors
+/// If `systemctl` fails, a file cannot be removed, or a daemon runs that systemd has not started. The call may
+/// be repeated.
+pub fn off(say: &mut dyn FnMut(&str)) -> Result<Undone> {
+    need_root("off")?;
+    let root = Path::new("/");
+    let is_service = obstacle(root).is_none();
+    if is_service {
+        systemd::call(&["disable", SERVICE])?;
+        systemd::call(&["stop", SERVICE])?;
+    }
+    let mut removed = 0;
+    for file in [options_file(root), inside(root, CONFIG)] {
+        removed += usize::from(owned::remove(&file).map_err(|error| unwritten(&file, &error))?);
+    }
+    if is_service && removed > 0 {
+        systemd::reload()?;
+    }
+    let begun = Instant::now();
+    loop {
+        match undo(false, say) {
+            Err(Error::Kernel(KernelError::Busy { .. })) if begun.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(100));
+            }
+            Err(Error::Kernel(KernelError::Busy { .. })) => {
+                return Err(Error::Refused {
+                    what: "a daemon runs that systemd has not started".into(),
+                    remedy: "end it with Ctrl-C in its terminal; then call `sudo joulepath off` again".into(),
+                });
+            }
+            undone => return undone,
+        }
+    }
+}
+
+fn options_file(root: &Path) -> PathBuf {
+    root.join(FOLDER).join(format!("{SERVICE}.d")).join(OPTIONS)
+}
+
+fn inside(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+fn is_ours(file: &Path) -> bool {
+    matches!(owned::look(file), Ok(owned::Found::Ours(_)))
+}
+
+fn need_root(word: &str) -> Result<()> {
+    if geteuid().is_root() {
+        return Ok(());
+    }
+    let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+    Err(KernelError::io(format!("`joulepath {word}` needs root"), denied).into())
+}
+
+fn unwritten(file: &Path, error: &io::Error) -> Error {
+    Error::Refused {
+        what: format!("cannot change {}: {error}", file.display()),
+        remedy: "`sudo joulepath off` removes what was written".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = "intent = \"frugal\"\n";
+
+    fn planned(root: &Path, intent: Option<Intent>) -> Plan {
+        plan_in(root, Wish { intent, sample: SAMPLE }).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn write(root: &Path, file: &str, text: &str) {
+        let file = root.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    #[test]
+    fn without_systemd_only_the_configuration_is_written_and_the_command_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let plan = planned(root.path(), Some(Intent::Handover));
+        assert_eq!(plan.files.len(), 1);
+        assert!(plan.calls.is_empty() && plan.obstacle.unwrap().contains("systemd does not run"));
+        let command = "sudo joulepath live --config /etc/joulepath/live.toml --intent handover --first steer";
+        assert_eq!(plan.by_hand, command);
+    }
+
+    #[test]
+    fn with_systemd_and_no_service_the_reason_says_where_it_is() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
+        let why = planned(root.path(), None).obstacle.unwrap();
+        assert!(why.contains("systemd has no joulepathd.service"), "{why}");
+    }
+
+    #[test]
+    fn a_configuration_of_the_user_is_checked_and_never_written() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
+        write(root.path(), "usr/lib/systemd/system/joulepathd.service", "");
+        let names = |plan: Plan| plan.files.into_iter().map(|(file, ..)| file).collect::<Vec<_>>();
+        let (config, drop_in) = (inside(root.path(), CONFIG), options_file(root.path()));
+        assert_eq!(names(planned(root.path(), None)), [config.clone(), drop_in.clone()]);
+        write(root.path(), "etc/joulepath/live.toml", "intent = \"aggregate\"\n");
+        let plan = planned(root.path(), Some(Intent::Frugal));
+        let body = "[Service]\nEnvironment=\"JOULEPATH_OPTIONS=--intent frugal --first steer\"\n";
+        assert_eq!(plan.files, [(drop_in, PURPOSE, body.to_owned())]);
+        assert_eq!(plan.calls[2], ["restart", "joulepathd.service"]);
+        write(root.path(), "etc/joulepath/live.toml", "intent = \"cheap\"\n");
+        let wish = Wish { intent: None, sample: SAMPLE };
+        let error = plan_in(root.path(), wish).unwrap_err().to_string();
+        assert!(error.contains("1:10: `cheap` is not an intent"), "{error}");
+    }
+}
