@@ -22,20 +22,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use self::choice::{may_be_used, wish};
-pub use self::left::undo;
-use self::left::{Undone, actor, is_running};
 pub use self::left::{Undone, undo};
 use self::left::{actor, is_running, undo_files};
 use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
 use crate::clock::Times;
-pub use crate::config::load;
-use crate::config::load_for;
-use crate::decide::{Decider, Decision, Overrides, Role};
 pub use crate::config::{Chosen, load};
 use crate::config::{load_for, parse};
-use crate::decide::{Decider, Decision, Overrides, Role, Told};
+use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::Result;
 use crate::events::Events;
 use crate::first::{self, Kernel as Router, Steering};
@@ -102,7 +97,7 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
         steps.extend(report::manager_step(config.manager.word(), &table.value(Setting::Manager)?));
     }
     if config.first == First::Steer {
-        let may_be_used = |index| may_be_used(&config, &Overrides::default(), &decision, &look, index);
+        let may_be_used = |index| may_be_used(config, &Overrides::default(), &decision, &look, index);
         steps.extend(first::steps(machine.view(), &wish(&decision, &look, may_be_used)));
     }
     steps.extend(units::steps(config));
