@@ -1,5 +1,5 @@
-//! A client of a D-Bus message bus that waits for its replies: calls of methods, and the properties of objects.
-//! `zbus` encodes and decodes; connections and messages follow the D-Bus specification.
+//! A client of a D-Bus message bus that waits for its replies: calls of methods, and the properties of
+//! objects. `zbus` encodes and decodes; connections and messages follow the D-Bus specification.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -279,8 +279,8 @@ impl Bus {
     /// Calls a method of an object: `[name of the program, path, interface]`. Does not start the program.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Other`] with the name and text of the error that the call returns; others if the bus does
-    /// not answer within 2 s, or the reply has other types.
+    /// [`io::ErrorKind::Other`] with the name and text of the error that the call returns; others if the bus
+    /// does not answer within 2 s, or the reply has other types.
     pub fn call<T, R>(&mut self, object: [&str; 3], method: &str, arguments: &T) -> io::Result<R>
     where
         T: Serialize + DynamicType,

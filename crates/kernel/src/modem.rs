@@ -1,5 +1,5 @@
-//! Signals of modems, from ModemManager over the system's D-Bus. ModemManager is never started; without it there
-//! is no modem.
+//! Signals of modems, from ModemManager over the system's D-Bus. ModemManager is never started; without it
+//! there is no modem.
 
 use std::collections::{BTreeMap, HashMap};
 use std::env;
@@ -23,7 +23,7 @@ const RANGE: std::ops::Range<f64> = -160.0..0.0;
 
 /// A modem's name at ModemManager.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Modem(String);
+pub struct Modem(pub String);
 
 /// What ModemManager knows of a modem's signal.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -30,7 +30,7 @@
 //! | [`leaks`] | leftover endpoints, for `doctor` |
 //! | [`record`] | the input of decisions, and its replay |
 //! | [`simulate`] | a scenario built from measurements |
-//! | [`strength`] | signal strengths from commands |
+//! | [`strength`], `modems` | signal strengths from commands and from ModemManager |
 //! | [`programs`] | starts programs whose TCP sockets become MPTCP |
 //! | [`units`] | services of systemd whose programs use MPTCP |
 //! | [`switch`] | the daemon as a service: `joulepath on`, `joulepath off` |
@@ -71,6 +71,7 @@ mod events;
 mod exact;
 mod first;
 mod machine;
+mod modems;
 mod names;
 mod networks;
 mod notify;

@@ -17,8 +17,7 @@ use crate::first;
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
-use crate::snapshot::{Battery, Families, Interface, Place, Snapshot, Strength, StrengthSource};
-use crate::strength::STALE;
+use crate::snapshot::{Battery, Families, Interface, Place, STALE, Snapshot, Strength, StrengthSource};
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u32 = 254;

@@ -76,6 +76,9 @@ pub struct Interface {
     pub strength: Option<Strength>,
 }
 
+/// Older readings of a signal are not used.
+pub(crate) const STALE: Nanos = Nanos::from_secs(30);
+
 /// A reading of a received signal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Strength {
@@ -96,6 +99,8 @@ pub enum StrengthSource {
     Nl80211,
     /// The command of `signal_strength`.
     Command,
+    /// ModemManager.
+    ModemManager,
 }
 
 impl StrengthSource {
@@ -104,6 +109,7 @@ impl StrengthSource {
         match self {
             StrengthSource::Nl80211 => "nl80211",
             StrengthSource::Command => "command",
+            StrengthSource::ModemManager => "modemmanager",
         }
     }
 }

@@ -63,7 +63,7 @@ pub struct SignalStatus {
     pub dbm: f64,
     /// Time since the signal was measured, s.
     pub age_s: f64,
-    /// `nl80211` or `command`.
+    /// `nl80211`, `modemmanager` or `command`.
     pub source: String,
 }
 

@@ -1,7 +1,7 @@
-//! Signal strengths from commands of the configuration. A thread for each command runs it again and again;
-//! the daemon takes the last reading and never waits.
+//! Signal strengths from commands of the configuration, and of modems. A thread for each command runs it
+//! again and again; the daemon takes the last reading and never waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,8 @@ use joulepath_model::live::LiveConfig;
 use joulepath_model::units::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::snapshot::{Interface, Strength, StrengthSource};
+use crate::modems::Followed;
+use crate::snapshot::{Interface, STALE, Strength, StrengthSource};
 
 /// Time from the end of a command to its next start.
 const EVERY: Duration = Duration::from_secs(5);
@@ -24,8 +25,6 @@ const LIMIT: Duration = Duration::from_secs(3);
 const MOST_BYTES: usize = 4096;
 /// Time that the processes of a killed command may take to go.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// Older readings are not used.
-pub(crate) const STALE: Nanos = Nanos::from_secs(30);
 /// Values of a signal, dBm: as a scenario accepts them.
 const RANGE: std::ops::RangeInclusive<f64> = -160.0..=0.0;
 
@@ -184,19 +183,33 @@ fn number(text: &str) -> Option<f64> {
     word.parse::<f64>().ok().filter(|dbm| RANGE.contains(dbm))
 }
 
-/// All commands, by interface.
+/// All commands, by interface, and the modems.
 #[derive(Debug, Default)]
 pub(crate) struct Strengths {
     asked: BTreeMap<String, Asked>,
+    /// `None` while no interface can be a modem's.
+    modems: Option<Followed>,
 }
 
 impl Strengths {
-    /// Fills in the strengths of interfaces with a command. Starts and ends commands as the configuration and
-    /// the interfaces come and go.
+    /// Fills in the strengths of interfaces with a command, and of modems. Starts and ends commands as the
+    /// configuration and the interfaces come and go.
     pub(crate) fn take(&mut self, config: &LiveConfig, interfaces: &mut [Interface]) {
         let command = |name: &str| config.interface(name).and_then(|known| known.strength.as_deref());
         let is_present = |name: &str| interfaces.iter().any(|one| one.name == *name);
         self.asked.retain(|name, asked| is_present(name) && command(name) == Some(asked.command.as_str()));
+        // ModemManager names the interfaces that are modems.
+        let may_be_modem =
+            |one: &&Interface| one.usable && one.strength.is_none() && command(&one.name).is_none();
+        let wanted: BTreeSet<String> =
+            interfaces.iter().filter(may_be_modem).map(|one| one.name.clone()).collect();
+        if !wanted.is_empty() || self.modems.is_some() {
+            let modems = self.modems.get_or_insert_with(Followed::start);
+            for interface in interfaces.iter_mut().filter(|one| wanted.contains(&one.name)) {
+                interface.strength = modems.strength(&interface.name);
+            }
+            modems.want(wanted);
+        }
         for interface in interfaces {
             let Some(command) = command(&interface.name) else { continue };
             let start = || Asked::start(command, EVERY, LIMIT);
@@ -211,7 +224,8 @@ impl Strengths {
             let why = asked.now().1?;
             Some(format!("{name}: `signal_strength` gives no reading: {why}"))
         };
-        self.asked.iter().filter_map(trouble).collect()
+        let commands = self.asked.iter().filter_map(trouble);
+        commands.chain(self.modems.iter().flat_map(Followed::troubles)).collect()
     }
 }
 

@@ -92,7 +92,7 @@ pub struct InterfaceConfig {
     /// Announce the address to the other end; for servers.
     pub signal: bool,
     /// Command for the shell that prints the strength of the received signal, dBm; none: of WiFi, the
-    /// driver's.
+    /// driver's, of a modem, ModemManager's.
     pub strength: Option<String>,
 }
 

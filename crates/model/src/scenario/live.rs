@@ -115,7 +115,7 @@ table! {
         fullmesh: bool = false,
         /// Announce the address to the other end; for servers.
         signal: At<bool> = false,
-        /// Strength of the received signal; absent: of WiFi, the driver's.
+        /// Strength of the received signal; absent: of WiFi, the driver's, of a modem, ModemManager's.
         signal_strength: Option<At<RawStrength>>,
     }
 }
