@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = "wasm32-unknown-unknown"
 PAGE = ROOT / "crates/web/page"
 ASSETS = ROOT / "crates/report/assets"
-SCRIPTS = ["share.js", "engine.js", "form.js", "page.js"]
+SCRIPTS = ["share.js", "engine.js", "form.js", "trace.js", "scene.js", "packets.js", "pictures.js", "page.js"]
+# In the frame of the answer.
+EMBEDDED = ["embedded.js", "picture.js"]
 # Memory of one worker, bytes. More is refused with a message.
 MOST_MEMORY = 1 << 30
 # Size of the page, bytes.
@@ -64,7 +66,7 @@ def quoted(text):
 
 
 def pack(module):
-    embedded = (PAGE / "embedded.js").read_text()
+    embedded = "\n".join((PAGE / name).read_text() for name in EMBEDDED)
     texts = {
         "EMBEDDED_STYLE": quoted((PAGE / "embedded.css").read_text()),
         "EMBEDDED_SCRIPT": quoted(embedded),
@@ -72,7 +74,7 @@ def pack(module):
     head = "".join(f"const {name} = {text};\n" for name, text in texts.items())
     script = f'\n"use strict";\n(() => {{\n{head}' + "\n".join((PAGE / name).read_text() for name in SCRIPTS) + "})();\n"
     styles = "\n".join(
-        path.read_text() for path in [ASSETS / "colours.css", ASSETS / "report.css", PAGE / "style.css"]
+        path.read_text() for path in [ASSETS / "colours.css", ASSETS / "report.css", PAGE / "style.css", PAGE / "packets.css"]
     )
     scripts = " ".join(map(digest, [script, report_script(), embedded]))
     policy = (

@@ -1,6 +1,8 @@
 //! Compares policies on a scenario.
 
 use std::num::NonZeroUsize;
+#[cfg(feature = "packet")]
+use std::sync::Arc;
 use std::time::Duration;
 
 use joulepath_control::Setup;
@@ -10,6 +12,8 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{Comparison, Manifest, Provenance, Reference, RunResult, ScenarioRef};
 use joulepath_model::scenario::{Scenario, Workload};
+#[cfg(feature = "packet")]
+use joulepath_packet::{Trace, TraceLimits};
 use joulepath_report::{PolicyRuns, summarise_on};
 use serde::Serialize;
 
@@ -267,6 +271,29 @@ impl Case {
     pub fn runs(&self) -> Vec<(&str, u64)> {
         let of_seed = |&seed: &u64| self.setups.iter().map(move |setup| (setup.policy(), seed));
         self.seeds.iter().flat_map(of_seed).collect()
+    }
+
+    /// The packets of run `index`, in the order of [`Case::runs`], on the packet engine; none without such a
+    /// run.
+    #[cfg(feature = "packet")]
+    pub fn trace(
+        &self,
+        index: usize,
+        limits: &TraceLimits,
+        cancel: &Cancel,
+    ) -> Option<std::result::Result<Trace, RunError>> {
+        let setup = &self.setups[index % self.setups.len().max(1)..].first()?;
+        let seed = *self.seeds.get(index / self.setups.len())?;
+        let traced = joulepath_packet::trace(Arc::new(self.scenario.clone()), setup, seed, limits, cancel);
+        Some(traced.map_err(|error| match error {
+            joulepath_packet::RunError::Cancelled => RunError::Cancelled,
+            joulepath_packet::RunError::NotOne { .. } => RunError::Failed(
+                "packets are recorded for one connection on the scenario's own paths; this scenario has more, \
+                 or a [topology]"
+                    .to_owned(),
+            ),
+            error => RunError::Failed(error.to_string()),
+        }))
     }
 
     /// Every run: all policies with the first seed, then all with the next, so that an interrupted study

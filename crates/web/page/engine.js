@@ -19,9 +19,10 @@ class Refused extends Error {
 /** Compiles the module in this page. */
 async function compiled() {
   const text = document.getElementById("module").textContent.trim();
-  const packed = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+  const packed = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+  // Compiles while it decompresses.
+  return WebAssembly.compileStreaming(new Response(stream, { headers: { "Content-Type": "application/wasm" } }));
 }
 
 /** Workers that share a queue of requests. */
@@ -35,15 +36,15 @@ class Pool {
     this.queue = [];
   }
 
-  /** The reply to a request. Throws Refused, Cancelled, or an Error with a message for the user. */
+  /** The reply to a request, with `bytes` if it has columns of numbers. Throws Refused, Cancelled, or an Error with a message for the user. */
   async ask(request, limit_ms = LIMIT_MS) {
-    const text = await new Promise((done, failed) => {
+    const { reply: text, bytes } = await new Promise((done, failed) => {
       this.queue.push({ request: JSON.stringify(request), done, failed, limit_ms });
       this.next();
     });
     const reply = JSON.parse(text);
     if (reply.error) throw new Refused(reply.error);
-    return reply.ok;
+    return bytes.length ? { ...reply.ok, bytes } : reply.ok;
   }
 
   /** Ends all requests. */
@@ -77,7 +78,7 @@ class Pool {
       clearTimeout(task.timer);
       this.busy.delete(worker);
       this.idle.push(worker);
-      task.done(data.reply);
+      task.done(data);
       this.next();
     };
     worker.onerror = event => {

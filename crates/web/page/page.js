@@ -40,8 +40,8 @@ function state() {
   };
 }
 
-function question() {
-  const { name, original, toml, policies, seeds } = state();
+/** The comparison of a document as a request. */
+function comparison({ name, original, toml, policies, seeds }) {
   const command = asCommand({ name, policies, seeds });
   return { name, original, toml, policies: policies || null, seeds, first_seed: 1, series: true, command };
 }
@@ -98,7 +98,7 @@ async function refresh() {
     const form = await page.desk.ask({ do: "form", toml: at("toml").value }, CHECK_MS);
     if (isOld()) return;
     showForm(at("form"), form, page.library, edit);
-    const checked = await page.desk.ask({ do: "check", of: question() }, CHECK_MS);
+    const checked = await page.desk.ask({ do: "check", of: comparison(state()) }, CHECK_MS);
     if (isOld()) return;
     at("policies").placeholder = checked.policies.join(",");
     at("seeds").placeholder = String(checked.seeds);
@@ -151,7 +151,7 @@ function splitList(text) {
 }
 
 async function run() {
-  const of = question();
+  const of = comparison(state());
   const asked = JSON.stringify(state());
   const progress = at("progress");
   at("run").disabled = true;
@@ -262,6 +262,8 @@ function showGallery() {
 }
 
 function listen() {
+  pictures(at("downloads"), at("answer"));
+  packetView(at("packets"), () => page.runs, () => comparison(state()));
   let timer = 0;
   const typed = () => {
     clearTimeout(timer);

@@ -3,14 +3,16 @@
 
 let exports = null;
 
-/** The text at an address and length packed into 64 bits; it is freed. */
-function read(packed) {
+/** The bytes at an address and length packed into 64 bits; they are freed. */
+function taken(packed) {
   const at = Number(packed >> 32n);
   const length = Number(packed & 0xffffffffn);
-  const text = new TextDecoder().decode(new Uint8Array(exports.memory.buffer, at, length));
+  const bytes = new Uint8Array(exports.memory.buffer, at, length).slice();
   exports.release(at, length);
-  return text;
+  return bytes;
 }
+
+const read = packed => new TextDecoder().decode(taken(packed));
 
 function ask(request) {
   const bytes = new TextEncoder().encode(request);
@@ -49,7 +51,9 @@ self.onmessage = async ({ data }) => {
     return;
   }
   try {
-    self.postMessage({ reply: ask(data.request) });
+    const reply = ask(data.request);
+    const bytes = taken(exports.attachment());
+    self.postMessage({ reply, bytes }, [bytes.buffer]);
   } catch (error) {
     self.postMessage({ trap: trapped(error) });
   }

@@ -8,16 +8,18 @@
 //! |---|---|
 //! | [`request`] | requests and replies |
 //! | [`form`] | reads and edits single keys of a scenario's TOML text |
+//! | [`packets`] | the packets of one run as columns of numbers |
 //! | [`library`] | what is shipped: scenarios, policies, energy models |
 //! | `memory` | the exported functions; WebAssembly only |
 //!
-//! The interface is four exported functions. With `wasm-bindgen` every machine that builds the
+//! The interface is five exported functions. With `wasm-bindgen` every machine that builds the
 //! page would first have to compile its command-line tool in exactly the same version.
 
 pub mod form;
 pub mod library;
 #[cfg(target_family = "wasm")]
 mod memory;
+pub mod packets;
 pub mod request;
 
 /// The reply to a request, both as JSON. A request that is no JSON gets a reply with an error.

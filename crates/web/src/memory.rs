@@ -1,5 +1,5 @@
 //! Exported functions. JavaScript writes a request into memory from [`take`], calls [`reply`], reads the
-//! reply and gives it back with [`release`]. After a trap it reads [`failure`] and discards the module.
+//! reply and the [`attachment`] and gives each back with [`release`]. After a trap it reads [`failure`] and discards the module.
 
 use std::cell::RefCell;
 use std::panic;
@@ -39,16 +39,22 @@ unsafe extern "C" fn reply(at: *mut u8, len: usize) -> u64 {
     });
     // SAFETY: `take` leaked a box of this length, and the caller gives it to one call only.
     let request = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, len)) };
-    packed(crate::answer(&String::from_utf8_lossy(&request)))
+    packed(crate::answer(&String::from_utf8_lossy(&request)).into_bytes())
+}
+
+/// Address (high 32 bits) and length of the bytes that belong to the last reply; length 0 if there are none.
+#[unsafe(no_mangle)]
+extern "C" fn attachment() -> u64 {
+    packed(crate::packets::attachment())
 }
 
 /// Address (high 32 bits) and length of the last panic's message.
 #[unsafe(no_mangle)]
 extern "C" fn failure() -> u64 {
-    packed(FAILURE.take())
+    packed(FAILURE.take().into_bytes())
 }
 
-fn packed(text: String) -> u64 {
-    let bytes = Box::leak(text.into_bytes().into_boxed_slice());
+fn packed(bytes: Vec<u8>) -> u64 {
+    let bytes = Box::leak(bytes.into_boxed_slice());
     ((bytes.as_ptr() as u64) << 32) | bytes.len() as u64
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::form::{self, Place};
-use crate::library;
+use crate::{library, packets};
 
 /// Maximum number of runs of one comparison: a page holds all of them in memory.
 const MAX_RUNS: usize = 2_000;
@@ -53,6 +53,14 @@ pub enum Request {
         /// The comparison.
         of: Question,
         /// Number of the run, in the order of [`Case::runs`].
+        index: usize,
+    },
+    /// The packets of one run. The reply describes the columns; their bytes are its
+    /// [attachment](packets::attachment).
+    Packets {
+        /// The comparison.
+        of: Question,
+        /// Number of the run.
         index: usize,
     },
     /// The comparison of all runs as the command line's JSON and as the report's page.
@@ -106,6 +114,7 @@ pub fn reply(request: Request) -> Value {
             None => Err(Error::usage("the text has no place for this key").with_help("edit the TOML")),
         },
         Request::Run { of, index } => run(&of, index),
+        Request::Packets { of, index } => trace(&of, index),
         Request::Gather { of, runs } => gather(&of, runs),
     };
     match ok {
@@ -190,6 +199,17 @@ fn run(of: &Question, index: usize) -> Result<Value> {
     let plan = plan(of)?;
     match plan.one(case(&plan), index, &Cancel::new()) {
         Some(Ok(run)) => Ok(serde_json::to_string(&run).expect("a run is JSON").into()),
+        Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
+        Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
+        None => Err(Error::usage(format!("there is no run {index}"))),
+    }
+}
+
+fn trace(of: &Question, index: usize) -> Result<Value> {
+    let plan = plan(of)?;
+    let case = case(&plan);
+    match case.trace(index, &packets::LIMITS, &Cancel::new()) {
+        Some(Ok(trace)) => Ok(packets::described(case.scenario(), &trace)),
         Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
         Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
         None => Err(Error::usage(format!("there is no run {index}"))),
