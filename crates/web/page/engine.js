@@ -36,10 +36,10 @@ class Pool {
     this.queue = [];
   }
 
-  /** The reply to a request, with `bytes` if it has columns of numbers. Throws Refused, Cancelled, or an Error with a message for the user. */
-  async ask(request, limit_ms = LIMIT_MS) {
+  /** The reply to a request, with `bytes` if bytes are attached. Throws Refused, Cancelled, or an Error with a message for the user. */
+  async ask(request, limit_ms = LIMIT_MS, attached = []) {
     const { reply: text, bytes } = await new Promise((done, failed) => {
-      this.queue.push({ request: JSON.stringify(request), done, failed, limit_ms });
+      this.queue.push({ request: JSON.stringify(request), attached, done, failed, limit_ms });
       this.next();
     });
     const reply = JSON.parse(text);
@@ -61,7 +61,7 @@ class Pool {
       const late = () => this.discard(worker, task, new Error(
         `the simulator was stopped after ${task.limit_ms / 1000} s; choose a shorter duration or less data, or use the command line`));
       task.timer = setTimeout(late, task.limit_ms);
-      worker.postMessage({ request: task.request });
+      worker.postMessage({ request: task.request, attached: task.attached });
     }
   }
 
@@ -103,14 +103,14 @@ async function compare(pool, of, tell) {
   let finished = 0;
   tell(finished, runs.length);
   const one = async index => {
-    const run = await pool.ask({ do: "run", of, index });
+    const { bytes } = await pool.ask({ do: "run", of, index });
     finished += 1;
     tell(finished, runs.length);
-    return run;
+    return bytes;
   };
   try {
     const all = await Promise.all(runs.map((_, index) => one(index)));
-    return await pool.ask({ do: "gather", of, runs: all });
+    return await pool.ask({ do: "gather", of, runs: all.map(run => run.length) }, LIMIT_MS, all);
   } catch (error) {
     // The first failure ends the others.
     pool.cancel();

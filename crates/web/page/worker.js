@@ -14,11 +14,22 @@ function taken(packed) {
 
 const read = packed => new TextDecoder().decode(taken(packed));
 
-function ask(request) {
-  const bytes = new TextEncoder().encode(request);
-  const at = exports.take(bytes.length);
-  new Uint8Array(exports.memory.buffer, at, bytes.length).set(bytes);
-  return read(exports.reply(at, bytes.length));
+/** Writes parts one after the other into memory of the module; returns address and length. */
+function given(parts) {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const at = exports.take(length);
+  const into = new Uint8Array(exports.memory.buffer, at, length);
+  let end = 0;
+  for (const part of parts) {
+    into.set(part, end);
+    end += part.length;
+  }
+  return [at, length];
+}
+
+function ask(request, attached) {
+  exports.attach(...given(attached));
+  return read(exports.reply(...given([new TextEncoder().encode(request)])));
 }
 
 /** Message of a trap: the panic's, or that memory or stack was exhausted. */
@@ -51,8 +62,8 @@ self.onmessage = async ({ data }) => {
     return;
   }
   try {
-    const reply = ask(data.request);
-    const bytes = taken(exports.attachment());
+    const reply = ask(data.request, data.attached);
+    const bytes = taken(exports.detach());
     self.postMessage({ reply, bytes }, [bytes.buffer]);
   } catch (error) {
     self.postMessage({ trap: trapped(error) });

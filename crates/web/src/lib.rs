@@ -8,13 +8,15 @@
 //! |---|---|
 //! | [`request`] | requests and replies |
 //! | [`form`] | reads and edits single keys of a scenario's TOML text |
+//! | [`attachment`] | bytes of requests and replies |
 //! | [`packets`] | the packets of one run as columns of numbers |
 //! | [`library`] | what is shipped: scenarios, policies, energy models |
 //! | `memory` | the exported functions; WebAssembly only |
 //!
-//! The interface is five exported functions. With `wasm-bindgen` every machine that builds the
+//! The interface is six exported functions. With `wasm-bindgen` every machine that builds the
 //! page would first have to compile its command-line tool in exactly the same version.
 
+pub mod attachment;
 pub mod form;
 pub mod library;
 #[cfg(target_family = "wasm")]

@@ -1,9 +1,11 @@
 //! Exported functions. JavaScript writes a request into memory from [`take`], calls [`reply`], reads the
-//! reply and the [`attachment`] and gives each back with [`release`]. After a trap it reads [`failure`] and discards the module.
+//! reply and the bytes from [`detach`] and gives each back with [`release`]. After a trap it reads [`failure`] and discards the module.
 
 use std::cell::RefCell;
 use std::panic;
 use std::sync::Once;
+
+use crate::attachment;
 
 thread_local! {
     /// Message of the last panic.
@@ -42,10 +44,21 @@ unsafe extern "C" fn reply(at: *mut u8, len: usize) -> u64 {
     packed(crate::answer(&String::from_utf8_lossy(&request)).into_bytes())
 }
 
-/// Address (high 32 bits) and length of the bytes that belong to the last reply; length 0 if there are none.
+/// Attaches the `len` bytes at `at` to the next request.
+///
+/// # Safety
+/// As for [`reply`].
 #[unsafe(no_mangle)]
-extern "C" fn attachment() -> u64 {
-    packed(crate::packets::attachment())
+unsafe extern "C" fn attach(at: *mut u8, len: usize) {
+    // SAFETY: `take` leaked a box of this length, and the caller gives it to one call only.
+    let bytes = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, len)) };
+    attachment::attach(bytes.into_vec());
+}
+
+/// Address (high 32 bits) and length of the bytes that are attached to the last reply.
+#[unsafe(no_mangle)]
+extern "C" fn detach() -> u64 {
+    packed(attachment::detach())
 }
 
 /// Address (high 32 bits) and length of the last panic's message.

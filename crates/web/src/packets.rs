@@ -3,13 +3,13 @@
 //! The reply names each column with its type and length. The columns follow each other in the attachment in
 //! the same order, in little-endian bytes, wide types first, so each is aligned.
 
-use std::cell::RefCell;
-
 use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use joulepath_packet::{Trace, TraceCut, TraceLimits, TracedPacket, TracedPath};
 use serde_json::{Value, json};
+
+use crate::attachment::attach;
 
 /// Bounds of a trace: two of them fit into the memory of a page several times over.
 pub const LIMITS: TraceLimits = TraceLimits { time: Nanos::from_secs(60), packets: 200_000, samples: 6_000 };
@@ -17,15 +17,6 @@ pub const LIMITS: TraceLimits = TraceLimits { time: Nanos::from_secs(60), packet
 const TICK_NS: u64 = 100;
 /// In the column of paths: no path under test.
 const NO_PATH: u8 = u8::MAX;
-
-thread_local! {
-    static ATTACHMENT: RefCell<Vec<u8>> = const { RefCell::new(vec![]) };
-}
-
-/// The bytes that belong to the last reply; empty if there are none, or if they have been taken.
-pub fn attachment() -> Vec<u8> {
-    ATTACHMENT.take()
-}
 
 /// Columns in the order in which they are added.
 #[derive(Default)]
@@ -80,7 +71,7 @@ pub(crate) fn described(scenario: &Scenario, trace: &Trace) -> Value {
     columns.add("path", "u8", trace.packets.iter().map(|packet| [packet.path.map_or(NO_PATH, small)]));
     columns.add("class", "u8", trace.packets.iter().map(|packet| [packet.class as u8]));
     columns.add("fate", "u8", trace.packets.iter().map(|packet| [packet.fate as u8]));
-    ATTACHMENT.set(columns.bytes);
+    attach(columns.bytes);
 
     let link = |link: &LinkSpec| {
         json!({ "name": link.name, "delay_s": link.delay.as_secs_f64(), "rate_bps": match link.rate {
@@ -116,6 +107,7 @@ fn small(index: usize) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attachment::detach;
 
     fn traced(toml: &str) -> (Value, Vec<u8>) {
         let request = json!({ "do": "packets", "index": 1, "of": {
@@ -123,7 +115,7 @@ mod tests {
             "first_seed": 1, "series": false, "command": "",
         }});
         let reply: Value = serde_json::from_str(&crate::answer(&request.to_string())).unwrap();
-        (reply, attachment())
+        (reply, detach())
     }
 
     const SCENARIO: &str = "title = \"two\"\nduration = \"3 s\"\n\
@@ -156,12 +148,12 @@ mod tests {
         assert!(packets.len() > 1000 && packets.iter().all(|&path| path == 0), "{}", packets.len());
         assert_eq!(reply["ok"]["cut"], Value::Null);
         assert_eq!(reply["ok"]["links"][0]["rate_bps"], 8_000_000);
-        assert!(attachment().is_empty());
+        assert!(detach().is_empty());
     }
 
     #[test]
     fn several_connections_are_refused() {
-        let (reply, bytes) = traced(&format!("{SCENARIO}[[connection]]\ncount = 2\n"));
+        let (reply, bytes) = traced(&format!("{SCENARIO}[[connection]]\nname = \"users\"\ncount = 2\n"));
         let message = reply["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("one connection"), "{reply}");
         assert!(bytes.is_empty());

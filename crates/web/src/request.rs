@@ -15,6 +15,7 @@ use joulepath_study::source::Source;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::attachment::{attach, detach};
 use crate::form::{self, Place};
 use crate::{library, packets};
 
@@ -48,15 +49,14 @@ pub enum Request {
         /// The new value as a person writes it; empty removes the key.
         value: String,
     },
-    /// Does one run. The reply is a text, so that JavaScript does not read and write its numbers.
+    /// Does one run. Its result is attached to the reply.
     Run {
         /// The comparison.
         of: Question,
         /// Number of the run, in the order of [`Case::runs`].
         index: usize,
     },
-    /// The packets of one run. The reply describes the columns; their bytes are its
-    /// [attachment](packets::attachment).
+    /// The packets of one run. The reply describes the columns, which are attached.
     Packets {
         /// The comparison.
         of: Question,
@@ -67,8 +67,8 @@ pub enum Request {
     Gather {
         /// The comparison.
         of: Question,
-        /// The replies to [`Request::Run`] in order; `null` is missing.
-        runs: Vec<Option<String>>,
+        /// Lengths of the results from [`Request::Run`], which are attached in order; `null` is missing.
+        runs: Vec<Option<usize>>,
     },
 }
 
@@ -198,7 +198,10 @@ fn check(of: &Question) -> Result<Value> {
 fn run(of: &Question, index: usize) -> Result<Value> {
     let plan = plan(of)?;
     match plan.one(case(&plan), index, &Cancel::new()) {
-        Some(Ok(run)) => Ok(serde_json::to_string(&run).expect("a run is JSON").into()),
+        Some(Ok(run)) => {
+            attach(serde_json::to_vec(&run).expect("a run is JSON"));
+            Ok(Value::Null)
+        }
         Some(Err(RunError::Failed(message))) => Err(Error::usage(message)),
         Some(Err(RunError::Cancelled)) => unreachable!("nobody else holds the token"),
         None => Err(Error::usage(format!("there is no run {index}"))),
@@ -216,13 +219,54 @@ fn trace(of: &Question, index: usize) -> Result<Value> {
     }
 }
 
-fn gather(of: &Question, runs: Vec<Option<String>>) -> Result<Value> {
+fn gather(of: &Question, runs: Vec<Option<usize>>) -> Result<Value> {
     let plan = plan(of)?;
-    let parsed = |run: Option<String>| run.map(|text| serde_json::from_str::<RunResult>(&text)).transpose();
+    let attached = detach();
+    let mut rest = &attached[..];
+    let parsed = |run: Option<usize>| {
+        let text = run.map(|length| rest.split_off(..length).unwrap_or_default());
+        text.map(serde_json::from_slice::<RunResult>).transpose()
+    };
     let runs = runs.into_iter().map(parsed).collect::<Result<Vec<_>, _>>().map_err(Error::usage)?;
     let comparison = plan.gathered(case(&plan), runs)?;
     Ok(json!({
         "html": html(&comparison)?,
         "json": all_to_json(std::slice::from_ref(&comparison), false)?,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(request: &Value) -> Value {
+        serde_json::from_str(&crate::answer(&request.to_string())).unwrap()
+    }
+
+    #[test]
+    fn runs_are_attached_one_after_the_other_and_make_a_comparison() {
+        let toml = shipped::find("quick").unwrap().1;
+        let of = json!({
+            "name": "quick", "original": "quick", "toml": toml, "policies": "mptcp,olia", "seeds": 1,
+            "first_seed": 1, "series": false, "command": "",
+        });
+        let run = |index| {
+            assert_eq!(asked(&json!({ "do": "run", "of": of, "index": index })), json!({ "ok": null }));
+            detach()
+        };
+        let runs = [run(0), run(1)];
+        let gathered = |lengths: [Option<usize>; 2], bytes: Vec<u8>| {
+            attach(bytes);
+            asked(&json!({ "do": "gather", "of": of, "runs": lengths }))
+        };
+        let lengths = [Some(runs[0].len()), Some(runs[1].len())];
+        let whole = gathered(lengths, runs.concat());
+        let comparison: Value = serde_json::from_str(whole["ok"]["json"].as_str().unwrap()).unwrap();
+        assert_eq!(comparison["partial"], false, "{whole}");
+        let part = gathered([None, lengths[1]], runs[1].clone());
+        let comparison: Value = serde_json::from_str(part["ok"]["json"].as_str().unwrap()).unwrap();
+        assert_eq!(comparison["partial"], true, "{part}");
+        // Fewer bytes than the lengths say.
+        assert!(gathered(lengths, runs[0].clone())["error"]["message"].is_string());
+    }
 }
