@@ -124,6 +124,11 @@ impl Capacity {
             || lasted(live_since, LONGEST_START_S, LONGEST_START_ROUNDS);
     }
 
+    /// How often its subflow has opened.
+    pub(super) fn openings(&self) -> u32 {
+        self.openings
+    }
+
     /// True if its trial is over: it has been measured, or it was open long enough and the offered data did
     /// not fill it. A load that fits can never measure it, and would continue the trial forever.
     pub(super) fn is_tried(&self, srtt_s: f64) -> bool {

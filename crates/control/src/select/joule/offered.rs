@@ -1,4 +1,5 @@
-//! Estimates the application's offered load: messages per second, and their mean size.
+//! Estimates the application's offered load, messages per second and their mean size, and the delay that the
+//! set in use gives them.
 
 use joulepath_model::units::Nanos;
 
@@ -8,6 +9,8 @@ use super::super::snapshot::{Demand, Snapshot};
 const TIME_S: f64 = 5.0;
 /// An interval longer than this is not evidence of the present load, s.
 const LONGEST_LOOK_S: f64 = 1.0;
+/// A shorter measurement of the delay depends on when the last message came, s.
+const LEAST_DELAY_S: f64 = 1.0;
 
 /// Offered load so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,10 +22,22 @@ pub(super) struct Offered {
     messages_per_s: f64,
     /// Square of the bytes per second, smoothed.
     squares: f64,
-    /// What waits, bytes, smoothed.
-    waiting: f64,
     /// Length of a look, s.
     look_s: f64,
+    /// Observed time, saturating at the time constant, s.
+    seen_s: f64,
+    /// Bytes written before the set in use carried anything.
+    older: f64,
+    wait: Wait,
+}
+
+/// Data written and data waiting since the set in use carries all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Wait {
+    /// Bytes per second, smoothed.
+    bytes_per_s: f64,
+    /// What waits, bytes, smoothed.
+    waiting: f64,
     /// Observed time, saturating at the time constant, s.
     seen_s: f64,
 }
@@ -30,7 +45,9 @@ pub(super) struct Offered {
 impl Offered {
     /// Updates with a snapshot, `seconds` after the last one. All data written in between counts as one
     /// message.
-    pub(super) fn observe(&mut self, snapshot: &Snapshot, seconds: f64) {
+    ///
+    /// `is_new`: the set in use is too new to be judged by what waits.
+    pub(super) fn observe(&mut self, snapshot: &Snapshot, seconds: f64, is_new: bool) {
         let Demand::Bytes(waiting) = snapshot.demand else { return };
         let delivered: u64 = snapshot.paths.iter().map(|path| path.delivered_bytes).sum();
         let written = delivered as f64 + waiting;
@@ -47,8 +64,18 @@ impl Offered {
         self.messages_per_s += weight * (messages / seconds - self.messages_per_s);
         let rate = new / seconds;
         self.squares += weight * (rate * rate - self.squares);
-        self.waiting += weight * (waiting - self.waiting);
         self.look_s = seconds;
+        if is_new || (delivered as f64) < self.older {
+            self.wait = Wait::default();
+        } else {
+            self.wait.observe(waiting, rate, seconds);
+        }
+    }
+
+    /// Call when the set in use changes: the data written so far waited for another set.
+    pub(super) fn restart(&mut self) {
+        self.older = self.written;
+        self.wait = Wait::default();
     }
 
     /// Index of dispersion of the data written per interval, bits: variance over mean. It is the message size
@@ -61,9 +88,10 @@ impl Offered {
         8.0 * ((self.squares - mean * mean).max(0.0) * self.look_s / mean)
     }
 
-    /// Mean time from writing to delivery, s, by Little's law; 0 before the first message.
-    pub(super) fn delay_s(&self) -> f64 {
-        if self.bytes_per_s > 0.0 { self.waiting / self.bytes_per_s } else { 0.0 }
+    /// Mean time from writing to delivery over the set in use, s, by Little's law. `None` before it is known.
+    pub(super) fn delay_s(&self) -> Option<f64> {
+        let Wait { bytes_per_s, waiting, seen_s } = self.wait;
+        (bytes_per_s > 0.0 && seen_s >= LEAST_DELAY_S).then(|| waiting / bytes_per_s)
     }
 
     /// Messages per second; 0 before the first.
@@ -74,6 +102,15 @@ impl Offered {
     /// Mean size of a message, bits; 0 before the first.
     pub(super) fn message_bits(&self) -> f64 {
         if self.messages_per_s > 0.0 { 8.0 * self.bytes_per_s / self.messages_per_s } else { 0.0 }
+    }
+}
+
+impl Wait {
+    fn observe(&mut self, waiting: f64, bytes_per_s: f64, seconds: f64) {
+        self.seen_s = (self.seen_s + seconds).min(TIME_S);
+        let weight = (seconds / self.seen_s).min(1.0);
+        self.bytes_per_s += weight * (bytes_per_s - self.bytes_per_s);
+        self.waiting += weight * (waiting - self.waiting);
     }
 }
 
@@ -91,7 +128,7 @@ mod tests {
                 now: Nanos::from_millis(100 * look),
                 ..at(0.0, Demand::Bytes((1000 * (look / 2)) as f64), &paths)
             };
-            offered.observe(&snapshot, 0.1);
+            offered.observe(&snapshot, 0.1, false);
         }
         // Within the time constant all intervals have equal weight: 25 messages in 5 s.
         let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
@@ -99,5 +136,27 @@ mod tests {
         assert!(near(offered.message_bits(), 8000.0), "{offered:?}");
         // Rates of 0 and 10 kB/s: mean 5 kB/s, variance 25 (kB/s)^2; 25 / 5 kB/s * 0.1 s = 500 bytes.
         assert!(near(offered.burst_bits(), 4000.0), "{offered:?}");
+    }
+
+    /// 10 kB/s; 20 kB wait for the old set: a delay of 2 s. The new set delivers them within 2 s, and then
+    /// 1 kB waits: 0.1 s.
+    #[test]
+    fn a_backlog_of_the_old_set_is_not_the_new_ones() {
+        let mut offered = Offered::default();
+        let observe = |offered: &mut Offered, look: u64, waiting: u64, is_new: bool| {
+            let paths = [PathSnapshot { delivered_bytes: 1000 * look - waiting, ..PathSnapshot::default() }];
+            let demand = Demand::Bytes(waiting as f64);
+            let now = Nanos::from_millis(100 * look);
+            offered.observe(&Snapshot { now, ..at(0.0, demand, &paths) }, 0.1, is_new);
+        };
+        (20..=400).for_each(|look| observe(&mut offered, look, 20_000, false));
+        assert!((offered.delay_s().unwrap() - 2.0).abs() < 0.1, "{offered:?}");
+        offered.restart();
+        // Old data still waits, and the set is new for 0.5 s more after that.
+        (401..=409).for_each(|look| observe(&mut offered, look, 19_000, false));
+        (410..=424).for_each(|look| observe(&mut offered, look, 1000, true));
+        assert_eq!(offered.delay_s(), None);
+        (425..=436).for_each(|look| observe(&mut offered, look, 1000, false));
+        assert!((offered.delay_s().unwrap() - 0.1).abs() < 1e-9, "{offered:?}");
     }
 }

@@ -26,6 +26,8 @@ const BETTER_FILE: f64 = 0.9;
 const LEAST_FILE_BITS: f64 = 8.0 * 64e3;
 /// Minimum time for which a set is kept, unless it fails.
 const HOLD: Nanos = Nanos::from_secs(2);
+/// A path that messages needed again is kept for this many doublings of that time at most.
+const MOST_DOUBLINGS: u32 = 5;
 /// A backlog that takes longer than this to drain is late, s.
 const LATE_S: f64 = 0.3;
 /// Factor on the offered load, for its variation.
@@ -140,6 +142,7 @@ impl PathSelector for Joule {
             self.set = set;
             self.changed_at = snapshot.now;
             self.ledger.clear();
+            self.offered.restart();
         }
         self.looked_at = snapshot.now;
         let chosen: Vec<usize> = members(self.set).collect();
@@ -207,7 +210,7 @@ impl Joule {
         for (capacity, path) in self.capacities.iter_mut().zip(snapshot.paths) {
             capacity.observe(path, snapshot.now, seconds, is_full, data_waits);
         }
-        self.offered.observe(snapshot, seconds);
+        self.offered.observe(snapshot, seconds, self.is_held(snapshot));
         if self.seeks_bottlenecks {
             self.bottlenecks.observe(snapshot);
         }
@@ -272,6 +275,11 @@ impl Joule {
     /// Time since the last decision, at most 1 s.
     fn since_look_s(&self, snapshot: &Snapshot) -> f64 {
         snapshot.now.saturating_sub(self.looked_at).as_secs_f64().min(1.0)
+    }
+
+    /// True if the set in use is so new that it is kept unless it fails.
+    fn is_held(&self, snapshot: &Snapshot) -> bool {
+        snapshot.now < self.changed_at.saturating_add(HOLD)
     }
 
     /// The members of `set` that have not been measured.
@@ -368,8 +376,18 @@ impl Joule {
         let is_better = cost(self, best) < if is_less { BETTER_LESS } else { BETTER } * here
             || (here <= 0.0 && costs.rate_bps(self.set) < BETTER * costs.rate_bps(best));
         let is_paid = self.ledger.regret_j(best) >= self.patience * costs.opening_j(self.set, best);
-        let is_held = snapshot.now < self.changed_at.saturating_add(HOLD);
+        let is_held = self.is_held(snapshot) || self.is_needed(snapshot, best);
         if is_better && is_paid && !is_held { self.towards(best, snapshot) } else { self.set }
+    }
+
+    /// True if `best` closes a path of a message's set that opened again a short while ago. A load near the
+    /// capacity of a set would open and close its neighbour all the time, so a path stays open for twice as
+    /// long each time.
+    fn is_needed(&self, snapshot: &Snapshot, best: Set) -> bool {
+        let again = members(self.set & !best).map(|i| self.capacities[i].openings().saturating_sub(1)).max();
+        let doublings = again.unwrap_or(0).min(MOST_DOUBLINGS);
+        self.goal == Some(Goal::Messages)
+            && snapshot.now < self.changed_at.saturating_add(Nanos(HOLD.0 << doublings))
     }
 
     /// `best`, plus the set in use while a path of `best` has not been measured.
@@ -408,8 +426,8 @@ impl Joule {
         if load.per_s <= 0.0 {
             return self.set;
         }
-        if snapshot.now >= self.changed_at.saturating_add(HOLD) {
-            let excess_s = self.offered.delay_s() - costs.delay_s(self.set, &load);
+        if let Some(delay_s) = self.offered.delay_s() {
+            let excess_s = delay_s - costs.delay_s(self.set, &load);
             self.delays.observe(self.set, excess_s, self.since_look_s(snapshot));
         }
         let cost = |joule: &Self, set: Set| costs.load_after(set, &load, joule.delays.excess_s(set));

@@ -313,12 +313,14 @@ struct World {
     paths: [PathSnapshot; 2],
     mbps: [f64; 2],
     now: Nanos,
+    /// Bytes of messages that wait.
+    waiting: f64,
 }
 
 impl World {
     fn new(options: &[(&str, &str)], names: [&str; 2], mbps: [f64; 2]) -> Self {
         let path = |name| PathSnapshot { usable: true, energy: energy(name), ..PathSnapshot::default() };
-        World { selector: selector(options), paths: names.map(path), mbps, now: Nanos::ZERO }
+        World { selector: selector(options), paths: names.map(path), mbps, now: Nanos::ZERO, waiting: 0.0 }
     }
 
     /// Adds a history: the true rates, within a factor of 1.3.
@@ -355,11 +357,10 @@ impl World {
 
     /// Messages of 25 kB, one each half second.
     fn messages(&mut self, seconds: u64) -> Vec<[Use; 2]> {
-        let mut waiting = 0.0;
         let one = |decision| {
-            waiting += if decision % 5 == 4 { 25e3 } else { 0.0 };
-            let (uses, carried) = self.look(Demand::Bytes(waiting));
-            waiting = f64::max(waiting - carried, 0.0);
+            self.waiting += if decision % 5 == 4 { 25e3 } else { 0.0 };
+            let (uses, carried) = self.look(Demand::Bytes(self.waiting));
+            self.waiting = f64::max(self.waiting - carried, 0.0);
             uses
         };
         (0..10 * seconds).map(one).collect()
@@ -379,6 +380,7 @@ impl World {
 
 const WIFI: [Use; 2] = [Use::Regular, Use::Closed];
 const LTE: [Use; 2] = [Use::Closed, Use::Regular];
+const BOTH: [Use; 2] = [Use::Regular, Use::Regular];
 const RADIOS: [&str; 2] = ["wifi-huang2012", "lte-huang2012"];
 
 #[test]
@@ -469,6 +471,21 @@ fn by_default_a_message_takes_at_most_four_times_as_long_as_on_the_fastest_path(
     assert_eq!(last(&[("preset", "saver")]), WIFI);
     assert_eq!(last(&[("slowest", "100")]), WIFI);
     assert_eq!(last(&[])[1], Use::Regular);
+}
+
+/// WiFi nearly stops. What waits then is delivered by LTE, and is no fault of any set with LTE: WiFi is tried
+/// once more, and no other change follows.
+#[test]
+fn the_backlog_of_a_path_that_failed_does_not_change_the_paths_that_replace_it() {
+    let mut world = World::new(&[], RADIOS, [5.0, 2.0]).remembering();
+    world.messages(10);
+    world.mbps[0] = 0.1;
+    let uses = world.messages(60);
+    let changes: Vec<usize> = (1..uses.len()).filter(|&i| uses[i] != uses[i - 1]).collect();
+    let sets: Vec<[Use; 2]> = changes.iter().map(|&i| uses[i]).collect();
+    assert_eq!(sets, [BOTH, LTE, WIFI, BOTH, LTE], "{changes:?}");
+    // The first time LTE replaces WiFi after 2 s, the second time after 4 s.
+    assert_eq!([changes[1] - changes[0], changes[4] - changes[3]], [20, 40]);
 }
 
 #[test]
