@@ -194,6 +194,7 @@ setup_test() {
     want setpriv util-linux
     want unshare util-linux
     want dbus-daemon dbus-daemon
+    want nsenter util-linux
     want valgrind valgrind # scripts/instructions.py
     want_python
     setup_build

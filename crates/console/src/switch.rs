@@ -1,8 +1,7 @@
-//! What `joulepath on` has done, in five lines, or would do.
+//! What `joulepath on` has done, in five lines.
 
 use joulepath_live::decide::Role;
 use joulepath_live::status::Status;
-use joulepath_live::switch::Plan;
 
 use crate::figures;
 
@@ -47,14 +46,6 @@ fn joined(names: &[&str], verb: &str) -> String {
     format!("{} {verb}", names.join(", "))
 }
 
-/// What it would do before the daemon's own steps, one line each.
-pub fn steps(plan: &Plan) -> Vec<String> {
-    let files = plan.files.iter().map(|(file, ..)| format!("write {}", file.display()));
-    let calls = plan.calls.iter().map(|words| format!("run systemctl {}", words.join(" ")));
-    let by_hand = plan.obstacle.iter().map(|why| format!("start no daemon: {why}; run `{}`", plan.by_hand));
-    files.chain(calls).chain(by_hand).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use joulepath_live::status::{FirstStatus, ProgramsStatus};
@@ -85,17 +76,5 @@ mod tests {
         let said = on(&status);
         assert!(said.contains("On MPTCP: a.service, b.service. On MPTCP after a restart"), "{said}");
         assert_eq!(said.lines().count(), 5);
-    }
-
-    #[test]
-    fn a_dry_run_names_files_and_commands() {
-        let plan = Plan {
-            files: vec![("/etc/a".into(), "", String::new())],
-            calls: vec![vec!["enable".into(), "x".into()]],
-            ..Plan::default()
-        };
-        assert_eq!(steps(&plan), ["write /etc/a", "run systemctl enable x"]);
-        let plan = Plan { obstacle: Some("no systemd".into()), by_hand: "y".into(), ..Plan::default() };
-        assert_eq!(steps(&plan), ["start no daemon: no systemd; run `y`"]);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         None => {}
     }
     if options.sample {
-        return terminal::data(include_str!("../../../packaging/live.toml"));
+        return terminal::data(daemon::SAMPLE);
     }
     if !options.undo && options.replay.is_none() && !options.config.exists() {
         return Err(Failure::usage(format!("there is no configuration {}", options.config.display()))
@@ -61,10 +61,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         return Ok(if undone.is_whole() { Exit::Ok } else { Exit::Partial });
     }
     if options.programs {
-        let applied = units::apply(&daemon::load(&options.config)?)?;
-        let on = applied.on.iter().map(|name| format!("on MPTCP from the next start: {name}"));
-        on.chain(applied.notes.iter().map(|note| format!("on TCP: {note}")))
-            .for_each(|line| terminal::tell(&line));
+        units::apply(&daemon::load(&options.config)?)?.lines().iter().for_each(|line| terminal::tell(line));
         return Ok(Exit::Ok);
     }
     if options.simulate {

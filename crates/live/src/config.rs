@@ -14,6 +14,9 @@ const MAX_BYTES: u64 = 256 << 10;
 /// Largest calibrated profile, bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
+/// A configuration to begin with, every key explained.
+pub const SAMPLE: &str = include_str!("../../../packaging/live.toml");
+
 /// Keys of the command line, in place of the configuration's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chosen {
@@ -84,8 +87,6 @@ mod tests {
 
     use super::*;
 
-    const SHIPPED: &str = include_str!("../../../packaging/live.toml");
-
     proptest! {
         /// Accepted text reads again to the same configuration; refused text gets a place in the file.
         #[test]
@@ -97,7 +98,7 @@ mod tests {
                 Some(key) if !key.starts_with([' ', '#']) => format!("{key}\n"),
                 _ => format!("{line}\n"),
             };
-            let mut text: Vec<String> = SHIPPED.lines().map(uncommented).collect();
+            let mut text: Vec<String> = SAMPLE.lines().map(uncommented).collect();
             for (from, to, what) in changes {
                 let (from, to) = (from as usize % text.len(), to as usize % text.len());
                 match what {

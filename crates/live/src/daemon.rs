@@ -28,7 +28,7 @@ use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
 use crate::clock::Times;
-pub use crate::config::{Chosen, load};
+pub use crate::config::{Chosen, SAMPLE, load};
 use crate::config::{load_for, parse};
 use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::Result;

@@ -15,19 +15,22 @@ use std::time::{Duration, Instant};
 use joulepath_kernel::Error as KernelError;
 use joulepath_kernel::reactor::since_boot_ns;
 use joulepath_kernel::state::boot_id;
-use joulepath_model::live::{First, Intent};
+use joulepath_model::live::{First, Intent, Manager};
 use rustix::process::geteuid;
 
-use crate::config::{Chosen, load_for};
-use crate::daemon::{Undone, undo};
+use crate::client;
+use crate::config::{Chosen, SAMPLE, load_for};
+use crate::daemon::{self, Undone, undo};
 use crate::error::{Error, Result};
 use crate::owned::{self, Stamp};
 use crate::precheck;
+use crate::server::Request;
+use crate::status::Status;
 use crate::systemd;
 use crate::units::FOLDER;
 
 /// Where the package puts the configuration.
-pub const CONFIG: &str = "/etc/joulepath/live.toml";
+const CONFIG: &str = "/etc/joulepath/live.toml";
 const SERVICE: &str = "joulepathd.service";
 /// The file with the options, in the folder of the service's drop-ins.
 const OPTIONS: &str = "zz-joulepath-on.conf";
@@ -40,42 +43,39 @@ const SERVICES: [&str; 4] =
 /// A stopping daemon, or a process that waits, holds its lock at most this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How to switch on.
-#[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
-    /// `None`: the configuration's.
-    pub intent: Option<Intent>,
-    /// The configuration to write if there is none.
-    pub sample: &'a str,
-}
-
-/// What switching on does, or would do.
+/// What switching on does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// Files, with what is written into them.
-    pub files: Vec<(PathBuf, &'static str, String)>,
+struct Plan {
+    /// Files and what is written into them.
+    files: Vec<(PathBuf, String)>,
     /// Calls of `systemctl`.
-    pub calls: Vec<Vec<String>>,
+    calls: Vec<Vec<String>>,
     /// The command that starts the daemon by hand.
-    pub by_hand: String,
+    by_hand: String,
     /// Why systemd cannot start it; `None` if it can.
-    pub obstacle: Option<String>,
+    obstacle: Option<String>,
 }
 
-/// What switching on would do.
-///
-/// # Errors
-/// If the configuration is wrong, or the kernel cannot manage MPTCP.
-pub fn plan(wish: Wish) -> Result<Plan> {
-    plan_in(Path::new("/"), wish)
+impl Plan {
+    fn steps(&self) -> Vec<String> {
+        let files = self.files.iter().map(|(file, _)| format!("write {}", file.display()));
+        let calls = self.calls.iter().map(|words| format!("run systemctl {}", words.join(" ")));
+        let by_hand =
+            self.obstacle.iter().map(|why| format!("start no daemon: {why}; run `{}`", self.by_hand));
+        files.chain(calls).chain(by_hand).collect()
+    }
 }
 
-fn plan_in(root: &Path, Wish { intent, sample }: Wish) -> Result<Plan> {
+fn plan(root: &Path, intent: Option<Intent>) -> Result<Plan> {
+    if intent == Some(Intent::Off) {
+        let remedy = "run `sudo joulepath off`".into();
+        return Err(Error::Refused { what: "`joulepath on` has no intent `off`".into(), remedy });
+    }
     let mut plan = Plan::default();
     let config = inside(root, CONFIG);
     // A configuration of the user is not changed.
     if fs::symlink_metadata(&config).is_err() {
-        plan.files.push((config, PURPOSE, sample.into()));
+        plan.files.push((config, SAMPLE.into()));
     } else if !is_ours(&config) {
         load_for(&config, Chosen::default())?;
     }
@@ -84,11 +84,25 @@ fn plan_in(root: &Path, Wish { intent, sample }: Wish) -> Result<Plan> {
     plan.obstacle = obstacle(root);
     if plan.obstacle.is_none() {
         let body = format!("[Service]\nEnvironment=\"{VARIABLE}={options}\"\n");
-        plan.files.push((options_file(root), PURPOSE, body));
+        plan.files.push((options_file(root), body));
         let calls: [&[&str]; 3] = [&["daemon-reload"], &["enable", SERVICE], &["restart", SERVICE]];
         plan.calls = calls.map(|words| words.iter().map(|&word| word.into()).collect()).into();
     }
     Ok(plan)
+}
+
+/// The status and the steps if [`on`] were called with this intent. Changes nothing.
+///
+/// # Errors
+/// If the configuration is wrong, or a request to the kernel fails.
+pub fn dry_run(intent: Option<Intent>) -> Result<(Status, Vec<String>)> {
+    let (plan, config) = (plan(Path::new("/"), intent)?, Path::new(CONFIG));
+    let chosen = Chosen { intent, first: Some(First::Steer), manager: None };
+    let (status, steps) = match config.exists() {
+        true => daemon::dry_run(config, chosen)?,
+        false => daemon::dry_run_of(SAMPLE, config, chosen)?,
+    };
+    Ok((status, [plan.steps(), steps].concat()))
 }
 
 /// Options of the daemon. Without an intent, the configuration's applies.
@@ -106,32 +120,39 @@ fn obstacle(root: &Path) -> Option<String> {
         .then(|| format!("systemd has no {SERVICE}: the Debian package and the folder packaging have it"))
 }
 
-/// Switches on. The daemon has answered systemd when this returns.
+/// Switches on; without an intent, the configuration's applies. Returns the status of the started daemon.
 ///
 /// # Errors
-/// As [`plan`]; if a file cannot be written; if `systemctl` fails. `off` removes what was done until then.
-pub fn on(wish: Wish) -> Result<Plan> {
+/// As [`dry_run`]; if rights or MPTCP are missing; if a file cannot be written, or systemd cannot start the
+/// daemon. `off` removes what was done until then.
+pub fn on(intent: Option<Intent>) -> Result<Status> {
     need_root("on")?;
-    if let Some(blocker) = precheck::blockers(Default::default()).into_iter().next() {
+    if let Some(blocker) = precheck::blockers(Manager::default()).into_iter().next() {
         return Err(blocker.into());
     }
-    let plan = plan(wish)?;
+    let plan = plan(Path::new("/"), intent)?;
     let stamp = Stamp { boot: boot_id()?, since_boot_ns: since_boot_ns() };
-    for (file, purpose, body) in &plan.files {
-        owned::put(file, purpose, body, stamp.clone()).map_err(|error| unwritten(file, &error))?;
+    for (file, body) in &plan.files {
+        owned::put(file, PURPOSE, body, stamp.clone()).map_err(|error| unwritten(file, &error))?;
     }
     for words in &plan.calls {
         systemd::call(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
     }
-    Ok(plan)
+    if let Some(why) = plan.obstacle {
+        let remedy = format!("run `{}`; Ctrl-C undoes its changes", plan.by_hand);
+        let what = "no daemon was started".into();
+        return Err(KernelError::Unsupported { what, why, remedy }.into());
+    }
+    let config = load_for(Path::new(CONFIG), Chosen::default())?;
+    client::ask(Path::new(&config.control.socket), &Request::Status)
 }
 
 /// Switches off: stops and disables the service, removes the files of [`on`] that nobody has changed, and
 /// undoes what the daemon has left. No connection is cut. `say` gets what stays.
 ///
 /// # Errors
-/// If `systemctl` fails, a file cannot be removed, or a daemon runs that systemd has not started. The call may
-/// be repeated.
+/// If `systemctl` fails, a file cannot be removed, or a daemon runs that systemd has not started. The call
+/// may be repeated.
 pub fn off(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     need_root("off")?;
     let root = Path::new("/");
@@ -195,10 +216,8 @@ fn unwritten(file: &Path, error: &io::Error) -> Error {
 mod tests {
     use super::*;
 
-    const SAMPLE: &str = "intent = \"frugal\"\n";
-
     fn planned(root: &Path, intent: Option<Intent>) -> Plan {
-        plan_in(root, Wish { intent, sample: SAMPLE }).unwrap_or_else(|error| panic!("{error}"))
+        plan(root, intent).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn write(root: &Path, file: &str, text: &str) {
@@ -212,9 +231,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let plan = planned(root.path(), Some(Intent::Handover));
         assert_eq!(plan.files.len(), 1);
-        assert!(plan.calls.is_empty() && plan.obstacle.unwrap().contains("systemd does not run"));
+        assert!(plan.calls.is_empty() && plan.obstacle.as_ref().unwrap().contains("systemd does not run"));
         let command = "sudo joulepath live --config /etc/joulepath/live.toml --intent handover --first steer";
         assert_eq!(plan.by_hand, command);
+        let step = format!("start no daemon: systemd does not run here; run `{command}`");
+        assert_eq!(plan.steps()[1], step);
+        let error = super::plan(root.path(), Some(Intent::Off)).unwrap_err();
+        assert!(error.to_string().contains("no intent `off`"), "{error}");
     }
 
     #[test]
@@ -230,17 +253,16 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("run/systemd/system")).unwrap();
         write(root.path(), "usr/lib/systemd/system/joulepathd.service", "");
-        let names = |plan: Plan| plan.files.into_iter().map(|(file, ..)| file).collect::<Vec<_>>();
+        let names = |plan: Plan| plan.files.into_iter().map(|(file, _)| file).collect::<Vec<_>>();
         let (config, drop_in) = (inside(root.path(), CONFIG), options_file(root.path()));
         assert_eq!(names(planned(root.path(), None)), [config.clone(), drop_in.clone()]);
         write(root.path(), "etc/joulepath/live.toml", "intent = \"aggregate\"\n");
         let plan = planned(root.path(), Some(Intent::Frugal));
         let body = "[Service]\nEnvironment=\"JOULEPATH_OPTIONS=--intent frugal --first steer\"\n";
-        assert_eq!(plan.files, [(drop_in, PURPOSE, body.to_owned())]);
-        assert_eq!(plan.calls[2], ["restart", "joulepathd.service"]);
+        assert_eq!(plan.files, [(drop_in, body.to_owned())]);
+        assert_eq!(plan.steps().last().unwrap(), "run systemctl restart joulepathd.service");
         write(root.path(), "etc/joulepath/live.toml", "intent = \"cheap\"\n");
-        let wish = Wish { intent: None, sample: SAMPLE };
-        let error = plan_in(root.path(), wish).unwrap_err().to_string();
+        let error = super::plan(root.path(), None).unwrap_err().to_string();
         assert!(error.contains("1:10: `cheap` is not an intent"), "{error}");
     }
 }

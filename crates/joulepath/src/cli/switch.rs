@@ -13,8 +13,8 @@ Examples:
   sudo joulepath off
 
 Enables and starts the daemon as a service of systemd, makes new connections start on the preferred \
-interface, and puts the services of [[mptcp]] on MPTCP from their next start. Writes /etc/joulepath/live.toml \
-only if there is none.";
+interface, and puts the services of [[mptcp]] on MPTCP from their next start. Writes \
+/etc/joulepath/live.toml only if there is none.";
 
 pub(super) const OFF_HELP: &str = "\
 Stops and disables the daemon, and removes what `joulepath on`, [[mptcp]] and the daemon have changed. No \
@@ -25,16 +25,9 @@ somebody has edited stay.";
 #[derive(Debug, Args)]
 pub(crate) struct OnOptions {
     /// The intent: frugal, handover, interactive, aggregate, overflow. Without it, the configuration's.
-    #[arg(value_name = "WORD", value_parser = chosen)]
+    #[arg(value_name = "WORD", value_parser = intent)]
     pub(crate) intent: Option<Intent>,
     /// Print what would be done, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-fn chosen(word: &str) -> Result<Intent, String> {
-    match intent(word)? {
-        Intent::Off => Err("for that there is `joulepath off`".into()),
-        intent => Ok(intent),
-    }
 }

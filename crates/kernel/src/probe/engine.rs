@@ -74,8 +74,8 @@ pub(super) fn mptcp(system: &dyn System) -> Finding {
     }
 }
 
-/// How programs that do not ask for MPTCP get it. BPF (`fmod_ret` on `update_socket_protocol`, since Linux 6.6)
-/// needs function tracing, which has this setting.
+/// How programs that do not ask for MPTCP get it. BPF (`fmod_ret` on `update_socket_protocol`, since Linux
+/// 6.6) needs function tracing, which has this setting.
 pub(super) fn programs(system: &dyn System) -> Finding {
     let traces = system.read("/proc/sys/kernel/ftrace_enabled").is_ok();
     let is_new = Version::parse(&release(system)).is_some_and(|version| version >= OLDEST_FMOD_RET);

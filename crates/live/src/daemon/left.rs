@@ -208,8 +208,8 @@ fn forget_package(state: &State) {
     }
 }
 
-/// Removes the files of `[[mptcp]]`. Returns their number. Files are the machine's: if a daemon runs in another
-/// network namespace, they may be that daemon's, and stay.
+/// Removes the files of `[[mptcp]]`. Returns their number. Files are the machine's: if a daemon runs in
+/// another network namespace, they may be that daemon's, and stay.
 pub(super) fn undo_files() -> Result<usize> {
     if runs_elsewhere()? { Ok(0) } else { units::undo() }
 }

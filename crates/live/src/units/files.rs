@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 
 use joulepath_model::live::fits;
 
-use super::NAME;
+use crate::programs::{GODEBUG, LD_PRELOAD};
 
+/// Name of our drop-ins. systemd reads them last: `z` follows the `override.conf` of `systemctl edit`.
+pub(super) const NAME: &str = "zz-joulepath-mptcp.conf";
+/// The variables that put a program on MPTCP.
+pub(super) const VARIABLES: [&str; 2] = [GODEBUG, LD_PRELOAD];
 /// Where systemd looks for units (systemd.unit(5), table 1), the highest precedence first.
 const FOLDERS: [&str; 10] = [
     "etc/systemd/system.control",
@@ -148,7 +152,7 @@ impl Service {
                 let file = value.trim_start_matches('-').trim_start_matches('/');
                 let text = text(&root.join(file));
                 let sets = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
-                self.fixed.extend(super::VARIABLES.into_iter().filter(|name| sets(name)));
+                self.fixed.extend(VARIABLES.into_iter().filter(|name| sets(name)));
             }
             "UnsetEnvironment" => {
                 let gone = words(value).into_iter().filter_map(|(word, _)| known(&word));
@@ -249,7 +253,7 @@ fn words(value: &str) -> Vec<(String, bool)> {
 }
 
 fn known(name: &str) -> Option<&'static str> {
-    super::VARIABLES.into_iter().find(|known| *known == name)
+    VARIABLES.into_iter().find(|known| *known == name)
 }
 
 /// Follows an assignment of variables; an empty one removes all.

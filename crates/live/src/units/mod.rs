@@ -21,7 +21,7 @@ use joulepath_kernel::reactor::since_boot_ns;
 use joulepath_kernel::state::boot_id;
 use joulepath_model::live::{LiveConfig, OnMptcp, Programs, fits};
 
-use self::files::{Services, Uncopied, Variables, defaults};
+use self::files::{NAME, Services, Uncopied, VARIABLES, Variables, defaults};
 use crate::error::{Error, Result};
 use crate::names::number_of;
 use crate::owned::{self, Found, Stamp};
@@ -29,14 +29,10 @@ use crate::programs;
 use crate::status::ProgramsStatus;
 use crate::systemd;
 
-/// Name of our files. systemd reads them last: `z` follows the `override.conf` of `systemctl edit`.
-pub(crate) const NAME: &str = "zz-joulepath-mptcp.conf";
 const PURPOSE: &str =
     "[[mptcp]] of joulepathd's live.toml; `joulepath live --undo` removes it unless changed";
 /// Where administrators' units and drop-ins are.
 pub(crate) const FOLDER: &str = "etc/systemd/system";
-/// The variables that put a program on MPTCP.
-const VARIABLES: [&str; 2] = [programs::GODEBUG, programs::LD_PRELOAD];
 /// Files of systemd for `all`: of the system's services and of the users'.
 const ALL: [&str; 2] = ["system.conf", "user.conf"];
 const USERS: &str = "etc/passwd";
@@ -50,6 +46,14 @@ pub struct Applied {
     pub on: Vec<String>,
     /// What is not, and why.
     pub notes: Vec<String>,
+}
+
+impl Applied {
+    /// Each service and each note as a line.
+    pub fn lines(&self) -> Vec<String> {
+        let on = self.on.iter().map(|name| format!("on MPTCP from its next start: {name}"));
+        on.chain(self.notes.iter().map(|note| format!("on TCP: {note}"))).collect()
+    }
 }
 
 /// The files that should exist.
@@ -248,8 +252,8 @@ fn select(
                 let name = if pattern.contains('/') { program } else { name_of(program) };
                 fits(pattern, name)
             };
-            let why = "no service starts it, and the kernel has no way to put programs of shells and desktops \
-                       on MPTCP by name: start it with `joulepath run`, or name a `user`";
+            let why = "no service starts it, and programs of shells and desktops cannot be put on MPTCP by \
+                       name: start it with `joulepath run`, or name a `user`";
             (that(&|service| service.programs.iter().any(is_it)), why.into())
         }
         Programs::User(user) => {

@@ -118,7 +118,7 @@ fn what_cannot_be_on_mptcp_is_refused_with_the_reason() {
     write(root.path(), &file, "[Service]\n");
     for (entry, note) in [
         ("unit = \"none\"", "unit none.service: systemd has no such service"),
-        ("program = \"firefox\"", "program firefox: no service starts it, and the kernel"),
+        ("program = \"firefox\"", "program firefox: no service starts it, and programs"),
         ("user = \"bob\"", "user bob: there is no such user"),
         ("unit = \"odd\"", "odd.service: the value of LD_PRELOAD has quotation marks"),
         ("unit = \"nginx\"", "is not ours or was changed: delete it"),
