@@ -305,6 +305,7 @@ mod tests {
             owners: BTreeMap::new(),
             counted: Counted::default(),
             families: Families::default(),
+            most_endpoints: None,
             places: BTreeMap::new(),
         };
         accounts.take(config, &mut look, Nanos(times.since_boot.0), times);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::TcpState;
 use joulepath_kernel::mptcp::diag::{Diag, Listing, TcpSocket};
+use joulepath_kernel::mptcp::path_manager::PathManager;
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_kernel::route::{Counters, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View};
 use joulepath_kernel::wireless::{Wireless, WirelessLink};
@@ -32,6 +33,8 @@ pub(crate) struct Machine {
     monitor: Monitor,
     routing: Routing,
     diag: Diag,
+    /// The kernel's limit of endpoints.
+    most_endpoints: Option<usize>,
     /// `None` without the right to receive events.
     ear: Option<Ear>,
     measurer: Measurer,
@@ -74,13 +77,21 @@ pub(crate) struct Look {
     pub(crate) counted: Counted,
     /// Connections that did not fall back, by address family.
     pub(crate) families: Families,
+    /// The kernel's limit of endpoints.
+    pub(crate) most_endpoints: Option<usize>,
     /// Networks of interfaces, by name.
     pub(crate) places: BTreeMap<String, Place>,
 }
 
 impl Look {
     pub(crate) fn snapshot(&self, now: Nanos, battery: Option<Battery>) -> Snapshot {
-        Snapshot { now, battery, families: self.families, interfaces: self.interfaces.clone() }
+        Snapshot {
+            now,
+            battery,
+            families: self.families,
+            most_endpoints: self.most_endpoints,
+            interfaces: self.interfaces.clone(),
+        }
     }
 }
 
@@ -90,7 +101,10 @@ impl Machine {
     /// # Errors
     /// As [`Monitor::open`].
     pub(crate) fn open() -> Result<Self> {
+        // It needs a right that a dry run lacks.
+        let most_endpoints = PathManager::open().and_then(|mut manager| manager.most()).ok();
         Ok(Machine {
+            most_endpoints,
             monitor: Monitor::open()?,
             routing: Routing::open()?,
             diag: Diag::open()?,
@@ -183,7 +197,16 @@ impl Machine {
         let counted = self.counted;
         let families = self.families;
         let places = self.places.clone();
-        let look = Look { interfaces, measured, counters, owners, counted, families, places };
+        let look = Look {
+            interfaces,
+            measured,
+            counters,
+            owners,
+            counted,
+            families,
+            places,
+            most_endpoints: self.most_endpoints,
+        };
         Ok((look, listing))
     }
 }

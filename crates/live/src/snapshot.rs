@@ -153,6 +153,9 @@ pub struct Snapshot {
     /// MPTCP connections.
     #[serde(default)]
     pub families: Families,
+    /// The kernel's limit of endpoints; `None`: unknown, so that of the oldest kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_endpoints: Option<usize>,
     /// All network devices except loopback.
     pub interfaces: Vec<Interface>,
 }

@@ -226,16 +226,28 @@ struct FullInfoRequest {
 /// Length of [`FullInfoRequest`] up to its last field.
 const FULL_INFO_HEAD_LEN: usize = 40;
 
-fn full_info_at_once(socket: impl AsFd) -> io::Result<FullInfo> {
-    let mut addresses = [0u8; MAX_SUBFLOWS * SUBFLOW_INFO_LEN];
-    let mut tcp = [0u8; MAX_SUBFLOWS * TCP_INFO_LEN];
+fn full_info_at_once(socket: impl AsFd + Copy) -> io::Result<FullInfo> {
+    let mut room = MAX_SUBFLOWS;
+    loop {
+        let (info, count) = full_info_of(socket, room)?;
+        if count <= room {
+            return Ok(info);
+        }
+        room = count;
+    }
+}
+
+/// The first `room` subflows, and the number of all.
+fn full_info_of(socket: impl AsFd, room: usize) -> io::Result<(FullInfo, usize)> {
+    let mut addresses = vec![0u8; room * SUBFLOW_INFO_LEN];
+    let mut tcp = vec![0u8; room * TCP_INFO_LEN];
     let mut request = FullInfoRequest {
         size_tcpinfo_kernel: 0,
         size_tcpinfo_user: TCP_INFO_LEN as u32,
         size_sfinfo_kernel: 0,
         size_sfinfo_user: SUBFLOW_INFO_LEN as u32,
         num_subflows: 0,
-        size_arrays_user: MAX_SUBFLOWS as u32,
+        size_arrays_user: room as u32,
         subflow_info: addresses.as_mut_ptr().expose_provenance() as u64,
         tcp_info: tcp.as_mut_ptr().expose_provenance() as u64,
         mptcp_info: [0; MPTCP_INFO_LEN],
@@ -255,14 +267,14 @@ fn full_info_at_once(socket: impl AsFd) -> io::Result<FullInfo> {
     let connection = ConnectionInfo::parse(&request.mptcp_info[..written]);
     // The kernel has reduced the sizes to its own; they are the strides of the arrays.
     let (info_step, tcp_step) = (request.size_sfinfo_user as usize, request.size_tcpinfo_user as usize);
-    let count = (request.num_subflows as usize).min(MAX_SUBFLOWS);
+    let count = request.num_subflows as usize;
     let subflow = |i: usize| {
         let info = addresses.get(i * info_step..)?.get(..info_step)?;
         let (local, remote) = parse_addresses(info.get(8..)?)?;
         let tcp = TcpInfo::parse(tcp.get(i * tcp_step..)?.get(..tcp_step)?)?;
         Some(SubflowInfo { id: Fields(info).u32(0), local, remote, tcp })
     };
-    Ok(FullInfo { connection, subflows: (0..count).filter_map(subflow).collect() })
+    Ok((FullInfo { connection, subflows: (0..count.min(room)).filter_map(subflow).collect() }, count))
 }
 
 /// Combines `MPTCP_TCPINFO` and `MPTCP_SUBFLOW_ADDRS`, and repeats both if a subflow is opened or closed in
@@ -285,17 +297,30 @@ fn subflows_in_pieces(socket: impl AsFd + Copy) -> Result<Vec<SubflowInfo>> {
 }
 
 /// Reads an option that returns a header and one element per subflow.
-fn subflow_array<const LEN: usize>(socket: impl AsFd, option: libc::c_int) -> Result<Vec<Vec<u8>>> {
-    let mut buffer = vec![0u8; SUBFLOW_DATA_LEN + MAX_SUBFLOWS * LEN];
-    for (at, value) in [(0, SUBFLOW_DATA_LEN), (12, LEN)] {
-        buffer[at..at + 4].copy_from_slice(&(value as u32).to_ne_bytes());
+fn subflow_array<const LEN: usize>(socket: impl AsFd + Copy, option: libc::c_int) -> Result<Vec<Vec<u8>>> {
+    let mut room = MAX_SUBFLOWS;
+    loop {
+        let mut buffer = vec![0u8; SUBFLOW_DATA_LEN + room * LEN];
+        for (at, value) in [(0, SUBFLOW_DATA_LEN), (12, LEN)] {
+            buffer[at..at + 4].copy_from_slice(&(value as u32).to_ne_bytes());
+        }
+        sockopt::get(socket, SOL_MPTCP, option, &mut buffer).doing("reading the subflows")?;
+        let (count, elements) = elements(&buffer);
+        if count <= room {
+            return Ok(elements);
+        }
+        room = count;
     }
-    sockopt::get(socket, SOL_MPTCP, option, &mut buffer).doing("reading the subflows")?;
-    let head = Fields(&buffer);
+}
+
+/// The number of all subflows, and those in the buffer: `struct mptcp_subflow_data` and an array.
+fn elements(buffer: &[u8]) -> (usize, Vec<Vec<u8>>) {
+    let head = Fields(buffer);
     let count = head.u32(4).unwrap_or(0) as usize;
     let step = head.u32(12).unwrap_or(0) as usize;
     let element = |i: usize| buffer.get(SUBFLOW_DATA_LEN + i * step..)?.get(..step).map(<[u8]>::to_vec);
-    Ok((0..count.min(MAX_SUBFLOWS)).filter_map(element).collect())
+    let there = if step > 0 { count.min(buffer.len() / step) } else { 0 };
+    (count, (0..there).map_while(element).collect())
 }
 
 /// Local and remote address.
@@ -330,6 +355,23 @@ pub fn canonical(address: SocketAddr) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn twelve_subflows_are_counted_although_the_buffer_holds_eight() {
+        // struct mptcp_subflow_data: size of the header, number of subflows, sizes of an element; then
+        // elements of 4 bytes.
+        let mut buffer = vec![0; SUBFLOW_DATA_LEN];
+        for (at, value) in [(0, SUBFLOW_DATA_LEN as u32), (4, 12), (8, 4), (12, 4)] {
+            buffer[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        buffer.extend((0..8u32).flat_map(u32::to_ne_bytes));
+        let (count, eight) = elements(&buffer);
+        assert_eq!((count, eight.len()), (12, 8));
+        buffer.extend((8..12u32).flat_map(u32::to_ne_bytes));
+        let (_, twelve) = elements(&buffer);
+        assert_eq!(twelve.last().unwrap(), &11u32.to_ne_bytes());
+        assert_eq!(elements(&[]), (0, vec![]));
+    }
 
     #[test]
     fn padding_of_an_old_kernel_is_not_read_as_a_counter() {

@@ -50,8 +50,6 @@ use self::needed::{Closing, Staying};
 pub use self::table::{Kernel, Setting, Table};
 use crate::decide::Wanted;
 
-/// The kernel's limit of extra subflows (`MPTCP_PM_ADDR_MAX`).
-const MOST_SUBFLOWS: u32 = 8;
 /// Delay before adding an endpoint again that another program removed; doubles each time.
 const AGAIN: Nanos = Nanos::from_secs(30);
 const MOST_DOUBLINGS: u32 = 7;
@@ -357,7 +355,8 @@ impl<T: Table, S: Store> Actor<T, S> {
             return Ok(None);
         }
         let before = self.journal.limits.map_or(now, |limits| limits.before);
-        let needed = (wanted.len() as u32).min(MOST_SUBFLOWS);
+        // The decision wants no more endpoints than the kernel allows, and as many subflows.
+        let needed = wanted.len() as u32;
         let after = Limits { extra_subflows: before.extra_subflows.max(needed), ..now };
         Ok((after != now).then_some((now, after)))
     }

@@ -179,7 +179,7 @@ impl Decider {
         closed.extend(
             eligible.iter().filter(|one| one.is_left(&plan)).flat_map(|one| &one.interface.addresses),
         );
-        let mut decision = self.told(config, (intent, snapshot.families), &eligible, refused, &plan, waits);
+        let mut decision = self.told(config, (intent, snapshot), &eligible, refused, &plan, waits);
         decision.lists_next = self.slow.is_waiting();
         for endpoint in decision.endpoints.iter_mut().flatten() {
             endpoint.renew = renewed.contains(&endpoint.interface);
@@ -361,7 +361,7 @@ impl Decider {
     fn told(
         &self,
         config: &LiveConfig,
-        (intent, families): (Intent, Families),
+        (intent, snapshot): (Intent, &Snapshot),
         eligible: &[Eligible],
         refused: Vec<(&Interface, Intent, Reason)>,
         plan: &Plan,
@@ -388,12 +388,13 @@ impl Decider {
             let (name, intent) = (name.clone(), one.intent);
             interfaces.push(Told { name, intent, role, wanted, reason, notes, allowed: true });
         }
-        let (endpoints, left) = places::give(endpoints, families);
+        let most = places::number(snapshot);
+        let (endpoints, left) = places::give(endpoints, most, snapshot.families);
         for one in eligible {
             let told = interfaces.iter_mut().find(|told: &&mut Told| told.name == one.interface.name);
             let told = told.expect("each was told above");
             if told.role != Role::Unused {
-                places::tell(one.interface, &endpoints, &left, told);
+                places::tell(one.interface, &endpoints, (&left, most), told);
             }
         }
         interfaces.extend(refused.into_iter().map(|(interface, intent, reason)| Told {

@@ -1,4 +1,4 @@
-//! Which addresses get one of the kernel's few endpoint entries.
+//! Which addresses get one of the kernel's endpoint entries: 8, since Linux 7.2 64.
 //!
 //! In order of preference, each interface gets an entry for its address of the family that most connections
 //! use. Remaining entries go to the other addresses.
@@ -7,19 +7,24 @@ use std::net::IpAddr;
 
 use super::decision::{Role, Told, Wanted};
 use crate::reason::Reason;
-use crate::snapshot::{Families, Interface};
+use crate::snapshot::{Families, Interface, Snapshot};
 
-/// The kernel's limit of endpoints and of extra subflows per connection (`MPTCP_PM_ADDR_MAX`).
-pub(super) const MOST_ENDPOINTS: usize = 8;
+/// Endpoints and extra subflows per connection that every kernel allows (`MPTCP_PM_ADDR_MAX`).
+const EVERY_KERNEL: usize = 8;
+
+/// The number of entries.
+pub(super) fn number(snapshot: &Snapshot) -> usize {
+    snapshot.most_endpoints.unwrap_or(EVERY_KERNEL)
+}
 
 /// The endpoints that get an entry, in the given order, and the addresses without one.
-pub(super) fn give(wanted: Vec<Wanted>, families: Families) -> (Vec<Wanted>, Vec<IpAddr>) {
+pub(super) fn give(wanted: Vec<Wanted>, most: usize, families: Families) -> (Vec<Wanted>, Vec<IpAddr>) {
     let is_of_most = |one: &Wanted| one.address.is_ipv6() == (families.v6 > families.v4);
-    let of = |most: bool| {
+    let of = |of_most: bool| {
         let all = wanted.iter().enumerate();
-        all.filter(move |(_, one)| is_of_most(one) == most).map(|(at, _)| at).collect::<Vec<usize>>()
+        all.filter(move |(_, one)| is_of_most(one) == of_most).map(|(at, _)| at).collect::<Vec<usize>>()
     };
-    let mut served: Vec<usize> = of(true).into_iter().chain(of(false)).take(MOST_ENDPOINTS).collect();
+    let mut served: Vec<usize> = of(true).into_iter().chain(of(false)).take(most).collect();
     served.sort_unstable();
     let left = wanted.iter().enumerate().filter(|(at, _)| !served.contains(at));
     let left = left.map(|(_, one)| one.address).collect();
@@ -28,7 +33,12 @@ pub(super) fn give(wanted: Vec<Wanted>, families: Families) -> (Vec<Wanted>, Vec
 }
 
 /// Adds a note about the addresses of an interface without an entry.
-pub(super) fn tell(interface: &Interface, endpoints: &[Wanted], left: &[IpAddr], told: &mut Told) {
+pub(super) fn tell(
+    interface: &Interface,
+    endpoints: &[Wanted],
+    (left, most): (&[IpAddr], usize),
+    told: &mut Told,
+) {
     let addresses: Vec<IpAddr> =
         interface.addresses.iter().filter(|one| left.contains(one)).copied().collect();
     if addresses.is_empty() {
@@ -37,7 +47,7 @@ pub(super) fn tell(interface: &Interface, endpoints: &[Wanted], left: &[IpAddr],
     if endpoints.iter().all(|one| one.interface != interface.index) {
         told.role = Role::Unused;
     }
-    told.notes.push(Reason::NoPlace { addresses, most: MOST_ENDPOINTS });
+    told.notes.push(Reason::NoPlace { addresses, most });
 }
 
 #[cfg(test)]
@@ -62,8 +72,12 @@ mod tests {
 
     /// Number of IPv4 and IPv6 addresses with an entry.
     fn served(interfaces: u8, families: Families) -> [usize; 2] {
-        let (all, left) = give(wanted(interfaces), families);
-        assert!(all.is_sorted_by_key(|one| one.interface) && all.len() <= MOST_ENDPOINTS);
+        served_of(EVERY_KERNEL, interfaces, families)
+    }
+
+    fn served_of(most: usize, interfaces: u8, families: Families) -> [usize; 2] {
+        let (all, left) = give(wanted(interfaces), most, families);
+        assert!(all.is_sorted_by_key(|one| one.interface) && all.len() <= most);
         assert_eq!(all.len() + left.len(), 2 * usize::from(interfaces));
         let v6 = all.iter().filter(|one| one.address.is_ipv6()).count();
         [all.len() - v6, v6]
@@ -76,6 +90,8 @@ mod tests {
         assert_eq!(served(5, Families { v4: 1, v6: 2 }), [3, 5]);
         assert_eq!(served(5, Families::default()), [5, 3]);
         assert_eq!(served(9, Families { v4: 3, v6: 3 }), [8, 0]);
+        assert_eq!(served_of(64, 9, Families { v4: 3, v6: 3 }), [9, 9]);
+        assert_eq!(served_of(64, 40, Families { v4: 1, v6: 0 }), [40, 24]);
     }
 
     #[test]
@@ -91,7 +107,12 @@ mod tests {
                 notes: vec![],
                 allowed: true,
             };
-            tell(&interface, &wanted(other + 1)[2 * usize::from(other)..], &interface.addresses, &mut told);
+            tell(
+                &interface,
+                &wanted(other + 1)[2 * usize::from(other)..],
+                (&interface.addresses, EVERY_KERNEL),
+                &mut told,
+            );
             assert_eq!((told.role, told.notes.len()), (role, 1));
         }
     }

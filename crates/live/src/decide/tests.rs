@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use joulepath_model::scenario::read_live;
 use joulepath_model::units::Bytes;
 
-use super::places::MOST_ENDPOINTS;
 use super::*;
 use crate::samples::seen as interface;
 use crate::snapshot::{Battery, Remembered};

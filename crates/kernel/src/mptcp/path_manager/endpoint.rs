@@ -11,9 +11,10 @@ use crate::netlink::{Attributes, Malformed, put, put_nested};
 /// Limits of the in-kernel path manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How many of the peer's addresses a connection accepts and connects to, at most 8.
+    /// How many of the peer's addresses a connection accepts and connects to, at most
+    /// [`PathManager::most`](super::PathManager::most).
     pub accepted_addresses: u32,
-    /// Subflows of a connection apart from the first, at most 8. Both ends must allow them.
+    /// Subflows of a connection apart from the first, at most as many. Both ends must allow them.
     pub extra_subflows: u32,
 }
 
@@ -44,6 +45,9 @@ pub struct Endpoint {
     pub backup: bool,
     /// Connections open a subflow from here to every address of the peer.
     pub fullmesh: bool,
+    /// Further flags, as the kernel lists them: `implicit`, `laminar` and those of newer kernels.
+    #[serde(default)]
+    pub other_flags: u32,
 }
 
 impl Endpoint {
@@ -57,6 +61,7 @@ impl Endpoint {
             signal: false,
             backup: false,
             fullmesh: false,
+            other_flags: 0,
         }
     }
 
@@ -69,7 +74,7 @@ impl Endpoint {
         ]
         .into_iter()
         .filter_map(|(set, bit)| set.then_some(bit))
-        .sum()
+        .fold(self.other_flags, |all, bit| all | bit)
     }
 }
 
@@ -172,6 +177,7 @@ pub(super) fn endpoint_of(attributes: Attributes<'_>) -> Result<Endpoint, Malfor
         signal: flags & flag::SIGNAL != 0,
         backup: flags & flag::BACKUP != 0,
         fullmesh: flags & flag::FULLMESH != 0,
+        other_flags: flags & !flag::KNOWN,
     })
 }
 
@@ -195,6 +201,20 @@ mod tests {
             put_endpoint(&mut payload, ENDPOINT.0, &endpoint);
             let attributes = Attributes::parse("a test", &payload).unwrap();
             assert_eq!(endpoint_of(attributes.nested(ENDPOINT).unwrap().unwrap()), Ok(endpoint));
+        }
+    }
+
+    #[test]
+    fn flags_of_newer_kernels_are_kept() {
+        // Linux' `implicit`, 1 << 4, `laminar`, 1 << 5, and one that no kernel has.
+        for other_flags in [1 << 4, 1 << 5, 1 << 5 | 1 << 30] {
+            let endpoint = Endpoint { other_flags, ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7) };
+            let mut payload = vec![];
+            put_endpoint(&mut payload, ENDPOINT.0, &endpoint);
+            let attributes =
+                Attributes::parse("a test", &payload).unwrap().nested(ENDPOINT).unwrap().unwrap();
+            assert_eq!(attributes.u32(address::FLAGS), Ok(Some(other_flags | flag::SUBFLOW)));
+            assert_eq!(endpoint_of(attributes), Ok(endpoint));
         }
     }
 

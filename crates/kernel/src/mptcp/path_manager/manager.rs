@@ -16,6 +16,9 @@ use crate::netlink::{Generic, put};
 /// The kernel's message for a connection that does not exist.
 const INVALID_TOKEN: &str = "invalid token";
 
+/// The limit of kernels that do not name it (`MPTCP_PM_ADDR_MAX` before Linux 7.2).
+const LEAST_MOST: usize = 8;
+
 /// The path manager of the network namespace in which the value was opened.
 #[derive(Debug)]
 pub struct PathManager {
@@ -93,12 +96,29 @@ impl PathManager {
     /// Sets the limits.
     ///
     /// # Errors
-    /// [`Error::Io`] if one is above 8, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    /// [`Error::Io`] if one is above [`Self::most`], [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
         let mut payload = vec![];
         put(&mut payload, attr::ACCEPTED_ADDRESSES.0, &limits.accepted_addresses.to_ne_bytes());
         put(&mut payload, attr::SUBFLOWS.0, &limits.extra_subflows.to_ne_bytes());
         self.command("setting MPTCP's limits", command::SET_LIMITS, &payload)
+    }
+
+    /// The kernel's limit of endpoints, of accepted addresses and of extra subflows: 8, since Linux 7.2 64.
+    /// It changes nothing: it asks for a limit that no kernel accepts, and reads the kernel's message.
+    ///
+    /// # Errors
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn most(&mut self) -> Result<usize> {
+        let mut payload = vec![];
+        for attribute in [attr::ACCEPTED_ADDRESSES, attr::SUBFLOWS] {
+            put(&mut payload, attribute.0, &u32::MAX.to_ne_bytes());
+        }
+        let Err(failure) = self.family.command(command::SET_LIMITS, &payload) else { return Ok(LEAST_MOST) };
+        match failure.errno() {
+            Some(Errno::INVAL) => Ok(failure.said().and_then(most_said).unwrap_or(LEAST_MOST)),
+            _ => Err(failure.doing("asking for MPTCP's highest limit")),
+        }
     }
 
     /// The current limits.
@@ -237,6 +257,11 @@ impl PathManager {
     }
 }
 
+/// The number in `limit greater than maximum (64)`. Kernels before 6.15 name none.
+fn most_said(text: &str) -> Option<usize> {
+    text.rsplit_once('(')?.1.split_once(')')?.0.parse().ok()
+}
+
 fn backup_flag(backup: bool) -> u32 {
     if backup { flag::BACKUP } else { 0 }
 }
@@ -257,4 +282,17 @@ fn subflow_request(token: Token, local: &Local, flags: Option<u32>, remote: Sock
     put_local(&mut payload, attr::ENDPOINT.0, local, flags);
     put_remote(&mut payload, attr::REMOTE.0, remote);
     payload
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_limit_is_in_the_kernel_s_message() {
+        assert_eq!(most_said("limit greater than maximum (64)"), Some(64));
+        assert_eq!(most_said("limit greater than maximum (8)"), Some(8));
+        assert_eq!(most_said("limit greater than maximum"), None);
+        assert_eq!(most_said("limit (of addresses) greater"), None);
+    }
 }

@@ -55,6 +55,8 @@ pub(super) mod flag {
     pub(in super::super) const SUBFLOW: u32 = 1 << 1;
     pub(in super::super) const BACKUP: u32 = 1 << 2;
     pub(in super::super) const FULLMESH: u32 = 1 << 3;
+    /// All of these.
+    pub(in super::super) const KNOWN: u32 = SIGNAL | SUBFLOW | BACKUP | FULLMESH;
 }
 
 /// Attributes of an event.

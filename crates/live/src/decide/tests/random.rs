@@ -113,7 +113,7 @@ proptest! {
                     prop_assert!(!denied || (here == 0 && role == Unused), "{name} at {now_s}: {decision:?}");
                     prop_assert_eq!(here > 0, role != Unused);
                 }
-                prop_assert!(wanted.len() <= MOST_ENDPOINTS);
+                prop_assert!(wanted.len() <= places::number(&world.snapshot));
                 let next_s = decision.look_again.map_or(end_s, |at| at.0.div_ceil(1_000_000_000));
                 now_s = if end_s - now_s < 60 { now_s + 2 } else { next_s.clamp(now_s + 1, end_s) };
             }
