@@ -33,7 +33,7 @@ async function traced(pool, of, policy, seed) {
 function packetView(box, pool, of) {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const panes = [];
-  let [colours, seconds, until_s, isPlaying, last, told] = [null, 0, 0, false, 0, 0];
+  let [colours, seconds, until_s, isPlaying, next, last, told] = [null, 0, 0, false, 0, 0, 0];
 
   const labelled = (text, input, id) => make("div", {}, make("label", { htmlFor: id, textContent: text }), Object.assign(input, { id }));
   const first = make("select");
@@ -198,7 +198,6 @@ function packetView(box, pool, of) {
   }
 
   function frame(now) {
-    if (!isPlaying) return;
     const passed = now - last;
     const isDue = !still.matches || passed >= CALM_MS;
     if (isDue) {
@@ -207,9 +206,12 @@ function packetView(box, pool, of) {
       const withNumbers = now - told >= NUMBERS_MS;
       if (withNumbers) told = now;
       draw(withNumbers);
-      if (seconds >= until_s) stop();
+      if (seconds >= until_s) {
+        stop();
+        return;
+      }
     }
-    requestAnimationFrame(frame);
+    next = requestAnimationFrame(frame);
   }
 
   function start() {
@@ -217,12 +219,13 @@ function packetView(box, pool, of) {
     isPlaying = true;
     play.textContent = "Pause";
     last = performance.now();
-    requestAnimationFrame(frame);
+    next = requestAnimationFrame(frame);
   }
 
   function stop() {
     if (!isPlaying) return;
     isPlaying = false;
+    cancelAnimationFrame(next);
     play.textContent = "Play";
     draw(true);
   }

@@ -28,6 +28,42 @@ function painted(drawing) {
 const isVisible = style => style.display !== "none" && style.visibility !== "hidden" && Number(style.opacity) > 0;
 const isPaint = colour => !/^(transparent|rgba\(.*, 0\))$/.test(colour);
 
+/** Radius of corners, px. */
+function radius(style, box) {
+  const value = Number.parseFloat(style.borderTopLeftRadius) || 0;
+  return style.borderTopLeftRadius.endsWith("%") ? value / 100 * box.width : value;
+}
+
+/** The border of a box that has one on all sides. */
+function border(style) {
+  const widths = ["Top", "Right", "Bottom", "Left"].map(side => style[`border${side}Width`]);
+  const isWhole = widths.every(width => width === widths[0] && width !== "0px") && isPaint(style.borderTopColor);
+  return isWhole ? { stroke: style.borderTopColor, "stroke-width": widths[0] } : null;
+}
+
+/** Borders on single sides, and a line across the middle that is a background: rules and whiskers. */
+function strips(style, { x, y, width, height }) {
+  const found = [];
+  const add = (fill, part) => found.push(shape("rect", { fill, ...part }));
+  if (!border(style)) {
+    const size = side => (isPaint(style[`border${side}Color`]) ? Number.parseFloat(style[`border${side}Width`]) : 0);
+    const [left, right, top, bottom] = ["Left", "Right", "Top", "Bottom"].map(size);
+    if (style.borderLeftStyle === "dashed") {
+      const [x1, y2] = [x + left / 2, y + height];
+      found.push(shape("line", { x1, x2: x1, y1: y, y2, stroke: style.borderLeftColor, "stroke-width": left, "stroke-dasharray": "4 3" }));
+    } else if (left) {
+      add(style.borderLeftColor, { x, y, width: left, height });
+    }
+    if (right) add(style.borderRightColor, { x: x + width - right, y, width: right, height });
+    if (top) add(style.borderTopColor, { x, y, width, height: top });
+    if (bottom) add(style.borderBottomColor, { x, y: y + height - bottom, width, height: bottom });
+  }
+  const colour = /^linear-gradient\((rgba?\([^)]*\))/.exec(style.backgroundImage)?.[1];
+  const thick = Number.parseFloat(style.backgroundSize.split(" ")[1]);
+  if (colour && thick > 0) add(colour, { x, y: y + (height - thick) / 2, width, height: thick });
+  return found;
+}
+
 /** The lines of a text as it is broken on the page. */
 function lines(text) {
   const range = document.createRange();
@@ -75,8 +111,17 @@ function asSvg(figure) {
       root.append(copy);
       return;
     }
-    if (isPaint(style.backgroundColor)) {
-      root.append(shape("rect", { ...place(box), rx: Number.parseFloat(style.borderTopLeftRadius) || 0, fill: style.backgroundColor }));
+    root.append(...strips(style, place(box)));
+    const stroke = border(style);
+    if (stroke) {
+      const inset = Number.parseFloat(stroke["stroke-width"]) / 2;
+      const { x, y, width, height } = place(box);
+      root.append(shape("rect", {
+        x: x + inset, y: y + inset, width: Math.max(width - 2 * inset, 0), height: Math.max(height - 2 * inset, 0),
+        rx: radius(style, box), fill: isPaint(style.backgroundColor) ? style.backgroundColor : "none", ...stroke,
+      }));
+    } else if (isPaint(style.backgroundColor)) {
+      root.append(shape("rect", { ...place(box), rx: radius(style, box), fill: style.backgroundColor }));
     }
     node.childNodes.forEach(visit);
   };
@@ -97,11 +142,18 @@ async function asPng(text) {
   return new Promise(done => canvas.toBlob(done, "image/png"));
 }
 
-/** The charts of this page with their names. */
-const charts = () => [...document.querySelectorAll("figure.chart")];
+/** The charts that are shown. */
+const charts = () => [...document.querySelectorAll("figure.chart")].filter(figure => figure.offsetParent !== null);
+
+function nameOf(figure, index) {
+  const name = document.getElementById(figure.getAttribute("aria-labelledby")) ?? figure.querySelector("figcaption");
+  return name?.textContent.replace(/\s+/g, " ").trim() || figure.getAttribute("aria-label") || `Chart ${index + 1}`;
+}
 
 addEventListener("message", async ({ data, source }) => {
-  if (source !== parent || !["svg", "png"].includes(data?.picture)) return;
+  if (source !== parent) return;
+  if (data?.list) parent.postMessage({ charts: charts().map(nameOf) }, "*");
+  if (!["svg", "png"].includes(data?.picture)) return;
   const figure = charts()[data.index];
   if (!figure) return;
   try {
@@ -111,9 +163,4 @@ addEventListener("message", async ({ data, source }) => {
     parent.postMessage({ failure: error.message }, "*");
   }
 });
-parent.postMessage({ charts: charts().map((figure, index) => figure.getAttribute("aria-label") ?? captionOf(figure) ?? `Chart ${index + 1}`) }, "*");
-
-function captionOf(figure) {
-  const name = document.getElementById(figure.getAttribute("aria-labelledby"));
-  return name?.textContent.trim();
-}
+parent.postMessage({ charts: charts().map(nameOf) }, "*");

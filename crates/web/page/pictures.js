@@ -9,6 +9,8 @@ function pictures(box, frame) {
   const note = make("span", { className: "dim" });
   note.setAttribute("role", "status");
   let waiting = null;
+  // Which charts are shown changes in the frame.
+  chart.addEventListener("focus", () => frame.contentWindow.postMessage({ list: true }, "*"));
   const asked = kind => new Promise((done, failed) => {
     waiting = { done, failed };
     frame.contentWindow.postMessage({ picture: kind, index: chart.selectedIndex }, "*");
@@ -17,7 +19,10 @@ function pictures(box, frame) {
   addEventListener("message", ({ data, source }) => {
     if (source !== frame.contentWindow) return;
     if (Array.isArray(data?.charts)) {
+      const kept = chart.value;
       chart.replaceChildren(...data.charts.slice(0, 100).map(name => make("option", { textContent: String(name).replace(/\s+/g, " ").slice(0, 100) })));
+      if (kept) chart.value = kept;
+      if (chart.selectedIndex < 0) chart.selectedIndex = 0;
       tools.hidden = !data.charts.length;
       note.textContent = "";
     }
