@@ -27,7 +27,7 @@ wheel: ## build the Python package: a wheel in target/wheels
 	@scripts/setup.sh test
 	@scripts/python.sh wheel
 
-docs: ## build the documentation as a site in target/site; every link is checked
+docs: web ## build the documentation as a site in target/site, with the playground; every link is checked
 	@scripts/setup.sh test
 	@scripts/python.sh docs
 
@@ -68,9 +68,11 @@ test: ## run all tests
 	@scripts/setup.sh test
 	@scripts/test.sh
 
-test-web: web ## test the playground in Chromium against the command line
+test-web: ## test the playground in Chromium against the command line, with all scenarios and policies
+	@scripts/setup.sh browser
+	@scripts/web.py
 	@scripts/cargo.sh build --locked --package joulepath
-	@JOULEPATH_REQUIRE_BROWSER=1 cargo test --locked --package joulepath-web
+	@JOULEPATH_WEB=all JOULEPATH_REQUIRE_BROWSER=1 cargo test --locked --package joulepath-web
 
 test-kernels: ## boot stock kernels 6.1 and 6.12 under QEMU and test the kernel engine in them
 	@scripts/test-kernels.sh

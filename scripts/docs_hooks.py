@@ -3,6 +3,7 @@
 - A link to a file of the repository outside docs/ becomes a link to the repository. If there is no such
   file, it is a warning, which `make docs` treats as an error.
 - A list or a table that follows a paragraph without a blank line gets one.
+- The place of the playground gets a link to it, if `make web` has built it.
 """
 
 import logging
@@ -15,6 +16,8 @@ DOCS = ROOT / "docs"
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^ {0,3}([-*+]|\d+\.) ")
+PLAYGROUND = "web/index.html"
+PLACE = "<!-- playground -->"
 ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|#|/)")
 
 
@@ -43,6 +46,8 @@ def on_page_markdown(markdown, page, config, files):
     for line in markdown.split("\n"):
         if FENCE.match(line):
             is_code = not is_code
+        elif line == PLACE and files.get_file_from_path(PLAYGROUND):
+            line = f"[**Open the playground**]({PLAYGROUND})"
         elif not is_code:
             if lines and needs_gap(lines[-1], line):
                 lines.append("")

@@ -56,11 +56,18 @@ run_script() {
     "$VENV/bin/python" "$@"
 }
 
-# mkdocs reads the sources of the package, so it need not be built. The program renders the papers' results.
+# mkdocs reads the sources of the package, so it need not be built. The program renders the papers' results. The site has the
+# playground if `make web` has built it.
 docs() {
     environment
     cargo build --quiet --locked --package joulepath --no-default-features
     "$VENV/bin/python" scripts/pages.py fill target/debug/joulepath
+    if [[ -f target/web/index.html ]]; then
+        mkdir -p target/docs/web
+        cp -- target/web/index.html target/docs/web/
+    else
+        say 'the site is built WITHOUT the playground: make web builds it'
+    fi
     NO_MKDOCS_2_WARNING=1 "$VENV/bin/mkdocs" build --strict
 }
 

@@ -8,6 +8,7 @@
 #   scripts/setup.sh package as build, and dpkg-dev, cargo-deb
 #   scripts/setup.sh static  as build, and Rust's standard library for musl on both architectures
 #   scripts/setup.sh web     as demo, and clang, python3, and Rust's standard library for WebAssembly
+#   scripts/setup.sh browser as web, and Chromium, to test pages in it
 #   scripts/setup.sh release as package and static, and objcopy, python3 with venv, cargo-cyclonedx
 #   scripts/setup.sh bare    as package, and mmdebstrap, to test the package in a bare Debian
 #   scripts/setup.sh fresh   as demo, and git and mmdebstrap, to test a fresh clone in a bare Debian
@@ -240,6 +241,11 @@ setup_web() {
     install_rust_targets "$WEB_TARGET"
 }
 
+setup_browser() {
+    have chromium || have chromium-browser || have google-chrome || packages+=(chromium)
+    setup_web
+}
+
 setup_release() {
     want objcopy binutils
     want_python
@@ -280,9 +286,9 @@ setup_mutants() {
 }
 
 case ${1-} in
-demo | build | test | lint | kernels | package | static | web | release | bare | fresh | mutants | upstream) "setup_$1" ;;
+demo | build | test | lint | kernels | package | static | web | browser | release | bare | fresh | mutants | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|web|release|bare|fresh|mutants|upstream" >&2
+    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|web|browser|release|bare|fresh|mutants|upstream" >&2
     exit 2
     ;;
 esac

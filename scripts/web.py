@@ -11,8 +11,10 @@ policy lists the hash of each script: text from a link cannot run, even if a pag
 import base64
 import gzip
 import hashlib
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,9 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = "wasm32-unknown-unknown"
 PAGE = ROOT / "crates/web/page"
 ASSETS = ROOT / "crates/report/assets"
-SCRIPTS = ["share.js", "engine.js", "form.js", "trace.js", "scene.js", "packets.js", "pictures.js", "page.js"]
+SCRIPTS = [
+    "share.js", "engine.js", "traces.js", "form.js", "complete.js", "gallery.js", "map.js", "advise.js", "editor.js", "answer.js",
+    "trace.js", "scene.js", "packets.js", "pictures.js", "page.js", "modes.js",
+]
 # In the frame of the answer.
 EMBEDDED = ["embedded.js", "picture.js"]
+# Data centres, whose runs take minutes, more than the page allows.
+LARGE = {"papers/002-bcube", "papers/002-fattree", "papers/002-vl2"}
+CLAIMS = ROOT / "results/claims.json"
 # Memory of one worker, bytes. More is refused with a message.
 MOST_MEMORY = 1 << 30
 # Size of the page, bytes.
@@ -56,6 +64,31 @@ def report_script():
     return template.split("<script>", 1)[1].split("</script>", 1)[0].replace("{{ assets.js|safe }}", joined)
 
 
+def claims():
+    """The papers' claims that comparisons of shipped scenarios check, with their stored verdicts and the first comparison."""
+    found = []
+    for claim in json.loads(CLAIMS.read_text())["claims"]:
+        commands = [shlex.split(command) for command in claim["compare"]]
+        if not commands:
+            continue
+        (program, verb, scenario, *options) = commands[0]
+        given = list(zip(options[::2], options[1::2], strict=True))
+        values = dict(given)
+        known = values.keys() <= {"--policies", "--seeds", "--set", "--variant"}
+        if (program, verb) != ("joulepath", "compare") or not known or scenario in LARGE:
+            continue
+        found.append({
+            **{key: claim[key] for key in ["id", "claim", "source", "sentence", "deciding"]},
+            "scenario": scenario,
+            "policies": values.get("--policies", ""),
+            "seeds": int(values["--seeds"]) if "--seeds" in values else None,
+            "variant": values.get("--variant"),
+            "set": [value.split("=", 1) for option, value in given if option == "--set"],
+            "comparisons": len(commands),
+        })
+    return found
+
+
 def digest(script):
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
@@ -84,6 +117,7 @@ def pack(module):
     parts = {
         "CONTENT_POLICY": policy,
         "STYLES": styles,
+        "CLAIMS": json.dumps(claims(), ensure_ascii=False).replace("<", "\\u003c"),
         "MODULE": base64.b64encode(gzip.compress(module, 9, mtime=0)).decode(),
         "WORKER": (PAGE / "worker.js").read_text(),
         "PAGE": script,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use joulepath_model::result::Comparison;
-use joulepath_report as report;
-use joulepath_study::compare::{Compared, Plan, Request, Variants};
+use joulepath_report::{self as report, Playground};
+use joulepath_study::compare::{Case, Compared, Plan, Request, Variants};
 use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::history::{self, Recorder};
 use joulepath_study::journal::Journal;
@@ -56,7 +56,7 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
         };
         let compared = plan.run(case, journal.as_mut(), &mut hear, &cancel);
         watcher.finish();
-        session.show(compared, case.variant())?;
+        session.show(compared, case)?;
         if cancel.is_set() {
             break;
         }
@@ -147,7 +147,7 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Shows the table of a case, and writes its page.
-    fn show(&mut self, compared: Compared, variant: Option<&str>) -> Result<(), Failure> {
+    fn show(&mut self, compared: Compared, case: &Case) -> Result<(), Failure> {
         let Compared { comparison, failures } = compared;
         tell_failures(&failures);
         if comparison.partial {
@@ -159,15 +159,17 @@ impl Session<'_> {
             let gap = if self.done.is_empty() { "" } else { "\n" };
             terminal::print(&format!("{gap}{}", report::table(&comparison, width, color)))?;
         }
-        if let Some(page) = self.outputs.report_of(variant.filter(|_| self.options.all_variants)) {
-            self.write_page(&comparison, &page)?;
+        if let Some(page) = self.outputs.report_of(case.variant().filter(|_| self.options.all_variants)) {
+            let address = std::env::var("JOULEPATH_PLAYGROUND").ok();
+            let playground = address.as_deref().zip(case.question());
+            let html = report::html_with(
+                &comparison,
+                playground.map(|(address, question)| Playground { address, question }),
+            )?;
+            self.deliver("report", &Sink::File(page), &html)?;
         }
         self.done.push(comparison);
         Ok(())
-    }
-
-    fn write_page(&mut self, comparison: &Comparison, page: &Path) -> Result<(), Failure> {
-        self.deliver("report", &Sink::File(page.to_owned()), &report::html(comparison)?)
     }
 
     /// Reports a file that could not be written. The other outputs are still written.

@@ -59,7 +59,7 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
         }
         watcher.hear(event);
     };
-    let map = run(&plan, &provenance(), &mut hear, &cancel)?;
+    let map = run(&plan, &provenance(), &mut hear, &cancel);
     watcher.finish();
     tell_failures(&failures);
     tell(options, &map, &stem)?;

@@ -56,7 +56,7 @@ pub(crate) fn map(
         };
         let (engine, packet) = (open(engine)?, open("packet")?);
         let plan = Plan::unless(cancel, &scenario.source, &request, &*engine, &*packet)?;
-        plan.map(|plan| run(&plan, &provenance(command), watch, cancel)).transpose()
+        Ok(plan.map(|plan| run(&plan, &provenance(command), watch, cancel)))
     })?;
     let map = done.value.map(|map| Map { map });
     match (done.stopped, map) {

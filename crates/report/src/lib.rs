@@ -47,10 +47,10 @@ mod text;
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate, resample};
 pub use compared::{table, table_with};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceWay, advice_html};
-pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use html::search::search_html;
+pub use html::{Playground, html, html_with};
 pub use judgement::judgement;
 pub use machine::{
     Field, Record, ReportError, all_runs_to_csv, all_to_csv, all_to_json, policy_records, reference_records,

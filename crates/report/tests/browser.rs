@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use joulepath_model::result::{
     Comparison, Estimate, Manifest, PathResult, Provenance, RunResult, ScenarioRef, Series,
@@ -21,13 +22,14 @@ use joulepath_report::benchmark::{
 use joulepath_report::study::{self, Along, AlongLine, Places, Study, StudyRow};
 use joulepath_report::table::{self, Column, Line, Table};
 use joulepath_report::{
-    AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, PolicyRuns, StoredResults, advice_html, html,
-    map_html, summarise,
+    AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, Playground, PolicyRuns, StoredResults, advice_html,
+    html_with, map_html, summarise,
 };
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use joulepath_testbed::browser::{self, AXE, Failed, WATCH, ensure};
 use serde::Deserialize;
 
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// Time for all pages.
+const LIMIT: Duration = Duration::from_secs(300);
 /// Width and theme of each view.
 const VIEWS: [(u32, &str); 4] = [(400, "light"), (400, "dark"), (1600, "light"), (1600, "dark")];
 /// Narrower than this, one column.
@@ -56,27 +58,23 @@ struct Measured {
     mute: u32,
     /// All visible text.
     text: String,
+    /// Link to the playground, and the comparison in it.
+    tried: Option<(String, String)>,
 }
 
 fn main() -> ExitCode {
-    let trial = |name: &str, check: fn() -> Result<(), Failed>| {
-        Trial::ignorable_test(name, move || match browser() {
-            Some(_) => check().map(|()| Completion::Completed),
-            None if std::env::var_os("JOULEPATH_REQUIRE_BROWSER").is_some_and(|value| value == "1") => {
-                Err("there is no Chromium in PATH, and JOULEPATH_REQUIRE_BROWSER asks for one".into())
-            }
-            None => Ok(Completion::ignored_with("needs Chromium: none in PATH")),
-        })
-    };
-    let trials = vec![
-        trial("the_faults_of_a_broken_page_are_found", the_faults_of_a_broken_page_are_found),
-        trial("no_script_fails", no_script_fails),
-        trial("nothing_is_cut_off", nothing_is_cut_off),
-        trial("axe_has_no_findings", axe_has_no_findings),
-        trial("every_chart_has_a_name_and_takes_the_focus", every_chart_has_a_name_and_takes_the_focus),
-        trial("no_number_is_missing_its_value", no_number_is_missing_its_value),
-    ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    browser::run(
+        || None,
+        &[
+            ("the_faults_of_a_broken_page_are_found", the_faults_of_a_broken_page_are_found),
+            ("no_script_fails", no_script_fails),
+            ("nothing_is_cut_off", nothing_is_cut_off),
+            ("axe_has_no_findings", axe_has_no_findings),
+            ("every_chart_has_a_name_and_takes_the_focus", every_chart_has_a_name_and_takes_the_focus),
+            ("no_number_is_missing_its_value", no_number_is_missing_its_value),
+            ("a_link_opens_the_comparison_in_the_playground", a_link_opens_the_comparison_in_the_playground),
+        ],
+    )
 }
 
 /// Control: the tests find the faults of a broken page.
@@ -137,8 +135,15 @@ fn no_number_is_missing_its_value() -> Result<(), Failed> {
     Ok(())
 }
 
-fn ensure(holds: bool, seen: impl std::fmt::Debug) -> Result<(), Failed> {
-    if holds { Ok(()) } else { Err(format!("{seen:?}").into()) }
+fn a_link_opens_the_comparison_in_the_playground() -> Result<(), Failed> {
+    for page in pages()? {
+        let (is_comparison, tried) = (page.name == "comparison", &page.tried);
+        ensure(tried.is_some() == is_comparison, (&page.name, tried))?;
+        let Some((link, question)) = tried else { continue };
+        ensure(link.starts_with("https://example.org/web/#v=0.1.0&s="), link)?;
+        ensure(question == QUESTION, question)?;
+    }
+    Ok(())
 }
 
 /// All pages but the broken one.
@@ -153,18 +158,7 @@ fn of(name: &str, width: u32) -> Result<Measured, Failed> {
 
 fn measured() -> Result<&'static [Measured], Failed> {
     static ALL: OnceLock<Result<Vec<Measured>, String>> = OnceLock::new();
-    match ALL.get_or_init(measure) {
-        Ok(all) => Ok(all),
-        Err(error) => Err(error.clone().into()),
-    }
-}
-
-fn browser() -> Option<PathBuf> {
-    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
-    BROWSERS
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|path| path.is_file())
+    browser::once(&ALL, measure).map(Vec::as_slice)
 }
 
 /// Loads every page at every width and records the measurements.
@@ -173,6 +167,15 @@ const pages = PAGES;
 const WATCH = WATCHES;
 const rest = ms => new Promise(done => setTimeout(done, ms));
 const nameOf = node => `${node.tagName}.${[...node.classList].join(".")}`;
+/** The link to the playground, and the comparison in it. */
+async function tried(page) {
+  const link = page.querySelector("[id=try]:not([hidden]) a")?.href;
+  if (!link) return null;
+  const text = atob(link.split("&s=")[1].replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(text, letter => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return [link, await new Response(stream).text()];
+}
 async function look({ name, width, theme, html }) {
   const frame = document.body.appendChild(document.createElement("iframe"));
   frame.style.cssText = `border: 0; height: 800px; width: ${width}px`;
@@ -206,6 +209,7 @@ async function look({ name, width, theme, html }) {
     names: charts.map(chart => chart.getAttribute("aria-label") ?? ""),
     mute: charts.filter(chart => !isNamed(chart)).length,
     text: page.body.innerText,
+    tried: await tried(page),
   };
   frame.remove();
   return found;
@@ -213,23 +217,11 @@ async function look({ name, width, theme, html }) {
 (async () => {
   const all = [];
   for (const page of pages) all.push(await look(page));
-  const result = document.body.appendChild(document.createElement("pre"));
-  result.id = "measured";
-  // Nothing that is written otherwise in markup.
-  const code = letter => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0");
-  result.textContent = JSON.stringify(all).replace(/[<>&\u00a0]/g, code);
+  await fetch("/done", { method: "POST", body: JSON.stringify(all) });
 })();
 </script>"#;
 
-/// Records errors and warnings from before any other script.
-const WATCH: &str = "window.failures = []; \
-    addEventListener(\"error\", event => failures.push(event.message)); \
-    for (const kind of [\"error\", \"warn\"]) console[kind] = (...all) => failures.push(all.join(\" \"));";
-/// Checks accessibility.
-const AXE: &str = include_str!("vendor/axe/axe.min.js");
-
-fn measure() -> Result<Vec<Measured>, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+fn measure() -> Result<Vec<Measured>, Failed> {
     let framed = |(name, html): &(&str, String)| {
         VIEWS.map(|(width, theme)| {
             serde_json::json!({ "name": name, "width": width, "theme": theme, "html": html })
@@ -239,28 +231,15 @@ fn measure() -> Result<Vec<Measured>, String> {
     if let Some(folder) = std::env::var_os("JOULEPATH_PAGES").map(PathBuf::from) {
         let write =
             |(name, html): &(&str, String)| std::fs::write(folder.join(name).with_extension("html"), html);
-        all.iter().try_for_each(write).map_err(|error| error.to_string())?;
+        all.iter().try_for_each(write)?;
     }
     let frames: Vec<_> = all.iter().flat_map(framed).collect();
     let json = |value: &serde_json::Value| value.to_string().replace('<', "\\u003c");
     let watch = format!("<head><script>{WATCH}</script><script>{AXE}</script>");
     let probe =
         PROBE.replacen("PAGES", &json(&frames.into()), 1).replacen("WATCHES", &json(&watch.into()), 1);
-    let file = folder.path().join("probe.html");
-    std::fs::write(&file, probe).map_err(|error| error.to_string())?;
-    let output = Command::new(browser().expect("the tests are ignored without one"))
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--virtual-time-budget=60000", "--timeout=120000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
-        .arg(&file)
-        .stderr(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    let page = String::from_utf8_lossy(&output.stdout);
-    let (_, rest) = page.split_once("<pre id=\"measured\">").ok_or("the browser has not come to its end")?;
-    let (measured, _) = rest.split_once("</pre>").ok_or("the browser's page is cut")?;
-    serde_json::from_str(measured).map_err(|error| error.to_string())
+    let posted = browser::open(&[("/", &probe)], LIMIT)?;
+    Ok(serde_json::from_str(&posted)?)
 }
 
 fn all_pages() -> Vec<(&'static str, String)> {
@@ -269,8 +248,9 @@ fn all_pages() -> Vec<(&'static str, String)> {
         let json = std::fs::read_to_string(file).expect("the results are in the repository");
         StoredResults::parse(&json).and_then(|stored| stored.html()).expect("the results are a page")
     };
+    let playground = Playground { address: "https://example.org/web/", question: QUESTION };
     vec![
-        ("comparison", html(&comparison()).expect("a comparison is a page")),
+        ("comparison", html_with(&comparison(), Some(playground)).expect("a comparison is a page")),
         ("map", map_html(&map()).expect("a map is a page")),
         ("advice", advice_html(&advice()).expect("an advice is a page")),
         ("benchmark", benchmark::html(&ranked()).expect("a benchmark is a page")),
@@ -400,6 +380,9 @@ fn ranked() -> Benchmark {
     };
     Benchmark::of(Provenance::default(), extent, measured)
 }
+
+/// A comparison in a link to the playground.
+const QUESTION: &str = r#"{"name":"three.toml","toml":"title = \"<b>\"","policies":"mptcp","seeds":12}"#;
 
 const BROKEN: &str = "<!doctype html><html><head></head><body>\
     <div class=\"wide\" style=\"width: 2000px\">wide</div><div class=\"plot\"></div>\

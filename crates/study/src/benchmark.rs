@@ -100,7 +100,8 @@ pub(crate) fn random_scenario(
     index: u32,
 ) -> Option<Result<(String, joulepath_model::scenario::Scenario)>> {
     let random = scenarios::of_set(family, set, index)?;
-    let source = crate::source::Source::with_trace(&random.name, random.text, random.trace);
+    let source =
+        crate::source::Source::given(&random.name, random.text, random.trace.into_iter().collect(), None);
     Some(source.load(&[]).map(|scenario| (random.name, scenario)))
 }
 

@@ -11,11 +11,12 @@ use joulepath_controllers::Capability;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{Comparison, Manifest, Provenance, Reference, RunResult, ScenarioRef};
-use joulepath_model::scenario::{Scenario, Workload};
+use joulepath_model::scenario::{self, Scenario, Workload};
 #[cfg(feature = "packet")]
 use joulepath_packet::{Trace, TraceLimits};
 use joulepath_report::{PolicyRuns, summarise_on};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::batch::{Batch, Outcome, Wanted};
 use crate::engine::{Engine, RunError, Task};
@@ -98,6 +99,7 @@ pub struct Case {
     seeds: Vec<u64>,
     manifest: Manifest,
     notes: Vec<String>,
+    question: Option<String>,
 }
 
 /// Result of a case.
@@ -209,6 +211,28 @@ impl Plan {
     }
 }
 
+/// The comparison for a link to the playground, with the changes of `set` in its text.
+fn question(
+    source: &Source,
+    scenario: &Scenario,
+    set: &Overrides,
+    setups: &[Setup],
+    seeds: usize,
+) -> Option<String> {
+    let text = if set.is_empty() { source.quotable()?.to_owned() } else { scenario::show(scenario) };
+    let is_whole = source.is_shipped() || !text.contains("trace = ") && !text.contains("\"file:");
+    let original = source.is_shipped().then(|| source.name());
+    let policies: Vec<&str> = setups.iter().map(Setup::policy).collect();
+    let link = json!({
+        "name": source.name(),
+        "original": original,
+        "toml": text,
+        "policies": policies.join(","),
+        "seeds": seeds,
+    });
+    is_whole.then(|| link.to_string())
+}
+
 impl Case {
     fn of(
         source: &Source,
@@ -248,7 +272,16 @@ impl Case {
         let reference = reference(source, variant.as_deref(), &scenario);
         let mut notes = engine.notes(&scenario, &setups);
         notes.extend(left_out);
-        Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes })
+        // A page has no controllers of the user, and its link no traces.
+        let question =
+            request.also.is_empty().then(|| question(source, &scenario, &set, &setups, seeds.len()));
+        let question = question.flatten();
+        Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes, question })
+    }
+
+    /// The comparison as a link to the playground holds it, as JSON; `None` if the playground cannot do it.
+    pub fn question(&self) -> Option<&str> {
+        self.question.as_deref()
     }
 
     /// The scenario of the case.

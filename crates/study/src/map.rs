@@ -10,6 +10,7 @@
 mod axis;
 mod plane;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use joulepath_model::cancel::Cancel;
@@ -19,9 +20,9 @@ use joulepath_model::result::Provenance;
 use joulepath_report::map::{self, Axis, Map, Metric, SpotCheck, Winners};
 
 use self::plane::Plane;
-use crate::batch::Batch;
-use crate::engine::Engine;
-use crate::error::Result;
+use crate::batch::{Batch, Outcome, Wanted};
+use crate::engine::{Engine, RunError};
+use crate::error::{Error, Result};
 use crate::event::{Event, Watch};
 use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
@@ -60,6 +61,7 @@ pub struct Plan<'a> {
     plane: Plane,
     engine: &'a dyn Engine,
     packet: &'a dyn Engine,
+    seeds: Vec<u64>,
 }
 
 impl<'a> Plan<'a> {
@@ -88,49 +90,165 @@ impl<'a> Plan<'a> {
         engine: &'a dyn Engine,
         packet: &'a dyn Engine,
     ) -> Result<Option<Self>> {
+        Self::load(cancel, source, request, None, engine, packet)
+    }
+
+    /// A plan of the points that [`Plan::part`] is asked about only, for programs that divide the points
+    /// themselves. Empty: what [`Plan::gathered`] needs.
+    ///
+    /// # Errors
+    /// Those of [`Plan::of`], at these points.
+    pub fn of_points(
+        points: &BTreeSet<usize>,
+        source: &Source,
+        request: &'a Request,
+        engine: &'a dyn Engine,
+        packet: &'a dyn Engine,
+    ) -> Result<Self> {
+        let plan = Self::load(&Cancel::new(), source, request, Some(points), engine, packet)?;
+        Ok(plan.expect("the token is never set"))
+    }
+
+    fn load(
+        cancel: &Cancel,
+        source: &Source,
+        request: &'a Request,
+        points: Option<&BTreeSet<usize>>,
+        engine: &'a dyn Engine,
+        packet: &'a dyn Engine,
+    ) -> Result<Option<Self>> {
         let set = source.overrides(request.variant.as_deref(), &request.set)?;
         let asked = request.policies.as_deref();
-        let plane = Plane::load(source, &set, &request.axes, asked, engine, cancel)?;
+        let plane = Plane::load(source, &set, &request.axes, asked, points, engine, cancel)?;
         let scenario = source.name().to_owned();
-        Ok(plane.map(|plane| Plan { request, scenario, set, plane, engine, packet }))
+        let drawn = seeds(1, request.seeds)?;
+        Ok(plane.map(|plane| Plan { request, scenario, set, plane, engine, packet, seeds: drawn }))
+    }
+
+    /// Number of points of the plane.
+    pub fn points(&self) -> usize {
+        self.plane.len()
+    }
+
+    /// Number of policies.
+    pub fn policies(&self) -> usize {
+        self.plane.policies().count()
+    }
+
+    /// Notes for users about the choice of policies.
+    pub fn notes(&self) -> &[String] {
+        &self.plane.notes
+    }
+
+    /// The points that the packet engine runs too.
+    pub fn checked(&self) -> Vec<usize> {
+        draw(self.plane.len(), self.request.spot_check as usize)
+    }
+
+    /// Runs some points in this thread, with the packet engine if `is_check`. Values by policy, then in the
+    /// order of `points`; `None` where a run failed. Also the error of the first run that failed.
+    ///
+    /// # Panics
+    /// If the plan was made without one of the points.
+    pub fn part(&self, points: &[usize], is_check: bool) -> (Vec<Vec<Option<f64>>>, Option<String>) {
+        let (engine, cancel) = (self.engine_of(is_check), Cancel::new());
+        let mut first = None;
+        let values = self.plane.values(points, self.seeds_of(is_check), self.request.metric, |wanted| {
+            let one = |Wanted { scenario, setup, task, name, .. }: &Wanted<'_>| match engine.run(
+                scenario,
+                setup,
+                task,
+                NonZeroUsize::MIN,
+                &cancel,
+            ) {
+                Ok(run) => Some(run),
+                Err(RunError::Failed(error)) => {
+                    first.get_or_insert_with(|| format!("`{}` at {name}: {error}", setup.policy()));
+                    None
+                }
+                Err(RunError::Cancelled) => None,
+            };
+            wanted.iter().map(one).collect()
+        });
+        (values, first)
+    }
+
+    /// The map of values from [`Plan::part`]: of all points, and of [`Plan::checked`] if there are any.
+    ///
+    /// # Errors
+    /// If they are not as many as the plane has policies and points.
+    pub fn gathered(
+        &self,
+        by: &Provenance,
+        values: Vec<Vec<Option<f64>>>,
+        check: Option<&[Vec<Option<f64>>]>,
+    ) -> Result<Map> {
+        let is_whole = |values: &[Vec<Option<f64>>], points: usize| {
+            values.len() == self.policies() && values.iter().all(|of_policy| of_policy.len() == points)
+        };
+        if !is_whole(&values, self.points())
+            || check.is_some_and(|check| !is_whole(check, self.checked().len()))
+        {
+            return Err(Error::usage("the values are not those of this map"));
+        }
+        let complete = values.iter().chain(check.unwrap_or_default()).flatten().all(Option::is_some);
+        Ok(self.drawn(by, values, check, !complete))
+    }
+
+    fn engine_of(&self, is_check: bool) -> &'a dyn Engine {
+        if is_check { self.packet } else { self.engine }
+    }
+
+    fn seeds_of(&self, is_check: bool) -> &[u64] {
+        if self.engine_of(is_check).draws() { &self.seeds } else { &self.seeds[..1] }
+    }
+
+    fn drawn(
+        &self,
+        by: &Provenance,
+        values: Vec<Vec<Option<f64>>>,
+        check: Option<&[Vec<Option<f64>>]>,
+        partial: bool,
+    ) -> Map {
+        let Plan { request, plane, .. } = self;
+        let policy =
+            |(policy, label): (&str, &str)| map::Policy { policy: policy.into(), label: label.into() };
+        Map {
+            provenance: by.clone(),
+            title: plane.plain.title.clone(),
+            scenario: self.scenario.clone(),
+            sha256: plane.sha256.clone(),
+            set: self.set.clone(),
+            axes: request.axes.clone(),
+            policies: plane.policies().map(policy).collect(),
+            metric: request.metric,
+            engine: self.engine.name().to_owned(),
+            seeds: request.seeds,
+            winners: Winners::of(&values, request.metric),
+            spot: check.map(|check| SpotCheck::of(&self.checked(), &values, check, request.metric)),
+            values,
+            partial,
+        }
     }
 }
 
 /// Runs every point. Reports failed runs; their policy has no value at that point.
-///
-/// # Errors
-/// If the request has no seeds.
-pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) -> Result<Map> {
+pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) -> Map {
     let Plan { request, plane, .. } = plan;
     plane.notes.iter().for_each(|note| watch(Event::Note(note.clone())));
-    let batch = |engine| Batch { engine, jobs: request.jobs, cancel };
+    let mut complete = true;
+    let mut values = |points: &[usize], is_check: bool| {
+        let batch = Batch { engine: plan.engine_of(is_check), jobs: request.jobs, cancel };
+        plane.values(points, plan.seeds_of(is_check), request.metric, |wanted| {
+            let outcomes = batch.run(wanted, None, watch);
+            complete &= outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
+            outcomes.into_iter().map(Outcome::run).collect()
+        })
+    };
     let all: Vec<usize> = (0..plane.len()).collect();
-    let drawn = seeds(1, request.seeds)?;
-    let one_or_all = if plan.engine.draws() { &drawn[..] } else { &drawn[..1] };
-    let (values, mut complete) = plane.values(&all, one_or_all, request.metric, &batch(plan.engine), watch);
-    let spot = (request.spot_check > 0).then(|| {
-        let chosen = draw(plane.len(), request.spot_check as usize);
-        let (real, all_there) = plane.values(&chosen, &drawn, request.metric, &batch(plan.packet), watch);
-        complete &= all_there;
-        SpotCheck::of(&chosen, &values, &real, request.metric)
-    });
-    let policy = |(policy, label): (&str, &str)| map::Policy { policy: policy.into(), label: label.into() };
-    Ok(Map {
-        provenance: by.clone(),
-        title: plane.plain.title.clone(),
-        scenario: plan.scenario.clone(),
-        sha256: plane.sha256.clone(),
-        set: plan.set.clone(),
-        axes: request.axes.clone(),
-        policies: plane.policies().map(policy).collect(),
-        metric: request.metric,
-        engine: plan.engine.name().to_owned(),
-        seeds: request.seeds,
-        winners: Winners::of(&values, request.metric),
-        values,
-        spot,
-        partial: !complete || cancel.is_set(),
-    })
+    let of_all = values(&all, false);
+    let check = (request.spot_check > 0).then(|| values(&plan.checked(), true));
+    plan.drawn(by, of_all, check.as_deref(), !complete || cancel.is_set())
 }
 
 /// Chooses `count` of `points` without repetition, ascending; all if there are fewer.
@@ -176,13 +294,57 @@ mod tests {
         let plan = Plan::of(&source, &named, &*fluid, &*packet).unwrap();
         let mut watch =
             |event: Event<'_>| said.extend(if let Event::Note(note) = event { Some(note) } else { None });
-        let drawn = map(&plan, &Provenance::default(), &mut watch, &Cancel::new()).unwrap();
+        let drawn = map(&plan, &Provenance::default(), &mut watch, &Cancel::new());
         let policies: Vec<&str> = drawn.policies.iter().map(|policy| policy.policy.as_str()).collect();
         assert_eq!((policies, drawn.partial), (vec!["mptcp"], false));
         assert!(said.iter().any(|note| note.starts_with("Left out: `joule` uses")), "{said:?}");
         let asked = request(Some("mptcp,joule"));
         let refused = Plan::of(&source, &asked, &*fluid, &*packet).err().unwrap();
         assert!(refused.to_string().contains("fluid engine"), "{refused}");
+    }
+
+    /// A program that divides the points gets the map of [`map`], bit for bit.
+    #[cfg(all(feature = "fluid", feature = "packet"))]
+    #[test]
+    fn parts_of_the_plane_make_the_same_map() {
+        use crate::engine::{EngineName, EngineOptions, open};
+
+        let source = Source::named("quick").unwrap();
+        let axis = |text: &str| parse_axis("x", text).unwrap();
+        let request = Request {
+            axes: [axis("path.wifi.delay=10ms..20ms:3"), axis("path.lte.loss=0.1 %..1 %:2log")],
+            variant: None,
+            set: vec![("duration".to_owned(), "\"2 s\"".to_owned())],
+            policies: Some(crate::policies::parse("mptcp,uncoupled").unwrap()),
+            metric: Metric::BitsPerJoule,
+            spot_check: 2,
+            seeds: 2,
+            jobs: None,
+        };
+        let [fluid, packet] = [EngineName::Fluid, EngineName::Packet]
+            .map(|name| open(name, &EngineOptions::default()).unwrap());
+        let by = Provenance { command: "joulepath map quick".to_owned(), ..Provenance::default() };
+        let plan = Plan::of(&source, &request, &*fluid, &*packet).unwrap();
+        let whole = map(&plan, &by, &mut crate::event::unwatched, &Cancel::new());
+
+        let of = |points: &[usize]| {
+            let points = points.iter().copied().collect();
+            Plan::of_points(&points, &source, &request, &*fluid, &*packet).unwrap()
+        };
+        let joined = |points: &[usize], is_check: bool| {
+            let parts = points.iter().map(|&point| of(&[point]).part(&[point], is_check));
+            parts.fold(vec![vec![]; 2], |mut all: Vec<Vec<Option<f64>>>, (values, failure)| {
+                assert_eq!(failure, None);
+                all.iter_mut().zip(values).for_each(|(all, values)| all.extend(values));
+                all
+            })
+        };
+        let gatherer = of(&[]);
+        assert_eq!((gatherer.points(), gatherer.policies(), gatherer.checked().len()), (6, 2, 2));
+        let (values, check) = (joined(&[0, 1, 2, 3, 4, 5], false), joined(&gatherer.checked(), true));
+        assert_eq!(gatherer.gathered(&by, values.clone(), Some(&check)).unwrap(), whole);
+        assert!(gatherer.gathered(&by, values[..1].to_vec(), None).is_err());
+        assert!(gatherer.gathered(&by, values, Some(&check[..1])).is_err());
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -47,12 +46,10 @@ pub struct Source {
 enum TracesIn {
     /// This library, next to the shipped scenario.
     Library,
-    /// This library, next to the shipped scenario of this name.
-    Beside(String),
     /// The folder that their paths are relative to.
     Folder(PathBuf),
-    /// The only trace: name and text.
-    Given(String, String),
+    /// Texts by name; others are in this library, next to the shipped scenario of this name, if there is one.
+    Given { texts: BTreeMap<String, String>, beside: Option<String> },
     /// No traces.
     Nowhere,
 }
@@ -103,9 +100,15 @@ impl Source {
         Self::new(name, text.to_owned(), TracesIn::Library)
     }
 
-    /// A changed copy of a shipped scenario under a name of its own, with the traces of the original.
-    pub fn edited(name: &str, text: impl Into<String>, original: &str) -> Self {
-        Self::new(name, text.into(), TracesIn::Beside(original.to_owned()))
+    /// A text whose traces are `texts` by name, and those of the shipped scenario `original` if it was made
+    /// from one.
+    pub fn given(
+        name: &str,
+        text: impl Into<String>,
+        texts: BTreeMap<String, String>,
+        original: Option<&str>,
+    ) -> Self {
+        Self::new(name, text.into(), TracesIn::Given { texts, beside: original.map(str::to_owned) })
     }
 
     fn new(name: &str, text: String, traces_in: TracesIn) -> Self {
@@ -124,12 +127,6 @@ impl Source {
         Self::new(name, text.into(), folder.map_or(TracesIn::Nowhere, TracesIn::Folder))
     }
 
-    /// A text with the trace that it names, if any, given by name and text.
-    pub(crate) fn with_trace(name: &str, text: impl Into<String>, trace: Option<(String, String)>) -> Self {
-        let given = trace.map_or(TracesIn::Nowhere, |(name, text)| TracesIn::Given(name, text));
-        Self::new(name, text.into(), given)
-    }
-
     /// File name as given, or the name of a shipped scenario.
     pub fn name(&self) -> &str {
         &self.name
@@ -140,11 +137,16 @@ impl Source {
         &self.text
     }
 
+    /// The text, unless messages and pages may not quote it.
+    pub(crate) fn quotable(&self) -> Option<&str> {
+        self.may_be_quoted.then_some(self.text.as_str())
+    }
+
     /// The folder of traces, if there is one.
     pub fn folder(&self) -> Option<&Path> {
         match &self.traces_in {
             TracesIn::Folder(folder) => Some(folder),
-            TracesIn::Library | TracesIn::Beside(_) | TracesIn::Given(..) | TracesIn::Nowhere => None,
+            TracesIn::Library | TracesIn::Given { .. } | TracesIn::Nowhere => None,
         }
     }
 
@@ -272,10 +274,15 @@ impl Source {
     fn trace_bytes(&self, name: &str) -> Result<Vec<u8>> {
         match &self.traces_in {
             TracesIn::Folder(folder) => files::read_beside(folder, name, MAX_TRACE_BYTES),
-            TracesIn::Given(given, text) if given == name => Ok(text.as_bytes().to_vec()),
+            TracesIn::Given { texts, beside } => match (texts.get(name), beside) {
+                (Some(text), _) => Ok(text.as_bytes().to_vec()),
+                (None, Some(original)) => shipped::trace(original, name)
+                    .map(|text| text.as_bytes().to_vec())
+                    .ok_or_else(|| not_given(name)),
+                (None, None) => Err(not_given(name)),
+            },
             TracesIn::Library => shipped_trace(&self.name, name),
-            TracesIn::Beside(original) => shipped_trace(original, name),
-            TracesIn::Given(..) | TracesIn::Nowhere => Err(without_folder(name)),
+            TracesIn::Nowhere => Err(without_folder(name)),
         }
     }
 
@@ -321,6 +328,15 @@ fn signal_trace_of(path: &scenario::PathSpec) -> Option<&str> {
 /// Bytes of a trace next to a shipped scenario.
 fn shipped_trace(scenario: &str, name: &str) -> Result<Vec<u8>> {
     shipped::trace(scenario, name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| without_folder(name))
+}
+
+fn not_given(name: &str) -> Error {
+    Error::Refused {
+        doing: format!("cannot read `{name}`"),
+        why: "there is no such trace with this scenario".to_owned(),
+        help: "add the file".to_owned(),
+        kind: Kind::Failed,
+    }
 }
 
 fn without_folder(name: &str) -> Error {
@@ -398,7 +414,7 @@ impl Text {
     pub(crate) fn named(path: &Path, what: &str) -> Result<Self> {
         let missing = || {
             let doing = format!("cannot read the {what} {}", path.display());
-            Error::file(doing, io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
+            Error::file(doing, std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file"))
         };
         Self::read(path, what, By::Argument)?.ok_or_else(missing)
     }

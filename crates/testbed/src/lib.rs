@@ -1,4 +1,4 @@
-//! The harness of all tests that need the running kernel. For tests only; not published.
+//! The harness of all tests that need the running kernel or a browser. For tests only; not published.
 //!
 //! A test binary that uses it sets `harness = false` and has this `main.rs`:
 //!
@@ -31,10 +31,12 @@
 //! | [`observe`] | other processes, and waiting for their actions |
 //! | [`net`] | two namespaces joined by cables |
 //! | [`pty`] | a program in a terminal |
+//! | [`browser`] | pages in headless Chromium |
 
 #![cfg(target_os = "linux")]
 
 mod attempts;
+pub mod browser;
 pub mod clock;
 pub mod harness;
 pub mod needs;

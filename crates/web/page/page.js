@@ -1,4 +1,4 @@
-// The page: one document (name, TOML, policies, seeds), its two views, and the answer.
+// The page: one document (name, TOML, traces, policies), its views, and the three questions about it.
 
 const at = id => document.getElementById(id);
 const FIRST = "home-wifi-lte";
@@ -8,17 +8,27 @@ const REST_MS = 300;
 const CHECK_MS = 5_000;
 /** Seeds of the first answer, so that it comes soon. */
 const FIRST_SEEDS = 2;
+const MODES = ["compare", "map", "advise"];
 
 const page = {
   library: null,
   desk: null,
   runs: null,
+  mode: "compare",
+  /** For each mode its panel: question, answer, and what a link keeps. */
+  modes: {},
+  map: null,
+  advise: null,
   /** Shipped scenario from which the text was made. */
   original: null,
+  /** The user's own traces by name. */
+  traces: {},
   /** Counts changes; a reply to an older one is dropped. */
   change: 0,
-  /** The comparison that is shown. */
-  shown: null,
+  /** By mode: the answer, and the question that it answers. */
+  answers: {},
+  /** The answer in the frame. */
+  framed: null,
 };
 
 /** Name of the scenario in results: an edited one is a file. */
@@ -28,6 +38,7 @@ function nameOf(toml) {
   return `${(page.original ?? "scenario").split("/").at(-1)}.toml`;
 }
 
+/** Everything that a link holds. */
 function state() {
   const toml = at("toml").value;
   const seeds = Number.parseInt(at("seeds").value, 10);
@@ -35,94 +46,96 @@ function state() {
     name: nameOf(toml),
     original: page.original,
     toml,
+    traces: linked(page.traces),
     policies: at("policies").value.trim(),
     seeds: seeds > 0 ? seeds : null,
+    mode: page.mode,
+    map: page.map.saved(),
+    advise: page.advise.saved(),
   };
 }
 
 /** The comparison of a document as a request. */
 function comparison({ name, original, toml, policies, seeds }) {
   const command = asCommand({ name, policies, seeds });
-  return { name, original, toml, policies: policies || null, seeds, first_seed: 1, series: true, command };
+  return { name, original, toml, traces: page.traces, policies: policies || null, seeds, first_seed: 1, series: true, command };
+}
+
+/** The question of the shown mode as text, to see whether its answer is of now. */
+function asked() {
+  return JSON.stringify(page.modes[page.mode].question(state()));
 }
 
 function say(text) {
   at("state").textContent = text;
 }
 
-/** Messages with lines; a click selects the line. */
-function showProblems(error) {
-  const box = at("problems");
-  if (!error) {
-    box.replaceChildren();
-    return;
-  }
-  const items = (error.problems?.length ? error.problems : [{ message: error.message, help: error.help }]).map(problem => {
-    const item = make("li");
-    if (problem.line) {
-      const jump = make("button", { type: "button", textContent: `Line ${problem.line}` });
-      jump.addEventListener("click", () => toLine(problem.line));
-      item.append(jump);
-    }
-    item.append(make("p", { textContent: problem.message }));
-    if (problem.help) item.append(make("p", { textContent: problem.help }));
-    return item;
-  });
-  box.replaceChildren(make("ol", {}, ...items.slice(0, 20)));
+function isIdle() {
+  return at("cancel").hidden;
 }
 
-function toLine(line) {
-  showTab("text");
-  const text = at("toml");
-  const lines = text.value.split("\n");
-  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
-  text.focus();
-  text.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
-  const height = text.scrollHeight / Math.max(lines.length, 1);
-  text.scrollTop = Math.max(0, (line - 4) * height);
-}
-
-function showGutter() {
-  const count = at("toml").value.split("\n").length;
-  at("gutter").textContent = Array.from({ length: count }, (_, index) => index + 1).join("\n");
-  at("gutter").scrollTop = at("toml").scrollTop;
+function showStale() {
+  const answer = page.answers[page.mode];
+  at("stale").hidden = !answer || answer.question === asked();
 }
 
 /** Checks the document and shows both views of it. */
 async function refresh() {
   const mine = ++page.change;
   showGutter();
-  at("stale").hidden = page.shown === null || page.shown === JSON.stringify(state());
+  showTraces(at("traces"), page.traces, name => {
+    delete page.traces[name];
+    refresh();
+  });
   const isOld = () => mine !== page.change;
   try {
     const form = await page.desk.ask({ do: "form", toml: at("toml").value }, CHECK_MS);
     if (isOld()) return;
-    showForm(at("form"), form, page.library, edit);
+    showForm(at("form"), form, page.library, CHANGES);
+    page.map.offer(form);
+    showStale();
     const checked = await page.desk.ask({ do: "check", of: comparison(state()) }, CHECK_MS);
     if (isOld()) return;
     at("policies").placeholder = checked.policies.join(",");
     at("seeds").placeholder = String(checked.seeds);
     showOffers(checked.paths);
+    await page.modes[page.mode].check?.(checked);
+    if (isOld()) return;
     showProblems(null);
     at("run").disabled = false;
-    if (at("cancel").hidden) say(`${checked.runs.length} runs of ${checked.duration_s} s`);
   } catch (error) {
     if (isOld()) return;
-    at("run").disabled = true;
-    showProblems(error);
-    if (at("cancel").hidden) say("Fix the scenario to compare.");
+    // The advice needs no scenario.
+    at("run").disabled = page.mode !== "advise";
+    if (page.mode !== "advise") showProblems(error);
+    if (isIdle()) say(page.mode === "advise" ? "" : "Fix the question to get an answer.");
   }
 }
 
-async function edit(place, value) {
+/** A change of the document by the simulator's own functions. */
+async function changed(request) {
   try {
-    at("toml").value = await page.desk.ask({ do: "edit", toml: at("toml").value, place, value }, CHECK_MS);
+    at("toml").value = await page.desk.ask({ toml: at("toml").value, ...request }, CHECK_MS);
   } catch (error) {
     showProblems(error);
     return;
   }
   await refresh();
 }
+
+const CHANGES = {
+  edit: (place, value) => changed({ do: "edit", place, value }),
+  remove: (table, index) => changed({ do: "remove", table, index }),
+  append: text => {
+    at("toml").value = `${at("toml").value.trimEnd()}\n\n${text}`;
+    return refresh();
+  },
+  trace: (place, name, text) => {
+    page.traces = { ...page.traces, [name]: text };
+    return CHANGES.edit(place, `{ trace = ${JSON.stringify(name)} }`);
+  },
+  fail: message => showProblems(new Error(message)),
+};
 
 /** Check boxes of the policies, in step with the list. */
 function showOffers(paths) {
@@ -151,24 +164,23 @@ function splitList(text) {
 }
 
 async function run() {
-  const of = comparison(state());
-  const asked = JSON.stringify(state());
+  const { mode } = page;
+  const question = asked();
   const progress = at("progress");
   at("run").disabled = true;
   at("cancel").hidden = progress.hidden = false;
   const since = performance.now();
   try {
-    const answer = await compare(page.runs, of, (finished, all) => {
+    const answer = await page.modes[mode].answer(JSON.parse(question), (finished, all) => {
       progress.max = all;
       progress.value = finished;
-      say(`${finished} of ${all} runs`);
+      say(`${finished} of ${all} ${page.modes[mode].parts}`);
     });
-    page.shown = asked;
-    page.answer = answer;
-    showAnswer(answer.html);
+    page.answers[mode] = { ...answer, question };
+    if (mode === page.mode) showAnswer(page.answers[mode]);
     showProblems(null);
     const took = (performance.now() - since) / 1000;
-    say(`${progress.max} runs in ${took.toFixed(1)} s`);
+    say(`${progress.max} ${page.modes[mode].parts} in ${took.toFixed(1)} s${answer.failure ? `; failed: ${answer.failure}` : ""}`);
   } catch (error) {
     if (error instanceof Cancelled) {
       say("Cancelled.");
@@ -179,86 +191,18 @@ async function run() {
   }
   at("cancel").hidden = progress.hidden = true;
   at("run").disabled = false;
-  at("stale").hidden = page.shown === null || page.shown === JSON.stringify(state());
+  showStale();
 }
 
-/** The report's page, in a frame that has no access to this one and runs only the report's own scripts. */
-function showAnswer(html) {
-  const frame = at("answer");
-  const style = `<style>${EMBEDDED_STYLE}</style>`;
-  const end = html.lastIndexOf("</body>");
-  frame.hidden = at("downloads").hidden = false;
-  frame.srcdoc = `${html.slice(0, end)}${style}<script>${EMBEDDED_SCRIPT}<\/script>${html.slice(end)}`;
-}
-
-addEventListener("message", event => {
-  const height = event.data?.height;
-  if (event.source !== at("answer").contentWindow || typeof height !== "number") return;
-  at("answer").style.height = `${Math.min(Math.max(height, 200), 100_000)}px`;
-});
-
-function save(text, name, type) {
-  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
-const COPIES = {
-  command: async now => asCommand(now),
-  python: async now => asPython(now),
-  toml: async now => now.toml,
-  link: async now => location.href.replace(/#.*/, "") + await toFragment(page.library.version, now),
-};
-
-async function copy(kind) {
-  const now = state();
-  const text = await COPIES[kind](now);
-  if (kind === "link") history.replaceState(null, "", text.slice(text.indexOf("#")));
-  const file = now.name.endsWith(".toml") && (kind === "command" || kind === "python");
-  const hint = file ? ` It reads the TOML from the file ${now.name}.` : "";
-  try {
-    await navigator.clipboard.writeText(text);
-    at("shared").textContent = `Copied.${hint}`;
-  } catch {
-    at("shared").textContent = `${text}${hint}`;
-  }
-}
-
-function showTab(name) {
-  for (const tab of ["form", "text"]) {
-    const isShown = tab === name;
-    at(tab).hidden = !isShown;
-    at(`tab-${tab}`).setAttribute("aria-selected", String(isShown));
-    at(`tab-${tab}`).tabIndex = isShown ? 0 : -1;
-  }
-  if (name === "text") showGutter();
-}
-
-function open({ name, original, toml, policies, seeds }) {
+function open({ name, original, toml, traces, policies, seeds }) {
   page.original = original;
-  at("gallery").value = original ?? "";
+  page.traces = traces;
+  const options = [...at("gallery").options].map(({ value }) => value);
+  if (!at("gallery").value.startsWith(CLAIM)) at("gallery").value = options.includes(original ?? "") ? original : "";
   at("toml").value = toml;
   at("policies").value = policies;
   at("seeds").value = seeds ?? "";
   return refresh();
-}
-
-function shipped(name) {
-  const found = page.library.scenarios.find(scenario => scenario.name === name);
-  return { name, original: name, toml: found.toml, policies: "", seeds: null };
-}
-
-/** The shipped scenarios by folder. */
-function showGallery() {
-  const groups = new Map();
-  for (const { name, title } of page.library.scenarios) {
-    const folder = name.includes("/") ? name.slice(0, name.lastIndexOf("/")) : "everyday";
-    const group = groups.get(folder) ?? make("optgroup", { label: folder });
-    group.append(make("option", { value: name, textContent: title }));
-    groups.set(folder, group);
-  }
-  const order = [...groups].sort(([a], [b]) => Number(b === "everyday") - Number(a === "everyday") || a.localeCompare(b));
-  at("gallery").replaceChildren(...order.map(([, group]) => group));
 }
 
 function listen() {
@@ -273,23 +217,22 @@ function listen() {
   at("toml").addEventListener("input", typed);
   at("toml").addEventListener("scroll", () => { at("gutter").scrollTop = at("toml").scrollTop; });
   for (const id of ["policies", "seeds"]) at(id).addEventListener("input", typed);
-  at("gallery").addEventListener("change", () => open(shipped(at("gallery").value)));
-  for (const tab of ["form", "text"]) {
-    at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
-    at(`tab-${tab}`).addEventListener("keydown", event => {
-      if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-      const other = tab === "form" ? "text" : "form";
-      showTab(other);
-      at(`tab-${other}`).focus();
-    });
-  }
+  at("gallery").addEventListener("change", async () => {
+    const { state: start, claim } = await chosen(page.library, at("gallery").value, request => page.desk.ask(request, CHECK_MS));
+    showClaim(at("claim"), claim, () => showMode("map"));
+    open(start);
+  });
+  completing(at("toml"), at("completions"), () => page.library, typed);
+  tabs(["form", "text"], "tab-", showTab);
+  tabs(MODES, "mode-", showMode);
   at("run").addEventListener("click", run);
   at("cancel").addEventListener("click", () => page.runs.cancel());
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", () => copy(button.dataset.copy));
   }
-  at("save-json").addEventListener("click", () => save(page.answer.json, "comparison.json", "application/json"));
-  at("save-page").addEventListener("click", () => save(page.answer.html, "comparison.html", "text/html"));
+  const shown = () => page.answers[page.mode];
+  at("save-json").addEventListener("click", () => save(shown().json, `${page.modes[page.mode].file}.json`, "application/json"));
+  at("save-page").addEventListener("click", () => save(shown().html, `${page.modes[page.mode].file}.html`, "text/html"));
   addEventListener("hashchange", openLink);
 }
 
@@ -301,31 +244,18 @@ async function openLink() {
     const { version } = page.library;
     at("shared").textContent = link.version === version ? ""
       : `This link was made with Joulepath ${link.version.slice(0, 20)}; this is ${version}: numbers can differ.`;
-    const known = page.library.scenarios.some(({ name }) => name === link.state.original);
-    await open({ ...link.state, original: known ? link.state.original : null });
+    const { mode, map, advise, original } = link.state;
+    const known = page.library.scenarios.some(({ name }) => name === original);
+    at("gallery").value = "";
+    showClaim(at("claim"), null);
+    if (advise) page.advise.load(advise);
+    page.mode = MODES.includes(mode) ? mode : "compare";
+    showPanels();
+    await open({ ...link.state, original: known ? original : null });
+    if (map) page.map.load(map);
     return true;
   } catch (error) {
     at("shared").textContent = `${error.message}.`;
     return false;
   }
 }
-
-async function begin() {
-  listen();
-  try {
-    const module = await compiled();
-    page.desk = new Pool(module, 1);
-    page.runs = new Pool(module, Math.min(navigator.hardwareConcurrency || 2, MOST_WORKERS));
-    page.library = await page.desk.ask({ do: "library" });
-  } catch (error) {
-    say(`This browser cannot run the simulator: ${error.message}.`);
-    return;
-  }
-  const { version, commit } = page.library;
-  at("build").textContent = `Joulepath ${version}, commit ${commit}. Own controllers and the kernel engine need the command line.`;
-  showGallery();
-  if (!await openLink()) await open({ ...shipped(FIRST), seeds: FIRST_SEEDS });
-  if (!at("run").disabled) await run();
-}
-
-begin();

@@ -1,4 +1,4 @@
-// The whole comparison in a link's fragment, compressed; and as a command, as Python.
+// The whole question in a link's fragment, compressed; and as a command, as Python.
 
 /** Most bytes of a link's content after decompression: a small link can expand to gigabytes. */
 const MOST_BYTES = 512 * 1024;
@@ -20,10 +20,19 @@ async function fromFragment(fragment) {
     const text = atob(fields.get("s").replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, letter => letter.charCodeAt(0));
     const json = await inflated(bytes);
-    const { name, original, toml, policies, seeds } = JSON.parse(json);
+    const { name, original, toml, policies, seeds, traces, mode, map, advise } = JSON.parse(json);
     if (typeof name !== "string" || typeof toml !== "string" || typeof policies !== "string") throw broken;
-    const count = Number.isInteger(seeds) && seeds > 0 ? seeds : null;
-    return { version: fields.get("v") ?? "", state: { name, original: typeof original === "string" ? original : null, toml, policies, seeds: count } };
+    const isTable = value => typeof value === "object" && value !== null && !Array.isArray(value);
+    const texts = isTable(traces) ? Object.entries(traces).filter(([, text]) => typeof text === "string") : [];
+    return {
+      version: fields.get("v") ?? "",
+      state: {
+        name, toml, policies, traces: Object.fromEntries(texts),
+        original: typeof original === "string" ? original : null,
+        seeds: Number.isInteger(seeds) && seeds > 0 ? seeds : null,
+        mode, map: isTable(map) ? map : null, advise: isTable(advise) ? advise : null,
+      },
+    };
   } catch (error) {
     throw error instanceof RangeError ? error : broken;
   }
@@ -51,17 +60,51 @@ function quoted(word) {
   return /^[\w./:=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** The command of these words and options; options without a value are left out. */
+function asWords(words, options) {
+  const given = Object.entries(options).filter(([, value]) => value !== null && value !== "");
+  const all = given.flatMap(([name, value]) => [value].flat().flatMap(one => [`--${name}`, String(one)]));
+  return ["joulepath", ...words, ...all].map(quoted).join(" ");
+}
+
+/** A call of the Python package. */
+function asCall(name, words, options, result) {
+  const given = Object.entries(options).filter(([, value]) => value !== null && value !== "");
+  const all = [...words.map(word => JSON.stringify(word)), ...given.map(([key, value]) => `${key}=${JSON.stringify(value)}`)];
+  return `import joulepath\n\n${result} = joulepath.${name}(${all.join(", ")})\nprint(${result})\n`;
+}
+
 /** The command that gives the same numbers. An edited scenario is a file. */
 function asCommand({ name, policies, seeds }) {
-  const words = ["joulepath", "compare", name];
-  if (policies) words.push("--policies", policies);
-  if (seeds) words.push("--seeds", String(seeds));
-  return words.map(quoted).join(" ");
+  return asWords(["compare", name], { policies, seeds });
 }
 
 function asPython({ name, policies, seeds }) {
-  const options = [JSON.stringify(name)];
-  if (policies) options.push(`policies=${JSON.stringify(policies)}`);
-  if (seeds) options.push(`seeds=${seeds}`);
-  return `import joulepath\n\ncomparison = joulepath.compare(${options.join(", ")})\nprint(comparison)\n`;
+  return asCall("compare", [name], { policies, seeds }, "comparison");
+}
+
+/** The command line's name of a metric has no unit. */
+function mapOptions({ policies, metric, spot_check }) {
+  const short = { goodput_bps: "goodput", energy_j: "energy", completion_s: "completion" }[metric];
+  return { policies, metric: short ?? null, check: spot_check || null };
+}
+
+function asMapCommand(of) {
+  const { policies, metric, check } = mapOptions(of);
+  return asWords(["map", of.name], { x: of.axes[0], y: of.axes[1], policies, metric, "spot-check": check });
+}
+
+function asMapPython(of) {
+  const { policies, check } = mapOptions(of);
+  const metric = of.metric === METRICS[0][0] ? null : of.metric;
+  return asCall("map", [of.name, ...of.axes], { policies, metric, spot_check: check }, "plane");
+}
+
+function asAdviseCommand({ paths, size, deadline, device }) {
+  return asWords(["advise"], { size, deadline, device, path: paths });
+}
+
+function asAdvisePython({ paths, size, deadline, device }) {
+  const call = asCall("advise", ["PATHS", size], { deadline, device }, "advice");
+  return call.replace('"PATHS"', () => JSON.stringify(paths));
 }

@@ -17,6 +17,8 @@ pub struct Form {
     pub top: Values,
     /// Keys of each path.
     pub paths: Vec<Values>,
+    /// Keys of each competitor.
+    pub competitors: Vec<Values>,
     /// Keys of the workload.
     pub workload: Values,
     /// Keys of the device.
@@ -42,10 +44,14 @@ pub fn read(text: &str) -> Form {
     let Ok(root) = DeTable::parse(text) else { return Form::default() };
     let root = root.get_ref();
     let of = |name: &str| table(root, Some(name), None).map(|table| values(table, text)).unwrap_or_default();
-    let paths = (0..).map_while(|index| table(root, Some("path"), Some(index)));
+    let all = |name: &str| {
+        let tables = (0..).map_while(|index| table(root, Some(name), Some(index)));
+        tables.map(|table| values(table, text)).collect()
+    };
     Form {
         top: values(root, text),
-        paths: paths.map(|path| values(path, text)).collect(),
+        paths: all("path"),
+        competitors: all("competitor"),
         workload: of("workload"),
         device: of("device"),
         compare: of("compare"),
@@ -68,18 +74,49 @@ pub fn edit(text: &str, place: &Place, value: &str) -> Option<String> {
         }
         Some((_, old)) => {
             let span = old.span();
-            let is_string = matches!(old.get_ref(), DeValue::String(_));
+            let is_string = matches!(old.get_ref(), DeValue::String(_)) && !value.starts_with('{');
             let new = if is_string { quoted(value) } else { bare_or_quoted(value) };
             Some(replaced(span.start, span.end, &new))
         }
         None if value.is_empty() => Some(text.to_owned()),
         None => {
-            let ends = table.iter().filter(|(_, other)| !is_table(other)).map(|(_, other)| other.span().end);
+            let scalars = table.iter().filter(|(_, other)| !is_table(other, text));
+            let ends = scalars.map(|(_, other)| other.span().end);
             let at = line_end(text, ends.max()?);
             let gap = if text[..at].ends_with('\n') { "" } else { "\n" };
             Some(replaced(at, at, &format!("{gap}{} = {}\n", place.key, bare_or_quoted(value))))
         }
     }
+}
+
+/// The text without the table number `index` of the array of tables `name`, such as `[[path]]`, and without
+/// its own tables, such as `[path.up]`. `None` if there is no such table, or its lines cannot be told from
+/// those of other tables.
+pub fn remove(text: &str, name: &str, index: usize) -> Option<String> {
+    let parsed = DeTable::parse(text).ok()?;
+    table(parsed.get_ref(), Some(name), Some(index))?;
+    let is_header = |line: &str| line.trim_start().starts_with(&format!("[[{name}]]"));
+    let is_own = |line: &str| line.trim_start().starts_with(&format!("[{name}."));
+    let mut starts: Vec<(usize, &str)> = vec![];
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with('[') {
+            starts.push((at, line));
+        }
+        at += line.len();
+    }
+    let mut own = starts.iter().enumerate().filter(|(_, (_, line))| is_header(line)).map(|(place, _)| place);
+    let first = own.nth(index)?;
+    let from = starts[first].0;
+    let to = starts[first + 1..].iter().find(|(_, line)| !is_own(line)).map_or(text.len(), |(at, _)| *at);
+    let after = format!("{}{}", &text[..from], &text[to..]);
+    // A line of a text or an array can look like a header: then more would be gone.
+    let mut expected: toml::Table = text.parse().ok()?;
+    match expected.get_mut(name)? {
+        toml::Value::Array(all) if all.len() > 1 => drop(all.remove(index)),
+        _ => drop(expected.remove(name)),
+    }
+    (after.parse::<toml::Table>().ok()? == expected).then_some(after)
 }
 
 /// The table of this name; the one at `index` if there are several.
@@ -101,14 +138,14 @@ fn values(table: &DeTable<'_>, text: &str) -> Values {
         DeValue::String(string) => string.to_string(),
         _ => text[value.span()].to_owned(),
     };
-    let scalars = table.iter().filter(|(_, value)| !is_table(value));
+    let scalars = table.iter().filter(|(_, value)| !is_table(value, text));
     scalars.map(|(key, value)| (key.get_ref().to_string(), shown(value))).collect()
 }
 
-/// Whether it is a table, or an array of tables.
-fn is_table(value: &Spanned<DeValue<'_>>) -> bool {
+/// Whether it is a table with a header of its own, or an array of tables.
+fn is_table(value: &Spanned<DeValue<'_>>, text: &str) -> bool {
     match value.get_ref() {
-        DeValue::Table(_) => true,
+        DeValue::Table(_) => !text[value.span()].starts_with('{'),
         DeValue::Array(all) => all.iter().any(|one| matches!(one.get_ref(), DeValue::Table(_))),
         _ => false,
     }
@@ -176,6 +213,27 @@ mod tests {
         assert!(edited.ends_with("seeds = 2\nfirst = 3\n"), "{edited}");
         let before_a_table = edit(TEXT, &place("path", Some(0), "loss"), "1 %").unwrap();
         assert_eq!(read(&before_a_table).paths[0]["loss"], "1 %");
+    }
+
+    #[test]
+    fn a_trace_replaces_a_rate_and_a_rate_a_trace() {
+        let rate = place("path", Some(0), "rate");
+        let traced = edit(TEXT, &rate, "{ trace = \"drive.trace\" }").unwrap();
+        assert!(traced.contains("rate = { trace = \"drive.trace\" } # fast"), "{traced}");
+        assert_eq!(read(&traced).paths[0]["rate"], "{ trace = \"drive.trace\" }");
+        assert_eq!(edit(&traced, &rate, "10 Mbit/s").unwrap(), TEXT);
+    }
+
+    #[test]
+    fn a_path_is_removed_with_its_own_tables() {
+        let without = remove(TEXT, "path", 0).unwrap();
+        assert_eq!(without, "title = \"A\" # ä\n\n[[path]]\nname = \"lte\"\n\n[compare]\nseeds = 2");
+        let last = remove(&without, "path", 0).unwrap();
+        assert_eq!(last, "title = \"A\" # ä\n\n[compare]\nseeds = 2");
+        assert_eq!((remove(&last, "path", 0), remove(TEXT, "path", 2)), (None, None));
+        // The header in the text would be taken for one.
+        let quoted = "[[path]]\nname = \"\"\"\n[[path]]\n\"\"\"\n[[path]]\nname = \"b\"\n";
+        assert_eq!(remove(quoted, "path", 1), None);
     }
 
     #[test]

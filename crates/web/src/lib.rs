@@ -7,9 +7,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`request`] | requests and replies |
+//! | [`plane`] | maps of two keys |
+//! | [`advice`] | which interfaces for a transfer |
 //! | [`form`] | reads and edits single keys of a scenario's TOML text |
 //! | [`attachment`] | bytes of requests and replies |
 //! | [`packets`] | the packets of one run as columns of numbers |
+//! | `source` | the scenario of a question |
 //! | [`library`] | what is shipped: scenarios, policies, energy models |
 //! | `memory` | the exported functions; WebAssembly only |
 //!
@@ -17,12 +20,15 @@
 //! page would first have to compile its command-line tool in exactly the same version.
 
 pub mod attachment;
+pub mod advice;
 pub mod form;
 pub mod library;
 #[cfg(target_family = "wasm")]
 mod memory;
 pub mod packets;
+pub mod plane;
 pub mod request;
+mod source;
 
 /// The reply to a request, both as JSON. A request that is no JSON gets a reply with an error.
 pub fn answer(request: &str) -> String {

@@ -27,6 +27,7 @@ pub fn library() -> Value {
         "policies": POLICIES.iter().map(policy).collect::<Vec<_>>(),
         "profiles": energy::profiles().map(profile).collect::<Vec<_>>(),
         "devices": energy::device_presets().map(device).collect::<Vec<_>>(),
+        "schema": joulepath_model::scenario::schema(),
     })
 }
 

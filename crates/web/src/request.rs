@@ -3,27 +3,26 @@
 //! A reply is `{"ok": …}` or `{"error": {"message", "help", "problems": [{"line", "column", "message",
 //! "help"}]}}`.
 
+use std::collections::BTreeMap;
+
 use joulepath_model::cancel::Cancel;
-use joulepath_model::result::{Provenance, RunResult};
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario;
 use joulepath_report::{all_to_json, html};
 use joulepath_study::compare::{Case, Plan, Request as Asked, Variants};
 use joulepath_study::engine::{self, EngineName, EngineOptions, RunError};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::policies;
-use joulepath_study::shipped;
 use joulepath_study::source::Source;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::attachment::{attach, detach};
 use crate::form::{self, Place};
-use crate::{library, packets};
+use crate::{crate, library, packets, provenance, source, use};
 
 /// Maximum number of runs of one comparison: a page holds all of them in memory.
 const MAX_RUNS: usize = 2_000;
-/// Maximum size of a scenario's text, bytes.
-const MAX_TEXT: usize = 256 << 10;
-
 /// A request.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
@@ -50,6 +49,25 @@ pub enum Request {
         value: String,
     },
     /// Does one run. Its result is attached to the reply.
+    /// The text of a shipped scenario with a variant and other values, all defaults filled in.
+    Changed {
+        /// Name of the scenario.
+        scenario: String,
+        /// Its variant, if any.
+        variant: Option<String>,
+        /// Keys and values to set.
+        set: Vec<(String, String)>,
+    },
+    /// The text without one table of an array of tables.
+    Remove {
+        /// Text of the scenario.
+        toml: String,
+        /// Name of the tables: `path`, `competitor`.
+        table: String,
+        /// Place among them, from 0.
+        index: usize,
+    },
+    /// Does one run. The reply is a text, so that JavaScript does not read and write its numbers.
     Run {
         /// The comparison.
         of: Question,
@@ -70,6 +88,35 @@ pub enum Request {
         /// Lengths of the results from [`Request::Run`], which are attached in order; `null` is missing.
         runs: Vec<Option<usize>>,
     },
+    /// Checks a map. The reply has the number of points, the points to check, and notes.
+    MapCheck {
+        /// The map.
+        of: plane::Question,
+    },
+    /// Runs some points of a map. The reply is a text.
+    MapPart {
+        /// The map.
+        of: plane::Question,
+        /// Numbers of the points, row by row.
+        points: Vec<usize>,
+        /// Whether the packet engine runs them.
+        check: bool,
+    },
+    /// The map of all points as the command line's JSON and as the report's page.
+    MapGather {
+        /// The map.
+        of: plane::Question,
+        /// The replies to [`Request::MapPart`] for all points, in order.
+        parts: Vec<String>,
+        /// The replies for the points to check.
+        checked: Vec<String>,
+    },
+    /// Which interfaces to use for a transfer: as the command line's JSON, as the report's page, and as a
+    /// scenario.
+    Advise {
+        /// The question.
+        of: advice::Question,
+    },
 }
 
 /// A comparison of policies on a scenario.
@@ -82,6 +129,8 @@ pub struct Question {
     pub original: Option<String>,
     /// Text of the scenario.
     pub toml: String,
+    /// The user's own traces by name.
+    pub traces: BTreeMap<String, String>,
     /// The policies, separated by commas; default: those that the scenario names.
     pub policies: Option<String>,
     /// Seeds of each policy; default: as many as the scenario says.
@@ -113,9 +162,18 @@ pub fn reply(request: Request) -> Value {
             Some(text) => Ok(json!(text)),
             None => Err(Error::usage("the text has no place for this key").with_help("edit the TOML")),
         },
+        Request::Changed { scenario, variant, set } => changed(&scenario, variant.as_deref(), &set),
+        Request::Remove { toml, table, index } => match form::remove(&toml, &table, index) {
+            Some(text) => Ok(json!(text)),
+            None => Err(Error::usage("the table cannot be removed here").with_help("edit the TOML")),
+        },
         Request::Run { of, index } => run(&of, index),
         Request::Packets { of, index } => trace(&of, index),
         Request::Gather { of, runs } => gather(&of, runs),
+        Request::MapCheck { of } => plane::check(&of),
+        Request::MapPart { of, points, check } => plane::part(&of, &points, check),
+        Request::MapGather { of, parts, checked } => plane::gather(&of, &parts, &checked),
+        Request::Advise { of } => advice::advise(&of),
     };
     match ok {
         Ok(value) => json!({ "ok": value }),
@@ -143,17 +201,7 @@ fn described(error: &Error) -> Value {
 
 /// The plan of a comparison, which has one case.
 fn plan(of: &Question) -> Result<Plan> {
-    if of.toml.len() > MAX_TEXT {
-        return Err(Error::usage(format!("the scenario has more than {} kB", MAX_TEXT >> 10))
-            .with_help("run it on the command line"));
-    }
-    let source = match shipped::find(&of.name) {
-        Some((name, text)) if text == of.toml => Source::shipped((name, text)),
-        _ => match &of.original {
-            Some(original) => Source::edited(&of.name, of.toml.as_str(), original),
-            None => Source::text(&of.name, of.toml.as_str(), None),
-        },
-    };
+    let source = source(&of.name, &of.toml, &of.traces, of.original.as_deref())?;
     let asked = Asked {
         variants: Variants::Plain,
         policies: of.policies.as_deref().map(policies::parse).transpose()?,
@@ -162,13 +210,8 @@ fn plan(of: &Question) -> Result<Plan> {
         series: of.series,
         ..Asked::default()
     };
-    let by = Provenance {
-        version: library::VERSION.to_owned(),
-        commit: library::COMMIT.to_owned(),
-        command: of.command.clone(),
-    };
     let engine = engine::open(EngineName::Packet, &EngineOptions::default())?;
-    let plan = Plan::of(&source, &asked, engine, &by)?;
+    let plan = Plan::of(&source, &asked, engine, &provenance(&of.command))?;
     let runs = case(&plan).runs().len();
     if runs > MAX_RUNS {
         return Err(Error::usage(format!("{runs} runs are more than the {MAX_RUNS} of this page"))
@@ -179,6 +222,15 @@ fn plan(of: &Question) -> Result<Plan> {
 
 fn case(plan: &Plan) -> &Case {
     plan.cases().first().expect("a plan without variants has one case")
+}
+
+fn changed(name: &str, variant: Option<&str>, set: &[(String, String)]) -> Result<Value> {
+    let source = Source::named(name)?;
+    let overrides = source.overrides(variant, set)?;
+    if overrides.is_empty() {
+        return Ok(json!(source.content()));
+    }
+    Ok(json!(scenario::show(&source.load(&overrides)?)))
 }
 
 fn check(of: &Question) -> Result<Value> {
@@ -268,5 +320,13 @@ mod tests {
         assert_eq!(comparison["partial"], true, "{part}");
         // Fewer bytes than the lengths say.
         assert!(gathered(lengths, runs[0].clone())["error"]["message"].is_string());
+    #[test]
+    fn a_changed_scenario_is_the_shipped_text_or_has_the_values() {
+        let same = changed("quick", None, &[]).unwrap();
+        assert_eq!(same, joulepath_study::shipped::find("quick").unwrap().1);
+        let set = [("path.wifi.loss".to_owned(), "2 %".to_owned())];
+        let text = changed("quick", None, &set).unwrap();
+        assert!(text.as_str().unwrap().contains("loss = \"2 %\""), "{text}");
+        assert!(changed("quick", Some("none"), &[]).is_err());
     }
 }

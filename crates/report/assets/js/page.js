@@ -20,3 +20,5 @@ if (form) {
   filter(form);
   followAddress(form);
 }
+const playground = document.getElementById("try");
+if (playground) tryIt(playground);

@@ -32,6 +32,23 @@ use crate::table::{Cell, Column, Line, Table};
 /// One self-contained page: answer, charts, overview, time series, limits, provenance. It loads nothing; its
 /// content security policy enforces that.
 pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
+    html_with(comparison, None)
+}
+
+/// A page where readers can change a comparison and run it themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Playground<'a> {
+    /// Its address: `https:`, `http:`, `file:`, or relative to the page.
+    pub address: &'a str,
+    /// The comparison as JSON, as its link holds it.
+    pub question: &'a str,
+}
+
+/// Like [`html`], with a link to the playground that opens this comparison there.
+///
+/// # Errors
+/// Those of [`html`].
+pub fn html_with(comparison: &Comparison, playground: Option<Playground<'_>>) -> Result<String, ReportError> {
     let sheet = Sheet::of(comparison);
     let order = order(comparison);
     let field = Field { comparison, order: &order, best: sheet.best };
@@ -47,6 +64,7 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
         path_table: path_table(comparison, &order).labelled_html("Paths of every policy")?,
         limit_table: limit_table(comparison).labelled_html("Rates behind the reference values")?,
         series: series::series(comparison, &order),
+        playground,
         assets: Assets::new(&[], &())?,
     };
     Ok(page.render()?)
@@ -68,6 +86,7 @@ struct Page<'a> {
     seeds: String,
     path_table: String,
     limit_table: String,
+    playground: Option<Playground<'a>>,
     assets: Assets,
 }
 

@@ -78,7 +78,7 @@ pub(super) fn random(plan: &Plan, family: Family) -> impl Iterator<Item = Random
 }
 
 fn random_case(plan: &Plan, family: Family, random: Random) -> Result<Case> {
-    let source = Source::with_trace(&random.name, random.text, random.trace);
+    let source = Source::given(&random.name, random.text, random.trace.into_iter().collect(), None);
     if plan.set.is_none() {
         return load(&source, family, plan.is_quick);
     }

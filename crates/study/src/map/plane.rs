@@ -1,16 +1,18 @@
 //! All scenarios of the plane and their runs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
+use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 use joulepath_report::map::{Axis, Metric};
 
 use super::axis::set;
-use crate::batch::{Batch, Outcome, Wanted};
+use crate::batch::Wanted;
 use crate::engine::{Engine, Task};
 use crate::error::{Kind, Result};
-use crate::event::Watch;
 use crate::policies;
 use crate::source::{Overrides, Source};
 
@@ -23,18 +25,21 @@ struct Point {
     overrides: Overrides,
 }
 
-/// All points, row by row from the lowest y.
+/// The points that are needed, by their number, row by row from the lowest y.
 pub(super) struct Plane {
     /// The scenario without the values of the axes.
     pub(super) plain: Scenario,
     pub(super) sha256: String,
-    points: Vec<Point>,
+    points: BTreeMap<usize, Point>,
+    /// Number of points of the whole plane.
+    size: usize,
     /// Notes for users about the choice of policies.
     pub(super) notes: Vec<String>,
 }
 
 impl Plane {
-    /// Loads and checks every point before anything runs. `None` if cancelled.
+    /// Loads and checks the chosen points, or all, before anything runs. The first point is always among
+    /// them. `None` if cancelled.
     ///
     /// # Errors
     /// If a key or a value is wrong, or the engine cannot run the scenario at some point.
@@ -43,6 +48,7 @@ impl Plane {
         fixed: &Overrides,
         axes: &[Axis; 2],
         asked: Option<&[Policy]>,
+        chosen: Option<&BTreeSet<usize>>,
         engine: &dyn Engine,
         cancel: &Cancel,
     ) -> Result<Option<Self>> {
@@ -51,8 +57,10 @@ impl Plane {
         let kind = if asked.is_some() { Kind::Usage } else { Kind::Failed };
         let (mut asked_or_named, mut notes) = (asked.map(<[Policy]>::to_vec), vec![]);
         let [columns, rows] = [&axes[0], &axes[1]].map(|axis| axis.numbers.len());
-        let mut points = Vec::with_capacity(columns * rows);
-        for (y, x) in (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))) {
+        let mut points = BTreeMap::new();
+        let is_needed = |point: &usize| *point == 0 || chosen.is_none_or(|chosen| chosen.contains(point));
+        for point in (0..columns * rows).filter(is_needed) {
+            let (x, y) = (point % columns, point / columns);
             if cancel.is_set() {
                 return Ok(None);
             }
@@ -70,50 +78,46 @@ impl Plane {
             let setups = policies::prepare(policies, &scenario, kind)?;
             engine.check(&scenario, &setups)?;
             let name = format!("{}, {}", axes[0].place(x), axes[1].place(y));
-            points.push(Point { name, scenario, setups, overrides });
+            points.insert(point, Point { name, scenario, setups, overrides });
         }
-        Ok(Some(Plane { sha256: source.sha256(&plain), plain, points, notes }))
+        Ok(Some(Plane { sha256: source.sha256(&plain), plain, points, size: columns * rows, notes }))
     }
 
-    /// Number of points.
+    /// Number of points of the whole plane.
     pub(super) fn len(&self) -> usize {
-        self.points.len()
+        self.size
     }
 
     /// Names and labels of the policies.
     pub(super) fn policies(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.points[0].setups.iter().map(|setup| (setup.policy(), setup.label()))
+        self.points[&0].setups.iter().map(|setup| (setup.policy(), setup.label()))
     }
 
-    /// The metric by policy at the `chosen` points: means over the seeds, `None` where runs are missing. Also
-    /// returns whether every run succeeded.
+    /// The metric by policy at the `chosen` points: means over the seeds, `None` where runs are missing.
+    /// `run` does the runs in their order; it has no result for a run that failed.
     pub(super) fn values(
         &self,
         chosen: &[usize],
         seeds: &[u64],
         metric: Metric,
-        batch: &Batch<'_>,
-        watch: Watch<'_>,
-    ) -> (Vec<Vec<Option<f64>>>, bool) {
+        run: impl FnOnce(&[Wanted<'_>]) -> Vec<Option<RunResult>>,
+    ) -> Vec<Vec<Option<f64>>> {
         let wanted = |&seed: &u64| {
-            let of_point = move |&point: &usize| self.points[point].wanted(&self.sha256, seed);
+            let of_point = move |point: &usize| self.points[point].wanted(&self.sha256, seed);
             chosen.iter().flat_map(of_point)
         };
         let wanted: Vec<Wanted<'_>> = seeds.iter().flat_map(wanted).collect();
-        let outcomes = batch.run(&wanted, None, watch);
-        let complete = outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
-        let policies = self.points[0].setups.len();
+        let policies = self.points[&0].setups.len();
         let mut sums = vec![vec![(0.0, 0usize); chosen.len()]; policies];
-        for (index, outcome) in outcomes.into_iter().enumerate() {
+        for (index, result) in run(&wanted).into_iter().enumerate() {
             let (policy, place) = (index % policies, index / policies % chosen.len());
-            if let Some(value) = outcome.run().and_then(|run| metric.of(&run)) {
+            if let Some(value) = result.and_then(|run| metric.of(&run)) {
                 let (sum, count) = &mut sums[policy][place];
                 (*sum, *count) = (*sum + value, *count + 1);
             }
         }
         let mean = |(sum, count): (f64, usize)| (count == seeds.len()).then(|| sum / count as f64);
-        let means = sums.into_iter().map(|sums| sums.into_iter().map(mean).collect());
-        (means.collect(), complete)
+        sums.into_iter().map(|sums| sums.into_iter().map(mean).collect()).collect()
     }
 }
 

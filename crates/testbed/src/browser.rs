@@ -1,0 +1,178 @@
+//! Pages in headless Chromium. A server on the loopback interface gives out the pages; a script in the first
+//! one looks at the others and posts what it saw.
+
+use std::env;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+pub use libtest_mimic::Failed;
+use libtest_mimic::{Arguments, Completion, Trial};
+
+/// The axe library, which finds violations of accessibility rules.
+pub const AXE: &str = include_str!("../axe/axe.min.js");
+
+/// Records errors and warnings in `failures`. It must run before any other script of a page.
+pub const WATCH: &str = "window.failures = []; \
+    addEventListener(\"error\", event => failures.push(event.message)); \
+    addEventListener(\"unhandledrejection\", event => failures.push(String(event.reason))); \
+    for (const kind of [\"error\", \"warn\"]) console[kind] = (...all) => failures.push(all.join(\" \"));";
+
+const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// Interval at which new connections are accepted.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A test: its name and its check.
+pub type Test = (&'static str, fn() -> Result<(), Failed>);
+
+/// Runs tests that need Chromium and what `lacking` names. Where one is missing, all are ignored with that
+/// reason; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
+#[must_use]
+pub fn run(lacking: fn() -> Option<String>, tests: &[Test]) -> ExitCode {
+    let is_required = env::var_os("JOULEPATH_REQUIRE_BROWSER").is_some_and(|value| value == "1");
+    let missing = move || match program() {
+        None => Some("Chromium: none in PATH".to_owned()),
+        Some(_) => lacking(),
+    };
+    let trial = |&(name, check): &Test| {
+        Trial::ignorable_test(name, move || match missing() {
+            None => check().map(|()| Completion::Completed),
+            Some(what) if is_required => {
+                Err(format!("needs {what}, and JOULEPATH_REQUIRE_BROWSER asks for it").into())
+            }
+            Some(what) => Ok(Completion::ignored_with(format!("needs {what}"))),
+        })
+    };
+    libtest_mimic::run(&Arguments::from_args(), tests.iter().map(trial).collect()).exit_code()
+}
+
+/// An error that shows `seen` unless `holds`.
+///
+/// # Errors
+/// `holds` is false.
+pub fn ensure(holds: bool, seen: impl std::fmt::Debug) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(format!("{seen:?}").into()) }
+}
+
+/// The value of `make`, which runs once for all tests of a binary.
+///
+/// # Errors
+/// The error of `make`, in each test.
+pub fn once<T>(
+    kept: &'static OnceLock<Result<T, String>>,
+    make: impl FnOnce() -> Result<T, Failed>,
+) -> Result<&'static T, Failed> {
+    let said = |failed: Failed| failed.message().unwrap_or("failed").to_owned();
+    kept.get_or_init(|| make().map_err(said)).as_ref().map_err(|error| error.clone().into())
+}
+
+/// Opens the first of `pages` (path on the server, HTML) in Chromium. Returns the first body that a page
+/// posts.
+///
+/// # Errors
+/// There is no Chromium, it does not start, or nothing was posted within `limit`.
+pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
+    let program = program().ok_or("there is no Chromium in PATH")?;
+    let (first, _) = pages.first().ok_or("there is no page to open")?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let profile = tempfile::tempdir()?;
+    let browser = Command::new(program)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--disable-dev-shm-usage", "--remote-debugging-port=0", "--window-size=2000,1600"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("http://{}{first}", listener.local_addr()?))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let since = Instant::now();
+    let (sender, posts) = mpsc::channel();
+    // Ends the browser before it waits for the threads.
+    std::thread::scope(move |scope| {
+        let mut browser = Running(browser);
+        loop {
+            match listener.accept() {
+                // A browser opens connections in advance, on which nothing comes: each has a thread.
+                Ok((stream, _)) => {
+                    let sender = sender.clone();
+                    scope.spawn(move || sender.send(serve(stream, pages)));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error.into()),
+            }
+            match posts.recv_timeout(PAUSE) {
+                Ok(Ok(Some(posted))) => return Ok(posted),
+                Ok(Err(error)) => return Err(error.into()),
+                Ok(Ok(None)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if let Some(status) = browser.0.try_wait()? {
+                return Err(format!("Chromium ended before its page did: {status}").into());
+            }
+            if since.elapsed() > limit {
+                return Err(format!("the page posted nothing in {} s", limit.as_secs()).into());
+            }
+        }
+    })
+}
+
+fn program() -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
+    let all = PROGRAMS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    all.into_iter().find(|path| path.is_file())
+}
+
+/// A browser that ends with this value.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Answers one HTTP request with one of the pages. Returns the body that was posted.
+fn serve(stream: TcpStream, pages: &[(&str, &str)]) -> std::io::Result<Option<String>> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut length) = (String::new(), 0);
+    // A browser opens connections in advance.
+    if reader.read_line(&mut first).unwrap_or(0) == 0 {
+        return Ok(None);
+    }
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let mut words = first.split_whitespace();
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let page = pages.iter().find(|(name, _)| *name == path).map(|(_, page)| *page);
+    let (status, content) = match (method, page) {
+        ("GET", Some(page)) => ("200 OK", page),
+        ("POST", _) => ("200 OK", ""),
+        _ => ("404 Not Found", ""),
+    };
+    let mut stream = reader.into_inner();
+    // A page that was left does not read its answer.
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{content}",
+        content.len()
+    );
+    Ok((method == "POST").then(|| String::from_utf8_lossy(&body).into_owned()))
+}

@@ -1,0 +1,68 @@
+// The editor of the TOML: line numbers, messages with lines, the tabs of the scenario's views.
+
+/** Messages with lines; a click selects the line. */
+function showProblems(error) {
+  const box = at("problems");
+  if (!error) {
+    box.replaceChildren();
+    return;
+  }
+  const items = (error.problems?.length ? error.problems : [{ message: error.message, help: error.help }]).map(problem => {
+    const item = make("li");
+    if (problem.line) {
+      const jump = make("button", { type: "button", textContent: `Line ${problem.line}` });
+      jump.addEventListener("click", () => toLine(problem.line));
+      item.append(jump);
+    }
+    item.append(make("p", { textContent: problem.message }));
+    if (problem.help) item.append(make("p", { textContent: problem.help }));
+    return item;
+  });
+  box.replaceChildren(make("ol", {}, ...items.slice(0, 20)));
+}
+
+function toLine(line) {
+  showTab("text");
+  const text = at("toml");
+  const lines = text.value.split("\n");
+  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  text.focus();
+  text.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
+  const height = text.scrollHeight / Math.max(lines.length, 1);
+  text.scrollTop = Math.max(0, (line - 4) * height);
+}
+
+function showGutter() {
+  const count = at("toml").value.split("\n").length;
+  at("gutter").textContent = Array.from({ length: count }, (_, index) => index + 1).join("\n");
+  at("gutter").scrollTop = at("toml").scrollTop;
+}
+
+/** Shows one of two panels with tabs. */
+function showTab(name) {
+  choose(["form", "text"], name, tab => tab, "tab-");
+  if (name === "text") showGutter();
+}
+
+/** Shows the panel of one tab and hides those of the others. */
+function choose(names, chosen, panel, prefix) {
+  for (const name of names) {
+    at(panel(name)).hidden = name !== chosen;
+    at(`${prefix}${name}`).setAttribute("aria-selected", String(name === chosen));
+    at(`${prefix}${name}`).tabIndex = name === chosen ? 0 : -1;
+  }
+}
+
+/** Tabs by mouse and by arrow keys. */
+function tabs(names, prefix, show) {
+  names.forEach((name, place) => {
+    at(`${prefix}${name}`).addEventListener("click", () => show(name));
+    at(`${prefix}${name}`).addEventListener("keydown", event => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step) return;
+      const other = names[(place + step + names.length) % names.length];
+      show(other);
+      at(`${prefix}${other}`).focus();
+    });
+  });
+}
