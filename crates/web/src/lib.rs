@@ -7,10 +7,10 @@
 //! | module | contents |
 //! |---|---|
 //! | [`request`] | requests and replies |
+//! | [`attachment`] | bytes of requests and replies |
 //! | [`plane`] | maps of two keys |
 //! | [`advice`] | which interfaces for a transfer |
 //! | [`form`] | reads and edits single keys of a scenario's TOML text |
-//! | [`attachment`] | bytes of requests and replies |
 //! | [`packets`] | the packets of one run as columns of numbers |
 //! | `source` | the scenario of a question |
 //! | [`library`] | what is shipped: scenarios, policies, energy models |
@@ -19,8 +19,8 @@
 //! The interface is six exported functions. With `wasm-bindgen` every machine that builds the
 //! page would first have to compile its command-line tool in exactly the same version.
 
-pub mod attachment;
 pub mod advice;
+pub mod attachment;
 pub mod form;
 pub mod library;
 #[cfg(target_family = "wasm")]

@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 use crate::attachment::{attach, detach};
 use crate::form::{self, Place};
-use crate::{crate, library, packets, provenance, source, use};
+use crate::source::{provenance, source};
+use crate::{advice, library, packets, plane};
 
 /// Maximum number of runs of one comparison: a page holds all of them in memory.
 const MAX_RUNS: usize = 2_000;
@@ -48,7 +49,6 @@ pub enum Request {
         /// The new value as a person writes it; empty removes the key.
         value: String,
     },
-    /// Does one run. Its result is attached to the reply.
     /// The text of a shipped scenario with a variant and other values, all defaults filled in.
     Changed {
         /// Name of the scenario.
@@ -67,7 +67,7 @@ pub enum Request {
         /// Place among them, from 0.
         index: usize,
     },
-    /// Does one run. The reply is a text, so that JavaScript does not read and write its numbers.
+    /// Does one run. Its result is attached to the reply.
     Run {
         /// The comparison.
         of: Question,
@@ -320,6 +320,8 @@ mod tests {
         assert_eq!(comparison["partial"], true, "{part}");
         // Fewer bytes than the lengths say.
         assert!(gathered(lengths, runs[0].clone())["error"]["message"].is_string());
+    }
+
     #[test]
     fn a_changed_scenario_is_the_shipped_text_or_has_the_values() {
         let same = changed("quick", None, &[]).unwrap();
