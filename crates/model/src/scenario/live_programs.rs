@@ -35,7 +35,7 @@ pub(super) fn on_mptcp(written: At<RawOnMptcp>, out: &mut Problems) -> Option<On
         out.note_with_help(&span, message, "write for example unit = \"nginx\"");
         return None;
     }
-    for key in [&program, &user].into_iter().flatten().filter(|key| key.value.trim().is_empty()) {
+    if let Some(key) = [&program, &user].into_iter().flatten().find(|key| key.value.trim().is_empty()) {
         out.note_with_help(&key.span, "the value is empty", "write for example \"curl\"");
         return None;
     }
