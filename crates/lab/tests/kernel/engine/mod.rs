@@ -9,6 +9,7 @@ mod owners;
 mod paths;
 mod refusals;
 mod selectors;
+mod walk;
 mod whole;
 
 use std::panic::resume_unwind;

@@ -89,3 +89,33 @@ fn a_walk_out_of_a_cell_and_back_switches_few_times() {
         assert_eq!(role, Regular);
     }
 }
+
+/// RSRP of a phone that a person carried through the coverage of a 5G mmWave cell, dBm, each second: 182 s of
+/// run `mi_0118_dl_tcp8_1` in the data of Narayanan et al., SIGCOMM 2021.
+#[rustfmt::skip]
+const WALKED: [i8; 182] = [
+    -95, -94, -94, -94, -92, -91, -91, -92, -93, -91, -89, -90, -90, -89, -89, -89, -89, -89, -89, -89,
+    -89, -87, -87, -87, -84, -86, -86, -86, -84, -88, -84, -89, -89, -87, -89, -86, -89, -86, -86, -86,
+    -84, -84, -84, -84, -84, -81, -81, -83, -83, -83, -83, -83, -81, -76, -84, -84, -81, -81, -74, -80,
+    -84, -76, -76, -78, -81, -78, -75, -79, -79, -79, -79, -79, -79, -79, -79, -76, -78, -78, -78, -78,
+    -78, -84, -84, -84, -82, -82, -82, -82, -82, -82, -82, -80, -80, -83, -83, -83, -81, -78, -78, -76,
+    -73, -77, -77, -77, -77, -79, -77, -77, -74, -80, -80, -82, -82, -82, -82, -82, -82, -82, -82, -82,
+    -82, -80, -78, -78, -80, -80, -80, -80, -80, -80, -80, -78, -82, -79, -81, -81, -79, -79, -75, -77,
+    -80, -80, -80, -80, -80, -78, -78, -78, -78, -78, -78, -81, -79, -81, -81, -81, -79, -77, -77, -75,
+    -81, -81, -79, -81, -81, -81, -81, -81, -86, -86, -88, -92, -92, -94, -89, -87, -93, -93, -91, -93,
+    -93, -95,
+];
+
+#[test]
+fn a_recorded_walk_into_a_cell_and_out_again_switches_once_each_way() {
+    let readings = || WALKED.iter().step_by(2).map(|dbm| f64::from(*dbm));
+    // The readings themselves cross -90 dBm, above which mmWave is the cheaper radio, more often than that.
+    let weak: Vec<bool> = readings().map(|dbm| dbm < -90.0).collect();
+    assert_eq!(weak.windows(2).filter(|pair| pair[0] != pair[1]).count(), 4);
+    let mut world = world();
+    world.lte().strength = reading(-95.0);
+    assert_eq!(world.roles(120), [Regular, Unused]);
+    // The person stays where the record ends.
+    let stays = std::iter::repeat_n(-95.0, 200);
+    assert_eq!(changes(&mut world, readings().chain(stays)), (2, Unused));
+}
