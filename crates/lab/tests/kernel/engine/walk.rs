@@ -1,4 +1,5 @@
-//! A walk costs the same joules in the kernel engine as in the packet engine. `JOULEPATH_WALKS=N` runs N seeds.
+//! A walk costs the same joules in the kernel engine as in the packet engine. `JOULEPATH_WALKS=N` runs N
+//! seeds.
 
 use super::{run_seed, scenario, setup};
 
