@@ -175,7 +175,7 @@ async fn forward(
     opener: Opener,
     answered: &AtomicBool,
 ) -> Result<(), Broken> {
-    pump::send_sealed(&leg, &mut sealer, &first).await?;
+    pump::send_sealed(&leg, &mut sealer, &first).await.map_err(Broken::Leg)?;
     pump::both(plain, leg, sealer, opener, &shared.buffers, answered).await
 }
 
@@ -185,10 +185,10 @@ fn tell(shared: &Shared, done: Result<(), Broken>, answered: bool) {
     match done {
         Ok(()) => {}
         Err(Broken::Frame(wrong)) => shared.log.trouble(&format!("the far end {server} is refused: {wrong}")),
-        Err(Broken::Socket(_)) if !answered => shared.log.trouble(&format!(
+        Err(Broken::Leg(_)) if !answered => shared.log.trouble(&format!(
             "a connection was reset before an answer came through {server}. If that happens to all: the key, \
              the method, or the clocks of the two ends differ; the far end's log says which"
         )),
-        Err(Broken::Socket(_)) => {}
+        Err(Broken::Leg(_) | Broken::Plain(_)) => {}
     }
 }

@@ -17,6 +17,7 @@
 //! | `pump` | copies both directions: back-pressure, half-closes, resets |
 //! | `greet` | what a program or a LAN asks for |
 //! | `serve`, `connect` | the two ends |
+//! | `run` | the two ends as commands |
 //! | `rules` | the nftables rules of a router |
 
 pub mod config;
@@ -30,6 +31,7 @@ mod prefix;
 mod pump;
 mod replay;
 pub mod rules;
+mod run;
 mod serve;
 mod shared;
 mod socket;
@@ -38,5 +40,6 @@ pub use connect::Connect;
 pub use destination::Destination;
 pub use error::{Error, Kind};
 pub use prefix::Prefix;
+pub use run::{connect, serve};
 pub use serve::Serve;
 pub use shared::{Say, block_on, stop_signal};

@@ -15,6 +15,21 @@ use crate::shared::random;
 /// Names of the two files.
 pub const NAMES: [&str; 2] = ["relay-serve.toml", "relay-connect.toml"];
 
+/// [`write`] for a server on the command line, with the default method. Returns a sentence about the files.
+///
+/// # Errors
+/// Also if the server is no host with port.
+pub fn write_for(folder: &Path, server: &str) -> Result<String, Error> {
+    let to = server.parse().map_err(|wrong: String| Error::usage(wrong))?;
+    let [serve, connect] = write(folder, &to, Method::default())?;
+    Ok(format!(
+        "wrote {}, for `joulepath relay serve` on {server}, and {}, for `joulepath relay connect` here; both \
+         contain the key",
+        serve.display(),
+        connect.display()
+    ))
+}
+
 /// Writes both files with a new key into a folder, readable by their owner alone. Returns their paths.
 ///
 /// # Errors

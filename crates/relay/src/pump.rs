@@ -9,6 +9,8 @@
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio::task::consume_budget;
+
 use crate::frame::{Opener, ROOM, Sealer, Step, TAG, Wrong};
 use crate::shared::{BUFFER, Buffers, CHUNK, now};
 use crate::socket::Stream;
@@ -16,9 +18,12 @@ use crate::socket::Stream;
 /// Why a connection ended early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
-    /// A reset, or an error of the network.
+    /// The plain side was reset or has another error.
     #[error(transparent)]
-    Socket(#[from] io::Error),
+    Plain(io::Error),
+    /// The leg was reset or has another error.
+    #[error(transparent)]
+    Leg(io::Error),
     /// The other end of the leg is wrong.
     #[error("{0}")]
     Frame(#[from] Wrong),
@@ -37,43 +42,53 @@ pub(crate) async fn both(
     buffers: &Buffers,
     answered: &AtomicBool,
 ) -> Result<(), Broken> {
-    tokio::try_join!(
-        seal(&plain, &leg, &mut sealer, buffers),
-        open(&leg, &plain, &mut opener, buffers, answered),
-    )?;
+    let sides = Sides { plain: &plain, leg: &leg };
+    tokio::try_join!(seal(sides, &mut sealer, buffers), open(sides, &mut opener, buffers, answered),)?;
     plain.end();
     leg.end();
     Ok(())
 }
 
-/// The future's result, or the error of the first stream that breaks meanwhile.
-async fn unless_broken<T>(
-    future: impl Future<Output = io::Result<T>>,
-    one: &Stream,
-    other: &Stream,
-) -> io::Result<T> {
-    tokio::select! {
-        biased;
-        done = future => done,
-        error = one.broken() => Err(error),
-        error = other.broken() => Err(error),
+/// The two streams of a connection.
+#[derive(Clone, Copy)]
+struct Sides<'a> {
+    plain: &'a Stream,
+    leg: &'a Stream,
+}
+
+impl Sides<'_> {
+    /// The future's result, or the error of the first stream that breaks meanwhile. `broken` says whose error
+    /// the future's is.
+    async fn unless_broken<T>(
+        self,
+        future: impl Future<Output = io::Result<T>>,
+        broken: fn(io::Error) -> Broken,
+    ) -> Result<T, Broken> {
+        tokio::select! {
+            biased;
+            done = future => done.map_err(broken),
+            error = self.plain.broken() => Err(Broken::Plain(error)),
+            error = self.leg.broken() => Err(Broken::Leg(error)),
+        }
     }
 }
 
-async fn seal(from: &Stream, to: &Stream, sealer: &mut Sealer, buffers: &Buffers) -> Result<(), Broken> {
+async fn seal(sides: Sides<'_>, sealer: &mut Sealer, buffers: &Buffers) -> Result<(), Broken> {
+    let Sides { plain, leg } = sides;
     loop {
-        unless_broken(from.receive(), from, to).await?;
+        // A connection that never waits lets the others run.
+        consume_budget().await;
+        sides.unless_broken(plain.receive(), Broken::Plain).await?;
         let mut buffer = buffers.take();
-        let read = from.try_read(&mut buffer[ROOM..ROOM + CHUNK])?;
-        match read {
+        match plain.try_read(&mut buffer[ROOM..ROOM + CHUNK]).map_err(Broken::Plain)? {
             Some(0) => {
                 buffers.give(buffer);
-                to.finish()?;
+                leg.finish().map_err(Broken::Leg)?;
                 return Ok(());
             }
             Some(length) => {
                 let range = sealer.seal(&mut buffer[..ROOM + length + TAG], length, now);
-                unless_broken(to.send(&buffer[range]), from, to).await?;
+                sides.unless_broken(leg.send(&buffer[range]), Broken::Leg).await?;
             }
             None => {}
         }
@@ -82,25 +97,26 @@ async fn seal(from: &Stream, to: &Stream, sealer: &mut Sealer, buffers: &Buffers
 }
 
 async fn open(
-    from: &Stream,
-    to: &Stream,
+    sides: Sides<'_>,
     opener: &mut Opener,
     buffers: &Buffers,
     answered: &AtomicBool,
 ) -> Result<(), Broken> {
+    let Sides { plain, leg } = sides;
     // Bytes of a piece that is not yet complete.
     let mut held: Option<(Vec<u8>, usize)> = None;
     loop {
-        unless_broken(from.receive(), from, to).await?;
+        consume_budget().await;
+        sides.unless_broken(leg.receive(), Broken::Leg).await?;
         let (mut buffer, mut end) = held.take().unwrap_or_else(|| (buffers.take(), 0));
-        match from.try_read(&mut buffer[end..])? {
+        match leg.try_read(&mut buffer[end..]).map_err(Broken::Leg)? {
             Some(0) if end == 0 && opener.is_between_chunks() => {
                 buffers.give(buffer);
-                to.finish()?;
+                plain.finish().map_err(Broken::Plain)?;
                 return Ok(());
             }
             // Inside a chunk: an attacker or a crash, not the end of the data.
-            Some(0) => return Err(io::Error::from(ErrorKind::UnexpectedEof).into()),
+            Some(0) => return Err(Broken::Leg(ErrorKind::UnexpectedEof.into())),
             Some(read) => end += read,
             None => {}
         }
@@ -111,7 +127,7 @@ async fn open(
                 Step::Opened(used, text) => {
                     answered.store(true, Ordering::Relaxed);
                     let text = start + text.start..start + text.end;
-                    unless_broken(to.send(&buffer[text]), from, to).await?;
+                    sides.unless_broken(plain.send(&buffer[text]), Broken::Plain).await?;
                     start += used;
                 }
             }

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::IpAddr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::config::ConnectConfig;
@@ -70,6 +71,14 @@ table inet {TABLE} {{
     Ok(rules)
 }
 
+/// [`text`] for the configuration in a file.
+///
+/// # Errors
+/// Also if the file is wrong.
+pub fn text_for(file: &Path) -> Result<String, Error> {
+    text(&ConnectConfig::read(file)?)
+}
+
 /// Rules that are set, until [`Set::undo`] or the end of its life.
 pub struct Set {
     undone: bool,
@@ -119,6 +128,14 @@ pub fn undo() -> Result<bool, Error> {
         Err(error) if error.to_string().contains("No such file or directory") => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// [`undo`], and what it has done in words.
+///
+/// # Errors
+/// As `undo`.
+pub fn undo_and_say() -> Result<&'static str, Error> {
+    Ok(if undo()? { "deleted the rules" } else { "there are no rules" })
 }
 
 fn nft(arguments: &[&str], input: &str) -> Result<(), Error> {

@@ -140,6 +140,37 @@ fn a_server_that_does_not_read_stops_the_program() {
 }
 
 #[test]
+fn a_busy_connection_does_not_starve_others() {
+    let ends = Ends::new(Setup::default());
+    let (address, accept) = server();
+    let mut busy = ends.socks(address);
+    let mut sink = accept();
+    let writer = thread::spawn(move || {
+        let chunk = pattern(1 << 18);
+        while busy.write_all(&chunk).is_ok() {}
+    });
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let reader = thread::spawn(move || {
+        let mut bytes = vec![0; 1 << 18];
+        while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            sink.read_exact(&mut bytes).unwrap();
+        }
+    });
+    let (address, accept) = server();
+    let mut stream = ends.socks(address);
+    let mut far = accept();
+    for round in 0..50 {
+        stream.write_all(&[round; 100]).unwrap();
+        assert_eq!(read(&mut far, 100), [round; 100]);
+        far.write_all(&[round; 100]).unwrap();
+        assert_eq!(read(&mut stream, 100), [round; 100]);
+    }
+    drop(stop);
+    reader.join().unwrap();
+    writer.join().unwrap();
+}
+
+#[test]
 fn http_connect_reaches_a_server_by_name() {
     let ends = Ends::new(Setup { serve: "allow_private = [\"127.0.0.0/8\", \"::1\"]", ..Setup::default() });
     let (address, accept) = server();
