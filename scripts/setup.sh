@@ -191,6 +191,7 @@ setup_test() {
     want ip iproute2
     want tc iproute2
     want ss iproute2
+    want nft nftables
     want strace strace
     want setpriv util-linux
     want unshare util-linux

@@ -12,6 +12,7 @@ pub(crate) mod live;
 mod map;
 mod meter;
 mod profile;
+pub(crate) mod relay;
 mod reproduce;
 pub(crate) mod run;
 mod shared;
@@ -37,6 +38,7 @@ use live::{LiveOptions, StatusOptions};
 pub(crate) use map::{MapMetric, MapOptions};
 pub(crate) use meter::MeterOptions;
 pub(crate) use profile::{ProfileCheckOptions, ProfileCommand};
+use relay::RelayCommand;
 pub(crate) use reproduce::ReproduceOptions;
 use run::RunOptions;
 use shared::key_value;
@@ -140,6 +142,9 @@ pub(crate) enum Command {
     /// Run a program whose TCP connections become MPTCP.
     #[command(after_help = run::HELP)]
     Run(RunOptions),
+    /// Use several paths towards servers without MPTCP, through your own server.
+    #[command(subcommand, after_help = relay::HELP)]
+    Relay(RelayCommand),
     /// Measure how far the simulator is from the kernel.
     #[command(after_help = gap::HELP)]
     Gap(GapOptions),

@@ -183,6 +183,19 @@ impl From<joulepath_meter::Error> for Failure {
     }
 }
 
+#[cfg(feature = "live")]
+impl From<joulepath_relay::Error> for Failure {
+    fn from(error: joulepath_relay::Error) -> Self {
+        let exit = match error.kind {
+            joulepath_relay::Kind::Failed => Exit::Failed,
+            joulepath_relay::Kind::Usage => Exit::Usage,
+            joulepath_relay::Kind::Unsupported => Exit::Unsupported,
+            joulepath_relay::Kind::Permission => Exit::Permission,
+        };
+        Failure { help: error.next_step().map(str::to_owned), ..Failure::new(exit, error) }
+    }
+}
+
 #[cfg(feature = "kernel")]
 impl From<joulepath_lab::Error> for Failure {
     fn from(error: joulepath_lab::Error) -> Self {

@@ -10,6 +10,7 @@
 //! | `meter`, `calibrate`, `profile` | power meters of this machine; a radio's energy model from a meter |
 //! | `lab` | any program inside emulated radios |
 //! | `run` | programs whose TCP sockets become MPTCP |
+//! | `relay` | several paths towards servers without MPTCP |
 //! | `live` | the daemon for real interfaces, its status and screen |
 //! | `switch` | the daemon as a service: on and off |
 //! | `why` | what holds connections back |
@@ -51,6 +52,8 @@ mod own;
 mod profile;
 mod progress;
 mod provenance;
+#[cfg(feature = "live")]
+mod relay;
 mod reproduce;
 #[cfg(feature = "live")]
 mod run;
@@ -135,6 +138,8 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Why(options) => why::why(&options),
         #[cfg(feature = "live")]
         Command::Run(options) => run::run(&options),
+        #[cfg(feature = "live")]
+        Command::Relay(command) => relay::relay(&command),
         #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),
         #[cfg(feature = "live")]

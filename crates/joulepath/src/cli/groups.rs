@@ -13,6 +13,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Use this machine's radios",
         &["on", "off", "live", "status", "top", "why", "run", "meter", "calibrate", "profile"],
+        &["live", "status", "top", "why", "run", "relay", "meter", "calibrate", "profile"],
     ),
     ("Use this machine's kernel", &["doctor", "cc", "lab"]),
 ];

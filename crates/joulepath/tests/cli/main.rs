@@ -17,6 +17,8 @@ mod map;
 mod meters;
 mod own;
 mod readme;
+#[cfg(feature = "live")]
+mod relay;
 mod reproduce;
 #[path = "../common/run.rs"]
 mod run;

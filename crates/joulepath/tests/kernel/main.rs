@@ -12,6 +12,7 @@ mod lab;
 mod live;
 mod machine;
 mod programs;
+mod relay;
 mod rights;
 #[path = "../common/run.rs"]
 mod run;

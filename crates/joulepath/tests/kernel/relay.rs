@@ -1,0 +1,197 @@
+//! `joulepath relay` on a router: a LAN's connections, redirected by nftables, over two paths.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use joulepath_kernel::Namespace;
+use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
+use joulepath_testbed::net::Net;
+use joulepath_testbed::observe::wait_until;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::run::{Said, command, folder};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const ROUTER: &str = "192.168.77.1";
+const HOST: &str = "192.168.77.2";
+const FAR: &str = "198.18.0.1";
+
+/// A LAN with a host, its router with two paths, and the far end, on which the server is as well.
+struct World {
+    net: Net,
+    lan: Namespace,
+    folder: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let world = World { net: Net::v4(2), lan: Namespace::new().unwrap(), folder: folder() };
+        let (router, lan) = (&world.net.client, world.lan.path());
+        let lan = lan.to_str().unwrap();
+        for line in [
+            "ip link add lan0 type veth peer name eth0".to_owned(),
+            format!("ip link set eth0 netns {lan}"),
+            format!("ip addr add {ROUTER}/24 dev lan0"),
+            "ip link set lan0 up".to_owned(),
+            format!("ip route add {FAR} dev c0 src 198.18.0.2"),
+        ] {
+            world.run(router, &line).ok();
+        }
+        for line in [
+            format!("ip addr add {HOST}/24 dev eth0"),
+            "ip link set eth0 up".to_owned(),
+            format!("ip route add default via {ROUTER}"),
+        ] {
+            world.run(&world.lan, &line).ok();
+        }
+        // The second path.
+        let path = world.net.paths[1];
+        let limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
+        let manager = |namespace: &Namespace| namespace.enter_thread(PathManager::open).unwrap().unwrap();
+        manager(&world.net.client).set_limits(limits).unwrap();
+        manager(&world.net.server).set_limits(limits).unwrap();
+        manager(&world.net.client).add(&Endpoint::subflow(path.ip, path.device)).unwrap();
+        world.write_files();
+        world
+    }
+
+    fn write_files(&self) {
+        let server = format!("{FAR}:8443");
+        Said::of(command(self.folder.path(), &["relay", "new", "--server", &server]).output().unwrap()).ok();
+        let add = |name: &str, lines: &str| {
+            let file = self.folder.path().join(name);
+            let text = fs::read_to_string(&file).unwrap().replace("[::]:8443", "0.0.0.0:8443");
+            fs::write(&file, text + lines).unwrap();
+        };
+        add("relay-serve.toml", "allow_private = [\"198.18.0.0/15\"]\n");
+        let lan = "lan = [\"lan0\"]\nallow = [\"192.168.77.0/24\"]\n";
+        add("relay-connect.toml", &format!("redir = \"[::]:12345\"\n{lan}"));
+    }
+
+    /// Runs a line of words in a namespace.
+    fn run(&self, namespace: &Namespace, line: &str) -> Said {
+        let words: Vec<&str> = line.split(' ').collect();
+        let output = namespace.enter_thread(|| Command::new(words[0]).args(&words[1..]).output());
+        Said::of(output.unwrap().unwrap())
+    }
+
+    fn relay(&self, arguments: &[&str]) -> Said {
+        let mut command = command(self.folder.path(), &[&["relay", "connect"], arguments].concat());
+        Said::of(self.net.client.enter_thread(|| command.output()).unwrap().unwrap())
+    }
+
+    /// Starts an end, and waits until it has said this.
+    fn start(&self, namespace: &Namespace, arguments: &[&str], ready: &str) -> End {
+        let mut command = command(self.folder.path(), &[&["relay"], arguments].concat());
+        command.stderr(Stdio::piped());
+        let mut child = namespace.enter_thread(|| command.spawn()).unwrap().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let said = lines.by_ref().map(Result::unwrap).find(|line| line.contains(ready));
+        // Else the end would stop when the pipe is full.
+        thread::spawn(move || lines.for_each(drop));
+        let end = End(child);
+        assert!(said.is_some(), "the end does not say `{ready}`");
+        end
+    }
+
+    fn start_both(&self) -> (End, End) {
+        let far = self.start(&self.net.server, &["serve", "relay-serve.toml"], "serving on");
+        let near = ["connect", "--set-rules", "relay-connect.toml"];
+        let near = self.start(&self.net.client, &near, "redir on");
+        wait_until("the rules are set", || self.rules().contains("joulepath_relay"));
+        (far, near)
+    }
+
+    fn rules(&self) -> String {
+        self.run(&self.net.client, "nft list ruleset").ok()
+    }
+
+    /// The server of a connection, and whom it sees.
+    fn listen(&self) -> (SocketAddr, TcpListener) {
+        let ip = IpAddr::from(FAR.parse::<Ipv4Addr>().unwrap());
+        let listener = self.net.server.enter_thread(|| TcpListener::bind((ip, 8080))).unwrap().unwrap();
+        ((ip, 8080).into(), listener)
+    }
+
+    fn connect(&self, to: SocketAddr) -> TcpStream {
+        let stream = self.lan.enter_thread(|| TcpStream::connect_timeout(&to, PATIENCE)).unwrap().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+}
+
+/// A running end.
+struct End(Child);
+
+impl End {
+    fn signal(&mut self, signal: Signal) -> Option<i32> {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test(needs(NET, tool("nft")))]
+fn a_host_of_the_lan_reaches_a_server_over_both_paths_and_the_rules_are_undone() {
+    let world = World::new();
+    let before = world.rules();
+    let (_far, mut near) = world.start_both();
+    let (address, listener) = world.listen();
+    let mut host = world.connect(address);
+    host.write_all(b"question").unwrap();
+    host.shutdown(Shutdown::Write).unwrap();
+    let (mut server, peer) = listener.accept().unwrap();
+    // The far end, not the host: the router does not forward.
+    assert_eq!(peer.ip(), address.ip());
+    let mut question = String::new();
+    server.read_to_string(&mut question).unwrap();
+    assert_eq!(question, "question");
+
+    // The answer uses both paths of the router. Large enough for the second subflow to be there in time.
+    let answer = vec![7; 32 << 20];
+    let sent = answer.clone();
+    let writer = thread::spawn(move || server.write_all(&sent).unwrap());
+    let mut got = vec![];
+    host.read_to_end(&mut got).unwrap();
+    writer.join().unwrap();
+    assert!(got == answer);
+    for path in ["c0", "c1"] {
+        let json = world.run(&world.net.client, &format!("ip -j -s link show {path}")).json();
+        let bytes = json[0]["stats64"]["rx"]["bytes"].as_u64().unwrap();
+        assert!(bytes > 1 << 20, "{path}: {bytes} bytes");
+    }
+
+    assert_eq!(near.signal(Signal::TERM), Some(0));
+    assert_eq!(world.rules(), before);
+}
+
+#[test(needs(NET, tool("nft")))]
+fn rules_of_a_killed_relay_are_named_and_deleted() {
+    let world = World::new();
+    let before = world.rules();
+    let (_far, mut near) = world.start_both();
+    let said = world.relay(&["--print-rules", "relay-connect.toml"]);
+    assert!(said.ok().contains("table inet joulepath_relay {"));
+    near.signal(Signal::KILL);
+
+    let said = world.relay(&["--set-rules", "relay-connect.toml"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("--undo-rules deletes it"), "{}", said.stderr);
+
+    let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
+    assert!(said.stderr.contains("deleted the rules"), "{}", said.stderr);
+    assert_eq!(world.rules(), before);
+    let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
+    assert!(said.stderr.contains("there are no rules"), "{}", said.stderr);
+}
