@@ -38,7 +38,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         cost: unused_share(subject, others.len()),
         fix: Fix::advice(
             "on the server: `sysctl -w net.mptcp.enabled=1`, and start the program with `joulepath run`; if \
-             it is not yours, a proxy of your own that speaks MPTCP",
+             it is not yours, `joulepath relay` through a server that is",
         ),
         remedy: None,
         gain: None,
