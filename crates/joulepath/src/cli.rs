@@ -142,7 +142,7 @@ pub(crate) enum Command {
     /// Run a program whose TCP connections become MPTCP.
     #[command(after_help = run::HELP)]
     Run(RunOptions),
-    /// Use several paths towards servers without MPTCP, through your own server.
+    /// Use several paths to any server, through a server of your own.
     #[command(subcommand, after_help = relay::HELP)]
     Relay(RelayCommand),
     /// Measure how far the simulator is from the kernel.

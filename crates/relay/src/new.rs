@@ -15,7 +15,7 @@ use crate::shared::random;
 /// Names of the two files.
 pub const NAMES: [&str; 2] = ["relay-serve.toml", "relay-connect.toml"];
 
-/// [`write`] for a server on the command line, with the default method. Returns a sentence about the files.
+/// [`write()`] for a server on the command line, with the default method. Returns a sentence about the files.
 ///
 /// # Errors
 /// Also if the server is no host with port.

@@ -31,12 +31,16 @@ pub(crate) struct Setup<'a> {
     /// Lines added to the far end's file.
     pub(crate) serve: &'a str,
     /// Changes the near end's file.
-    pub(crate) connect: fn(String) -> String,
+    pub(crate) connect: Box<dyn FnOnce(String) -> String + Send>,
 }
 
 impl Default for Setup<'_> {
     fn default() -> Self {
-        Setup { method: Method::default(), serve: "allow_private = [\"127.0.0.0/8\"]", connect: |text| text }
+        Setup {
+            method: Method::default(),
+            serve: "allow_private = [\"127.0.0.0/8\"]",
+            connect: Box::new(|text| text),
+        }
     }
 }
 

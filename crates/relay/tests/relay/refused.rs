@@ -1,9 +1,15 @@
 //! Who gets nothing from the relay.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::SocketAddr;
 
 use crate::ends::{Ends, Setup, client, read, server};
+
+/// The file's text with another value of a key.
+fn set(text: &str, key: &str, value: &str) -> String {
+    let (head, rest) = text.split_once(&format!("{key} = \"")).unwrap();
+    let (_, rest) = rest.split_once('"').unwrap();
+    format!("{head}{key} = \"{value}\"{rest}")
+}
 
 /// The program gets no byte, and no proper end that it could take for an empty answer.
 fn is_reset(stream: &mut std::net::TcpStream) {
@@ -14,11 +20,7 @@ fn is_reset(stream: &mut std::net::TcpStream) {
 #[test]
 fn a_wrong_key_is_refused_and_both_ends_say_so() {
     let ends = Ends::new(Setup {
-        connect: |text| {
-            let (head, rest) = text.split_once("key = \"").unwrap();
-            let (_, rest) = rest.split_once('"').unwrap();
-            format!("{head}key = \"{}=\"{rest}", "A".repeat(43))
-        },
+        connect: Box::new(|text| set(&text, "key", &format!("{}=", "A".repeat(43)))),
         ..Setup::default()
     });
     let (address, _accept) = server();
@@ -34,6 +36,30 @@ fn a_stranger_who_talks_to_the_far_end_gets_nothing() {
     stream.write_all(&[b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(), &[b' '; 64]].concat()).unwrap();
     is_reset(&mut stream);
     ends.wait_for("refused: it has another key or method");
+}
+
+#[test]
+fn a_recorded_request_is_refused_when_it_comes_again() {
+    // The near end sends its request to us.
+    let (middle, record) = server();
+    let ends = Ends::new(Setup {
+        connect: Box::new(move |text| set(&text, "server", &middle.to_string())),
+        ..Setup::default()
+    });
+    let (address, accept) = server();
+    let _program = ends.socks(address);
+    let mut near = record();
+    let mut request = vec![0; 4096];
+    let length = near.read(&mut request).unwrap();
+    let send = || {
+        let mut stream = client(ends.serve);
+        stream.write_all(&request[..length]).unwrap();
+        stream
+    };
+    let _first = send();
+    let _server = accept();
+    is_reset(&mut send());
+    ends.wait_for("refused: a recorded request came again");
 }
 
 #[test]
@@ -69,12 +95,7 @@ fn a_destination_that_refuses_resets_the_program() {
 fn a_far_end_that_cannot_be_reached_is_an_answer_of_the_protocol() {
     let ends = Ends::new(Setup {
         // A port that nothing listens on: the listener of the discarded server is closed.
-        connect: |text| {
-            let closed: SocketAddr = server().0;
-            let (head, rest) = text.split_once("server = \"").unwrap();
-            let (_, rest) = rest.split_once('"').unwrap();
-            format!("{head}server = \"{closed}\"{rest}")
-        },
+        connect: Box::new(|text| set(&text, "server", &server().0.to_string())),
         ..Setup::default()
     });
     let mut stream = client(ends.http);

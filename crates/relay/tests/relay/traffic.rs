@@ -171,6 +171,32 @@ fn a_busy_connection_does_not_starve_others() {
 }
 
 #[test]
+fn further_connections_wait_for_a_place() {
+    let ends = Ends::new(Setup {
+        serve: "allow_private = [\"127.0.0.0/8\"]\nmost_connections = 1",
+        ..Setup::default()
+    });
+    let (address, accept) = server();
+    let mut first = ends.socks(address);
+    let mut far = accept();
+    let (address, accept) = server();
+    let mut second = ends.socks(address);
+    second.write_all(b"waiting").unwrap();
+    let (done, reached) = std::sync::mpsc::channel();
+    let reader = thread::spawn(move || {
+        let mut far = accept();
+        done.send(()).unwrap();
+        read(&mut far, 7)
+    });
+    // The first one works meanwhile.
+    first.write_all(b"x").unwrap();
+    assert_eq!(read(&mut far, 1), b"x");
+    assert!(reached.recv_timeout(std::time::Duration::from_millis(300)).is_err());
+    drop((first, far));
+    assert_eq!(reader.join().unwrap(), b"waiting");
+}
+
+#[test]
 fn http_connect_reaches_a_server_by_name() {
     let ends = Ends::new(Setup { serve: "allow_private = [\"127.0.0.0/8\", \"::1\"]", ..Setup::default() });
     let (address, accept) = server();
