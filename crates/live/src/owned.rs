@@ -10,19 +10,31 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use joulepath_kernel::Result;
+use joulepath_kernel::namespace::Cookie;
+use joulepath_kernel::reactor::since_boot_ns;
+use joulepath_kernel::state::boot_id;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 /// Name of an unfinished file or folder.
 const DRAFT: &str = ".joulepath-draft";
 const MARK: &str = "# joulepath wrote this file";
 
-/// When a file was written.
+/// When and for which daemon a file was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Boot id.
     pub(crate) boot: String,
+    /// Network namespace of that boot.
+    pub(crate) namespace: u64,
     /// Time since that boot, ns.
     pub(crate) since_boot_ns: u64,
+}
+
+impl Stamp {
+    pub(crate) fn now() -> Result<Self> {
+        Ok(Stamp { boot: boot_id()?, namespace: Cookie::own()?.0, since_boot_ns: since_boot_ns() })
+    }
 }
 
 /// A file of ours.
@@ -46,8 +58,8 @@ pub(crate) enum Found {
 impl Own {
     fn text(&self, purpose: &str) -> String {
         let folder = if self.made_folder { "made" } else { "found" };
-        let Stamp { boot, since_boot_ns } = &self.stamp;
-        let facts = format!("folder {folder}, boot {boot}, {since_boot_ns} ns");
+        let Stamp { boot, namespace, since_boot_ns } = &self.stamp;
+        let facts = format!("folder {folder}, boot {boot}, namespace {namespace}, {since_boot_ns} ns");
         let sum = checksum(&[purpose, &facts, &self.body]);
         format!("{MARK}: {purpose}\n# {facts}, checksum {sum:016x}\n{}", self.body)
     }
@@ -58,8 +70,9 @@ impl Own {
         let mut words = facts.strip_prefix("# folder ")?.split(", ");
         let made_folder = words.next()? == "made";
         let boot = words.next()?.strip_prefix("boot ")?.to_owned();
+        let namespace = words.next()?.strip_prefix("namespace ")?.parse().ok()?;
         let since_boot_ns = words.next()?.strip_suffix(" ns")?.parse().ok()?;
-        let own = Own { body: body.into(), stamp: Stamp { boot, since_boot_ns }, made_folder };
+        let own = Own { body: body.into(), stamp: Stamp { boot, namespace, since_boot_ns }, made_folder };
         (own.text(purpose) == text).then_some(own)
     }
 }
@@ -164,7 +177,7 @@ mod tests {
     use super::*;
 
     fn stamp() -> Stamp {
-        Stamp { boot: "b-1".into(), since_boot_ns: 7 }
+        Stamp { boot: "b-1".into(), namespace: 3, since_boot_ns: 7 }
     }
 
     fn put_one(file: &Path, body: &str) -> io::Result<bool> {

@@ -13,8 +13,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use joulepath_kernel::Error as KernelError;
-use joulepath_kernel::reactor::since_boot_ns;
-use joulepath_kernel::state::boot_id;
 use joulepath_model::live::{First, Intent, Manager};
 use rustix::process::geteuid;
 
@@ -131,7 +129,7 @@ pub fn on(intent: Option<Intent>) -> Result<Status> {
         return Err(blocker.into());
     }
     let plan = plan(Path::new("/"), intent)?;
-    let stamp = Stamp { boot: boot_id()?, since_boot_ns: since_boot_ns() };
+    let stamp = Stamp::now()?;
     for (file, body) in &plan.files {
         owned::put(file, PURPOSE, body, stamp.clone()).map_err(|error| unwritten(file, &error))?;
     }

@@ -20,7 +20,7 @@ use joulepath_kernel::error;
 use joulepath_kernel::namespace::{self, Cookie};
 use joulepath_kernel::reactor::monotonic_ns;
 use joulepath_kernel::route::Monitor;
-use joulepath_kernel::state::{Lock, State};
+use joulepath_kernel::state::{Lock, State, boot_id};
 use joulepath_model::units::Nanos;
 
 use crate::act::{Actor, FOLDER, Kernel, OnDisk, Outcome};
@@ -208,17 +208,14 @@ fn forget_package(state: &State) {
     }
 }
 
-/// Removes the files of `[[mptcp]]`. Returns their number. Files are the machine's: if a daemon runs in
-/// another network namespace, they may be that daemon's, and stay.
+/// Removes the files of `[[mptcp]]`, except those of a daemon that runs in another network namespace. Returns
+/// their number.
 pub(super) fn undo_files() -> Result<usize> {
-    if runs_elsewhere()? { Ok(0) } else { units::undo() }
-}
-
-fn runs_elsewhere() -> Result<bool> {
-    let (state, own) = place()?;
-    let others = state.names()?.into_iter().filter(|name| *name != own && name.parse::<u64>().is_ok());
-    let locked = others.map(|name| state.is_locked(&name)).collect::<Result<Vec<_>, _>>()?;
-    Ok(locked.into_iter().any(|locked| locked))
+    let ((state, own), boot) = (place()?, boot_id()?);
+    units::undo(&|stamp| {
+        let name = stamp.namespace.to_string();
+        stamp.boot == boot && name != own && state.is_locked(&name).unwrap_or(true)
+    })
 }
 
 /// Undoes what it can now. Returns when to try again.

@@ -17,7 +17,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use joulepath_kernel::reactor::since_boot_ns;
 use joulepath_kernel::state::boot_id;
 use joulepath_model::live::{LiveConfig, OnMptcp, Programs, fits};
 
@@ -71,7 +70,7 @@ struct Plan {
 pub fn apply(config: &LiveConfig) -> Result<Applied> {
     let root = Path::new("/");
     if config.mptcp.is_empty() {
-        return Ok(Applied { changes: undo()?, ..Applied::default() });
+        return Ok(Applied { changes: undo(&|_| false)?, ..Applied::default() });
     }
     let library = programs::place().map_err(|what| Error::Refused { what, remedy: String::new() })?;
     let applied = apply_in(root, config, &library)?;
@@ -81,14 +80,14 @@ pub fn apply(config: &LiveConfig) -> Result<Applied> {
     Ok(applied)
 }
 
-/// Removes our drop-ins and makes systemd forget them. Returns their number. Running programs keep their
-/// sockets.
+/// Removes our drop-ins, except those whose stamp `stays`, and makes systemd forget them. Returns their
+/// number. Running programs keep their sockets.
 ///
 /// # Errors
 /// If a file cannot be removed, or systemd does not read its files again. The call may be repeated.
-pub fn undo() -> Result<usize> {
+pub(crate) fn undo(stays: &dyn Fn(&Stamp) -> bool) -> Result<usize> {
     let root = Path::new("/");
-    let changes = undo_in(root)?;
+    let changes = undo_in(root, stays)?;
     if changes > 0 && systemd::is_running(root) {
         systemd::reload()?;
     }
@@ -148,7 +147,7 @@ fn apply_in(root: &Path, config: &LiveConfig, library: &Path) -> Result<Applied>
     for file in ours(root).into_iter().filter(|file| !files.contains_key(file)) {
         applied.changes += usize::from(owned::remove(&file).map_err(|error| unwritten(&file, &error))?);
     }
-    let stamp = Stamp { boot: boot_id()?, since_boot_ns: since_boot_ns() };
+    let stamp = Stamp::now()?;
     for (file, body) in &files {
         if owned::look(file).map_err(|error| unwritten(file, &error))? == Found::Foreign {
             notes.push(format!("{} is not ours or was changed: delete it", file.display()));
@@ -162,9 +161,12 @@ fn apply_in(root: &Path, config: &LiveConfig, library: &Path) -> Result<Applied>
     Ok(Applied { notes, ..applied })
 }
 
-fn undo_in(root: &Path) -> Result<usize> {
+fn undo_in(root: &Path, stays: &dyn Fn(&Stamp) -> bool) -> Result<usize> {
     let mut changes = 0;
     for file in ours(root) {
+        if matches!(owned::look(&file), Ok(Found::Ours(own)) if stays(&own.stamp)) {
+            continue;
+        }
         changes += usize::from(owned::remove(&file).map_err(|error| unwritten(&file, &error))?);
     }
     Ok(changes)

@@ -78,9 +78,12 @@ fn services_get_the_variables_and_keep_their_own() {
     // Ours do not count as the service's own.
     assert_eq!(apply(&root, "[[mptcp]]\nunit = \"*\"\n").changes, 1);
     assert_eq!(body(&root, "system/backup-b.service.d"), kept);
+    // Files of a daemon elsewhere stay.
+    let own = Stamp::now().unwrap();
+    assert_eq!(undo_in(root.path(), &|stamp| stamp.namespace == own.namespace).unwrap(), 0);
     // What the configuration no longer names goes.
     assert_eq!(apply(&root, "[[mptcp]]\nunit = \"nginx\"\n").changes, 3);
-    assert_eq!(undo_in(root.path()).unwrap(), 1);
+    assert_eq!(undo_in(root.path(), &|_| false).unwrap(), 1);
     assert_eq!(everything(root.path()), before);
 }
 
@@ -107,7 +110,7 @@ fn all_is_a_default_and_services_with_their_own_variables_get_both() {
     assert_eq!(body(&root, "system.conf.d"), defaults);
     let of_users = format!("[Manager]\nDefaultEnvironment=\"GODEBUG=multipathtcp=1\" {library}");
     assert_eq!(body(&root, "user.conf.d"), of_users);
-    undo_in(root.path()).unwrap();
+    undo_in(root.path(), &|_| false).unwrap();
     assert_eq!(everything(root.path()), before);
 }
 
@@ -127,7 +130,7 @@ fn what_cannot_be_on_mptcp_is_refused_with_the_reason() {
         assert!(applied.notes[0].contains(note), "{:?}", applied.notes);
         assert_eq!((applied.changes, applied.on), (0, vec![]), "{entry}");
     }
-    undo_in(root.path()).unwrap();
+    undo_in(root.path(), &|_| false).unwrap();
     assert_eq!(fs::read_to_string(root.path().join(file)).unwrap(), "[Service]\n");
 }
 
