@@ -1,5 +1,5 @@
-//! Predicts what a fix yields: runs the packet engine on the scenario fitted from a connection, with the
-//! present configuration and with the fix.
+//! Predicts what a fix yields: runs the packet engine on the scenario fitted from a connection, with the fix.
+//! What was seen is the present state: a fit of a connection that a window or losses limit shows less.
 //!
 //! | property | source |
 //! |---|---|
@@ -41,12 +41,22 @@ const PAYLOAD: f64 = 0.5;
 
 /// Predicts the gain of `remedy` on a connection; `None` if its statistics do not give a scenario.
 pub fn predict(subject: &Subject<'_>, remedy: &Remedy) -> Option<Gain> {
-    let now = Fitted::of(subject)?;
-    let fixed = now.with(remedy)?;
-    let seconds = now.length_s().max(fixed.length_s());
-    let ((before_bps, before_rtt_s), (after_bps, after_rtt_s)) =
-        (now.run(seconds).ok()?, fixed.run(seconds).ok()?);
-    Some(Gain { before_bps, after_bps, before_rtt_s, after_rtt_s })
+    let fixed = Fitted::of(subject)?.with(remedy)?;
+    let (after_bps, after_rtt_s) = fixed.run(fixed.length_s()).ok()?;
+    Some(Gain { before_bps: subject.rate_bps(), after_bps, before_rtt_s: rtt_s(subject)?, after_rtt_s })
+}
+
+/// Mean of the subflows' smoothed RTTs, weighted by what they carry, s.
+fn rtt_s(subject: &Subject<'_>) -> Option<f64> {
+    let upload = subject.uploads();
+    let of = |flow: &Flow<'_>| {
+        let all_s = flow.rtts_s(upload);
+        let bps = if upload { flow.sent_bps() } else { flow.received_bps() };
+        (!all_s.is_empty()).then(|| (all_s.iter().sum::<f64>() / all_s.len() as f64, bps))
+    };
+    let known: Vec<(f64, f64)> = subject.flows.iter().filter_map(of).collect();
+    let sum_bps: f64 = known.iter().map(|(_, bps)| bps).sum();
+    (sum_bps > 0.0).then(|| known.iter().map(|(rtt_s, bps)| rtt_s * bps).sum::<f64>() / sum_bps)
 }
 
 #[derive(Clone, Debug)]

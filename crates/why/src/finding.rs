@@ -54,14 +54,15 @@ pub enum Remedy {
     Without(usize),
 }
 
-/// Predicted effect of a fix, by the packet engine on the scenario that is fitted from the connection.
+/// Predicted effect of a fix: what was seen, and what the packet engine yields with the fix on the scenario
+/// that is fitted from the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gain {
-    /// Goodput with the present configuration, bit/s.
+    /// Payload that was seen, bit/s.
     pub before_bps: f64,
     /// Goodput with the fix, bit/s.
     pub after_bps: f64,
-    /// Mean RTT with the present configuration, s.
+    /// Mean RTT that was seen, s.
     pub before_rtt_s: f64,
     /// Mean RTT with the fix, s.
     pub after_rtt_s: f64,

@@ -155,6 +155,17 @@ impl<'a> Subject<'a> {
         self.connection().filter(|connection| !connection.info.fallback)
     }
 
+    /// User id of the owner.
+    pub fn uid(&self) -> Option<u32> {
+        let plain = || self.flows.first().map(|flow| flow.socket.uid);
+        self.connection().map(|connection| connection.uid).or_else(plain)
+    }
+
+    /// True if it carries data or waits for an answer.
+    pub fn is_busy(&self) -> bool {
+        !self.is_idle() || self.flows.iter().any(|flow| flow.unanswered_s().is_some())
+    }
+
     /// True if this host opened it.
     pub fn is_client(&self) -> bool {
         let first = self.flows.iter().find_map(|flow| flow.socket.membership.filter(|one| !one.joined));
@@ -370,6 +381,11 @@ impl<'a> Flow<'a> {
     pub fn queue_s(&self, sending: bool, quantile: f64) -> Option<f64> {
         let rtts_s = self.rtts_s(sending);
         Some((at(&rtts_s, quantile)? - self.min_rtt_s()?).max(0.0))
+    }
+
+    /// Mean time between two samples, s.
+    pub fn interval_s(&self) -> f64 {
+        self.seconds / self.series.len().saturating_sub(1).max(1) as f64
     }
 
     /// Median congestion window, packets.

@@ -1,7 +1,9 @@
 //! Losses without a queue: a controller that takes every loss for congestion keeps its window small.
 
+use joulepath_kernel::mptcp::TcpInfo;
+
 use crate::finding::{Cost, Finding, Fix, Remedy};
-use crate::subject::{Flow, Subject};
+use crate::subject::{Flow, Subject, at};
 use crate::words::{mbit, ms, percent};
 
 pub(super) const NAME: &str = "random-loss";
@@ -11,8 +13,10 @@ const LOSS_BASED: [&str; 14] = [
     "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp", "lia",
     "mveno", "olia", "reno",
 ];
-/// A single lost segment can be chance.
+/// A single lost segment can be chance, unless there was no queue at all.
 const LEAST_LOST: f64 = 2.0;
+const EMPTY: f64 = 0.05;
+const EMPTY_S: f64 = 0.001;
 /// Smaller parts hardly reduce a window: 1.22 / sqrt(p) packets are 55 (Mathis et al. 1997).
 const LEAST_LOSS: f64 = 0.0005;
 /// The congestion window is the limit in this part of the time.
@@ -20,6 +24,11 @@ const OFTEN: f64 = 0.4;
 /// A queue before losses shows as this part of the minimum RTT, or this time, whichever is more.
 const QUEUE: f64 = 0.2;
 const QUEUE_S: f64 = 0.003;
+/// A full queue loses segments while it is longest: the queue at a loss, as a part of the longest one, is
+/// above this in the median of so many lossy intervals between close samples, s.
+const EARLY: f64 = 0.5;
+const LEAST_INTERVALS: usize = 4;
+const CLOSE_S: f64 = 0.5;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if !subject.uploads() || subject.is_idle() {
@@ -72,11 +81,27 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
     let (lost, _) = flow.retransmissions();
     let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else { return false };
     LOSS_BASED.contains(&name.trim_start_matches("jp_"))
-        && lost >= LEAST_LOST
         && loss(flow) >= LEAST_LOSS
         && flow.full_share() >= OFTEN
-        && queue_s <= (QUEUE * rtt_s).max(QUEUE_S)
         && flow.unanswered_s().is_none()
+        && match lost {
+            _ if queue_s <= (EMPTY * rtt_s).max(EMPTY_S) => true,
+            LEAST_LOST.. => queue_s <= (QUEUE * rtt_s).max(QUEUE_S) || is_early(flow, rtt_s),
+            _ => false,
+        }
+}
+
+/// True if most losses happened while the queue was short.
+fn is_early(flow: &Flow<'_>, rtt_s: f64) -> bool {
+    let queue_s = |info: &TcpInfo| (f64::from(info.srtt_us) / 1e6 - rtt_s).max(0.0);
+    let longest_s = flow.series.iter().map(|info| queue_s(info)).fold(0.0, f64::max);
+    let is_lossy = |pair: &&[&TcpInfo]| pair[1].retransmitted_segments > pair[0].retransmitted_segments;
+    // The longer queue of both ends: the loss has shortened it.
+    let at_loss = |pair: &[&TcpInfo]| queue_s(pair[0]).max(queue_s(pair[1])) / longest_s;
+    let places: Vec<f64> = flow.series.windows(2).filter(is_lossy).map(at_loss).collect();
+    flow.interval_s() <= CLOSE_S
+        && places.len() >= LEAST_INTERVALS
+        && at(&places, 0.5).is_some_and(|median| median <= EARLY)
 }
 
 fn loss(flow: &Flow<'_>) -> f64 {

@@ -8,8 +8,8 @@ pub(super) const NAME: &str = "shared-bottleneck";
 
 /// Controllers without coupling.
 const UNCOUPLED: [&str; 8] = ["bbr", "bbr1", "bbr3", "copa", "cubic", "emreno", "reno", "westwood"];
-/// Fewer samples show no correlation.
-const LEAST_SAMPLES: usize = 10;
+/// Fewer samples, such as those of the daemon's listings, correlate by chance.
+const LEAST_SAMPLES: usize = 16;
 /// Correlations of the queueing delays and of their changes: each, and their sum. Sawtooths of separate
 /// queues correlate in one of both by chance.
 const CORRELATED: f64 = 0.45;

@@ -6,7 +6,9 @@
 //! half `Tuning` of all parameters; the test uses the other half.
 
 mod draw;
+mod gain;
 mod host;
+mod pairs;
 mod world;
 
 use std::thread;
@@ -16,10 +18,12 @@ use joulepath_why::subject::Subject;
 
 use crate::draw::{Draw, Half};
 use crate::host::Config;
-use crate::world::{BEGIN_S, Buffer, Path, World};
+use crate::world::{BEGIN_S, Buffer, KEPT, Path, WATCHED, World};
 
 const DRAWS: u64 = 40;
 const HEALTHY: u64 = 200;
+/// First seed of the draws for judging random losses and pairs, which no rule has seen.
+const FRESH: u64 = 500_000_000;
 /// Required: the right cause first, among the first two, and no fixable finding on healthy connections.
 const FIRST: f64 = 0.90;
 const TWO: f64 = 0.97;
@@ -170,6 +174,7 @@ fn healthy(draw: &mut Draw) -> World {
         buffer_bytes: 0.0,
         reads: None,
         paused_s: 0.0,
+        watch: WATCHED,
     };
     world.config.earlier_joins = draw.range(1.0, 100.0) as u64 - 1;
     world.buffer_bytes = draw.range(4.0, 10.0) * world.sum_bdp_bytes();
@@ -223,6 +228,21 @@ fn judge(half: Half, (name, inject): (&str, Inject), base: u64) -> (f64, f64, Ve
     (f64::from(first) / DRAWS as f64, f64::from(two) / DRAWS as f64, wrong)
 }
 
+/// Part of the healthy connections on which nothing is found that can be fixed.
+fn silent(half: Half, base: u64, watch: (f64, f64)) -> f64 {
+    let mut silent = 0;
+    for number in 0..HEALTHY {
+        let world = World { watch, ..any_healthy(&mut Draw::new(half, base + number)) };
+        let found = found(&world, number);
+        let invented: Vec<&String> = found.iter().filter(|one| !one.ends_with('*')).collect();
+        silent += u32::from(invented.is_empty());
+        if !invented.is_empty() {
+            println!("healthy {number}: {found:?}");
+        }
+    }
+    f64::from(silent) / HEALTHY as f64
+}
+
 /// Prints the table of a half; returns the shares: first, among two, silent.
 fn table(half: Half) -> (f64, f64, f64) {
     let work = |(index, fault)| thread::spawn(move || judge(half, fault, 1_000_000 * (index as u64 + 1)));
@@ -239,16 +259,7 @@ fn table(half: Half) -> (f64, f64, f64) {
         first += one / FAULTS.len() as f64;
         two += both / FAULTS.len() as f64;
     }
-    let mut silent = 0;
-    for number in 0..HEALTHY {
-        let found = found(&any_healthy(&mut Draw::new(half, number)), number);
-        let invented: Vec<&String> = found.iter().filter(|one| !one.ends_with('*')).collect();
-        silent += u32::from(invented.is_empty());
-        if !invented.is_empty() {
-            println!("healthy {number}: {found:?}");
-        }
-    }
-    let silent = f64::from(silent) / HEALTHY as f64;
+    let silent = silent(half, 0, WATCHED);
     println!(
         "{half:?}: first {:.1} %, among two {:.1} %, silent {:.1} %",
         first * 100.0,
@@ -268,4 +279,21 @@ fn drawn_faults_are_named_and_healthy_connections_are_not() {
 #[ignore = "for choosing thresholds"]
 fn tuning() {
     table(Half::Tuning);
+    pairs::table(Half::Tuning, 0);
+    println!("of the daemon: silent {:.1} %", 100.0 * silent(Half::Tuning, 1_000, KEPT));
+    gain::table(Half::Tuning, 0);
+}
+
+#[test]
+fn the_daemon_s_rare_listings_show_nothing_on_healthy_connections() {
+    let silent = silent(Half::Judging, FRESH, KEPT);
+    assert!(silent >= SILENT, "{silent}");
+}
+
+#[test]
+fn random_losses_are_named_on_fresh_draws() {
+    let fault = FAULTS.into_iter().find(|(name, _)| *name == "random-loss").expect("it is in the list");
+    let (first, two, wrong) = judge(Half::Judging, fault, FRESH);
+    println!("random-loss, fresh draws: first {first} among two {two} {}", wrong.join(" "));
+    assert!(first >= FIRST, "{first} {wrong:?}");
 }

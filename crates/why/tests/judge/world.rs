@@ -12,10 +12,11 @@ use joulepath_why::observation::{Observation, SCHEMA, Sample};
 
 use crate::host::{Config, device, ip, peer};
 
-/// The observation begins here, s, and lasts this long.
+/// The observation begins here, s.
 pub(crate) const BEGIN_S: f64 = 4.0;
-pub(crate) const LENGTH_S: f64 = 6.0;
-const INTERVAL_S: f64 = 0.25;
+/// Length of an observation and time between two samples, s: of `joulepath why`, and of the daemon.
+pub(crate) const WATCHED: (f64, f64) = (6.0, 0.25);
+pub(crate) const KEPT: (f64, f64) = (20.0, 2.0);
 /// Payload of a segment, bytes.
 const MSS: u32 = 1460;
 /// Smallest retransmission timeout of Linux, s.
@@ -62,6 +63,8 @@ pub(crate) struct World {
     pub(crate) reads: Option<(f64, f64)>,
     /// All subflows paused for this long before the observation, s.
     pub(crate) paused_s: f64,
+    /// Length of the observation and time between two samples, s.
+    pub(crate) watch: (f64, f64),
 }
 
 impl World {
@@ -75,7 +78,7 @@ impl World {
             Some(bps) => format!("kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"20 ms\"", bps as u64),
             None => "kind = \"bulk\"".into(),
         };
-        let end_s = BEGIN_S + LENGTH_S;
+        let end_s = BEGIN_S + self.watch.0;
         let mut text = format!(
             "title = \"drawn\"\nduration = \"{} ms\"\n[workload]\n{workload}\ndirection = \"{direction}\"\n\
              [receiver]\nbuffer = \"{} B\"\n[sender]\nbuffer = \"64 MB\"\n",
@@ -121,17 +124,18 @@ impl World {
         let setup = Setup::of(&policy, &scenario).expect("the policy fits");
         let mut session =
             Session::new(scenario.into(), &setup, seed, RunOptions::default()).expect("one connection");
-        let steps = (LENGTH_S / INTERVAL_S) as u32;
+        let (length_s, interval_s) = self.watch;
+        let steps = (length_s / interval_s) as u32;
         let mut all = vec![];
         for step in 0..=steps {
-            let at_s = f64::from(step) * INTERVAL_S;
+            let at_s = f64::from(step) * interval_s;
             session.advance(Nanos(((BEGIN_S + at_s) * 1e9) as u64)).expect("it runs");
             let mut status = Status::default();
             session.status(&mut status);
             all.push((at_s, status));
         }
         let delivered = all[all.len() - 1].1.delivered_bytes - all[0].1.delivered_bytes;
-        (all, delivered as f64 * 8.0 / LENGTH_S)
+        (all, delivered as f64 * 8.0 / length_s)
     }
 
     /// The goodput, bit/s, and the mean RTT weighted by windows, s.

@@ -1,0 +1,103 @@
+//! The predicted gain of a fix, compared with what the fix yields: the drawn connection with the fix, in the
+//! packet engine.
+
+use joulepath_study::remedy::predict;
+use joulepath_why::finding::Remedy;
+use joulepath_why::report::findings;
+use joulepath_why::subject::Subject;
+
+use crate::draw::{Draw, Half};
+use crate::host::Config;
+use crate::world::World;
+use crate::{ATTEMPTS, FAULTS, FRESH, healthy};
+
+/// Draws of each cause.
+const DRAWS: u64 = 12;
+/// Required: the median difference of predicted and real gain, as factors.
+const WITHIN: f64 = 0.25;
+/// Causes whose fix the engine models. Bufferbloat is judged by its RTT, the others by their rate.
+const MODELLED: [&str; 6] =
+    ["receive-buffer", "send-buffer", "peer-buffer", "head-of-line", "random-loss", "bufferbloat"];
+
+/// The connection with the fix.
+fn fixed(world: &World, remedy: &Remedy) -> World {
+    let mut fixed = world.clone();
+    match remedy {
+        Remedy::Controller(name) => fixed.controller = name,
+        Remedy::ReceiveBuffer(bytes) | Remedy::SendBuffer(bytes) => fixed.buffer_bytes = *bytes as f64,
+        Remedy::Without(index) => {
+            fixed.paths.remove(*index);
+            fixed.config = Config::good(1);
+        }
+    }
+    fixed
+}
+
+/// Relative difference of the predicted and the real factor; `None` without a prediction.
+fn difference(name: &str, world: &World, seed: u64) -> Option<f64> {
+    let observation = world.observe(seed);
+    let subjects = Subject::all(&observation);
+    let finding = findings(&subjects[0]).into_iter().find(|finding| finding.cause == name)?;
+    let remedy = finding.remedy?;
+    let gain = predict(&subjects[0], &remedy)?;
+    let (before, after) = (world.outcome(seed), fixed(world, &remedy).outcome(seed));
+    let (predicted, real) = match name {
+        "bufferbloat" => (gain.before_rtt_s / gain.after_rtt_s, before.1 / after.1),
+        _ => (gain.after_bps / gain.before_bps, after.0 / before.0),
+    };
+    if std::env::var_os("JOULEPATH_DETAILS").is_some() {
+        let mbit = |bps: f64| bps / 1e6;
+        println!(
+            "  {name} {seed}: predicted {:.2} → {:.2} Mbit/s, {:.0} → {:.0} ms; \
+             real {:.2} → {:.2}, {:.0} → {:.0}; \
+             seen {:.2}; {remedy:?}",
+            mbit(gain.before_bps),
+            mbit(gain.after_bps),
+            gain.before_rtt_s * 1e3,
+            gain.after_rtt_s * 1e3,
+            mbit(before.0),
+            mbit(after.0),
+            before.1 * 1e3,
+            after.1 * 1e3,
+            mbit(subjects[0].rate_bps()),
+        );
+    }
+    Some((predicted / real - 1.0).abs())
+}
+
+/// Prints the table; returns the median of all differences.
+pub(crate) fn table(half: Half, base: u64) -> f64 {
+    let of = |name: &'static str| {
+        std::thread::spawn(move || {
+            let (_, inject) =
+                FAULTS.into_iter().find(|(fault, _)| *fault == name).expect("it is in the list");
+            let base = base + 900_000_000;
+            let one = |number: u64| {
+                let mut attempts = (0..ATTEMPTS).map(|attempt| {
+                    let mut draw = Draw::new(half, base + number * ATTEMPTS + attempt);
+                    let mut world = healthy(&mut draw);
+                    inject(&mut world, &mut draw).map(|()| world)
+                });
+                let world = attempts.find_map(|world| world).expect("some draw pays");
+                difference(name, &world, number)
+            };
+            let mut all: Vec<f64> = (0..DRAWS).filter_map(one).collect();
+            all.sort_by(f64::total_cmp);
+            let median = all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
+            println!("{name:16} predicted {} of {DRAWS}, median difference {median:.3}", all.len());
+            all
+        })
+    };
+    let jobs: Vec<_> = MODELLED.into_iter().map(of).collect();
+    let mut all: Vec<f64> = jobs.into_iter().flat_map(|job| job.join().expect("no draw fails")).collect();
+    all.sort_by(f64::total_cmp);
+    let median = all[all.len() / 2];
+    println!("{half:?}: median difference of the gain {median:.3} of {}", all.len());
+    median
+}
+
+#[test]
+fn the_predicted_gain_is_what_the_fix_yields() {
+    let median = table(Half::Judging, FRESH);
+    assert!(median <= WITHIN, "{median}");
+}
