@@ -8,6 +8,7 @@
 //! | [`switch`] | what `joulepath on` has done |
 //! | [`top`] | the same on a live screen, with keys |
 //! | [`doctor`] | what a machine can run |
+//! | [`board`] | the same as a page in a browser |
 //! | `figures` | numbers and words shared by `page` and `top` |
 //! | `bill` | the bill of a lab's command (feature `kernel`) |
 //! | `remains` | what remains of a lab (feature `kernel`) |
@@ -19,6 +20,7 @@
 
 #[cfg(feature = "kernel")]
 pub mod bill;
+pub mod board;
 #[cfg(feature = "kernel")]
 pub mod controllers;
 pub mod doctor;

@@ -5,6 +5,7 @@ use joulepath_live::record::{Replayed, Simulated};
 use joulepath_live::status::{InterfaceStatus, Status};
 
 use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
+use crate::why;
 use crate::words::{count, plain};
 
 /// The status.
@@ -144,26 +145,29 @@ fn notes(status: &Status, width: usize) -> String {
     if !status.warnings.is_empty() {
         text.push('\n');
     }
-    if let Some(said) = figures::first(&status.first) {
-        text += &format!("\n{}\n", wrap(&said, width, "  "));
-    }
-    if let Some(name) = &status.controller {
-        let said = format!("New sockets get the congestion controller {name}, which controls uploads.");
-        text += &format!("\n{}\n", wrap(&said, width, "  "));
-    }
-    for said in status.steering.iter().flat_map(figures::steering) {
-        text += &format!("\n{}\n", wrap(&said, width, "  "));
-    }
-    if let Some(said) = figures::machine(status) {
+    for said in remarks(status) {
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
     if let Some(said) = sources(&status.interfaces) {
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
+    if let Some(said) = why::line(status) {
+        text += &format!("\n{}\n", wrap(&said, width, "  "));
+    }
     text
 }
 
-fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
+/// Sentences on where connections start, controllers, steering, and the machine's meter.
+pub(crate) fn remarks(status: &Status) -> Vec<String> {
+    let of_controller =
+        |name: &String| format!("New sockets get the congestion controller {name}, which controls uploads.");
+    let first = figures::first(&status.first).into_iter();
+    let all = first.chain(status.controller.iter().map(of_controller));
+    all.chain(status.steering.iter().flat_map(figures::steering)).chain(figures::machine(status)).collect()
+}
+
+/// Where the joules come from.
+pub(crate) fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
     let of = |one: &InterfaceStatus| {
         let quality = one.energy_quality.as_deref()?;
         Some(format!("{} {quality} by {}", one.name, figures::profile(one)?))
@@ -267,6 +271,18 @@ mod tests {
         assert!(text.contains("; signal -97 dBm, 1.2 s old, by command"), "{text}");
         assert!(text.contains("modelled by 5g-sa-2021 at -97 dBm"), "{text}");
         assert!(!text.contains("no signal is known"), "{text}");
+    }
+
+    #[test]
+    fn the_last_line_says_what_holds_a_connection_back() {
+        let status = Status { why: Some(vec![samples::hindrance()]), ..samples::status() };
+        let text = super::status(&status, 400);
+        let last =
+            "In the way: 192.0.2.9:443: the program uses plain TCP, which has one path (`joulepath why`).";
+        assert_eq!(text.lines().last(), Some(last));
+        for why in [None, Some(vec![])] {
+            assert!(!super::status(&Status { why, ..samples::status() }, 400).contains("In the way"));
+        }
     }
 
     #[test]

@@ -1,11 +1,20 @@
 //! What holds connections back, as text.
 
+use joulepath_live::kept::Kept;
+use joulepath_live::status::{Hindrance, Status};
 use joulepath_why::finding::{Cost, Finding, Gain};
-use joulepath_why::report::{Examined, Report};
+use joulepath_why::gather;
+use joulepath_why::observation::{Observation, SCHEMA, Sample};
+use joulepath_why::report::{Examined, Report, examine};
+use joulepath_why::wanted::Wanted;
 use textwrap::{Options, fill};
 
 use crate::words::count;
 
+/// Connections with a finding that `status` has.
+const MOST_HINDRANCES: usize = 5;
+/// Peers to which the daemon looks up routes, of each address.
+const MOST_PEERS: usize = 16;
 /// Differences of rate and RTT below this part are none.
 const SAME: f64 = 0.02;
 
@@ -27,12 +36,52 @@ pub fn text(report: &Report, width: usize, all: bool) -> String {
     text + &last(report) + "\n"
 }
 
-/// The costliest finding in one line; `None` if nothing was found that can be fixed.
-pub fn line(report: &Report) -> Option<String> {
-    let fixable = |one: &&Examined| one.findings.first().is_some_and(Finding::is_fixable);
-    let worst = report.connections.iter().find(fixable)?;
-    let finding = worst.findings.first()?;
-    Some(format!("{}: {} (`joulepath why`)", worst.remote, finding.verdict))
+/// The costliest finding in one line; `None` if nothing was found.
+pub fn line(status: &Status) -> Option<String> {
+    let worst = status.why.as_ref()?.first()?;
+    Some(format!("In the way: {}: {} (`joulepath why`).", worst.remote, worst.verdict))
+}
+
+/// The findings that can be fixed, one for each connection, the costliest first.
+pub fn hindrances(report: &Report) -> Vec<Hindrance> {
+    let of = |one: &Examined| {
+        let finding = one.findings.iter().find(|finding| finding.is_fixable())?.clone();
+        Some(Hindrance {
+            remote: one.remote.clone(),
+            cause: finding.cause.into(),
+            verdict: finding.verdict,
+            evidence: finding.evidence,
+            cost: finding.cost.share,
+            how: finding.cost.how,
+            fix: finding.fix.commands,
+            advice: finding.fix.advice,
+            uid: one.uid,
+        })
+    };
+    report.connections.iter().filter_map(of).take(MOST_HINDRANCES).collect()
+}
+
+/// What holds connections back, from the daemon's listings. Gains are not predicted: that takes seconds.
+pub fn explain(kept: &[Kept]) -> Vec<Hindrance> {
+    let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return vec![] };
+    // Without routes nothing can be said.
+    let Ok(host) = gather::host(Some(&last.listing), MOST_PEERS) else { return vec![] };
+    let sample = |one: &Kept| Sample {
+        at_s: one.at.saturating_sub(first.at).as_secs_f64(),
+        listing: one.listing.clone(),
+        counters: one.counters.clone(),
+    };
+    let seen = Observation { schema: SCHEMA, samples: kept.iter().map(sample).collect(), host };
+    hindrances(&examine(&seen, |subject| Wanted::Busy.has(subject), &mut |_, _| None))
+}
+
+/// A hindrance in words: a title, then labelled sentences.
+pub(crate) fn parts(one: &Hindrance) -> (String, Vec<(&'static str, String)>) {
+    let evidence = one.evidence.iter().map(|sentence| ("evidence", sentence.clone()));
+    let cost = Cost { share: one.cost, how: one.how.clone() };
+    let fix = one.fix.iter().chain(&one.advice).map(|command| ("fix", command.clone()));
+    let all = evidence.chain([("cost", self::cost(&cost))]).chain(fix);
+    (format!("{}: {}: {}", one.remote, one.cause, one.verdict), all.collect())
 }
 
 fn title(one: &Examined) -> String {

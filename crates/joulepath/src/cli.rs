@@ -132,6 +132,7 @@ pub(crate) enum Command {
     #[command(after_help = live::HELP, args_conflicts_with_subcommands = true)]
     Live(LiveOptions),
     /// Show what the daemon does and why: paths, quotas, joules.
+    #[command(after_help = live::STATUS_HELP)]
     Status(StatusOptions),
     /// Show the daemon on a screen that updates.
     #[command(after_help = top::HELP)]

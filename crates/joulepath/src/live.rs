@@ -5,11 +5,14 @@ mod gauge;
 mod judge;
 mod top;
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use clap::ValueEnum;
 use joulepath_console::page;
 use joulepath_live::daemon::Chosen;
+use joulepath_console::board::{self, Board};
+use joulepath_console::{page, why};
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon, record, simulate, units};
 use joulepath_model::live::Intent;
@@ -81,6 +84,9 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
     let record = options.record.as_deref();
     let manner = daemon::Manner { chosen, record, keep: options.keep };
     daemon::run(&options.config, manner, &gauge::open, &mut terminal::say)?;
+    let manner = daemon::Manner { manager: options.pm, record, keep: options.keep };
+    let outside = daemon::Outside { open_gauge: &gauge::open, explain: &why::explain };
+    daemon::run(&options.config, manner, outside, &mut terminal::say)?;
     Ok(Exit::Ok)
 }
 
@@ -120,6 +126,9 @@ fn command(options: &SocketOptions, request: &Request) -> Result<Exit, Failure> 
 /// # Errors
 /// If none runs, or this user may not ask it.
 pub(crate) fn status(options: &StatusOptions) -> Result<Exit, Failure> {
+    if let Some(address) = options.serve {
+        return serve(address, options);
+    }
     let status = client::ask(&options.socket.socket, &Request::Status)?;
     if options.metrics {
         return terminal::data(&openmetrics(&status));
@@ -128,4 +137,22 @@ pub(crate) fn status(options: &StatusOptions) -> Result<Exit, Failure> {
         true => print_json(&status),
         false => terminal::print(&page::status(&status, terminal::stdout().0)),
     }
+}
+
+/// Serves the state as a page until a signal ends the process.
+fn serve(address: SocketAddr, options: &StatusOptions) -> Result<Exit, Failure> {
+    let has_token = options.token || rustix::process::geteuid().is_root();
+    if !address.ip().is_loopback() && !has_token {
+        return Err(Failure::usage(format!(
+            "other hosts reach {address}: everybody there could read the page"
+        ))
+        .help("add --token, or use 127.0.0.1 and `ssh -L`"));
+    }
+    let lost = |error| Failure::io(format!("cannot serve a page at {address}"), error);
+    let token = has_token.then(board::token).transpose().map_err(lost)?;
+    let board = Board::open(address, &options.socket.socket, token).map_err(lost)?;
+    terminal::print(&format!("{}\n", board.url()))?;
+    terminal::say("Open this address in a browser; Ctrl-C ends the page.");
+    board.serve();
+    Ok(Exit::Ok)
 }

@@ -1,6 +1,5 @@
 //! `joulepath why`: what holds connections back.
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use joulepath_study::{files, remedy};
 use joulepath_why::gather;
 use joulepath_why::observation::{Observation, SCHEMA};
 use joulepath_why::report::{Report, examine};
-use joulepath_why::subject::Subject;
+use joulepath_why::wanted::{NotWanted, Wanted};
 use serde::Serialize;
 
 use crate::cli::WhyOptions;
@@ -25,7 +24,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// # Errors
 /// If the kernel cannot list connections, or the file is no record.
 pub(crate) fn why(options: &WhyOptions) -> Result<Exit, Failure> {
-    let wanted = Wanted::of(options)?;
+    let wanted = wanted(options)?;
     loop {
         let seen = match &options.read {
             Some(file) => read(file)?,
@@ -70,51 +69,19 @@ fn read(file: &Path) -> Result<Observation, Failure> {
     }
 }
 
-/// Which connections to examine.
-enum Wanted {
-    Busy,
-    All,
-    /// Inodes of the sockets of a process.
-    Sockets(Vec<u32>),
-    Host(IpAddr),
-    Peer(SocketAddr),
-}
-
-impl Wanted {
-    fn of(options: &WhyOptions) -> Result<Self, Failure> {
-        let Some(what) = &options.what else {
-            return Ok(if options.all { Wanted::All } else { Wanted::Busy });
-        };
-        if let Ok(address) = what.parse() {
-            return Ok(Wanted::Host(address));
-        }
-        if let Ok(address) = what.parse() {
-            return Ok(Wanted::Peer(address));
-        }
-        let Ok(pid) = what.parse() else {
-            return Err(Failure::usage(format!("`{what}` is neither a process id nor an address")).help(
+fn wanted(options: &WhyOptions) -> Result<Wanted, Failure> {
+    let Some(what) = &options.what else {
+        return Ok(if options.all { Wanted::All } else { Wanted::Busy });
+    };
+    Wanted::of(what).map_err(|why_not| match why_not {
+        NotWanted::Malformed => Failure::usage(format!("`{what}` is neither a process id nor an address"))
+            .help(
                 "for example: joulepath why 1234, joulepath why 192.0.2.7, joulepath why '[2001:db8::1]:443'",
-            ));
-        };
-        match gather::sockets(pid) {
-            sockets if !sockets.is_empty() => Ok(Wanted::Sockets(sockets)),
-            _ if Path::new(&format!("/proc/{pid}")).exists() => {
-                Err(Failure::message(Exit::Permission, format!("no socket of process {pid} is visible"))
-                    .help("it has none, or it belongs to another user: use sudo"))
-            }
-            _ => Err(Failure::usage(format!("there is no process {pid}"))),
+            ),
+        NotWanted::NoSocket => {
+            Failure::message(Exit::Permission, format!("no socket of process {what} is visible"))
+                .help("it has none, or it belongs to another user: use sudo")
         }
-    }
-
-    fn has(&self, subject: &Subject<'_>) -> bool {
-        match self {
-            Wanted::All => true,
-            Wanted::Busy => {
-                !subject.is_idle() || subject.flows.iter().any(|flow| flow.unanswered_s().is_some())
-            }
-            Wanted::Sockets(inodes) => inodes.contains(&subject.inode),
-            Wanted::Host(ip) => subject.remote.ip() == *ip,
-            Wanted::Peer(peer) => subject.remote == *peer,
-        }
-    }
+        NotWanted::NoProcess => Failure::usage(format!("there is no process {what}")),
+    })
 }

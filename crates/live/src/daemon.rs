@@ -35,6 +35,7 @@ use crate::error::Result;
 use crate::events::Events;
 use crate::first::{self, Kernel as Router, Steering};
 use crate::gauge::OpenGauge;
+use crate::kept::{Explain, Listings};
 use crate::machine::{Look, Machine};
 use crate::networks::Networks;
 use crate::notify::Manager;
@@ -121,6 +122,7 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
         steering: None,
         networks: &networks,
         programs: units::status(config),
+        why: None,
     };
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
@@ -136,8 +138,16 @@ pub struct Manner<'a> {
     pub keep: bool,
 }
 
-/// Runs until SIGTERM or SIGINT; SIGHUP rereads the configuration. `open_gauge` opens a configured meter;
-/// `say` gets each event as one line.
+/// What other crates do for the daemon.
+#[derive(Clone, Copy)]
+pub struct Outside<'a> {
+    /// Opens a configured meter.
+    pub open_gauge: OpenGauge<'a>,
+    /// Explains what holds connections back.
+    pub explain: Explain<'a>,
+}
+
+/// Runs until SIGTERM or SIGINT; SIGHUP rereads the configuration. `say` gets each event as one line.
 ///
 /// # Errors
 /// If the daemon cannot start: wrong configuration, missing rights, missing kernel features, or another
@@ -145,6 +155,9 @@ pub struct Manner<'a> {
 pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Manner { chosen, record, keep } = manner;
     let config = load_for(path, chosen)?;
+pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let Manner { manager, record, keep } = manner;
+    let config = load_for(path, manager)?;
     left::sweep();
     let (lock, mut actor) = actor()?;
     if actor.has_something() {
@@ -165,6 +178,8 @@ pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnM
     let recorder = record.map(|path| Recorder::create(path, &config)).transpose()?;
     let begun = Daemon::begin(config, path, actor, events, open_gauge, say)?;
     let mut daemon = Daemon { recorder, chosen, ..begun };
+    let begun = Daemon::begin(config, path, actor, events, outside, say)?;
+    let mut daemon = Daemon { recorder, manager_first: manager, ..begun };
     daemon.choose_manager()?;
     let ended = daemon.live(say);
     let is_managed = daemon.manager.is_some();
@@ -228,6 +243,7 @@ struct Daemon<'a> {
     failure: Option<String>,
     events: Events,
     open_gauge: OpenGauge<'a>,
+    listings: Listings<'a>,
     recorder: Option<Recorder<File>>,
     is_ready: bool,
 }
@@ -238,7 +254,7 @@ impl<'a> Daemon<'a> {
         path: &Path,
         actor: Actor<Kernel, OnDisk>,
         events: Events,
-        open_gauge: OpenGauge<'a>,
+        outside: Outside<'a>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let now = now();
@@ -261,7 +277,7 @@ impl<'a> Daemon<'a> {
         reactor.add(&reload, Interest::Read, Key::Reload)?;
         let listener = reactor.add(&server, Interest::Read, Key::Listener)?;
         let mut accounts = Accounts::open(&config.state, now, times())?;
-        accounts.measure_by(config.meter.as_ref().map(open_gauge));
+        accounts.measure_by(config.meter.as_ref().map(outside.open_gauge));
         let networks = networks(&config);
         for warning in rules_warnings.iter().chain(&accounts.trouble).chain(&networks.trouble) {
             say(&format!("warning: {warning}"));
@@ -302,7 +318,8 @@ impl<'a> Daemon<'a> {
             told: BTreeMap::new(),
             failure: None,
             events,
-            open_gauge,
+            open_gauge: outside.open_gauge,
+            listings: Listings::new(outside.explain),
             recorder: None,
             is_ready: false,
         })

@@ -24,6 +24,7 @@
 //! | `refusals` | subflows that the peer refuses |
 //! | `config`, `machine`, `accounts`, `battery`, `precheck` | input from kernel and disk |
 //! | [`daemon`] | the loop: poll, decide, act, report; start and stop |
+//! | [`kept`] | the last listings of connections, and what holds connections back |
 //! | `server`, [`client`] | both ends of the control socket |
 //! | [`status`], `report`, `events`, [`metrics`] | output |
 //! | [`reason`] | why an interface has its role |
@@ -49,6 +50,7 @@ pub mod decide;
 pub mod error;
 pub mod gauge;
 pub mod joules;
+pub mod kept;
 pub mod leaks;
 pub mod ledger;
 pub mod measure;

@@ -15,6 +15,7 @@ use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::{
     Event, FirstStatus, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
+    Event, FirstStatus, Hindrance, InterfaceStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
 };
 
 /// Input of the status besides the decision.
@@ -31,6 +32,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) steering: Option<SteeringStatus>,
     pub(crate) networks: &'a Networks,
     pub(crate) programs: Option<ProgramsStatus>,
+    pub(crate) why: Option<Vec<Hindrance>>,
 }
 
 pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
@@ -68,6 +70,7 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
                 .map(|told| told.name.clone()),
         },
         programs: facts.programs.clone(),
+        why: facts.why.clone(),
         may_command: None,
     }
 }

@@ -232,6 +232,7 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         networks: None,
         first: FirstStatus::default(),
         programs: None,
+        why: None,
         may_command: None,
     }
 }

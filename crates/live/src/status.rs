@@ -227,6 +227,30 @@ pub struct SteeringStatus {
     pub rules: Vec<RuleStatus>,
 }
 
+/// What holds a connection back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hindrance {
+    /// Address of the peer.
+    pub remote: String,
+    /// Stable name of the cause.
+    pub cause: String,
+    /// The verdict, a sentence without a full stop.
+    pub verdict: String,
+    /// What shows it, in numbers.
+    pub evidence: Vec<String>,
+    /// Part of the possible rate that is lost, 0 to 1.
+    pub cost: f64,
+    /// How the cost was computed.
+    pub how: String,
+    /// Commands that fix it, in order.
+    pub fix: Vec<String>,
+    /// What to do where no command of this host fixes it.
+    pub advice: Option<String>,
+    /// The owner of the connection.
+    #[serde(skip)]
+    pub uid: Option<u32>,
+}
+
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -291,18 +315,23 @@ pub struct Status {
     /// `None` without `[[mptcp]]`.
     #[serde(default)]
     pub programs: Option<ProgramsStatus>,
+    /// What holds connections back, the costliest first; for users other than root, of their own connections.
+    /// `None` while there are too few listings, or too many connections to examine them.
+    #[serde(default)]
+    pub why: Option<Vec<Hindrance>>,
     /// True if the asking user may send commands; `None` outside an answer.
     #[serde(default)]
     pub may_command: Option<bool>,
 }
 
 impl Status {
-    /// The status for user `uid`: hides matches of rules that concern other users.
+    /// The status for user `uid`: hides matches of rules and connections of other users.
     pub(crate) fn seen_by(mut self, uid: u32) -> Self {
         let rules = self.steering.iter_mut().flat_map(|steering| &mut steering.rules);
         for rule in rules.filter(|rule| rule.last_uid != Some(uid)) {
             rule.last = None;
         }
+        self.why.iter_mut().for_each(|all| all.retain(|one| one.uid == Some(uid)));
         self
     }
 }

@@ -52,11 +52,17 @@ pub fn watch(length: Duration) -> Result<Observation> {
         let left = length.saturating_sub(begin.elapsed());
         thread::sleep(INTERVAL.max(took * LISTING).min(left.max(Duration::from_millis(1))));
     }
-    let host = host(samples.last().map(|sample| &sample.listing))?;
+    let last = samples.last().map(|sample| &sample.listing);
+    let programs = last.map(|listing| programs(&inodes(listing))).unwrap_or_default();
+    let host = Host { programs, ..host(last, MOST_PEERS)? };
     Ok(Observation { schema: SCHEMA, samples, host })
 }
 
-fn host(listing: Option<&Listing>) -> Result<Host> {
+/// Configuration of the host, with routes to at most `most_peers` of the peers, without programs.
+///
+/// # Errors
+/// If the kernel cannot list routes.
+pub fn host(listing: Option<&Listing>, most_peers: usize) -> Result<Host> {
     let mut routing = Routing::open()?;
     let (links, addresses, routes) = (routing.links()?, routing.addresses()?, routing.routes()?);
     // A kernel without MPTCP has no path manager.
@@ -72,7 +78,7 @@ fn host(listing: Option<&Listing>) -> Result<Host> {
     }
     let remotes = listing.map(remotes).unwrap_or_default();
     let mut lookups = vec![];
-    for &destination in remotes.iter().take(MOST_PEERS) {
+    for &destination in remotes.iter().take(most_peers) {
         for one in addresses.iter().filter(|one| reaches(one, destination)) {
             for bound in [None, Some(one.device)] {
                 let through = routing.lookup(one.address, destination, bound)?;
@@ -80,9 +86,18 @@ fn host(listing: Option<&Listing>) -> Result<Host> {
             }
         }
     }
-    let programs = listing.map(|listing| programs(&inodes(listing))).unwrap_or_default();
     let path_manager = path_manager::chosen().ok();
-    Ok(Host { links, addresses, routes, endpoints, limits, path_manager, sysctls, lookups, programs })
+    Ok(Host {
+        links,
+        addresses,
+        routes,
+        endpoints,
+        limits,
+        path_manager,
+        sysctls,
+        lookups,
+        programs: BTreeMap::new(),
+    })
 }
 
 fn reaches(one: &Address, destination: IpAddr) -> bool {

@@ -11,6 +11,7 @@
 //! | [`subject`] | one connection: what its statistics mean |
 //! | [`causes`] | the causes, one file each |
 //! | [`finding`] | a cause that was found |
+//! | [`wanted`] | which connections to examine |
 //! | [`report`] | the findings of all connections |
 //!
 //! Only `gather` reads the machine; everything else is a pure function of the observation.
@@ -23,5 +24,6 @@ pub mod gather;
 pub mod observation;
 pub mod report;
 pub mod subject;
+pub mod wanted;
 
 mod words;

@@ -30,10 +30,15 @@ pub struct Examined {
     pub remote: String,
     /// `tcp`, or `mptcp`, also after a fallback.
     pub protocol: &'static str,
+    /// The owner.
+    #[serde(skip)]
+    pub uid: Option<u32>,
     /// The process that holds it.
     pub program: Option<Program>,
     /// Number of subflows that are visible; 1 for plain TCP.
     pub subflows: usize,
+    /// Devices of its subflows, by name.
+    pub over: Vec<String>,
     /// Payload sent, bit/s.
     pub sent_bps: f64,
     /// Payload received, bit/s.
@@ -79,12 +84,21 @@ fn of(subject: &Subject<'_>) -> Examined {
         local: subject.local.to_string(),
         remote: subject.remote.to_string(),
         protocol: if subject.mptcp.is_empty() { "tcp" } else { "mptcp" },
+        uid: subject.uid(),
         program: subject.program.cloned(),
         subflows: subject.flows.len(),
+        over: over(subject),
         sent_bps,
         received_bps,
         findings: findings(subject),
     }
+}
+
+fn over(subject: &Subject<'_>) -> Vec<String> {
+    let mut devices: Vec<u32> = subject.flows.iter().filter_map(|flow| flow.device).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    devices.into_iter().map(|device| subject.host.device_name(device)).collect()
 }
 
 /// The findings on a connection, the costliest first.

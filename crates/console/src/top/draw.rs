@@ -20,6 +20,7 @@ use ratatui::widgets::Paragraph;
 use super::columns::{Column, columns};
 use super::state::{CHOICES, Mode, State};
 use crate::figures::{self, duration};
+use crate::why;
 
 /// Least size, columns and lines.
 const LEAST: (u16, u16) = (40, 12);
@@ -30,11 +31,12 @@ const EVENTS: usize = 4;
 /// Width of the bar of a quota.
 const BAR: usize = 20;
 
-const KEYS: [(&str, &str); 8] = [
+const KEYS: [(&str, &str); 9] = [
     ("i", "change the intent of this machine"),
     ("↑ ↓", "mark an interface"),
     ("Enter", "change the intent of the marked interface"),
     ("p", "pause (undo all changes, only count), or resume"),
+    ("w", "what holds connections back, and what fixes it"),
     ("Ctrl-L", "redraw"),
     ("Ctrl-Z", "back to the shell; `fg` returns"),
     ("?", "this list; any key closes it"),
@@ -110,6 +112,7 @@ impl Page<'_> {
             lines.extend(match &self.state.mode {
                 Mode::Overview => self.overview(status, left),
                 Mode::Intents { of, at } => self.intents(status, of.as_deref(), *at),
+                Mode::Why => self.why(status, left),
                 Mode::Help => self.help(),
             });
         } else if self.state.mode == Mode::Help {
@@ -219,6 +222,13 @@ impl Page<'_> {
         if let Some(said) = figures::machine(status) {
             lines.extend(self.wrapped(&said, "  ", Style::new()));
         }
+        if let Some(said) = why::line(status) {
+            lines.extend(self.wrapped(
+                &said.replace("`joulepath why`", "w"),
+                "  ",
+                self.ink.of(Color::Yellow),
+            ));
+        }
         for one in self.state.interfaces() {
             lines.extend(self.reason(one));
         }
@@ -304,6 +314,32 @@ impl Page<'_> {
         lines
     }
 
+    /// What holds connections back, in at most `room` lines.
+    fn why(&self, status: &Status, room: usize) -> Vec<Line<'static>> {
+        let mut lines = vec![Line::styled("What holds connections back", self.ink.strong())];
+        let said = match status.why.as_deref() {
+            None => {
+                "Not examined: the daemon needs some seconds of listings, and lists hosts with many sockets \
+                     too rarely. `joulepath why` watches by itself."
+            }
+            Some([]) => "Nothing was found that can be fixed.",
+            Some(_) => "",
+        };
+        lines.extend(self.wrapped(said, "", Style::new()));
+        for (title, sentences) in status.why.iter().flatten().map(why::parts) {
+            lines.extend(self.wrapped(&title, "  ", self.ink.of(Color::Yellow)));
+            for (label, sentence) in sentences {
+                let indent = " ".repeat(12);
+                lines.extend(self.wrapped(&format!("  {label:<10}{sentence}"), &indent, Style::new()));
+            }
+        }
+        if lines.len() > room {
+            lines.truncate(room.saturating_sub(1));
+            lines.push(Line::styled("… a taller window shows more", self.ink.faint()));
+        }
+        lines
+    }
+
     fn help(&self) -> Vec<Line<'static>> {
         let key =
             |(key, what): &(&str, &str)| self.wrapped(&format!("{key:<8}{what}"), "        ", Style::new());
@@ -321,9 +357,9 @@ impl Page<'_> {
         };
         let keys = match self.state.mode {
             Mode::Intents { .. } => "↑ ↓ choose  Enter set  Esc leave",
-            Mode::Help => "any key goes back",
-            Mode::Overview if self.state.is_read_only() => "read-only  ? help  q quit",
-            Mode::Overview => "i intent  ↑ ↓ Enter intent of one  p pause  ? help  q quit",
+            Mode::Why | Mode::Help => "any key goes back",
+            Mode::Overview if self.state.is_read_only() => "read-only  w why  ? help  q quit",
+            Mode::Overview => "i intent  ↑ ↓ Enter for one  p pause  w why  ? help  q quit",
         };
         [said, Line::styled(self.cut(keys), self.ink.strong())]
     }
@@ -433,6 +469,24 @@ mod tests {
         let mut state = state();
         press(&mut state, &[KeyCode::Down, KeyCode::Enter, KeyCode::Down]);
         insta::assert_snapshot!(text(&state, 80, 24));
+    }
+
+    #[test]
+    fn what_holds_connections_back_is_a_line_and_with_w_a_panel() {
+        let mut state = state();
+        let said = |state: &State| text(state, 100, 30);
+        assert!(!said(&state).contains("In the way"));
+        press(&mut state, &[KeyCode::Char('w')]);
+        assert!(said(&state).contains("Not examined"), "{}", said(&state));
+        answer(&mut state, Ok(Status { why: Some(vec![]), ..status() }), 60);
+        assert!(said(&state).contains("Nothing was found"), "{}", said(&state));
+        answer(&mut state, Ok(Status { why: Some(vec![samples::hindrance()]), ..status() }), 60);
+        insta::assert_snapshot!(said(&state));
+        press(&mut state, &[KeyCode::Esc]);
+        let said = said(&state);
+        assert!(
+            said.contains("In the way: 192.0.2.9:443: the program uses plain TCP") && said.contains("(w)")
+        );
     }
 
     #[test]

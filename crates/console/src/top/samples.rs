@@ -6,7 +6,8 @@ use joulepath_live::Request;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::Reason;
 use joulepath_live::status::{
-    Event, FirstStatus, InterfaceStatus, MachineStatus, Measure, QuotaStatus, SCHEMA, Spent, Status,
+    Event, FirstStatus, Hindrance, InterfaceStatus, MachineStatus, Measure, QuotaStatus, SCHEMA, Spent,
+    Status,
 };
 use joulepath_model::live::Intent;
 
@@ -125,7 +126,23 @@ pub(crate) fn status() -> Status {
         networks: None,
         programs: None,
         first: FirstStatus::default(),
+        why: None,
         may_command: Some(true),
+    }
+}
+
+/// A program with plain TCP.
+pub(crate) fn hindrance() -> Hindrance {
+    Hindrance {
+        remote: "192.0.2.9:443".into(),
+        cause: "plain-tcp".into(),
+        verdict: "the program uses plain TCP, which has one path".into(),
+        evidence: vec!["protocol TCP, no MPTCP in its socket".into(), "wwan0 could carry it, too".into()],
+        cost: 0.5,
+        how: "1 of 2 interfaces carry nothing, counted as equally fast".into(),
+        fix: vec!["joulepath run -- curl".into()],
+        advice: None,
+        uid: Some(1000),
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) enum Mode {
     Overview,
     /// A choice of intents for an interface or the machine, and the marked one.
     Intents { of: Option<String>, at: usize },
+    /// What holds connections back.
+    Why,
     /// What keys do.
     Help,
 }
@@ -154,7 +156,7 @@ impl State {
         match self.mode.clone() {
             Mode::Overview => self.on_key_of_overview(key.code, now),
             Mode::Intents { of, at } => self.on_key_of_intents(key.code, of, at, now),
-            Mode::Help => {
+            Mode::Why | Mode::Help => {
                 self.mode = Mode::Overview;
                 (key.code == KeyCode::Char('q')).then_some(Wish::Quit)
             }
@@ -165,6 +167,7 @@ impl State {
         match key {
             KeyCode::Char('q') => return Some(Wish::Quit),
             KeyCode::Char('?' | 'h') => self.mode = Mode::Help,
+            KeyCode::Char('w') => self.mode = Mode::Why,
             KeyCode::Up | KeyCode::Char('k') => self.marked = self.marked().saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => self.marked = self.marked() + 1,
             KeyCode::Char('i') if self.may_command(now) => self.choose_intent(None),

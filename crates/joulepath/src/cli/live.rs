@@ -1,5 +1,6 @@
 //! Options of `live` and `status`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -26,6 +27,14 @@ Examples:
 SIGHUP reads the configuration again. SIGTERM and Ctrl-C put everything back, without cutting off a \
 connection. What a killed daemon leaves behind, the next one takes over, or --undo puts back. \
 docs/live-toml.md has all keys of the configuration; `joulepath schema live` prints the JSON schema.";
+
+pub(super) const STATUS_HELP: &str = "\
+Examples:
+  joulepath status
+  joulepath status --json
+  sudo joulepath status --serve 127.0.0.1:7077   # for a browser
+
+docs/live-toml.md describes the JSON, the metrics and the page.";
 
 const JUDGE_HELP: &str = "\
 Examples:
@@ -215,4 +224,11 @@ pub(crate) struct StatusOptions {
     /// As OpenMetrics text, for Prometheus.
     #[arg(long, conflicts_with = "json")]
     pub(crate) metrics: bool,
+    /// As a page for a browser at this address, until Ctrl-C. It changes nothing and needs no daemon.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["json", "metrics"])]
+    pub(crate) serve: Option<SocketAddr>,
+    /// With --serve: only the address that it prints opens the page. Always on for root; required for an
+    /// address that other hosts reach.
+    #[arg(long, requires = "serve")]
+    pub(crate) token: bool,
 }

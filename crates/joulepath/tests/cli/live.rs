@@ -50,3 +50,56 @@ fn the_schema_accepts_the_shipped_configuration_and_refuses_mistakes() {
     }
     assert_ne!(schema, joulepath(&["schema"]).json());
 }
+
+#[cfg(feature = "live")]
+mod the_page {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpStream;
+    use std::process::{Child, Stdio};
+
+    use crate::run::{command, folder, joulepath};
+
+    /// Ends with the test.
+    struct Served(Child);
+
+    impl Drop for Served {
+        fn drop(&mut self) {
+            self.0.kill().unwrap();
+            self.0.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_printed_address_opens_a_page_without_a_daemon() {
+        let folder = folder();
+        let words = ["status", "--serve", "127.0.0.1:0", "--token", "--socket", "none.sock"];
+        let mut served = Served(command(folder.path(), &words).stdout(Stdio::piped()).spawn().unwrap());
+        let mut url = String::new();
+        BufReader::new(served.0.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        let (host, target) = url.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
+        let get = |target: &str| {
+            let mut stream = TcpStream::connect(host).unwrap();
+            write!(stream, "GET /{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        assert!(target.starts_with("?token=") && get("").starts_with("HTTP/1.1 403"));
+        let page = get(target);
+        assert!(
+            page.starts_with("HTTP/1.1 200") && page.contains("no daemon listens at none.sock"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_used_is_named() {
+        // TEST-NET-1 belongs to no host.
+        let said = joulepath(&["status", "--serve", "192.0.2.1:7077", "--token"]);
+        assert!(said.code != Some(0) && said.stderr.contains("192.0.2.1:7077"), "{}", said.stderr);
+        for words in [&["--serve", "nowhere"][..], &["--token"], &["--serve", "127.0.0.1:0", "--json"]] {
+            let said = joulepath(&[&["status"], words].concat());
+            assert_eq!(said.code, Some(2), "{}", said.stderr);
+        }
+    }
+}

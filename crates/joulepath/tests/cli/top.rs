@@ -354,7 +354,7 @@ fn before_a_daemon_is_there_it_waits_for_one() {
 #[test]
 fn a_user_without_rights_only_watches() {
     let (_folder, daemon, mut top) = with_daemon(false);
-    top.shows("read-only  ? help  q quit");
+    top.shows("read-only  w why  ? help  q quit");
     top.press("i");
     top.shows("you may not send commands");
     top.press("q");

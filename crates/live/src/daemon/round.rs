@@ -89,6 +89,7 @@ impl Daemon<'_> {
             self.look_at(at, now);
         }
         self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
+        self.listings.keep(now, listing);
         self.last = Some((look, decision, outcome));
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Daemon, now};
+use joulepath_model::units::Nanos;
+
+use super::Daemon;
 use crate::act::{Outcome, Setting};
 use crate::decide::{Decision, Role};
 use crate::report;
@@ -52,7 +54,8 @@ impl Daemon<'_> {
         self.failure = Some(text.to_owned());
     }
 
-    pub(super) fn status(&self) -> Option<Status> {
+    pub(super) fn status(&mut self, now: Nanos) -> Option<Status> {
+        let why = self.listings.explain(now);
         let (look, decision, outcome) = self.last.as_ref()?;
         let warnings = self
             .blockers
@@ -69,7 +72,7 @@ impl Daemon<'_> {
             config: &self.config,
             path: &self.path,
             paused: self.paused,
-            up: now().saturating_sub(self.begun),
+            up: now.saturating_sub(self.begun),
             changes: self.changes,
             battery: self.battery,
             outcome,
@@ -82,10 +85,11 @@ impl Daemon<'_> {
                 .chain(outcome.staying())
                 .chain(self.first.remarks())
                 .collect(),
-            events: self.events.latest(now()),
+            events: self.events.latest(now),
             steering: user_space.map(UserSpace::status),
             networks: &self.networks,
             programs: self.programs.clone(),
+            why,
         };
         Some(report::status(&facts, decision, look, &self.accounts))
     }

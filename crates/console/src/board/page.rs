@@ -1,0 +1,157 @@
+//! The page as a function of what was seen. The template escapes all text.
+
+use std::fs;
+
+use askama::Template;
+use joulepath_live::decide::Role;
+use joulepath_live::status::{InterfaceStatus, QuotaStatus, Status};
+use joulepath_why::report::Examined;
+
+use super::observer::Observed;
+use crate::figures::{self, UNKNOWN, bytes, duration, joules, short};
+use crate::{page as terminal, why};
+
+/// Connections that the page shows.
+const MOST: usize = 40;
+
+/// What is known when a page is made.
+pub(super) struct Seen {
+    /// The daemon's status, or why there is none.
+    pub(super) status: Result<Status, String>,
+    pub(super) observed: Observed,
+}
+
+#[derive(Template)]
+#[template(path = "board.html")]
+struct Page<'a> {
+    host: String,
+    version: &'static str,
+    head: Vec<String>,
+    trouble: Option<String>,
+    warnings: &'a [String],
+    rows: Vec<Row>,
+    sources: String,
+    remarks: Vec<String>,
+    why: Option<Vec<(String, Vec<(&'static str, String)>)>>,
+    connections: Vec<Connection>,
+    /// Why connections cannot be listed.
+    unlisted: Option<&'a str>,
+    hidden: Option<String>,
+    events: Vec<(String, &'a str)>,
+}
+
+/// An interface.
+struct Row {
+    name: String,
+    role: &'static str,
+    used_as: &'static str,
+    cells: [String; 8],
+    reason: String,
+    conflicts: Vec<String>,
+    quota: Option<Quota>,
+}
+
+struct Quota {
+    share: f64,
+    percent: String,
+    words: String,
+}
+
+struct Connection {
+    peer: String,
+    program: String,
+    protocol: &'static str,
+    over: String,
+    down: String,
+    up: String,
+}
+
+/// The page as HTML.
+pub(super) fn page(seen: &Seen) -> String {
+    let status = seen.status.as_ref().ok();
+    let interfaces = || status.iter().flat_map(|status| &status.interfaces).filter(|one| one.allowed);
+    let report = seen.observed.report.as_deref();
+    let mut all: Vec<&Examined> = report.iter().flat_map(|report| &report.connections).collect();
+    let rate = |one: &Examined| one.sent_bps + one.received_bps;
+    all.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+    let hindrances = status.and_then(|status| status.why.clone()).or_else(|| report.map(why::hindrances));
+    let page = Page {
+        host: host(),
+        version: env!("CARGO_PKG_VERSION"),
+        head: status.map(|status| vec![figures::head(status).join(" · ")]).unwrap_or_default(),
+        trouble: seen.status.as_ref().err().map(|error| {
+            format!("{error}. Without the daemon this page shows connections only: `sudo joulepath live`.")
+        }),
+        warnings: status.map_or(&[], |status| &status.warnings),
+        rows: interfaces().map(row).collect(),
+        sources: status.and_then(|status| terminal::sources(&status.interfaces)).unwrap_or_default(),
+        remarks: status.map(terminal::remarks).unwrap_or_default(),
+        why: hindrances.map(|all| all.iter().map(why::parts).collect()),
+        connections: all.iter().take(MOST).map(|one| connection(one)).collect(),
+        unlisted: seen.observed.trouble.as_deref(),
+        hidden: (all.len() > MOST).then(|| format!("{} slower ones are not shown.", all.len() - MOST)),
+        events: status
+            .iter()
+            .flat_map(|status| &status.events)
+            .map(|event| (duration(event.ago_s), event.text.as_str()))
+            .collect(),
+    };
+    // Its values are texts and numbers, which can always be rendered.
+    page.render().unwrap_or_else(|error| format!("<!doctype html><title>Joulepath</title><p>{error}"))
+}
+
+fn host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "this host".into() } else { name.trim().to_owned() }
+}
+
+fn row(one: &InterfaceStatus) -> Row {
+    let mut reason = one.reason.with(&one.notes);
+    if let Some(signal) = &one.signal_strength {
+        reason += &format!("; {}", figures::signal(signal));
+    }
+    if let Some(network) = &one.network {
+        reason += &format!("; {}", figures::network(network));
+    }
+    Row {
+        name: one.name.clone(),
+        role: match one.role {
+            Role::Regular => "regular",
+            Role::Backup => "backup",
+            Role::Unused => "unused",
+        },
+        used_as: if one.role == Role::Unused { "unused" } else { figures::role(one.role) },
+        cells: [
+            short(one.received_bps / 1e6),
+            short(one.sent_bps / 1e6),
+            one.rtt_s.map_or(UNKNOWN.into(), |s| short(s * 1e3)),
+            one.subflows.to_string(),
+            bytes(&one.today, 1e6),
+            joules(&one.today, 1.0),
+            bytes(&one.month, 1e9),
+            joules(&one.month, 1e3),
+        ],
+        reason,
+        conflicts: one.conflicts.iter().map(|(address, why)| format!("{address}: {why}")).collect(),
+        quota: one.quota.as_ref().and_then(quota),
+    }
+}
+
+fn quota(quota: &QuotaStatus) -> Option<Quota> {
+    let bound = quota.hard_bytes.or(quota.soft_bytes)?;
+    let share = if bound == 0 { 1.0 } else { (quota.used_bytes as f64 / bound as f64).min(1.0) };
+    Some(Quota { share, percent: format!("{:.0}", share * 100.0), words: figures::quota(quota) })
+}
+
+fn connection(one: &Examined) -> Connection {
+    let program = one.program.as_ref().map(|program| format!("{} ({})", program.name, program.pid));
+    let over = if one.over.is_empty() { UNKNOWN.into() } else { one.over.join(", ") };
+    Connection {
+        peer: one.remote.clone(),
+        program: program.unwrap_or(UNKNOWN.into()),
+        protocol: if one.protocol == "mptcp" { "MPTCP" } else { "TCP" },
+        over,
+        down: short(one.received_bps / 1e6),
+        up: short(one.sent_bps / 1e6),
+    }
+}
