@@ -75,6 +75,6 @@ pub fn run(
     options: RunOptions,
 ) -> Result<RunResult, RunError> {
     let scenario = &*scenario.drawn(seed);
-    let history = run::history(scenario, setup, seed, &options.cancel)?;
+    let history = run::history(scenario, setup, seed, &options)?;
     Ok(history.result(setup.policy(), seed, options.series))
 }

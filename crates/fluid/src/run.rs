@@ -1,12 +1,12 @@
 //! One run: the trajectory of a scenario, period by period, until its end or until all files have arrived.
 
 use joulepath_control::Setup;
-use joulepath_model::cancel::Cancel;
 use joulepath_model::scenario::Scenario;
 
 use crate::dynamics::{Dynamics, Flow};
 use crate::error::RunError;
 use crate::network::Network;
+use crate::options::RunOptions;
 use crate::represent::Represented;
 use crate::transit::{Carried, LastPacket, Sample, delivered};
 
@@ -43,12 +43,12 @@ struct Progress {
     under_way: Vec<Vec<LastPacket>>,
 }
 
-/// Integrates `scenario` under the policy of `setup`, unless `cancel` is set before the end.
+/// Integrates `scenario` under the policy of `setup`, unless cancelled before the end.
 pub(crate) fn history<'a>(
     scenario: &'a Scenario,
     setup: &Setup,
     seed: u64,
-    cancel: &Cancel,
+    options: &RunOptions,
 ) -> Result<History<'a>, RunError> {
     let what = Represented::new(scenario, setup, seed)?;
     let users = what.members.len();
@@ -68,7 +68,7 @@ pub(crate) fn history<'a>(
     for period in changes.windows(2) {
         let mut from_s = period[0];
         while from_s < period[1] {
-            from_s = history.advance(&mut progress, from_s, period[1], cancel)?;
+            from_s = history.advance(&mut progress, from_s, period[1], options)?;
             if history.is_over() {
                 return Ok(history);
             }
@@ -91,7 +91,7 @@ impl History<'_> {
         progress: &mut Progress,
         from_s: f64,
         until_s: f64,
-        cancel: &Cancel,
+        options: &RunOptions,
     ) -> Result<f64, RunError> {
         self.strand(progress, from_s);
         let network = self.what.network(from_s, &progress.done);
@@ -111,7 +111,8 @@ impl History<'_> {
             self.file_is_sent(progress, route) || progress.a_packet_moves(&state[served.clone()])
         };
         let trajectory =
-            dynamics.trajectory_until(&ends, cancel, &start, &instants)?.ok_or(RunError::Cancelled)?;
+            dynamics.trajectory_until(&ends, options.settles, &options.cancel, &start, &instants)?;
+        let trajectory = trajectory.ok_or(RunError::Cancelled)?;
         self.steps += trajectory.steps;
         for (state, &time_s) in trajectory.states.iter().zip(&trajectory.times_s) {
             progress.windows = state[dynamics.windows()].iter().map(|log| libm::exp(*log)).collect();

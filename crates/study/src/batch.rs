@@ -254,7 +254,7 @@ mod tests {
             name: "quick",
             scenario: &scenario,
             setup: &setup,
-            task: Task { seed, series: false },
+            task: Task { seed, series: false, settles: false },
             identity: ("abc", &overrides),
         };
         let wanted: Vec<Wanted<'_>> = seeds.iter().map(wanted).collect();

@@ -337,7 +337,7 @@ impl Case {
                 name: &self.reference.title,
                 scenario: &self.scenario,
                 setup,
-                task: Task { seed, series: series && index < MOST_SERIES },
+                task: Task { seed, series: series && index < MOST_SERIES, settles: false },
                 identity: (&self.manifest.scenario_sha256, &self.set),
             })
         };

@@ -152,7 +152,7 @@ impl Planned {
             name: &self.name,
             scenario: &self.scenario,
             setup,
-            task: Task { seed, series: false },
+            task: Task { seed, series: false, settles: false },
             identity: (&self.sha256, &self.overrides),
         })
     }

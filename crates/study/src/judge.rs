@@ -146,7 +146,7 @@ impl Planned {
             name: &self.name,
             scenario: &self.scenario,
             setup,
-            task: Task { seed, series: false },
+            task: Task { seed, series: false, settles: false },
             identity: (&self.sha256, told),
         };
         self.seeds.iter().map(wanted).collect()

@@ -140,6 +140,55 @@ fn unsupported_features_are_refused_by_name() {
     assert!(checked(SATURATED, "reno").is_ok() && checked(SATURATED, "mptcp[scheduler=blest]").is_ok());
 }
 
+/// Two paths with shallow queues: stiff, because a queue fills within a few packets.
+const SHALLOW: &str = r#"
+    duration = "200 s"
+    [[path]]
+    name = "short"
+    rate = "10 Mbit/s"
+    delay = "40 ms"
+    queue = "5 packets"
+    energy = { per_mbps = "100 mW", active = "1 W" }
+    [[path]]
+    name = "long"
+    rate = "20 Mbit/s"
+    delay = "100 ms"
+    queue = "20 packets"
+    energy = { per_mbps = "50 mW", active = "2 W" }
+    [workload]
+"#;
+
+/// The run with all steps, and the run that stops where windows and queues have settled.
+fn whole_and_settled(toml: &str, policy: &str) -> [RunResult; 2] {
+    let scenario = scenario(toml);
+    let of = |settles| RunOptions { series: true, settles, ..RunOptions::default() };
+    [false, true].map(|settles| run(&scenario, &setup(policy, &scenario), 1, of(settles)).expect("it runs"))
+}
+
+/// The documented bound is 0.3 %; windows that approach their final value keep far below it.
+#[test]
+fn a_run_that_settles_needs_fewer_steps_for_the_same_result() {
+    for policy in ["lia", "olia", "dts"] {
+        let [whole, settled] = whole_and_settled(&format!("{SHALLOW} kind = \"bulk\""), policy);
+        assert!(settled.counters.events < whole.counters.events / 2, "{policy}: {:?}", settled.counters);
+        assert_near(policy, settled.goodput_bps, whole.goodput_bps, 1e-4);
+        assert_near(policy, settled.energy_j, whole.energy_j, 1e-4);
+        let [whole, settled] = [whole, settled].map(|run| run.series.expect("asked for").time_s);
+        assert_eq!(whole, settled, "{policy}");
+    }
+}
+
+/// 200 MB take over a minute: windows and queues have settled long before.
+#[test]
+fn a_file_ends_at_the_same_time_if_windows_have_settled() {
+    let [whole, settled] =
+        whole_and_settled(&format!("{SHALLOW} kind = \"file\"\n size = \"200 MB\""), "lia");
+    assert!(settled.counters.events < whole.counters.events / 2, "{:?}", settled.counters);
+    let [whole_s, settled_s] = [whole, settled].map(|run| run.completion_s.expect("it completes"));
+    assert!(whole_s > 60.0 && whole_s < 199.0, "{whole_s}");
+    assert_near("completion", settled_s, whole_s, 1e-4);
+}
+
 #[test]
 fn a_cancelled_run_reports_it() {
     let (scenario, cancel) = (scenario(SATURATED), Cancel::new());

@@ -40,7 +40,7 @@ impl Case {
             name: &self.name,
             scenario: &variant.scenario,
             setup,
-            task: Task { seed, series: false },
+            task: Task { seed, series: false, settles: false },
             identity: (&variant.sha256, &variant.overrides),
         }
     }

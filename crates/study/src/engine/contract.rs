@@ -32,6 +32,9 @@ pub struct Task {
     pub seed: u64,
     /// Whether to record time series.
     pub series: bool,
+    /// Whether the engine may keep what has settled constant, if its results change by less than 0.3 %. The
+    /// fluid engine is then faster; the other engines compute every packet.
+    pub settles: bool,
 }
 
 /// Reasons for a missing result.

@@ -128,7 +128,7 @@ impl Point {
             name: &self.name,
             scenario: &self.scenario,
             setup,
-            task: Task { seed, series: false },
+            task: Task { seed, series: false, settles: true },
             identity: (sha256, &self.overrides),
         })
     }

@@ -248,7 +248,7 @@ impl Plan {
             name: &case.scenario.title,
             scenario: &case.scenario,
             setup: &case.setups[run.policy],
-            task: Task { seed: run.seed, series: run.series },
+            task: Task { seed: run.seed, series: run.series, settles: false },
             identity: (&case.sha256, &case.overrides),
         }
     }

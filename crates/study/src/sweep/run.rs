@@ -200,7 +200,13 @@ impl<'a> Runner<'a> {
             let case = cases.of(self.sweep, place.point);
             let engine = &*self.sweep.engines[place.engine];
             let (scenario, setup) = case.task(self.sweep, place).map_err(RunError::Failed)?;
-            engine.run(scenario, setup, &Task { seed: place.seed, series: false }, cores, cancel)
+            engine.run(
+                scenario,
+                setup,
+                &Task { seed: place.seed, series: false, settles: false },
+                cores,
+                cancel,
+            )
         };
         let mut outcome = Ok(());
         parallel::run(runs, threads, &stop, work, |number, news| {
