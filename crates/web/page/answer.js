@@ -1,15 +1,20 @@
 // The answer: the report's own page in a frame, and what is copied and saved.
 
-/** The report's page, in a frame that has no access to this one and runs only the report's own scripts. */
+/**
+ * The report's page, in a frame that has no access to this one and runs only the report's own scripts. Each answer has a new frame:
+ * one that is given another page while it loads can miss that page's height.
+ */
 function showAnswer(answer) {
-  const frame = at("answer");
-  frame.hidden = at("downloads").hidden = !answer;
+  at("answer").hidden = at("downloads").hidden = !answer;
   if (!answer || answer === page.framed) return;
   page.framed = answer;
   const { html } = answer;
   const style = `<style>${EMBEDDED_STYLE}</style>`;
   const end = html.lastIndexOf("</body>");
+  const frame = at("answer").cloneNode(false);
+  frame.style.height = "";
   frame.srcdoc = `${html.slice(0, end)}${style}<script>${EMBEDDED_SCRIPT}<\/script>${html.slice(end)}`;
+  at("answer").replaceWith(frame);
 }
 
 addEventListener("message", event => {

@@ -60,7 +60,7 @@ function showForm(box, values, library, change) {
       field(`path-${index}-${key}`, label, path[key] ?? "", value => change.edit(at(key), value)));
     const radio = choice(`path-${index}-energy`, "Energy model of the radio", path.energy ?? "", profiles,
       value => change.edit(at("energy"), value));
-    const trace = traceButton(`path-${index}-trace`, "Rate from a trace: one line per packet, with its time in ms",
+    const trace = traceButton(`path-${index}-trace`, "Rate from a trace in Mahimahi's format",
       (name, text) => change.trace(at("rate"), name, text), change.fail);
     const name = path.name ?? `path ${index + 1}`;
     const remove = button(`path-${index}-remove`, `Remove ${name}`, () => change.remove("path", index));

@@ -60,6 +60,8 @@ function showPanels() {
   choose(MODES, mode, name => name, "mode-");
   at("scenario").hidden = mode === "advise";
   at("run").hidden = mode === "advise";
+  // The axes of a map come soon after the choice of the scenario.
+  at("document").open = mode === "compare";
   document.querySelector("[data-copy=toml]").hidden = mode === "advise";
   at("run").textContent = at("again").textContent = page.modes[mode].label;
   showProblems(null);
