@@ -9,10 +9,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use clap::ValueEnum;
-use joulepath_console::page;
-use joulepath_live::daemon::Chosen;
 use joulepath_console::board::{self, Board};
 use joulepath_console::{page, why};
+use joulepath_live::daemon::Chosen;
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon, record, simulate, units};
 use joulepath_model::live::Intent;
@@ -83,8 +82,6 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
     // Unwrapped: a journal keeps one message per line.
     let record = options.record.as_deref();
     let manner = daemon::Manner { chosen, record, keep: options.keep };
-    daemon::run(&options.config, manner, &gauge::open, &mut terminal::say)?;
-    let manner = daemon::Manner { manager: options.pm, record, keep: options.keep };
     let outside = daemon::Outside { open_gauge: &gauge::open, explain: &why::explain };
     daemon::run(&options.config, manner, outside, &mut terminal::say)?;
     Ok(Exit::Ok)

@@ -152,12 +152,9 @@ pub struct Outside<'a> {
 /// # Errors
 /// If the daemon cannot start: wrong configuration, missing rights, missing kernel features, or another
 /// daemon. Later failures are logged and retried.
-pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Manner { chosen, record, keep } = manner;
     let config = load_for(path, chosen)?;
-pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&str)) -> Result<()> {
-    let Manner { manager, record, keep } = manner;
-    let config = load_for(path, manager)?;
     left::sweep();
     let (lock, mut actor) = actor()?;
     if actor.has_something() {
@@ -176,10 +173,8 @@ pub fn run(path: &Path, manner: Manner, outside: Outside, say: &mut dyn FnMut(&s
         say(text);
     };
     let recorder = record.map(|path| Recorder::create(path, &config)).transpose()?;
-    let begun = Daemon::begin(config, path, actor, events, open_gauge, say)?;
-    let mut daemon = Daemon { recorder, chosen, ..begun };
     let begun = Daemon::begin(config, path, actor, events, outside, say)?;
-    let mut daemon = Daemon { recorder, manager_first: manager, ..begun };
+    let mut daemon = Daemon { recorder, chosen, ..begun };
     daemon.choose_manager()?;
     let ended = daemon.live(say);
     let is_managed = daemon.manager.is_some();

@@ -14,8 +14,8 @@ use crate::networks::Networks;
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::{
-    Event, FirstStatus, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
-    Event, FirstStatus, Hindrance, InterfaceStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
+    Event, FirstStatus, Hindrance, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status,
+    SteeringStatus,
 };
 
 /// Input of the status besides the decision.

@@ -12,8 +12,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Look things up", &["list", "show", "explain", "schema", "completions", "help"]),
     (
         "Use this machine's radios",
-        &["on", "off", "live", "status", "top", "why", "run", "meter", "calibrate", "profile"],
-        &["live", "status", "top", "why", "run", "relay", "meter", "calibrate", "profile"],
+        &["on", "off", "live", "status", "top", "why", "run", "relay", "meter", "calibrate", "profile"],
     ),
     ("Use this machine's kernel", &["doctor", "cc", "lab"]),
 ];
