@@ -32,7 +32,7 @@ struct Page<'a> {
     rows: Vec<Row>,
     sources: String,
     remarks: Vec<String>,
-    why: Option<Vec<(String, Vec<(&'static str, String)>)>>,
+    why: Option<Vec<Finding>>,
     connections: Vec<Connection>,
     /// Why connections cannot be listed.
     unlisted: Option<&'a str>,

@@ -319,7 +319,7 @@ fn elements(buffer: &[u8]) -> (usize, Vec<Vec<u8>>) {
     let count = head.u32(4).unwrap_or(0) as usize;
     let step = head.u32(12).unwrap_or(0) as usize;
     let element = |i: usize| buffer.get(SUBFLOW_DATA_LEN + i * step..)?.get(..step).map(<[u8]>::to_vec);
-    let there = if step > 0 { count.min(buffer.len() / step) } else { 0 };
+    let there = buffer.len().checked_div(step).map_or(0, |most| count.min(most));
     (count, (0..there).map_while(element).collect())
 }
 

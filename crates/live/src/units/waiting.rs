@@ -16,7 +16,7 @@ const TICK_NS: u64 = 10_000_000;
 /// Names of the running services that match `pattern` and are older than `since_boot_ns`.
 pub(super) fn older(root: &Path, pattern: &str, since_boot_ns: u64) -> Vec<String> {
     let mut found = vec![];
-    search(root, &root.join(CGROUPS), MOST_LEVELS, &mut |name, group| {
+    search(&root.join(CGROUPS), MOST_LEVELS, &mut |name, group| {
         let begun = || begun_ns(root, group).is_some_and(|begun| begun < since_boot_ns);
         if fits(pattern, name) && begun() {
             found.push(name.to_owned());
@@ -27,12 +27,12 @@ pub(super) fn older(root: &Path, pattern: &str, since_boot_ns: u64) -> Vec<Strin
 }
 
 /// Calls `each` for the control group of each service.
-fn search(root: &Path, folder: &Path, levels: usize, each: &mut dyn FnMut(&str, &Path)) {
+fn search(folder: &Path, levels: usize, each: &mut dyn FnMut(&str, &Path)) {
     for (name, path) in folders(folder) {
         if name.ends_with(SERVICE) {
             each(&name, &path);
         } else if name.ends_with(".slice") && levels > 0 {
-            search(root, &path, levels - 1, each);
+            search(&path, levels - 1, each);
         }
     }
 }
