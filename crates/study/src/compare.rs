@@ -318,14 +318,16 @@ impl Case {
         let setup = &self.setups[index % self.setups.len().max(1)..].first()?;
         let seed = *self.seeds.get(index / self.setups.len())?;
         let traced = joulepath_packet::trace(Arc::new(self.scenario.clone()), setup, seed, limits, cancel);
-        Some(traced.map_err(|error| match error {
-            joulepath_packet::RunError::Cancelled => RunError::Cancelled,
-            joulepath_packet::RunError::NotOne { .. } => RunError::Failed(
-                "packets are recorded for one connection on the scenario's own paths; this scenario has more, \
-                 or a [topology]"
-                    .to_owned(),
-            ),
-            error => RunError::Failed(error.to_string()),
+        Some(traced.map_err(|error| {
+            match error {
+                joulepath_packet::RunError::Cancelled => RunError::Cancelled,
+                joulepath_packet::RunError::NotOne { .. } => RunError::Failed(
+                    "packets are recorded for one connection on the scenario's own paths; this scenario has \
+                 more, or a [topology]"
+                        .to_owned(),
+                ),
+                error => RunError::Failed(error.to_string()),
+            }
         }))
     }
 

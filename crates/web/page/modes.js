@@ -62,6 +62,7 @@ function showPanels() {
   at("run").hidden = mode === "advise";
   // The axes of a map come soon after the choice of the scenario.
   at("document").open = mode === "compare";
+  at("packets").hidden = mode !== "compare";
   document.querySelector("[data-copy=toml]").hidden = mode === "advise";
   at("run").textContent = at("again").textContent = page.modes[mode].label;
   showProblems(null);

@@ -1,5 +1,6 @@
 //! Exported functions. JavaScript writes a request into memory from [`take`], calls [`reply`], reads the
-//! reply and the bytes from [`detach`] and gives each back with [`release`]. After a trap it reads [`failure`] and discards the module.
+//! reply and the bytes from [`detach`] and gives each back with [`release`]. After a trap it reads
+//! [`failure`] and discards the module.
 
 use std::cell::RefCell;
 use std::panic;

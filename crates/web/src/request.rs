@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn runs_are_attached_one_after_the_other_and_make_a_comparison() {
-        let toml = shipped::find("quick").unwrap().1;
+        let toml = joulepath_study::shipped::find("quick").unwrap().1;
         let of = json!({
             "name": "quick", "original": "quick", "toml": toml, "policies": "mptcp,olia", "seeds": 1,
             "first_seed": 1, "series": false, "command": "",

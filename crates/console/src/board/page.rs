@@ -40,6 +40,9 @@ struct Page<'a> {
     events: Vec<(String, &'a str)>,
 }
 
+/// What holds connections back, and labelled parts of it: evidence, fix.
+type Finding = (String, Vec<(&'static str, String)>);
+
 /// An interface.
 struct Row {
     name: String,
