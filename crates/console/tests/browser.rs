@@ -8,23 +8,23 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use joulepath_console::board::Board;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use joulepath_testbed::browser::{self, AXE, Failed, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const VIEWS: [(u32, &str); 4] = [(400, "light"), (400, "dark"), (1280, "light"), (1280, "dark")];
 /// The answer of a daemon: a unit test of this crate keeps it equal to its sample.
 const STATUS: &str = include_str!("status.json");
-/// Checks accessibility.
-const AXE: &str = include_str!("../../report/tests/vendor/axe/axe.min.js");
+/// Of a look at all views.
+const LIMIT: Duration = Duration::from_secs(120);
 const STYLE: &str = include_str!("../assets/board.css");
 
 /// Loads the page at every width and theme.
@@ -55,11 +55,7 @@ async function look(width, theme) {
 (async () => {
   const all = [];
   for (const [width, theme] of VIEWS) all.push(await look(width, theme));
-  const result = document.body.appendChild(document.createElement("pre"));
-  result.id = "measured";
-  // Nothing that is written otherwise in markup.
-  const code = letter => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0");
-  result.textContent = JSON.stringify(all).replace(/[<>&\u00a0]/g, code);
+  await fetch("/", { method: "POST", body: JSON.stringify(all) });
 })();
 </script>"#;
 
@@ -78,21 +74,14 @@ struct Measured {
 }
 
 fn main() -> ExitCode {
-    let trial = |name: &str, check: fn() -> Result<(), Failed>| {
-        Trial::ignorable_test(name, move || match browser() {
-            Some(_) => check().map(|()| Completion::Completed),
-            None if std::env::var_os("JOULEPATH_REQUIRE_BROWSER").is_some_and(|value| value == "1") => {
-                Err("there is no Chromium in PATH, and JOULEPATH_REQUIRE_BROWSER asks for one".into())
-            }
-            None => Ok(Completion::ignored_with("needs Chromium: none in PATH")),
-        })
-    };
-    let trials = vec![
-        trial("nothing_is_cut_off_in_light_and_dark", nothing_is_cut_off_in_light_and_dark),
-        trial("axe_has_no_findings", axe_has_no_findings),
-        trial("the_page_renews_itself_under_its_own_policy", the_page_renews_itself_under_its_own_policy),
-    ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    browser::run(
+        || None,
+        &[
+            ("nothing_is_cut_off_in_light_and_dark", nothing_is_cut_off_in_light_and_dark),
+            ("axe_has_no_findings", axe_has_no_findings),
+            ("the_page_renews_itself_under_its_own_policy", the_page_renews_itself_under_its_own_policy),
+        ],
+    )
 }
 
 fn nothing_is_cut_off_in_light_and_dark() -> Result<(), Failed> {
@@ -118,10 +107,6 @@ fn the_page_renews_itself_under_its_own_policy() -> Result<(), Failed> {
     ensure(page.contains("In the way") || page.contains("wlp0s20f3"), &page)?;
     let asked = served.asked.load(Ordering::Relaxed) - before;
     ensure(asked >= 3, asked)
-}
-
-fn ensure(holds: bool, seen: impl std::fmt::Debug) -> Result<(), Failed> {
-    if holds { Ok(()) } else { Err(format!("{seen:?}").into()) }
 }
 
 /// A page with a daemon behind it.
@@ -169,10 +154,7 @@ impl Served {
 
 fn measured() -> Result<&'static [Measured], Failed> {
     static ALL: OnceLock<Result<Vec<Measured>, String>> = OnceLock::new();
-    match ALL.get_or_init(|| measure().map_err(|failed| failed.message().unwrap_or_default().to_owned())) {
-        Ok(all) => Ok(all),
-        Err(error) => Err(error.clone().into()),
-    }
+    browser::once(&ALL, measure).map(Vec::as_slice)
 }
 
 fn measure() -> Result<Vec<Measured>, Failed> {
@@ -182,17 +164,12 @@ fn measure() -> Result<Vec<Measured>, Failed> {
     let html = html.replace("<script src=\"/board.js\" defer></script>", "");
     let json = |value: Value| value.to_string().replace('<', "\\u003c");
     let probe = PROBE.replacen("VIEWS", &json(json!(VIEWS)), 1).replacen("HTML", &json(html.into()), 1);
-    let file = served.folder.path().join("probe.html");
-    std::fs::write(&file, probe)?;
-    let page = dump(&file.display().to_string(), served.folder.path())?;
-    let (_, rest) = page.split_once("<pre id=\"measured\">").ok_or("the browser has not come to its end")?;
-    let (measured, _) = rest.split_once("</pre>").ok_or("the browser's page is cut")?;
-    Ok(serde_json::from_str(measured)?)
+    Ok(serde_json::from_str(&browser::open(&[("/", &probe)], LIMIT)?)?)
 }
 
 /// The document after 20 s of the browser's clock.
 fn dump(address: &str, folder: &Path) -> Result<String, Failed> {
-    let output = Command::new(browser().ok_or("the tests are ignored without a browser")?)
+    let output = Command::new(browser::program().ok_or("the tests are ignored without a browser")?)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--virtual-time-budget=20000", "--timeout=120000", "--dump-dom"])
@@ -201,10 +178,4 @@ fn dump(address: &str, folder: &Path) -> Result<String, Failed> {
         .stderr(Stdio::null())
         .output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn browser() -> Option<PathBuf> {
-    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
-    let all = BROWSERS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    all.into_iter().find(|path| path.is_file())
 }

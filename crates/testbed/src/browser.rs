@@ -120,7 +120,9 @@ pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
     })
 }
 
-fn program() -> Option<PathBuf> {
+/// The Chromium in `PATH`.
+#[must_use]
+pub fn program() -> Option<PathBuf> {
     let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
     let all = PROGRAMS.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     all.into_iter().find(|path| path.is_file())
