@@ -21,6 +21,7 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
         history: options.history.clone(),
         size: options.size.clone(),
         deadline: options.deadline.clone(),
+        slowest: options.slowest.clone(),
         rate: options.rate.clone(),
         device: options.device.clone(),
         link_rates: options.link_rates,

@@ -45,6 +45,14 @@ pub fn advise(question: &Question) -> Result<Advice, Impossible> {
         .advice()
 }
 
+/// Time in which the fastest path alone carries the data, s; `None` if no path does.
+pub fn fastest_alone_s(question: &Question) -> Option<f64> {
+    let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
+    let (device, bits) = (Device { radios, base: question.base }, question.size.0 as f64 * 8.0);
+    let alone_s = (0..question.paths.len()).map(|path| device.fastest(1 << path, bits).seconds);
+    alone_s.filter(|seconds| seconds.is_finite()).reduce(f64::min)
+}
+
 struct Solver<'a> {
     question: &'a Question,
     device: Device,

@@ -41,6 +41,9 @@ pub(crate) struct AdviseOptions {
     /// Time within which it must arrive.
     #[arg(long, value_name = "TIME", conflicts_with = "rate")]
     pub(crate) deadline: Option<String>,
+    /// It must arrive within this multiple of the time of the fastest path alone, for example 2.
+    #[arg(long, value_name = "N", conflicts_with_all = ["rate", "every"])]
+    pub(crate) slowest: Option<String>,
     /// Rate of a stream, in place of a deadline.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,

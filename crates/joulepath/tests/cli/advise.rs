@@ -75,9 +75,25 @@ fn rates_rtts_and_losses_come_from_the_memory_of_networks() {
     assert!(without.stderr.contains("network=home needs a history"), "{}", without.stderr);
 }
 
+/// LTE alone takes 2.31 s and costs 20.5 J, WiFi alone 11.9 s and 13.7 J.
+#[test]
+fn a_transfer_takes_at_most_so_many_times_as_long_as_on_the_fastest_path() {
+    let best = |options: &[&str]| {
+        let question = ["advise", "--path", WIFI, "--path", LTE, "--size", "10MB", "--json"];
+        let advice = joulepath(&[&question[..], options].concat()).json();
+        advice["best"]["paths"][0]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(best(&["--slowest", "6"]), "wifi");
+    assert_eq!(best(&["--slowest", "2"]), "lte");
+    assert_eq!(best(&["--slowest", "1"]), "lte");
+    // The earlier limit counts.
+    assert_eq!(best(&["--slowest", "6", "--deadline", "8s"]), "lte");
+    assert_eq!(best(&["--slowest", "2", "--deadline", "20s"]), "lte");
+}
+
 #[test]
 fn a_wrong_question_names_its_option() {
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (
             &["--path", WIFI, "--size", "1MB", "--every", "1ms", "--tolerance", "1s"],
             "no path alone carries 1 MB every 1 ms",
@@ -94,6 +110,10 @@ fn a_wrong_question_names_its_option() {
         (&["--path", "wifi:rtt=30ms,energy=free", "--size", "1MB"], "--path wifi has no rate"),
         (&["--path", WIFI, "--path", WIFI, "--size", "1MB"], "two paths are called `wifi`"),
         (&["--path", WIFI, "--size", "0B"], "--size is 0"),
+        (
+            &["--path", WIFI, "--size", "1MB", "--slowest", "0.5"],
+            "--slowest 0.5 is not a number of at least 1",
+        ),
         (&["--path", WIFI, "--size", "10MB", "--deadline", "1s"], "--deadline 1 s cannot be met"),
         (
             &["--path", WIFI, "--size", "10MB", "--rate", "90Mbit/s"],

@@ -13,14 +13,14 @@ use joulepath_model::energy::{
 use joulepath_model::names::suggest;
 use joulepath_model::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
-use super::remembered::Remembered;
+use super::remembered;
 use crate::error::{Error, Result};
-use crate::history::{self, History};
+use crate::history;
 
 /// Example of a path, for messages.
 const EXAMPLE: &str = "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012";
 /// Keys of a path.
-const KEYS: [&str; 6] = ["rate", "rtt", "loss", "energy", "signal", "network"];
+const KEYS: [&str; 6] = ["rate", "rtt", "loss", "energy", "signal", remembered::NETWORK];
 
 /// A question in words, as on the command line. Every quantity has its unit.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +33,8 @@ pub struct Words {
     pub size: String,
     /// Time by which the download must be complete, if there is one.
     pub deadline: Option<String>,
+    /// The same in multiples of the time in which the fastest path alone carries the data.
+    pub slowest: Option<String>,
     /// Rate at which the application makes or plays the data, if it limits the rate.
     pub rate: Option<String>,
     /// A device or a power that is on while any interface is active.
@@ -41,6 +43,21 @@ pub struct Words {
     pub link_rates: bool,
     /// Time after which data of the same size arises again, and how long each may wait.
     pub repeated: Option<(String, String)>,
+}
+
+impl Words {
+    /// The same question without the history: paths have the rates, RTTs and losses that it remembers, so
+    /// that the question stays the same when the history changes.
+    ///
+    /// # Errors
+    /// If the history cannot be read, or does not know a network.
+    pub fn recalled(mut self) -> Result<Self> {
+        let history = self.history.take().map(|file| history::read(&file)).transpose()?;
+        for text in &mut self.paths {
+            *text = remembered::complete(text, history.as_ref())?;
+        }
+        Ok(self)
+    }
 }
 
 /// What waiting saves, if the words ask for it.
@@ -62,9 +79,8 @@ pub fn waiting(words: &Words, question: &Question) -> Result<Option<Waiting>> {
 /// # Errors
 /// Names the wrong option and says how to fix it.
 pub fn question(words: &Words) -> Result<Question> {
-    let history = words.history.as_deref().map(history::read).transpose()?;
-    let paths: Vec<Path> =
-        words.paths.iter().map(|text| path(text, history.as_ref())).collect::<Result<_, _>>()?;
+    let recalled = words.clone().recalled()?;
+    let paths: Vec<Path> = recalled.paths.iter().map(|text| path(text)).collect::<Result<_, _>>()?;
     if paths.len() > MOST_PATHS {
         return Err(Error::usage(format!("--path is given {} times", paths.len()))
             .with_help(format!("advice is for at most {MOST_PATHS} paths")));
@@ -91,7 +107,28 @@ pub fn question(words: &Words) -> Result<Question> {
     };
     let base = words.device.as_deref().map_or(Ok(Watts(0.0)), base)?;
     let capacity = if words.link_rates { Capacity::Link } else { Capacity::TcpFriendly };
-    Ok(Question { paths, size, within, base, capacity })
+    let question = Question { paths, size, within, base, capacity };
+    match &words.slowest {
+        None => Ok(question),
+        Some(text) => limited(question, text),
+    }
+}
+
+/// `question`, to be complete within `text` times the time of the fastest path alone.
+fn limited(question: Question, text: &str) -> Result<Question> {
+    let multiple = text.trim().parse().ok().filter(|multiple: &f64| multiple.is_finite() && *multiple >= 1.0);
+    let Some(multiple) = multiple else {
+        return Err(Error::usage(format!("--slowest {text} is not a number of at least 1"))
+            .with_help("write for example --slowest 2: at most twice the time of the fastest path"));
+    };
+    let Some(alone_s) = advise::fastest_alone_s(&question) else { return Ok(question) };
+    // Rounded up, so that --slowest 1 is possible.
+    let limit = Nanos::from_millis((1e3 * multiple * alone_s).ceil() as u64);
+    let within = match question.within {
+        Within::Deadline(deadline) => Within::Deadline(deadline.min(limit)),
+        Within::Whenever | Within::Rate(_) => Within::Deadline(limit),
+    };
+    Ok(Question { within, ..question })
 }
 
 /// Parses a quantity with its unit. The error names the option.
@@ -100,7 +137,7 @@ fn quantity<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T> {
 }
 
 /// Parses `wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012`.
-fn path(text: &str, history: Option<&History>) -> Result<Path> {
+fn path(text: &str) -> Result<Path> {
     let example = format!("write for example --path {EXAMPLE}");
     let (name, rest) = match text.split_once(':') {
         Some((name, rest)) if !name.trim().is_empty() => (name.trim(), rest),
@@ -125,21 +162,16 @@ fn path(text: &str, history: Option<&History>) -> Result<Path> {
         }
     }
     let option = |key: &str| format!("--path {name}: {key}");
-    let [rate, rtt, loss, energy, signal, network] = values;
-    let remembered = Remembered::of(history, name, network)?;
+    // A network is replaced by what is remembered of it.
+    let [rate, rtt, loss, energy, signal, _] = values;
     let needed = |key: &str, value: Option<&str>| match value {
         Some(value) => Ok(value.to_owned()),
         None => Err(Error::usage(format!("--path {name} has no {key}")).with_help(example.clone())),
     };
-    let rate: BitRate = match (rate, remembered.rate()) {
-        (None, Some(known)) => known,
-        _ => quantity(&option("rate"), &needed("rate", rate)?)?,
-    };
-    let rtt: Nanos = match (rtt, remembered.rtt()) {
-        (None, Some(known)) => known,
-        _ => quantity(&option("rtt"), &needed("rtt", rtt)?)?,
-    };
-    let loss: Probability = loss.map_or(Ok(remembered.loss()), |text| quantity(&option("loss"), text))?;
+    let rate: BitRate = quantity(&option("rate"), &needed("rate", rate)?)?;
+    let rtt: Nanos = quantity(&option("rtt"), &needed("rtt", rtt)?)?;
+    let none = Ok(Probability::default());
+    let loss: Probability = loss.map_or(none, |text| quantity(&option("loss"), text))?;
     let named = needed("energy", energy)?;
     let mut energy = energy_model(&option("energy"), &named)?;
     if let Some(text) = signal {

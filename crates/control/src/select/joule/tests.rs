@@ -473,10 +473,10 @@ fn by_default_a_message_takes_at_most_four_times_as_long_as_on_the_fastest_path(
     assert_eq!(last(&[])[1], Use::Regular);
 }
 
-/// WiFi nearly stops. What waits then is delivered by LTE, and is no fault of any set with LTE: WiFi is tried
-/// once more, and no other change follows.
+/// WiFi nearly stops. LTE opens and replaces it after 2 s. WiFi is tried once more, LTE opens again, and this
+/// time replaces it after 4 s.
 #[test]
-fn the_backlog_of_a_path_that_failed_does_not_change_the_paths_that_replace_it() {
+fn a_set_that_messages_needed_again_is_kept_for_twice_as_long() {
     let mut world = World::new(&[], RADIOS, [5.0, 2.0]).remembering();
     world.messages(10);
     world.mbps[0] = 0.1;
@@ -484,7 +484,6 @@ fn the_backlog_of_a_path_that_failed_does_not_change_the_paths_that_replace_it()
     let changes: Vec<usize> = (1..uses.len()).filter(|&i| uses[i] != uses[i - 1]).collect();
     let sets: Vec<[Use; 2]> = changes.iter().map(|&i| uses[i]).collect();
     assert_eq!(sets, [BOTH, LTE, WIFI, BOTH, LTE], "{changes:?}");
-    // The first time LTE replaces WiFi after 2 s, the second time after 4 s.
     assert_eq!([changes[1] - changes[0], changes[4] - changes[3]], [20, 40]);
 }
 
