@@ -83,6 +83,7 @@ mod tests {
     use std::fs;
 
     use joulepath_model::scenario::{read_live, show_live};
+    use joulepath_model::units::Dbm;
     use proptest::prelude::*;
 
     use super::*;
@@ -173,6 +174,18 @@ hold_out_error = "3.1 %"
         let config = load(&file).unwrap_or_else(|error| panic!("{error}"));
         let energy = config.interface("wlan0").unwrap().energy.as_ref().unwrap();
         assert_eq!(energy.profile, "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz");
+        assert_eq!(config.interface("wlan0").unwrap().measured_at, None);
+
+        // The range is also that of a model that changes the profile's numbers.
+        let with_signal = PROFILE.replace("energy =", "signal = [\"-62 dBm\", \"-58 dBm\"]\nenergy =");
+        fs::write(folder.path().join("my-wifi.toml"), with_signal).unwrap();
+        let changed =
+            text.replace("\"file:my-wifi.toml\"", "{ profile = \"file:my-wifi.toml\", active = \"0.2 W\" }");
+        for text in [text, &changed] {
+            fs::write(&file, text).unwrap();
+            let config = load(&file).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(config.interface("wlan0").unwrap().measured_at, Some([Dbm(-62.0), Dbm(-58.0)]));
+        }
 
         fs::write(folder.path().join("my-wifi.toml"), PROFILE.replace("120 mW", "120 mA")).unwrap();
         let wrong = load(&file).unwrap_err().to_string();

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use joulepath_model::live::LiveConfig;
+use joulepath_model::scenario::BORNE_DB;
 use joulepath_model::units::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -229,9 +230,29 @@ impl Strengths {
     }
 }
 
+/// Warnings about calibrated profiles that are used at a signal further from those of the calibration than a
+/// calibration itself may spread.
+pub(crate) fn outside(config: &LiveConfig, interfaces: &[Interface]) -> Vec<String> {
+    let warning = |one: &Interface| {
+        let [low, high] = config.interface(&one.name)?.measured_at?;
+        let dbm = one.strength?.dbm;
+        let is_far = dbm < low.0 - BORNE_DB || dbm > high.0 + BORNE_DB;
+        is_far.then(|| {
+            format!(
+                "{}: the profile was calibrated at {:.0} to {:.0} dBm, and the signal is over {BORNE_DB:.1} dB \
+                 outside: its joules may be off by over 15 %. Run `joulepath calibrate` at this signal, or \
+                 use a profile by signal",
+                one.name, low.0, high.0
+            )
+        })
+    };
+    interfaces.iter().filter_map(warning).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use joulepath_model::scenario::read_live;
+    use joulepath_model::units::Dbm;
 
     use super::*;
     use crate::samples::seen;
@@ -289,6 +310,28 @@ mod tests {
         let before = age();
         wait_for(&|| age() > before);
         drop(asked);
+    }
+
+    #[test]
+    fn a_calibrated_profile_far_from_its_signals_is_a_warning() {
+        let text = "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\n";
+        let mut config = read_live(text).unwrap_or_else(|errors| panic!("{errors}"));
+        config.interfaces[0].measured_at = Some([Dbm(-62.0), Dbm(-58.0)]);
+        let said = |dbm: Option<f64>, name: &str| {
+            let mut one = seen(2, name);
+            one.strength = dbm.map(|dbm| Strength { dbm, age: Nanos::ZERO, source: StrengthSource::Nl80211 });
+            outside(&config, &[one])
+        };
+        // 15 % of the power at 2.2 % per dB are 6.9 dB.
+        for near in [Some(-68.8), Some(-51.2), None] {
+            assert_eq!(said(near, "wlan0"), Vec::<String>::new());
+        }
+        for far in [-69.0, -51.0] {
+            let said = said(Some(far), "wlan0");
+            assert!(said[0].starts_with("wlan0: the profile was calibrated at -62 to -58 dBm"), "{said:?}");
+            assert!(said[0].contains("over 6.9 dB"), "{said:?}");
+        }
+        assert_eq!(said(Some(-90.0), "eth0"), Vec::<String>::new());
     }
 
     #[test]

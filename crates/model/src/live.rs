@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
-use crate::units::{BitRate, Bytes, Nanos, Probability};
+use crate::units::{BitRate, Bytes, Dbm, Nanos, Probability};
 
 /// How a machine uses its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -87,6 +87,8 @@ pub struct InterfaceConfig {
     pub rate: Option<BitRate>,
     /// Energy model of its traffic.
     pub energy: Option<InterfaceEnergy>,
+    /// Weakest and strongest signal at which a calibrated model was measured, if the profile names them.
+    pub measured_at: Option<[Dbm; 2]>,
     /// Connections open a subflow from this interface to every address of the other end.
     pub fullmesh: bool,
     /// Announce the address to the other end; for servers.

@@ -18,6 +18,7 @@ use crate::precheck;
 use crate::snapshot::Interface;
 use crate::status::ProgramsStatus;
 use crate::units;
+use crate::strength;
 
 /// Poll interval for things that change rarely: battery, other programs, filters.
 const RARELY: Nanos = Nanos::from_secs(30);
@@ -48,7 +49,7 @@ impl Daemon<'_> {
         self.networks.take(&mut look, now, self.accounts.midnight_s());
         self.tell_of_clock(say);
         self.look_for_blockers(say);
-        self.look_rarely(now, say);
+        self.look_rarely(now, &look.interfaces, say);
         let snapshot = look.snapshot(now, self.battery);
         let mut decider = self.decider.clone();
         let decision = decider.decide(&self.config, &self.overrides, &snapshot);
@@ -153,7 +154,7 @@ impl Daemon<'_> {
         self.next_look = self.next_look.min(at.max(now.saturating_add(SOON)));
     }
 
-    fn look_rarely(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+    fn look_rarely(&mut self, now: Nanos, interfaces: &[Interface], say: &mut dyn FnMut(&str)) {
         if self.looked_rarely.is_some_and(|at| now.saturating_sub(at) < RARELY) {
             return;
         }
@@ -162,6 +163,7 @@ impl Daemon<'_> {
         let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
         let mut warnings = precheck::warnings(&used, &self.disputed);
         warnings.extend(self.strengths.troubles());
+        warnings.extend(strength::outside(&self.config, interfaces));
         say_new(&warnings, &self.warnings, say);
         self.warnings = warnings;
         let programs = units::status(&self.config);

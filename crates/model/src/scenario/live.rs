@@ -12,11 +12,12 @@ use super::live_programs::{RawOnMptcp, on_mptcp};
 use super::raw::RawDevice;
 use super::read::{At, Read};
 use super::resolve::{device_energy, interface_energy};
+use crate::energy::FILE_PREFIX;
 use crate::live::{
     AddressRange, ControlConfig, First, Intent, InterfaceConfig, LiveConfig, Manager, MeterConfig, OpenAfter,
     Quota, Rule,
 };
-use crate::units::{BitRate, Bytes, Nanos, Probability};
+use crate::units::{BitRate, Bytes, Dbm, Nanos, Probability};
 
 /// Days of the longest month.
 const LONGEST_MONTH: u32 = 31;
@@ -423,6 +424,7 @@ fn interface(raw: RawLiveInterface, beside: Beside<'_>, out: &mut Problems) -> O
         None => None,
         Some(written) => Some(interface_energy(written, beside, out)?),
     };
+    let measured_at = raw.energy.as_ref().and_then(|written| measured_at(&written.value, beside));
     let quota = match &raw.quota {
         None => None,
         Some(written) => Some(quota(written, out)?),
@@ -442,10 +444,20 @@ fn interface(raw: RawLiveInterface, beside: Beside<'_>, out: &mut Problems) -> O
         battery_below: raw.battery_below,
         rate: raw.rate.map(|at| at.value),
         energy,
+        measured_at,
         fullmesh: raw.fullmesh,
         signal: raw.signal.value,
         strength: strength.map(|command| command.value),
     })
+}
+
+/// The signals of the calibrated profile that a model is or builds on.
+fn measured_at(energy: &Energy, beside: Beside<'_>) -> Option<[Dbm; 2]> {
+    let name = match energy {
+        Energy::Profile(name) => name,
+        Energy::Table(raw) => &raw.profile.as_ref()?.value,
+    };
+    (beside.profiles)(name.strip_prefix(FILE_PREFIX)?).ok()?.signal
 }
 
 fn quota(written: &At<RawQuota>, out: &mut Problems) -> Option<Quota> {
