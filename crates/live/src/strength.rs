@@ -239,8 +239,8 @@ pub(crate) fn outside(config: &LiveConfig, interfaces: &[Interface]) -> Vec<Stri
         let is_far = dbm < low.0 - BORNE_DB || dbm > high.0 + BORNE_DB;
         is_far.then(|| {
             format!(
-                "{}: the profile was calibrated at {:.0} to {:.0} dBm, and the signal is over {BORNE_DB:.1} dB \
-                 outside: its joules may be off by over 15 %. Run `joulepath calibrate` at this signal, or \
+                "{}: the profile was calibrated at {:.0} to {:.0} dBm, and the signal is over \
+                 {BORNE_DB:.1} dB outside: its joules may be off by over 15 %. Run `joulepath calibrate` at this signal, or \
                  use a profile by signal",
                 one.name, low.0, high.0
             )
