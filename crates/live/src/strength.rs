@@ -240,8 +240,8 @@ pub(crate) fn outside(config: &LiveConfig, interfaces: &[Interface]) -> Vec<Stri
         is_far.then(|| {
             format!(
                 "{}: the profile was calibrated at {:.0} to {:.0} dBm, and the signal is over \
-                 {BORNE_DB:.1} dB outside: its joules may be off by over 15 %. Run `joulepath calibrate` at this signal, or \
-                 use a profile by signal",
+                 {BORNE_DB:.1} dB outside: its joules may be off by over 15 %. Run `joulepath calibrate` at \
+                 this signal, or use a profile by signal",
                 one.name, low.0, high.0
             )
         })
