@@ -21,7 +21,8 @@ expect 'it reports to systemd that it is ready' running
 expect 'it adds an endpoint' soon endpoint_is_there
 expect 'it reports its state to systemd' soon said frugal
 # Exposure in hundredths: limits how much new settings of the unit may open it.
-expect 'systemd rates the unit as confined' systemd-analyze security --no-pager --threshold=20 joulepathd
+expect 'systemd rates the units as confined' systemd-analyze security --no-pager --threshold=20 \
+    joulepathd joulepath-relay-serve joulepath-relay-connect
 expect 'every user can read its state' setpriv --reuid nobody --regid nogroup --clear-groups joulepath status
 
 # The folder that the package of node_exporter creates, and the units that the guide says to copy.

@@ -34,7 +34,7 @@ expect 'bash completes commands' bash -c 'COMP_WORDS=(joulepath live set-) COMP_
     source /usr/share/bash-completion/completions/joulepath; _joulepath; [[ ${COMPREPLY[*]} == set-intent ]]'
 expect 'nothing is started' test ! -e /run/joulepath
 expect 'the unit is disabled' test "$(systemctl is-enabled joulepathd || true)" = disabled
-expect 'systemd finds no error in the unit' systemd-analyze --man=no verify "$UNIT"
+expect 'systemd finds no error in the units' systemd-analyze --man=no verify "$UNIT" "${UNIT%/*}"/joulepath-relay-{serve,connect}.service
 expect 'it reads its configuration' joulepath live --dry-run
 same_kernel 'installing changes nothing in the kernel'
 
