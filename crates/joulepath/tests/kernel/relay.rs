@@ -195,3 +195,27 @@ fn rules_of_a_killed_relay_are_named_and_deleted() {
     let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
     assert!(said.stderr.contains("there are no rules"), "{}", said.stderr);
 }
+
+#[test(needs(NET))]
+fn where_one_end_has_no_mptcp_the_leg_is_tcp() {
+    let world = World::new();
+    let off = || fs::write("/proc/sys/net/mptcp/enabled", "0");
+    world.net.server.enter_thread(off).unwrap().unwrap();
+    let refused = "(TCP: this kernel refuses MPTCP sockets)";
+    let _far = world.start(&world.net.server, &["serve", "relay-serve.toml"], refused);
+    let _near = world.start(&world.net.client, &["connect", "relay-connect.toml"], "redir on");
+    let (address, listener) = world.listen();
+    let socks = world.net.client.enter_thread(|| TcpStream::connect("127.0.0.1:1080")).unwrap();
+    let mut program = socks.unwrap();
+    program.set_read_timeout(Some(PATIENCE)).unwrap();
+    program.write_all(&[5, 1, 0]).unwrap();
+    program.read_exact(&mut [0; 2]).unwrap();
+    program.write_all(&[5, 1, 0, 1, 198, 18, 0, 1]).unwrap();
+    program.write_all(&address.port().to_be_bytes()).unwrap();
+    program.read_exact(&mut [0; 10]).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    server.write_all(b"answer").unwrap();
+    let mut answer = [0; 6];
+    program.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"answer");
+}
