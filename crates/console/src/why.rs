@@ -75,8 +75,11 @@ pub fn explain(kept: &[Kept]) -> Vec<Hindrance> {
     hindrances(&examine(&seen, |subject| Wanted::Busy.has(subject), &mut |_, _| None))
 }
 
-/// A hindrance in words: a title, then labelled sentences.
-pub(crate) fn parts(one: &Hindrance) -> (String, Vec<(&'static str, String)>) {
+/// A title, then labelled sentences.
+pub(crate) type Parts = (String, Vec<(&'static str, String)>);
+
+/// A hindrance in words.
+pub(crate) fn parts(one: &Hindrance) -> Parts {
     let evidence = one.evidence.iter().map(|sentence| ("evidence", sentence.clone()));
     let cost = Cost { share: one.cost, how: one.how.clone() };
     let fix = one.fix.iter().chain(&one.advice).map(|command| ("fix", command.clone()));

@@ -33,6 +33,7 @@ struct Page<'a> {
     sources: String,
     remarks: Vec<String>,
     why: Option<Vec<Finding>>,
+    why: Option<Vec<why::Parts>>,
     connections: Vec<Connection>,
     /// Why connections cannot be listed.
     unlisted: Option<&'a str>,
