@@ -6,7 +6,7 @@
 use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
-use joulepath_packet::{Trace, TraceCut, TraceLimits, TracedPacket, TracedPath};
+use joulepath_packet::{Trace, TraceCut, TraceLimits, TracedPacket};
 use serde_json::{Value, json};
 
 use crate::attachment::attach;
@@ -47,19 +47,15 @@ pub(crate) fn described(scenario: &Scenario, trace: &Trace) -> Value {
         columns.add(format!("energy {p}"), "f64", path.energy_j.iter().map(|joules| joules.to_le_bytes()));
     }
     columns.add("time", "u32", trace.times.iter().map(|&time| ticks(time).to_le_bytes()));
-    let times: [(&str, fn(&TracedPacket) -> Nanos); 3] = [
-        ("offered", |packet| packet.offered),
-        ("left", |packet| packet.left),
-        ("arrives", |packet| packet.arrives),
-    ];
-    for (name, time) in times {
+    let mut times = |name: &str, time: fn(&TracedPacket) -> Nanos| {
         columns.add(name, "u32", trace.packets.iter().map(|packet| ticks(time(packet)).to_le_bytes()));
-    }
-    let counts: [(&str, fn(&TracedPath) -> &Vec<u32>); 2] =
-        [("window", |path| &path.cwnd), ("in flight", |path| &path.in_flight)];
+    };
+    times("offered", |packet| packet.offered);
+    times("left", |packet| packet.left);
+    times("arrives", |packet| packet.arrives);
     for (p, path) in trace.paths.iter().enumerate() {
-        for (name, values) in counts {
-            columns.add(format!("{name} {p}"), "u32", values(path).iter().map(|value| value.to_le_bytes()));
+        for (name, values) in [("window", &path.cwnd), ("in flight", &path.in_flight)] {
+            columns.add(format!("{name} {p}"), "u32", values.iter().map(|value| value.to_le_bytes()));
         }
         let kilobytes = |bytes: &u64| u32::try_from(bytes / 1000).unwrap_or(u32::MAX).to_le_bytes();
         columns.add(format!("delivered {p}"), "u32", path.delivered_bytes.iter().map(kilobytes));

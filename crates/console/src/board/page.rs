@@ -32,7 +32,6 @@ struct Page<'a> {
     rows: Vec<Row>,
     sources: String,
     remarks: Vec<String>,
-    why: Option<Vec<Finding>>,
     why: Option<Vec<why::Parts>>,
     connections: Vec<Connection>,
     /// Why connections cannot be listed.
@@ -40,9 +39,6 @@ struct Page<'a> {
     hidden: Option<String>,
     events: Vec<(String, &'a str)>,
 }
-
-/// What holds connections back, and labelled parts of it: evidence, fix.
-type Finding = (String, Vec<(&'static str, String)>);
 
 /// An interface.
 struct Row {

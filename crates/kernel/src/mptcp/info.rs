@@ -320,7 +320,6 @@ fn elements(buffer: &[u8]) -> (usize, Vec<Vec<u8>>) {
     let step = head.u32(12).unwrap_or(0) as usize;
     let element = |i: usize| buffer.get(SUBFLOW_DATA_LEN + i * step..)?.get(..step).map(<[u8]>::to_vec);
     let there = buffer.len().checked_div(step).map_or(0, |most| count.min(most));
-    let there = buffer.len().checked_div(step).unwrap_or(0).min(count);
     (count, (0..there).map_while(element).collect())
 }
 

@@ -17,8 +17,8 @@ use crate::machine::Look;
 use crate::precheck;
 use crate::snapshot::Interface;
 use crate::status::ProgramsStatus;
-use crate::units;
 use crate::strength;
+use crate::units;
 
 /// Poll interval for things that change rarely: battery, other programs, filters.
 const RARELY: Nanos = Nanos::from_secs(30);
