@@ -127,6 +127,8 @@ def advise(
     tolerance: str | None = None,
     device: str | None = None,
     link_rates: bool = False,
+    slowest: float | None = None,
+    history: str | os.PathLike[str] | None = None,
 ) -> Advice:
     """Return the interfaces to use for a transfer, the split, and the cost in joules and seconds.
 
@@ -141,12 +143,18 @@ def advise(
         tolerance: the longest time that the data may wait, to be sent together: ``"2 min"``.
         device: a device, or its power while any interface is active.
         link_rates: whether to assume the links' full rates, ignoring TCP's reduction by loss.
+        slowest: it must arrive within this multiple, at least 1, of the time of the fastest path alone. Not
+            with ``rate`` or ``every``.
+        history: memory of networks (``joulepath compare --record``, or the daemon's) with the rates, RTTs and
+            losses that paths leave out. A path's ``network`` says where the device is.
 
     Raises:
         UsageError: if an argument is wrong, or no plan meets the demand; its ``help`` says which would.
     """
     if deadline is not None and rate is not None:
         raise UsageError("a transfer has a deadline or a rate", "leave one of them out")
+    if slowest is not None and (rate is not None or every is not None):
+        raise UsageError("a stream or regular data has no fastest time", "leave slowest= out")
     if (every is None) != (tolerance is None):
         raise UsageError(
             "regular data has a period and a tolerance", "give every= and tolerance=, or neither"
@@ -166,8 +174,14 @@ def advise(
     options = {"deadline": deadline, "rate": rate, "every": every, "tolerance": tolerance, "device": device}
     given = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
     links = ", link_rates=True" if link_rates else ""
-    call = f"joulepath.advise({words!r}, {size!r}{given}{links})"
-    return Advice(_joulepath.advise(words, size, deadline, rate, device, link_rates, repeated, call))
+    file = None if history is None else os.fspath(history)
+    most = "" if slowest is None else f", slowest={slowest!r}"
+    limit = None if slowest is None else str(slowest)
+    memory = "" if file is None else f", history={file!r}"
+    call = f"joulepath.advise({words!r}, {size!r}{given}{most}{links}{memory})"
+    return Advice(
+        _joulepath.advise(words, file, size, deadline, limit, rate, device, link_rates, repeated, call)
+    )
 
 
 def explain(controller: str, subflows: Sequence[Mapping[str, float]], **params: object) -> Explanation:

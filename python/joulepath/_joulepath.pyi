@@ -509,8 +509,10 @@ def map(
 ) -> Map: ...
 def advise(
     paths: list[str],
+    history: str | None,
     size: str,
     deadline: str | None,
+    slowest: str | None,
     rate: str | None,
     device: str | None,
     link_rates: bool,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import pickle
 import shlex
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,41 @@ def test_advice_is_that_of_the_command_line(command_line: CommandLine) -> None:
     assert max(advice.front["plan"]) == len(advice.to_dict()["front"]) - 1
     with pytest.raises(jp.UsageError, match="cannot be met"):
         jp.advise(paths, "10 GB", deadline="1 s")
+
+
+def test_advice_takes_at_most_a_multiple_of_the_fastest_path(command_line: CommandLine) -> None:
+    paths = ["wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012"]
+    paths.append("lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012")
+    advice = jp.advise(paths, "10 MB", slowest=2)
+    words = ["--path", paths[0], "--path", paths[1], "--size", "10 MB", "--slowest", "2", "--json"]
+    text = advice.to_json()
+    assert text == command_line("advise", *words)
+    assert pickle.loads(pickle.dumps(advice)).to_json() == text
+    assert list(advice["path"]) == ["lte"]
+    with pytest.raises(jp.UsageError, match="no fastest time"):
+        jp.advise(paths, "10 MB", slowest=2, rate="1 Mbit/s")
+
+
+def test_advice_reads_a_memory_of_networks_and_outlives_it(
+    command_line: CommandLine, tmp_path: Path
+) -> None:
+    def known(interface: str, rate: float) -> dict[str, object]:
+        values = {"rate_bps": rate, "rtt_s": 0.03, "loss": 0.0123456}
+        estimates = {key: {"median": value, "spread": 1.5} for key, value in values.items()}
+        return {"interface": interface, "seen": 5, "visits": 3} | estimates
+
+    history = tmp_path / "history.json"
+    history.write_text(json.dumps({"version": 1, "networks": [known("wifi", 20e6), known("lte", 40e6)]}))
+    paths = {"wifi": {"energy": "wifi-huang2012"}, "lte": {"energy": "lte-huang2012", "loss": "0 %"}}
+    advice = jp.advise(paths, "10 MB", history=history)
+    words = ["--path", "wifi:energy=wifi-huang2012", "--path", "lte:energy=lte-huang2012,loss=0 %"]
+    words += ["--history", str(history), "--size", "10 MB", "--json"]
+    text = advice.to_json()
+    assert text == command_line("advise", *words)
+    history.unlink()
+    assert pickle.loads(pickle.dumps(advice)).to_json() == text
+    with pytest.raises(jp.UsageError, match="wifi has no rate"):
+        jp.advise(paths, "10 MB")
 
 
 def test_advice_for_data_that_may_wait_is_that_of_the_command_line(command_line: CommandLine) -> None:

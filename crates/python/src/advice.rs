@@ -1,5 +1,7 @@
 //! `advise`: the interfaces for a transfer, without simulation.
 
+use std::path::PathBuf;
+
 use joulepath_control::advise::{Advice as Answer, Plan, Question, Waiting};
 use joulepath_report::{ReportError, advice as report};
 use joulepath_study::advise::{Machine, Words, answer, question, waiting};
@@ -26,34 +28,44 @@ pub(crate) struct Advice {
 /// Period and tolerance of regular data.
 type Repeated = Option<(String, String)>;
 
-/// Paths, size, deadline, rate, device, whether rates are links' rates, period and tolerance.
-type Asked = (Vec<String>, String, Option<String>, Option<String>, Option<String>, bool, Repeated);
+/// Paths with their rates and RTTs, size, device, and whether rates are links' rates.
+type About = (Vec<String>, String, Option<String>, bool);
+
+/// Deadline, longest multiple of the fastest path's time, rate, period and tolerance.
+type Limits = (Option<String>, Option<String>, Option<String>, Repeated);
+
+/// A question without the memory of networks.
+type Asked = (About, Limits);
 
 /// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
 #[pyfunction]
-#[pyo3(signature = (paths, size, deadline, rate, device, link_rates, repeated, command))]
+#[pyo3(signature = (paths, history, size, deadline, slowest, rate, device, link_rates, repeated, command))]
 #[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
 pub(crate) fn advise(
     py: Python<'_>,
     paths: Vec<String>,
+    history: Option<PathBuf>,
     size: String,
     deadline: Option<String>,
+    slowest: Option<String>,
     rate: Option<String>,
     device: Option<String>,
     link_rates: bool,
     repeated: Repeated,
     command: String,
 ) -> PyResult<Advice> {
-    asked(py, (paths, size, deadline, rate, device, link_rates, repeated), command)
+    let words = Words { paths, history, size, deadline, slowest, rate, device, link_rates, repeated };
+    asked(py, words, command)
 }
 
-fn asked(py: Python<'_>, words: Asked, command: String) -> PyResult<Advice> {
+fn asked(py: Python<'_>, words: Words, command: String) -> PyResult<Advice> {
     guarded(py, || {
-        let (paths, size, deadline, rate, device, link_rates, repeated) = words.clone();
-        let asked = Words { paths, size, deadline, rate, device, link_rates, repeated, ..Words::default() };
+        let asked = words.recalled()?;
         let question = question(&asked)?;
         let waiting = waiting(&asked, &question)?;
         let answer = answer(&question)?;
+        let Words { paths, size, deadline, slowest, rate, device, link_rates, repeated, .. } = asked;
+        let words = ((paths, size, device, link_rates), (deadline, slowest, rate, repeated));
         Ok(Advice { question, answer, waiting, words, command })
     })
 }
@@ -67,7 +79,10 @@ impl Advice {
     /// Unpickles by asking again.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (Asked, String)) -> PyResult<Self> {
-        asked(py, state.0, state.1)
+        let ((paths, size, device, link_rates), (deadline, slowest, rate, repeated)) = state.0;
+        let history = None;
+        let words = Words { paths, history, size, deadline, slowest, rate, device, link_rates, repeated };
+        asked(py, words, state.1)
     }
 
     /// The plans of the time-energy front, the fastest first: one row per plan and path.
