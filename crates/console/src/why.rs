@@ -152,3 +152,78 @@ fn last(report: &Report) -> String {
 fn mbit(bps: f64) -> String {
     format!("{} Mbit/s", crate::figures::short(bps / 1e6))
 }
+
+#[cfg(test)]
+mod tests {
+    use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
+    use joulepath_kernel::mptcp::{TcpInfo, TcpState};
+    use joulepath_model::units::Nanos;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// An upload over reno with full windows, no queue, and 1 % of the segments lost.
+    fn kept(second: u64) -> Kept {
+        const COUNTS: [&str; 18] = [
+            "backoff",
+            "rtt_variation_us",
+            "ssthresh_packets",
+            "lost_packets",
+            "acked_bytes",
+            "received_bytes",
+            "segments_out",
+            "data_segments_in",
+            "not_sent_bytes",
+            "retransmitted_bytes",
+            "busy_us",
+            "receive_window_limited_us",
+            "send_buffer_limited_us",
+            "delivered_packets",
+            "marked_packets",
+            "heard_ms",
+            "data_sent_ms",
+            "receive_rtt_us",
+        ];
+        let mut info: serde_json::Map<String, Value> =
+            COUNTS.iter().map(|name| ((*name).to_owned(), json!(0))).collect();
+        let set = json!({
+            "state": "established", "recovery": "open", "app_limited": false, "rto_us": 240_000,
+            "send_mss_bytes": 1460, "srtt_us": 40_000, "min_rtt_us": 40_000, "cwnd_packets": 20,
+            "unacked_packets": 20, "retransmitted_segments": 5 * second, "pacing_rate_bytes_per_s": null,
+            "delivery_rate_bytes_per_s": 2_000_000, "data_segments_out": 500 * second,
+            "sent_bytes": 730_000 * second, "send_window_bytes": 4_000_000, "receive_window_bytes": 60_000,
+            "timeouts": null,
+        });
+        info.extend(set.as_object().unwrap().clone());
+        let info: TcpInfo = serde_json::from_value(info.into()).unwrap();
+        let socket = TcpSocket {
+            local: ([192, 0, 2, 1], 40_000).into(),
+            remote: ([198, 51, 100, 9], 443).into(),
+            interface: None,
+            state: TcpState::Established,
+            uid: 1000,
+            inode: 99,
+            congestion: Some("reno".into()),
+            memory: None,
+            info: Some(info),
+            membership: None,
+        };
+        let listing = Listing { plain: vec![socket], ..Listing::default() };
+        Kept { at: Nanos::from_secs(100 + second), listing, counters: Default::default() }
+    }
+
+    #[test]
+    fn the_daemon_s_listings_are_explained() {
+        let all: Vec<Kept> = (0..20).step_by(2).map(kept).collect();
+        let found = explain(&all);
+        let one = found.iter().find(|one| one.remote == "198.51.100.9:443").unwrap();
+        // Interfaces of this machine could carry it, too: `plain-tcp` may cost more.
+        assert!(["random-loss", "plain-tcp"].contains(&one.cause.as_str()), "{found:?}");
+        assert_eq!((one.uid, found.len()), (Some(1000), 1));
+        assert!(!one.fix.is_empty() && !one.evidence.is_empty() && one.cost > 0.0);
+        assert_eq!(explain(&[]), []);
+        // Without traffic there is nothing to examine.
+        let idle = vec![kept(2); 5];
+        assert_eq!(explain(&idle), []);
+    }
+}

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::causes;
 use crate::finding::{Finding, Gain, Remedy};
 use crate::observation::{Observation, Program, SCHEMA};
-use crate::subject::Subject;
+use crate::subject::{Subject, length_s};
 
 /// Predictions take time; later findings have none.
 const MOST_PREDICTED: usize = 3;
@@ -64,7 +64,7 @@ pub fn examine(
     predict: &mut Predict<'_>,
 ) -> Report {
     let subjects = Subject::all(observation);
-    let seconds = subjects.first().map_or(0.0, |subject| subject.seconds);
+    let seconds = length_s(observation);
     let wanted: Vec<&Subject<'_>> = subjects.iter().filter(|one| wanted(one)).collect();
     let mut connections: Vec<(&Subject<'_>, Examined)> = wanted.iter().map(|one| (*one, of(one))).collect();
     let worst = |one: &Examined| one.findings.first().map_or(-1.0, |finding| finding.cost.share);
@@ -107,4 +107,19 @@ pub fn findings(subject: &Subject<'_>) -> Vec<Finding> {
     // Stable: findings with equal cost keep the order of the list.
     found.sort_by(|a, b| b.cost.share.total_cmp(&a.cost.share));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{Host, Sample};
+
+    #[test]
+    fn an_observation_without_connections_has_its_length() {
+        let sample = |at_s| Sample { at_s, listing: Default::default(), counters: Default::default() };
+        let seen =
+            Observation { schema: SCHEMA, samples: vec![sample(0.0), sample(6.0)], host: Host::default() };
+        let report = examine(&seen, |_| true, &mut |_, _| None);
+        assert_eq!((report.seconds, report.connections.len()), (6.0, 0));
+    }
 }

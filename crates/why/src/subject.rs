@@ -434,7 +434,8 @@ impl<'a> Flow<'a> {
     }
 }
 
-fn length_s(observation: &Observation) -> f64 {
+/// Time between the first and the last sample, s.
+pub(crate) fn length_s(observation: &Observation) -> f64 {
     let at = |sample: Option<&crate::observation::Sample>| sample.map_or(0.0, |sample| sample.at_s);
     (at(observation.samples.last()) - at(observation.samples.first())).max(1e-3)
 }
