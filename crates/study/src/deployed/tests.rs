@@ -55,7 +55,8 @@ fn record(
     for s in (0..length_s).step_by(EVERY_S as usize) {
         let interfaces = vec![radio(2, "wlan0", 10.0), radio(3, "wwan0", 20.0)];
         let now = Nanos::from_secs(1000 + s);
-        let mut snapshot = Snapshot { now, battery: None, families: Families::default(), interfaces };
+        let mut snapshot =
+            Snapshot { now, battery: None, families: Families::default(), most_endpoints: None, interfaces };
         change(s, &mut snapshot);
         let mut left = mbps(s) * 1e6;
         let mut traffic = BTreeMap::new();
