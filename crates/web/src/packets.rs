@@ -107,8 +107,8 @@ mod tests {
 
     fn traced(toml: &str) -> (Value, Vec<u8>) {
         let request = json!({ "do": "packets", "index": 1, "of": {
-            "name": "own.toml", "original": null, "toml": toml, "policies": "mptcp,single:wifi", "seeds": 1,
-            "first_seed": 1, "series": false, "command": "",
+            "name": "own.toml", "original": null, "toml": toml, "traces": {}, "policies": "mptcp,single:wifi",
+            "seeds": 1, "first_seed": 1, "series": false, "command": "",
         }});
         let reply: Value = serde_json::from_str(&crate::answer(&request.to_string())).unwrap();
         (reply, detach())

@@ -299,8 +299,8 @@ mod tests {
     fn runs_are_attached_one_after_the_other_and_make_a_comparison() {
         let toml = joulepath_study::shipped::find("quick").unwrap().1;
         let of = json!({
-            "name": "quick", "original": "quick", "toml": toml, "policies": "mptcp,olia", "seeds": 1,
-            "first_seed": 1, "series": false, "command": "",
+            "name": "quick", "original": "quick", "toml": toml, "traces": {}, "policies": "mptcp,olia",
+            "seeds": 1, "first_seed": 1, "series": false, "command": "",
         });
         let run = |index| {
             assert_eq!(asked(&json!({ "do": "run", "of": of, "index": index })), json!({ "ok": null }));
