@@ -1,7 +1,7 @@
 //! `first = "steer"`: new connections start on the preferred interface, and none breaks.
 
 use std::io::{Read, Write};
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::os::fd::OwnedFd;
 
 use joulepath_kernel::namespace::Namespace;
@@ -74,6 +74,14 @@ impl Pair {
         for (mut from, mut to) in [(&self.client, &self.server), (&self.server, &self.client)] {
             from.write_all(b"x").unwrap();
             to.read_exact(&mut [0]).unwrap();
+        }
+    }
+
+    /// Closes it in both directions.
+    pub(super) fn end(self) {
+        for (from, mut to) in [(&self.client, &self.server), (&self.server, &self.client)] {
+            from.shutdown(Shutdown::Write).unwrap();
+            assert_eq!(to.read(&mut [0]).unwrap(), 0);
         }
     }
 
