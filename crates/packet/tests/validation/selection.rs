@@ -274,3 +274,20 @@ fn joule_opens_a_second_radio_for_a_file_at_a_high_price_of_delay() {
     assert!(dear.completion_s < free.completion_s.map(|s| 0.7 * s), "{dear:?}");
     assert!(free.energy_j < dear.energy_j);
 }
+
+/// 20 MB take 53 s over WiFi at 3 Mbit/s and a third of that over LTE. With `slowest` the file keeps to that
+/// multiple of LTE's time.
+#[test]
+fn joule_carries_a_file_within_the_multiple_of_the_fastest_path() {
+    let toml = two_paths(r#"rate = "3 Mbit/s""#, &file(20)).replace("60 s", "120 s");
+    let fastest = simulate(&toml, "single:lte", 1);
+    let fastest_s = fastest.completion_s.expect("the file arrives");
+    let run = |policy: &str| simulate(&toml, policy, 1);
+    let free = run("joule[preset=saver]");
+    assert!(free.completion_s > Some(2.5 * fastest_s), "{free:?}");
+    for multiple in [1.5, 2.0] {
+        let limited = run(&format!("joule[slowest={multiple}]"));
+        assert!(limited.completion_s < Some(multiple * fastest_s), "{multiple}: {limited:?}");
+        assert!(limited.energy_j > free.energy_j, "{multiple}");
+    }
+}
