@@ -36,8 +36,6 @@ pub(super) fn on_mptcp(written: At<RawOnMptcp>, out: &mut Problems) -> Option<On
         return None;
     }
     if let Some(key) = [&program, &user].into_iter().flatten().find(|key| key.value.trim().is_empty()) {
-    let empty = [&program, &user].into_iter().flatten().find(|key| key.value.trim().is_empty());
-    if let Some(key) = empty {
         out.note_with_help(&key.span, "the value is empty", "write for example \"curl\"");
         return None;
     }
