@@ -199,9 +199,7 @@ def test_advice_takes_at_most_a_multiple_of_the_fastest_path(command_line: Comma
         jp.advise(paths, "10 MB", slowest=2, rate="1 Mbit/s")
 
 
-def test_advice_reads_a_memory_of_networks_and_outlives_it(
-    command_line: CommandLine, tmp_path: Path
-) -> None:
+def test_advice_reads_a_memory_of_networks_and_outlives_it(command_line: CommandLine, tmp_path: Path) -> None:
     def known(interface: str, rate: float) -> dict[str, object]:
         values = {"rate_bps": rate, "rtt_s": 0.03, "loss": 0.0123456}
         estimates = {key: {"median": value, "spread": 1.5} for key, value in values.items()}
