@@ -4,7 +4,7 @@
 //! on   configuration if there is none ─► drop-in with the options ─► daemon-reload, enable, restart
 //! off  disable, stop ─► our files ─► daemon-reload ─► undo what the daemon has left
 //! ```
-//! Both files are their own journal ([`owned`]). A kill at any step leaves what `off` removes.
+//! Both files are their own journal (`owned`). A kill at any step leaves what `off` removes.
 
 use std::fs;
 use std::io;

@@ -1,6 +1,6 @@
 //! Programs whose TCP sockets become MPTCP because systemd starts them so: `[[mptcp]]`.
 //!
-//! A drop-in gives each service the variables with which [`programs`](crate::programs) starts a program.
+//! A drop-in gives each service the variables with which [`programs`] starts a program.
 //! systemd reads it at the next start of the service, also before the daemon runs after a boot. Nothing
 //! restarts a service. Values that a service sets itself are kept: the drop-in adds ours to them.
 //!
