@@ -2,7 +2,6 @@
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule train     scenarios for tuning, into results/benchmark-train-joule.json
     python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed*.json
     python scripts/joule figures   the figures of docs/joule.md, from results/
     python scripts/joule tables    its tables on stdout, as JSON; `make docs` puts them into the page
@@ -23,15 +22,14 @@ def sealed_runs() -> list[dict]:
     """All runs of sealed scenarios, by date."""
     runs = [renamed(json.loads(path.read_text())) for path in RESULTS.glob("benchmark-sealed*.json")]
     if not runs:
-        sys.exit("joule: there is no results/benchmark-sealed.json")
+        sys.exit("joule: there is no results/benchmark-sealed*.json")
     return sorted(runs, key=lambda benchmark: benchmark["sealed"]["date"])
 
 
 def blocks() -> dict[str, str]:
     """The tables of docs/joule.md from results/, by the names of their places."""
     results = json.loads((RESULTS / "joule.json").read_text())
-    runs = sealed_runs()
-    tuned = json.loads((RESULTS / "benchmark-train-joule.json").read_text())
+    newest = sealed_runs()[-1]
     kernel = json.loads((RESULTS / "joule-kernel.json").read_text())
     return {
         "joule-loss": tables.loss_table(results),
@@ -39,9 +37,8 @@ def blocks() -> dict[str, str]:
         "joule-beside": tables.beside_table(results),
         "joule-bbr": tables.bbr_table(results),
         "joule-ablation": tables.ablation_table(results),
-        "joule-goals": f"{tables.goals_table([*runs, tuned])}\n\n"
-        + "\n".join(map(tables.source, [*runs, tuned])),
-        "joule-random": "\n\n".join(f"{tables.summary(run)}\n\n{tables.source(run)}" for run in runs),
+        "joule-goals": tables.goals_table(newest),
+        "joule-random": f"{tables.summary(newest)}\n\n{tables.source(newest)}",
         "joule-kernel": tables.kernel_table(kernel),
     }
 
@@ -54,8 +51,7 @@ def draw() -> None:
     results = json.loads((RESULTS / "joule.json").read_text())
     figures.draw_alone(results)
     figures.draw_beside(results)
-    # The first run also includes policies of other authors.
-    figures.draw_random(sealed_runs()[0])
+    figures.draw_random(sealed_runs()[-1])
     say("the figures of docs/joule.md are written")
 
 
@@ -63,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="scripts/joule", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "figures", "tables"))
+    parser.add_argument("what", choices=("measure", "kernel", "sealed", "figures", "tables"))
     parser.add_argument(
         "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios per family"
     )
@@ -72,7 +68,6 @@ def main() -> None:
     steps = {
         "measure": measure.measure,
         "kernel": measure.kernel,
-        "train": measure.train,
         "sealed": lambda: measure.sealed(asked.scenarios, asked.policies),
         "figures": draw,
         "tables": lambda: print(json.dumps(blocks(), ensure_ascii=False)),

@@ -116,21 +116,38 @@ def renamed(data: object) -> object:
 def distilled(benchmark: dict) -> dict:
     """A benchmark with percentiles per policy, family and metric in place of the scenarios."""
     family_of = {scenario["name"]: scenario["family"] for scenario in benchmark.pop("scenarios")}
+    of_mptcp = next((its["scenarios"] for its in benchmark["policies"] if its["policy"] == "mptcp"), {})
     for its in benchmark["policies"]:
         numbers = defaultdict(lambda: defaultdict(list))
-        for scenario, known in its.pop("scenarios").items():
-            for word, value in known.items():
+        for scenario, known in its["scenarios"].items():
+            theirs = of_mptcp.get(scenario, {})
+            more = {
+                "time_to_mptcp": quotient(known.get("time"), theirs.get("time")),
+                # Of the same work.
+                "energy_to_mptcp": quotient(theirs.get("tcp_reference"), known.get("tcp_reference")),
+            }
+            for word, value in {**known, **more}.items():
                 if value is not None:
                     numbers[family_of[scenario]][word].append(value)
         for family, words in numbers.items():
             its["families"][family]["percentiles"] = {
                 word: [rounded(x) for x in np.percentile(found, PERCENTILES)] for word, found in words.items()
             }
+            if times := words.get("time"):
+                its["families"][family]["over_3_times"] = rounded(
+                    statistics.fmean(time > 3 for time in times)
+                )
             if kept := words.get("kept"):
                 its["families"][family]["unharmed"] = rounded(
                     statistics.fmean(value >= ENOUGH for value in kept)
                 )
+    for its in benchmark["policies"]:
+        del its["scenarios"]
     return benchmark
+
+
+def quotient(value: float | None, by: float | None) -> float | None:
+    return value / by if value is not None and by else None
 
 
 def percentiles(its: dict, family: str, word: str) -> list[float]:

@@ -179,26 +179,6 @@ def measure() -> None:
     )
 
 
-def train() -> None:
-    """Results on the scenarios for tuning; all other columns of the table use other scenarios."""
-    told = joulepath(
-        "benchmark",
-        "--random",
-        "train",
-        "--scenarios",
-        "64",
-        "--policies",
-        "joule",
-        "--warm",
-        "joule",
-        "--runs",
-        str(runs() / "train.jsonl"),
-        "--json",
-        "--quiet",
-    )
-    write_json(RESULTS / "benchmark-train-joule.json", distilled(json.loads(told)))
-
-
 SEALED_LOG = RESULTS / "benchmark-sealed.jsonl"
 SEALED_SCENARIOS = 512
 SEALED_POLICIES = "uncoupled,mptcp,emptcp,es-mptcp,joule"
@@ -241,6 +221,7 @@ def sealed(scenarios: int = SEALED_SCENARIOS, policies: str = SEALED_POLICIES) -
         policies,
         "--warm",
         "joule",
+        "--oracle",
         "--runs",
         str(runs() / "sealed.jsonl"),
         "--sealed-log",
