@@ -206,7 +206,7 @@ function open({ name, original, toml, traces, policies, seeds }) {
 }
 
 function listen() {
-  pictures(at("downloads"), at("answer"));
+  pictures(at("downloads"), () => at("answer"));
   packetView(at("packets"), () => page.runs, () => comparison(state()));
   let timer = 0;
   const typed = () => {

@@ -2,7 +2,7 @@
 
 const PICTURE_MS = 5_000;
 
-/** A choice of chart with two buttons, in `box`. */
+/** A choice of chart with two buttons, in `box`. `frame` returns the frame of the answer, which each answer replaces. */
 function pictures(box, frame) {
   const chart = make("select");
   chart.setAttribute("aria-label", "Chart to copy");
@@ -10,14 +10,14 @@ function pictures(box, frame) {
   note.setAttribute("role", "status");
   let waiting = null;
   // Which charts are shown changes in the frame.
-  chart.addEventListener("focus", () => frame.contentWindow.postMessage({ list: true }, "*"));
+  chart.addEventListener("focus", () => frame().contentWindow.postMessage({ list: true }, "*"));
   const asked = kind => new Promise((done, failed) => {
     waiting = { done, failed };
-    frame.contentWindow.postMessage({ picture: kind, index: chart.selectedIndex }, "*");
+    frame().contentWindow.postMessage({ picture: kind, index: chart.selectedIndex }, "*");
     setTimeout(() => failed(new Error("the answer drew no chart")), PICTURE_MS);
   });
   addEventListener("message", ({ data, source }) => {
-    if (source !== frame.contentWindow) return;
+    if (source !== frame().contentWindow) return;
     if (Array.isArray(data?.charts)) {
       const kept = chart.value;
       chart.replaceChildren(...data.charts.slice(0, 100).map(name => make("option", { textContent: String(name).replace(/\s+/g, " ").slice(0, 100) })));
