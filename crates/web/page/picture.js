@@ -163,4 +163,5 @@ addEventListener("message", async ({ data, source }) => {
     parent.postMessage({ failure: error.message }, "*");
   }
 });
-parent.postMessage({ charts: charts().map(nameOf) }, "*");
+// No chart is shown before the first layout.
+new ResizeObserver(() => parent.postMessage({ charts: charts().map(nameOf) }, "*")).observe(document.documentElement);
