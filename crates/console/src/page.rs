@@ -88,21 +88,25 @@ fn table(status: &Status) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for one in status.interfaces.iter().filter(|one| one.allowed) {
-        table.add_row([
-            one.name.clone(),
-            role(one.role).to_owned(),
-            short(one.received_bps / 1e6),
-            short(one.sent_bps / 1e6),
-            one.rtt_s.map_or(UNKNOWN.into(), |s| short(s * 1e3)),
-            one.subflows.to_string(),
-            bytes(&one.today, 1e6),
-            joules(&one.today, 1.0),
-            bytes(&one.month, 1e9),
-            joules(&one.month, 1e3),
-        ]);
+        table.add_row([one.name.clone(), role(one.role).to_owned()].into_iter().chain(cells(one)));
     }
     let lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n")
+}
+
+/// An interface's numbers: Mbit/s down and up, RTT in ms, subflows, MB and J of today, GB and kJ of the
+/// month.
+pub(crate) fn cells(one: &InterfaceStatus) -> [String; 8] {
+    [
+        short(one.received_bps / 1e6),
+        short(one.sent_bps / 1e6),
+        one.rtt_s.map_or(UNKNOWN.into(), |s| short(s * 1e3)),
+        one.subflows.to_string(),
+        bytes(&one.today, 1e6),
+        joules(&one.today, 1.0),
+        bytes(&one.month, 1e9),
+        joules(&one.month, 1e3),
+    ]
 }
 
 /// Reasons, quotas, warnings, and sources of the joules.

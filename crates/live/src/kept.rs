@@ -108,6 +108,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::samples::subflow;
 
     const S: fn(u64) -> Nanos = Nanos::from_secs;
 
@@ -150,23 +151,9 @@ mod tests {
 
     #[test]
     fn a_host_with_many_sockets_is_not_examined() {
-        use joulepath_kernel::mptcp::TcpState;
-        use joulepath_kernel::mptcp::diag::TcpSocket;
-
         let explain = |_: &[Kept]| -> Vec<Hindrance> { panic!("it must not be asked") };
         let mut kept = listings(&explain);
-        let socket = TcpSocket {
-            local: ([192, 0, 2, 1], 1).into(),
-            remote: ([192, 0, 2, 2], 2).into(),
-            interface: None,
-            state: TcpState::Established,
-            uid: 0,
-            inode: 1,
-            congestion: None,
-            memory: None,
-            info: None,
-            membership: None,
-        };
+        let socket = subflow(1, [192, 0, 2, 1].into(), 1);
         for at in (0..20).step_by(2).map(S) {
             let plain = vec![socket.clone(); if at == S(18) { MOST_SOCKETS + 1 } else { 3 }];
             kept.keep(at, Some(Listing { plain, ..Listing::default() }));

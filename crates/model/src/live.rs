@@ -207,6 +207,16 @@ impl AddressRange {
         (length <= most).then_some(AddressRange { address, length })
     }
 
+    /// True for all addresses of a family.
+    pub fn is_all(&self) -> bool {
+        self.length == 0
+    }
+
+    /// True for IPv4 addresses.
+    pub fn is_ipv4(&self) -> bool {
+        self.address.is_ipv4()
+    }
+
     /// True if the address has this prefix.
     pub fn contains(&self, address: IpAddr) -> bool {
         let bits = |address: IpAddr| match address {

@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn socks_refuses_what_it_does_not_have() {
         assert_eq!(play(Socks::Methods, b"\x05\x01\x02").0, [5, 255]);
-        assert_eq!(play(Socks::Methods, b"\x04\x01\x00\x50").0, []);
+        assert_eq!(play(Socks::Methods, b"\x04\x01\x00\x50").0, [0_u8; 0]);
         let udp = b"\x05\x01\x00\x05\x03\x00\x01\x00\x00\x00\x00\x00\x00";
         assert_eq!(play(Socks::Methods, udp).0, [vec![5, 0], socks_reply(7).to_vec()].concat());
         let kind = b"\x05\x01\x00\x05\x01\x00\x09\x00\x00\x00\x00\x00\x00";

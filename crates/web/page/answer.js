@@ -34,7 +34,7 @@ const COPIES = {
   command: now => page.modes[page.mode].question(now).command,
   python: now => ({ compare: asPython, map: asMapPython, advise: asAdvisePython })[page.mode](page.modes[page.mode].question(now)),
   toml: now => now.toml,
-  link: async now => location.href.replace(/#.*/, "") + await toFragment(page.library.version, now),
+  link: async now => `${location.href.replace(/#.*/, "")}#${await fragment(page.library.version, JSON.stringify(now))}`,
 };
 
 async function copy(kind) {

@@ -3,14 +3,6 @@
 /** Most bytes of a link's content after decompression: a small link can expand to gigabytes. */
 const MOST_BYTES = 512 * 1024;
 
-/** `#v=VERSION&s=…`, with the state as JSON, compressed, in base64url. */
-async function toFragment(version, state) {
-  const stream = new Blob([JSON.stringify(state)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const text = btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(""));
-  return `#v=${encodeURIComponent(version)}&s=${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
-}
-
 /** The version and state of a fragment; null if it has none. Throws an Error with a message for the user. */
 async function fromFragment(fragment) {
   const fields = new URLSearchParams(fragment.replace(/^#/, ""));

@@ -8,7 +8,7 @@ use joulepath_live::status::{InterfaceStatus, QuotaStatus, Status};
 use joulepath_why::report::Examined;
 
 use super::observer::Observed;
-use crate::figures::{self, UNKNOWN, bytes, duration, joules, short};
+use crate::figures::{self, UNKNOWN, duration, short};
 use crate::{page as terminal, why};
 
 /// Connections that the page shows.
@@ -121,16 +121,7 @@ fn row(one: &InterfaceStatus) -> Row {
             Role::Unused => "unused",
         },
         used_as: if one.role == Role::Unused { "unused" } else { figures::role(one.role) },
-        cells: [
-            short(one.received_bps / 1e6),
-            short(one.sent_bps / 1e6),
-            one.rtt_s.map_or(UNKNOWN.into(), |s| short(s * 1e3)),
-            one.subflows.to_string(),
-            bytes(&one.today, 1e6),
-            joules(&one.today, 1.0),
-            bytes(&one.month, 1e9),
-            joules(&one.month, 1e3),
-        ],
+        cells: terminal::cells(one),
         reason,
         conflicts: one.conflicts.iter().map(|(address, why)| format!("{address}: {why}")).collect(),
         quota: one.quota.as_ref().and_then(quota),

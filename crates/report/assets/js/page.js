@@ -20,5 +20,3 @@ if (form) {
   filter(form);
   followAddress(form);
 }
-const playground = document.getElementById("try");
-if (playground) tryIt(playground);

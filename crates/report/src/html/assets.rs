@@ -24,7 +24,6 @@ impl Assets {
             include_str!("../../assets/js/table.js"),
             include_str!("../../assets/js/filter.js"),
             include_str!("../../assets/js/chart.js"),
-            include_str!("../../assets/js/try.js"),
             include_str!("../../assets/js/page.js"),
         ];
         let styles: Vec<_> = common.iter().chain(styles).copied().collect();

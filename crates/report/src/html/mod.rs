@@ -44,6 +44,10 @@ pub struct Playground<'a> {
     pub question: &'a str,
 }
 
+/// The script of the link to the playground.
+const TRY: &str =
+    concat!(include_str!("../../assets/js/fragment.js"), include_str!("../../assets/js/try.js"));
+
 /// Like [`html`], with a link to the playground that opens this comparison there.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use joulepath_model::scenario::load;
 
 use super::*;
 
-const RADIOS: &str = r#"
+pub(super) const RADIOS: &str = r#"
     title = "two radios"
     duration = "6 s"
     [[path]]
@@ -23,8 +23,11 @@ const RADIOS: &str = r#"
 "#;
 
 fn scenario(more: &str) -> Arc<Scenario> {
-    let text = format!("{RADIOS}{more}");
-    Arc::new(load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}")))
+    loaded(&format!("{RADIOS}{more}"))
+}
+
+pub(super) fn loaded(text: &str) -> Arc<Scenario> {
+    Arc::new(load(text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}")))
 }
 
 fn setup(policy: &str, scenario: &Scenario) -> Setup {
@@ -92,8 +95,7 @@ fn a_run_in_steps_gives_the_same_result_as_a_run_at_once() {
 #[test]
 fn energy_and_data_count_from_the_end_of_the_warm_up_as_in_the_result() {
     let scenario = scenario("");
-    let text = format!("warm_up = \"2 s\"\n{RADIOS}");
-    let warm = Arc::new(load(&text, &|name| Err(name.to_owned())).unwrap());
+    let warm = loaded(&format!("warm_up = \"2 s\"\n{RADIOS}"));
     let (mut cold, mut warm) = (session("mptcp", &scenario), session("mptcp", &warm));
     for session in [&mut cold, &mut warm] {
         session.advance(Nanos::from_millis(1_900)).unwrap();

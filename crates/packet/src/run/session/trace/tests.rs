@@ -1,24 +1,8 @@
 //! Traces compared with the counters of the same run.
 
-use joulepath_model::scenario::load;
-
+use super::super::tests::{RADIOS, loaded};
 use super::*;
 
-const PATHS: &str = r#"
-    [[path]]
-    name = "wifi"
-    rate = "8 Mbit/s"
-    delay = "15 ms"
-    loss = "0.5 %"
-    queue = "40 packets"
-    energy = "wifi-huang2012"
-    [[path]]
-    name = "lte"
-    rate = "4 Mbit/s"
-    delay = "35 ms"
-    queue = "60 packets"
-    energy = "lte-huang2012"
-"#;
 const FILE: &str = "[workload]\nkind = \"file\"\nsize = \"3 MB\"\n";
 const RIVAL: &str = "[[competitor]]\nname = \"tcp\"\npath = \"wifi\"\ncc = \"cubic\"\n";
 const MANAGED: &str = "[[path]]\nname = \"dsl\"\nrate = \"3 Mbit/s\"\ndelay = \"9 ms\"\naqm = \"codel\"\n\
@@ -26,8 +10,7 @@ const MANAGED: &str = "[[path]]\nname = \"dsl\"\nrate = \"3 Mbit/s\"\ndelay = \"
 const LIMITS: TraceLimits = TraceLimits { time: Nanos::from_secs(60), packets: 200_000, samples: 2_000 };
 
 fn scenario(top: &str, more: &str) -> Arc<Scenario> {
-    let text = format!("title = \"two radios\"\nduration = \"6 s\"\n{top}{PATHS}{more}");
-    Arc::new(load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}")))
+    loaded(&format!("{top}{RADIOS}{more}"))
 }
 
 fn setup(scenario: &Scenario) -> Setup {
@@ -76,7 +59,7 @@ fn a_complete_trace_has_the_packets_and_the_energy_of_the_result() {
 fn the_queue_of_a_trace_is_the_queue_of_the_link() {
     let text = "title = \"one link\"\nduration = \"4 s\"\n[[path]]\nname = \"lan\"\nrate = \"8 Mbit/s\"\n\
                 delay = \"15 ms\"\nqueue = \"40 packets\"\nenergy = \"free\"\n";
-    let scenario = Arc::new(load(text, &|name| Err(name.to_owned())).unwrap());
+    let scenario = loaded(text);
     let trace = traced(&scenario, &LIMITS);
     let mut session =
         Session::new(Arc::clone(&scenario), &setup(&scenario), 1, RunOptions::default()).unwrap();
