@@ -105,7 +105,8 @@ def pack(module):
         "EMBEDDED_SCRIPT": quoted(embedded),
     }
     head = "".join(f"const {name} = {text};\n" for name, text in texts.items())
-    script = f'\n"use strict";\n(() => {{\n{head}' + "\n".join(path.read_text() for path in [ASSETS / "js/fragment.js", *(PAGE / name for name in SCRIPTS)]) + "})();\n"
+    files = [ASSETS / "js/fragment.js", *(PAGE / name for name in SCRIPTS)]
+    script = f'\n"use strict";\n(() => {{\n{head}' + "\n".join(path.read_text() for path in files) + "})();\n"
     styles = "\n".join(
         path.read_text() for path in [ASSETS / "colours.css", ASSETS / "report.css", PAGE / "style.css", PAGE / "packets.css"]
     )
