@@ -143,8 +143,8 @@ impl Sealer {
         Sealer { cipher: Cipher::new(method, key, &salt), response: Some((salt, asked)) }
     }
 
-    /// Seals the `length` bytes at [`ROOM`], of which there are 1 to [`MOST_CHUNK`]; [`TAG`] bytes must be
-    /// free after them. Returns where the bytes to send are.
+    /// Seals the `length` bytes at [`ROOM`]: 1 to [`MOST_CHUNK`], followed by [`TAG`] free bytes. Returns
+    /// where the bytes to send are.
     pub(crate) fn seal(
         &mut self,
         buffer: &mut [u8],
@@ -266,7 +266,7 @@ fn check(head: &[u8], kind: u8, now: u64) -> Result<(), Wrong> {
     }
 }
 
-/// A request of which the far end has read the first piece.
+/// A request whose first piece the far end has read.
 pub(crate) struct Asked {
     cipher: Cipher,
     pub(crate) salt: Salt,

@@ -82,7 +82,7 @@ const BEARER: &str = "/org/freedesktop/ModemManager1/Bearer/4";
 const MODEM: &str = "org.freedesktop.ModemManager1.Modem";
 const SIGNAL: &str = "org.freedesktop.ModemManager1.Modem.Signal";
 
-/// Three modems: one of which a bearer has an interface of its own, one on LTE, one that reports no signal.
+/// Three modems: one whose bearer has its own interface, one on LTE, and one without a signal.
 fn objects() -> Objects {
     let modem = |ports: Vec<(&str, u32)>, bearers: Vec<ObjectPath<'static>>| {
         let ports: Vec<(String, u32)> =
