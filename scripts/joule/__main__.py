@@ -1,8 +1,8 @@
 """Measures the numbers of docs/joule.md and writes its tables and figures. `make joule` runs it.
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
-    python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed*.json
+    python scripts/joule kernel    ten chosen and ten drawn links on this machine's kernel, as root, into results/joule-kernel.json
+    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed.json
     python scripts/joule figures   the figures of docs/joule.md, from results/
     python scripts/joule tables    its tables on stdout, as JSON; `make docs` puts them into the page
 
@@ -11,25 +11,21 @@ Finished runs are kept in target/joule and not repeated.
 
 import argparse
 import json
-import sys
 
 import measure
 import tables
 from common import RESULTS, renamed, say
 
 
-def sealed_runs() -> list[dict]:
-    """All runs of sealed scenarios, by date."""
-    runs = [renamed(json.loads(path.read_text())) for path in RESULTS.glob("benchmark-sealed*.json")]
-    if not runs:
-        sys.exit("joule: there is no results/benchmark-sealed*.json")
-    return sorted(runs, key=lambda benchmark: benchmark["sealed"]["date"])
+def sealed_run() -> dict:
+    """The newest run of sealed scenarios."""
+    return renamed(json.loads((RESULTS / "benchmark-sealed.json").read_text()))
 
 
 def blocks() -> dict[str, str]:
     """The tables of docs/joule.md from results/, by the names of their places."""
     results = json.loads((RESULTS / "joule.json").read_text())
-    newest = sealed_runs()[-1]
+    newest = sealed_run()
     kernel = json.loads((RESULTS / "joule-kernel.json").read_text())
     return {
         "joule-loss": tables.loss_table(results),
@@ -51,7 +47,7 @@ def draw() -> None:
     results = json.loads((RESULTS / "joule.json").read_text())
     figures.draw_alone(results)
     figures.draw_beside(results)
-    figures.draw_random(sealed_runs()[-1])
+    figures.draw_random(sealed_run())
     say("the figures of docs/joule.md are written")
 
 

@@ -1,10 +1,12 @@
 """Runs the studies, the ablation, the kernel's links and the sealed scenarios."""
 
 import json
+import random
 import statistics
 import subprocess
 import sys
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +38,11 @@ KERNEL_LINKS = [
     [("20 Mbit/s", "10 ms", 33, "0 %"), ("10 Mbit/s", "20 ms", 33, "0 %")],
     [("20 Mbit/s", "10 ms", 60, "1 %"), ("10 Mbit/s", "30 ms", 60, "2 %")],
 ]
-SEEDS = {"packet": 24, "kernel": 4}
+DRAWN_LINKS = 10
+DRAWS_SEED = 2026
+KERNEL_JOBS = 3
+"""Runs in the kernel at the same time; three of them use half of a core."""
+SEEDS = {"packet": 24, "kernel": 6}
 """Single runs of `joule` differ by a factor, because it gains and loses trust at random times."""
 KERNEL_POLICY = "mptcp[cc=joule,scheduler=mainline]"
 """The scheduler is the kernel's."""
@@ -181,7 +187,7 @@ def measure() -> None:
 
 SEALED_LOG = RESULTS / "benchmark-sealed.jsonl"
 SEALED_SCENARIOS = 512
-SEALED_POLICIES = "uncoupled,mptcp,emptcp,es-mptcp,joule"
+SEALED_POLICIES = "uncoupled,mptcp,emptcp,es-mptcp,overflow,joule"
 
 
 def next_sealed() -> int:
@@ -193,22 +199,9 @@ def next_sealed() -> int:
     return max((line.get("first", 1) + line["draws"] for line in lines), default=1)
 
 
-def make_place(mark: str, title: str) -> None:
-    """Adds a section for further sealed scenarios to docs/benchmark.md, before the section of `check`."""
-    page, below = ROOT / "docs/benchmark.md", "### check\n"
-    text = page.read_text()
-    if f"<!-- {mark}: begin -->" not in text:
-        head, found, rest = text.partition(below)
-        if not found:
-            sys.exit("joule: docs/benchmark.md has no section `### check`")
-        page.write_text(f"{head}### {title}\n<!-- {mark}: begin -->\n<!-- {mark}: end -->\n\n{below}{rest}")
-
-
 def sealed(scenarios: int = SEALED_SCENARIOS, policies: str = SEALED_POLICIES) -> None:
     """Runs `scenarios` new sealed scenarios of each family; the log and the tables record their numbers."""
     first = next_sealed()
-    name = "benchmark-sealed" if first == 1 else f"benchmark-sealed-from-{first}"
-    make_place(name, "sealed" if first == 1 else f"sealed, from number {first} on")
     told = joulepath(
         "benchmark",
         "--random",
@@ -232,11 +225,24 @@ def sealed(scenarios: int = SEALED_SCENARIOS, policies: str = SEALED_POLICIES) -
         "--quiet",
     )
     # The complete output, to check it against the log's SHA-256; some megabytes.
-    (ROOT / runs() / f"{name}.json").write_text(told)
+    (ROOT / runs() / f"sealed-from-{first}.json").write_text(told)
     subprocess.run(
         [sys.executable, ROOT / "scripts/pages.py", "keep", ROOT / "docs/benchmark.md"], check=True
     )
-    write_json(RESULTS / f"{name}.json", distilled(json.loads(told)))
+    write_json(RESULTS / "benchmark-sealed.json", distilled(json.loads(told)))
+
+
+def drawn_links() -> list[list[tuple]]:
+    """Two paths each: 5 to 30 Mbit/s, 8 to 60 ms, queues of 0.5 to 2.5 bandwidth-delay products."""
+    draws = random.Random(DRAWS_SEED)
+
+    def path() -> tuple:
+        rate, delay = draws.randint(5, 30), draws.randint(8, 60)
+        packets_in_flight = rate * 1e6 * 2 * delay / 1e3 / (8 * 1500)
+        queue = max(20, round(packets_in_flight * draws.uniform(0.5, 2.5)))
+        return f"{rate} Mbit/s", f"{delay} ms", queue, f"{draws.choice((0, 0.5, 1, 2))} %"
+
+    return [[path(), path()] for _ in range(DRAWN_LINKS)]
 
 
 def kernel_scenario(links: list[tuple]) -> str:
@@ -268,19 +274,25 @@ def compare(scenario: Path, engine: str) -> dict:
 
 
 def kernel() -> None:
-    rows = []
-    for index, links in enumerate(KERNEL_LINKS):
-        scenario = runs() / f"kernel-{index}.toml"
-        (ROOT / scenario).write_text(kernel_scenario(links))
-        rows.append(
-            {"links": links, **{engine: compare(scenario, engine) for engine in ("packet", "kernel")}}
-        )
+    links = [*KERNEL_LINKS, *drawn_links()]
+    scenarios = []
+    for index, of_scenario in enumerate(links):
+        scenarios.append(runs() / f"kernel-{index}.toml")
+        (ROOT / scenarios[-1]).write_text(kernel_scenario(of_scenario))
+    packet = [compare(scenario, "packet") for scenario in scenarios]
+    with ThreadPoolExecutor(KERNEL_JOBS) as jobs:
+        in_kernel = list(jobs.map(lambda scenario: compare(scenario, "kernel"), scenarios))
+    rows = [
+        {"links": of_scenario, "packet": simulated, "kernel": measured}
+        for of_scenario, simulated, measured in zip(links, packet, in_kernel, strict=True)
+    ]
     release = subprocess.run(["uname", "-r"], capture_output=True, text=True, check=True).stdout.strip()
     write_json(
         RESULTS / "joule-kernel.json",
         {
             "program": joulepath("--version").strip(),
             "kernel": release,
+            "chosen": len(KERNEL_LINKS),
             "seeds": SEEDS["kernel"],
             "packet_seeds": SEEDS["packet"],
             "run": KERNEL_RUN,

@@ -98,7 +98,7 @@ fn check(options: &BenchmarkOptions, plan: &Plan) -> Result<(), Failure> {
         return Err(Failure::usage("--front is for ranked families")
             .help("--report writes a page with the tables of random families"));
     }
-    let names = marks(plan.set.map(|set| set.name()), plan.first);
+    let names = marks(plan.set.map(|set| set.name()));
     let names: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
     for page in &options.markdown {
         pages::check(page, &names)?;
@@ -111,7 +111,7 @@ fn check(options: &BenchmarkOptions, plan: &Plan) -> Result<(), Failure> {
 }
 
 fn tell(options: &BenchmarkOptions, found: &Benchmark) -> Result<(), Failure> {
-    let [short, full] = marks(found.extent.random_set.as_deref(), found.extent.first);
+    let [short, full] = marks(found.extent.random_set.as_deref());
     let (short_text, full_text) = (short_markdown(found), markdown(found));
     let tables = [(short, &short_text), (full, &full_text)];
     let tables: Vec<(&str, &str)> =

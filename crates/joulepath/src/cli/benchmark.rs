@@ -33,7 +33,7 @@ commit. The tables show the median, the worst 10 % and the worst scenario.
 
 A page has the tables between two lines, such as `<!-- benchmark-full: begin -->` and \
 `<!-- benchmark-full: end -->`. Names: `benchmark` (a line for each tier), `benchmark-full`, \
-`benchmark-train`, `benchmark-check`, `benchmark-sealed`, `benchmark-sealed-from-513`.
+`benchmark-train`, `benchmark-check`, `benchmark-sealed`.
 
 Ctrl-C once: runs under way end; with --runs the same command resumes after those that have finished.";
 

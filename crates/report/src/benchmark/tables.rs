@@ -19,11 +19,10 @@ const LEAST_LABEL: usize = 12;
 const MOST_TIERS: usize = 8;
 
 /// Names of a page's marks for the short table, if there is one, and for the complete tables.
-pub fn marks(set: Option<&str>, first: u32) -> [Option<String>; 2] {
-    match (set, first) {
-        (None, _) => [Some("benchmark".to_owned()), Some("benchmark-full".to_owned())],
-        (Some(set), 1) => [None, Some(format!("benchmark-{set}"))],
-        (Some(set), first) => [None, Some(format!("benchmark-{set}-from-{first}"))],
+pub fn marks(set: Option<&str>) -> [Option<String>; 2] {
+    match set {
+        None => [Some("benchmark".to_owned()), Some("benchmark-full".to_owned())],
+        Some(set) => [None, Some(format!("benchmark-{set}"))],
     }
 }
 
