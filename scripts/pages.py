@@ -39,6 +39,59 @@ JOULE = "joule-"
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
 
+WIFI_OF_2012 = "wifi-huang2012"
+"""The WiFi of most scenarios. No public measurement gives the power of WiFi 5 or 6 by rate and signal."""
+RANKED = "crates/study/src/benchmark/scenarios/ranges.rs"
+RANDOM = "crates/study/src/benchmark/scenarios/wide.rs"
+WITH_WIFI = {
+    "benchmark-full": RANKED,
+    "benchmark-sealed": RANDOM,
+    "benchmark-sealed-from-513": RANDOM,
+    "benchmark-sealed-from-1025": RANDOM,
+    "benchmark-check": RANDOM,
+    "benchmark-train": RANDOM,
+    "gap": "scenarios/fidelity/lossy.toml",
+    "gym-scores": RANDOM,
+    "joule-ablation": RANDOM,
+    "joule-goals": RANDOM,
+    "joule-random": RANDOM,
+    "live": "scenarios/live/file.toml",
+    "live-random": "studies/live/drawn-01.toml",
+    "live-random-metered": "studies/live-second/drawn-01.toml",
+    "benchmark-front.svg": RANKED,
+    "demo.svg": "scenarios/home-wifi-lte.toml",
+    "joule-random.svg": RANDOM,
+}
+"""Places and figures with joules of that WiFi, each with a file that sets it. `fill` names it below."""
+WITHOUT_WIFI = {
+    "003-slotted",
+    "calibrations",
+    "claims",
+    "fabric",
+    "growth",
+    "joule-bbr",
+    "joule-beside",
+    "joule-kernel",
+    "joule-links",
+    "joule-loss",
+    "kernel",
+    "reasons",
+    "refusals",
+    "results",
+    "sensitive",
+    "speed",
+    "verdicts",
+    "engines.svg",
+    "joule-alone.svg",
+    "joule-beside.svg",
+    "radio.svg",
+    "signal.svg",
+}
+"""Places and figures without joules, or with those of other radios, which their page or the papers name."""
+FIGURE = re.compile(r"^!\[[^\]]*\]\([^)\s]*?([\w-]+\.svg)\)$", re.MULTILINE)
+FENCED = re.compile(r"^(```\w*)\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
+WORD = re.compile(r"[\w/-]+")
+
 OUTPUT_STORED = {"beyond.md", "papers/000.md"}
 """Pages whose console blocks have no output in git."""
 
@@ -182,7 +235,47 @@ def fill(program: Path) -> None:
             text = with_output(
                 text, lambda command, told=told: "".join(f"{line}\n" for line in told[command])
             )
-        page.write_text(text)
+        page.write_text(with_feet(text, foot(page, FILLED)))
+
+
+def foot(page: Path, root: Path) -> str:
+    """The line below tables and figures with that WiFi."""
+    link = os.path.relpath(root / "models/energy.md", page.parent)
+    return f"\n*WiFi's joules: profile `{WIFI_OF_2012}`, measured in 2012 ([profiles]({link}#profiles)).*\n"
+
+
+def has_wifi_of_2012(console: str) -> bool:
+    """Whether the commands of a console block run a shipped scenario with that WiFi, without naming it."""
+    scenarios = (ROOT / f"scenarios/{word}.toml" for word in set(WORD.findall(console)))
+    named = WIFI_OF_2012 in console
+    return not named and any(file.is_file() and WIFI_OF_2012 in file.read_text() for file in scenarios)
+
+
+def with_feet(text: str, foot: str) -> str:
+    """`text` with `foot` below each table, figure and console block with that WiFi."""
+    text = PLACE.sub(
+        lambda place: place[0] + (foot if place[1] in WITH_WIFI else ""),
+        text,
+    )
+    text = FIGURE.sub(lambda figure: figure[0] + (f"\n{foot}" if figure[1] in WITH_WIFI else ""), text)
+
+    def below(block: re.Match) -> str:
+        shows_joules = re.search(r"^policy .*(energy|efficiency)", block[2], re.MULTILINE)
+        return block[0] + (f"\n{foot}" if shows_joules and has_wifi_of_2012(block[2]) else "")
+
+    return FENCED.sub(below, text)
+
+
+def unsorted(text: str) -> list[str]:
+    """Places and figures of a page that neither list has, or whose file does not set that WiFi."""
+    found = []
+    for name in [place[1] for place in PLACE.finditer(text)] + FIGURE.findall(text):
+        file = WITH_WIFI.get(name)
+        if file and WIFI_OF_2012 not in (ROOT / file).read_text():
+            found.append(f"{name}, but {file} does not set {WIFI_OF_2012}: correct WITH_WIFI")
+        elif not file and name not in WITHOUT_WIFI:
+            found.append(f"{name}: add it to WITH_WIFI or WITHOUT_WIFI")
+    return found
 
 
 def parts() -> dict[str, list[Path]]:
@@ -215,6 +308,9 @@ def check() -> bool:
         ]
         if page.relative_to(DOCS).as_posix() in OUTPUT_STORED and any(output for _, output in calls(text)):
             found.append("output of commands")
+        for problem in unsorted(text):
+            print(f"{page.relative_to(ROOT)} has {problem} of scripts/pages.py", file=sys.stderr)
+            is_well = False
         if found:
             name = page.relative_to(ROOT)
             print(f"{name} contains {', '.join(found)}: scripts/pages.py keep {name}", file=sys.stderr)
