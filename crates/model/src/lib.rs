@@ -16,6 +16,7 @@ pub mod network;
 pub mod policy;
 pub mod quantile;
 pub mod random;
+pub mod receive;
 pub mod result;
 pub mod samples;
 pub mod scenario;

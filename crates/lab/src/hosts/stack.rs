@@ -16,6 +16,8 @@ use joulepath_kernel::route::{Metric, Prefix, Route, Routing};
 const FIRST_TABLE: u32 = 1000;
 /// The kernel counts the memory of unsent data, which is up to twice its bytes.
 const BUFFER_PER_SENT: u64 = 2;
+/// Receive memory of a socket while the machine lacks memory, bytes: the kernel's default.
+const LEAST_RECEIVE_BUFFER: u64 = 4096;
 /// Initial size of a growing send buffer, bytes: the kernel's default.
 const FIRST_SEND_BUFFER: u64 = 16_384;
 /// The kernel's delay of the ACK for a single segment, if ACKs are delayed.
@@ -148,12 +150,14 @@ impl Stack {
         self.set("net.ipv4.tcp_sack", u8::from(transport.recovery.has_sack()));
         self.set("net.ipv4.tcp_reordering", transport.dup_threshold);
         self.set("net.ipv4.tcp_retries2", transport.max_retries);
-        self.set("net.ipv4.tcp_rmem", format!("4096 {receive} {receive}"));
+        // Without growth the receive buffer has its full size from the first packet on.
+        let memory = scenario.receive_memory();
+        let (initial, most) = memory.map_or((receive, receive), |memory| (memory.initial.0, memory.most.0));
+        self.set("net.ipv4.tcp_rmem", format!("{LEAST_RECEIVE_BUFFER} {initial} {most}"));
+        self.set("net.ipv4.tcp_moderate_rcvbuf", u8::from(memory.is_some()));
         // A growing buffer holds two windows of unsent data per subflow. With a fixed buffer the packet
         // scheduler would queue all of it on a subflow that was fast for an instant.
         self.set("net.ipv4.tcp_wmem", format!("4096 {} {send}", FIRST_SEND_BUFFER.min(send)));
-        // The receive buffer has its full size from the first packet on.
-        self.set("net.ipv4.tcp_moderate_rcvbuf", 0);
         let rto_max_ms = (transport.rto_max.0 / 1_000_000).clamp(*RTO_MAX_MS.start(), *RTO_MAX_MS.end());
         self.set_if_there("net.ipv4.tcp_rto_max_ms", rto_max_ms);
     }
@@ -219,7 +223,10 @@ fn metrics(scenario: &Scenario) -> Vec<(Metric, u32)> {
     if transport.delayed_ack.is_none() {
         metrics.push((Metric::QuickAck, 1));
     }
-    if let Some(window) = receive_window(scenario).clamp() {
+    // A window that grows is bounded by memory alone.
+    if scenario.receive_memory().is_none()
+        && let Some(window) = receive_window(scenario).clamp()
+    {
         metrics.push((Metric::Window, u32::try_from(window.0).unwrap_or(u32::MAX)));
     }
     metrics

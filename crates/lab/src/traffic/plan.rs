@@ -66,7 +66,10 @@ impl Spec {
         // The lab lets send buffers grow with the windows up to this size. Only a smaller size is set, which
         // then stays fixed.
         let largest = Largest {
-            receive: scenario.connections.iter().map(|group| group.receive_buffer).max().unwrap_or_default(),
+            receive: match scenario.receive_memory() {
+                Some(_) => None,
+                None => scenario.connections.iter().map(|group| group.receive_buffer).max(),
+            },
             send: scenario.connections.iter().map(|group| group.send_buffer).max().unwrap_or_default(),
         };
         let mss = scenario.transport.mss;
@@ -110,7 +113,8 @@ impl Spec {
 /// The buffers that the lab is set up for.
 #[derive(Clone, Copy)]
 struct Largest {
-    receive: Bytes,
+    /// `None` if the lab's receive buffers grow: then a fixed one is set on its socket.
+    receive: Option<Bytes>,
     send: Bytes,
 }
 
@@ -121,7 +125,8 @@ fn under_test(
     start_ns: u64,
     (largest, mss): (Largest, Bytes),
 ) -> Result<ConnectionSpec> {
-    let of_lab = stack.protocol == Protocol::Mptcp && group.receive_buffer == largest.receive;
+    let grows = group.receive_memory.is_some();
+    let of_lab = stack.protocol == Protocol::Mptcp && !grows && Some(group.receive_buffer) == largest.receive;
     let first = places.first().ok_or_else(|| Error::Run(format!("{} has no path", group.name)))?;
     Ok(ConnectionSpec {
         name: group.name.clone(),
@@ -132,7 +137,7 @@ fn under_test(
         workload: group.workload.into(),
         download: group.direction == Direction::Download,
         start_ns,
-        receive_buffer_bytes: (!of_lab).then_some(group.receive_buffer.0),
+        receive_buffer_bytes: (!of_lab && !grows).then_some(group.receive_buffer.0),
         lab_window_bytes: of_lab.then_some(group.receive_buffer.0),
         mss_bytes: mss.0,
         send_buffer_bytes: (group.send_buffer < largest.send).then_some(group.send_buffer.0),

@@ -4,7 +4,7 @@ use super::ProcessingDelay;
 use super::error::Problems;
 use super::read::{Node, Read, quantity_text};
 use crate::network::QueueLimit;
-use crate::units::{BitRate, Dbm, Nanos};
+use crate::units::{BitRate, Bytes, Dbm, Nanos};
 
 /// A number of packets with its unit.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +88,30 @@ impl Read for ProcessingDelay {
             out.note_with_help(&node.span(), message, help);
         }
         delay
+    }
+}
+
+/// The size of a receive buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ReceiveBuffer {
+    /// As in Linux: memory that grows.
+    Auto,
+    Fixed(Bytes),
+}
+
+impl ReceiveBuffer {
+    /// The word for memory that grows.
+    pub(super) const AUTO: &'static str = "auto";
+}
+
+impl Read for ReceiveBuffer {
+    const EXAMPLE: &'static str = "\"4 MiB\"";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        if node.get_ref().as_str() == Some(Self::AUTO) {
+            return Some(ReceiveBuffer::Auto);
+        }
+        Bytes::read(node, out).map(ReceiveBuffer::Fixed)
     }
 }
 

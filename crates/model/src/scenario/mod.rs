@@ -48,6 +48,7 @@ use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::history::PathHistory;
 use crate::network::{ChannelSpec, LinkSpec, RateSpec};
 use crate::policy::Policy;
+use crate::receive::GrowingMemory;
 use crate::signal::{PathSignal, SignalSpec, rates};
 use crate::topology::TopologySpec;
 use crate::units::{BitRate, Bytes, Nanos};
@@ -106,6 +107,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The memory of the receive buffers that grow, which is the same for all; `None` if none grows.
+    pub fn receive_memory(&self) -> Option<GrowingMemory> {
+        self.connections.iter().find_map(|group| group.receive_memory)
+    }
+
     /// The scenario as a run with `seed` meets it: each walk with its shadowing, and the rates that follow.
     pub fn drawn(&self, seed: u64) -> Cow<'_, Scenario> {
         let walks = |path: &PathSpec| {
@@ -301,8 +307,11 @@ pub struct ConnectionGroup {
     pub start: Nanos,
     /// Each connection starts at a random instant within this time after `start`.
     pub spread: Nanos,
-    /// Data-level receive buffer, shared by the subflows.
+    /// Data-level receive buffer, shared by the subflows: payload. If it grows, the most.
     pub receive_buffer: Bytes,
+    /// The memory of a receive buffer that grows; `None`: the buffer has its size from the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_memory: Option<GrowingMemory>,
     /// Data-level send buffer.
     pub send_buffer: Bytes,
 }

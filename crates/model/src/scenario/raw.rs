@@ -3,7 +3,7 @@
 
 use super::declare::table;
 use super::forms::{Aqm, Energy, Jitter, Loss, Rate, Signal, VariantSet, Workload};
-use super::lengths::{Packets, Queue};
+use super::lengths::{Packets, Queue, ReceiveBuffer};
 use super::parts::{
     CrossKind, Medium, RawAggregate, RawHistory, RawPolicer, RawReorder, RelayWord, TopologyWord,
 };
@@ -253,8 +253,12 @@ table! {
 table! {
     /// The receiving end of a connection.
     struct RawReceiver in "[receiver]" {
-        /// Data-level receive buffer, shared by the subflows.
-        buffer: At<Bytes> = "4 MiB",
+        /// Data-level receive buffer, shared by the subflows; `auto`: memory that grows, as in Linux.
+        buffer: At<ReceiveBuffer> = "4 MiB",
+        /// `auto`: memory at the start, the second value of `net.ipv4.tcp_rmem`; absent: 128 KiB.
+        memory: Option<At<Bytes>>,
+        /// `auto`: most memory, the third value of `net.ipv4.tcp_rmem`; absent: 6 MiB.
+        max_memory: Option<At<Bytes>>,
     }
 }
 
@@ -347,7 +351,7 @@ table! {
         /// Each connection starts at a random instant within this time after `start`.
         spread: At<Nanos> = "0 s",
         /// Data-level receive buffer; absent: as in [receiver].
-        receive_buffer: Option<At<Bytes>>,
+        receive_buffer: Option<At<ReceiveBuffer>>,
         /// Data-level send buffer; absent: as in [sender].
         send_buffer: Option<At<Bytes>>,
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::forms::{Aqm, VariantSet};
-use super::lengths::{Depth, Packets, Queue};
+use super::lengths::{Depth, Packets, Queue, ReceiveBuffer};
 use super::parts::{
     AqmKind, CrossKind, EnergyKind, Medium, RawCodel, RawFqCodel, RawPie, RelayWord, TopologyWord,
 };
@@ -115,6 +115,18 @@ impl JsonSchema for Aqm {
         ];
         let forms = [generator.subschema_for::<AqmKind>()].into_iter().chain(tables);
         json_schema!({ "anyOf": forms.collect::<Vec<_>>() })
+    }
+}
+
+/// A word, or a size.
+impl JsonSchema for ReceiveBuffer {
+    fn schema_name() -> Cow<'static, str> {
+        "ReceiveBuffer".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let size = generator.subschema_for::<Bytes>();
+        json_schema!({ "anyOf": [{ "const": Self::AUTO }, size] })
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use super::book::path_history;
 use super::document::quoted;
 use super::exact::Exact;
+use super::lengths::ReceiveBuffer;
 use super::parts::{EnergyKind, Medium, RelayWord, TopologyWord};
 use super::read::Named;
 use super::resolve::CHANGED;
@@ -52,6 +53,10 @@ impl Page {
         }
         self.transport(&scenario.transport)?;
         self.device(&scenario.device)?;
+        if scenario.topology.is_none() && scenario.receive_memory().is_some() {
+            self.section("[receiver]")?;
+            self.receive_memory(scenario)?;
+        }
         for group in scenario.connections.iter().filter(|_| scenario.topology.is_none()) {
             self.connection(scenario, group)?;
         }
@@ -67,6 +72,12 @@ impl Page {
             list(scenario.compare.policies.iter().map(|policy| quoted(&policy.to_string()))),
         )?;
         self.key("seeds", scenario.compare.seeds)
+    }
+
+    fn receive_memory(&mut self, scenario: &Scenario) -> fmt::Result {
+        let Some(memory) = scenario.receive_memory() else { return Ok(()) };
+        self.key("memory", memory.initial.exact())?;
+        self.key("max_memory", memory.most.exact())
     }
 
     fn network(&mut self, scenario: &Scenario) -> fmt::Result {
@@ -131,7 +142,8 @@ impl Page {
         let text = format!("{{ port = {}, idle = {} }}", switch.port.exact(), switch.idle.exact());
         self.key("switch", text)?;
         self.section("[receiver]")?;
-        self.key("buffer", group.receive_buffer.exact())?;
+        self.key("buffer", receive_buffer(group))?;
+        self.receive_memory(scenario)?;
         self.section("[sender]")?;
         self.key("buffer", group.send_buffer.exact())?;
         self.section("[workload]")?;
@@ -256,7 +268,7 @@ impl Page {
         self.key("paths", list(group.paths.iter().map(|&path| quoted(&scenario.paths[path].name))))?;
         self.key("start", group.start.exact())?;
         self.key("spread", group.spread.exact())?;
-        self.key("receive_buffer", group.receive_buffer.exact())?;
+        self.key("receive_buffer", receive_buffer(group))?;
         self.key("send_buffer", group.send_buffer.exact())?;
         self.section("[connection.workload]")?;
         self.workload(&group.workload)?;
@@ -427,4 +439,12 @@ fn states(model: &RrcModel) -> String {
         list(model.tail.iter().map(stage)),
         model.idle.exact()
     )
+}
+
+/// The receive buffer of a connection, as written.
+fn receive_buffer(group: &ConnectionGroup) -> String {
+    match group.receive_memory {
+        Some(_) => quoted(ReceiveBuffer::AUTO),
+        None => group.receive_buffer.exact(),
+    }
 }

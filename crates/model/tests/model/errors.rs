@@ -59,6 +59,28 @@ fn a_count_or_a_factor_has_no_unit() {
 }
 
 #[test]
+fn memory_belongs_to_a_receive_buffer_that_grows() {
+    let growing = "receive_buffer = \"auto\"";
+    expect(
+        growing,
+        "receive_buffer = \"1 MiB\"",
+        "\"256 KiB\"",
+        &["`memory`", "none grows", "buffer = \"auto\""],
+    );
+    expect(growing, "receive_buffer = \"Auto\"", "\"Auto\"", &["Auto"]);
+    let memory = "memory = \"256 KiB\"";
+    expect(
+        memory,
+        "memory = \"8 MiB\"",
+        "\"8 MiB\"",
+        &["`max_memory` of 6 MiB is less than `memory` of 8 MiB", "net.ipv4.tcp_rmem"],
+    );
+    expect(memory, "max_memory = \"3 GiB\"", "\"3 GiB\"", &["exceeds Linux' limit", "2047 MiB"]);
+    // 2 KiB hold 1296 bytes of payload.
+    expect(memory, "memory = \"2 KiB\"", "\"2 KiB\"", &["1296 B", "one segment of 1460 B"]);
+}
+
+#[test]
 fn an_unknown_key_is_refused_with_the_nearest_and_all_keys() {
     expect(
         "rate = \"10 Mbit/s\"",
@@ -341,6 +363,13 @@ fn an_invalid_relay_is_refused_with_a_reason() {
     // The connection `talk` uploads over all paths.
     let tcp = "{ kind = \"tcp\", channel = \"short\", buffer = \"33 packets\" }";
     with(&format!("relay = {tcp}"), tcp, &["`talk` uploads", "kind = \"ip\""]);
+    let growing =
+        GOOD.replace(ip, &format!("relay = {tcp}")).replace("[\"lte\", \"wifi\"] # web", "[\"cell\"]");
+    let told = errors(&growing).to_string();
+    assert!(
+        told.contains("`web` has a receive buffer that grows, and a TCP relay's window is fixed"),
+        "{told}"
+    );
     expect(
         "energy = { profile = \"lte-seed000\", active = \"140 mW\" }",
         "energy = \"lte-huang2012\"",

@@ -3,6 +3,7 @@
 use joulepath_model::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
 use joulepath_model::energy::{InterfaceModel, SunkWhile};
 use joulepath_model::network::{DeliveryTrace, JitterSpec, LossSpec, QueueLimit, RateSpec, ReorderDepth};
+use joulepath_model::receive::GrowingMemory;
 use joulepath_model::scenario::{self, Direction, ProcessingDelay, Recovery, Scenario, Workload};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
 
@@ -64,6 +65,30 @@ fn absent_keys_have_defaults() {
     assert_eq!((connection.paths.as_slice(), connection.workload), ([0, 1].as_slice(), Workload::Bulk));
     assert_eq!(connection.direction, Direction::Download);
     assert_eq!((connection.receive_buffer, connection.send_buffer), (Bytes(4 << 20), Bytes(4 << 20)));
+}
+
+#[test]
+fn a_receive_buffer_may_grow_as_in_linux() {
+    let load = |keys: &str| load(&format!("{SIMPLE}\n[receiver]\nbuffer = \"auto\"\n{keys}"));
+    let group = load("").connections.swap_remove(0);
+    // Linux up to 6.15. 6 MiB hold 162/256 of payload in full segments of 2304 bytes.
+    let default = GrowingMemory { initial: Bytes(131_072), most: Bytes(6_291_456) };
+    assert_eq!((group.receive_memory, group.receive_buffer), (Some(default), Bytes(3_981_312)));
+    let larger = load("memory = \"256 KiB\"\nmax_memory = \"32 MiB\"");
+    let memory = GrowingMemory { initial: Bytes(262_144), most: Bytes(33_554_432) };
+    assert_eq!(larger.receive_memory(), Some(memory));
+    let shown = scenario::show(&larger);
+    for line in ["memory = \"256 KiB\"", "max_memory = \"32 MiB\"", "receive_buffer = \"auto\""] {
+        assert!(shown.lines().any(|shown| shown == line), "`{line}` is not in\n{shown}");
+    }
+    assert_eq!(self::load(&shown), larger);
+}
+
+/// Stored results carry the SHA-256 of the scenario with all defaults.
+#[test]
+fn a_fixed_receive_buffer_adds_nothing_to_a_scenario() {
+    let json = serde_json::to_string(&load(SIMPLE)).unwrap();
+    assert!(json.contains("receive_buffer") && !json.contains("receive_memory"), "{json}");
 }
 
 #[test]

@@ -195,6 +195,8 @@ fn sensible_override() -> impl Strategy<Value = (String, String)> {
         with(
             &[
                 "receiver.buffer",
+                "receiver.memory",
+                "receiver.max_memory",
                 "transport.mss",
                 "path.wifi.queue",
                 "connection.two.workload.size",

@@ -22,7 +22,7 @@ use crate::connection::selection::{Selection, Surroundings};
 use crate::connection::state::Connection;
 use crate::path::host::End;
 use crate::path::routes::Routes;
-use crate::receiver::{ReceiverEnd, Reception};
+use crate::receiver::{ReceiverEnd, Reception, Tuning};
 use crate::run::error::RunError;
 use crate::sender::{SenderEnd, SenderSpec};
 
@@ -183,7 +183,24 @@ impl<'a> Builder<'a> {
         let keeps_series = self.options.series && self.connections.is_empty();
         let reception = Reception::new(keeps_series, tested.starts_at_ns);
         let each_mark = controller.has(Capability::ReadsMarks);
-        (sender, ReceiverEnd::new(reader, Some(reception), each_mark))
+        let mut receiver = ReceiverEnd::new(reader, Some(reception), each_mark);
+        if let Some(tuning) = self.tuning(tested) {
+            sender.data.follow(tuning.offers(), tuning.window());
+            receiver.tuning = Some(Box::new(tuning));
+        }
+        (sender, receiver)
+    }
+
+    /// The receive buffer, if it grows.
+    fn tuning(&self, tested: &Tested<'_>) -> Option<Tuning> {
+        let links = self.topology.map_or(&self.scenario.links, |topology| &topology.links);
+        let mss = self.scenario.transport.mss;
+        let ack_delay = |path: &Path| {
+            let back = if tested.group.direction == Direction::Download { &path.up } else { &path.down };
+            back.iter().map(|&link| links[link].delay.0).sum()
+        };
+        let growth = tested.group.receive_memory?.start(mss);
+        Some(Tuning::new(growth, mss, tested.paths.iter().map(ack_delay), tested.starts_at_ns))
     }
 
     /// Adds all competitors: TCP downloads without a device.

@@ -52,6 +52,9 @@ impl Endpoints<'_> {
     pub(crate) fn set_phase(&mut self, i: usize, phase: Phase) {
         self.senders[i].phase = phase;
         self.receivers[i].is_open = phase.is_open();
+        if let Some(tuning) = self.connection.receiver.tuning.as_mut().filter(|_| !phase.is_open()) {
+            tuning.forget(i);
+        }
     }
 
     /// Handles a TCP relay's ACK for subflow `i`. It acknowledges segments and carries the end of the

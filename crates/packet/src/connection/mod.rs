@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `state`, `subflow` | state of a connection and of a subflow |
 //! | `plane`, `selection` | state of the control plane and of the path selector |
+//! | `offers` | windows of a receive buffer that grows, on their way to the sender |
 //! | `context` | the environment of an event |
 //! | `endpoints` | both ends during an event that concerns both: opening and closing |
 //! | `handshake`, `select`, `control` | opening of subflows; actions of a selector; updates for controllers |
@@ -14,6 +15,7 @@ mod control;
 pub(crate) mod device;
 pub(crate) mod endpoints;
 mod handshake;
+pub(crate) mod offers;
 pub(crate) mod plane;
 mod select;
 pub(crate) mod selection;

@@ -93,6 +93,15 @@ fn killed_subflows_give_the_same_result_in_parts() {
     assert!(counters.queue_drops > 100, "{counters:?}");
 }
 
+/// Windows that the receiver offers while the sender, in another thread, runs ahead or behind.
+#[test]
+fn receive_buffers_that_grow_give_the_same_result_in_parts() {
+    let growing = "[receiver]\nbuffer = \"auto\"\nmemory = \"8 KiB\"\nmax_memory = \"64 KiB\"\n";
+    let counters = compare(&format!("{TREE}{growing}"), ("mptcp", 4), &[2, 4], of_free_cores);
+    let fixed = compare(TREE, ("mptcp", 4), &[2], of_free_cores);
+    assert!(counters.packet_hops < fixed.packet_hops, "the windows limit: {counters:?} {fixed:?}");
+}
+
 #[test]
 fn a_run_is_divided_only_if_possible_and_worthwhile() {
     let parts = |text: &str, policy: &str, most: usize| {

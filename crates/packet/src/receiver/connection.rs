@@ -3,6 +3,7 @@
 use super::reassembly::DataReceiver;
 use super::reception::Reception;
 use super::subflow::SubflowReceiver;
+use super::tuning::Tuning;
 use crate::application::Reader;
 use crate::connection::context::Context;
 
@@ -11,6 +12,8 @@ use crate::connection::context::Context;
 #[repr(C, align(64))]
 pub(crate) struct ReceiverEnd {
     pub(crate) data: DataReceiver,
+    /// The buffer, if it grows.
+    pub(crate) tuning: Option<Box<Tuning>>,
     /// The order of arrival; only for connections under test.
     pub(crate) reception: Option<Reception>,
     pub(crate) reader: Reader,
@@ -26,6 +29,7 @@ impl ReceiverEnd {
     pub(crate) fn new(reader: Reader, reception: Option<Reception>, echoes_each_mark: bool) -> Self {
         ReceiverEnd {
             data: DataReceiver::default(),
+            tuning: None,
             reader,
             reception,
             echoes_each_mark,

@@ -113,6 +113,9 @@ impl SubflowReceiver {
             }
             reception.settle(end.data.next(), end.data.held(), now_ns);
         }
+        if let Some(tuning) = &mut end.tuning {
+            tuning.arrive(self.id.index(), packet.sent(), &end.data, now_ns);
+        }
         TakenIn { arrival, received, completes }
     }
 

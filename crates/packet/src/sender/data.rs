@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use joulepath_control::schedule::Backlog;
 use joulepath_model::units::Nanos;
 
+use crate::connection::offers::Offers;
+
 /// Set in a segment's record while the segment waits for reinjection. The bits below it are the mask of the
 /// subflows that have carried the segment.
 const WAITING: u16 = 1 << 8;
@@ -18,8 +20,12 @@ pub(crate) struct DataSender {
     next: u32,
     /// The window from `una` on: the smaller of receive buffer and send buffer, segments.
     window: u32,
+    /// First DSN beyond the window of a receive buffer that grows.
+    offered: u32,
     /// First DSN beyond a send buffer that grows with the windows.
     buffered: u32,
+    /// The offers of a receive buffer that grows.
+    offers: Option<Offers>,
     /// By DSN: the mask of subflows that have carried the segment. Empty with a single subflow.
     carriers: Box<[u16]>,
     /// Segments to send again on another subflow, oldest first.
@@ -40,12 +46,19 @@ impl DataSender {
             una: 0,
             next: 0,
             window,
+            offered: u32::MAX,
+            offers: None,
             buffered: u32::MAX,
             writer_waits: false,
             carriers: vec![0; records].into_boxed_slice(),
             reinjections: VecDeque::new(),
             ahead: vec![0; bits].into_boxed_slice(),
         }
+    }
+
+    /// Limits the sender to `window` segments until a DATA_ACK brings a new offer.
+    pub(crate) fn follow(&mut self, offers: Offers, window: u32) {
+        (self.offers, self.offered) = (Some(offers), window);
     }
 
     #[inline]
@@ -64,7 +77,18 @@ impl DataSender {
     pub(crate) fn acknowledge(&mut self, dsn: u32) -> bool {
         let news = dsn > self.una;
         self.una = self.una.max(dsn);
+        if self.offers.is_some() {
+            self.take_offers();
+        }
         news
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_offers(&mut self) {
+        if let Some(end) = self.offers.as_ref().and_then(|offers| offers.take(self.una)) {
+            self.offered = end;
+        }
     }
 
     /// Whether the next DSN fits into the windows.
@@ -75,25 +99,26 @@ impl DataSender {
 
     /// The data-level window, segments.
     pub(super) fn window(&self) -> u32 {
-        self.window
+        self.window.min(self.offered.saturating_sub(self.una))
     }
 
     /// Segments that the data-level window admits beyond the next one, whether or not they are written.
     pub(super) fn window_left(&self) -> u32 {
-        (self.una + self.window).saturating_sub(self.next)
+        (self.una + self.window).min(self.offered).saturating_sub(self.next)
     }
 
     /// First DSN beyond the windows.
     #[inline(always)]
     pub(super) fn admitted(&self) -> u32 {
-        (self.una + self.window).min(self.buffered)
+        (self.una + self.window).min(self.offered).min(self.buffered)
     }
 
     /// The backlog if the application has written everything below `written`.
     #[inline]
     pub(super) fn backlog(&self, now: Nanos, written: u32) -> Backlog {
-        let &DataSender { una, next, window, .. } = self;
-        Backlog { now, una, next, unsent: written.min(self.admitted()).saturating_sub(next), window }
+        let &DataSender { una, next, .. } = self;
+        let unsent = written.min(self.admitted()).saturating_sub(next);
+        Backlog { now, una, next, unsent, window: self.window() }
     }
 
     /// Lets the application fill a send buffer of `segments` segments. A waiting writer resumes when a

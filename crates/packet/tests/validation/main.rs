@@ -8,6 +8,7 @@ mod common;
 
 mod app_limited;
 mod buffers;
+mod buffers_growing;
 mod cancelled;
 mod dctcp;
 mod dead_paths;

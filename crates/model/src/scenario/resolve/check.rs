@@ -26,10 +26,10 @@ pub(super) fn at_least(value: u64, least: u64, span: &Span, what: &str, text: &s
 }
 
 /// Notes a buffer that cannot hold one segment.
-pub(super) fn holds_segment(buffer: &At<Bytes>, mss: Bytes, what: &str, out: &mut Problems) {
-    if buffer.value < mss {
-        let message = format!("{what} of {} B cannot hold one segment of {} B", buffer.value.0, mss.0);
-        out.note_with_help(&buffer.span, message, "write for example \"64 KiB\"");
+pub(super) fn holds_segment(span: &Span, buffer: Bytes, mss: Bytes, what: &str, out: &mut Problems) {
+    if buffer < mss {
+        let message = format!("{what} of {} B cannot hold one segment of {} B", buffer.0, mss.0);
+        out.note_with_help(span, message, "write for example \"64 KiB\"");
     }
 }
 

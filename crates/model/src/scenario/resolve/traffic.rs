@@ -2,8 +2,9 @@
 
 use super::super::error::Problems;
 use super::super::forms::Workload as RawWorkload;
+use super::super::lengths::ReceiveBuffer;
 use super::super::parts::{CrossKind, RawStream};
-use super::super::raw::{RawCompetitor, RawConnection, RawCross, RawScenario};
+use super::super::raw::{RawCompetitor, RawConnection, RawCross, RawReceiver, RawScenario};
 use super::super::read::At;
 use super::super::{
     Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, MAX_CONNECTIONS,
@@ -11,11 +12,18 @@ use super::super::{
 };
 use super::check::{at_least, holds_segment, positive, unique};
 use super::network::Network;
+use crate::receive::GrowingMemory;
 use crate::topology::TopologySpec;
 use crate::units::{Bytes, Nanos};
 
 /// Name of the only connection of a scenario without `[[connection]]`.
 const ONLY_CONNECTION: &str = "main";
+
+/// The second and third value of `net.ipv4.tcp_rmem` in Linux up to 6.15; later the third is 32 MiB.
+const INITIAL_MEMORY: Bytes = Bytes(128 << 10);
+const MOST_MEMORY: Bytes = Bytes(6 << 20);
+/// The sysctl is an `int`.
+const LARGEST_MEMORY: Bytes = Bytes(i32::MAX as u64);
 
 /// The name of the connections of a topology.
 const HOSTS: &str = "hosts";
@@ -25,6 +33,13 @@ pub(super) struct Traffic {
     pub(super) connections: Vec<ConnectionGroup>,
     pub(super) competitors: Vec<Competitor>,
     pub(super) cross: Vec<CrossTraffic>,
+}
+
+/// The buffers of a connection.
+struct Buffers {
+    receive: Bytes,
+    memory: Option<GrowingMemory>,
+    send: Bytes,
 }
 
 /// The context that senders are checked against.
@@ -58,9 +73,10 @@ pub(super) fn traffic(
     } else {
         raw.connection.iter().map(|connection| frame.connection(connection, out)).collect()
     };
-    for group in connections.iter().flatten().filter(|group| group.direction == Direction::Upload) {
+    for group in connections.iter().flatten() {
         frame.refuse_tcp_relays(group, out);
     }
+    frame.check_memory(connections.iter().flatten().any(|group| group.receive_memory.is_some()), out);
     let competitors: Vec<_> = raw.competitor.iter().map(|raw| frame.competitor(raw, out)).collect();
     let cross: Vec<_> = raw.cross.iter().map(|raw| frame.cross(raw, out)).collect();
     if out.len() > before {
@@ -83,8 +99,7 @@ impl Frame<'_> {
             out.note_with_help(&(0..0), message, "name the paths of each connection in [[connection]]");
         }
         let (workload, direction) = self.workload(None, out)?;
-        let (receive, send) = (&self.raw.receiver.buffer, &self.raw.sender.buffer);
-        self.buffers(receive, send, out);
+        let buffers = self.buffers(&self.raw.receiver.buffer, &self.raw.sender.buffer, out);
         Some(ConnectionGroup {
             name: ONLY_CONNECTION.into(),
             count: 1,
@@ -93,8 +108,9 @@ impl Frame<'_> {
             direction,
             start: Nanos::ZERO,
             spread: Nanos::ZERO,
-            receive_buffer: receive.value,
-            send_buffer: send.value,
+            receive_buffer: buffers.receive,
+            receive_memory: buffers.memory,
+            send_buffer: buffers.send,
         })
     }
 
@@ -103,8 +119,7 @@ impl Frame<'_> {
         let spread = &self.raw.topology.as_ref()?.value.spread;
         self.starts_in_time(spread, spread.value, out);
         let (workload, direction) = self.workload(None, out)?;
-        let (receive, send) = (&self.raw.receiver.buffer, &self.raw.sender.buffer);
-        self.buffers(receive, send, out);
+        let buffers = self.buffers(&self.raw.receiver.buffer, &self.raw.sender.buffer, out);
         Some(ConnectionGroup {
             name: HOSTS.into(),
             count: topology.kind.hosts()?,
@@ -113,8 +128,9 @@ impl Frame<'_> {
             direction,
             start: Nanos::ZERO,
             spread: spread.value,
-            receive_buffer: receive.value,
-            send_buffer: send.value,
+            receive_buffer: buffers.receive,
+            receive_memory: buffers.memory,
+            send_buffer: buffers.send,
         })
     }
 
@@ -124,8 +140,7 @@ impl Frame<'_> {
         count(&raw.count, out);
         self.starts_in_time(&raw.start, raw.spread.value, out);
         let receive = raw.receive_buffer.as_ref().unwrap_or(&self.raw.receiver.buffer);
-        let send = raw.send_buffer.as_ref().unwrap_or(&self.raw.sender.buffer);
-        self.buffers(receive, send, out);
+        let buffers = self.buffers(receive, raw.send_buffer.as_ref().unwrap_or(&self.raw.sender.buffer), out);
         let (workload, direction) = self.workload(raw.workload.as_ref(), out)?;
         Some(ConnectionGroup {
             name: raw.name.value.clone(),
@@ -135,20 +150,33 @@ impl Frame<'_> {
             direction,
             start: raw.start.value,
             spread: raw.spread.value,
-            receive_buffer: receive.value,
-            send_buffer: send.value,
+            receive_buffer: buffers.receive,
+            receive_memory: buffers.memory,
+            send_buffer: buffers.send,
         })
     }
 
-    /// Notes TCP relays on the paths of a connection that uploads.
+    /// Notes TCP relays on the paths of a connection that uploads, or whose receive buffer grows: its windows
+    /// end at the relays.
     fn refuse_tcp_relays(&self, group: &ConnectionGroup, out: &mut Problems) {
+        let (trouble, fix) = match (group.direction, group.receive_memory) {
+            (Direction::Upload, _) => (
+                "uploads, and a TCP relay forwards downloads only",
+                "write kind = \"ip\", or direction = \"download\"",
+            ),
+            (Direction::Download, Some(_)) => (
+                "has a receive buffer that grows, and a TCP relay's window is fixed",
+                "write kind = \"ip\", or a receive buffer of for example \"4 MiB\"",
+            ),
+            (Direction::Download, None) => return,
+        };
         let is_tcp = |path: &PathIndex| {
             self.network.paths[*path].relay.is_some_and(|relay| relay.kind != RelayKind::Ip)
         };
         for path in group.paths.iter().copied().filter(is_tcp) {
-            let message = format!("`{}` uploads, and a TCP relay forwards downloads only", group.name);
+            let message = format!("`{}` {trouble}", group.name);
             let span = self.raw.path[path].value.relay.as_ref().map_or(0..0, |relay| relay.span.clone());
-            out.note_with_help(&span, message, "write kind = \"ip\", or direction = \"download\"");
+            out.note_with_help(&span, message, fix);
         }
     }
 
@@ -172,9 +200,53 @@ impl Frame<'_> {
         Some(paths)
     }
 
-    fn buffers(&self, receive: &At<Bytes>, send: &At<Bytes>, out: &mut Problems) {
-        holds_segment(receive, self.transport.mss, "a receive buffer", out);
-        holds_segment(send, self.transport.mss, "a send buffer", out);
+    fn buffers(&self, receive: &At<ReceiveBuffer>, send: &At<Bytes>, out: &mut Problems) -> Buffers {
+        let mss = self.transport.mss;
+        holds_segment(&send.span, send.value, mss, "a send buffer", out);
+        let memory = match receive.value {
+            ReceiveBuffer::Auto => Some(self.memory()),
+            ReceiveBuffer::Fixed(_) => None,
+        };
+        let size = match receive.value {
+            ReceiveBuffer::Auto => GrowingMemory::window(self.memory().most, mss),
+            ReceiveBuffer::Fixed(bytes) => bytes,
+        };
+        if memory.is_none() {
+            holds_segment(&receive.span, size, mss, "a receive buffer", out);
+        }
+        Buffers { receive: size, memory, send: send.value }
+    }
+
+    /// The memory of receive buffers that grow.
+    fn memory(&self) -> GrowingMemory {
+        let receiver = &self.raw.receiver;
+        let value = |written: &Option<At<Bytes>>, default| written.as_ref().map_or(default, |at| at.value);
+        let most = value(&receiver.max_memory, MOST_MEMORY);
+        GrowingMemory { initial: value(&receiver.memory, INITIAL_MEMORY), most }
+    }
+
+    /// Checks the memory of receive buffers that grow. `grows`: whether any does.
+    fn check_memory(&self, grows: bool, out: &mut Problems) {
+        let RawReceiver { buffer, memory, max_memory } = &self.raw.receiver;
+        let written = [("memory", memory), ("max_memory", max_memory)];
+        if !grows {
+            for (key, at) in written.iter().filter_map(|(key, at)| Some((key, at.as_ref()?))) {
+                let message = format!("`{key}` is the memory of a buffer that grows, and none grows");
+                out.note_with_help(&at.span, message, "write buffer = \"auto\", or remove the key");
+            }
+            return;
+        }
+        let GrowingMemory { initial, most } = self.memory();
+        let span = written.iter().find_map(|(_, at)| at.as_ref()).map_or(&buffer.span, |at| &at.span);
+        let window = GrowingMemory::window(initial, self.transport.mss);
+        holds_segment(span, window, self.transport.mss, "a window of the initial memory", out);
+        if most > LARGEST_MEMORY {
+            out.note_with_help(span, "`max_memory` exceeds Linux' limit", "write at most \"2047 MiB\"");
+        }
+        if most < initial {
+            let message = format!("`max_memory` of {most} is less than `memory` of {initial}");
+            out.note_with_help(span, message, "write the second and third value of net.ipv4.tcp_rmem");
+        }
     }
 
     /// Workload: the connection's, else the scenario's, else a bulk download.
