@@ -46,10 +46,6 @@ RANDOM = "crates/study/src/benchmark/scenarios/wide.rs"
 WITH_WIFI = {
     "benchmark-full": RANKED,
     "benchmark-sealed": RANDOM,
-    "benchmark-sealed-from-513": RANDOM,
-    "benchmark-sealed-from-1025": RANDOM,
-    "benchmark-check": RANDOM,
-    "benchmark-train": RANDOM,
     "gap": "scenarios/fidelity/lossy.toml",
     "gym-scores": RANDOM,
     "joule-ablation": RANDOM,
