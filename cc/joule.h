@@ -11,7 +11,8 @@
  * from the mean of their round, and q = m - tau0 against Q = max(tau0/16, 3 ms, 3/rate) + s/2:
  *
  *   q < Q/2:  w_d += clamp(max(2^(n-2), rounds), 1, w_d/4), the n-th epoch in a row      q < Q:  w_d += 1
- *   else:     w_d -= 1 + (w_d - w_d (tau0 + Q) / (tau0 + q)) / 2         w_d <= 5/4 rate_max tau0 + 4
+ *   else:     w_d -= 1 + (w_d - w_d (tau0 + Q) / (tau0 + q)) / 2         w_d <= 5/4 rate_max tau0 + 4,
+ *                                                                       9/8 if p_base < 1/64
  *
  * Trust: the time with m <= tau0 + h,  h = max(1 ms, tau0/16, s/2), at most one second per 20 tau0; trusted
  * from 1 s on, capped at 2 s. q > Q costs trust, one second per 20 tau0; m < tau0 - h costs all of it, as the
@@ -51,7 +52,10 @@ MPCC_INLINE u32 joule_scaled(u32 low, u32 base, u32 target, u32 q)
 MPCC_INLINE void joule_steer(struct joule *j, u32 w, u32 q)
 {
 	u32 base = joule_base(j), target = joule_target(j), one = 1U << JOULE_Q, aim;
-	u64 most = mpcc_delivers(j->rate_max, base) * 5 / 4 >> (MPCC_AGGREGATE_BITS - JOULE_Q);
+	/* without random losses an eighth is enough, and a quarter overflows a short queue */
+	u32 eighths = j->p_base < JOULE_ONE / 64 ? 9 : 10;
+	u64 most = mpcc_delivers(j->rate_max, base) * eighths / 8 >>
+	           (MPCC_AGGREGATE_BITS - JOULE_Q);
 
 	if (j->hold)
 		j->hold--;
