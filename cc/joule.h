@@ -54,8 +54,8 @@ MPCC_INLINE void joule_steer(struct joule *j, u32 w, u32 q)
 	u32 base = joule_base(j), target = joule_target(j), one = 1U << JOULE_Q, aim;
 	/* without random losses an eighth is enough, and a quarter overflows a short queue */
 	u32 eighths = j->p_base < JOULE_ONE / 64 ? 9 : 10;
-	u64 most = mpcc_delivers(j->rate_max, base) * eighths / 8 >>
-	           (MPCC_AGGREGATE_BITS - JOULE_Q);
+	u64 most =
+		mpcc_delivers(j->rate_max, base) * eighths / 8 >> (MPCC_AGGREGATE_BITS - JOULE_Q);
 
 	if (j->hold)
 		j->hold--;
