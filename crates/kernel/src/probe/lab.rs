@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use joulepath_model::units::Nanos;
 
+use super::engine::release;
 use super::finding::Finding;
 use super::status::Process;
+use super::subflow_count::{miscounts, repaired};
 use super::system::{Attempt, System};
 use crate::error::Error;
 
@@ -72,12 +74,22 @@ pub(super) fn schedulers(system: &dyn System) -> Finding {
 
 pub(super) fn path_managers(system: &dyn System) -> Finding {
     let read = |name: &str| system.read(&format!("/proc/sys/net/mptcp/{name}"));
+    let offered = |names: String| {
+        if !miscounts(&release(system)) {
+            return Finding::ok(names);
+        }
+        let why = "after a subflow that cannot be opened, the userspace one shows 255 more (`ss -M`)";
+        Finding::limited(format!("{names}; {why}")).advise(format!(
+            "repaired in Linux {}; a distribution may have repaired an older version",
+            repaired()
+        ))
+    };
     if let Ok(names) = read("available_path_managers") {
-        return Finding::ok(listed(&names));
+        return offered(listed(&names));
     }
     // Kernels from 5.19 to 6.14 have both, as numbers: 0 kernel, 1 userspace. Earlier kernels have one.
     match read("pm_type") {
-        Ok(_) => Finding::ok("kernel, userspace"),
+        Ok(_) => offered("kernel, userspace".to_owned()),
         Err(_) => {
             Finding::missing("this kernel has no user-space path manager").advise("boot Linux 5.19 or newer")
         }
