@@ -129,6 +129,7 @@ def advise(
     link_rates: bool = False,
     slowest: float | None = None,
     history: str | os.PathLike[str] | None = None,
+    preset: str | None = None,
 ) -> Advice:
     """Return the interfaces to use for a transfer, the split, and the cost in joules and seconds.
 
@@ -147,6 +148,8 @@ def advise(
             with ``rate`` or ``every``.
         history: memory of networks (``joulepath compare --record``, or the daemon's) with the rates, RTTs and
             losses that paths leave out. A path's ``network`` says where the device is.
+        preset: balance between energy and time, as in ``joule[preset=…]``: ``"saver"``, ``"balanced"`` or
+            ``"fast"``. ``slowest`` replaces its longest time. Not with ``rate`` or ``every``.
 
     Raises:
         UsageError: if an argument is wrong, or no plan meets the demand; its ``help`` says which would.
@@ -155,6 +158,8 @@ def advise(
         raise UsageError("a transfer has a deadline or a rate", "leave one of them out")
     if slowest is not None and (rate is not None or every is not None):
         raise UsageError("a stream or regular data has no fastest time", "leave slowest= out")
+    if preset is not None and (rate is not None or every is not None):
+        raise UsageError("the time of a stream or of regular data has no price", "leave preset= out")
     if (every is None) != (tolerance is None):
         raise UsageError(
             "regular data has a period and a tolerance", "give every= and tolerance=, or neither"
@@ -176,11 +181,14 @@ def advise(
     links = ", link_rates=True" if link_rates else ""
     file = None if history is None else os.fspath(history)
     most = "" if slowest is None else f", slowest={slowest!r}"
+    most += "" if preset is None else f", preset={preset!r}"
     limit = None if slowest is None else str(slowest)
     memory = "" if file is None else f", history={file!r}"
     call = f"joulepath.advise({words!r}, {size!r}{given}{most}{links}{memory})"
     return Advice(
-        _joulepath.advise(words, file, size, deadline, limit, rate, device, link_rates, repeated, call)
+        _joulepath.advise(
+            words, file, size, deadline, limit, preset, rate, device, link_rates, repeated, call
+        )
     )
 
 

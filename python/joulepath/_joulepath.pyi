@@ -513,6 +513,7 @@ def advise(
     size: str,
     deadline: str | None,
     slowest: str | None,
+    preset: str | None,
     rate: str | None,
     device: str | None,
     link_rates: bool,

@@ -199,6 +199,21 @@ def test_advice_takes_at_most_a_multiple_of_the_fastest_path(command_line: Comma
         jp.advise(paths, "10 MB", slowest=2, rate="1 Mbit/s")
 
 
+def test_advice_takes_the_balance_of_a_preset(command_line: CommandLine) -> None:
+    paths = ["wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012"]
+    paths.append("lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012")
+    advice = jp.advise(paths, "10 MB", preset="fast")
+    words = ["--path", paths[0], "--path", paths[1], "--size", "10 MB", "--preset", "fast", "--json"]
+    text = advice.to_json()
+    assert text == command_line("advise", *words)
+    assert pickle.loads(pickle.dumps(advice)).to_json() == text
+    assert list(jp.advise(paths, "10 MB", preset="saver")["path"]) == ["wifi"]
+    with pytest.raises(jp.UsageError, match="has no price"):
+        jp.advise(paths, "10 MB", preset="fast", rate="1 Mbit/s")
+    with pytest.raises(jp.UsageError, match="no preset `quick`"):
+        jp.advise(paths, "10 MB", preset="quick")
+
+
 def test_advice_reads_a_memory_of_networks_and_outlives_it(command_line: CommandLine, tmp_path: Path) -> None:
     def known(interface: str, rate: float) -> dict[str, object]:
         values = {"rate_bps": rate, "rtt_s": 0.03, "loss": 0.0123456}

@@ -32,6 +32,7 @@ fn question(paths: usize, within: Within) -> Question {
         paths: RADIOS[..paths].iter().map(path).collect(),
         size: Bytes(10_000_000),
         within,
+        delay_price: Watts(0.0),
         base: Watts(0.5),
         capacity: Capacity::TcpFriendly,
     }

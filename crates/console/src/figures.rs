@@ -195,9 +195,13 @@ pub(crate) fn programs(programs: &ProgramsStatus) -> Vec<String> {
     said
 }
 
+/// What a tolerance is, in a path manager.
+const WAITING: &str = "A tolerance keeps a further radio asleep after a failure. The daemon does not hold \
+                       back what programs send, and does not choose where their connections start.";
+
 /// Steering of single connections: a sentence for all, then one per rule.
 pub(crate) fn steering(steering: &SteeringStatus) -> Vec<String> {
-    let SteeringStatus { connections, of_kernel, opened, closed, refused, rules } = steering;
+    let SteeringStatus { connections, tolerance_s, of_kernel, opened, closed, refused, rules } = steering;
     let steered = match connections {
         1 => "1 connection".to_owned(),
         _ => format!("{connections} connections"),
@@ -211,15 +215,21 @@ pub(crate) fn steering(steering: &SteeringStatus) -> Vec<String> {
         0 => ".".to_owned(),
         _ => format!("; {of_kernel} started under the kernel's path manager and stay there."),
     };
-    [all].into_iter().chain(rules.iter().map(told_rule)).collect()
+    if let Some(tolerance_s) = tolerance_s {
+        all += &format!(" Data without a rule may wait {} for its path.", duration(*tolerance_s));
+    }
+    let waits = tolerance_s.is_some() || rules.iter().any(|one| one.tolerance_s.is_some());
+    let limits = waits.then(|| WAITING.to_owned());
+    [all].into_iter().chain(rules.iter().map(told_rule)).chain(limits).collect()
 }
 
 /// ``Rule `program ffmpeg`: aggregate for 2 connections: wlan0 regular, wwan0 backup; last match: …``
 fn told_rule(told: &RuleStatus) -> String {
-    let RuleStatus { rule, intent, connections, last, interfaces, last_uid: _ } = told;
+    let RuleStatus { rule, intent, tolerance_s, connections, last, interfaces, last_uid: _ } = told;
     let used = |(name, used): (&String, &Role)| format!("{name} {}", role(*used));
     let roles: Vec<String> = interfaces.iter().map(used).collect();
     let last = last.as_ref().map_or_else(String::new, |last| format!("; last match: {last}"));
     let connections = count(*connections, "connection");
-    format!("Rule `{rule}`: {} for {connections}: {}{last}", intent.word(), roles.join(", "))
+    let waits = tolerance_s.map(|s| format!(", may wait {}", duration(s))).unwrap_or_default();
+    format!("Rule `{rule}`: {}{waits} for {connections}: {}{last}", intent.word(), roles.join(", "))
 }

@@ -22,6 +22,7 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
         size: options.size.clone(),
         deadline: options.deadline.clone(),
         slowest: options.slowest.clone(),
+        preset: options.preset.clone(),
         rate: options.rate.clone(),
         device: options.device.clone(),
         link_rates: options.link_rates,

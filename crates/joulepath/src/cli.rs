@@ -20,6 +20,7 @@ mod study;
 pub(crate) mod switch;
 pub(crate) mod top;
 mod why;
+mod words;
 
 use std::path::PathBuf;
 

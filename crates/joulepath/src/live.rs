@@ -8,13 +8,11 @@ mod top;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use clap::ValueEnum;
 use joulepath_console::board::{self, Board};
 use joulepath_console::{page, why};
 use joulepath_live::daemon::Chosen;
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon, record, simulate, units};
-use joulepath_model::live::Intent;
 use joulepath_study::deployed;
 use serde_json::json;
 
@@ -105,10 +103,8 @@ fn simulated(path: &Path, json: bool) -> Result<Exit, Failure> {
 }
 
 fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {
-    // None for `configured`.
-    let word = options.intent.to_possible_value();
-    let intent = word.and_then(|word| Intent::by_word(word.get_name()));
-    command(&options.socket, &Request::SetIntent { interface: options.interface.clone(), intent })?;
+    let (interface, intent) = (options.interface.clone(), options.intent.0);
+    command(&options.socket, &Request::SetIntent { interface, intent })?;
     terminal::say("the intent is set; `joulepath status` shows its effect after the next decision");
     Ok(Exit::Ok)
 }

@@ -60,7 +60,9 @@ pub(crate) fn parse(text: &str, path: &Path, chosen: Chosen) -> Result<LiveConfi
     let named = |errors: ScenarioErrors| Error::Config(Box::new(errors.in_file(&path.display().to_string())));
     let config = read.map_err(named)?;
     let (intent, first) = (chosen.intent.unwrap_or(config.intent), chosen.first.unwrap_or(config.first));
-    Ok(LiveConfig { intent, first, ..config })
+    // A tolerance of the file has no meaning beside another intent.
+    let tolerance = config.tolerance.filter(|_| intent.may_wait());
+    Ok(LiveConfig { intent, first, tolerance, ..config })
 }
 
 /// A calibrated profile beside the configuration. Errors have the form "message; remedy".

@@ -52,6 +52,9 @@ pub enum Reason {
         paths: Vec<String>,
         energy_j: f64,
         time_s: f64,
+        /// Price of a second of waiting, W; 0 under `frugal`.
+        #[serde(default)]
+        delay_price_w: f64,
         next_paths: Vec<String>,
         next_energy_j: Option<f64>,
         advice: String,
@@ -101,6 +104,9 @@ pub enum Reason {
     BatteryLow { battery_percent: f64, below_percent: f64 },
     /// Its traffic costs money.
     Metered,
+
+    /// `tolerance`: it may replace `path` only when that has been without answers for so long.
+    MayWait { path: String, tolerance_s: f64 },
 
     /// Its role changes as soon as the last change is old enough.
     Waits,
@@ -172,8 +178,24 @@ impl Display for Reason {
                 write!(to, "{used} of {paths} paths, the cheapest first, for {:.1} Mbit/s", rate_bps / 1e6)
             }
             Reason::InterfaceAggregate => to.write_str("its intent is `aggregate`"),
-            Reason::Frugal { transfer_bytes, energy_j, next_paths, next_energy_j, .. } => {
-                write!(to, "least energy for {}: {} J", Bytes(*transfer_bytes), significant(*energy_j))?;
+            Reason::Frugal {
+                transfer_bytes,
+                energy_j,
+                time_s,
+                delay_price_w,
+                next_paths,
+                next_energy_j,
+                ..
+            } => {
+                let (size, energy) = (Bytes(*transfer_bytes), significant(*energy_j));
+                match delay_price_w {
+                    0.0 => write!(to, "least energy for {size}: {energy} J")?,
+                    price_w => write!(
+                        to,
+                        "best for {size} at {price_w} J per second of waiting: {energy} J, {} s",
+                        significant(*time_s)
+                    )?,
+                }
                 match next_energy_j {
                     Some(next_j) => {
                         write!(to, "; next best {} J over {}", significant(*next_j), next_paths.join(" and "))
@@ -245,6 +267,11 @@ impl Display for Reason {
                 write!(to, "the battery is at {battery_percent:.0} %, below {below_percent} %")
             }
             Reason::Metered => to.write_str("it is metered"),
+
+            Reason::MayWait { path, tolerance_s } => write!(
+                to,
+                "the traffic may wait for {path}: no subflow before `tolerance` of {tolerance_s} s has passed"
+            ),
 
             Reason::Waits => to.write_str("its role changes later, because the last change is too recent"),
             Reason::Lost { connections } => write!(
@@ -366,6 +393,7 @@ mod tests {
                 paths: vec!["wlan0".into()],
                 energy_j: 7.11,
                 time_s: 4.05,
+                delay_price_w: 0.0,
                 next_paths: names(),
                 next_energy_j: Some(22.3),
                 advice: "Use wlan0 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J.".into(),
@@ -403,6 +431,7 @@ mod tests {
             Reason::SoftQuota { used_bytes: 8_100_000_000, quota_bytes: 8_000_000_000 },
             Reason::BatteryLow { battery_percent: 18.0, below_percent: 20.0 },
             Reason::Metered,
+            Reason::MayWait { path: "wlan0".into(), tolerance_s: 120.0 },
             Reason::Waits,
             Reason::Lost { connections: 3 },
             Reason::StillNeeded { connections: 1 },

@@ -442,6 +442,31 @@ mod tests {
         assert!((replayed.length_s - 3598.0).abs() < 0.01);
     }
 
+    /// WiFi fails for 100 s, then for 200 s.
+    #[test]
+    fn a_replay_repeats_what_waited() {
+        let text = format!("{CONFIG}\n").replacen("\n", "\npm = \"userspace\"\ntolerance = \"2 min\"\n", 1);
+        let config = read_live(&text).unwrap();
+        let mut recorder = Recorder::begin(vec![], &config).unwrap();
+        let (mut decider, overrides) = (Decider::default(), Overrides::default());
+        let mut snapshot = Snapshot {
+            interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")],
+            families: Families { v4: 1, v6: 0 },
+            ..Snapshot::default()
+        };
+        for second in 0..500_u64 {
+            snapshot.now = Nanos::from_secs(second);
+            snapshot.interfaces[0].usable = !(10..110).contains(&second) && !(200..400).contains(&second);
+            let decision = decider.decide(&config, &overrides, &snapshot);
+            recorder.look(&snapshot, &overrides, &decision, &BTreeMap::new()).unwrap();
+        }
+        let replayed = replay_lines(&recorder.to).unwrap();
+        assert_eq!((replayed.decisions, replayed.differ), (500, 0), "{:?}", replayed.differences);
+        let opens = |change: &&String| change.contains("wwan0: regular");
+        let opened: Vec<&String> = replayed.changes.iter().filter(opens).collect();
+        assert!(opened.len() == 1 && opened[0].starts_with("320.0 s: "), "{:?}", replayed.changes);
+    }
+
     #[test]
     fn a_different_decision_is_reported_with_its_line() {
         let text = String::from_utf8(recorded()).unwrap();

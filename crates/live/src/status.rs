@@ -198,6 +198,9 @@ pub struct RuleStatus {
     pub rule: String,
     /// The intent for matching connections.
     pub intent: Intent,
+    /// How long their data may wait for a path that has failed, s; `None`: not at all.
+    #[serde(default)]
+    pub tolerance_s: Option<f64>,
     /// Number of matching connections.
     pub connections: usize,
     /// The last match: program, user, control group, peer. `None` before the first match, and for users other
@@ -215,6 +218,10 @@ pub struct RuleStatus {
 pub struct SteeringStatus {
     /// Connections that it steers.
     pub connections: usize,
+    /// How long data of connections without a rule may wait for a path that has failed, s; `None`: not at
+    /// all.
+    #[serde(default)]
+    pub tolerance_s: Option<f64>,
     /// Connections that started under the kernel's path manager and stay there.
     pub of_kernel: usize,
     /// Subflows opened since the start.

@@ -104,13 +104,14 @@ impl UserSpace {
         self.steering.hear(now, &events, &self.rules)
     }
 
-    pub(crate) fn status(&self) -> SteeringStatus {
-        self.steering.status(&self.rules)
+    pub(crate) fn status(&self, config: &LiveConfig) -> SteeringStatus {
+        let tolerance_s = config.tolerance.map(Nanos::as_secs_f64);
+        SteeringStatus { tolerance_s, ..self.steering.status(&self.rules) }
     }
 
     /// Warnings for the user.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.rules.troubles
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.rules.troubles.iter().cloned().chain(self.steering.warning())
     }
 }
 

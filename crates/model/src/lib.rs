@@ -14,6 +14,7 @@ pub mod live;
 pub mod names;
 pub mod network;
 pub mod policy;
+pub mod preset;
 pub mod quantile;
 pub mod random;
 pub mod receive;

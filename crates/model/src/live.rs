@@ -7,14 +7,20 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
+use crate::preset::Preset;
 use crate::units::{BitRate, Bytes, Dbm, Nanos, Probability};
 
 /// How a machine uses its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Intent {
-    /// The paths that suffice at the least energy; the others have no subflow.
+    /// The paths that suffice at the least energy; the others have no subflow. Also called `saver`.
+    #[serde(alias = "saver")]
     Frugal,
+    /// Like [`Self::Frugal`], but time has the price of [`Preset::Balanced`].
+    Balanced,
+    /// Like [`Self::Frugal`], but time has the price of [`Preset::Fast`].
+    Fast,
     /// One path. The next path has no subflow until the first is in trouble, and then carries few bytes.
     Handover,
     /// One path. The others are backups with an open subflow.
@@ -29,8 +35,10 @@ pub enum Intent {
 
 impl Intent {
     /// All intents, in the order of the documentation.
-    pub const ALL: [Intent; 6] = [
+    pub const ALL: [Intent; 8] = [
         Intent::Frugal,
+        Intent::Balanced,
+        Intent::Fast,
         Intent::Handover,
         Intent::Interactive,
         Intent::Aggregate,
@@ -42,6 +50,8 @@ impl Intent {
     pub const fn word(self) -> &'static str {
         match self {
             Intent::Frugal => "frugal",
+            Intent::Balanced => "balanced",
+            Intent::Fast => "fast",
             Intent::Handover => "handover",
             Intent::Interactive => "interactive",
             Intent::Aggregate => "aggregate",
@@ -50,9 +60,48 @@ impl Intent {
         }
     }
 
-    /// The intent with this name.
+    /// What it does with paths, without a full stop.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Intent::Frugal => "the paths with the least energy; the others are closed",
+            Intent::Balanced => "like frugal, but a second of waiting is worth 0.3 J",
+            Intent::Fast => "like frugal, but a second of waiting is worth 3 J",
+            Intent::Handover => "one path; the next opens when it fails",
+            Intent::Interactive => "one path; the others are open backups",
+            Intent::Aggregate => "all paths carry data",
+            Intent::Overflow => "by cost; the next only while cheaper ones are full",
+            Intent::Off => "change nothing",
+        }
+    }
+
+    /// The name of the same balance in policies and in `advise`, if it is another.
+    pub const fn alias(self) -> Option<&'static str> {
+        match self {
+            Intent::Frugal => Some(Preset::Saver.word()),
+            _ => None,
+        }
+    }
+
+    /// The intent with this name or alias.
     pub fn by_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|intent| intent.word() == word)
+        Self::ALL.into_iter().find(|intent| intent.word() == word || intent.alias() == Some(word))
+    }
+
+    /// True if traffic under this intent may have a tolerance: time has no price.
+    pub const fn may_wait(self) -> bool {
+        matches!(self, Intent::Frugal | Intent::Handover)
+    }
+
+    /// The balance between energy and time of an intent that chooses paths by it.
+    pub const fn preset(self) -> Option<Preset> {
+        match self {
+            Intent::Frugal => Some(Preset::Saver),
+            Intent::Balanced => Some(Preset::Balanced),
+            Intent::Fast => Some(Preset::Fast),
+            Intent::Handover | Intent::Interactive | Intent::Aggregate | Intent::Overflow | Intent::Off => {
+                None
+            }
+        }
     }
 }
 
@@ -239,6 +288,8 @@ impl std::fmt::Display for AddressRange {
 pub struct Rule {
     /// Intent of the matching connections.
     pub intent: Intent,
+    /// How long their data may wait for a path that has failed; none: not at all.
+    pub tolerance: Option<Nanos>,
     /// Name of the program, or its path if it contains a `/`; `*` matches any characters.
     pub program: Option<String>,
     /// Owner of the socket: a user name or number.
@@ -304,7 +355,15 @@ impl OnMptcp {
     /// The rule that gives their connections the intent.
     fn rule(&self) -> Option<Rule> {
         let intent = self.intent?;
-        let mut rule = Rule { intent, program: None, user: None, cgroup: None, port: None, remote: None };
+        let mut rule = Rule {
+            intent,
+            tolerance: None,
+            program: None,
+            user: None,
+            cgroup: None,
+            port: None,
+            remote: None,
+        };
         match &self.programs {
             // Control groups of instances have their names in place of the `@`.
             Programs::Unit(name) => rule.cgroup = Some(name.replace("@.service", "@*.service")),
@@ -327,6 +386,9 @@ pub struct LiveConfig {
     pub first: First,
     /// When a connection gets its second subflow; none: the intent decides. For [`Manager::UserSpace`].
     pub open_after: Option<OpenAfter>,
+    /// How long data of connections without a rule may wait for a path that has failed; none: not at all. For
+    /// [`Manager::UserSpace`].
+    pub tolerance: Option<Nanos>,
     /// Intents of some connections; the first rule that matches applies. For [`Manager::UserSpace`].
     pub rules: Vec<Rule>,
     /// Programs whose TCP sockets become MPTCP.

@@ -31,15 +31,17 @@ type Repeated = Option<(String, String)>;
 /// Paths with their rates and RTTs, size, device, and whether rates are links' rates.
 type About = (Vec<String>, String, Option<String>, bool);
 
-/// Deadline, longest multiple of the fastest path's time, rate, period and tolerance.
-type Limits = (Option<String>, Option<String>, Option<String>, Repeated);
+/// Deadline, longest multiple of the fastest path's time, preset, rate, period and tolerance.
+type Limits = (Option<String>, Option<String>, Option<String>, Option<String>, Repeated);
 
 /// A question without the memory of networks.
 type Asked = (About, Limits);
 
 /// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
 #[pyfunction]
-#[pyo3(signature = (paths, history, size, deadline, slowest, rate, device, link_rates, repeated, command))]
+#[pyo3(signature = (
+    paths, history, size, deadline, slowest, preset, rate, device, link_rates, repeated, command
+))]
 #[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
 pub(crate) fn advise(
     py: Python<'_>,
@@ -48,13 +50,14 @@ pub(crate) fn advise(
     size: String,
     deadline: Option<String>,
     slowest: Option<String>,
+    preset: Option<String>,
     rate: Option<String>,
     device: Option<String>,
     link_rates: bool,
     repeated: Repeated,
     command: String,
 ) -> PyResult<Advice> {
-    let words = Words { paths, history, size, deadline, slowest, rate, device, link_rates, repeated };
+    let words = Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, repeated };
     asked(py, words, command)
 }
 
@@ -64,8 +67,8 @@ fn asked(py: Python<'_>, words: Words, command: String) -> PyResult<Advice> {
         let question = question(&asked)?;
         let waiting = waiting(&asked, &question)?;
         let answer = answer(&question)?;
-        let Words { paths, size, deadline, slowest, rate, device, link_rates, repeated, .. } = asked;
-        let words = ((paths, size, device, link_rates), (deadline, slowest, rate, repeated));
+        let Words { paths, size, deadline, slowest, preset, rate, device, link_rates, repeated, .. } = asked;
+        let words = ((paths, size, device, link_rates), (deadline, slowest, preset, rate, repeated));
         Ok(Advice { question, answer, waiting, words, command })
     })
 }
@@ -79,9 +82,10 @@ impl Advice {
     /// Unpickles by asking again.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (Asked, String)) -> PyResult<Self> {
-        let ((paths, size, device, link_rates), (deadline, slowest, rate, repeated)) = state.0;
+        let ((paths, size, device, link_rates), (deadline, slowest, preset, rate, repeated)) = state.0;
         let history = None;
-        let words = Words { paths, history, size, deadline, slowest, rate, device, link_rates, repeated };
+        let words =
+            Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, repeated };
         asked(py, words, state.1)
     }
 

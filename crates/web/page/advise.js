@@ -15,6 +15,8 @@ const SIZE = { key: "size", label: "Size", low: 0.01, high: 10_000, unit: "MB" }
 const DEADLINE = { key: "deadline", label: "Deadline", low: 0.1, high: 3600, unit: "s" };
 const BATTERY = { key: "battery", label: "Battery", low: 1, high: 100, unit: "Wh" };
 const JOULES_PER_WH = 3600;
+/** Balances between energy and time. */
+const PRESETS = [["", "Energy alone counts"], ["balanced", "balanced: a second is worth 0.3 J"], ["fast", "fast: a second is worth 3 J"]];
 
 const FIRST_PATHS = [
   { name: "wifi", rate: "20", rtt: "30", loss: "1", energy: "wifi-huang2012" },
@@ -59,10 +61,10 @@ class AdvisePanel {
     this.library = library;
     this.changed = changed;
     this.compare = compare;
-    this.show({ paths: FIRST_PATHS, size: "10", deadline: "", device: "", battery: "15" });
+    this.show({ paths: FIRST_PATHS, size: "10", deadline: "", preset: "", device: "", battery: "15" });
   }
 
-  show({ paths, size, deadline, device, battery }) {
+  show({ paths, size, deadline, preset, device, battery }) {
     const profiles = this.library.profiles.map(({ name, summary }) => [name, `${name}: ${summary}`]);
     const devices = this.library.devices.map(({ name, summary }) => [name, `${name}: ${summary}`]);
     const again = change => {
@@ -96,7 +98,8 @@ class AdvisePanel {
       this.changed();
     });
     const file = card("My file", slider("advise-size", SIZE, size, this.changed),
-      make("label", { className: "tick wide" }, isDue, make("span", { textContent: "It must arrive in time" })), due);
+      make("label", { className: "tick wide" }, isDue, make("span", { textContent: "It must arrive in time" })), due,
+      choice("advise-preset", "My time", preset, PRESETS, this.changed));
     const own = card("My battery", slider("advise-battery", BATTERY, battery, this.changed),
       choice("advise-device", "Device", device, [["", "no shared power"], ...devices], this.changed));
     const said = make("div", { id: "advice", className: "claim", hidden: true });
@@ -113,25 +116,26 @@ class AdvisePanel {
     });
     return {
       paths, size: at("advise-size").value, deadline: at("advise-due").checked ? at("advise-deadline").value : "",
-      device: at("advise-device").value, battery: at("advise-battery").value,
+      preset: at("advise-preset").value, device: at("advise-device").value, battery: at("advise-battery").value,
     };
   }
 
   /** Sets the fields of a link. */
   load(saved) {
     const isText = value => typeof value === "string";
-    const { paths, size, deadline, device, battery } = saved;
+    // Links without a preset are older.
+    const { paths, size, deadline, preset = "", device, battery } = saved;
     const isPath = path => ["name", "rate", "rtt", "loss", "energy"].every(key => isText(path?.[key]));
-    const isWhole = Array.isArray(paths) && paths.length > 0 && paths.every(isPath) && [size, deadline, device, battery].every(isText);
-    if (isWhole) this.show({ paths: paths.slice(0, MOST_PATHS), size, deadline, device, battery });
+    const isWhole = Array.isArray(paths) && paths.length > 0 && paths.every(isPath) && [size, deadline, preset, device, battery].every(isText);
+    if (isWhole) this.show({ paths: paths.slice(0, MOST_PATHS), size, deadline, preset, device, battery });
   }
 
   /** The panel as a request. */
   question() {
-    const { paths, size, deadline, device } = this.saved();
+    const { paths, size, deadline, preset, device } = this.saved();
     const of = {
       paths: paths.map(({ name, rate, rtt, loss, energy }) => `${name}:rate=${rate}Mbit/s,rtt=${rtt}ms,loss=${loss}%,energy=${energy}`),
-      size: `${size}MB`, deadline: deadline ? `${deadline}s` : null, device: device || null,
+      size: `${size}MB`, deadline: deadline ? `${deadline}s` : null, preset: preset || null, device: device || null,
     };
     return { ...of, command: asAdviseCommand(of) };
   }

@@ -18,6 +18,9 @@ pub struct Question {
     pub size: String,
     /// Time by which the download must be complete, if there is one.
     pub deadline: Option<String>,
+    /// Balance between energy and time, if not energy alone counts.
+    #[serde(default)]
+    pub preset: Option<String>,
     /// A device, or the power that it uses while any interface is active.
     pub device: Option<String>,
     /// The command that gives the same numbers.
@@ -29,6 +32,7 @@ pub(crate) fn advise(of: &Question) -> Result<Value> {
         paths: of.paths.clone(),
         size: of.size.clone(),
         deadline: of.deadline.clone(),
+        preset: of.preset.clone(),
         device: of.device.clone(),
         ..Words::default()
     };
@@ -56,6 +60,7 @@ mod tests {
             ],
             size: "10MB".into(),
             deadline: deadline.map(str::to_owned),
+            preset: None,
             device: None,
             command: "joulepath advise --size 10MB".into(),
         }

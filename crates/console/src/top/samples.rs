@@ -26,6 +26,7 @@ pub(crate) fn status() -> Status {
             paths: vec!["wlp0s20f3".into()],
             energy_j: 7.11,
             time_s: 4.05,
+            delay_price_w: 0.0,
             next_paths: vec!["wwan0".into()],
             next_energy_j: Some(22.3),
             advice: "Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J".into(),

@@ -16,15 +16,15 @@ pub(super) const HISTORY: usize = 60;
 const MESSAGE_STAYS: Duration = Duration::from_secs(10);
 
 /// Intents to choose from; `None` is the configured one.
-pub(super) const CHOICES: [(Option<Intent>, &str); 7] = [
-    (Some(Intent::Frugal), "the cheapest sufficient paths; the others closed"),
-    (Some(Intent::Handover), "one path; the next opens when it fails"),
-    (Some(Intent::Interactive), "one path; the others are open backups"),
-    (Some(Intent::Aggregate), "all paths carry data"),
-    (Some(Intent::Overflow), "by cost; the next only while cheaper ones are full"),
-    (Some(Intent::Off), "change nothing"),
-    (None, "as configured"),
-];
+pub(super) const CHOICES: [(Option<Intent>, &str); Intent::ALL.len() + 1] = {
+    let mut choices = [(None, "as configured"); Intent::ALL.len() + 1];
+    let mut at = 0;
+    while at < Intent::ALL.len() {
+        choices[at] = (Some(Intent::ALL[at]), Intent::ALL[at].sentence());
+        at += 1;
+    }
+    choices
+};
 
 /// Content of the lower part of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,12 +257,12 @@ mod tests {
     fn keys_set_the_intent_of_the_machine_or_the_marked_interface() {
         let mut state = state();
         assert_eq!(press(&mut state, KeyCode::Char('i')), None);
-        // `frugal` is in force and marked; the next entry is `handover`.
+        // `frugal` is in force and marked; the next entry is `balanced`.
         assert_eq!(press(&mut state, KeyCode::Down), None);
-        let set = Request::SetIntent { interface: None, intent: Some(Intent::Handover) };
+        let set = Request::SetIntent { interface: None, intent: Some(Intent::Balanced) };
         assert_eq!(press(&mut state, KeyCode::Enter), Some(Wish::Ask(set)));
         assert_eq!(state.mode, Mode::Overview);
-        assert_eq!(state.message(NOW), Some("asked for handover on this machine"));
+        assert_eq!(state.message(NOW), Some("asked for balanced on this machine"));
         assert_eq!(state.message(NOW + MESSAGE_STAYS), None);
         for key in [KeyCode::Down, KeyCode::Enter] {
             assert_eq!(press(&mut state, key), None);

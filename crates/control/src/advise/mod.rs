@@ -77,6 +77,12 @@ impl Solver<'_> {
             }
             _ => cheapest.clone(),
         };
+        // A front falls in steps, so each corner in time may have the least sum of energy and price.
+        let in_time = front.corners.iter().filter(|(_, point)| point.seconds <= self.most_s());
+        let best = in_time.fold(best, |best, corner| {
+            let is_better = self.cost_j(&corner.1) < self.cost_j(&best.1) * (1.0 - TOLERANCE);
+            if is_better { corner.clone() } else { best }
+        });
         let (best, cheapest, fastest) = (self.plan(&best.1), self.plan(&cheapest.1), self.plan(fastest));
         let reason = reason::Reason {
             paths: &self.question.paths,
@@ -85,6 +91,7 @@ impl Solver<'_> {
             fastest: &fastest,
             rival: self.rival(&over_time, &beaten, &best),
             within: self.question.within,
+            price_w: self.question.price_w(),
         };
         Ok(Advice {
             reason: reason.sentence(),
@@ -94,6 +101,11 @@ impl Solver<'_> {
             break_even: self.break_even(),
             best,
         })
+    }
+
+    /// Energy and the price of the time, J.
+    fn cost_j(&self, point: &Point) -> f64 {
+        point.joules + self.question.price_w() * point.seconds
     }
 
     /// The least energy of every set over its transfer time, and, with a lower bound in J, the sets that cost
@@ -152,7 +164,7 @@ impl Solver<'_> {
         Some(Chain::between(set, true, ends, &corner))
     }
 
-    /// The least energy of `set` over the size, up to its capacity within the time limit.
+    /// The least energy and price of `set` over the size, up to its capacity within the time limit.
     fn over_size(&self, set: u32) -> Option<Chain> {
         let most = self.most_bits(set);
         let nothing = self.device.fastest(set, 0.0);
@@ -165,15 +177,20 @@ impl Solver<'_> {
             _ if set.count_ones() == 1 => Some([0.0, most].map(|bits| Some(self.device.fastest(set, bits)))),
             Within::Deadline(_) | Within::Whenever => None,
         };
+        let priced = |point: Point| Point { joules: self.cost_j(&point), ..point };
         if let Some([first, last]) = straight {
-            return Some(Chain { set, lasts: false, points: vec![(0.0, first?), (most, last?)] });
+            return Some(Chain {
+                set,
+                lasts: false,
+                points: vec![(0.0, priced(first?)), (most, priced(last?))],
+            });
         }
         let solve = |slope: f64, bits: (f64, f64)| {
-            let weights = Weights { energy: 1.0, time: 0.0, bits: -slope };
+            let weights = Weights { energy: 1.0, time: self.question.price_w(), bits: -slope };
             let bounds = Bounds { bits, most_s: self.most_s(), most_j: f64::INFINITY };
-            self.device.solve(set, weights, bounds).map(|point| (point.bits, point))
+            self.device.solve(set, weights, bounds).map(|point| (point.bits, priced(point)))
         };
-        let ends = [(0.0, nothing), solve(0.0, (most, most))?];
+        let ends = [(0.0, priced(nothing)), solve(0.0, (most, most))?];
         Some(Chain::between(set, false, ends, &|slope| solve(slope, (0.0, most))))
     }
 
@@ -221,17 +238,18 @@ impl Solver<'_> {
         }
     }
 
-    /// The cheapest plan in time on another set of paths than `best`, and its energy for promotions and
-    /// tails, J.
+    /// The plan in time with the least energy and price on another set of paths than `best`, and its energy
+    /// for promotions and tails, J.
     fn rival(&self, chains: &[Chain], beaten: &[(u32, f64)], best: &Plan) -> Option<(Plan, f64)> {
         let of_best = best.set();
         let mut cheapest: Option<(Plan, f64)> = None;
+        let cost_j = |(plan, _): &(Plan, f64)| plan.energy_j + self.question.price_w() * plan.seconds;
         let mut offer = |rival: Option<(Plan, f64)>| {
-            let least_j = cheapest.as_ref().map_or(f64::INFINITY, |(plan, _)| plan.energy_j);
-            if let Some(rival) = rival.filter(|(plan, _)| plan.energy_j < least_j) {
+            let least_j = cheapest.as_ref().map_or(f64::INFINITY, cost_j);
+            if let Some(rival) = rival.filter(|rival| cost_j(rival) < least_j) {
                 cheapest = Some(rival);
             }
-            cheapest.as_ref().map_or(f64::INFINITY, |(plan, _)| plan.energy_j)
+            cheapest.as_ref().map_or(f64::INFINITY, cost_j)
         };
         let mut most_j = f64::INFINITY;
         for chain in chains.iter().filter(|chain| chain.set != of_best) {
@@ -245,11 +263,20 @@ impl Solver<'_> {
         cheapest
     }
 
-    /// The cheapest plan in time on all paths of `chain`, and its energy for promotions and tails, J.
+    /// The plan in time with the least energy and price on all paths of `chain`, and its energy for
+    /// promotions and tails, J.
     fn in_time(&self, chain: &Chain) -> Option<(Plan, f64)> {
         let most_s = self.most_s();
         let last = &chain.points.last()?.1;
-        let point = if last.seconds <= most_s { last.clone() } else { chain.point(most_s, &self.device)? };
+        let latest = if last.seconds <= most_s { last.clone() } else { chain.point(most_s, &self.device)? };
+        let in_time = chain.points.iter().map(|(_, point)| point).filter(|point| point.seconds <= most_s);
+        let point =
+            in_time.fold(
+                latest,
+                |best, point| {
+                    if self.cost_j(point) < self.cost_j(&best) { point.clone() } else { best }
+                },
+            );
         let plan = self.plan(&point);
         let uses_j = self.device.members(chain.set).map(|r| self.device.radios[r].use_j).sum();
         (plan.set() == chain.set).then_some((plan, uses_j))

@@ -16,6 +16,8 @@ pub(super) struct Reason<'a> {
     /// The cheapest plan on other paths, and its energy for promotions and tails in J.
     pub(super) rival: Option<(Plan, f64)>,
     pub(super) within: Within,
+    /// Price of a second until the last byte, W.
+    pub(super) price_w: f64,
 }
 
 impl Reason<'_> {
@@ -31,6 +33,16 @@ impl Reason<'_> {
                     self.names(self.cheapest),
                     significant(self.cheapest.energy_j),
                     significant(self.cheapest.seconds)
+                );
+            }
+            _ if self.cheapest.energy_j < best.energy_j * (1.0 - 1e-6) => {
+                text += &format!(
+                    " in {} s; {} would cost {} J, but take {} s, and a second of waiting is worth {} J",
+                    significant(best.seconds),
+                    self.names(self.cheapest),
+                    significant(self.cheapest.energy_j),
+                    significant(self.cheapest.seconds),
+                    self.price_w
                 );
             }
             (Some((rival, uses_j)), _) => {

@@ -1,4 +1,5 @@
 use joulepath_model::energy::{InterfaceModel, RrcModel, Stage, SunkWhile, profile};
+use joulepath_model::preset::Preset;
 use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 use proptest::prelude::*;
 
@@ -24,6 +25,7 @@ fn wifi_and_lte() -> Question {
         paths: vec![path("wifi", 20.0, named("wifi-huang2012")), path("lte", 10.0, named("lte-huang2012"))],
         size: Bytes(10_000_000),
         within: Within::Whenever,
+        delay_price: Watts(0.0),
         base: Watts(0.0),
         capacity: Capacity::TcpFriendly,
     }
@@ -60,6 +62,91 @@ fn one_radio_costs_the_published_energy() {
     assert_close(advice.best.energy_j, 0.00984 + 1.0629 + 0.0284 + 11.8818, 1e-4);
     assert_close(advice.best.seconds, 8.0791, 1e-4);
     assert_eq!((advice.front.len(), advice.break_even.len()), (1, 0));
+}
+
+/// Two radios without headers, promotions and tails: 80 Mbit take 8 s and 0.8 J over `slow`, 4 s and 3.2 J
+/// over `quick`.
+fn slow_and_quick() -> Question {
+    let mut question = wifi_and_lte();
+    question.paths = vec![
+        path("slow", 10.0 * 1500.0 / 1460.0, linear(10.0 * 1460.0 / 1500.0, 0.0)),
+        path("quick", 20.0 * 1500.0 / 1460.0, linear(40.0 * 1460.0 / 1500.0, 0.0)),
+    ];
+    question
+}
+
+#[test]
+fn a_price_of_time_pays_for_a_faster_radio() {
+    // Both until 80/30 s: 26.7 · 0.01 + 53.3 · 0.04 = 2.4 J. It saves 5.33 s for 1.6 J: 0.3 W.
+    let best = |price_w: f64| {
+        let advice = advise(&Question { delay_price: Watts(price_w), ..slow_and_quick() }).unwrap();
+        (used(&advice.best), advice)
+    };
+    assert_eq!((best(0.0).0, best(0.29).0), (vec![0], vec![0]));
+    let (both, advice) = best(0.31);
+    assert_eq!(both, [0, 1]);
+    assert_close(advice.best.energy_j, 2.4, 1e-4);
+    assert_close(advice.best.seconds, 80.0 / 30.0, 1e-4);
+    let said = "Use slow and quick together: 2.40 J in 2.67 s; slow alone would cost 0.800 J, but take \
+                8.00 s, and a second of waiting is worth 0.31 J";
+    assert!(advice.reason.starts_with(said), "{}", advice.reason);
+    // The front does not depend on the price.
+    assert_eq!(best(0.0).1.front, advice.front);
+    // A stream is no faster on a faster radio.
+    let within = Within::Rate(BitRate::from_bps(4_000_000));
+    let stream = Question { within, delay_price: Watts(100.0), ..slow_and_quick() };
+    assert_eq!(used(&advise(&stream).unwrap().best), [0]);
+}
+
+#[test]
+fn presets_are_prices_and_the_fastest_one_has_a_longest_time() {
+    let best = |preset| advise(&slow_and_quick().with(preset)).unwrap().best;
+    assert_eq!(used(&best(Preset::Saver)), [0]);
+    assert_eq!(best(Preset::Saver), advise(&slow_and_quick()).unwrap().best);
+    let mut even = slow_and_quick();
+    even.paths[1].energy = linear(30.0 * 1460.0 / 1500.0, 0.0);
+    // 53.3 · 0.02 J more than `slow` alone for 5.33 s: 0.2 W.
+    assert_eq!(used(&advise(&even.with(Preset::Balanced)).unwrap().best), [0, 1]);
+    // 800 mW/Mbps cost 42 J more for 5.33 s, and 5 s are 1.25 times 4 s: `quick` carries 30 of 80 Mbit.
+    let mut costly = slow_and_quick();
+    costly.paths[1].energy = linear(800.0 * 1460.0 / 1500.0, 0.0);
+    let fast = advise(&costly.with(Preset::Fast)).unwrap().best;
+    assert_close(fast.seconds, 5.0, 1e-3);
+    assert_close(fast.paths[1].share, 30.0 / 80.0, 1e-3);
+}
+
+#[test]
+fn a_price_of_time_moves_the_size_at_which_the_advice_changes() {
+    // `radio` wakes for 2 J in 1 s and then has 10 Mbit/s; `open` has 1 Mbit/s. A bit costs the same on both.
+    // Both end at T + 10 (T − 1) = N. With a price of 1 W: N = 2 + T, so N = 3.2 Mbit.
+    let stage = |w: f64, ms| Stage { power: Watts(w), duration: Nanos::from_millis(ms) };
+    let wake = RrcModel {
+        down: JoulesPerBit::from_mw_per_mbps(10.0),
+        up: JoulesPerBit(0.0),
+        active: Watts(0.0),
+        inactivity: Nanos::from_millis(100),
+        promotion: stage(2.0, 1000),
+        tail: vec![],
+        idle: Watts(0.0),
+    };
+    let mut question = Question { delay_price: Watts(1.0), ..wifi_and_lte() };
+    question.paths = vec![
+        path("open", 1500.0 / 1460.0, linear(10.0, 0.0)),
+        path("radio", 10.0 * 1500.0 / 1460.0, InterfaceModel::Rrc(wake)),
+    ];
+    let change = advise(&question).unwrap().break_even;
+    assert_eq!((change[0].below.as_slice(), change[0].above.as_slice()), (&[0][..], &[0, 1][..]));
+    assert_close(change[0].size_bytes * 8.0, 3.2e6, 1e-3);
+    let priceless = advise(&Question { delay_price: Watts(0.0), ..question.clone() }).unwrap().break_even;
+    assert_eq!(priceless.len(), 0, "without a price the radio never pays");
+    // The advice itself changes there, too.
+    for change in &change {
+        let at = |factor: f64| {
+            let size = Bytes((change.size_bytes * factor) as u64);
+            used(&advise(&Question { size, ..question.clone() }).unwrap().best)
+        };
+        assert_eq!((at(0.99), at(1.01)), (change.below.clone(), change.above.clone()));
+    }
 }
 
 #[test]

@@ -133,6 +133,7 @@ mod tests {
             paths: energy.iter().map(path).collect(),
             size: Bytes(50_000),
             within: Within::Whenever,
+            delay_price: Watts(0.0),
             base: Watts(0.0),
             capacity: Capacity::TcpFriendly,
         }

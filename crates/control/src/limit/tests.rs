@@ -504,6 +504,7 @@ fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::
         paths: paths.collect(),
         size: size.parse().unwrap(),
         within: crate::advise::Within::Whenever,
+        delay_price: Watts(0.0),
         base: Watts(base_w),
         capacity: Capacity::Link,
     };

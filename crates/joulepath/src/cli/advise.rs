@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::words;
 use crate::complete;
 
 pub(super) const HELP: &str = "\
@@ -44,6 +45,10 @@ pub(crate) struct AdviseOptions {
     /// It must arrive within this multiple of the time of the fastest path alone, for example 2.
     #[arg(long, value_name = "N", conflicts_with_all = ["rate", "every"])]
     pub(crate) slowest: Option<String>,
+    /// Balance between energy and time, as in `joule[preset=WORD]`. --slowest replaces its longest time.
+    #[arg(long, value_name = "WORD", conflicts_with_all = ["rate", "every"])]
+    #[arg(value_parser = words::presets())]
+    pub(crate) preset: Option<String>,
     /// Rate of a stream, in place of a deadline.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,

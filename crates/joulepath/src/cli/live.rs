@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use joulepath_model::live::{First, Intent, Manager};
 
 use super::shared::Timekeeping;
+use super::words::{self, IntentWord};
 use crate::complete;
 
 pub(super) const HELP: &str = "\
@@ -65,7 +66,7 @@ pub(crate) struct LiveOptions {
     #[arg(long, value_name = "WHO", conflicts_with = "undo")]
     pub(crate) pm: Option<Manager>,
     /// Intent, in place of the configuration's.
-    #[arg(long, value_name = "WORD", value_parser = intent, conflicts_with = "undo")]
+    #[arg(long, value_name = "WORD", value_parser = words::intents(), conflicts_with = "undo")]
     pub(crate) intent: Option<Intent>,
     /// Where new connections start, in place of the configuration's: `leave` or `steer`.
     #[arg(long, value_name = "WORD", conflicts_with = "undo")]
@@ -103,12 +104,6 @@ pub(crate) struct LiveOptions {
     /// With --undo: wait until everything is put back, or a daemon has taken over.
     #[arg(long, requires = "undo")]
     pub(crate) wait: bool,
-}
-
-/// An intent by its word.
-pub(crate) fn intent(word: &str) -> Result<Intent, String> {
-    let words = || Intent::ALL.map(Intent::word).join(", ");
-    Intent::by_word(word).ok_or_else(|| format!("intents: {}", words()))
 }
 
 /// Commands to the running daemon, and `judge`.
@@ -164,7 +159,7 @@ pub(crate) struct JudgeOptions {
 #[derive(Debug, Args)]
 pub(crate) struct SetIntentOptions {
     /// The intent; `configured` is that of the configuration.
-    #[arg(value_enum)]
+    #[arg(value_name = "WORD", value_parser = words::settable())]
     pub(crate) intent: IntentWord,
     /// For this interface only.
     #[arg(long, value_name = "NAME")]
@@ -184,25 +179,6 @@ pub(crate) struct ForgetOptions {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) socket: SocketOptions,
-}
-
-/// An intent on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum IntentWord {
-    /// The cheapest sufficient paths by energy; the others have no subflow.
-    Frugal,
-    /// One path; the next has no subflow before the first is in trouble.
-    Handover,
-    /// One path; the others are open backups.
-    Interactive,
-    /// All paths.
-    Aggregate,
-    /// In the order of cost, the next only while the cheaper ones are full.
-    Overflow,
-    /// Nothing is touched.
-    Off,
-    /// As configured.
-    Configured,
 }
 
 /// Where the daemon listens.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use joulepath_model::live::Intent;
 
-use super::live::{SOCKET, intent};
+use super::live::SOCKET;
+use super::words::intents;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -27,7 +28,7 @@ pub(crate) struct RunOptions {
     /// Give the program's connections this intent, in place of the machine's. Needs systemd, the daemon with
     /// `pm = "userspace"`, and a rule in its configuration; a message says what is missing, and the command
     /// runs without it.
-    #[arg(long, value_name = "WORD", value_parser = intent, conflicts_with = "dry_run")]
+    #[arg(long, value_name = "WORD", value_parser = intents(), conflicts_with = "dry_run")]
     pub(crate) intent: Option<Intent>,
     /// The daemon's control socket.
     #[arg(long, value_name = "PATH", default_value = SOCKET, requires = "intent")]

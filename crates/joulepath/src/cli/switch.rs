@@ -3,7 +3,7 @@
 use clap::Args;
 use joulepath_model::live::Intent;
 
-use super::live::intent;
+use super::words::intents;
 
 pub(super) const ON_HELP: &str = "\
 Examples:
@@ -24,8 +24,8 @@ somebody has edited stay.";
 /// Options of `on`.
 #[derive(Debug, Args)]
 pub(crate) struct OnOptions {
-    /// The intent: frugal, handover, interactive, aggregate, overflow. Without it, the configuration's.
-    #[arg(value_name = "WORD", value_parser = intent)]
+    /// The intent. Without it, the configuration's.
+    #[arg(value_name = "WORD", value_parser = intents())]
     pub(crate) intent: Option<Intent>,
     /// Print what would be done, and change nothing.
     #[arg(long)]

@@ -91,6 +91,35 @@ fn a_transfer_takes_at_most_so_many_times_as_long_as_on_the_fastest_path() {
     assert_eq!(best(&["--slowest", "2", "--deadline", "20s"]), "lte");
 }
 
+/// WiFi alone takes 11.9 s and 13.7 J, LTE alone 2.31 s and 20.5 J, both 1.98 s and 21.4 J.
+#[test]
+fn a_preset_is_a_price_of_time() {
+    let asked = |options: &[&str]| {
+        let question = ["advise", "--path", WIFI, "--path", LTE, "--size", "10MB"];
+        joulepath(&[&question[..], options].concat())
+    };
+    let paths = |preset: &str| {
+        let best = asked(&["--json", "--preset", preset]).json()["best"]["paths"].clone();
+        best.as_array()
+            .unwrap()
+            .iter()
+            .map(|path| path["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(paths("saver"), ["wifi"]);
+    // 6.8 J for 9.6 s are 0.71 W.
+    assert_eq!(paths("balanced"), ["wifi"]);
+    assert!(paths("fast").contains(&"lte".to_owned()));
+    let said = asked(&["--preset", "fast"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("wifi alone would cost 13.7 J, but take 11.9 s"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("question.toml");
+    asked(&["--preset", "balanced", "--write", file.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"joule[delay_price=0.3 W]\""));
+    let wrong = asked(&["--preset", "quick"]);
+    assert!(wrong.code == Some(2) && wrong.stderr.contains("saver, balanced, fast"), "{}", wrong.stderr);
+}
+
 #[test]
 fn a_wrong_question_names_its_option() {
     let cases: [(&[&str], &str); 10] = [

@@ -119,5 +119,12 @@ fn bash_completes_scenarios_policies_and_energy_profiles() {
     let advise = "joulepath advise --size 1MB --path wifi:rate=20Mbit/s,rtt=30ms,energy=lte-2";
     assert_eq!(offered(advise), ["lte-2021"]);
     assert_eq!(offered("joulepath compare papers/001-3g-wlan --variant 64"), ["64kB"]);
-    assert!(offered("joulepath live set-intent ").contains(&"frugal".to_owned()));
+    for command in ["joulepath live set-intent ", "joulepath on ", "joulepath run --intent "] {
+        let words = offered(command);
+        assert!(
+            words.starts_with(&["frugal".to_owned(), "balanced".to_owned(), "fast".to_owned()]),
+            "{words:?}"
+        );
+    }
+    assert_eq!(offered("joulepath advise --preset b"), ["balanced"]);
 }

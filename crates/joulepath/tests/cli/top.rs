@@ -238,9 +238,9 @@ fn keys_set_the_intent_and_q_leaves_the_terminal_as_it_was() {
     }
     top.press("i");
     top.shows("Intent of this machine");
-    // Two places down: frugal, handover, interactive. The arrow is what a terminal sends for it.
+    // Four places down: balanced, fast, handover, interactive. The arrow is what a terminal sends for it.
     top.press("\u{1b}[B");
-    top.press("j\r");
+    top.press("jjj\r");
     top.shows("interactive · configured: frugal");
     assert_eq!(daemon.commands.lock().unwrap()[0]["parameters"]["intent"], "interactive");
     top.press("p");

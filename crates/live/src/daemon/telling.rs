@@ -77,16 +77,16 @@ impl Daemon<'_> {
             battery: self.battery,
             outcome,
             warnings: warnings
-                .chain(of_rules)
                 .chain(&self.failure)
                 .cloned()
+                .chain(of_rules)
                 .chain(refused)
                 .chain(clock)
                 .chain(outcome.staying())
                 .chain(self.first.remarks())
                 .collect(),
             events: self.events.latest(now),
-            steering: user_space.map(UserSpace::status),
+            steering: user_space.map(|user_space| user_space.status(&self.config)),
             networks: &self.networks,
             programs: self.programs.clone(),
             why,

@@ -83,6 +83,9 @@ impl Display for Told {
 pub struct Decision {
     /// Wanted endpoints; `None` if the settings found at the start are to be restored.
     pub endpoints: Option<Vec<Wanted>>,
+    /// Endpoints that connections may use only if they have no subflow left, because their traffic may wait.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Wanted>,
     /// Addresses whose connections must lose their initial subflow.
     pub closed: Vec<IpAddr>,
     /// Indexes of interfaces whose endpoints go even if a connection has no other working subflow.

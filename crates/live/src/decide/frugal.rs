@@ -1,4 +1,4 @@
-//! Paths for `frugal`: the advice of [`advise`] for a transfer over the known paths.
+//! Paths for `frugal`, `balanced` and `fast`: the advice of [`advise`] for a transfer over the known paths.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,8 @@ use joulepath_control::limit::Capacity;
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::radios::RadioTable;
 use joulepath_model::live::LiveConfig;
-use joulepath_model::units::{BitRate, Dbm, Nanos, Probability};
+use joulepath_model::preset::Preset;
+use joulepath_model::units::{BitRate, Dbm, Nanos, Probability, Watts};
 
 use crate::reason::Reason;
 
@@ -42,20 +43,22 @@ pub(super) struct Choice {
 /// The last choice and its input: the choice is made again only if the input changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Frugal {
-    asked: Vec<Candidate>,
+    asked: Option<(Preset, Vec<Candidate>)>,
     choice: Option<Choice>,
 }
 
 impl Frugal {
     /// The paths to use among `candidates`, which are in the order of cost and not empty.
-    pub(super) fn choose(&mut self, config: &LiveConfig, candidates: &[Candidate]) -> Choice {
-        let rounded: Vec<Candidate> = candidates.iter().map(rounded).collect();
-        if let Some(choice) = self.choice.as_ref().filter(|_| rounded == self.asked) {
+    pub(super) fn choose(&mut self, config: &LiveConfig, preset: Preset, candidates: &[Candidate]) -> Choice {
+        let asked = Some((preset, candidates.iter().map(rounded).collect::<Vec<_>>()));
+        if let Some(choice) = self.choice.as_ref().filter(|_| asked == self.asked) {
             return choice.clone();
         }
         let current = self.choice.take().map(|choice| choice.paths).unwrap_or_default();
-        let choice = choose(config, &rounded, &current);
-        (self.asked, self.choice) = (rounded, Some(choice.clone()));
+        self.asked = asked;
+        let candidates = self.asked.as_ref().map_or(&[][..], |(_, candidates)| candidates);
+        let choice = choose(config, preset, candidates, &current);
+        self.choice = Some(choice.clone());
         choice
     }
 
@@ -65,7 +68,12 @@ impl Frugal {
     }
 }
 
-fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<String>) -> Choice {
+fn choose(
+    config: &LiveConfig,
+    preset: Preset,
+    candidates: &[Candidate],
+    current: &BTreeSet<String>,
+) -> Choice {
     let alone = |reason| Choice { paths: [candidates[0].name.clone()].into(), reason };
     if candidates.len() == 1 {
         return alone(Reason::OnlyPath);
@@ -81,8 +89,15 @@ fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<Stri
         (None, None) => Within::Whenever,
     };
     let ask = |paths: Vec<Path>| {
-        let base = config.device.shared_base;
-        advise(&Question { paths, size: config.transfer, within, base, capacity: Capacity::Link })
+        let (base, capacity, delay_price) = (config.device.shared_base, Capacity::Link, Watts(0.0));
+        Question { paths, size: config.transfer, within, delay_price, base, capacity }.with(preset)
+    };
+    // A longest time in multiples of the fastest path's is that of all paths, also for fewer paths.
+    let within = ask(paths.clone()).within;
+    let ask = |paths: Vec<Path>| advise(&Question { within, ..ask(paths) });
+    let cost_j = |plan: &Plan| match config.rate {
+        Some(_) => plan.energy_j,
+        None => plan.energy_j + preset.delay_price_w() * plan.seconds,
     };
     let advice = match ask(paths.clone()) {
         Ok(advice) => advice,
@@ -103,7 +118,7 @@ fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<Stri
         if let Ok(stays) = ask(of_current.clone())
             && stays.best.paths.len() == of_current.len()
             && names(&advice.best, &paths) != *current
-            && advice.best.energy_j > (1.0 - WORTH) * stays.best.energy_j
+            && cost_j(&advice.best) > (1.0 - WORTH) * cost_j(&stays.best)
         {
             let reason = Reason::FrugalStays {
                 transfer_bytes,
@@ -121,6 +136,7 @@ fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<Stri
         paths: list(&advice.best),
         energy_j: advice.best.energy_j,
         time_s: advice.best.seconds,
+        delay_price_w: preset.delay_price_w(),
         next_paths: advice.next_best.as_ref().map(list).unwrap_or_default(),
         next_energy_j: advice.next_best.as_ref().map(|plan| plan.energy_j),
         advice: advice.reason,
@@ -175,7 +191,7 @@ mod tests {
 
     fn chosen(config: &str, candidates: &[Candidate]) -> (Vec<String>, Reason) {
         let config = read_live(&format!("intent = \"frugal\"\n{config}")).unwrap();
-        let choice = Frugal::default().choose(&config, candidates);
+        let choice = Frugal::default().choose(&config, Preset::Saver, candidates);
         (choice.paths.into_iter().collect(), choice.reason)
     }
 
@@ -202,6 +218,20 @@ mod tests {
         assert!(paths.len() == 2 && matches!(reason, Reason::DeadlineImpossible { .. }), "{reason}");
     }
 
+    /// 10 MB over WiFi at 4 Mbit/s take 20 s and 14 J, over LTE at 40 Mbit/s 2 s and 21 J.
+    #[test]
+    fn the_price_of_time_decides_between_a_thrifty_and_a_fast_radio() {
+        let config = read_live("intent = \"frugal\"").unwrap();
+        let mut frugal = Frugal::default();
+        let mut names = |preset| {
+            let choice = frugal.choose(&config, preset, &both(4.0, 40.0));
+            choice.paths.into_iter().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(Preset::Saver), "wifi");
+        assert!(names(Preset::Fast).contains("lte"));
+        assert_eq!(names(Preset::Saver), "wifi", "another intent asks again");
+    }
+
     #[test]
     fn without_an_energy_model_the_order_of_cost_decides() {
         let mut candidates = both(20.0, 20.0);
@@ -218,7 +248,7 @@ mod tests {
         let mut frugal = Frugal::default();
         let mut after = |mbps: f64, rtt_ms: u64| {
             let rtt = Some(Nanos::from_millis(rtt_ms));
-            frugal.choose(&config, &both(mbps, mbps).map(|path| Candidate { rtt, ..path }));
+            frugal.choose(&config, Preset::Saver, &both(mbps, mbps).map(|path| Candidate { rtt, ..path }));
             frugal.clone()
         };
         let first = after(20.0, 200);
@@ -236,9 +266,9 @@ mod tests {
         let pair =
             |second: f64| [candidate("a", 20.0, "lte-huang2012"), candidate("b", second, "lte-huang2012")];
         let mut frugal = Frugal::default();
-        assert!(frugal.choose(&config, &pair(10.0)).paths.contains("a"));
-        let stays = frugal.choose(&config, &pair(23.5));
+        assert!(frugal.choose(&config, Preset::Saver, &pair(10.0)).paths.contains("a"));
+        let stays = frugal.choose(&config, Preset::Saver, &pair(23.5));
         assert!(stays.paths.contains("a") && matches!(stays.reason, Reason::FrugalStays { .. }), "{stays:?}");
-        assert!(frugal.choose(&config, &pair(60.0)).paths.contains("b"));
+        assert!(frugal.choose(&config, Preset::Saver, &pair(60.0)).paths.contains("b"));
     }
 }

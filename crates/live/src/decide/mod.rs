@@ -21,6 +21,7 @@
 //! | `trouble` | paths whose subflows get no answer |
 //! | `silence` | paths over which nothing arrives |
 //! | `renewal` | when to reopen lost subflows |
+//! | `tolerance` | traffic that may wait for its path |
 //! | `settled` | the signal of a path, without its noise |
 //! | `hold` | how often a role may change |
 //! | `memory` | the memory of an interface |
@@ -44,6 +45,7 @@ mod slow;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod tolerance;
 mod trouble;
 mod usual;
 mod want;
@@ -66,6 +68,7 @@ use self::silence::{BRINGS_BPS, Verdict};
 use self::slow::Slow;
 use self::standing::BatteryLow;
 pub(crate) use self::standing::is_over_hard_quota;
+use self::tolerance::Tolerance;
 use self::want::{Plan, Want};
 use crate::reason::Reason;
 use crate::snapshot::{Families, Interface, Snapshot};
@@ -91,6 +94,7 @@ pub struct Decider {
     overflow: Overflow,
     slow: Slow,
     handover: Handover,
+    tolerance: Tolerance,
     /// The paths that were to carry data at the last poll.
     meant: BTreeSet<String>,
     battery: BatteryLow,
@@ -103,6 +107,7 @@ impl Decider {
         self.overflow = Overflow::default();
         self.slow = Slow::default();
         self.handover = Handover::default();
+        self.tolerance = Tolerance::default();
     }
 
     /// Decides. `overrides` take precedence over the configuration.
@@ -217,6 +222,7 @@ impl Decider {
         };
         Decision {
             endpoints: None,
+            waiting: vec![],
             closed: vec![],
             ended: vec![],
             lists_next: false,
@@ -407,8 +413,10 @@ impl Decider {
             allowed: standing::is_allowed(config, interface),
         }));
         let look_again = waits.into_values().min();
+        let held_back = eligible.iter().filter(|one| plan[&one.interface.name].held_back);
         Decision {
             endpoints: Some(endpoints),
+            waiting: held_back.flat_map(|one| one.endpoints(config, Role::Regular)).collect(),
             closed: vec![],
             ended: vec![],
             lists_next: false,

@@ -61,6 +61,8 @@ impl Decider {
         }
         let again = self.handover.bound(config, intent, eligible, &self.memory, &mut plan, now);
         open_beside_watched(eligible, &mut plan);
+        let waits = self.tolerance.hold_back(config, intent, eligible, &self.memory, &mut plan, now);
+        let again = again.into_iter().chain(waits).min();
         let regular = plan.iter().filter(|(_, want)| want.role == Role::Regular);
         self.meant = regular.map(|(name, _)| name.clone()).collect();
         (plan, again)
@@ -79,7 +81,10 @@ impl Decider {
                 rate_bps: one.interface.rate_bps,
                 most_bps: one.interface.capacity_bps,
                 is_regular: is_regular && is_meant,
-                may_stand_in: one.standing.may_stand_in() && !(is_spent && one.intent == Intent::Handover),
+                // Traffic that may wait may also be slow.
+                may_stand_in: one.standing.may_stand_in()
+                    && !(is_spent && one.intent == Intent::Handover)
+                    && !(intent.may_wait() && config.tolerance.is_some()),
                 is_open: one.interface.subflows > 0,
                 is_left: !is_regular && (memory.is_left || memory.role == Role::Unused),
                 low: low(intent, one.standing.is_metered()),
@@ -103,7 +108,8 @@ impl Decider {
         let count = candidates.len();
         let why_alone = why_alone(candidates, all);
         match intent {
-            Intent::Frugal => {
+            Intent::Frugal | Intent::Balanced | Intent::Fast => {
+                let preset = intent.preset().expect("each of these intents has a balance");
                 let candidate = |one: &&Eligible| {
                     let known = config.interface(&one.interface.name);
                     let configured = known.and_then(|known| known.rate).map(|rate| rate.bps() as f64);
@@ -117,8 +123,8 @@ impl Decider {
                             .zip(self.memory[&one.interface.name].settled.dbm()),
                     }
                 };
-                let choice =
-                    self.frugal.choose(config, &candidates.iter().map(candidate).collect::<Vec<_>>());
+                let candidates: Vec<Candidate> = candidates.iter().map(candidate).collect();
+                let choice = self.frugal.choose(config, preset, &candidates);
                 Choice { reason: why_alone.unwrap_or(choice.reason), ..choice }
             }
             Intent::Aggregate => {
@@ -156,7 +162,7 @@ impl Decider {
             Intent::Aggregate | Intent::Interactive | Intent::Overflow => {
                 Want::new(Role::Backup, Reason::OpenBackup { because: standing.against() })
             }
-            Intent::Frugal | Intent::Handover | Intent::Off => {
+            Intent::Frugal | Intent::Balanced | Intent::Fast | Intent::Handover | Intent::Off => {
                 Want::new(Role::Unused, Reason::NotNeeded { because: standing.against() })
             }
         }
@@ -169,8 +175,8 @@ fn low(intent: Intent, is_metered: bool) -> f64 {
     match intent {
         Intent::Interactive => 0.7,
         _ if is_metered => 0.1,
-        Intent::Frugal | Intent::Handover => 0.5,
-        Intent::Aggregate | Intent::Overflow | Intent::Off => 0.7,
+        Intent::Frugal | Intent::Balanced | Intent::Handover => 0.5,
+        Intent::Fast | Intent::Aggregate | Intent::Overflow | Intent::Off => 0.7,
     }
 }
 
@@ -211,6 +217,8 @@ mod tests {
         for (intent, fractions) in [
             (Intent::Interactive, [0.7, 0.7]),
             (Intent::Frugal, [0.5, 0.1]),
+            (Intent::Balanced, [0.5, 0.1]),
+            (Intent::Fast, [0.7, 0.1]),
             (Intent::Handover, [0.5, 0.1]),
             (Intent::Aggregate, [0.7, 0.1]),
             (Intent::Overflow, [0.7, 0.1]),

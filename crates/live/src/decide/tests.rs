@@ -1,6 +1,7 @@
 mod handover;
 mod random;
 mod strength;
+mod tolerance;
 
 use std::net::IpAddr;
 
@@ -73,6 +74,8 @@ use Role::{Backup, Regular, Unused};
 fn each_intent_gives_its_roles_from_the_start() {
     for (intent, roles) in [
         ("frugal", [Regular, Unused]),
+        ("saver", [Regular, Unused]),
+        ("balanced", [Regular, Unused]),
         ("handover", [Regular, Unused]),
         ("interactive", [Regular, Backup]),
         ("aggregate", [Regular, Regular]),
@@ -99,6 +102,24 @@ fn the_frugal_reason_states_joules() {
     };
     assert!(*paths == ["wlan0"] && *energy_j > 1.0, "{decision:?}");
     assert_eq!(told(&decision, "wwan0").reason, Reason::NotNeeded { because: vec![] });
+}
+
+/// 10 MB over WiFi at 4 Mbit/s take 20 s and 14 J, over LTE at 40 Mbit/s 2 s and 21 J: 7 J for 18 s.
+#[test]
+fn the_price_of_time_opens_a_fast_path() {
+    let roles = |intent: &str| {
+        let mut world = World::of(&format!("intent = \"{intent}\""));
+        (world.wifi().capacity_bps, world.lte().capacity_bps) = (Some(4e6), Some(40e6));
+        world.snapshot.interfaces.iter_mut().for_each(|one| one.carried_bytes = 1_000_000_000);
+        world.roles(1)
+    };
+    assert_eq!(roles("frugal"), [Regular, Unused]);
+    assert_eq!(roles("balanced")[1], Regular);
+    assert_eq!(roles("fast")[1], Regular);
+    let mut world = World::of("intent = \"fast\"");
+    (world.wifi().capacity_bps, world.lte().capacity_bps) = (Some(4e6), Some(40e6));
+    let said = told(&world.pass(1), "wwan0").reason.to_string();
+    assert!(said.contains("at 3 J per second of waiting"), "{said}");
 }
 
 #[test]

@@ -58,6 +58,7 @@ mod tests {
         let rule = |&(rule, intent): &(&str, Intent)| RuleStatus {
             rule: rule.into(),
             intent,
+            tolerance_s: None,
             connections: 0,
             last: None,
             last_uid: None,

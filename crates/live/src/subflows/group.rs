@@ -21,6 +21,8 @@ const AT_ONCE: OpenAfter = OpenAfter { bytes: Bytes(0), age: Nanos::ZERO };
 pub(crate) struct Group {
     /// Wanted subflows, in order of preference; `None`: the connections are left alone.
     pub(super) places: Option<Vec<Wanted>>,
+    /// Subflows for connections that have none left: the kernel would end them.
+    pub(super) rescue: Vec<Wanted>,
     /// Role by index of each interface that the configuration permits.
     pub(super) roles: BTreeMap<u32, Role>,
     /// Own addresses that must carry nothing, even if that cuts off connections.
@@ -39,6 +41,7 @@ impl Group {
         let intent = decision.intent.unwrap_or(config.intent);
         Group {
             places: decision.endpoints.clone(),
+            rescue: decision.waiting.clone(),
             roles: interfaces.iter().filter_map(|interface| told(&interface)).collect(),
             forbidden: over.flat_map(|interface| interface.addresses.clone()).collect(),
             after: Some(config.open_after.unwrap_or_else(|| open_after(intent))),
@@ -58,8 +61,8 @@ impl Group {
 /// Default time of the second subflow.
 fn open_after(intent: Intent) -> OpenAfter {
     match intent {
-        Intent::Frugal | Intent::Aggregate | Intent::Overflow => LONG,
-        Intent::Interactive => SHORT,
+        Intent::Frugal | Intent::Balanced | Intent::Aggregate | Intent::Overflow => LONG,
+        Intent::Fast | Intent::Interactive => SHORT,
         Intent::Handover | Intent::Off => AT_ONCE,
     }
 }

@@ -105,7 +105,8 @@ impl ForOne<'_> {
         let serves = |subflow: &Subflow| subflow.works() || !subflow.established;
         let mut needs = !known.subflows.iter().filter(has_place).any(serves);
         let mut count = known.subflows.len();
-        for place in places.iter().filter(|place| !place.signal) {
+        let rescue = if count == 0 { self.group.rescue.as_slice() } else { &[] };
+        for place in places.iter().chain(rescue).filter(|place| !place.signal) {
             for remote in remotes(known, place) {
                 if count >= MAX_SUBFLOWS || self.is_there(known, place, remote) {
                     continue;

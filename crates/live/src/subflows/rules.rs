@@ -54,7 +54,7 @@ impl Rules {
                 let words = rule.words();
                 troubles.push(format!("the rule `{words}` matches nothing: there is no such user"));
             }
-            let config = LiveConfig { intent: rule.intent, ..config.clone() };
+            let config = LiveConfig { intent: rule.intent, tolerance: rule.tolerance, ..config.clone() };
             Ruled { rule: rule.clone(), uid, config, decider: Decider::default(), fitted: None }
         };
         let all = config.all_rules().iter().map(&mut ruled).collect();

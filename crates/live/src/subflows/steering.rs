@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use joulepath_kernel::mptcp::diag::{Connection, Listing};
 use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, PathManager};
 use joulepath_kernel::mptcp::{AddressId, Token};
+use joulepath_kernel::probe::{is_miscounted, repaired};
 use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
 
@@ -78,6 +79,8 @@ pub(crate) struct Steering<C> {
     /// True if a subflow was opened since the last listing: only a listing shows whether it waits in vain for
     /// an answer.
     has_opened: bool,
+    /// Connections whose subflows the kernel has miscounted, at the last listing, and one of the counts.
+    miscounted: Option<(usize, u8)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,7 +102,7 @@ pub(crate) struct Done {
 impl<C: Commands> Steering<C> {
     pub(crate) fn new(commands: C) -> Self {
         let (planner, ground) = (Planner::default(), Ground::default());
-        Steering { commands, planner, ground, totals: Totals::default(), has_opened: false }
+        Steering { commands, planner, ground, totals: Totals::default(), has_opened: false, miscounted: None }
     }
 
     #[cfg(test)]
@@ -132,6 +135,7 @@ impl<C: Commands> Steering<C> {
         self.ground = ground;
         if let Some(listing) = listing {
             self.has_opened = false;
+            self.miscounted = miscounted(listing);
             self.planner.observe(now, listing);
             let is_new = |one: &&Connection| !self.planner.is_assigned(one.info.token);
             let new: Vec<&Connection> = listing.connections.iter().filter(is_new).collect();
@@ -218,12 +222,24 @@ impl<C: Commands> Steering<C> {
         }
     }
 
+    /// A warning if the kernel counts subflows wrongly.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let (connections, counted) = self.miscounted?;
+        Some(format!(
+            "the kernel counts subflows wrongly: {counted} for one of {connections} connections that have \
+             fewer. Programs that read the count, such as `ss -M`, are wrong; the daemon counts itself. \
+             Repaired in Linux {}: install a newer kernel",
+            repaired()
+        ))
+    }
+
     pub(crate) fn status(&self, rules: &Rules) -> SteeringStatus {
         let counts = self.planner.counts();
         let rule =
             |(place, (rule, fitted)): (usize, (&joulepath_model::live::Rule, Option<&Fitted>))| RuleStatus {
                 rule: rule.words(),
                 intent: rule.intent,
+                tolerance_s: rule.tolerance.map(Nanos::as_secs_f64),
                 connections: self.planner.members(place + 1),
                 last: fitted.map(|fitted| fitted.words.clone()),
                 last_uid: fitted.map(|fitted| fitted.uid),
@@ -231,6 +247,7 @@ impl<C: Commands> Steering<C> {
             };
         SteeringStatus {
             connections: counts.steered,
+            tolerance_s: None,
             of_kernel: counts.of_kernel,
             opened: self.totals.opened,
             closed: self.totals.closed,
@@ -244,6 +261,13 @@ impl<C: Commands> Steering<C> {
         let roles = self.ground.groups.get(group).map(Group::roles).into_iter().flatten();
         roles.filter_map(|(index, role)| Some((self.ground.names.get(&index)?.clone(), role))).collect()
     }
+}
+
+/// The number of connections whose extra subflows the kernel has miscounted, and one of its counts.
+fn miscounted(listing: &Listing) -> Option<(usize, u8)> {
+    let is_wrong = |one: &&Connection| is_miscounted(one.info.extra_subflows, one.subflows.len());
+    let wrong: Vec<&Connection> = listing.connections.iter().filter(is_wrong).collect();
+    wrong.first().map(|first| (wrong.len(), first.info.extra_subflows))
 }
 
 /// True if the kernel refuses because it is too early: a connection gets no further subflow before its first

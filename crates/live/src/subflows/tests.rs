@@ -74,6 +74,7 @@ fn group(wlan: Role, wwan: Role) -> Group {
     Group {
         places: Some(used.map(|&(interface, role)| place(interface, role)).collect()),
         roles: all.iter().map(|&(interface, role)| (interface.into(), role)).collect(),
+        rescue: vec![],
         forbidden: vec![],
         after: Some(OpenAfter { bytes: Bytes(1_000_000), age: S(3) }),
     }
@@ -217,6 +218,46 @@ fn a_lost_subflow_is_reopened_on_its_own_pair_at_growing_intervals() {
     // At once, then 5, 10, 20, 40 s after the last attempt.
     assert_eq!(at, [1, 6, 16, 36, 76]);
     assert_eq!(done[6], ["1 open 198.18.0.3>203.0.113.1:443 backup"]);
+}
+
+/// WiFi is down, and LTE must not open yet.
+#[test]
+fn a_connection_whose_data_may_wait_gets_the_other_path_only_without_any_subflow() {
+    let mut waits = group(Role::Unused, Role::Unused);
+    waits.rescue = vec![place(WWAN, Role::Regular)];
+    let stalled = |token| {
+        let mut one = connection(token, 0, &[(WLAN, 1000, false)]);
+        one.subflows[0].state = TcpState::SynSent;
+        one
+    };
+    let mut lost = connection(2, 0, &[(WLAN, 1000, false)]);
+    let mut kernel = Fake::default();
+    let before = (
+        S(0),
+        group(Role::Regular, Role::Unused),
+        vec![connection(1, 0, &[(WLAN, 1000, false)]), lost.clone()],
+    );
+    lost.subflows.clear();
+    let done = lives(&mut kernel, &[before, (S(1), waits, vec![stalled(1), lost])]);
+    assert_eq!(done[1], ["2 open 198.18.0.3>203.0.113.1:443 regular"]);
+}
+
+/// As Linux 6.12.90 reports a connection with one subflow after a subflow that it could not open.
+#[test]
+fn a_kernel_that_miscounts_subflows_is_reported_with_the_repaired_versions() {
+    let mut kernel = Fake::default();
+    let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
+    let mut warning = |extra_subflows: u8| {
+        let mut one = connection(1, 0, &[(WLAN, 1000, false)]);
+        one.info.extra_subflows = extra_subflows;
+        let ground = ground(group(Role::Regular, Role::Unused));
+        steering.look(S(1), Some(&listing(&[one])), &mut rules, ground).unwrap();
+        steering.warning()
+    };
+    assert_eq!(warning(0), None);
+    let said = warning(255).unwrap();
+    assert!(said.contains("255 for one of 1 connections") && said.contains("6.12.94"), "{said}");
+    assert_eq!(warning(1), None);
 }
 
 #[test]

@@ -29,6 +29,9 @@ const LONGEST_CONTROLLER: usize = 15;
 
 named!(Intent, "an intent", {
     "frugal" => Intent::Frugal,
+    "saver" => Intent::Frugal,
+    "balanced" => Intent::Balanced,
+    "fast" => Intent::Fast,
     "handover" => Intent::Handover,
     "interactive" => Intent::Interactive,
     "aggregate" => Intent::Aggregate,
@@ -57,9 +60,12 @@ table! {
         first: First = "leave",
         /// With `pm = "userspace"`: when a connection gets its second subflow; absent: the intent decides.
         open_after: Option<At<RawOpenAfter>>,
+        /// With `pm = "userspace"`, under `frugal` and `handover`: how long data may wait for a path that has
+        /// failed before another one opens; absent: not at all.
+        tolerance: Option<At<Nanos>>,
         /// On battery, the intent is `frugal` below this charge.
         battery_below: Option<Probability>,
-        /// Transfer size for which `frugal` chooses paths.
+        /// Transfer size for which `frugal`, `balanced` and `fast` choose paths.
         transfer: At<Bytes> = "10 MB",
         /// Longest time that a transfer may take; `frugal` adds paths to meet it.
         deadline: Option<At<Nanos>>,
@@ -156,6 +162,9 @@ table! {
     struct RawRule in "[[rule]]" {
         /// Intent of the matching connections.
         intent: Intent,
+        /// Under `frugal` and `handover`: how long their data may wait for a path that has failed before
+        /// another one opens; absent: not at all.
+        tolerance: Option<At<Nanos>>,
         /// Name of the program, or its path if it contains a `/`; `*` matches any characters.
         program: Option<At<String>>,
         /// Owner of the socket: a user name or number.
@@ -175,6 +184,10 @@ table! {
     struct RawControllers in "[controllers]" {
         /// Under `frugal`.
         frugal: Option<At<String>>,
+        /// Under `balanced`.
+        balanced: Option<At<String>>,
+        /// Under `fast`.
+        fast: Option<At<String>>,
         /// Under `handover`.
         handover: Option<At<String>>,
         /// Under `interactive`.
@@ -287,6 +300,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         }
     }
     for_user_space_only(&raw, out);
+    may_wait(raw.intent, raw.tolerance.as_ref(), out);
     let interfaces: Vec<_> = raw.interface.into_iter().map(|raw| interface(raw, beside, out)).collect();
     let controllers = controllers(raw.controllers, out);
     let before = out.len();
@@ -303,6 +317,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         open_after: raw
             .open_after
             .map(|At { value: RawOpenAfter { bytes, age }, .. }| OpenAfter { bytes, age }),
+        tolerance: raw.tolerance.map(|at| at.value),
         rules,
         mptcp,
         battery_below: raw.battery_below,
@@ -335,6 +350,10 @@ fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
     if let Some(written) = &raw.open_after {
         out.note_with_help(&written.span, "the kernel's path manager cannot delay subflows", help);
     }
+    if let Some(written) = &raw.tolerance {
+        let message = "the kernel's path manager opens further paths at once: no data can wait";
+        out.note_with_help(&written.span, message, help);
+    }
     for written in &raw.rule {
         let message = "the kernel's path manager treats all connections alike: it has no rules";
         out.note_with_help(&written.span, message, help);
@@ -345,8 +364,21 @@ fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
     }
 }
 
+/// Notes a tolerance that has no meaning.
+fn may_wait(intent: Intent, tolerance: Option<&At<Nanos>>, out: &mut Problems) {
+    let Some(At { value, span }) = tolerance else { return };
+    if *value == Nanos::ZERO {
+        out.note_with_help(span, "`tolerance` is 0 s", "write for example \"2 min\", or leave it out");
+    }
+    if !intent.may_wait() {
+        let message = format!("`tolerance` has no meaning under `{}`, for which time counts", intent.word());
+        let help = "write intent = \"frugal\" or \"handover\" beside it, or leave `tolerance` out";
+        out.note_with_help(span, message, help);
+    }
+}
+
 fn rule(written: At<RawRule>, out: &mut Problems) -> Option<Rule> {
-    let At { value: RawRule { intent, program, user, cgroup, port, remote }, span } = written;
+    let At { value: RawRule { intent, tolerance, program, user, cgroup, port, remote }, span } = written;
     let before = out.len();
     if [&program, &user, &cgroup, &remote].iter().all(|key| key.is_none()) && port.is_none() {
         let help =
@@ -365,15 +397,27 @@ fn rule(written: At<RawRule>, out: &mut Problems) -> Option<Rule> {
         let message = format!("`{}` is not an address", remote.value);
         out.note_with_help(&remote.span, message, "write for example \"192.0.2.0/24\" or \"2001:db8::7\"");
     }
+    may_wait(intent, tolerance.as_ref(), out);
     let text = |key: Option<At<String>>| key.map(|key| key.value);
     let (program, user, cgroup) = (text(program), text(user), text(cgroup));
-    (out.len() == before).then_some(Rule { intent, program, user, cgroup, port: port_number, remote: range })
+    let tolerance = tolerance.map(|at| at.value);
+    (out.len() == before).then_some(Rule {
+        intent,
+        tolerance,
+        program,
+        user,
+        cgroup,
+        port: port_number,
+        remote: range,
+    })
 }
 
 fn controllers(raw: RawControllers, out: &mut Problems) -> Option<BTreeMap<Intent, String>> {
     let before = out.len();
     let written = [
         (Intent::Frugal, raw.frugal),
+        (Intent::Balanced, raw.balanced),
+        (Intent::Fast, raw.fast),
         (Intent::Handover, raw.handover),
         (Intent::Interactive, raw.interactive),
         (Intent::Aggregate, raw.aggregate),
@@ -512,6 +556,11 @@ port = 443
 remote = "192.0.2.0/24"
 intent = "aggregate"
 
+[[rule]]
+cgroup = "sync.service"
+intent = "saver"
+tolerance = "2 min"
+
 [controllers]
 frugal = "jp_joule"
 
@@ -541,8 +590,21 @@ commanders = "joulepath"
         assert_eq!(config.open_after, Some(after));
         assert_eq!(config.rules[0].intent, Intent::Aggregate);
         assert_eq!(config.rules[0].words(), "program ff*, user media, port 443, remote 192.0.2.0/24");
+        assert_eq!(config.rules[1].intent, Intent::Frugal, "an alias");
+        assert_eq!([config.rules[0].tolerance, config.tolerance], [None; 2]);
+        assert_eq!(config.rules[1].tolerance, Some(Nanos::from_secs(120)));
         assert_eq!(config.control.commanders.as_deref(), Some("joulepath"));
         assert_eq!(read_live("intent = \"off\"").unwrap().interfaces, []);
+    }
+
+    #[test]
+    fn a_word_is_the_same_intent_wherever_it_is_read() {
+        use super::super::read::Named;
+        for (word, intent) in Intent::NAMES {
+            assert_eq!(Intent::by_word(word), Some(*intent));
+            assert_eq!(serde_json::from_str::<Intent>(&format!("\"{word}\"")).unwrap(), *intent);
+        }
+        assert!(Intent::ALL.into_iter().all(|intent| Named::word(intent) == Intent::word(intent)));
     }
 
     #[test]
@@ -558,7 +620,7 @@ commanders = "joulepath"
         let with = |line: &str| format!("intent = \"frugal\"\n[[interface]]\nname = \"eth0\"\n{line}");
         for (text, message) in [
             ("", "the configuration needs the key `intent`; write for example intent = \"frugal\""),
-            ("intent = \"cheap\"", "1:10: `cheap` is not an intent; known words: frugal, handover"),
+            ("intent = \"cheap\"", "1:10: `cheap` is not an intent; known words: frugal, saver, balanced"),
             (
                 "intent = \"off\"\nallows = []",
                 "2:1: `allows` is not a key of the configuration; did you mean `allow`?",
@@ -609,6 +671,21 @@ commanders = "joulepath"
                 "intent = \"off\"\n[[mptcp]]\nunit = \"a\"\nintent = \"frugal\"",
                 "4:10: the kernel's path manager treats all connections alike",
             ),
+            (
+                "intent = \"frugal\"\ntolerance = \"2 min\"",
+                "2:13: the kernel's path manager opens further paths at once",
+            ),
+            (
+                "intent = \"aggregate\"\npm = \"userspace\"\ntolerance = \"2 min\"",
+                "3:13: `tolerance` has no meaning under `aggregate`, for which time counts; write intent = \
+                 \"frugal\" or \"handover\"",
+            ),
+            (
+                "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nport = 22\nintent = \"interactive\"\n\
+                 tolerance = \"2 min\"",
+                "6:13: `tolerance` has no meaning under `interactive`",
+            ),
+            ("intent = \"frugal\"\npm = \"userspace\"\ntolerance = \"0 s\"", "3:13: `tolerance` is 0 s"),
             ("intent = \"off\"\npm = \"user\"", "2:6: `user` is not a path manager"),
             (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` is listed twice"),
         ] {

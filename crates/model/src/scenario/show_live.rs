@@ -25,6 +25,7 @@ impl Page {
             let (bytes, age) = (after.bytes.exact(), after.age.exact());
             self.key("open_after", format!("{{ bytes = {bytes}, age = {age} }}"))?;
         }
+        self.optional("tolerance", config.tolerance.as_ref())?;
         self.optional("battery_below", config.battery_below.as_ref())?;
         self.key("transfer", config.transfer.exact())?;
         self.optional("deadline", config.deadline.as_ref())?;
@@ -96,6 +97,7 @@ impl Page {
     fn rule(&mut self, rule: &Rule) -> fmt::Result {
         self.section("[[rule]]")?;
         self.key("intent", quoted(rule.intent.word()))?;
+        self.optional("tolerance", rule.tolerance.as_ref())?;
         let remote = rule.remote.map(|remote| remote.to_string());
         for (key, text) in
             [("program", &rule.program), ("user", &rule.user), ("cgroup", &rule.cgroup), ("remote", &remote)]
@@ -165,6 +167,7 @@ program = '/usr/bin/"x"'
 cgroup = "*.service"
 [[rule]]
 intent = "handover"
+tolerance = "90 s"
 user = "1000"
 port = 22
 remote = "2001:db8::/32"
@@ -179,13 +182,17 @@ user = "ann"
 all = true
 [controllers]
 frugal = "jp_joule"
+balanced = "jp_joule"
 overflow = "bbr"
 [meter]
 command = 'read-it --port "a b"'
 [control]
 commanders = "joulepath"
 "#;
-        for text in [full, "intent = \"off\"", "intent = \"frugal\"\nrate = \"3 Mbit/s\""] {
+        let waits = "intent = \"saver\"\npm = \"userspace\"\ntolerance = \"2 min\"";
+        for text in
+            [full, waits, "intent = \"off\"", "intent = \"fast\"", "intent = \"frugal\"\nrate = \"3 Mbit/s\""]
+        {
             let config = read_live(text).unwrap();
             let shown = show_live(&config);
             assert_eq!(read_live(&shown).unwrap_or_else(|errors| panic!("{errors}\n{shown}")), config);

@@ -67,7 +67,9 @@ fn chips(question: &Question) -> Vec<String> {
         Capacity::Link => "rates of the links",
     };
     let base = (question.base.0 > 0.0).then(|| format!("shared base {}", question.base));
-    [within, "download".to_owned(), rates.to_owned()].into_iter().chain(base).collect()
+    let price = question.delay_price;
+    let price = (price.0 > 0.0).then(|| format!("a second of waiting is worth {} J", price.0));
+    [within, "download".to_owned(), rates.to_owned()].into_iter().chain(base).chain(price).collect()
 }
 
 fn ranges(question: &Question, advice: &Advice) -> Vec<AdviceRange> {

@@ -11,6 +11,7 @@ use joulepath_model::energy::{
     InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
 };
 use joulepath_model::names::suggest;
+use joulepath_model::preset::Preset;
 use joulepath_model::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
 use super::remembered;
@@ -35,6 +36,8 @@ pub struct Words {
     pub deadline: Option<String>,
     /// The same in multiples of the time in which the fastest path alone carries the data.
     pub slowest: Option<String>,
+    /// Balance between energy and time: `saver`, `balanced` or `fast`. `slowest` replaces its longest time.
+    pub preset: Option<String>,
     /// Rate at which the application makes or plays the data, if it limits the rate.
     pub rate: Option<String>,
     /// A device or a power that is on while any interface is active.
@@ -107,10 +110,15 @@ pub fn question(words: &Words) -> Result<Question> {
     };
     let base = words.device.as_deref().map_or(Ok(Watts(0.0)), base)?;
     let capacity = if words.link_rates { Capacity::Link } else { Capacity::TcpFriendly };
-    let question = Question { paths, size, within, base, capacity };
-    match &words.slowest {
-        None => Ok(question),
-        Some(text) => limited(question, text),
+    let preset = words.preset.as_deref().map(preset).transpose()?;
+    let question = Question { paths, size, within, delay_price: Watts(0.0), base, capacity };
+    match (preset, &words.slowest) {
+        (None, None) => Ok(question),
+        (Some(preset), None) => Ok(question.with(preset)),
+        (preset, Some(text)) => {
+            let delay_price = Watts(preset.map_or(0.0, Preset::delay_price_w));
+            limited(Question { delay_price, ..question }, text)
+        }
     }
 }
 
@@ -121,14 +129,14 @@ fn limited(question: Question, text: &str) -> Result<Question> {
         return Err(Error::usage(format!("--slowest {text} is not a number of at least 1"))
             .with_help("write for example --slowest 2: at most twice the time of the fastest path"));
     };
-    let Some(alone_s) = advise::fastest_alone_s(&question) else { return Ok(question) };
-    // Rounded up, so that --slowest 1 is possible.
-    let limit = Nanos::from_millis((1e3 * multiple * alone_s).ceil() as u64);
-    let within = match question.within {
-        Within::Deadline(deadline) => Within::Deadline(deadline.min(limit)),
-        Within::Whenever | Within::Rate(_) => Within::Deadline(limit),
-    };
-    Ok(Question { within, ..question })
+    Ok(question.at_most(multiple))
+}
+
+fn preset(word: &str) -> Result<Preset> {
+    let known = Preset::ALL.map(Preset::word);
+    Preset::by_word(word).ok_or_else(|| {
+        Error::usage(format!("--preset: there is no preset `{word}`")).with_help(suggest(word, &known))
+    })
 }
 
 /// Parses a quantity with its unit. The error names the option.

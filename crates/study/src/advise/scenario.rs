@@ -42,9 +42,16 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
     let seconds = (SLOWER * slowest_s).max(LEAST_S).ceil();
     let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
     let file = || format!("kind = \"file\"\nsize = \"{} B\"", question.size.0);
+    // Without a price, the policy has its own.
+    let price = match question.delay_price.0 {
+        0.0 => vec![],
+        watts => vec![format!("delay_price={watts} W")],
+    };
     let (workload, policy) = match question.within {
-        Within::Whenever => (file(), "joule".to_owned()),
-        Within::Deadline(deadline) => (file(), format!("joule[deadline={deadline}]")),
+        Within::Whenever => (file(), joule(&price)),
+        Within::Deadline(deadline) => {
+            (file(), joule(&[price, vec![format!("deadline={deadline}")]].concat()))
+        }
         // Until all data is made.
         Within::Rate(rate) => {
             let on_s = question.size.0 as f64 * 8.0 / rate.bps() as f64;
@@ -61,6 +68,11 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
         device: DeviceEnergy { shared_base: question.base, ..DeviceEnergy::additive() },
         policy,
     }
+}
+
+/// The policy with these options.
+fn joule(options: &[String]) -> String {
+    if options.is_empty() { "joule".to_owned() } else { format!("joule[{}]", options.join(",")) }
 }
 
 fn known_path(path: &Path) -> KnownPath {

@@ -25,7 +25,6 @@ mod delays;
 mod ledger;
 mod offered;
 mod plan;
-mod preset;
 #[cfg(test)]
 mod tests;
 

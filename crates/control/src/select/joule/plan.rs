@@ -1,6 +1,7 @@
 //! The selector: it finds the demand's goal, the cheapest set for it, and the time to change to that set.
 
 use joulepath_controllers::MAX_SUBFLOWS;
+use joulepath_model::preset::Preset;
 use joulepath_model::units::Nanos;
 
 use super::super::selector::{LOOK, PathSelector};
@@ -12,7 +13,6 @@ use super::cost::{Costs, Load, Radio, Set};
 use super::delays::Delays;
 use super::ledger::Ledger;
 use super::offered::Offered;
-use super::preset::Preset;
 use crate::options::{self, OptionError, PartInfo};
 use crate::schedule::members;
 
@@ -92,10 +92,10 @@ impl Default for Joule {
             remembers: true,
             seeks_bottlenecks: true,
             patience: 1.0,
-            delay_price_w: Preset::BALANCED.delay_price_w,
+            delay_price_w: Preset::Balanced.delay_price_w(),
             deadline: None,
-            slowest_file: Preset::BALANCED.slowest_file,
-            slowest_message: Preset::BALANCED.slowest_message,
+            slowest_file: Preset::Balanced.slowest_file(),
+            slowest_message: Preset::Balanced.slowest_message(),
             goal: None,
             set: 0,
             changed_at: Nanos::ZERO,
@@ -189,9 +189,12 @@ impl PathSelector for Joule {
                 (self.slowest_file, self.slowest_message) = (multiple, multiple);
             }
             "preset" => {
-                let preset = Preset::by_name(value)?;
-                self.delay_price_w = preset.delay_price_w;
-                (self.slowest_file, self.slowest_message) = (preset.slowest_file, preset.slowest_message);
+                let preset = Preset::by_word(value).ok_or_else(|| {
+                    let (value, expected) = (value.to_owned(), "`saver`, `balanced` or `fast`");
+                    OptionError::BadValue { option: "preset", value, expected }
+                })?;
+                self.delay_price_w = preset.delay_price_w();
+                (self.slowest_file, self.slowest_message) = (preset.slowest_file(), preset.slowest_message());
             }
             _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
         }
