@@ -13,7 +13,8 @@ mod radio;
 mod reason;
 mod waiting;
 
-use joulepath_model::units::BitRate;
+use joulepath_model::preset::Preset;
+use joulepath_model::units::{BitRate, Nanos, Watts};
 
 use self::answer::LEAST_SHARE;
 use self::chain::{Chain, Envelope, TOLERANCE};
@@ -51,6 +52,33 @@ pub fn fastest_alone_s(question: &Question) -> Option<f64> {
     let (device, bits) = (Device { radios, base: question.base }, question.size.0 as f64 * 8.0);
     let alone_s = (0..question.paths.len()).map(|path| device.fastest(1 << path, bits).seconds);
     alone_s.filter(|seconds| seconds.is_finite()).reduce(f64::min)
+}
+
+impl Question {
+    /// The same question with the balance of a preset. Its longest time is a further deadline.
+    #[must_use]
+    pub fn with(self, preset: Preset) -> Self {
+        let priced = Question { delay_price: Watts(preset.delay_price_w()), ..self };
+        match preset.slowest_file() {
+            Some(multiple) => priced.at_most(multiple),
+            None => priced,
+        }
+    }
+
+    /// The same question, to be complete within `multiple` times the time of the fastest path alone. A stream
+    /// stays as it is.
+    #[must_use]
+    pub fn at_most(self, multiple: f64) -> Self {
+        let Some(alone_s) = fastest_alone_s(&self) else { return self };
+        // Rounded up, so that a multiple of 1 is possible.
+        let limit = Nanos::from_millis((1e3 * multiple * alone_s).ceil() as u64);
+        let within = match self.within {
+            Within::Deadline(deadline) => Within::Deadline(deadline.min(limit)),
+            Within::Whenever => Within::Deadline(limit),
+            Within::Rate(rate) => Within::Rate(rate),
+        };
+        Question { within, ..self }
+    }
 }
 
 struct Solver<'a> {

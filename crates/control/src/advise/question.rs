@@ -1,7 +1,6 @@
 //! The question for `advise`, and the reasons for no answer.
 
 use joulepath_model::energy::InterfaceModel;
-use joulepath_model::preset::Preset;
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
 
 use crate::limit::Capacity;
@@ -60,31 +59,6 @@ impl Question {
             Within::Rate(_) => 0.0,
             Within::Whenever | Within::Deadline(_) => self.delay_price.0,
         }
-    }
-
-    /// The same question with the balance of a preset. Its longest time is a further deadline.
-    #[must_use]
-    pub fn with(self, preset: Preset) -> Self {
-        let priced = Question { delay_price: Watts(preset.delay_price_w()), ..self };
-        match preset.slowest_file() {
-            Some(multiple) => priced.at_most(multiple),
-            None => priced,
-        }
-    }
-
-    /// The same question, to be complete within `multiple` times the time of the fastest path alone. A stream
-    /// stays as it is.
-    #[must_use]
-    pub fn at_most(self, multiple: f64) -> Self {
-        let Some(alone_s) = super::fastest_alone_s(&self) else { return self };
-        // Rounded up, so that a multiple of 1 is possible.
-        let limit = Nanos::from_millis((1e3 * multiple * alone_s).ceil() as u64);
-        let within = match self.within {
-            Within::Deadline(deadline) => Within::Deadline(deadline.min(limit)),
-            Within::Whenever => Within::Deadline(limit),
-            Within::Rate(rate) => Within::Rate(rate),
-        };
-        Question { within, ..self }
     }
 }
 
