@@ -9,6 +9,7 @@
 //! - [`Controller::adopt`]: adds a controller compiled elsewhere;
 //! - [`Controller::commanded`]: keeps the window or rate of its last command, for learning agents;
 //! - [`Controller::host`]: adds a controller that the host program implements by [`Hooks`];
+//! - [`Rules`]: a controller as a few lines of text, such as `on_ack: cwnd += 1 / cwnd`;
 //! - [`Event`] and [`Area`]: events and state of a controller that owns its window;
 //! - [`explain`]: what every controller does in a given state;
 //! - [`formula`]: the same increases in floating point, an independent check.
@@ -38,6 +39,7 @@ mod hosted;
 mod native;
 mod param;
 mod registry;
+mod rules;
 mod state;
 
 pub use adopted::AdoptError;
@@ -48,6 +50,7 @@ pub use hosted::{Hook, Hooks, Host, Hosting, Open, within};
 pub use native::Table;
 pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Confidence, Controller, UnknownController};
+pub use rules::{PRESETS as RULE_PRESETS, RuleError, Rules};
 pub use state::{Connection, LossKind, Own, Subflow};
 
 /// The headers of `cc/` and native/glue.h by name, for compiling a user's controller.

@@ -1,5 +1,5 @@
-//! Controllers of users: one C header each, written against `cc/mpcc.h`. The machine's C compiler builds it
-//! for this process and the packet engine, its clang for the kernel.
+//! Controllers of users: one C header each, written against `cc/mpcc.h`, or rules, a few lines of text. The
+//! machine's C compiler builds a header for this process and the packet engine, its clang for the kernel.
 //!
 //! | module | contents |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | `examples` | numbers that a header states in its comments |
 //! | `inert` | refuses libraries that would run code when they are loaded |
 //! | [`kernel`] | the header in the kernel, and the verifier's verdict |
+//! | `rules` | rules in place of a header |
 //! | `sandbox` | calls of a check: undefined behaviour ends the call, not the process |
 //! | `template` | text of a new header |
 
@@ -16,6 +17,7 @@ pub mod check;
 mod examples;
 mod inert;
 pub mod kernel;
+mod rules;
 mod sandbox;
 mod template;
 #[cfg(all(test, unix))]
@@ -72,12 +74,16 @@ pub struct Own {
     pub warnings: Vec<String>,
 }
 
-/// Compiles the header `file` and registers its controller under the file's name. A file can be loaded again
-/// after a change; later plans use the new version.
+/// Compiles the header or the rules in `file` and registers the controller under the file's name. A file can
+/// be loaded again after a change; later plans use the new version.
 ///
 /// # Errors
-/// If the header cannot be read, does not compile (with the compiler's output), or violates the contract.
+/// If the file cannot be read, does not compile (with the mistakes and their places), or violates the
+/// contract.
 pub fn load(file: &Path) -> Result<Own> {
+    if rules::is_rules(file) {
+        return Ok(Own { controller: rules::load(file)?, warnings: vec![] });
+    }
     let library = Library::build(file, Build::Fast)?;
     let controller = controller(file, &library)?;
     controller.adopt().map_err(|error| refused(file, &error))?;

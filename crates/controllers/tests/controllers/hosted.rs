@@ -63,7 +63,7 @@ fn start(controller: Controller) -> Connection {
 }
 
 /// 4000 ACKs, rounds and losses of two subflows.
-fn live(controller: Controller) -> Vec<Connection> {
+pub(crate) fn live(controller: Controller) -> Vec<Connection> {
     let (mut hosting, mut connection) = (controller.hosting(2), start(controller));
     let mut lives = vec![];
     for step in 0..4_000u32 {

@@ -8,4 +8,5 @@ mod owners;
 mod pipe;
 mod properties;
 mod rounds;
+mod rules;
 mod vectors;

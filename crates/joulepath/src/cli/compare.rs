@@ -46,9 +46,10 @@ pub(crate) struct CompareOptions {
     /// Policies, separated by commas; those of the scenario if absent.
     #[arg(short, long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,
-    /// Compile a congestion controller of your own, a C header, and add it to the policies under the name of
-    /// the file. May be repeated. Packet and kernel engine.
-    #[arg(long, value_name = "HEADER")]
+    /// Compile a congestion controller of your own and add it to the policies under the name of the file: a C
+    /// header, for the packet and the kernel engine, or rules (NAME.rules), for the packet engine. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
     pub(crate) cc: Vec<PathBuf>,
     /// Number of seeds; the scenario's if absent, with the kernel engine at most 3.
     #[arg(short = 'n', long, value_name = "N")]

@@ -30,6 +30,25 @@ fn a_new_controller_is_written_checked_and_compared() {
     assert_eq!(same["rows"][0]["goodput_bps"], same["rows"][1]["goodput_bps"]);
 }
 
+/// The preset of the playground: with Reno's rules `mine` is the policy `mptcp[cc=reno]` to the last bit.
+#[test]
+fn rules_are_compared_like_a_header() {
+    let folder = folder();
+    let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
+    let write = |text: &str| fs::write(folder.path().join("mine.rules"), text).unwrap();
+    write("on_ack: cwnd += acked / cwnd\non_loss: cwnd /= 2\n");
+    let words = ["compare", "quick", "--cc", "mine.rules", "-p", "mptcp[cc=reno],mine", "-n", "3", "--json"];
+    let same = run(&words).json();
+    for number in ["goodput_bps", "energy_j", "bits_per_joule", "retransmission_ratio"] {
+        let [reno, mine] = [0, 1].map(|row| &same["rows"][row][number]);
+        assert!(reno["mean"].as_f64() > Some(0.0) && reno == mine, "{number}: {reno} {mine}");
+    }
+    write("on_ack: cwnd += 1 / cwdn\n");
+    let said = run(&["compare", "quick", "--cc", "mine.rules"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("1:21") && said.stderr.contains("did you mean `cwnd`?"), "{}", said.stderr);
+}
+
 fn policy(row: &Value) -> &str {
     row["policy"].as_str().unwrap()
 }

@@ -63,8 +63,19 @@ mod in_kernel {
             });
         }
         let own = own::load(file)?;
+        refuse_rules(own.controller)?;
         cc::compile(own.controller, file)?;
         Ok(own)
+    }
+
+    fn refuse_rules(controller: Controller) -> Result<()> {
+        if !controller.is_hosted() {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            message: format!("the kernel cannot run the rules of `{}`", controller.name()),
+            help: "use the packet engine, or write a C header: `joulepath cc new NAME`".to_owned(),
+        })
     }
 
     /// Compiles and verifies a user's controller for the kernel engine, once.
@@ -72,6 +83,7 @@ mod in_kernel {
         if !controller.is_adopted() || cc::is_compiled(controller) {
             return Ok(());
         }
+        refuse_rules(controller)?;
         let header = header_of(controller).expect("adopted controllers have a header");
         cc::compile(controller, &header)?;
         Ok(cc::verify(controller)?)

@@ -37,6 +37,24 @@ fn a_new_header_passes_every_check_and_runs() {
     assert!(joulepath_controllers::Controller::all().all(|built_in| !built_in.is_adopted()));
 }
 
+#[test]
+fn rules_are_loaded_under_the_name_of_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        load(&file).map(|own| own.controller).map_err(|error| (error.in_one_line(), error.help()))
+    };
+    let controller = load("gentle.rules", "on_ack: cwnd += 0.5 / cwnd\n").unwrap();
+    assert!(controller.is_hosted() && controller.name() == "gentle");
+    let (message, help) = load("wrong.rules", "# half\non_ack: cwnd += 0.5 / cwdn\n").unwrap_err();
+    assert!(message.contains("wrong.rules: 2:23: `cwdn` is not known"), "{message}");
+    assert!(help.is_some_and(|help| help.contains("did you mean `cwnd`?")));
+    for (name, text) in [("lia.rules", "on_ack: cwnd += 1"), ("No.rules", "on_ack: cwnd += 1")] {
+        assert!(load(name, text).is_err(), "{name}");
+    }
+}
+
 /// Shipped controllers have all the properties.
 #[test]
 fn our_own_controllers_pass_every_check() {
