@@ -12,6 +12,7 @@ pub(crate) mod figures;
 pub(crate) mod map;
 mod measure;
 mod papers;
+mod reason;
 pub(crate) mod reproduction;
 pub(crate) mod search;
 mod series;
@@ -60,6 +61,7 @@ pub fn html_with(comparison: &Comparison, playground: Option<Playground<'_>>) ->
         comparison,
         overview: overview(comparison, &sheet, &order)?,
         facts: facts(comparison, &sheet, &order),
+        reason: reason::reason(comparison, &order),
         charts: charts(&field),
         stacks: stacks(&field),
         over_time: comparison.rows.iter().find_map(|row| row.over_time.as_ref()),
@@ -81,6 +83,8 @@ struct Page<'a> {
     comparison: &'a Comparison,
     overview: String,
     facts: Vec<Fact>,
+    /// Why the best policy is the best.
+    reason: Option<String>,
     charts: Vec<Chart>,
     stacks: Vec<Stack>,
     /// Series of any policy: all have the same bins.

@@ -107,6 +107,44 @@ fn tiles(comparison: &Comparison) -> Vec<String> {
     answer.split("<div class=\"fact").skip(1).map(text).collect()
 }
 
+/// Text of the paragraph below the tiles.
+fn reason(comparison: &Comparison) -> Option<String> {
+    let page = html(comparison).unwrap();
+    let (_, rest) = page.split_once("<strong>Why:</strong> ")?;
+    Some(rest.split_once("</p>")?.0.to_owned())
+}
+
+#[test]
+fn the_reason_is_the_path_on_which_the_best_saves_most() {
+    let usual = Policy { label: "mptcp", ..policy("", &[(100e3, 1e6)]) };
+    let mut seen = comparison(&[policy("DTS", &[(200e3, 1e6)]), usual, policy("CWA", &[(50e3, 1e6)])], None);
+    // 10 s at 1 Mbit/s are 10 Mbit: 50 J at 200 kbit/J, 100 J at 100 kbit/J.
+    for (row, wifi_j, lte_j, lte_share) in [(0, 42.0, 8.0, 0.1), (1, 40.0, 60.0, 0.4), (2, 100.0, 100.0, 0.4)]
+    {
+        let paths = &mut seen.rows[row].paths;
+        (paths[0].energy_j, paths[0].share) = (wifi_j, 1.0 - lte_share);
+        (paths[1].energy_j, paths[1].share) = (lte_j, lte_share);
+    }
+    let said = reason(&seen).unwrap();
+    assert_eq!(
+        said,
+        "on lte, DTS spends 0.80 µJ and mptcp 6.00 µJ for each bit. \
+         lte carries 10 % of the data instead of 40 %."
+    );
+    // A file: joules. Without the usual policy the least efficient one is compared.
+    for row in &mut seen.rows {
+        row.completed = Some(row.n);
+    }
+    seen.rows[1].policy = "dwc".into();
+    seen.rows[2].paths[1].share = 0.1;
+    let said = reason(&seen).unwrap();
+    assert_eq!(said, "on lte, DTS spends 8 J and CWA 100 J. Both send 10 % of the data over it.");
+    for path in [0, 1] {
+        seen.rows[2].paths[path].energy_j = seen.rows[0].paths[path].energy_j;
+    }
+    assert_eq!(reason(&seen), None);
+}
+
 #[test]
 fn the_best_is_named_with_its_share_of_the_limit_and_its_lead() {
     // Twice as many bits per joule in each run, so that the paired interval has no width. 200 of 400 kbit/J
