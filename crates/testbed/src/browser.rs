@@ -1,17 +1,21 @@
 //! Pages in headless Chromium. A server on the loopback interface gives out the pages; a script in the first
 //! one looks at the others and posts what it saw.
+//!
+//! A page presses a key by posting its name to [`PRESS`]: the browser gets the key as if from a keyboard,
+//! unlike an event of a script, which moves no focus. The reply comes when the page has handled the key.
 
 use std::env;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use libtest_mimic::Failed;
 use libtest_mimic::{Arguments, Completion, Trial};
+use serde_json::{Value, json};
 
 /// The axe library, which finds violations of accessibility rules.
 pub const AXE: &str = include_str!("../axe/axe.min.js");
@@ -23,6 +27,8 @@ pub const WATCH: &str = "window.failures = []; \
     for (const kind of [\"error\", \"warn\"]) console[kind] = (...all) => failures.push(all.join(\" \"));";
 
 const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// Where a page posts the name of a key: `Tab`, `Shift+Tab`, `Enter`.
+pub const PRESS: &str = "/press";
 /// Interval at which new connections are accepted.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -81,18 +87,26 @@ pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
     let profile = tempfile::tempdir()?;
-    let browser = Command::new(program)
+    // The protocol's pipes are the descriptors 3 and 4.
+    let mut browser = Command::new("sh")
+        .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null"])
+        .arg(program)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--disable-dev-shm-usage", "--remote-debugging-port=0", "--window-size=2000,1600"])
+        .args(["--disable-dev-shm-usage", "--remote-debugging-pipe", "--window-size=2000,1600"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("http://{}{first}", listener.local_addr()?))
-        .stdout(Stdio::null())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
+    let pipes = (browser.stdin.take(), browser.stdout.take());
+    let (Some(commands), Some(replies)) = pipes else { return Err("Chromium has no pipes".into()) };
+    let tools = Mutex::new(Tools { commands, replies: BufReader::new(replies), last: 0, session: None });
     let since = Instant::now();
     let (sender, posts) = mpsc::channel();
     // Ends the browser before it waits for the threads.
+    let tools = &tools;
     std::thread::scope(move |scope| {
         let mut browser = Running(browser);
         loop {
@@ -100,7 +114,7 @@ pub fn open(pages: &[(&str, &str)], limit: Duration) -> Result<String, Failed> {
                 // A browser opens connections in advance, on which nothing comes: each has a thread.
                 Ok((stream, _)) => {
                     let sender = sender.clone();
-                    scope.spawn(move || sender.send(serve(stream, pages)));
+                    scope.spawn(move || sender.send(serve(stream, pages, tools)));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.into()),
@@ -128,6 +142,92 @@ pub fn program() -> Option<PathBuf> {
     all.into_iter().find(|path| path.is_file())
 }
 
+/// The DevTools protocol of a browser: JSON ended by a zero byte.
+struct Tools {
+    commands: ChildStdin,
+    replies: BufReader<ChildStdout>,
+    /// Number of the last command.
+    last: u64,
+    /// The session with the first page, once it is attached.
+    session: Option<String>,
+}
+
+impl Tools {
+    /// The result of a command.
+    fn ask(&mut self, method: &str, parameters: &Value) -> io::Result<Value> {
+        self.last += 1;
+        let mut command = json!({ "id": self.last, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            command["sessionId"] = json!(session);
+        }
+        self.commands.write_all(format!("{command}\0").as_bytes())?;
+        loop {
+            let mut bytes = vec![];
+            self.replies.read_until(0, &mut bytes)?;
+            if bytes.pop().is_none() {
+                return Err(io::Error::other("Chromium ended"));
+            }
+            let reply: Value = serde_json::from_slice(&bytes)?;
+            // Others are events.
+            if reply["id"] != self.last {
+                continue;
+            }
+            return match reply.get("error") {
+                Some(error) => Err(io::Error::other(format!("{method}: {error}"))),
+                None => Ok(reply["result"].clone()),
+            };
+        }
+    }
+
+    fn attach(&mut self) -> io::Result<()> {
+        let targets = self.ask("Target.getTargets", &json!({}))?;
+        let all = targets["targetInfos"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let page = all.iter().find(|target| target["type"] == "page");
+        let target = page.ok_or_else(|| io::Error::other("Chromium has no page"))?["targetId"].clone();
+        let attached = self.ask("Target.attachToTarget", &json!({ "targetId": target, "flatten": true }))?;
+        self.session = attached["sessionId"].as_str().map(str::to_owned);
+        // A window without a screen has no focus by itself.
+        self.ask("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).map(drop)
+    }
+
+    /// Presses and releases a key of [`KEYS`].
+    fn press(&mut self, name: &str) -> io::Result<()> {
+        if self.session.is_none() {
+            self.attach()?;
+        }
+        let (modifiers, plain) = match name.split_once('+') {
+            Some(("Shift", key)) => (8, key),
+            Some(("Ctrl", key)) => (2, key),
+            _ => (0, name),
+        };
+        let known = KEYS.iter().find(|(key, ..)| *key == plain);
+        let &(key, code, text) = known.ok_or_else(|| io::Error::other(format!("no key `{name}`")))?;
+        let (key_value, text) = if key == "Space" { (" ", text) } else { (key, text) };
+        let mut event = json!({
+            "type": if text.is_empty() || modifiers == 2 { "rawKeyDown" } else { "keyDown" },
+            "key": key_value, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers,
+        });
+        if !text.is_empty() && modifiers != 2 {
+            event["text"] = json!(text);
+        }
+        self.ask("Input.dispatchKeyEvent", &event)?;
+        event["type"] = json!("keyUp");
+        self.ask("Input.dispatchKeyEvent", &event).map(drop)
+    }
+}
+
+/// Keys that a page can press: name, Windows' number, the text that they write.
+const KEYS: [(&str, u32, &str); 8] = [
+    ("Tab", 9, ""),
+    ("Enter", 13, "\r"),
+    ("Escape", 27, ""),
+    ("Space", 32, " "),
+    ("ArrowLeft", 37, ""),
+    ("ArrowRight", 39, ""),
+    ("ArrowUp", 38, ""),
+    ("ArrowDown", 40, ""),
+];
+
 /// A browser that ends with this value.
 struct Running(Child);
 
@@ -139,7 +239,7 @@ impl Drop for Running {
 }
 
 /// Answers one HTTP request with one of the pages. Returns the body that was posted.
-fn serve(stream: TcpStream, pages: &[(&str, &str)]) -> std::io::Result<Option<String>> {
+fn serve(stream: TcpStream, pages: &[(&str, &str)], tools: &Mutex<Tools>) -> io::Result<Option<String>> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut reader = BufReader::new(stream);
@@ -163,6 +263,11 @@ fn serve(stream: TcpStream, pages: &[(&str, &str)]) -> std::io::Result<Option<St
     let mut words = first.split_whitespace();
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let page = pages.iter().find(|(name, _)| *name == path).map(|(_, page)| *page);
+    let is_press = method == "POST" && path == PRESS;
+    if is_press {
+        let mut tools = tools.lock().unwrap_or_else(PoisonError::into_inner);
+        tools.press(&String::from_utf8_lossy(&body))?;
+    }
     let (status, content) = match (method, page) {
         ("GET", Some(page)) => ("200 OK", page),
         ("POST", _) => ("200 OK", ""),
@@ -176,5 +281,5 @@ fn serve(stream: TcpStream, pages: &[(&str, &str)]) -> std::io::Result<Option<St
          Connection: close\r\n\r\n{content}",
         content.len()
     );
-    Ok((method == "POST").then(|| String::from_utf8_lossy(&body).into_owned()))
+    Ok((method == "POST" && !is_press).then(|| String::from_utf8_lossy(&body).into_owned()))
 }
