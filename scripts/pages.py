@@ -36,6 +36,8 @@ SOURCES = {"claims": CLAIMS, "verdicts": CLAIMS, "results": EXPERIMENTS}
 """Places that `joulepath reproduce --from` fills."""
 JOULE = "joule-"
 """Names of the places that `scripts/joule tables` fills begin so."""
+OWN_RESULTS = {"joule-kernel", "joule-jitter", "joule-learning"}
+"""Those of them with results of their own; the others are from results/joule.json."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
 
@@ -106,7 +108,7 @@ BUDGET = {
 def source(name: str) -> Path:
     """The stored results that fill a place."""
     if name.startswith(JOULE):
-        return RESULTS / ("joule-kernel.json" if name == "joule-kernel" else "joule.json")
+        return RESULTS / (f"{name}.json" if name in OWN_RESULTS else "joule.json")
     return SOURCES.get(name, TABLES / f"{name}.json")
 
 

@@ -5,8 +5,14 @@
     python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed.json
     python scripts/joule figures   the figures of docs/joule.md, from results/
     python scripts/joule tables    its tables on stdout, as JSON; `make docs` puts them into the page
+    python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
+    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed*.json
+    python scripts/joule jitter    docs/jitter.md: more trust under jitter, into results/joule-jitter.json
+    python scripts/joule learn     docs/learning.md: a learned selector, into results/joule-learning.json
+    python scripts/joule figures   the figures of docs/joule.md and docs/jitter.md, from results/
+    python scripts/joule tables    the tables on stdout, as JSON; `make docs` puts them into the pages
 
-Finished runs are kept in target/joule and not repeated.
+Finished runs, except those of `jitter`, are kept in target/joule and not repeated.
 """
 
 import argparse
@@ -23,7 +29,7 @@ def sealed_run() -> dict:
 
 
 def blocks() -> dict[str, str]:
-    """The tables of docs/joule.md from results/, by the names of their places."""
+    """The tables of the pages from results/, by the names of their places."""
     results = json.loads((RESULTS / "joule.json").read_text())
     newest = sealed_run()
     kernel = json.loads((RESULTS / "joule-kernel.json").read_text())
@@ -36,11 +42,13 @@ def blocks() -> dict[str, str]:
         "joule-goals": tables.goals_table(newest),
         "joule-random": f"{tables.summary(newest)}\n\n{tables.source(newest)}",
         "joule-kernel": tables.kernel_table(kernel),
+        "joule-jitter": tables.jitter_table(json.loads((RESULTS / "joule-jitter.json").read_text())),
+        "joule-learning": tables.learning_table(json.loads((RESULTS / "joule-learning.json").read_text())),
     }
 
 
 def draw() -> None:
-    """The figures of docs/joule.md."""
+    """The figures of docs/joule.md and docs/jitter.md."""
     # Needs the Python package, which the tables do not.
     import figures
 
@@ -49,13 +57,32 @@ def draw() -> None:
     figures.draw_beside(results)
     figures.draw_random(sealed_run())
     say("the figures of docs/joule.md are written")
+    figures.draw_random(sealed_runs()[-1])
+    figures.draw_jitter(json.loads((RESULTS / "joule-jitter.json").read_text()))
+    say("the figures are written")
+
+
+def jitter() -> None:
+    # Needs the Python package.
+    import jitter
+
+    jitter.frontier()
+
+
+def learn() -> None:
+    # Needs the Python package.
+    import learning
+
+    learning.learn()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="scripts/joule", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("measure", "kernel", "sealed", "figures", "tables"))
+    parser.add_argument(
+        "what", choices=("measure", "kernel", "sealed", "jitter", "learn", "figures", "tables")
+    )
     parser.add_argument(
         "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios per family"
     )
@@ -65,6 +92,8 @@ def main() -> None:
         "measure": measure.measure,
         "kernel": measure.kernel,
         "sealed": lambda: measure.sealed(asked.scenarios, asked.policies),
+        "jitter": jitter,
+        "learn": learn,
         "figures": draw,
         "tables": lambda: print(json.dumps(blocks(), ensure_ascii=False)),
     }

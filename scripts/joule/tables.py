@@ -246,3 +246,79 @@ def summary(benchmark: dict) -> str:
             ]
         )
     return table(["", "bulk", "files", "streams", "mobility", "beside others", "shared", "shallow"], rows)
+
+
+def jitter_summary(its: dict) -> dict[str, float]:
+    """Gain, and harm to the competitor, over all links."""
+    return {
+        "use": statistics.median(its["use"]),
+        "gain": statistics.geometric_mean(its["gain"]),
+        "kept": statistics.median(its["kept"]),
+        "worst_10": float(np.quantile(its["kept"], 0.1)),
+        "unharmed": statistics.fmean(kept >= ENOUGH for kept in its["kept"]),
+    }
+
+
+def jitter_table(results: dict) -> str:
+    rows = []
+    for name in results["order"]:
+        cells = []
+        for kind in ("jitter", "quiet"):
+            its = jitter_summary(results["policies"][name][kind])
+            cells += [
+                f"{its['gain']:.2f}",
+                percent(its["use"]),
+                f"{its['kept']:.2f} / {its['worst_10']:.2f}",
+                percent(its["unharmed"]),
+            ]
+        rows.append([name, *cells])
+    return table(
+        [
+            "",
+            "jitter: goodput, × NewReno's",
+            "link use, %",
+            "kept: median / worst tenth",
+            "kept ≥ 0.9, % of links",
+            "quiet: goodput, × NewReno's",
+            "link use, %",
+            "kept: median / worst tenth",
+            "kept ≥ 0.9, % of links",
+        ],
+        rows,
+    )
+
+
+def learning_table(results: dict) -> str:
+    def of(values: list[float | None], worst: float) -> str:
+        known = [value for value in values if value is not None]
+        return f"{statistics.median(known):.2f} / {np.quantile(known, worst):.2f}"
+
+    rows = []
+    for name, family in {"files": "f2-file", "streams": "f3-stream"}.items():
+        its = results["families"][family]
+        train, check = its["sets"]["train"], its["sets"]["check"]
+        for policy in results["order"]:
+            pairs = list(zip(check[policy]["oracle"], check["joule"]["oracle"], strict=True))
+            better, worse = (sum(sign * (a - b) > 0.02 * b for a, b in pairs) for sign in (1, -1))
+            is_ours = policy == "joule"
+            rows.append(
+                [
+                    f"{name}, `joule`" if is_ours else f"{name}, {policy}: {its['leaves'][policy]} leaves",
+                    of(train[policy]["oracle"], 0.1),
+                    of(check[policy]["oracle"], 0.1),
+                    "" if is_ours else f"{better} / {worse}",
+                    of(check[policy]["energy"], 0.9),
+                    of(check[policy]["time"], 0.9),
+                ]
+            )
+    return table(
+        [
+            "median / worst tenth",
+            "train: × oracle",
+            "check: × oracle",
+            "2 % better / worse than `joule`",
+            "energy ÷ MPTCP's",
+            "time ÷ MPTCP's",
+        ],
+        rows,
+    )
