@@ -5,7 +5,7 @@ use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
 use joulepath_live::status::{
     FirstStatus, InterfaceStatus, NetworkStatus, ProgramsStatus, QuotaStatus, RuleStatus, SignalStatus,
-    Spent, Status, SteeringStatus,
+    Spared, Spent, Status, SteeringStatus,
 };
 use joulepath_model::history::Estimate;
 
@@ -81,6 +81,26 @@ pub(crate) fn machine(status: &Status) -> Option<String> {
         text += &format!("; today {} kJ", significant(joules / 1e3));
     }
     Some(text)
+}
+
+/// Today's joules compared with all paths at all times; `None` without energy models, or if MPTCP has moved
+/// nothing today.
+pub(crate) fn all_paths(status: &Status) -> Option<String> {
+    let Spared { mptcp_bytes, spared_j } = status.all_paths.filter(|all| all.today.mptcp_bytes > 0)?.today;
+    let used_j: f64 = status.interfaces.iter().filter_map(|one| one.today.energy_j).sum();
+    let joules = |joules: f64| {
+        if joules < 1e4 {
+            format!("{} J", significant(joules))
+        } else {
+            format!("{} kJ", significant(joules / 1e3))
+        }
+    };
+    Some(format!(
+        "Today {}; with all paths always, at least {} (modelled, for {} over MPTCP).",
+        joules(used_j),
+        joules(used_j + spared_j),
+        amount(mptcp_bytes)
+    ))
 }
 
 /// Use and limits of a quota.

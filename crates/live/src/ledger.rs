@@ -118,6 +118,10 @@ pub struct Ledger {
     /// Energy from a whole-machine meter; no bytes.
     #[serde(default)]
     machine: Account,
+    /// Bytes of MPTCP connections, and the energy that their radios would have used besides if all had been
+    /// awake.
+    #[serde(default)]
+    mptcp: Account,
     /// The trusted time.
     #[serde(default)]
     clock: Option<Anchor>,
@@ -186,6 +190,16 @@ impl Ledger {
         self.machine.add(Sum { joules: Some(joules), ..Sum::default() }, today);
     }
 
+    /// Adds bytes of MPTCP connections, and spared energy, to today.
+    pub fn spare(&mut self, sum: Sum, today: Day) {
+        self.mptcp.add(sum, today);
+    }
+
+    /// Bytes of MPTCP connections, and spared energy, since `first`.
+    pub fn spared(&self, first: Day) -> Sum {
+        self.mptcp.since(first)
+    }
+
     /// Measured energy since `first`, J; `None` if nothing was measured.
     pub fn measured(&self, first: Day) -> Option<f64> {
         self.machine.since(first).joules
@@ -197,7 +211,7 @@ impl Ledger {
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Account> {
-        self.accounts.values_mut().chain([&mut self.machine])
+        self.accounts.values_mut().chain([&mut self.machine, &mut self.mptcp])
     }
 
     fn forget_the_oldest(&mut self) {

@@ -44,6 +44,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod act;
+mod always;
 pub mod client;
 pub mod daemon;
 pub mod decide;

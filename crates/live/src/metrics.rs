@@ -69,6 +69,13 @@ const QUOTA: Family = Family::gauge("joulepath_quota_bytes", "bytes", "Soft and 
 const QUOTA_USED: Family =
     Family::gauge("joulepath_quota_used_bytes", "bytes", "Bytes of a quota used in the current period.");
 
+const SPARED: Family = Family::counter(
+    "joulepath_spared_energy_joules",
+    "joules",
+    "Energy that all radios would have used besides while MPTCP moved data. A lower bound.",
+);
+const MPTCP: Family = Family::counter("joulepath_mptcp_bytes", "bytes", "Payload of MPTCP connections.");
+
 /// The status in the OpenMetrics format, ending with `# EOF`.
 pub fn openmetrics(status: &Status) -> String {
     let mut text = String::new();
@@ -94,6 +101,10 @@ pub fn openmetrics(status: &Status) -> String {
     family(&mut text, &MACHINE_POWER, of(&|machine| machine.power_w).into_iter());
     family(&mut text, &MACHINE_ENERGY, of(&|machine| Some(machine.total.measured_j)).into_iter());
     family(&mut text, &UNEXPLAINED, of(&|machine| machine.unexplained_w).into_iter());
+    let total = || status.all_paths.iter().map(|all| all.total);
+    let modelled = || "quality=\"modelled\"".to_owned();
+    family(&mut text, &SPARED, total().map(|total| (modelled(), total.spared_j)));
+    family(&mut text, &MPTCP, total().map(|total| (String::new(), total.mptcp_bytes as f64)));
     family(&mut text, &RECEIVED, all().map(|one| (path(one), one.total.received_bytes as f64)));
     family(&mut text, &SENT, all().map(|one| (path(one), one.total.sent_bytes as f64)));
     family(

@@ -54,6 +54,7 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
         warnings: facts.warnings.clone(),
         events: facts.events.clone(),
         machine: accounts.machine(),
+        all_paths: accounts.all_paths(),
         controller: decision
             .controller
             .clone()

@@ -227,6 +227,7 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         warnings: vec![],
         events: vec![],
         machine: None,
+        all_paths: None,
         controller: None,
         steering: None,
         networks: None,

@@ -167,6 +167,26 @@ pub struct MachineStatus {
     pub trouble: Option<String>,
 }
 
+/// MPTCP traffic, and the energy that the choice of paths has spared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spared {
+    /// Payload of MPTCP connections in both directions, as far as listings show it.
+    pub mptcp_bytes: u64,
+    /// Energy that all usable radios would have used besides, J. Modelled, a lower bound.
+    pub spared_j: f64,
+}
+
+/// Comparison with all paths at all times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AllPaths {
+    /// Since the daemon's start.
+    pub total: Spared,
+    /// Since midnight UTC.
+    pub today: Spared,
+    /// Since the first of the month, UTC.
+    pub month: Spared,
+}
+
 /// Where new connections start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstStatus {
@@ -307,6 +327,9 @@ pub struct Status {
     /// `None` if no meter is configured.
     #[serde(default)]
     pub machine: Option<MachineStatus>,
+    /// Comparison with all paths at all times; `None` without an energy model.
+    #[serde(default)]
+    pub all_paths: Option<AllPaths>,
     /// Congestion controller that the daemon set for new sockets; `None` if it left the system's.
     #[serde(default)]
     pub controller: Option<String>,

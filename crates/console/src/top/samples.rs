@@ -122,6 +122,7 @@ pub(crate) fn status() -> Status {
             event(4990.0, "wlp0s20f3: regular: least energy for 10 MB: 7.11 J; next best 22.3 J over wwan0"),
         ],
         machine: None,
+        all_paths: None,
         controller: None,
         steering: None,
         networks: None,

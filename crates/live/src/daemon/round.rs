@@ -44,6 +44,8 @@ impl Daemon<'_> {
             }
         };
         self.strengths.take(&self.config, &mut look.interfaces);
+        let is_off = self.last.as_ref().is_none_or(|(_, decision, _)| decision.endpoints.is_none());
+        self.accounts.list(listing.as_ref(), !self.paused && !is_off);
         self.accounts.take(&self.config, &mut look, now, times());
         self.accounts.save(now, false);
         self.networks.take(&mut look, now, self.accounts.midnight_s());
