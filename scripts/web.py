@@ -25,7 +25,7 @@ TARGET = "wasm32-unknown-unknown"
 PAGE = ROOT / "crates/web/page"
 ASSETS = ROOT / "crates/report/assets"
 SCRIPTS = [
-    "share.js", "engine.js", "traces.js", "form.js", "complete.js", "gallery.js", "map.js", "advise.js", "editor.js", "answer.js",
+    "share.js", "engine.js", "traces.js", "form.js", "complete.js", "gallery.js", "map.js", "advise.js", "editor.js", "own.js", "answer.js",
     "trace.js", "scene.js", "packets.js", "pictures.js", "page.js", "modes.js",
 ]
 # In the frame of the answer.

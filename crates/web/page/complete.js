@@ -102,7 +102,10 @@ function isHeaderOnly(root, node) {
   return values.length > 0 && values.every(({ properties }) => properties);
 }
 
-/** Adds completion to a text area. `list` is an element with the role listbox; `changed` hears of an inserted entry. */
+/**
+ * Adds completion to a text area. `list` is an element with the role listbox; `library` gives the library with its schema; `changed`
+ * hears of an inserted entry.
+ */
 function completing(area, list, library, changed) {
   let shown = { from: 0, entries: [] };
   let active = -1;
@@ -126,8 +129,10 @@ function completing(area, list, library, changed) {
     area.setRangeText(text, shown.from, end + quote, "end");
     changed();
   };
-  const show = isAsked => {
-    shown = completions(library(), area.value, area.selectionStart);
+  const show = async isAsked => {
+    const known = await library();
+    if (document.activeElement !== area) return;
+    shown = completions(known, area.value, area.selectionStart);
     const typed = area.selectionStart - shown.from;
     const isDone = shown.entries.length === 1 && shown.entries[0].text.trim() === area.value.slice(shown.from, area.selectionStart);
     if (!shown.entries.length || isDone || (!isAsked && typed < 2)) {

@@ -1,8 +1,12 @@
 // The editor of the TOML: line numbers, messages with lines, the tabs of the scenario's views.
 
-/** Messages with lines; a click selects the line. */
+/** Mistakes of the question; a click selects the line in the TOML. */
 function showProblems(error) {
-  const box = at("problems");
+  showMistakes(at("problems"), error, line => toLine(line));
+}
+
+/** Messages in `box`; a click on a line calls `jump(line, column)`. */
+function showMistakes(box, error, jump) {
   if (!error) {
     box.replaceChildren();
     return;
@@ -10,15 +14,25 @@ function showProblems(error) {
   const items = (error.problems?.length ? error.problems : [{ message: error.message, help: error.help }]).map(problem => {
     const item = make("li");
     if (problem.line) {
-      const jump = make("button", { type: "button", textContent: `Line ${problem.line}` });
-      jump.addEventListener("click", () => toLine(problem.line));
-      item.append(jump);
+      const go = make("button", { type: "button", textContent: `Line ${problem.line}, column ${problem.column}` });
+      go.addEventListener("click", () => jump(problem.line, problem.column));
+      item.append(go);
     }
     item.append(make("p", { textContent: problem.message }));
     if (problem.help) item.append(make("p", { textContent: problem.help }));
     return item;
   });
   box.replaceChildren(make("ol", {}, ...items.slice(0, 20)));
+}
+
+/** Puts the cursor of a text area at a place. Lines and columns count from 1. */
+function toPlace(area, line, column) {
+  const lines = area.value.split("\n");
+  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  // A column is a character, which has one or two units of a string.
+  const before = [...(lines[line - 1] ?? "")].slice(0, column - 1).join("");
+  area.focus();
+  area.setSelectionRange(start + before.length, start + (lines[line - 1] ?? "").length);
 }
 
 function toLine(line) {

@@ -16,13 +16,25 @@ class Refused extends Error {
   }
 }
 
-/** Compiles the module in this page. */
+/** Address of the script of a worker. */
+function workerAddress() {
+  return URL.createObjectURL(new Blob([document.getElementById("worker").textContent], { type: "text/javascript" }));
+}
+
+/** Compiles the module of this page in a worker: it has megabytes, which would block the page. */
 async function compiled() {
-  const text = document.getElementById("module").textContent.trim();
-  const packed = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  // Compiles while it decompresses.
-  return WebAssembly.compileStreaming(new Response(stream, { headers: { "Content-Type": "application/wasm" } }));
+  const address = workerAddress();
+  const worker = new Worker(address);
+  try {
+    return await new Promise((done, failed) => {
+      worker.onmessage = ({ data }) => data.trap === undefined ? done(data.compiled) : failed(new Error(data.trap));
+      worker.onerror = event => failed(new Error(event.message || "a worker of this page failed"));
+      worker.postMessage({ packed: document.getElementById("module").textContent });
+    });
+  } finally {
+    worker.terminate();
+    URL.revokeObjectURL(address);
+  }
 }
 
 /** Workers that share a queue of requests. */
@@ -30,7 +42,7 @@ class Pool {
   constructor(module, size) {
     this.module = module;
     this.size = size;
-    this.address = URL.createObjectURL(new Blob([document.getElementById("worker").textContent], { type: "text/javascript" }));
+    this.address = workerAddress();
     this.idle = [];
     this.busy = new Map();
     this.queue = [];

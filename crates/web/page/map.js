@@ -3,6 +3,7 @@
 const METRICS = [["bits_per_joule", "bits per joule"], ["goodput_bps", "goodput"], ["energy_j", "energy"], ["completion_s", "completion time"]];
 const AXES = ["x", "y"];
 const AXIS_NAMES = { x: "Horizontal axis", y: "Vertical axis" };
+const AXIS_SIGNS = { x: "→", y: "↑" };
 /** Points of an axis, unless the user changes it. */
 const MAP_POINTS = 12;
 /** Seeds of a point that the packet simulator checks: the command line's default. */
@@ -45,6 +46,7 @@ class MapPanel {
   /** `changed` hears of a change by the user. */
   constructor(box, changed) {
     this.box = box;
+    this.changed = changed;
     this.keys = [];
     const chips = make("ul", { className: "chips-list", id: "map-keys" });
     const axes = AXES.map(axis => this.axis(axis, changed));
@@ -52,7 +54,7 @@ class MapPanel {
     const check = field("map-check", "Points that the packet simulator checks", "0", changed);
     check.querySelector("input").inputMode = "numeric";
     box.replaceChildren(
-      make("p", { className: "dim", textContent: "Drag two keys onto the axes, or choose them. The fluid model computes all points." }),
+      make("p", { className: "dim", textContent: "Drag two keys onto the axes, press → or ↑ next to a key, or choose it in the list of an axis. The fluid model computes all points." }),
       chips, ...axes, card("Map", metric, check));
   }
 
@@ -70,12 +72,24 @@ class MapPanel {
     made.addEventListener("dragover", event => event.preventDefault());
     made.addEventListener("drop", event => {
       event.preventDefault();
-      const name = event.dataTransfer.getData("text/plain");
-      if (!this.keys.some(({ key }) => key === name)) return;
-      at(`map-${axis}`).value = name;
-      this.take(axis, name);
-      changed();
+      this.choose(axis, event.dataTransfer.getData("text/plain"));
     });
+    return made;
+  }
+
+  /** Puts a key onto an axis. */
+  choose(axis, name) {
+    if (!this.keys.some(({ key }) => key === name)) return;
+    at(`map-${axis}`).value = name;
+    this.take(axis, name);
+    this.changed();
+  }
+
+  /** A button that puts a key onto an axis: keyboards and touch screens cannot drag. */
+  put(axis, key) {
+    const made = make("button", { type: "button", textContent: AXIS_SIGNS[axis] });
+    made.setAttribute("aria-label", `${AXIS_NAMES[axis]}: ${key}`);
+    made.addEventListener("click", () => this.choose(axis, key));
     return made;
   }
 
@@ -84,7 +98,7 @@ class MapPanel {
     this.keys = axisKeys(values);
     const wanted = AXES.map(axis => at(`map-${axis}`).value);
     at("map-keys").replaceChildren(...this.keys.map(({ key }) => {
-      const chip = make("li", { draggable: true, textContent: key });
+      const chip = make("li", { draggable: true }, make("span", { textContent: key }), ...AXES.map(axis => this.put(axis, key)));
       chip.addEventListener("dragstart", event => event.dataTransfer.setData("text/plain", key));
       return chip;
     }));

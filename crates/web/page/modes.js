@@ -29,11 +29,12 @@ function modes() {
 /** Answers the sliders. A newer change drops an older answer. */
 async function adviseNow() {
   const mine = ++page.change;
+  const now = state();
   const question = asked();
   try {
     const answer = await page.desk.ask({ do: "advise", of: JSON.parse(question) }, CHECK_MS);
     if (mine !== page.change) return;
-    page.answers.advise = { ...answer, question };
+    page.answers.advise = { ...answer, question, state: now };
     page.advise.tell(answer);
     showProblems(null);
     showAnswer(page.answers.advise);
@@ -88,7 +89,7 @@ async function begin() {
     return;
   }
   const { version, commit } = page.library;
-  at("build").textContent = `Joulepath ${version}, commit ${commit}. Own controllers and the kernel engine need the command line.`;
+  at("build").textContent = `Joulepath ${version}, commit ${commit}. Controllers in C or Python and the kernel engine run on the command line.`;
   showGallery(at("gallery"), page.library);
   let timer = 0;
   const later = (pause, act) => () => {

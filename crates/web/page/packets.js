@@ -71,7 +71,7 @@ function packetView(box, pool, of) {
 
   /** Offers the policies of the comparison and keeps the choice. */
   function offer() {
-    const listed = splitList(at("policies").value || at("policies").placeholder);
+    const listed = splitList(withOwn(at("policies").value || at("policies").placeholder, ownRules()));
     const fill = (select, names, otherwise) => {
       const kept = select.dataset.chosen && names.includes(select.value) ? select.value : otherwise;
       select.replaceChildren(...names.map(name => make("option", { value: name, textContent: name })));

@@ -48,6 +48,7 @@ function state() {
     toml,
     traces: linked(page.traces),
     policies: at("policies").value.trim(),
+    rules: ownRules(),
     seeds: seeds > 0 ? seeds : null,
     mode: page.mode,
     map: page.map.saved(),
@@ -55,10 +56,17 @@ function state() {
   };
 }
 
+/** The library with the JSON schema of scenarios, which is computed when it is first needed. */
+async function withSchema() {
+  page.library.schema ??= await page.desk.ask({ do: "schema" }, CHECK_MS);
+  return page.library;
+}
+
 /** The comparison of a document as a request. */
-function comparison({ name, original, toml, policies, seeds }) {
-  const command = asCommand({ name, policies, seeds });
-  return { name, original, toml, traces: page.traces, policies: policies || null, seeds, first_seed: 1, series: true, command };
+function comparison({ name, original, toml, policies: listed, rules, seeds }) {
+  const policies = withOwn(listed, rules);
+  const command = asCommand({ name, policies, seeds, cc: rules && rulesFile() });
+  return { name, original, toml, traces: page.traces, policies: policies || null, rules, seeds, first_seed: 1, series: true, command };
 }
 
 /** The question of the shown mode as text, to see whether its answer is of now. */
@@ -94,6 +102,9 @@ async function refresh() {
     showForm(at("form"), form, page.library, CHANGES);
     page.map.offer(form);
     showStale();
+    document.querySelector("[data-copy=rules]").hidden = ownRules() === null;
+    if (page.mode === "compare") await checkOwn(request => page.desk.ask(request, CHECK_MS));
+    if (isOld()) return;
     const checked = await page.desk.ask({ do: "check", of: comparison(state()) }, CHECK_MS);
     if (isOld()) return;
     at("policies").placeholder = checked.policies.join(",");
@@ -107,7 +118,10 @@ async function refresh() {
     if (isOld()) return;
     // The advice needs no scenario.
     at("run").disabled = page.mode !== "advise";
-    if (page.mode !== "advise") showProblems(error);
+    // Mistakes of the rules are shown next to them.
+    const isOfRules = at("rules-problems").childElementCount > 0 && page.mode === "compare";
+    if (isOfRules) at("own").open = true;
+    if (page.mode !== "advise") showProblems(isOfRules ? null : error);
     if (isIdle()) say(page.mode === "advise" ? "" : "Fix the question to get an answer.");
   }
 }
@@ -165,6 +179,7 @@ function splitList(text) {
 
 async function run() {
   const { mode } = page;
+  const now = state();
   const question = asked();
   const progress = at("progress");
   at("run").disabled = true;
@@ -176,7 +191,7 @@ async function run() {
       progress.value = finished;
       say(`${finished} of ${all} ${page.modes[mode].parts}`);
     });
-    page.answers[mode] = { ...answer, question };
+    page.answers[mode] = { ...answer, question, state: now };
     if (mode === page.mode) showAnswer(page.answers[mode]);
     showProblems(null);
     const took = (performance.now() - since) / 1000;
@@ -194,8 +209,10 @@ async function run() {
   showStale();
 }
 
-function open({ name, original, toml, traces, policies, seeds }) {
+/** Opens a document. Rules of the user stay, unless it has its own. */
+function open({ original, toml, traces, policies, seeds, rules }) {
   page.original = original;
+  if (rules !== undefined) at("rules").value = rules ?? "";
   page.traces = traces;
   const options = [...at("gallery").options].map(({ value }) => value);
   if (!at("gallery").value.startsWith(CLAIM)) at("gallery").value = options.includes(original ?? "") ? original : "";
@@ -222,7 +239,8 @@ function listen() {
     showClaim(at("claim"), claim, () => showMode("map"));
     open(start);
   });
-  completing(at("toml"), at("completions"), () => page.library, typed);
+  completing(at("toml"), at("completions"), withSchema, typed);
+  ownPanel(page.library, typed);
   tabs(["form", "text"], "tab-", showTab);
   tabs(MODES, "mode-", showMode);
   at("run").addEventListener("click", run);
@@ -232,7 +250,9 @@ function listen() {
   }
   const shown = () => page.answers[page.mode];
   at("save-json").addEventListener("click", () => save(shown().json, `${page.modes[page.mode].file}.json`, "application/json"));
-  at("save-page").addEventListener("click", () => save(shown().html, `${page.modes[page.mode].file}.html`, "text/html"));
+  at("save-page").addEventListener("click", async () => {
+    save(await withLink(shown()), `${page.modes[page.mode].file}.html`, "text/html");
+  });
   addEventListener("hashchange", openLink);
 }
 

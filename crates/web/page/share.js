@@ -12,7 +12,7 @@ async function fromFragment(fragment) {
     const text = atob(fields.get("s").replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, letter => letter.charCodeAt(0));
     const json = await inflated(bytes);
-    const { name, original, toml, policies, seeds, traces, mode, map, advise } = JSON.parse(json);
+    const { name, original, toml, policies, rules, seeds, traces, mode, map, advise } = JSON.parse(json);
     if (typeof name !== "string" || typeof toml !== "string" || typeof policies !== "string") throw broken;
     const isTable = value => typeof value === "object" && value !== null && !Array.isArray(value);
     const texts = isTable(traces) ? Object.entries(traces).filter(([, text]) => typeof text === "string") : [];
@@ -21,6 +21,7 @@ async function fromFragment(fragment) {
       state: {
         name, toml, policies, traces: Object.fromEntries(texts),
         original: typeof original === "string" ? original : null,
+        rules: typeof rules === "string" ? rules : null,
         seeds: Number.isInteger(seeds) && seeds > 0 ? seeds : null,
         mode, map: isTable(map) ? map : null, advise: isTable(advise) ? advise : null,
       },
@@ -67,12 +68,13 @@ function asCall(name, words, options, result) {
 }
 
 /** The command that gives the same numbers. An edited scenario is a file. */
-function asCommand({ name, policies, seeds }) {
-  return asWords(["compare", name], { policies, seeds });
+function asCommand({ name, policies, seeds, cc }) {
+  return asWords(["compare", name], { cc, policies, seeds });
 }
 
+/** Rules are left out: Python has classes in their place. */
 function asPython({ name, policies, seeds }) {
-  return asCall("compare", [name], { policies, seeds }, "comparison");
+  return asCall("compare", [name], { policies: withoutOwn(policies), seeds }, "comparison");
 }
 
 /** The command line's name of a metric has no unit. */

@@ -56,7 +56,24 @@ function withoutClock(module) {
   return imports;
 }
 
+/** Compiles a module that is packed by gzip and written in base64. */
+async function compiled(text) {
+  const trimmed = text.trim();
+  const packed = Uint8Array.fromBase64?.(trimmed) ?? Uint8Array.from(atob(trimmed), letter => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  // Compiles while it decompresses.
+  return WebAssembly.compileStreaming(new Response(stream, { headers: { "Content-Type": "application/wasm" } }));
+}
+
 self.onmessage = async ({ data }) => {
+  if (data.packed) {
+    try {
+      self.postMessage({ compiled: await compiled(data.packed) });
+    } catch (error) {
+      self.postMessage({ trap: error.message });
+    }
+    return;
+  }
   if (data.module) {
     exports = (await WebAssembly.instantiate(data.module, withoutClock(data.module))).exports;
     return;

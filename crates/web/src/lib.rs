@@ -12,6 +12,7 @@
 //! | [`advice`] | which interfaces for a transfer |
 //! | [`form`] | reads and edits single keys of a scenario's TOML text |
 //! | [`packets`] | the packets of one run as columns of numbers |
+//! | [`rules`] | the user's own controller |
 //! | `source` | the scenario of a question |
 //! | [`library`] | what is shipped: scenarios, policies, energy models |
 //! | `memory` | the exported functions; WebAssembly only |
@@ -28,6 +29,7 @@ mod memory;
 pub mod packets;
 pub mod plane;
 pub mod request;
+pub mod rules;
 mod source;
 
 /// The reply to a request, both as JSON. A request that is no JSON gets a reply with an error.

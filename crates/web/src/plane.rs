@@ -12,6 +12,7 @@ use joulepath_study::policies;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::rules;
 use crate::source::{provenance, source};
 
 /// Maximum number of points: a page holds their values in memory.
@@ -59,11 +60,14 @@ fn with_plan<T>(
 ) -> Result<T> {
     let metrics = [Metric::BitsPerJoule, Metric::Goodput, Metric::Energy, Metric::Completion];
     let metric = metrics.into_iter().find(|metric| metric.name() == of.metric);
+    let policies = of.policies.as_deref().map(policies::parse).transpose()?;
+    let named = policies.as_deref().unwrap_or_default();
+    rules::refuse(named, "cannot be on a map, which is computed by formulas", "take it out of the policies")?;
     let request = Request {
         axes: [parse_axis("x", &of.axes[0])?, parse_axis("y", &of.axes[1])?],
         variant: None,
         set: vec![],
-        policies: of.policies.as_deref().map(policies::parse).transpose()?,
+        policies,
         metric: metric.ok_or_else(|| Error::usage(format!("there is no metric `{}`", of.metric)))?,
         spot_check: of.spot_check,
         seeds: of.seeds,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use joulepath_model::cancel::Cancel;
-use joulepath_model::result::RunResult;
+use joulepath_model::result::{Row, RunResult};
 use joulepath_model::scenario;
 use joulepath_report::{all_to_json, html};
 use joulepath_study::compare::{Case, Plan, Request as Asked, Variants};
@@ -20,16 +20,24 @@ use serde_json::{Value, json};
 use crate::attachment::{attach, detach};
 use crate::form::{self, Place};
 use crate::source::{provenance, source};
-use crate::{advice, library, packets, plane};
+use crate::{advice, library, packets, plane, rules};
 
 /// Maximum number of runs of one comparison: a page holds all of them in memory.
 const MAX_RUNS: usize = 2_000;
+
 /// A request.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
     /// Asks for everything that is shipped.
     Library,
+    /// Asks for the JSON schema of a scenario.
+    Schema,
+    /// Checks the rules of an own controller.
+    Rules {
+        /// Their text.
+        text: String,
+    },
     /// Checks a comparison. The reply has the title, the paths, and policy and seed of every run.
     Check {
         /// The comparison.
@@ -131,8 +139,12 @@ pub struct Question {
     pub toml: String,
     /// The user's own traces by name.
     pub traces: BTreeMap<String, String>,
-    /// The policies, separated by commas; default: those that the scenario names.
+    /// The policies, separated by commas; default: those that the scenario names, and [`rules::NAME`] with
+    /// rules.
     pub policies: Option<String>,
+    /// The rules of an own controller.
+    #[serde(default)]
+    pub rules: Option<String>,
     /// Seeds of each policy; default: as many as the scenario says.
     pub seeds: Option<u32>,
     /// The first seed.
@@ -156,6 +168,8 @@ struct Mistake<'a> {
 pub fn reply(request: Request) -> Value {
     let ok = match request {
         Request::Library => Ok(library::library()),
+        Request::Schema => Ok(json!(joulepath_model::scenario::schema())),
+        Request::Rules { text } => return rules::check(&text),
         Request::Check { of } => check(&of),
         Request::Form { toml } => Ok(json!(form::read(&toml))),
         Request::Edit { toml, place, value } => match form::edit(&toml, &place, &value) {
@@ -202,9 +216,19 @@ fn described(error: &Error) -> Value {
 /// The plan of a comparison, which has one case.
 fn plan(of: &Question) -> Result<Plan> {
     let source = source(&of.name, &of.toml, &of.traces, of.original.as_deref())?;
+    let policies = of.policies.as_deref().map(policies::parse).transpose()?;
+    let also = match &of.rules {
+        Some(text) => vec![rules::register(text)?],
+        None => {
+            let named = policies.as_deref().unwrap_or_default();
+            rules::refuse(named, "has no rules", "write them under *Your own controller*")?;
+            vec![]
+        }
+    };
     let asked = Asked {
         variants: Variants::Plain,
-        policies: of.policies.as_deref().map(policies::parse).transpose()?,
+        policies,
+        also,
         seeds: of.seeds,
         first_seed: of.first_seed,
         series: of.series,
@@ -281,7 +305,12 @@ fn gather(of: &Question, runs: Vec<Option<usize>>) -> Result<Value> {
     };
     let runs = runs.into_iter().map(parsed).collect::<Result<Vec<_>, _>>().map_err(Error::usage)?;
     let comparison = plan.gathered(case(&plan), runs)?;
+    let efficiency = |row: &&Row| row.bits_per_joule.mean;
+    let measured =
+        comparison.rows.iter().filter(|row| row.energy_j.mean > 0.0 && efficiency(row).is_finite());
+    let best = measured.max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)));
     Ok(json!({
+        "best": best.map(|row| json!({ "policy": row.policy, "label": row.label })),
         "html": html(&comparison)?,
         "json": all_to_json(std::slice::from_ref(&comparison), false)?,
     }))
@@ -315,11 +344,54 @@ mod tests {
         let whole = gathered(lengths, runs.concat());
         let comparison: Value = serde_json::from_str(whole["ok"]["json"].as_str().unwrap()).unwrap();
         assert_eq!(comparison["partial"], false, "{whole}");
+        let rows = comparison["rows"].as_array().unwrap();
+        let most = |row: &&Value| row["bits_per_joule"]["mean"].as_f64().unwrap();
+        let best = rows.iter().max_by(|a, b| most(a).total_cmp(&most(b))).unwrap();
+        assert_eq!(whole["ok"]["best"]["policy"], best["policy"]);
         let part = gathered([None, lengths[1]], runs[1].clone());
         let comparison: Value = serde_json::from_str(part["ok"]["json"].as_str().unwrap()).unwrap();
         assert_eq!(comparison["partial"], true, "{part}");
         // Fewer bytes than the lengths say.
         assert!(gathered(lengths, runs[0].clone())["error"]["message"].is_string());
+    }
+
+    #[test]
+    fn rules_are_a_policy_and_mistakes_have_a_place() {
+        let toml = joulepath_study::shipped::find("quick").unwrap().1;
+        let of = |rules: Option<&str>, policies: Option<&str>| {
+            json!({
+                "name": "quick", "original": "quick", "toml": toml, "traces": {}, "policies": policies,
+                "rules": rules, "seeds": 1, "first_seed": 1, "series": false, "command": "",
+            })
+        };
+        let message = |of: Value| {
+            let reply = asked(&json!({ "do": "check", "of": of }));
+            reply["error"]["message"].as_str().unwrap_or_default().to_owned()
+        };
+        // No other test registers rules: the name has one text in a process.
+        let wrong = message(of(Some("on_ack: cwnd += 1 / cwdn"), None));
+        assert!(wrong.contains("line 1, column 21: `cwdn` is not known"), "{wrong}");
+        let reno = Some("on_ack: cwnd += 1 / cwnd");
+        let checked = asked(&json!({ "do": "check", "of": of(reno, None) }));
+        assert_eq!(
+            checked["ok"]["runs"].as_array().unwrap().last().unwrap(),
+            &json!(["own", 1]),
+            "{checked}"
+        );
+        let both = of(reno, Some("mptcp[cc=reno],own"));
+        let run = |index: usize| {
+            assert_eq!(asked(&json!({ "do": "run", "of": both, "index": index })), json!({ "ok": null }));
+            let run: Value = serde_json::from_slice(&detach()).unwrap();
+            (run["goodput_bps"].clone(), run["energy_j"].clone(), run["paths"].clone())
+        };
+        assert_eq!(run(0), run(1));
+        assert!(message(of(None, Some("mptcp,own"))).contains("`own` has no rules"));
+        assert!(message(of(None, Some("mptcp[cc=own]"))).contains("`mptcp[cc=own]` has no rules"));
+
+        let reply = asked(&json!({ "do": "rules", "text": "on_loss: cwnd /= 2\non_ack: cwnd += (1" }));
+        let mistake = &reply["error"]["problems"][0];
+        assert_eq!((&mistake["line"], &mistake["column"]), (&json!(2), &json!(19)), "{reply}");
+        assert_eq!(asked(&json!({ "do": "rules", "text": "on_ack: cwnd += 1" })), json!({ "ok": null }));
     }
 
     #[test]

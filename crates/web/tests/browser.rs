@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use joulepath_testbed::browser::{self, AXE, Failed, WATCH, ensure};
 use serde::Deserialize;
@@ -23,23 +23,11 @@ const ONE_IN: usize = 4;
 /// Most policies of each scenario, unless all are compared.
 const POLICIES: usize = 3;
 const WIDTHS: [u32; 4] = [360, 768, 1280, 1920];
-/// Time for everything in the browser.
+/// Time for one part of the harness: for all scenarios and policies, an hour.
 const LIMIT: Duration = Duration::from_secs(900);
+const LIMIT_OF_ALL: Duration = Duration::from_secs(3600);
 
 const HARNESS: &str = include_str!("harness.html");
-
-/// What the harness saw.
-#[derive(Debug, Deserialize)]
-struct Seen {
-    /// JSON by scenario, or the failure.
-    answers: BTreeMap<String, String>,
-    views: Vec<View>,
-    controls: Value,
-    /// Map and advice.
-    panels: Value,
-    /// Editor, cards and gallery.
-    edits: Value,
-}
 
 /// Measurements of the page at a width, in a theme, with a tab or a panel open.
 #[derive(Debug, Deserialize)]
@@ -83,14 +71,22 @@ fn main() -> ExitCode {
             ("mistakes_are_shown_with_line_and_fix", mistakes_are_shown_with_line_and_fix),
             ("a_run_can_be_cancelled", a_run_can_be_cancelled),
             ("form_text_and_link_are_one_document", form_text_and_link_are_one_document),
+            (
+                "rules_are_a_policy_with_the_command_lines_numbers",
+                rules_are_a_policy_with_the_command_lines_numbers,
+            ),
+            ("mistakes_in_rules_are_shown_next_to_them", mistakes_in_rules_are_shown_next_to_them),
+            ("a_saved_report_opens_its_question", a_saved_report_opens_its_question),
+            ("the_tab_key_reaches_every_control_in_order", the_tab_key_reaches_every_control_in_order),
+            ("keys_choose_axes_complete_and_compare", keys_choose_axes_complete_and_compare),
         ],
     )
 }
 
 fn the_json_has_the_bytes_of_the_command_line() -> Result<(), Failed> {
-    let seen = seen()?;
-    ensure(seen.answers.len() == scenarios()?.len(), seen.answers.len())?;
-    for (name, answer) in &seen.answers {
+    let answers: BTreeMap<String, String> = serde_json::from_value(seen("answers")?.clone())?;
+    ensure(answers.len() == scenarios()?.len(), answers.len())?;
+    for (name, answer) in &answers {
         let policies = scenarios()?.remove(name).unwrap_or_default();
         let arguments = ["compare", name, "--policies", &policies, "--seeds", "2", "--json"];
         // The last word is not part of the page's command. Both can be built at different commits.
@@ -103,10 +99,10 @@ fn the_json_has_the_bytes_of_the_command_line() -> Result<(), Failed> {
 }
 
 fn the_page_fits_its_width_works_by_keyboard_and_axe_has_no_findings() -> Result<(), Failed> {
-    let views = &seen()?.views;
+    let views: Vec<View> = serde_json::from_value(seen("views")?.clone())?;
     // Two themes; form, text, map and advice.
     ensure(views.len() == WIDTHS.len() * 8, views.len())?;
-    for view in views {
+    for view in &views {
         ensure(view.scroll_width <= view.width && view.cut.is_empty(), view)?;
         ensure(view.findings.is_empty() && view.failures.is_empty(), view)?;
         // Its script ran: without it the answer keeps its least height.
@@ -117,7 +113,7 @@ fn the_page_fits_its_width_works_by_keyboard_and_axe_has_no_findings() -> Result
 }
 
 fn a_hostile_link_runs_nothing() -> Result<(), Failed> {
-    let found = &seen()?.controls;
+    let found = seen("controls")?;
     ensure(found["ran"] == 0 && found["hostile"]["pictures"] == 0, found)?;
     ensure(found["hostile"]["toml"] == true, &found["hostile"])?;
     contains(&found["hostile"]["note"], "made with Joulepath 0.0.1")?;
@@ -126,7 +122,7 @@ fn a_hostile_link_runs_nothing() -> Result<(), Failed> {
 }
 
 fn mistakes_are_shown_with_line_and_fix() -> Result<(), Failed> {
-    let found = &seen()?.controls;
+    let found = seen("controls")?;
     contains(&found["line"], "Line 5")?;
     contains(&found["line"], "Mbit/s")?;
     ensure(found["deep"].as_str().is_some_and(|text| text.len() > 10), &found["deep"])?;
@@ -134,13 +130,13 @@ fn mistakes_are_shown_with_line_and_fix() -> Result<(), Failed> {
 }
 
 fn a_run_can_be_cancelled() -> Result<(), Failed> {
-    let cancelled = &seen()?.controls["cancelled"];
+    let cancelled = &seen("controls")?["cancelled"];
     ensure(cancelled["text"] == "Cancelled.", cancelled)?;
     ensure(cancelled["took_ms"].as_f64().is_some_and(|ms| ms < 1000.0), cancelled)
 }
 
 fn form_text_and_link_are_one_document() -> Result<(), Failed> {
-    let found = &seen()?.controls;
+    let found = seen("controls")?;
     for part in ["edited", "stale", "fresh", "link"] {
         ensure(found[part] == true, (part, found))?;
     }
@@ -148,7 +144,7 @@ fn form_text_and_link_are_one_document() -> Result<(), Failed> {
 }
 
 fn a_map_and_an_advice_have_the_bytes_of_the_command_line() -> Result<(), Failed> {
-    let found = &seen()?.panels;
+    let found = seen("panels")?;
     // LTE's delay in `home-wifi-lte` is 25 ms: a range from its quarter to four times it.
     ensure(found["dragged"] == json!(["path.lte.delay", "6.3 ms", "100 ms"]), &found["dragged"])?;
     ensure(found["map_page"] == true && found["map_link"] == true, found)?;
@@ -171,7 +167,7 @@ fn a_map_and_an_advice_have_the_bytes_of_the_command_line() -> Result<(), Failed
 }
 
 fn the_editor_completes_keys_and_values() -> Result<(), Failed> {
-    let found = &seen()?.edits;
+    let found = seen("edits")?;
     contains(&found["key"], "jitter = ")?;
     contains(&found["key"], "Variation of the delay")?;
     ensure(found["completed"] == "jitter = ", &found["completed"])?;
@@ -182,7 +178,7 @@ fn the_editor_completes_keys_and_values() -> Result<(), Failed> {
 }
 
 fn cards_add_and_remove_paths_competitors_and_traces() -> Result<(), Failed> {
-    let found = &seen()?.edits;
+    let found = seen("edits")?;
     ensure(found["paths"] == true, found)?;
     ensure(found["competitors"].as_f64().is_some_and(|bps| bps > 0.0), &found["competitors"])?;
     ensure(found["trace"]["problems"] == "", &found["trace"])?;
@@ -194,12 +190,73 @@ fn cards_add_and_remove_paths_competitors_and_traces() -> Result<(), Failed> {
 }
 
 fn the_gallery_has_the_papers_claims() -> Result<(), Failed> {
-    let found = &seen()?.edits;
+    let found = seen("edits")?;
     // Claims whose comparison has mistakes.
     ensure(found["claims"] == json!([]), &found["claims"])?;
     contains(&found["claim"], "The paper (000, section V")?;
     contains(&found["claim"], "Move the loss, see where it holds.")?;
     ensure(found["claim_map"] == true, found)
+}
+
+fn rules_are_a_policy_with_the_command_lines_numbers() -> Result<(), Failed> {
+    let found = seen("own")?;
+    ensure(found["presets"] == json!(["", "Reno", "LIA", "Power-aware"]), &found["presets"])?;
+    // The policies of the scenario, and the own one.
+    let added = json!(["uncoupled", "mptcp", "own"]);
+    ensure(found["added"] == json!([added, added, added]), &found["added"])?;
+    ensure(found["packets"] == json!(["mptcp[cc=reno]", "own"]), &found["packets"])?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("own.rules");
+    std::fs::write(&file, found["rules"].as_str().ok_or("there are no rules")?)?;
+    let cc = file.to_str().ok_or("the folder is no text")?;
+    let policies = "mptcp[cc=reno],own";
+    let expected =
+        command_line(&["compare", "quick", "--cc", cc, "--policies", policies, "--seeds", "2", "--json"])?;
+    same(&found["answer"], &expected)?;
+    let rows: Value = serde_json::from_str(&expected)?;
+    let goodput = |row: usize| &rows["rows"][row]["goodput_bps"]["mean"];
+    ensure(goodput(0).is_number() && goodput(0) == goodput(1), &rows["rows"])?;
+    contains(
+        &found["as_command"],
+        "joulepath compare quick --cc own.rules --policies 'mptcp[cc=reno],own' --seeds 2",
+    )?;
+    contains(&found["as_command"], "from the file own.rules")?;
+    contains(&found["as_python"], "policies=\"mptcp[cc=reno]\"")?;
+    contains(&found["as_python"], "left out")?;
+    contains(&found["as_rules"], "on_ack: cwnd += 1 / cwnd")?;
+    ensure(found["huge"].as_f64().is_some_and(|bps| bps > 0.0), &found["huge"])?;
+    ensure(found["winner"] == "Most data per joule: own. Your own rules.", &found["winner"])?;
+    ensure(found["removed"] == json!(["mptcp[cc=reno]"]), &found["removed"])?;
+    contains(&found["without"], "`own` has no rules")
+}
+
+fn mistakes_in_rules_are_shown_next_to_them() -> Result<(), Failed> {
+    let found = seen("own")?;
+    contains(&found["mistake"], "Line 2, column 21")?;
+    contains(&found["mistake"], "did you mean `cwnd`?")?;
+    ensure(found["off"] == true && found["marked"] == "cwdn", found)
+}
+
+fn a_saved_report_opens_its_question() -> Result<(), Failed> {
+    let found = seen("own")?;
+    let linked = &found["linked"];
+    ensure(linked["rules"] == found["rules"] && linked["policies"] == "mptcp[cc=reno]", linked)?;
+    same(&linked["json"], found["answer"].as_str().ok_or("there is no answer")?)
+}
+
+fn the_tab_key_reaches_every_control_in_order() -> Result<(), Failed> {
+    let found = seen("keyboard")?;
+    let expected = found["expected"].as_array().ok_or("there are no controls")?;
+    ensure(expected.len() > 30 && found["visited"] == found["expected"], found)?;
+    ensure(found["back"] == 1, &found["back"])
+}
+
+fn keys_choose_axes_complete_and_compare() -> Result<(), Failed> {
+    let found = seen("keyboard")?;
+    ensure(found["mode"] == true, found)?;
+    let axis = found["axis"].as_str().ok_or("there is no axis")?;
+    ensure(found["chip"] == format!("Vertical axis: {axis}"), found)?;
+    ensure(found["completed"] == "jitter = ", &found["completed"])
 }
 
 /// Equal but for the manifest, which has commit and command. Numbers are read to the last bit.
@@ -259,7 +316,7 @@ fn scenarios() -> Result<BTreeMap<String, String>, Failed> {
         policies: Vec<String>,
     }
     let listed: Vec<Listed> = serde_json::from_str(&command_line(&["list", "scenarios", "--json"])?)?;
-    let all = std::env::var_os("JOULEPATH_WEB").is_some_and(|value| value == "all");
+    let all = is_all();
     let is_chosen = |index: usize, name: &str| {
         !LARGE.contains(&name) && (all || !name.contains('/') || index.is_multiple_of(ONE_IN))
     };
@@ -269,24 +326,47 @@ fn scenarios() -> Result<BTreeMap<String, String>, Failed> {
     Ok(chosen.map(|(_, one)| first(one)).collect())
 }
 
-fn seen() -> Result<&'static Seen, Failed> {
-    static SEEN: OnceLock<Result<Seen, String>> = OnceLock::new();
-    browser::once(&SEEN, drive)
+/// True if all scenarios and policies are compared.
+fn is_all() -> bool {
+    std::env::var_os("JOULEPATH_WEB").is_some_and(|value| value == "all")
 }
 
-/// Lets the harness drive the page.
-fn drive() -> Result<Seen, Failed> {
+/// What the harness saw in one of its parts, which runs once, in a browser of its own.
+fn seen(part: &str) -> Result<&'static Value, Failed> {
+    type Kept = OnceLock<Result<Value, String>>;
+    static PARTS: [(&str, Kept); 7] = [
+        ("views", Kept::new()),
+        ("controls", Kept::new()),
+        ("panels", Kept::new()),
+        ("edits", Kept::new()),
+        ("own", Kept::new()),
+        ("keyboard", Kept::new()),
+        ("answers", Kept::new()),
+    ];
+    let (name, kept) = PARTS.iter().find(|(name, _)| *name == part).ok_or("the harness has no such part")?;
+    browser::once(kept, || drive(name))
+}
+
+/// Lets the harness drive the page through one of its parts. They wait for each other, because some measure
+/// time.
+fn drive(part: &str) -> Result<Value, Failed> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let since = Instant::now();
     let scenarios: Vec<Value> =
         scenarios()?.iter().map(|(name, policies)| json!({ "name": name, "policies": policies })).collect();
-    let plan = json!({ "scenarios": scenarios, "widths": WIDTHS }).to_string().replace('<', "\\u003c");
+    let plan = json!({ "part": part, "scenarios": scenarios, "widths": WIDTHS });
+    let plan = plan.to_string().replace('<', "\\u003c");
     let page = std::fs::read_to_string(page())?;
     let (before, rest) = page.split_once("<meta http-equiv").ok_or("the page has no policy")?;
     let (_, after) = rest.split_once('>').ok_or("the page has no policy")?;
     // Its own policy forbids other scripts.
     let checked = format!("{before}<script>{WATCH}</script><script>{AXE}</script>{after}");
     let harness = HARNESS.replacen("/*PLAN*/null", &plan, 1);
-    let posted = browser::open(&[("/harness", &harness), ("/checked", &checked), ("/", &page)], LIMIT)?;
-    let result: Value = serde_json::from_str(&posted)?;
+    let limit = if is_all() && part == "answers" { LIMIT_OF_ALL } else { LIMIT };
+    let posted = browser::open(&[("/harness", &harness), ("/checked", &checked), ("/", &page)], limit)?;
+    let mut result: Value = serde_json::from_str(&posted)?;
+    eprintln!("{part}: {:.0} s", since.elapsed().as_secs_f64());
     ensure(result["failure"].is_null(), &result["failure"])?;
-    Ok(serde_json::from_value(result)?)
+    Ok(result["seen"].take())
 }

@@ -1,0 +1,71 @@
+//! The user's own controller: rules as text, the policy `own`.
+
+use std::sync::{Mutex, PoisonError};
+
+use joulepath_controllers::{RULE_PRESETS, RuleError, Rules};
+use joulepath_model::policy::Policy;
+use joulepath_study::error::{Error, Result};
+use serde_json::{Value, json};
+
+/// Name of the policy that the rules define, and of its controller.
+pub const NAME: &str = "own";
+
+/// The text that is registered under the name.
+static REGISTERED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Registers `text` under [`NAME`] and returns its policy. A registration is never freed, so a text that is
+/// registered already is not registered again.
+///
+/// # Errors
+/// If the text has a mistake.
+pub(crate) fn register(text: &str) -> Result<Policy> {
+    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if registered.as_deref() != Some(text) {
+        let RuleError { line, column, message, help } = match Rules::parse(text) {
+            Ok(rules) => {
+                rules.host(NAME).map_err(Error::usage)?;
+                *registered = Some(text.to_owned());
+                return policy();
+            }
+            Err(mistake) => mistake,
+        };
+        let message = format!("your controller, line {line}, column {column}: {message}");
+        return Err(Error::usage(message).with_help(help));
+    }
+    policy()
+}
+
+fn policy() -> Result<Policy> {
+    NAME.parse().map_err(Error::usage)
+}
+
+/// Refuses policies that need rules, which the question does not have.
+///
+/// # Errors
+/// Names the first such policy.
+pub(crate) fn refuse(policies: &[Policy], why: &str, help: &str) -> Result<()> {
+    let needs = |policy: &&Policy| {
+        policy.name == NAME || policy.overrides.iter().any(|(key, value)| key == "cc" && value == NAME)
+    };
+    match policies.iter().find(needs) {
+        Some(policy) => Err(Error::usage(format!("`{policy}` {why}")).with_help(help)),
+        None => Ok(()),
+    }
+}
+
+/// The reply about a text: null, or its mistake.
+pub(crate) fn check(text: &str) -> Value {
+    match Rules::parse(text) {
+        Ok(_) => json!({ "ok": null }),
+        Err(RuleError { line, column, message, help }) => json!({ "error": {
+            "message": "the rules have a mistake",
+            "help": null,
+            "problems": [{ "line": line, "column": column, "message": message, "help": help }],
+        }}),
+    }
+}
+
+/// Rules to start from.
+pub(crate) fn presets() -> Vec<Value> {
+    RULE_PRESETS.iter().map(|(name, text)| json!({ "name": name, "text": text })).collect()
+}
