@@ -20,12 +20,13 @@ const LISTING: u32 = 20;
 /// Peers to which routes are looked up: more are not looked at.
 const MOST_PEERS: usize = 256;
 /// Settings that causes use.
-const SYSCTLS: [&str; 9] = [
+const SYSCTLS: [&str; 10] = [
     "net.core.rmem_max",
     "net.core.wmem_max",
     "net.ipv4.conf.all.rp_filter",
     "net.ipv4.tcp_available_congestion_control",
     "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_moderate_rcvbuf",
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
     "net.mptcp.enabled",

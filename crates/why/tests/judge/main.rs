@@ -7,6 +7,7 @@
 
 mod draw;
 mod gain;
+mod growing;
 mod host;
 mod pairs;
 mod world;
