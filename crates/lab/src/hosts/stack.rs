@@ -198,6 +198,10 @@ impl Stack {
         let max = transport.rto_max;
         let text = format!("rto_max is {max}; the kernel takes 1 s to 120 s");
         note(!RTO_MAX_MS.contains(&(max.0 / 1_000_000)), text);
+        let is_fixed = scenario.connections.iter().any(|group| group.receive_memory.is_none());
+        let text =
+            "beside buffers that grow, the window of a fixed receive buffer shrinks while data waits in it";
+        note(scenario.receive_memory().is_some() && is_fixed, text.into());
     }
 }
 
