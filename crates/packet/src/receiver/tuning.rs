@@ -119,3 +119,68 @@ impl SubflowRtt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::receive::GrowingMemory;
+
+    use super::*;
+
+    const MSS: Bytes = Bytes(1460);
+
+    /// Memory of 32 KiB: ⌊32,768 · 162 / 256⌋ = 20,736 bytes, 14 segments. ACKs take 10 ms.
+    fn tuning() -> Tuning {
+        let memory = GrowingMemory { initial: Bytes(32 << 10), most: Bytes(6 << 20) };
+        Tuning::new(memory.start(MSS), MSS, [10_000_000; 2].into_iter(), 0)
+    }
+
+    /// Segment `dsn` arrives on subflow 0 at `now_ms`, 10 ms after it was sent.
+    fn arrive(tuning: &mut Tuning, data: &mut DataReceiver, dsn: u32, now_ms: u64) {
+        data.accept(dsn, MSS.0 as u16);
+        tuning.arrive(0, Stamp::at((now_ms - 10) * 1_000_000), data, now_ms * 1_000_000);
+    }
+
+    #[test]
+    fn data_that_waits_reduces_what_is_offered_but_takes_nothing_back() {
+        let (mut tuning, mut data) = (tuning(), DataReceiver::default());
+        let offers = tuning.offers();
+        assert_eq!(tuning.window(), 14);
+        arrive(&mut tuning, &mut data, 0, 10);
+        assert_eq!(offers.take(1), Some(15));
+        // Segments 3 and 4 wait: 1 + 14 − 2 = 13 are below the offer.
+        arrive(&mut tuning, &mut data, 3, 11);
+        arrive(&mut tuning, &mut data, 4, 11);
+        assert_eq!(offers.take(1), None);
+        // 2 + 14 − 2 = 14 are, too.
+        arrive(&mut tuning, &mut data, 1, 12);
+        assert_eq!(offers.take(2), None);
+        arrive(&mut tuning, &mut data, 2, 13);
+        assert_eq!(offers.take(5), Some(19));
+    }
+
+    /// The RTT is 10 ms + 10 ms. After 20 ms 21 segments have arrived, against 10 of the initial window: growth
+    /// of 110 %, a window of 2 · 21 · (1 + 2 · 1.1) = 134.4 segments.
+    #[test]
+    fn a_round_lasts_for_the_longest_rtt() {
+        let (mut tuning, mut data) = (tuning(), DataReceiver::default());
+        (0..20).for_each(|dsn| arrive(&mut tuning, &mut data, dsn, 19));
+        assert_eq!(tuning.window(), 14, "the round has not ended");
+        arrive(&mut tuning, &mut data, 20, 20);
+        assert_eq!(tuning.window(), 134);
+        // A subflow with an RTT of 60 ms: the next round lasts until 80 ms.
+        data.accept(21, MSS.0 as u16);
+        tuning.arrive(1, Stamp::at(0), &data, 50_000_000);
+        (22..60).for_each(|dsn| arrive(&mut tuning, &mut data, dsn, 79));
+        assert_eq!(tuning.window(), 134);
+        arrive(&mut tuning, &mut data, 60, 80);
+        let grown = tuning.window();
+        assert!(grown > 134);
+        // It is closed. The present round ends at 140 ms, the next after 20 ms.
+        tuning.forget(1);
+        arrive(&mut tuning, &mut data, 61, 140);
+        (62..200).for_each(|dsn| arrive(&mut tuning, &mut data, dsn, 159));
+        assert_eq!(tuning.window(), grown);
+        arrive(&mut tuning, &mut data, 200, 160);
+        assert!(tuning.window() > grown);
+    }
+}
