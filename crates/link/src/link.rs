@@ -5,6 +5,8 @@
 //!                  └──► managed queue ─► transmitter, wire ─┴─► flight ─► `take`
 //! ```
 
+use std::borrow::Cow;
+
 use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
@@ -461,11 +463,12 @@ impl Service {
     }
 }
 
-/// The scenario of a run with `seed`: every random rate is replaced by its steps. `None` if no rate is
-/// random.
+/// The scenario of a run with `seed`: every random rate and every walk of a signal is replaced by its steps.
+/// `None` if it has neither.
 pub fn realised(scenario: &Scenario, seed: u64) -> Option<Scenario> {
-    let mut realised = scenario.clone();
-    let mut any = false;
+    let drawn = scenario.drawn(seed);
+    let mut any = matches!(drawn, Cow::Owned(_));
+    let mut realised = drawn.into_owned();
     for (index, link) in (0..).zip(&mut realised.links) {
         if let RateSpec::LogNormal { mean, deviation, correlation, interval } = link.rate {
             let stream = Stream::new(seed, Domain::LinkRate, index);

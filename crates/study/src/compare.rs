@@ -1,5 +1,6 @@
 //! Compares policies on a scenario.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 #[cfg(feature = "packet")]
 use std::sync::Arc;
@@ -409,20 +410,44 @@ fn workload(scenario: &Scenario) -> &'static str {
     if names.all(|other| other == first) { first } else { "mixed" }
 }
 
-/// The limits of the scenario; with random rates, the mean over the rates of these seeds.
+/// The limits of the scenario; with random rates or signals, the mean over those of these seeds.
 pub fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Reference> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {
         Some(met) => mean_limits(&met),
-        None => limits(scenario),
+        None => limits(&of_first(scenario, seeds)),
     }
+}
+
+/// The scenario of the only run of an engine that draws signals, but no rates.
+pub(crate) fn of_first<'a>(scenario: &'a Scenario, seeds: &[u64]) -> Cow<'a, Scenario> {
+    seeds.first().map_or(Cow::Borrowed(scenario), |&seed| scenario.drawn(seed))
 }
 
 #[cfg(all(test, feature = "packet"))]
 mod tests {
     use super::*;
     use crate::engine::{EngineName, EngineOptions, open};
+
+    /// The limits hold for the walk of each seed, also in an engine that draws signals but no rates.
+    #[test]
+    fn the_limits_of_a_walk_are_those_of_its_seeds() {
+        let text = "title = \"walk\"\nduration = \"20 s\"\n[[path]]\nname = \"sa\"\nrate = \"30 Mbit/s\"\n\
+                    delay = \"10 ms\"\nenergy = \"5g-sa-2021\"\nsignal = { distance_m = 50, speed_mps = 1, \
+                    at_1m = \"-20 dBm\", sigma_db = 6.0, correlation_m = 1.0 }";
+        let scenario = scenario::load(text, &|_| Err(String::new())).unwrap();
+        let engine = |name| open(name, &EngineOptions::default()).unwrap();
+        let of = |name, seeds: &[u64]| limits_of(&scenario, seeds, &*engine(name));
+        let walked = [1, 2].map(|seed| limits(&scenario.drawn(seed)));
+        assert_ne!(walked[0], walked[1]);
+        assert_eq!([1, 2].map(|seed| of(EngineName::Packet, &[seed])), walked);
+        #[cfg(feature = "fluid")]
+        assert_eq!([1, 2].map(|seed| of(EngineName::Fluid, &[seed])), walked);
+        let of_both = of(EngineName::Packet, &[1, 2])[1].bits_per_joule;
+        let mean = (walked[0][1].bits_per_joule + walked[1][1].bits_per_joule) / 2.0;
+        assert!((of_both / mean - 1.0).abs() < 1e-12, "{of_both} is not {mean}");
+    }
 
     /// Case of the shipped scenario `quick` with two policies.
     fn plan(seeds: u32, first_seed: u64) -> Result<Plan> {

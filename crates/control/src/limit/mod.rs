@@ -16,24 +16,24 @@ mod most;
 mod optimum;
 mod problem;
 mod programme;
+mod route;
+mod signal;
 mod slots;
 mod start;
 mod steady;
 mod terms;
 mod varying;
 
-use joulepath_model::energy::Traffic;
 use joulepath_model::result::Reference;
-use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
+use joulepath_model::scenario::{ConnectionGroup, LinkIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
+use self::route::{pace, wire_bits};
 use crate::allocate::{CapacityModel, tcp_bps};
-use crate::path::{
-    Window, base_rtt_s, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
-};
+use crate::path::{Window, base_rtt_s, links_of};
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
 pub use most::most_bps;
-pub use problem::{Capacity, DeviceProblem, Goal, Optimum, Shared, Slot};
+pub use problem::{Capacity, DeviceProblem, Excess, Goal, Optimum, Shared, Slot};
 pub use terms::Terms;
 
 /// Both limits of a scenario, `tcp-reference` first. A kind is left out if its rates or efficiency are
@@ -298,40 +298,28 @@ fn problem_under<'a>(
         true => terms::whole_segments(scenario, group, window),
         false => flow_control(scenario, group),
     };
+    let followers = signal::followers(scenario, group, window);
+    let mut slots = match group.workload {
+        // Answers repeat, and each counts as if it were at the best time.
+        Workload::Requests { .. } => vec![(window, slots::at_best(scenario, group, window, &of_links))],
+        _ => {
+            let changes: Vec<Nanos> = followers.iter().flat_map(signal::Follower::changes).collect();
+            slots::slots(scenario, group, window, &of_links, &changes)
+        }
+    };
+    let mut costs: Vec<InterfaceCost> = costs.collect();
+    signal::follow(scenario, group, &followers, &mut costs, &mut slots);
     let bulk = matches!(group.workload, Workload::Bulk);
     let file = matches!(group.workload, Workload::File { .. });
     DeviceProblem {
-        costs: costs.collect(),
+        costs,
         capacities_bps: capacities_bps.collect(),
         rtts_s: group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect(),
         start: (terms.slow_start && file).then(|| terms::start(scenario, group)),
         in_order: (terms.in_order && bulk).then(|| terms::in_order(scenario, group, &flow_control)),
         shared: vec![flow_control],
-        slots: match group.workload {
-            // Answers repeat, and each counts as if it were at the best time.
-            Workload::Requests { .. } => vec![slots::at_best(scenario, group, window, &of_links)],
-            _ => slots::slots(scenario, group, window, &of_links),
-        },
+        slots: slots.into_iter().map(|(_, slot)| slot).collect(),
         device: &scenario.device,
-    }
-}
-
-/// Bits through the device's interface per bit of payload delivered over `path`.
-///
-/// Downlink bits count where they arrive, uplink bits where they leave, lost or not. The same holds for ACKs;
-/// delayed ACKs halve their number.
-fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> WireBits {
-    let (data_links, ack_links) = links_of(scenario, group.direction, path);
-    let transport = &scenario.transport;
-    let per_segment = if transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
-    let data = wire_per_payload(scenario);
-    let acks = per_segment * transport.ack_size.0 as f64 / transport.mss.0 as f64;
-    match traffic_of(group.direction) {
-        Traffic::Down => WireBits { down: data, up: acks },
-        Traffic::Up => WireBits {
-            up: data / delivered(scenario, data_links),
-            down: acks * delivered(scenario, ack_links),
-        },
     }
 }
 
@@ -359,22 +347,9 @@ fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
     }
 }
 
-/// Rate at which the path delivers segments without other traffic.
-fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
-    let (data, _) = links_of(scenario, group.direction, path);
-    let least = |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);
-    let in_bursts = data.iter().any(|&link| trough_bps(&scenario.links[link], window).is_none());
-    Pace {
-        payload_bps: match in_bursts {
-            true => f64::INFINITY,
-            false => least(&|link| peak_bps(&scenario.links[link], window)),
-        },
-        slowest_bps: least(&|link| trough_bps(&scenario.links[link], window).unwrap_or(f64::INFINITY)),
-        segment_bits: scenario.transport.mss.0 as f64 * 8.0,
-    }
-}
-
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_signal;
 #[cfg(test)]
 mod tests_terms;

@@ -36,7 +36,8 @@ pub fn most_bps(scenario: &Scenario) -> Option<f64> {
 fn all_bps(scenario: &Scenario, group: &ConnectionGroup) -> Option<f64> {
     let device = DeviceEnergy { shared_base: Watts(1.0), ..DeviceEnergy::additive() };
     let free = InterfaceCost { active_when_used: true, active_when_unused: true, ..InterfaceCost::default() };
-    let problem = device_problem(scenario, group, Capacity::Link);
+    let mut problem = device_problem(scenario, group, Capacity::Link);
+    problem.slots.iter_mut().for_each(|slot| slot.excess.clear());
     let costs = vec![free; problem.costs.len()];
     let optimum = DeviceProblem { costs, device: &device, ..problem }.solve(Goal::Bulk)?;
     Some(optimum.goodput_bps).filter(|bps| bps.is_finite())

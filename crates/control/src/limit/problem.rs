@@ -64,6 +64,18 @@ pub struct Slot {
     pub peak: Vec<Shared>,
     /// Bounds on the slot's mean, if lower.
     pub mean: Vec<Shared>,
+    /// What each path costs in the slot more than its [`InterfaceCost`]; empty if all cost the same in every
+    /// slot.
+    pub excess: Vec<Excess>,
+}
+
+/// Additional cost of an interface in one slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Excess {
+    /// Power while used, W.
+    pub used_w: f64,
+    /// Energy per bit, J/bit.
+    pub slope_j_per_bit: f64,
 }
 
 /// The device's goal.

@@ -22,6 +22,14 @@ pub(super) struct Mode {
     pub(super) active: bool,
 }
 
+impl Mode {
+    /// Slope of path `r` in `slot`, J/bit.
+    pub(super) fn slope_in(&self, slot: &Slot, r: usize) -> f64 {
+        let excess = slot.excess.get(r).map_or(0.0, |excess| excess.slope_j_per_bit);
+        self.slopes[r] + self.sharing * excess
+    }
+}
+
 impl DeviceProblem<'_> {
     /// The most efficient set; the first on a tie. `None` if a set carries data for free: then there is no
     /// bound.
@@ -61,6 +69,14 @@ impl DeviceProblem<'_> {
             sharing,
             active: active > 0,
         }
+    }
+
+    /// Power of the used interfaces in `slot` above that of `mode`, W.
+    pub(super) fn excess_w(&self, slot: &Slot, mask: u32, mode: &Mode) -> f64 {
+        if slot.excess.is_empty() {
+            return 0.0;
+        }
+        mode.sharing * self.members(mask).map(|r| slot.excess[r].used_w).sum::<f64>()
     }
 
     /// Adds y_r ≤ C_r t and `shared`.

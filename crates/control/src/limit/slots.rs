@@ -42,19 +42,21 @@ struct Crossed {
     parts: [f64; 2],
 }
 
-/// The slots of `window` for one connection of `group`.
+/// The slots of `window` for one connection of `group`. `changes`: further instants at which slots end.
 pub(super) fn slots(
     scenario: &Scenario,
     group: &ConnectionGroup,
     window: Window,
     division: &Division<'_>,
-) -> Vec<Slot> {
+    changes: &[Nanos],
+) -> Vec<(Window, Slot)> {
     let crossed = crossed(scenario, group, division.parts);
     let edges = match group.direction {
-        Direction::Download => edges(scenario, &crossed, group.paths.len(), window),
+        Direction::Download => edges(scenario, &crossed, group.paths.len(), window, changes),
         Direction::Upload => vec![window.from, window.until],
     };
-    edges.windows(2).map(|edge| slot(scenario, &crossed, division, edge[0], edge[1])).collect()
+    let of = |window: Window| (window, slot(scenario, &crossed, division, window.from, window.until));
+    edges.windows(2).map(|edge| of(Window { from: edge[0], until: edge[1] })).collect()
 }
 
 /// One slot with the best conditions in `window`.
@@ -102,7 +104,7 @@ fn slot(
             mean.push(Shared { weights: weights.clone(), most: average });
         }
     }
-    Slot { seconds, peak, mean }
+    Slot { seconds, peak, mean, excess: vec![] }
 }
 
 fn carried_bps_of(scenario: &Scenario, link: LinkIndex, seen: Window) -> f64 {
@@ -131,8 +133,15 @@ fn crossed(
     (0..scenario.links.len()).filter_map(of_link).collect()
 }
 
-/// Boundaries of the slots: at each change of a rate; evenly spaced if that is too many, or with a trace.
-fn edges(scenario: &Scenario, crossed: &[Crossed], paths: usize, window: Window) -> Vec<Nanos> {
+/// Boundaries of the slots: at each change of a rate, and at `changes`; evenly spaced if that is too many, or
+/// with a trace.
+fn edges(
+    scenario: &Scenario,
+    crossed: &[Crossed],
+    paths: usize,
+    window: Window,
+    changes: &[Nanos],
+) -> Vec<Nanos> {
     let most = (MOST_VARIABLES / ((paths + 2) << paths)).clamp(1, MOST_SLOTS);
     let mut edges = vec![window.from, window.until];
     let mut evenly = false;
@@ -151,6 +160,7 @@ fn edges(scenario: &Scenario, crossed: &[Crossed], paths: usize, window: Window)
         let seen = changes.flat_map(|at| delays.map(|delay| Nanos(at.0.saturating_add(delay.0))));
         edges.extend(seen.filter(|at| (window.from..window.until).contains(at)));
     }
+    edges.extend(changes.iter().filter(|at| (window.from..window.until).contains(at)));
     edges.sort();
     edges.dedup();
     if evenly || edges.len() > most + 1 {

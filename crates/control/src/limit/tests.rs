@@ -42,7 +42,7 @@ fn problem<'a>(
 ) -> DeviceProblem<'a> {
     let rtts_s = vec![0.05; costs.len()];
     let capacities_bps = capacities_mbps.iter().map(|c| c * 1e6).collect();
-    let slots = vec![Slot { seconds: 1.0, peak: vec![], mean: vec![] }];
+    let slots = vec![Slot { seconds: 1.0, peak: vec![], mean: vec![], excess: vec![] }];
     DeviceProblem {
         costs,
         capacities_bps,
@@ -534,6 +534,7 @@ fn a_sleeping_radio_uses_the_better_part_of_a_varying_rate() {
         seconds,
         peak: vec![Shared { weights: vec![1.0], most: mbps * 1e6 }],
         mean: vec![],
+        excess: vec![],
     };
     one.slots = vec![slot(20.0, 10.0), slot(40.0, 1.0)];
     let best = one.solve(Goal::Bulk).unwrap();
@@ -555,7 +556,7 @@ fn a_mean_below_the_peak_bounds_the_whole_slot() {
     // At most 10 Mbit/s at any instant, 2 on average: a fifth of the time at 1 W, 10 mJ/Mbit, idle at 0.1 W.
     let mut one = problem(&ADDITIVE, vec![radio(10.0, 1000.0, 100.0)], &[f64::INFINITY]);
     let bound = |mbps: f64| vec![Shared { weights: vec![1.0], most: mbps * 1e6 }];
-    one.slots = vec![Slot { seconds: 5.0, peak: bound(10.0), mean: bound(2.0) }];
+    one.slots = vec![Slot { seconds: 5.0, peak: bound(10.0), mean: bound(2.0), excess: vec![] }];
     assert_close(one.solve(Goal::Bulk).unwrap().bits_per_joule(), 2e6 / (0.2 + 0.08 + 0.02), 1e-9);
 }
 

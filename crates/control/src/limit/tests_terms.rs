@@ -37,6 +37,7 @@ fn varying<'a>(costs: Vec<InterfaceCost>, capacities: &[Vec<f64>]) -> DeviceProb
         seconds: 1.0,
         peak: mbps.iter().enumerate().map(|(r, &mbps)| alone(r, mbps)).collect(),
         mean: vec![],
+        excess: vec![],
     };
     DeviceProblem {
         rtts_s: vec![0.05; n],

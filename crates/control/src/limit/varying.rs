@@ -53,12 +53,13 @@ impl DeviceProblem<'_> {
         let mut lp = Lp::new(OptimizationDirection::Maximize);
         let t = lp.add_var(0.0, (0.0, f64::INFINITY));
         let parts: Vec<Part> =
-            self.slots.iter().map(|slot| self.add(&mut lp, slot, modes, |_| [0.0, 1.0])).collect();
+            self.slots.iter().map(|slot| self.add(&mut lp, slot, modes, |_, _| [0.0, 1.0])).collect();
         let mut cost = vec![];
         for (slot, part) in self.slots.iter().zip(&parts) {
             self.bound(&mut lp, slot, part, (t, slot.seconds / seconds));
-            cost.extend(part.times.iter().map(|&(m, time)| (time, modes[m].1.power_w)));
-            cost.extend(part.priced(modes));
+            let power_w = |m: usize| modes[m].1.power_w + self.excess_w(slot, modes[m].0, &modes[m].1);
+            cost.extend(part.times.iter().map(|&(m, time)| (time, power_w(m))));
+            cost.extend(part.priced(modes, slot));
         }
         lp.add_constraint(cost.as_slice(), ComparisonOp::Eq, 1.0);
         let bits: Vec<_> = parts.iter().flat_map(|part| part.bits.iter().copied()).collect();
@@ -85,8 +86,8 @@ impl DeviceProblem<'_> {
                 if least_power { OptimizationDirection::Minimize } else { OptimizationDirection::Maximize };
             let mut lp = Lp::new(direction);
             let t = lp.add_var(0.0, (1.0, 1.0));
-            let price = |mode: &Mode| match least_power {
-                true => [mode.power_w, 0.0],
+            let price = |mode: &Mode, excess_w: f64| match least_power {
+                true => [mode.power_w + excess_w, 0.0],
                 false => [0.0, 1.0],
             };
             let parts: Vec<Part> =
@@ -125,7 +126,7 @@ impl DeviceProblem<'_> {
         // On-time of the shared base: while anything is used, and from the first promotion to the last tail.
         let awake = lp.add_var(base_w, (0.0, f64::INFINITY));
         let mut burns = vec![(awake, 1.0)];
-        let price = |mode: &Mode| [mode.power_w, 0.0];
+        let price = |mode: &Mode, excess_w: f64| [mode.power_w + excess_w, 0.0];
         let parts: Vec<Part> = self.slots.iter().map(|slot| self.add(&mut lp, slot, &modes, price)).collect();
         let endless = self.slots.len() == 1;
         let mut before: Option<(Variable, f64)> = None;
@@ -217,21 +218,21 @@ impl DeviceProblem<'_> {
         mode
     }
 
-    /// Adds the variables of a slot. `price` gives the cost of a mode's time, and of bits in addition to
-    /// their slopes (when maximising: of bits alone).
+    /// Adds the variables of a slot. `price` gives, for a mode and its excess of power in the slot, the cost
+    /// of its time, and of bits in addition to their slopes (when maximising: of bits alone).
     fn add(
         &self,
         lp: &mut Lp,
         slot: &Slot,
         modes: &[(u32, Mode)],
-        price: impl Fn(&Mode) -> [f64; 2],
+        price: impl Fn(&Mode, f64) -> [f64; 2],
     ) -> Part {
         let mut part = Part { times: vec![], bits: vec![] };
         for (index, (mask, mode)) in modes.iter().enumerate() {
-            let [of_time, of_bits] = price(mode);
+            let [of_time, of_bits] = price(mode, self.excess_w(slot, *mask, mode));
             let time = lp.add_var(of_time, (0.0, f64::INFINITY));
             part.times.push((index, time));
-            let of_bits = |r: usize| if of_bits == 0.0 { mode.slopes[r] * MEGA } else { of_bits };
+            let of_bits = |r: usize| if of_bits == 0.0 { mode.slope_in(slot, r) * MEGA } else { of_bits };
             let y: Vec<_> =
                 self.members(*mask).map(|r| (r, lp.add_var(of_bits(r), (0.0, f64::INFINITY)))).collect();
             self.constrain_by(lp, time, &y, self.shared.iter().chain(&slot.peak));
@@ -275,10 +276,15 @@ impl DeviceProblem<'_> {
 }
 
 impl Part {
-    /// Each mode's bits with their cost, J/Mbit.
-    fn priced<'a>(&'a self, modes: &'a [(u32, Mode)]) -> impl Iterator<Item = (Variable, f64)> + 'a {
-        let masks = modes.iter().flat_map(|(mask, mode)| {
-            (0..mode.slopes.len()).filter(move |r| mask >> r & 1 == 1).map(move |r| mode.slopes[r] * MEGA)
+    /// Each mode's bits with their cost in `slot`, J/Mbit.
+    fn priced<'a>(
+        &'a self,
+        modes: &'a [(u32, Mode)],
+        slot: &'a Slot,
+    ) -> impl Iterator<Item = (Variable, f64)> + 'a {
+        let masks = modes.iter().flat_map(move |(mask, mode)| {
+            let used = (0..mode.slopes.len()).filter(move |r| mask >> r & 1 == 1);
+            used.map(move |r| mode.slope_in(slot, r) * MEGA)
         });
         self.bits.iter().map(|&(_, y)| y).zip(masks)
     }

@@ -99,16 +99,17 @@ fn try_all(cases: &[(String, Scenario, u64)]) -> Vec<Tried> {
     })
 }
 
-/// Fails if a run beats its limit, or if too few runs come close to detect a wrong limit.
+/// Fails if a run beats its limit, or if fewer than ten runs come close to it (to `near` of it): then a wrong
+/// limit would not be detected.
 #[track_caller]
-fn assert_unbeaten(tried: &[Tried], least_tried: usize) {
+fn assert_unbeaten(tried: &[Tried], least_tried: usize, near: f64) {
     let beaten: Vec<String> = tried
         .iter()
         .filter(|run| run.share > 1.0 + run.tolerance)
         .map(|run| format!("{}: {:.4} of the limit, {:.4} allowed", run.what, run.share, 1.0 + run.tolerance))
         .collect();
-    let close = tried.iter().filter(|run| run.share > 0.96 + run.tolerance).count();
-    println!("{} runs, {close} of them above 96 % of the limit", tried.len());
+    let close = tried.iter().filter(|run| run.share > near + run.tolerance).count();
+    println!("{} runs, {close} of them above {near} of the limit", tried.len());
     assert!(beaten.is_empty(), "{} runs beat the limit:\n{}", beaten.len(), beaten.join("\n"));
     assert!(tried.len() >= least_tried && close >= 10, "{} runs, {close} close", tried.len());
 }
@@ -168,7 +169,7 @@ fn no_policy_beats_the_limit_of_a_shipped_scenario() {
         }
         cases.extend([1, 2].map(|seed| (name.clone(), scenario.clone(), seed)));
     }
-    assert_unbeaten(&try_all(&cases), 500);
+    assert_unbeaten(&try_all(&cases), 500, 0.96);
 }
 
 /// Two paths with any energy, any rate changes, any workload; no loss, so that luck plays no role.
@@ -222,5 +223,80 @@ fn random(index: u64) -> Scenario {
 fn no_policy_beats_the_limit_of_a_random_scenario() {
     let cases = (0..40).map(random).zip(1..);
     let cases: Vec<_> = cases.map(|(scenario, seed)| (scenario.title.clone(), scenario, seed)).collect();
-    assert_unbeaten(&try_all(&cases), 700);
+    assert_unbeaten(&try_all(&cases), 700, 0.96);
+}
+
+/// One or two radios whose power follows a signal with steps, or a walk with shadowing, or stays; rates that
+/// stay, have steps or follow the signal; any workload, in both directions.
+fn random_signal(index: u64) -> Scenario {
+    let mut draws = Stream::new(27, Domain::Workload, index);
+    let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();
+    let mut text = format!("title = \"signal {index}\"\nduration = \"12 s\"\nwarm_up = \"0 s\"\n");
+    let second = between(0.0, 3.0) as u32;
+    for (path, name) in ["a", "b"].into_iter().enumerate() {
+        let mbps = between(2.0, 25.0);
+        let (at, later) = (between(1.0, 8.0), between(0.2, 2.0) * mbps);
+        let by_signal = path == 0 || second == 0;
+        let steps = format!(
+            "{{ steps = [[\"0 s\", \"{mbps:.3} Mbit/s\"], [\"{at:.3} s\", \"{later:.3} Mbit/s\"]] }}"
+        );
+        let rate = match between(0.0, 4.0) as u32 {
+            0 => steps,
+            1 if by_signal => format!(
+                "{{ by_signal = [[\"-110 dBm\", \"{:.3} Mbit/s\"], [\"-70 dBm\", \"{mbps:.3} Mbit/s\"]] }}",
+                mbps / between(1.0, 20.0)
+            ),
+            _ => format!("\"{mbps:.3} Mbit/s\""),
+        };
+        let kind = between(0.0, 3.0) as usize;
+        let energy = match by_signal {
+            true => ["5g-sa-2021", "5g-nsa-2021", "5g-mmwave-2021"][kind],
+            false => ["wifi-huang2012", "wifi-huang2012", "lte-huang2012"][kind],
+        };
+        let signal = match between(0.0, 5.0) as u32 {
+            _ if !by_signal => String::new(),
+            0 => format!("signal = \"{:.1} dBm\"\n", between(-120.0, -50.0)),
+            1 | 2 => format!(
+                "signal = {{ steps = [[\"0 s\", \"{:.1} dBm\"], [\"{:.2} s\", \"{:.1} dBm\"], [\"9.1 s\", \
+                 \"{:.1} dBm\"]] }}\n",
+                between(-120.0, -50.0),
+                between(0.5, 9.0),
+                between(-120.0, -50.0),
+                between(-120.0, -50.0)
+            ),
+            _ => format!(
+                "signal = {{ distance_m = {:.1}, speed_mps = {:.1}, at_1m = \"-35 dBm\", sigma_db = {:.1}, \
+                 correlation_m = {:.1} }}\n",
+                between(5.0, 200.0),
+                between(-30.0, 30.0),
+                between(0.0, 8.0),
+                between(2.0, 50.0)
+            ),
+        };
+        text += &format!(
+            "[[path]]\nname = \"{name}\"\nrate = {rate}\ndelay = \"{:.2} ms\"\nqueue = \"100 packets\"\n\
+             energy = \"{energy}\"\n{signal}",
+            between(2.0, 30.0)
+        );
+    }
+    text += match between(0.0, 6.0) as u32 {
+        0 => "[workload]\nkind = \"file\"\nsize = \"3 MB\"\n",
+        1 => "[workload]\nkind = \"stream\"\nrate = \"2 Mbit/s\"\ninterval = \"20 ms\"\n",
+        2 => "[workload]\nkind = \"requests\"\nsize = \"100 kB\"\nthink = \"300 ms\"\n",
+        _ => "[workload]\nkind = \"bulk\"\n",
+    };
+    if between(0.0, 4.0) < 1.0 {
+        text += "direction = \"upload\"\n";
+    }
+    if between(0.0, 3.0) < 1.0 {
+        text += "[device]\nshared_base = \"400 mW\"\nsharing_factor = 0.8\n";
+    }
+    load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+#[test]
+fn no_policy_beats_the_limit_of_a_random_scenario_with_signals() {
+    let cases = (0..40).map(random_signal).zip(1..);
+    let cases: Vec<_> = cases.map(|(scenario, seed)| (scenario.title.clone(), scenario, seed)).collect();
+    assert_unbeaten(&try_all(&cases), 700, 0.8);
 }

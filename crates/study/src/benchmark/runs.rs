@@ -18,7 +18,7 @@ use super::plan::Plan;
 use super::round::{Round, Runs, policies, whole};
 use super::search::search;
 use crate::batch::{Batch, Outcome};
-use crate::compare::limits_of;
+use crate::compare::{limits_of, of_first};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::event::Watch;
@@ -172,12 +172,12 @@ fn yardstick(case: &Case, seeds: &[u64], engine: &dyn Engine) -> std::result::Re
     }
 }
 
-/// Limits under `terms`. With random rates: means over the rates of each seed.
+/// Limits under `terms`. With random rates or signals: means over those of each seed.
 fn attainable_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine, terms: &Terms) -> Vec<Reference> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {
         Some(met) => mean_attainable(&met, terms),
-        None => attainable(scenario, terms),
+        None => attainable(&of_first(scenario, seeds), terms),
     }
 }

@@ -76,6 +76,34 @@ impl RadioTable {
         RrcModel { down: JoulesPerBit(down), up: JoulesPerBit(up), active: Watts(active), ..rrc.clone() }
     }
 
+    /// `rrc` with slopes and an active power that stay below the power at each of `signals`, for any rates up
+    /// to these, bit/s: the power without traffic, and in each direction the steepest line from there. The
+    /// rates may be infinite.
+    pub fn below(
+        &self,
+        signals: impl IntoIterator<Item = Dbm>,
+        rrc: &RrcModel,
+        down_bps: f64,
+        up_bps: f64,
+    ) -> RrcModel {
+        let [mut active, mut down, mut up] = [f64::INFINITY; 3];
+        for signal in signals {
+            let idle = self.power(signal, 0.0, 0.0).0;
+            // The power is linear between the knots, so its mean slope from rate 0 on is least at a knot or
+            // at the highest rate.
+            let least = |knots: &[f64], most_bps: f64, power: &dyn Fn(f64) -> f64| {
+                let most_bps = most_bps.clamp(1e3, 1e12);
+                let knots = knots.iter().map(|mbps| mbps * 1e6).filter(|bps| (1.0..most_bps).contains(bps));
+                let slopes = knots.chain([most_bps]).map(|bps| (power(bps) - idle) / bps);
+                slopes.fold(f64::INFINITY, f64::min).max(0.0)
+            };
+            active = active.min(idle);
+            down = down.min(least(self.down_mbps, down_bps, &|bps| self.power(signal, bps, 0.0).0));
+            up = up.min(least(self.up_mbps, up_bps, &|bps| self.power(signal, 0.0, bps).0));
+        }
+        RrcModel { down: JoulesPerBit(down), up: JoulesPerBit(up), active: Watts(active), ..rrc.clone() }
+    }
+
     /// `model` at a signal and rates; a model that is not a radio's stays as it is.
     pub fn model_at(
         &self,
@@ -131,6 +159,43 @@ mod tests {
     }
 
     proptest! {
+        /// Any rates up to the highest: within the table, beyond its last knot, and without a limit.
+        #[test]
+        fn a_line_below_is_never_above_the_power_and_meets_it(
+            which in 0..3usize, signals in prop::collection::vec(-130.0..-40.0f64, 1..4),
+            (most_down, most_up) in (1e3..4e9f64, 1e3..2e8f64), (d, u) in (0.0..=1.0f64, 0.0..=1.0f64),
+            unlimited in any::<bool>(),
+        ) {
+            let (name, table) = RADIOS[which];
+            let model = super::super::profile(name).expect("shipped").model;
+            let InterfaceModel::Rrc(rrc) = model else { panic!("a radio") };
+            let below = |most_down, most_up| {
+                table.below(signals.iter().map(|dbm| Dbm(*dbm)), &rrc, most_down, most_up)
+            };
+            let most = if unlimited { [f64::INFINITY; 2] } else { [most_down, most_up] };
+            let line = below(most[0], most[1]);
+            let (d, u) = (d * most_down, u * most_up);
+            for &dbm in &signals {
+                let power = table.power(Dbm(dbm), d, u).0;
+                prop_assert!(line.active.0 + line.down.0 * d + line.up.0 * u <= power + 1e-9);
+            }
+            prop_assert_eq!(&line.tail, &rrc.tail);
+            // A higher rate never makes the line steeper, and without a second signal it meets the power.
+            let wider = below(2.0 * most_down, 2.0 * most_up);
+            let tight = below(most_down, most_up);
+            let no_steeper = |wide: JoulesPerBit, tight: JoulesPerBit| wide.0 <= tight.0 * (1.0 + 1e-9);
+            prop_assert!(no_steeper(wider.down, tight.down) && no_steeper(wider.up, tight.up));
+            if signals.len() == 1 {
+                let meets = |bps: f64| {
+                    let power = table.power(Dbm(signals[0]), bps, 0.0).0;
+                    (power - tight.active.0 - tight.down.0 * bps).abs() < 1e-9
+                };
+                let knots = table.down_mbps.iter().map(|mbps| mbps * 1e6);
+                let mut rates = knots.filter(|bps| *bps > 0.0 && *bps <= most_down).chain([most_down]);
+                prop_assert!(rates.any(meets));
+            }
+        }
+
         #[test]
         fn power_grows_with_rates_and_falls_with_signal(
             which in 0..3usize, s in -160.0..0.0f64, d in 0.0..5e9f64, u in 0.0..1e9f64,

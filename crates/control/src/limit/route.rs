@@ -1,0 +1,47 @@
+//! Bits and rates at a device's interface, from the links of its path.
+
+use joulepath_model::energy::Traffic;
+use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario};
+
+use super::cost::{Pace, WireBits};
+use crate::path::{
+    Window, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
+};
+
+/// Bits through the device's interface per bit of payload delivered over `path`.
+///
+/// Downlink bits count where they arrive, uplink bits where they leave, lost or not. The same holds for ACKs;
+/// delayed ACKs halve their number.
+pub(super) fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> WireBits {
+    let (data_links, ack_links) = links_of(scenario, group.direction, path);
+    let transport = &scenario.transport;
+    let per_segment = if transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
+    let data = wire_per_payload(scenario);
+    let acks = per_segment * transport.ack_size.0 as f64 / transport.mss.0 as f64;
+    match traffic_of(group.direction) {
+        Traffic::Down => WireBits { down: data, up: acks },
+        Traffic::Up => WireBits {
+            up: data / delivered(scenario, data_links),
+            down: acks * delivered(scenario, ack_links),
+        },
+    }
+}
+
+/// Rate at which the path delivers segments without other traffic.
+pub(super) fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
+    pace_in(scenario, links_of(scenario, group.direction, path).0, &|_| window)
+}
+
+/// As [`pace`] over the links `data`, each of them in the part of the run that `seen` gives.
+pub(super) fn pace_in(scenario: &Scenario, data: &[LinkIndex], seen: &dyn Fn(LinkIndex) -> Window) -> Pace {
+    let least = |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);
+    let trough = |link: LinkIndex| trough_bps(&scenario.links[link], seen(link));
+    Pace {
+        payload_bps: match data.iter().any(|&link| trough(link).is_none()) {
+            true => f64::INFINITY,
+            false => least(&|link| peak_bps(&scenario.links[link], seen(link))),
+        },
+        slowest_bps: least(&|link| trough(link).unwrap_or(f64::INFINITY)),
+        segment_bits: scenario.transport.mss.0 as f64 * 8.0,
+    }
+}
