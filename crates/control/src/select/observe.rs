@@ -63,7 +63,12 @@ impl Observer {
     /// Starts with paths of these `energies`, in the connection's order, all closed. `mss_bytes`: payload of
     /// a full segment.
     pub fn new(energies: &[PathEnergy], mss_bytes: f64) -> Self {
-        let path = |&energy: &PathEnergy| PathSnapshot { energy, usable: true, ..PathSnapshot::default() };
+        let path = |&energy: &PathEnergy| PathSnapshot {
+            energy,
+            mean_energy: energy,
+            usable: true,
+            ..PathSnapshot::default()
+        };
         Observer {
             mss_bytes,
             seen: Nanos::ZERO,

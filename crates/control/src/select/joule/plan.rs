@@ -55,6 +55,8 @@ pub struct Joule {
     pub remembers: bool,
     /// Whether to detect shared bottlenecks.
     pub seeks_bottlenecks: bool,
+    /// Whether costs follow the signal; else they are those of its mean.
+    pub sees_signal: bool,
     /// Part of the cost of opening a set that must be regretted first: with 1 a change costs at most twice
     /// the better choice in hindsight, with 0 it happens at once.
     pub patience: f64,
@@ -91,6 +93,7 @@ impl Default for Joule {
             knows_size: true,
             remembers: true,
             seeks_bottlenecks: true,
+            sees_signal: true,
             patience: 1.0,
             delay_price_w: Preset::Balanced.delay_price_w(),
             deadline: None,
@@ -118,7 +121,17 @@ impl PathSelector for Joule {
     const INFO: PartInfo = PartInfo::verified(
         "joule",
         "the paths with the fewest joules; promotions and tails are the price of a change, paid by regret",
-        &["size", "history", "bottlenecks", "patience", "delay_price", "deadline", "slowest", "preset"],
+        &[
+            "size",
+            "history",
+            "bottlenecks",
+            "signal",
+            "patience",
+            "delay_price",
+            "deadline",
+            "slowest",
+            "preset",
+        ],
         "Joulepath",
     );
 
@@ -181,6 +194,7 @@ impl PathSelector for Joule {
             }
             "history" => self.remembers = options::switch("history", value)?,
             "bottlenecks" => self.seeks_bottlenecks = options::switch("bottlenecks", value)?,
+            "signal" => self.sees_signal = options::switch("signal", value)?,
             "patience" => self.patience = options::at_least_zero("patience", value)?,
             "delay_price" => self.delay_price_w = options::watts("delay_price", value)?,
             "deadline" => self.deadline = Some(options::time("deadline", value)?),
@@ -264,7 +278,7 @@ impl Joule {
             let path = &snapshot.paths[i];
             let history = path.history.rate_now().filter(|_| self.remembers);
             Radio {
-                energy: path.energy,
+                energy: if self.sees_signal { path.energy } else { path.mean_energy },
                 rate_bps: self.capacities[i].rate_bps(history, hoped, i == 0),
                 rtt_s: capacity::rtt_s(path, self.remembers, i == 0),
                 is_known: history.is_some() || self.capacities[i].is_measured(),
