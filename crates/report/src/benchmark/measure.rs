@@ -204,6 +204,11 @@ fn pairs(metric: Metric, runs: &[RunResult], singles: &Singles, with: &Yardstick
             let seconds = |(run, single)| Some((with.task.time_s(run)?, with.task.time_s(single)?));
             vec![runs.iter().zip(fastest).filter_map(seconds).collect()]
         }
+        Metric::Joules => {
+            let per_bit = |run: &RunResult| (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
+            let joules = |(run, single)| Some((per_bit(run)?, per_bit(single)?));
+            vec![runs.iter().zip(fastest).filter_map(joules).collect()]
+        }
         Metric::Share => on_links(&|_| true, &share),
         Metric::QuietShare => on_links(&|link| !link.is_lossy, &share),
         Metric::Kept => on_links(&|_| true, &|link| kept(runs, singles, link)),

@@ -23,6 +23,7 @@ impl Kind {
                 LinkBound,
                 Single,
                 Time,
+                Joules,
                 Goodput,
                 Kept,
                 Share,
@@ -55,6 +56,8 @@ pub enum Metric {
     Goodput,
     /// Completion time, or 95th percentile of the delay, relative to the fastest single path.
     Time,
+    /// Joules per delivered bit relative to the fastest single path.
+    Joules,
     /// Goodput of one connection relative to one TCP flow: the highest of any shared link.
     Share,
     /// The same for links without random loss.
@@ -82,6 +85,7 @@ impl Metric {
             Metric::Work => "work",
             Metric::Goodput => "goodput",
             Metric::Time => "time",
+            Metric::Joules => "joules",
             Metric::Share => "share",
             Metric::QuietShare => "quiet_share",
             Metric::Kept => "kept",
@@ -98,6 +102,6 @@ impl Metric {
 
     /// Whether lower values are worse.
     pub(super) const fn is_low_bad(self) -> bool {
-        !matches!(self, Metric::Time | Metric::Share | Metric::QuietShare)
+        !matches!(self, Metric::Time | Metric::Joules | Metric::Share | Metric::QuietShare)
     }
 }

@@ -63,10 +63,10 @@ fn rule(kind: Kind) -> String {
              they have beside a NewReno"
         ),
         Kind::Random => format!(
-            "median, worst_10 (the least that nine tenths of the scenarios reach; of time and share the \
-             most) and worst over the scenarios of a family; intervals: 95 %, resampling scenarios; harms: \
-             kept below {LEAST_KEPT} in more than {:.0} %; takes_too_much: a share above {MOST_SHARE} of \
-             any one link without random loss in more than {:.0} %",
+            "median, worst_10 (the least that nine tenths of the scenarios reach; of time, joules and \
+             share the most) and worst over the scenarios of a family; intervals: 95 %, resampling \
+             scenarios; harms: kept below {LEAST_KEPT} in more than {:.0} %; takes_too_much: a share above \
+             {MOST_SHARE} of any one link without random loss in more than {:.0} %",
             100.0 * MOST_HARMED,
             100.0 * MOST_TAKEN
         ),

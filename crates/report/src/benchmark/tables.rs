@@ -334,13 +334,14 @@ fn notes_ranked(benchmark: &Benchmark) -> Vec<String> {
 fn notes_random(benchmark: &Benchmark) -> Vec<String> {
     let mut notes = vec![
         "Each cell: median ± half of its 95 % interval over scenarios; worst 10 %: what nine tenths of the \
-         scenarios reach (of time and share: do not exceed); the worst scenario."
+         scenarios reach (of time, joules and share: do not exceed); the worst scenario."
             .to_owned(),
         "TCP ref.: joules per bit of the best that TCP-friendly rates allow over those of the run; messages \
          and streams: per offered bit, in time. Link bound: the same of all that the links carry, less what \
          others are due. × best path: share of the TCP-rate reference over that of the best single path with \
          NewReno, chosen in hindsight on each scenario. Time: of a file, or the 95th percentile of delays, \
-         over that of the fastest single path; × NewReno: goodput over that of the fastest."
+         over that of the fastest single path; joules for each delivered bit, likewise; × NewReno: goodput \
+         over that of the fastest."
             .to_owned(),
         format!(
             "Kept: goodput of the competitors over what they have next to a NewReno, the least of any link. \

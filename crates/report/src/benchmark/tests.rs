@@ -321,11 +321,11 @@ fn json_and_csv_contain_every_scenario_and_unknown_values_are_empty() {
     assert_eq!(csv.lines().count(), 1 + 4 * 20);
     assert_eq!(
         csv.lines().next().unwrap(),
-        "random_set,family,scenario,policy,start,baseline,tcp_reference,link_bound,single,time,goodput,kept,\
-         share,quiet_share,jain"
+        "random_set,family,scenario,policy,start,baseline,tcp_reference,link_bound,single,time,joules,\
+         goodput,kept,share,quiet_share,jain"
     );
-    assert!(csv.contains("check,f4-competitors,f4-competitors-check-0003,absent,cold,,,,,,,,,,"), "{csv}");
-    assert!(csv.contains("check,f1-bulk,f1-bulk-check-0000,polite,cold,,0.5,,1,,,1,0.9,0.9,"), "{csv}");
+    assert!(csv.contains("check,f4-competitors,f4-competitors-check-0003,absent,cold,,,,,,,,,,,"), "{csv}");
+    assert!(csv.contains("check,f1-bulk,f1-bulk-check-0000,polite,cold,,0.5,,1,,,,1,0.9,0.9,"), "{csv}");
 }
 
 #[test]

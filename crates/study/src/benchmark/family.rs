@@ -80,9 +80,8 @@ impl Family {
     pub(super) fn row(self) -> FamilyRow {
         let columns: &[Metric] = match self {
             Family::F1Bulk | Family::F6Mobility => &[Metric::TcpReference, Metric::LinkBound, Metric::Single],
-            Family::F2File | Family::F3Stream | Family::F10Signal => {
-                &[Metric::TcpReference, Metric::Single, Metric::Time]
-            }
+            Family::F2File | Family::F3Stream => &[Metric::TcpReference, Metric::Single, Metric::Time],
+            Family::F10Signal => &[Metric::TcpReference, Metric::Single, Metric::Joules, Metric::Time],
             Family::F4Competitors | Family::F7Shallow => &[Metric::Kept, Metric::Share, Metric::TcpReference],
             Family::F5Shared => &[Metric::TcpReference, Metric::Kept, Metric::Share],
             Family::F8Within => &[Metric::Jain],
