@@ -109,6 +109,8 @@ def source(name: str) -> Path:
     """The stored results that fill a place."""
     if name.startswith(JOULE):
         return RESULTS / (f"{name}.json" if name in OWN_RESULTS else "joule.json")
+        own = ("joule-kernel", "joule-presets")
+        return RESULTS / (f"{name}.json" if name in own else "joule.json")
     return SOURCES.get(name, TABLES / f"{name}.json")
 
 

@@ -3,6 +3,9 @@
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten chosen and ten drawn links on this machine's kernel, as root, into results/joule-kernel.json
     python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed.json
+    python scripts/joule presets   the balances between energy and time, into results/joule-presets.json
+    python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
+    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed*.json
     python scripts/joule figures   the figures of docs/joule.md, from results/
     python scripts/joule tables    its tables on stdout, as JSON; `make docs` puts them into the page
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
@@ -33,6 +36,7 @@ def blocks() -> dict[str, str]:
     results = json.loads((RESULTS / "joule.json").read_text())
     newest = sealed_run()
     kernel = json.loads((RESULTS / "joule-kernel.json").read_text())
+    presets = json.loads((RESULTS / "joule-presets.json").read_text())
     return {
         "joule-loss": tables.loss_table(results),
         "joule-links": tables.links_table(results),
@@ -41,6 +45,7 @@ def blocks() -> dict[str, str]:
         "joule-ablation": tables.ablation_table(results),
         "joule-goals": tables.goals_table(newest),
         "joule-random": f"{tables.summary(newest)}\n\n{tables.source(newest)}",
+        "joule-presets": f"{tables.presets_table(presets)}\n\n{tables.source(presets)}",
         "joule-kernel": tables.kernel_table(kernel),
         "joule-jitter": tables.jitter_table(json.loads((RESULTS / "joule-jitter.json").read_text())),
         "joule-learning": tables.learning_table(json.loads((RESULTS / "joule-learning.json").read_text())),
@@ -83,6 +88,7 @@ def main() -> None:
     parser.add_argument(
         "what", choices=("measure", "kernel", "sealed", "jitter", "learn", "figures", "tables")
     )
+    parser.add_argument("what", choices=("measure", "presets", "kernel", "sealed", "figures", "tables"))
     parser.add_argument(
         "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios per family"
     )
@@ -90,6 +96,7 @@ def main() -> None:
     asked = parser.parse_args()
     steps = {
         "measure": measure.measure,
+        "presets": measure.presets,
         "kernel": measure.kernel,
         "sealed": lambda: measure.sealed(asked.scenarios, asked.policies),
         "jitter": jitter,

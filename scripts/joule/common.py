@@ -29,6 +29,12 @@ NAMES = {
 }
 ENOUGH = 0.9
 """A policy harms its competitors if they keep less than this."""
+PRESETS = {
+    "joule[preset=saver]": "`saver`",
+    "joule": "`balanced`",
+    "joule[preset=fast]": "`fast`",
+}
+"""The balances between energy and time, by policy."""
 ABLATION = {
     "joule": "joule",
     "joule[without=trust]": "no trust: the shadow alone",

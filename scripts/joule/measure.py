@@ -12,7 +12,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow.dataset as ds
 
-from common import ABLATION, ENOUGH, RESULTS, ROOT, distilled, joulepath, rounded, runs, write_json
+from common import (
+    ABLATION,
+    ENOUGH,
+    PRESETS,
+    RESULTS,
+    ROOT,
+    distilled,
+    joulepath,
+    rounded,
+    runs,
+    write_json,
+)
 
 ABLATION_FAMILIES = (
     "f1-bulk",
@@ -183,6 +194,28 @@ def measure() -> None:
             "ablation": measure_ablation(),
         },
     )
+
+
+def presets() -> None:
+    """Files and streams with each balance between energy and time, and with MPTCP."""
+    told = joulepath(
+        "benchmark",
+        "--family",
+        "f2-file,f3-stream",
+        "--random",
+        "check",
+        "--scenarios",
+        str(ABLATION_SCENARIOS),
+        "--policies",
+        ",".join(("mptcp", *PRESETS)),
+        "--warm",
+        ",".join(PRESETS),
+        "--runs",
+        str(runs() / "presets.jsonl"),
+        "--json",
+        "--quiet",
+    )
+    write_json(RESULTS / "joule-presets.json", distilled(json.loads(told)))
 
 
 SEALED_LOG = RESULTS / "benchmark-sealed.jsonl"

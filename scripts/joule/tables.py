@@ -4,7 +4,7 @@ import statistics
 
 import numpy as np
 
-from common import ABLATION, ENOUGH, NAMES, percentiles
+from common import ABLATION, ENOUGH, NAMES, PRESETS, percentiles
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -207,6 +207,37 @@ def goals_table(benchmark: dict) -> str:
         ]
         rows.append([f"{name}: kept ≥ 0.9; worst", f"{wanted}; 0.6", *shown])
     return table(["median / worst tenth", "designed for", "cold", "warm"], rows)
+
+
+def presets_table(benchmark: dict) -> str:
+    """Energy and time of files and streams with each balance: median and 90th percentile."""
+
+    def cell(families: dict, family: str, word: str) -> str:
+        found = families[family]["percentiles"][word]
+        return f"{found[50]:.2f} / {found[90]:.2f}"
+
+    rows = [
+        [
+            name + (", warm" if start == "warm" else ""),
+            cell(families, "f2-file", "energy_to_mptcp"),
+            cell(families, "f2-file", "time"),
+            cell(families, "f3-stream", "energy_to_mptcp"),
+            cell(families, "f3-stream", "time_to_mptcp"),
+        ]
+        for policy, name in PRESETS.items()
+        for start in ("cold", "warm")
+        for families in [row_of(benchmark, policy, start)["families"]]
+    ]
+    return table(
+        [
+            "median / worst tenth",
+            "files: energy ÷ MPTCP's",
+            "time ÷ the fastest path's",
+            "streams: energy ÷ MPTCP's",
+            "p95 delay ÷ MPTCP's",
+        ],
+        rows,
+    )
 
 
 def source(benchmark: dict) -> str:
