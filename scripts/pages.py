@@ -36,7 +36,7 @@ SOURCES = {"claims": CLAIMS, "verdicts": CLAIMS, "results": EXPERIMENTS}
 """Places that `joulepath reproduce --from` fills."""
 JOULE = "joule-"
 """Names of the places that `scripts/joule tables` fills begin so."""
-OWN_RESULTS = {"joule-kernel", "joule-jitter", "joule-learning"}
+OWN_RESULTS = {"joule-kernel", "joule-jitter", "joule-learning", "joule-presets"}
 """Those of them with results of their own; the others are from results/joule.json."""
 IN_GIT = {"reasons"}
 """Places whose content a test compares with the code."""
@@ -49,9 +49,12 @@ WITH_WIFI = {
     "benchmark-full": RANKED,
     "benchmark-sealed": RANDOM,
     "gap": "scenarios/fidelity/lossy.toml",
+    "gap-growing": "scenarios/fidelity/growing.toml",
     "gym-scores": RANDOM,
     "joule-ablation": RANDOM,
     "joule-goals": RANDOM,
+    "joule-learning": RANDOM,
+    "joule-presets": RANDOM,
     "joule-random": RANDOM,
     "live": "scenarios/live/file.toml",
     "live-random": "studies/live/drawn-01.toml",
@@ -69,6 +72,7 @@ WITHOUT_WIFI = {
     "growth",
     "joule-bbr",
     "joule-beside",
+    "joule-jitter",
     "joule-kernel",
     "joule-links",
     "joule-loss",
@@ -82,6 +86,7 @@ WITHOUT_WIFI = {
     "engines.svg",
     "joule-alone.svg",
     "joule-beside.svg",
+    "joule-jitter.svg",
     "radio.svg",
     "signal.svg",
 }
@@ -97,7 +102,7 @@ BUDGET = {
     "Home": 300,
     "Tutorials": 4_500,
     "How-to": 11_000,
-    "Reference": 16_000,
+    "Reference": 18_000,
     "Explanation": 22_000,
     "Results": 8_000,
     "Contributing": 1_000,
@@ -109,8 +114,6 @@ def source(name: str) -> Path:
     """The stored results that fill a place."""
     if name.startswith(JOULE):
         return RESULTS / (f"{name}.json" if name in OWN_RESULTS else "joule.json")
-        own = ("joule-kernel", "joule-presets")
-        return RESULTS / (f"{name}.json" if name in own else "joule.json")
     return SOURCES.get(name, TABLES / f"{name}.json")
 
 

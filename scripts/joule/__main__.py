@@ -1,15 +1,9 @@
 """Measures the numbers of docs/joule.md and writes its tables and figures. `make joule` runs it.
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
-    python scripts/joule kernel    ten chosen and ten drawn links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed.json
     python scripts/joule presets   the balances between energy and time, into results/joule-presets.json
-    python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed*.json
-    python scripts/joule figures   the figures of docs/joule.md, from results/
-    python scripts/joule tables    its tables on stdout, as JSON; `make docs` puts them into the page
-    python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed*.json
+    python scripts/joule kernel    links on this machine's kernel, as root, into results/joule-kernel.json
+    python scripts/joule sealed    sealed scenarios that have not run, into results/benchmark-sealed.json
     python scripts/joule jitter    docs/jitter.md: more trust under jitter, into results/joule-jitter.json
     python scripts/joule learn     docs/learning.md: a learned selector, into results/joule-learning.json
     python scripts/joule figures   the figures of docs/joule.md and docs/jitter.md, from results/
@@ -61,8 +55,6 @@ def draw() -> None:
     figures.draw_alone(results)
     figures.draw_beside(results)
     figures.draw_random(sealed_run())
-    say("the figures of docs/joule.md are written")
-    figures.draw_random(sealed_runs()[-1])
     figures.draw_jitter(json.loads((RESULTS / "joule-jitter.json").read_text()))
     say("the figures are written")
 
@@ -86,9 +78,9 @@ def main() -> None:
         prog="scripts/joule", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "what", choices=("measure", "kernel", "sealed", "jitter", "learn", "figures", "tables")
+        "what",
+        choices=("measure", "presets", "kernel", "sealed", "jitter", "learn", "figures", "tables"),
     )
-    parser.add_argument("what", choices=("measure", "presets", "kernel", "sealed", "figures", "tables"))
     parser.add_argument(
         "--scenarios", type=int, default=measure.SEALED_SCENARIOS, help="sealed: scenarios per family"
     )
