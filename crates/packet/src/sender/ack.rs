@@ -76,6 +76,7 @@ impl Sender<'_> {
         }
         if subflow.probe.is_some() {
             subflow.weigh_probe(cx, end, &packet);
+            subflow.refresh_view(cx, end);
         }
         if subflow.phase == Phase::Closing && subflow.board.is_empty() {
             return Progress::Drained;
@@ -102,9 +103,11 @@ impl Sender<'_> {
         self.end.scheduler.acknowledged(i, &self.end.views[i]);
     }
 
-    /// Sends what the ACK for subflow `i` admits.
+    /// Sends what the ACK for subflow `i` admits. The scheduler's view of the subflow is fresh.
     #[inline(always)]
     pub(crate) fn push_after(&mut self, i: usize) {
+        let (view, window) = (&self.end.views[i], &self.end.cc.subflows[i]);
+        debug_assert!(!self.end.is_scheduled || view.ssthresh == window.ssthresh, "the view is stale");
         self.push();
         if self.end.queues_ahead {
             let (subflow, cx, end) = self.split(i);
