@@ -96,7 +96,7 @@ pub(crate) fn all_paths(status: &Status) -> Option<String> {
         }
     };
     Some(format!(
-        "Today {}; with all paths always, at least {} (modelled, for {} over MPTCP).",
+        "Today {}; with all paths always {} (modelled, for {} over MPTCP).",
         joules(used_j),
         joules(used_j + spared_j),
         amount(mptcp_bytes)

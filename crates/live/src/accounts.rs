@@ -363,8 +363,8 @@ mod tests {
     /// 2026-11-27.
     const TODAY: i64 = 20_784;
 
-    /// WiFi carries an MPTCP connection for 60 s while LTE sleeps. LTE, awake for 60 s and its tail of 11.6 s,
-    /// would use 1.06 W or more; idle it uses 0.02 W.
+    /// WiFi carries an MPTCP connection for 60 s while LTE sleeps. LTE, awake for 60 s and its tail of
+    /// 11.6 s, would use 1.06 W or more; idle it uses 0.02 W.
     #[test]
     fn a_sleeping_radio_is_spared_while_mptcp_moves_data() {
         let text = "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"wifi-huang2012\"\n\

@@ -1,10 +1,10 @@
-//! What all paths would have cost: the modelled energy if every usable radio were awake while MPTCP connections
-//! move data.
+//! What all paths would have cost: the modelled energy if every usable radio were awake while MPTCP
+//! connections move data.
 //!
-//! The bytes stay on the interfaces that carried them. An interface that carried nothing in an interval gets one
-//! packet, because a connection with all subflows acknowledges data on each. So the estimate is a lower bound:
-//! with all paths, data also moves to radios that cost more for each bit. Connections that begin and end between
-//! two listings are not seen, which lowers it further.
+//! The bytes stay where they were, in place and time. An interface that carried nothing in an interval gets
+//! one packet, because a connection with all subflows acknowledges data on each. Split over all paths, the
+//! data would also move to radios that cost more for each bit, and a transfer that fills its path would end
+//! sooner: both are left out. Connections that begin and end between two listings are not seen.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// Bytes received and sent since the last listing; none in the first, and where the kernel has no counters
-    /// (before Linux 6.5).
+    /// Bytes received and sent since the last listing; none in the first, and where the kernel has no
+    /// counters (before Linux 6.5).
     pub(crate) fn since_last(&mut self, listing: &Listing) -> [u64; 2] {
         let of_mptcp = listing.connections.iter().filter(|one| !one.info.fallback);
         let counted = of_mptcp.filter_map(|one| {

@@ -72,7 +72,7 @@ const QUOTA_USED: Family =
 const SPARED: Family = Family::counter(
     "joulepath_spared_energy_joules",
     "joules",
-    "Energy that all radios would have used besides while MPTCP moved data. A lower bound.",
+    "Energy that all radios would have used besides, awake while MPTCP moved data.",
 );
 const MPTCP: Family = Family::counter("joulepath_mptcp_bytes", "bytes", "Payload of MPTCP connections.");
 

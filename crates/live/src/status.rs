@@ -172,7 +172,7 @@ pub struct MachineStatus {
 pub struct Spared {
     /// Payload of MPTCP connections in both directions, as far as listings show it.
     pub mptcp_bytes: u64,
-    /// Energy that all usable radios would have used besides, J. Modelled, a lower bound.
+    /// Energy that all usable radios would have used besides if they had been awake, J. Modelled.
     pub spared_j: f64,
 }
 
