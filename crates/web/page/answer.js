@@ -24,8 +24,8 @@ function showWinner(best) {
   if (!best) return;
   const name = best.policy.replace(/[[:].*/, "");
   const known = page.library.policies.find(policy => policy.name.replace(/:.*/, "") === name);
-  const what = name === page.library.rules.policy ? "Your own rules." : known?.summary ?? "";
-  at("winner").replaceChildren("Most data per joule: ", make("strong", { textContent: best.label }), `. ${what}`);
+  const what = name === page.library.rules.policy ? "your own rules" : known?.summary;
+  at("winner").replaceChildren("Most data per joule: ", make("strong", { textContent: best.label }), what ? ` (${what})` : "");
 }
 
 addEventListener("message", event => {

@@ -12,8 +12,8 @@ function make(name, properties = {}, ...children) {
 }
 
 /** A labelled input. `id` keeps the focus when the form is built again. */
-function field(id, label, value, change) {
-  const input = make("input", { id, value, autocomplete: "off", spellcheck: false });
+function field(id, label, value, change, placeholder = "") {
+  const input = make("input", { id, value, placeholder, autocomplete: "off", spellcheck: false });
   input.addEventListener("change", () => change(input.value.trim()));
   return make("div", {}, make("label", { htmlFor: id, textContent: label }), input);
 }
@@ -57,7 +57,7 @@ function showForm(box, values, library, change) {
   const paths = values.paths.map((path, index) => {
     const at = key => ({ table: "path", index, key });
     const fields = PATH_FIELDS.map(([key, label]) =>
-      field(`path-${index}-${key}`, label, path[key] ?? "", value => change.edit(at(key), value)));
+      field(`path-${index}-${key}`, label, path[key] ?? "", value => change.edit(at(key), value), key === "loss" ? "0 %" : ""));
     const radio = choice(`path-${index}-energy`, "Energy model of the radio", path.energy ?? "", profiles,
       value => change.edit(at("energy"), value));
     const trace = traceButton(`path-${index}-trace`, "Rate from a trace in Mahimahi's format",

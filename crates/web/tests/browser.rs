@@ -225,7 +225,7 @@ fn rules_are_a_policy_with_the_command_lines_numbers() -> Result<(), Failed> {
     contains(&found["as_python"], "left out")?;
     contains(&found["as_rules"], "on_ack: cwnd += 1 / cwnd")?;
     ensure(found["huge"].as_f64().is_some_and(|bps| bps > 0.0), &found["huge"])?;
-    ensure(found["winner"] == "Most data per joule: own. Your own rules.", &found["winner"])?;
+    ensure(found["winner"] == "Most data per joule: own (your own rules)", &found["winner"])?;
     ensure(found["removed"] == json!(["mptcp[cc=reno]"]), &found["removed"])?;
     contains(&found["without"], "`own` has no rules")
 }
