@@ -1,7 +1,7 @@
 //! Trajectories: integration of the dynamics from a given state.
 //!
-//! The method is Dormand and Prince's of 5th order with adaptive steps. If it reports stiffness, Radau IIA
-//! takes over.
+//! The method is Dormand and Prince's of 5th order with adaptive steps. Equations that it finds too stiff
+//! are an error, because the implicit methods of the library need states of constant length.
 //!
 //! Full queues are stiff, so constant windows cost as many steps as changing ones. With
 //! [`RunOptions::settles`](crate::RunOptions::settles) the integration stops where windows and queues have
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use differential_equations::control::ControlFlag;
 use differential_equations::error::Error;
 use differential_equations::interpolate::Interpolation;
-use differential_equations::methods::{ExplicitRungeKutta, ImplicitRungeKutta};
+use differential_equations::methods::ExplicitRungeKutta;
 use differential_equations::ode::{ODE, solve_ode};
 use differential_equations::solout::{Solout, TEvalSolout};
 use differential_equations::solution::Solution;
@@ -45,7 +45,7 @@ pub struct Trajectory {
 
 /// The solver gave up.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("the equations could not be integrated beyond {reached_s:.6} s: {why}")]
+#[error("the equations could not be integrated beyond {reached_s:.6} s: {why}. Use --engine packet")]
 pub struct Stuck {
     /// Time reached, s.
     pub reached_s: f64,
@@ -193,37 +193,24 @@ impl Dynamics<'_> {
             since_s: from_s,
             ranges: watched.iter().map(|&value| (value, value)).collect(),
         };
-        let wanted = || Wanted {
+        let mut outcome = Wanted {
             instants: TEvalSolout::new(times_s, from_s, until_s),
             ends,
             settling: settles.then(settling),
             settled: None,
             cancel,
         };
-        let mut outcome = wanted();
         let system = System(RefCell::new(&mut *self));
-        let mut explicit = ExplicitRungeKutta::dopri5().rtol(RELATIVE).atol(ABSOLUTE).max_steps(MOST_STEPS);
-        let solved = solve_ode(&mut explicit, &system, from_s, until_s, &start, &mut outcome);
-        let solved = match solved {
-            Err(Error::Stiffness { .. } | Error::StepSize { .. }) => {
-                let mut implicit =
-                    ImplicitRungeKutta::radau5().rtol(RELATIVE).atol(ABSOLUTE).max_steps(MOST_STEPS);
-                outcome = wanted();
-                solve_ode(&mut implicit, &system, from_s, until_s, &start, &mut outcome)
-            }
-            other => other,
-        };
-        match solved {
-            _ if cancel.is_set() => Ok(None),
-            Ok(solution) => {
-                let mut trajectory = Trajectory::from(solution);
-                if let Some(settled) = outcome.settled {
-                    self.continue_settled(&mut trajectory, settled, ends, times_s);
-                }
-                Ok(Some(trajectory))
-            }
-            Err(error) => Err(stuck(&error)),
+        let mut method = ExplicitRungeKutta::dopri5().rtol(RELATIVE).atol(ABSOLUTE).max_steps(MOST_STEPS);
+        let solved = solve_ode(&mut method, &system, from_s, until_s, &start, &mut outcome);
+        if cancel.is_set() {
+            return Ok(None);
         }
+        let mut trajectory = Trajectory::from(solved.map_err(|error| stuck(&error))?);
+        if let Some(settled) = outcome.settled {
+            self.continue_settled(&mut trajectory, settled, ends, times_s);
+        }
+        Ok(Some(trajectory))
     }
 
     /// Continues a trajectory from the state in which windows and queues `settled`: only counters change.
@@ -284,6 +271,18 @@ fn stuck(error: &Error<f64, Vec<f64>>) -> Stuck {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stiff_equations_are_an_error_with_the_time_reached() {
+        let (t, y) = (3.0, vec![0.0]);
+        let errors = [
+            (Error::Stiffness { t, y: y.clone() }, "too stiff"),
+            (Error::StepSize { t, y }, "the step became too small"),
+        ];
+        for (error, why) in errors {
+            assert_eq!(stuck(&error), Stuck { reached_s: 3.0, why });
+        }
+    }
 
     fn settles_at(state: impl Fn(f64) -> f64) -> Option<f64> {
         let mut settling = Settling { until_s: 100.0, since_s: 0.0, ranges: vec![(state(0.0), state(0.0))] };
