@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-web test-kernels test-upstream bench bench-peers validate-peers joule mutants lint clean
+.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-web test-kernels test-vm test-upstream bench bench-peers validate-peers joule mutants lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -74,8 +74,11 @@ test-web: ## test the playground in Chromium against the command line, with all 
 	@scripts/cargo.sh build --locked --package joulepath
 	@JOULEPATH_WEB=all JOULEPATH_REQUIRE_BROWSER=1 cargo test --locked --package joulepath-web
 
-test-kernels: ## boot stock kernels 6.1 and 6.12 under QEMU and test the kernel engine in them
+test-kernels: ## boot Debian's kernels 6.1, 6.12 and its newest under QEMU and test the kernel engine in them
 	@scripts/test-kernels.sh
+
+test-vm: ## run the Debian package in a virtual Debian with WiFi, modem and NetworkManager (ARGS="--network networkd")
+	@scripts/test-vm.sh $(ARGS)
 
 test-upstream: build ## run the kernel's own MPTCP selftests with each of our controllers; as root, an hour (ARGS=--quick: minutes)
 	@scripts/test-upstream.sh $(ARGS)

@@ -5,6 +5,7 @@
 #   scripts/setup.sh test    as build, and iproute2, strace, util-linux, dbus-daemon, valgrind, python3 with venv
 #   scripts/setup.sh lint    as build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
 #   scripts/setup.sh kernels as build, and QEMU, busybox, kmod, xz to boot other kernels
+#   scripts/setup.sh vm      as package, and QEMU, busybox, kmod, xz, mmdebstrap, mke2fs to boot a whole Debian
 #   scripts/setup.sh package as build, and dpkg-dev, cargo-deb
 #   scripts/setup.sh static  as build, and Rust's standard library for musl on both architectures
 #   scripts/setup.sh web     as demo, and clang, python3, and Rust's standard library for WebAssembly
@@ -202,12 +203,24 @@ setup_test() {
     setup_build
 }
 
-setup_kernels() {
+want_kernels() {
     want qemu-system-x86_64 qemu-system-x86
     want busybox busybox-static
     want depmod kmod
     want xz xz-utils
+}
+
+setup_kernels() {
+    want_kernels
     setup_build
+}
+
+setup_vm() {
+    want_kernels
+    want mmdebstrap mmdebstrap
+    want mke2fs e2fsprogs
+    want unshare util-linux
+    setup_package
 }
 
 setup_upstream() {
@@ -287,9 +300,9 @@ setup_mutants() {
 }
 
 case ${1-} in
-demo | build | test | lint | kernels | package | static | web | browser | release | bare | fresh | mutants | upstream) "setup_$1" ;;
+demo | build | test | lint | kernels | vm | package | static | web | browser | release | bare | fresh | mutants | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|web|browser|release|bare|fresh|mutants|upstream" >&2
+    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|vm|package|static|web|browser|release|bare|fresh|mutants|upstream" >&2
     exit 2
     ;;
 esac
