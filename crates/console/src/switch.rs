@@ -5,7 +5,7 @@ use joulepath_live::status::Status;
 
 use crate::figures;
 
-/// Five lines: paths, the first subflow, programs, connections, and how to undo it.
+/// Five lines: paths, the first subflow, programs, connections, and how to undo it. Then the warnings.
 pub fn on(status: &Status) -> String {
     let carry: Vec<&str> = of_role(status, Role::Regular);
     let rest: Vec<&str> =
@@ -25,19 +25,21 @@ pub fn on(status: &Status) -> String {
         },
         |said| said.join(" "),
     );
-    [
+    let warnings = status.warnings.iter().map(|warning| format!("warning: {warning}\n"));
+    let lines = [
         format!("Joulepath is on: {}; {carry}{rest}.", status.intent.word()),
         first,
         programs,
         format!("{}; `joulepath status` shows more.", figures::mptcp(status)),
         "`sudo joulepath off` undoes all of this without cutting a connection.".into(),
     ]
-    .map(|line| line + "\n")
-    .concat()
+    .map(|line| line + "\n");
+    lines.into_iter().chain(warnings).collect()
 }
 
 fn of_role(status: &Status, role: Role) -> Vec<&str> {
-    let usable = status.interfaces.iter().filter(|one| one.allowed && one.role == role);
+    let usable =
+        status.interfaces.iter().filter(|one| one.allowed && one.role == role && !one.addresses.is_empty());
     usable.map(|one| one.name.as_str()).collect()
 }
 
@@ -48,7 +50,7 @@ fn joined(names: &[&str], verb: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_live::status::{FirstStatus, ProgramsStatus};
+    use joulepath_live::status::{FirstStatus, InterfaceStatus, ProgramsStatus};
 
     use super::*;
     use crate::top::samples;
@@ -59,6 +61,12 @@ mod tests {
         status.interfaces.truncate(2);
         status.interfaces[0].role = Role::Regular;
         status.interfaces[1].role = Role::Unused;
+        // A socket without a cable is no reserve.
+        status.interfaces.push(InterfaceStatus {
+            name: "eth0".into(),
+            addresses: vec![],
+            ..status.interfaces[1].clone()
+        });
         let names = [0, 1].map(|place| status.interfaces[place].name.clone());
         status.first = FirstStatus { steered: true, interfaces: vec![], preferred: Some(names[0].clone()) };
         let lines: Vec<String> = on(&status).lines().map(str::to_owned).collect();
@@ -68,6 +76,9 @@ mod tests {
         assert!(lines[2].starts_with("Programs: `joulepath run -- COMMAND` for one"), "{}", lines[2]);
         assert!(lines[4].contains("sudo joulepath off"));
         assert_eq!(lines.len(), 5);
+        status.warnings = vec!["another program has set the endpoints of wlan0".into()];
+        assert!(on(&status).ends_with("\nwarning: another program has set the endpoints of wlan0\n"));
+        status.warnings.clear();
         status.programs = Some(ProgramsStatus {
             on: ["a.service", "b.service"].map(String::from).into(),
             waiting: vec!["b.service".into()],

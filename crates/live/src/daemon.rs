@@ -24,6 +24,7 @@ use signal_hook::low_level::pipe;
 use self::choice::{may_be_used, wish};
 pub use self::left::{Undone, undo};
 use self::left::{actor, is_running, undo_files};
+use self::telling::Failure;
 use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
@@ -235,7 +236,9 @@ struct Daemon<'a> {
     /// The last poll, decision and outcome.
     last: Option<(Look, Decision, Outcome)>,
     told: BTreeMap<String, Role>,
-    failure: Option<String>,
+    /// Why the last reload failed, or a part of it.
+    reload_failure: Option<String>,
+    failure: Failure,
     events: Events,
     open_gauge: OpenGauge<'a>,
     listings: Listings<'a>,
@@ -311,7 +314,8 @@ impl<'a> Daemon<'a> {
             next_look: now,
             last: None,
             told: BTreeMap::new(),
-            failure: None,
+            reload_failure: None,
+            failure: Failure::default(),
             events,
             open_gauge: outside.open_gauge,
             listings: Listings::new(outside.explain),

@@ -7,7 +7,7 @@ use joulepath_model::live::{First, LiveConfig};
 use joulepath_model::units::Nanos;
 
 use crate::accounts::Accounts;
-use crate::act::{Outcome, Setting};
+use crate::act::{Outcome, Setting, opens_subflows};
 use crate::decide::{Decision, Role, Told, Wanted};
 use crate::machine::Look;
 use crate::networks::Networks;
@@ -124,11 +124,16 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
     }
 }
 
-/// Interfaces that would get an endpoint, but already have one.
+/// Interfaces that would get an endpoint, but already have one, and those on which an endpoint opens subflows
+/// that are not wanted.
 pub(crate) fn disputed(decision: &Decision, there: &[Endpoint], snapshot: &Snapshot) -> Vec<String> {
-    let is_there = |wanted: &&Wanted| there.iter().any(|endpoint| endpoint.address == wanted.address);
-    let of_all: Vec<u32> =
-        decision.endpoints.iter().flatten().filter(is_there).map(|wanted| wanted.interface).collect();
+    let Some(wanted) = &decision.endpoints else { return vec![] };
+    let is_there = |address| there.iter().any(|endpoint| endpoint.address == address);
+    let opens =
+        |address| there.iter().any(|endpoint| endpoint.address == address && opens_subflows(endpoint));
+    let unwanted = decision.managed(&snapshot.interfaces).filter(|&(address, _)| opens(address));
+    let wanted = wanted.iter().filter(|wanted| is_there(wanted.address)).map(|wanted| wanted.interface);
+    let of_all: Vec<u32> = wanted.chain(unwanted.map(|(_, index)| index)).collect();
     let of_them = snapshot.interfaces.iter().filter(|interface| of_all.contains(&interface.index));
     of_them.map(|interface| interface.name.clone()).collect()
 }

@@ -33,7 +33,7 @@ mod tests;
 mod tests_of_the_end;
 mod undo;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use joulepath_kernel::Result;
@@ -98,6 +98,8 @@ pub struct Outcome {
     pub changes: usize,
     /// Errors by address and interface.
     pub conflicts: BTreeMap<(IpAddr, u32), String>,
+    /// Addresses for which another program's endpoint opens subflows.
+    pub others: BTreeSet<IpAddr>,
     /// After an undo: addresses whose endpoints stay, and the number of connections without another path.
     pub stays: BTreeMap<IpAddr, usize>,
     /// When to retry.
@@ -110,6 +112,13 @@ impl Outcome {
     /// True if another program has set the endpoint of `address` on `interface`.
     pub fn is_of_another(&self, address: IpAddr, interface: u32) -> bool {
         self.conflicts.get(&(address, interface)).is_some_and(|why| why == OF_ANOTHER)
+    }
+
+    /// Counts the endpoints of other programs on these interfaces as conflicts: they open subflows, whatever
+    /// the decision says.
+    pub fn disputes(&mut self, places: impl Iterator<Item = (IpAddr, u32)>) {
+        let of_others = places.filter(|(address, _)| self.others.contains(address));
+        self.conflicts.extend(of_others.map(|place| (place, OF_ANOTHER.into())));
     }
 
     /// One line per endpoint that stays: why, and until when.
@@ -180,6 +189,10 @@ impl<T: Table, S: Store> Actor<T, S> {
         let wanted = distinct(wanted, &mut outcome);
         let table = self.table.endpoints()?;
         self.take_stock(&table, now);
+        let is_own =
+            |there: &&Endpoint| self.journal.endpoints.iter().any(|own| own.address == there.address);
+        let of_others = table.iter().filter(|there| opens_subflows(there) && !is_own(there));
+        outcome.others = of_others.map(|there| there.address).collect();
         self.staying = None;
         self.journal.kept = None;
         let wanted = self.with_needed(wanted, spare, now)?;
@@ -426,6 +439,11 @@ impl<T: Table, S: Store> Actor<T, S> {
 /// True if the kernel created this endpoint itself. Adding one for the same address replaces it.
 fn is_implicit(endpoint: &Endpoint) -> bool {
     !(endpoint.subflow || endpoint.signal || endpoint.backup || endpoint.fullmesh)
+}
+
+/// True if the kernel connects from the endpoint's address to peers.
+pub(crate) fn opens_subflows(endpoint: &Endpoint) -> bool {
+    endpoint.subflow || endpoint.fullmesh
 }
 
 /// The first wish for each address: the kernel accepts an address once.

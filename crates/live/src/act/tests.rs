@@ -355,6 +355,18 @@ fn an_endpoint_of_another_program_is_left_alone_and_reported() {
 }
 
 #[test]
+fn an_endpoint_of_another_program_where_none_is_wanted_is_reported() {
+    let fake = Fake::default();
+    let announces = Endpoint { subflow: false, signal: true, ..of_others(4) };
+    fake.0.borrow_mut().endpoints.extend([of_others(2), announces]);
+    let mut outcome = fake.actor().reconcile(Some(&[wanted(3, false)]), &[], NOW).unwrap();
+    assert_eq!(outcome.conflicts.len(), 0);
+    outcome.disputes([2, 3, 4, 5].map(|host| (ip(host), 9)).into_iter());
+    assert_eq!(outcome.conflicts.keys().collect::<Vec<_>>(), [&(ip(2), 9)]);
+    assert!(outcome.is_of_another(ip(2), 9));
+}
+
+#[test]
 fn an_endpoint_created_by_the_kernel_is_replaced() {
     let fake = Fake::default();
     let implicit = Endpoint { subflow: false, interface: None, ..of_others(2) };

@@ -126,7 +126,7 @@ impl Daemon<'_> {
         match load_for(&self.path, self.chosen) {
             Err(error) => {
                 let text = format!("the configuration was not reloaded: {}", in_one_line(&error));
-                self.failure = Some(text.clone());
+                self.reload_failure = Some(text.clone());
                 say(&text);
             }
             Ok(config) => {
@@ -149,11 +149,12 @@ impl Daemon<'_> {
                 self.overrides = Overrides::default();
                 self.decider.reconfigured();
                 self.accounts.reconfigured();
-                self.failure = None;
+                self.reload_failure = None;
                 self.looked_rarely = None;
                 say("the configuration was reloaded");
                 if let Err(error) = self.choose_manager() {
-                    self.fail(&error.to_string(), say);
+                    say(&error.to_string());
+                    self.reload_failure = Some(error.to_string());
                 }
             }
         }

@@ -30,6 +30,7 @@ const SOON: Nanos = Nanos::from_millis(100);
 impl Daemon<'_> {
     pub(super) fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
         self.next_look = now.saturating_add(self.config.sample);
+        self.failure.poll_begins();
         if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
             self.machine.list_next();
         }
@@ -86,12 +87,13 @@ impl Daemon<'_> {
         if outcome.changes > 0 || !decision.closed.is_empty() {
             self.machine.list_next();
         }
-        self.note_disputed(&look, &outcome, now);
+        self.note_disputed(&look, &outcome, say);
         self.tell_changes(&decision, &outcome, say);
         for at in decision.look_again.into_iter().chain(outcome.again) {
             self.look_at(at, now);
         }
         self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
+        self.failure.poll_ends();
         self.listings.keep(now, listing);
         self.last = Some((look, decision, outcome));
     }
@@ -117,6 +119,9 @@ impl Daemon<'_> {
         let manager = user_space.and_then(|(all, _)| all.wanted(decision, &self.overrides)).filter(|_| is_on);
         let endpoints = decision.endpoints.as_deref().filter(|_| is_on);
         let mut outcome = self.actor.reconcile(endpoints, &self.spare(decision, look), now)?;
+        if endpoints.is_some() && self.user_space.is_none() {
+            outcome.disputes(decision.managed(&look.interfaces));
+        }
         let controller = decision.controller.as_deref().filter(|_| is_on);
         self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
         self.actor.set(Setting::Manager, manager, now, &mut outcome)?;
@@ -162,12 +167,7 @@ impl Daemon<'_> {
         }
         self.looked_rarely = Some(now);
         self.battery = battery::read(Path::new(battery::FOLDER));
-        let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
-        let mut warnings = precheck::warnings(&used, &self.disputed);
-        warnings.extend(self.strengths.troubles());
-        warnings.extend(strength::outside(&self.config, interfaces));
-        say_new(&warnings, &self.warnings, say);
-        self.warnings = warnings;
+        self.warn(interfaces, say);
         let programs = units::status(&self.config);
         let waiting = |programs: &Option<ProgramsStatus>| programs.as_ref().map(|one| one.waiting.clone());
         if let Some(waiting) = waiting(&programs).filter(|now| !now.is_empty())
@@ -176,6 +176,15 @@ impl Daemon<'_> {
             say(&format!("on MPTCP after a restart: {}", waiting.join(", ")));
         }
         self.programs = programs;
+    }
+
+    fn warn(&mut self, interfaces: &[Interface], say: &mut dyn FnMut(&str)) {
+        let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
+        let mut warnings = precheck::warnings(&used, &self.disputed);
+        warnings.extend(self.strengths.troubles());
+        warnings.extend(strength::outside(&self.config, interfaces));
+        say_new(&warnings, &self.warnings, say);
+        self.warnings = warnings;
     }
 
     /// Blockers that were absent at the start may appear later.
@@ -195,16 +204,15 @@ impl Daemon<'_> {
         }
     }
 
-    fn note_disputed(&mut self, look: &Look, outcome: &Outcome, now: Nanos) {
+    fn note_disputed(&mut self, look: &Look, outcome: &Outcome, say: &mut dyn FnMut(&str)) {
         let is_disputed =
             |one: &&Interface| one.addresses.iter().any(|ip| outcome.is_of_another(*ip, one.index));
         let disputed = look.interfaces.iter().filter(is_disputed);
         let disputed: Vec<String> = disputed.map(|interface| interface.name.clone()).collect();
         if disputed != self.disputed {
             self.disputed = disputed;
-            // The next poll finds out which program owns the endpoints and what to do.
-            self.looked_rarely = None;
-            self.look_at(now, now);
+            // At once, so that the first status that a client gets has the warning.
+            self.warn(&look.interfaces, say);
         }
     }
 }

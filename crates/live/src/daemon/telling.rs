@@ -48,10 +48,9 @@ impl Daemon<'_> {
     }
 
     pub(super) fn fail(&mut self, text: &str, say: &mut dyn FnMut(&str)) {
-        if self.failure.as_deref() != Some(text) {
+        if self.failure.take(text) {
             say(text);
         }
-        self.failure = Some(text.to_owned());
     }
 
     pub(super) fn status(&mut self, now: Nanos) -> Option<Status> {
@@ -78,6 +77,9 @@ impl Daemon<'_> {
             outcome,
             warnings: warnings
                 .chain(&self.failure)
+                .chain(of_rules)
+                .chain(&self.reload_failure)
+                .chain(self.failure.text())
                 .cloned()
                 .chain(of_rules)
                 .chain(refused)
@@ -103,5 +105,53 @@ impl Daemon<'_> {
         let intent = decision.intent.unwrap_or(self.config.intent);
         let state = if self.paused { "paused" } else { intent.word() };
         manager.tell(&format!("{ready}WATCHDOG=1\nSTATUS={paths} paths, {state}"));
+    }
+}
+
+/// A failure of the daemon's work, which `status` shows until a poll succeeds.
+#[derive(Debug, Default)]
+pub(super) struct Failure {
+    text: Option<String>,
+    /// True if it occurred in this poll.
+    is_recent: bool,
+}
+
+impl Failure {
+    /// True if the last failure was another one.
+    fn take(&mut self, text: &str) -> bool {
+        self.is_recent = true;
+        self.text.replace(text.to_owned()).as_deref() != Some(text)
+    }
+
+    fn text(&self) -> Option<&String> {
+        self.text.as_ref()
+    }
+
+    pub(super) fn poll_begins(&mut self) {
+        self.is_recent = false;
+    }
+
+    pub(super) fn poll_ends(&mut self) {
+        self.text.take_if(|_| !self.is_recent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_shown_until_a_poll_succeeds_and_told_once() {
+        let mut failure = Failure::default();
+        for is_new in [true, false] {
+            failure.poll_begins();
+            assert_eq!(failure.take("no memory"), is_new);
+            failure.poll_ends();
+            assert_eq!(failure.text().map(String::as_str), Some("no memory"));
+        }
+        failure.poll_begins();
+        failure.poll_ends();
+        assert_eq!(failure.text(), None);
+        assert!(failure.take("no memory"));
     }
 }

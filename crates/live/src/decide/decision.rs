@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exact::optional;
 use crate::reason::Reason;
+use crate::snapshot::Interface;
 
 /// How an interface is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,5 +110,15 @@ impl Decision {
     /// Number of extra subflows that a connection needs for these endpoints.
     pub fn extra_subflows(&self) -> u32 {
         self.endpoints.as_ref().map_or(0, Vec::len) as u32
+    }
+
+    /// Addresses, with indexes, of the interfaces that the daemon manages.
+    pub(crate) fn managed<'a>(&'a self, all: &'a [Interface]) -> impl Iterator<Item = (IpAddr, u32)> + 'a {
+        let is_managed = move |one: &&Interface| {
+            let told = self.interfaces.iter().find(|told| told.name == one.name);
+            told.is_some_and(|told| told.allowed && told.intent != Intent::Off)
+        };
+        let managed = all.iter().filter(is_managed);
+        managed.flat_map(|one| one.addresses.iter().map(|&address| (address, one.index)))
     }
 }

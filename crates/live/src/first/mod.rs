@@ -29,12 +29,14 @@ mod router;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::IpAddr;
 
-use joulepath_kernel::Result;
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_kernel::route::{Route, Rule, View};
+use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
+use rustix::io::Errno;
 
 use self::plan::{Set, start};
 pub(crate) use self::plan::{Start, Wish, is_ours, main_default, starts_on};
@@ -202,17 +204,29 @@ fn apply(router: &mut impl Router, wanted: &Set, present: &Set) -> Result<usize>
     for change in rule_changes(&wanted.rules, &present.rules) {
         match change {
             Change::Add(rule) => router.add_rule(rule)?,
-            Change::Remove(rule) => router.delete_rule(rule)?,
+            Change::Remove(rule) => if_there(router.delete_rule(rule))?,
         }
         changes += 1;
     }
     let key = |route: &Route| (route.destination, route.table, route.priority);
     let is_replaced = |gone: &Route| wanted.routes.iter().any(|route| key(route) == key(gone));
     for gone in present.routes.iter().filter(|gone| !is_replaced(gone)) {
-        router.delete_route(gone)?;
+        if_there(router.delete_route(gone))?;
         changes += 1;
     }
     Ok(changes)
+}
+
+/// The result of a removal, which succeeds if the kernel was faster: it removes the routes of an interface that
+/// goes down.
+fn if_there(removal: Result<()>) -> Result<()> {
+    let is_gone = |error: &io::Error| {
+        [Errno::SRCH, Errno::NOENT].iter().any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))
+    };
+    match removal {
+        Err(Error::Io { source, .. }) if is_gone(&source) => Ok(()),
+        done => done,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

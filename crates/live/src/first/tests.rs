@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use joulepath_kernel::Result;
 use joulepath_kernel::route::{Action, Address, Prefix, Route, Rule, View};
+use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
+use rustix::io::Errno;
 
 use super::router::Router;
 use super::{Outcome, Start, Wish, starts_on, steer, undo};
@@ -25,6 +26,8 @@ struct Fake {
     sources: BTreeMap<IpAddr, usize>,
     /// How often connections were counted.
     counts: usize,
+    /// True if the kernel has removed the routes before we ask it to.
+    is_late: bool,
 }
 
 impl Router for Fake {
@@ -50,7 +53,10 @@ impl Router for Fake {
 
     fn delete_route(&mut self, route: &Route) -> Result<()> {
         assert!(self.view.routes.remove(route), "it does not exist: {route:?}");
-        Ok(())
+        match self.is_late {
+            true => Err(Error::io("removing a route", std::io::Error::from(Errno::SRCH))),
+            false => Ok(()),
+        }
     }
 
     fn sources(&mut self) -> Result<BTreeMap<IpAddr, usize>> {
@@ -75,7 +81,7 @@ impl Fake {
                 });
             }
         }
-        Fake { view, rules: vec![], sources: BTreeMap::new(), counts: 0 }
+        Fake { view, rules: vec![], sources: BTreeMap::new(), counts: 0, is_late: false }
     }
 
     fn steer(&mut self, preferred: &[u32]) -> Outcome {
@@ -327,6 +333,15 @@ fn the_end_keeps_the_path_of_open_connections() {
     assert_eq!((outcome.stays.len(), outcome.again), (0, None));
     assert!(fake.is_as_before());
     assert_eq!(fake.undo().changes, 0);
+}
+
+#[test]
+fn routes_that_the_kernel_removes_at_the_same_time_are_no_error() {
+    let mut fake = Fake::new();
+    fake.steer(&[WLAN]);
+    fake.is_late = true;
+    fake.undo();
+    assert!(fake.is_as_before());
 }
 
 #[test]
