@@ -217,8 +217,8 @@ fn apply(router: &mut impl Router, wanted: &Set, present: &Set) -> Result<usize>
     Ok(changes)
 }
 
-/// The result of a removal, which succeeds if the kernel was faster: it removes the routes of an interface that
-/// goes down.
+/// The result of a removal, which succeeds if the kernel was faster: it removes the routes of an interface
+/// that goes down.
 fn if_there(removal: Result<()>) -> Result<()> {
     let is_gone = |error: &io::Error| {
         [Errno::SRCH, Errno::NOENT].iter().any(|gone| error.raw_os_error() == Some(gone.raw_os_error()))
