@@ -76,8 +76,6 @@ impl Daemon<'_> {
             battery: self.battery,
             outcome,
             warnings: warnings
-                .chain(&self.failure)
-                .chain(of_rules)
                 .chain(&self.reload_failure)
                 .chain(self.failure.text())
                 .cloned()
