@@ -158,8 +158,8 @@ mod tests {
         assert_eq!(offers.take(5), Some(19));
     }
 
-    /// The RTT is 10 ms + 10 ms. After 20 ms 21 segments have arrived, against 10 of the initial window: growth
-    /// of 110 %, a window of 2 · 21 · (1 + 2 · 1.1) = 134.4 segments.
+    /// The RTT is 10 ms + 10 ms. After 20 ms 21 segments have arrived, against 10 of the initial window:
+    /// growth of 110 %, a window of 2 · 21 · (1 + 2 · 1.1) = 134.4 segments.
     #[test]
     fn a_round_lasts_for_the_longest_rtt() {
         let (mut tuning, mut data) = (tuning(), DataReceiver::default());
