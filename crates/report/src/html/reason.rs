@@ -19,7 +19,7 @@ pub(super) fn reason(comparison: &Comparison, order: &[usize]) -> Option<String>
     let rows = &comparison.rows;
     let best = &rows[*order.first()?];
     let others = || order.iter().skip(1).map(|&row| &rows[row]).filter(|row| costs_energy(row));
-    let other = others().find(|row| row.policy == USUAL).or_else(|| others().last())?;
+    let other = others().find(|row| row.policy == USUAL).or_else(|| others().next_back())?;
     // All have downloaded the same data.
     let is_whole = |row: &Row| row.completed == Some(row.n);
     let whole = is_whole(best) && is_whole(other);
