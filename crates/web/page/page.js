@@ -58,7 +58,7 @@ function state() {
 
 /** The library with the JSON schema of scenarios, which is computed when it is first needed. */
 async function withSchema() {
-  page.library.schema ??= await page.desk.ask({ do: "schema" }, CHECK_MS);
+  page.library.schema ??= await page.desk.ask({ do: "schema" });
   return page.library;
 }
 
