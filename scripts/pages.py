@@ -48,10 +48,6 @@ RANDOM = "crates/study/src/benchmark/scenarios/wide.rs"
 WITH_WIFI = {
     "benchmark-full": RANKED,
     "benchmark-sealed": RANDOM,
-    "benchmark-sealed-from-513": RANDOM,
-    "benchmark-sealed-from-1025": RANDOM,
-    "benchmark-check": RANDOM,
-    "benchmark-train": RANDOM,
     "benchmark-signal": RANDOM,
     "gap": "scenarios/fidelity/lossy.toml",
     "gap-growing": "scenarios/fidelity/growing.toml",
@@ -73,6 +69,7 @@ WITHOUT_WIFI = {
     "003-slotted",
     "calibrations",
     "claims",
+    "cost",
     "fabric",
     "growth",
     "joule-bbr",
