@@ -59,6 +59,7 @@ mod tests {
     fn five_lines_say_what_is_on_and_how_to_undo_it() {
         let mut status = samples::status();
         status.interfaces.truncate(2);
+        status.warnings.clear();
         status.interfaces[0].role = Role::Regular;
         status.interfaces[1].role = Role::Unused;
         // A socket without a cable is no reserve.

@@ -3,6 +3,7 @@
 mod choice;
 mod commands;
 mod connections;
+mod failure;
 mod left;
 mod round;
 mod telling;
@@ -22,9 +23,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use self::choice::{may_be_used, wish};
+use self::failure::Failure;
 pub use self::left::{Undone, undo};
 use self::left::{actor, is_running, undo_files};
-use self::telling::Failure;
 use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
