@@ -253,6 +253,9 @@ impl Page<'_> {
         if one.wanted != one.role && self.state.status.as_ref().is_some_and(|(status, _)| !status.paused) {
             reason += &format!("; will be {}", word(one.wanted));
         }
+        if let Some(signal) = &one.signal_strength {
+            reason += &format!("; {}", figures::signal(signal));
+        }
         let mut lines = self.wrapped(&reason, "  ", Style::new());
         for (address, why) in &one.conflicts {
             lines.extend(self.wrapped(&format!("  {address}: {why}"), "    ", self.ink.of(Color::Yellow)));
@@ -452,6 +455,8 @@ mod tests {
         answer(&mut state, Ok(status), 60);
         let text = text(&state, 132, 43);
         assert!(text.contains("signal") && text.contains(" -67 "), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("; signal -67 dBm, 0.5 s old, by nl80211"), "{text}");
     }
 
     #[test]
