@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -171,6 +171,57 @@ fn a_host_of_the_lan_reaches_a_server_over_both_paths_and_the_rules_are_undone()
         let bytes = json[0]["stats64"]["rx"]["bytes"].as_u64().unwrap();
         assert!(bytes > 1 << 20, "{path}: {bytes} bytes");
     }
+
+    assert_eq!(near.signal(Signal::TERM), Some(0));
+    assert_eq!(world.rules(), before);
+}
+
+const ROUTER6: &str = "2001:db8:77::1";
+const HOST6: &str = "2001:db8:77::2";
+const FAR6: &str = "2001:db8:1::1";
+
+/// The router has no route to the server: only the redirection brings the connection there, over IPv4.
+#[test(needs(NET, IPV6, tool("nft")))]
+fn a_host_reaches_a_server_of_ipv6_and_the_rules_are_undone() {
+    let world = World::new();
+    for (namespace, line) in [
+        (&world.net.client, format!("ip addr add {ROUTER6}/64 dev lan0 nodad")),
+        (&world.lan, format!("ip addr add {HOST6}/64 dev eth0 nodad")),
+        (&world.lan, format!("ip -6 route add default via {ROUTER6}")),
+        (&world.net.server, format!("ip addr add {FAR6}/128 dev lo nodad")),
+    ] {
+        world.run(namespace, &line).ok();
+    }
+    let extend = |name: &str, from: &str, to: &str| {
+        let file = world.folder.path().join(name);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&file, text.replace(from, to)).unwrap();
+    };
+    let lan = "\"192.168.77.0/24\"";
+    extend("relay-connect.toml", lan, &format!("{lan}, \"2001:db8:77::/64\""));
+    extend("relay-serve.toml", "\"198.18.0.0/15\"", "\"198.18.0.0/15\", \"2001:db8::/32\"");
+    let before = world.rules();
+    let (_far, mut near) = world.start_both();
+    let rule = "ip6 saddr { 2001:db8:77::/64 } meta l4proto tcp redirect to :12345";
+    let told = world.relay(&["--print-rules", "relay-connect.toml"]).ok();
+    assert!(told.contains(rule) && told.contains("ip saddr"), "{told}");
+
+    let server = IpAddr::from(FAR6.parse::<Ipv6Addr>().unwrap());
+    let listener = world.net.server.enter_thread(|| TcpListener::bind((server, 8080))).unwrap().unwrap();
+    let mut host = world.connect((server, 8080).into());
+    host.write_all(b"question").unwrap();
+    host.shutdown(Shutdown::Write).unwrap();
+    let (mut accepted, peer) = listener.accept().unwrap();
+    // The far end, not the host.
+    assert_eq!(peer.ip(), server);
+    let mut question = String::new();
+    accepted.read_to_string(&mut question).unwrap();
+    accepted.write_all(b"answer").unwrap();
+    drop(accepted);
+    let mut answer = String::new();
+    host.read_to_string(&mut answer).unwrap();
+    assert_eq!((question.as_str(), answer.as_str()), ("question", "answer"));
 
     assert_eq!(near.signal(Signal::TERM), Some(0));
     assert_eq!(world.rules(), before);
