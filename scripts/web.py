@@ -50,7 +50,9 @@ def lacks():
 
 def build():
     flags = f"-C link-arg=--max-memory={MOST_MEMORY}"
-    command = ["cargo", "build", "--locked", "--package", "joulepath-web", "--lib", "--profile", "web", "--target", TARGET]
+    # With a second crate type cargo leaves link-time optimisation out.
+    command = ["cargo", "rustc", "--locked", "--package", "joulepath-web", "--lib", "--crate-type", "cdylib"]
+    command += ["--profile", "web", "--target", TARGET]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS": flags})
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return (folder / TARGET / "web/joulepath_web.wasm").read_bytes()
