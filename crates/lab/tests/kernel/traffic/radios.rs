@@ -103,6 +103,44 @@ fn a_receive_buffer_limits_the_rate_to_a_window_per_rtt() {
     }
 }
 
+/// The scenario `far` with a receive buffer that grows up to `max_memory`.
+fn growing(max_memory: &str) -> Outcome {
+    run(&format!(
+        r#"
+        title = "a growing buffer"
+        duration = "6 s"
+        warm_up = "3 s"
+        [[path]]
+        name = "far"
+        rate = "20 Mbit/s"
+        delay = "50 ms"
+        queue = "170 packets"
+        energy = "wifi-seed000"
+        [receiver]
+        buffer = "auto"
+        memory = "64 KiB"
+        max_memory = "{max_memory}"
+        "#
+    ))
+}
+
+/// The packet engine grows the window by the kernel's rule (`joulepath_model::receive`): up to 128 KiB of
+/// memory, 82,944 bytes of payload, 6.6 Mbit/s at an RTT of 100 ms; with 6 MiB, to the rate of the link.
+#[test(needs(LAB, QUIET_CLOCK))]
+fn a_receive_buffer_grows_up_to_its_maximum() {
+    let limited = growing("128 KiB");
+    let part = limited.goodput_bps / (82_944.0 * 8.0 / 0.1);
+    eprintln!("growth to 128 KiB: {part:.3} of a window per RTT");
+    assert!(
+        A_WINDOW.contains(&part) && RTT_S.contains(&limited.paths[0].mean_rtt_s.unwrap()),
+        "{limited:#?}"
+    );
+    let roomy = growing("6 MiB");
+    let part = roomy.goodput_bps / 20e6;
+    eprintln!("growth to 6 MiB: {part:.3} of the rate");
+    assert!(FILLED.contains(&part), "{roomy:#?}");
+}
+
 const MEDIAN_S: std::ops::Range<f64> = 0.0282..0.0320;
 
 #[test(needs(LAB, QUIET_CLOCK))]
