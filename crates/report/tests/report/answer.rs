@@ -138,7 +138,7 @@ fn the_reason_is_the_path_on_which_the_best_saves_most() {
     seen.rows[1].policy = "dwc".into();
     seen.rows[2].paths[1].share = 0.1;
     let said = reason(&seen).unwrap();
-    assert_eq!(said, "on lte, DTS spends 8 J and CWA 100 J. Both send 10 % of the data over it.");
+    assert_eq!(said, "on lte, DTS spends 8.0 J and CWA 100.0 J. Both send 10 % of the data over it.");
     for path in [0, 1] {
         seen.rows[2].paths[path].energy_j = seen.rows[0].paths[path].energy_j;
     }
