@@ -179,22 +179,22 @@ impl Tools {
         }
     }
 
+    /// Starts a session with the page, and gives it the focus, which a window without a screen lacks.
     fn attach(&mut self) -> io::Result<()> {
+        if self.session.is_some() {
+            return Ok(());
+        }
         let targets = self.ask("Target.getTargets", &json!({}))?;
         let all = targets["targetInfos"].as_array().map(Vec::as_slice).unwrap_or_default();
         let page = all.iter().find(|target| target["type"] == "page");
         let target = page.ok_or_else(|| io::Error::other("Chromium has no page"))?["targetId"].clone();
         let attached = self.ask("Target.attachToTarget", &json!({ "targetId": target, "flatten": true }))?;
         self.session = attached["sessionId"].as_str().map(str::to_owned);
-        // A window without a screen has no focus by itself.
         self.ask("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true })).map(drop)
     }
 
     /// Presses and releases a key of [`KEYS`].
     fn press(&mut self, name: &str) -> io::Result<()> {
-        if self.session.is_none() {
-            self.attach()?;
-        }
         let (modifiers, plain) = match name.split_once('+') {
             Some(("Shift", key)) => (8, key),
             Some(("Ctrl", key)) => (2, key),
@@ -264,9 +264,13 @@ fn serve(stream: TcpStream, pages: &[(&str, &str)], tools: &Mutex<Tools>) -> io:
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let page = pages.iter().find(|(name, _)| *name == path).map(|(_, page)| *page);
     let is_press = method == "POST" && path == PRESS;
-    if is_press {
+    if page.is_some() || is_press {
         let mut tools = tools.lock().unwrap_or_else(PoisonError::into_inner);
-        tools.press(&String::from_utf8_lossy(&body))?;
+        // Before the page's scripts run: a focus that comes later would move what they have focused.
+        tools.attach()?;
+        if is_press {
+            tools.press(&String::from_utf8_lossy(&body))?;
+        }
     }
     let (status, content) = match (method, page) {
         ("GET", Some(page)) => ("200 OK", page),
