@@ -35,6 +35,7 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         "TABLES": results / "tables",
         "CONSOLE": results / "console",
         "OUTPUT_STORED": {"page.md"},
+        "WITHOUT_WIFI": {"some"},
     }
     for name, place in places.items():
         monkeypatch.setattr(module, name, place)
@@ -57,6 +58,21 @@ def test_tables_and_output_are_moved_to_results_and_rendered_from_there(pages: M
     pages.keep(file)
     assert file.read_text() == page(STAND_IN, "")
     assert pages.stored("some") == TABLE
+
+
+def test_a_table_needs_a_statement_about_its_radio(
+    pages: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages.keep(pages.DOCS / "page.md")
+    monkeypatch.setattr(pages, "WITHOUT_WIFI", set())
+    assert not pages.check()
+    assert "docs/page.md has some: add it to WITH_WIFI or WITHOUT_WIFI" in capsys.readouterr().err
+    scenario = pages.ROOT / "some.toml"
+    scenario.write_text('energy = "lte-huang2012"')
+    monkeypatch.setattr(pages, "WITH_WIFI", {"some": "some.toml"})
+    assert not pages.check()
+    scenario.write_text('energy = "wifi-huang2012"')
+    assert pages.check()
 
 
 def test_a_part_that_exceeds_its_budget_is_refused(
