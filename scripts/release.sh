@@ -5,16 +5,10 @@
 #   scripts/release.sh --check         only checks that all files contain the same version
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
-
+# shellcheck source=scripts/messages.sh
+. scripts/messages.sh
 readonly dist=target/dist
 readonly ZIG=0.15.2 # version of PyPI's ziglang, a compiler and linker for old versions of glibc
-
-say() { printf 'release: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
 
 # The version of [workspace.package].
 version() {

@@ -7,16 +7,11 @@ set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
+# shellcheck source=scripts/messages.sh
+. "$here/messages.sh"
 cd -- "$here/.."
 readonly ALL=(x86_64 aarch64)
 readonly stage=target/static
-
-say() { printf 'static: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
 
 # build ARCH: Rust's own musl and linker suffice. The C code needs no library, and clang compiles it for both architectures.
 build() {

@@ -10,19 +10,14 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
+# shellcheck source=scripts/messages.sh
+. "$here/messages.sh"
 readonly SUITES=(bookworm trixie)
 readonly PACKAGES=git,make,ca-certificates
 readonly TIMEOUT=2400 # seconds for each Debian
 readonly CERTIFICATES=/etc/ssl/certs/ca-certificates.crt
 # shellcheck source=scripts/bare.sh
 . "$here/bare.sh"
-
-say() { printf 'test-bare: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
 
 clean() {
     [[ -z ${bare-} ]] || rm -rf --one-file-system -- "$bare"

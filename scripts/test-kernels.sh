@@ -14,6 +14,8 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
+# shellcheck source=scripts/messages.sh
+. "$here/messages.sh"
 readonly work=${CARGO_TARGET_DIR:-$root/target}/kernels
 # shellcheck source=scripts/kernels/debian.sh
 . "$here/kernels/debian.sh"
@@ -34,18 +36,6 @@ files=()
 command=
 binary=
 timeout_s=600
-
-say() { printf 'test-kernels: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
-
-usage() {
-    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}" >&2
-    exit 2
-}
 
 parse() {
     while (($#)); do

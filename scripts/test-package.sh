@@ -8,18 +8,13 @@ set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
+# shellcheck source=scripts/messages.sh
+. "$here/messages.sh"
 # Packages on any Debian with systemd; iproute2 lists the kernel's endpoints.
 readonly PACKAGES=systemd,iproute2
 readonly TIMEOUT=300 # seconds for each of the two
 # shellcheck source=scripts/bare.sh
 . "$here/bare.sh"
-
-say() { printf 'test-package: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
 
 # The folder of the unified control group hierarchy, which systemd needs.
 unified() {

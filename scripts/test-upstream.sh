@@ -16,6 +16,8 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
+# shellcheck source=scripts/messages.sh
+. "$here/messages.sh"
 readonly work=${CARGO_TARGET_DIR:-$root/target}/upstream
 # Kernel tests that change state of all namespaces take the same lock: crates/testbed/src/turn.rs.
 readonly LOCK=/run/joulepath-tests.machine
@@ -27,18 +29,6 @@ readonly JOB_TIMEOUT_S=1800       # as in the selftests
 binary=$root/target/release/joulepath
 chosen=()
 quick=false
-
-say() { printf 'test-upstream: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
-
-usage() {
-    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}" >&2
-    exit 2
-}
 
 parse() {
     while (($#)); do

@@ -12,6 +12,8 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
+# shellcheck source=scripts/messages.sh
+. "$here/messages.sh"
 readonly work=${CARGO_TARGET_DIR:-$root/target}/vm
 readonly DEBIAN=trixie
 readonly PACKAGES=systemd-sysv,udev,dbus,sudo,kmod,iproute2,iputils-ping,curl,busybox,nftables,network-manager,wpasupplicant,ifupdown,dhcpcd-base,hostapd,dnsmasq-base,iw,rfkill,wireless-regdb,libelf1t64,zlib1g
@@ -23,18 +25,6 @@ readonly PACKAGES=systemd-sysv,udev,dbus,sudo,kmod,iproute2,iputils-ping,curl,bu
 network=networkmanager
 timeout_s=1500
 deb=
-
-say() { printf 'test-vm: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
-
-usage() {
-    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}" >&2
-    exit 2
-}
 
 parse() {
     while (($#)); do

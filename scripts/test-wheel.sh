@@ -8,16 +8,11 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
+# shellcheck source=scripts/messages.sh
+. "$here/messages.sh"
 readonly TIMEOUT=600 # seconds for each environment
 # shellcheck source=scripts/bare.sh
 . "$here/bare.sh"
-
-say() { printf 'test-wheel: %s\n' "$*" >&2; }
-
-die() {
-    say "$*"
-    exit 1
-}
 
 clean() {
     [[ -z ${bare-} ]] || rm -rf --one-file-system -- "$bare"

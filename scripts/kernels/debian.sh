@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Functions that download Debian's kernels and boot them under QEMU, sourced by test-kernels.sh and test-vm.sh. Both set `work`, the folder
-# for files to keep, and define `say` and `die`.
+# for files to keep, and source messages.sh.
 
 # The releases that have the kernels: old, current, and the two that may have the newest.
 readonly KERNEL_SUITES=(bookworm trixie trixie-backports testing)

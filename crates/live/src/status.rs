@@ -170,7 +170,7 @@ pub struct MachineStatus {
 /// MPTCP traffic, and the energy that the choice of paths has spared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spared {
-    /// Payload of MPTCP connections in both directions, as far as listings show it.
+    /// Payload of MPTCP connections in both directions, from listings.
     pub mptcp_bytes: u64,
     /// Energy that all usable radios would have used besides if they had been awake, J. Modelled.
     pub spared_j: f64,

@@ -57,7 +57,7 @@ impl GrowingMemory {
     }
 }
 
-/// [`measured_ratio`] as far as Linux measures it.
+/// [`measured_ratio`] as Linux measures it.
 fn ratio(mss: Bytes) -> u64 {
     if mss.0 > DEFAULT_MSS { measured_ratio(mss.0) } else { DEFAULT_RATIO }
 }

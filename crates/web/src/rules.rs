@@ -21,21 +21,13 @@ static REGISTERED: Mutex<Option<String>> = Mutex::new(None);
 pub(crate) fn register(text: &str) -> Result<Policy> {
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     if registered.as_deref() != Some(text) {
-        let RuleError { line, column, message, help } = match Rules::parse(text) {
-            Ok(rules) => {
-                rules.host(NAME).map_err(Error::usage)?;
-                *registered = Some(text.to_owned());
-                return policy();
-            }
-            Err(mistake) => mistake,
-        };
-        let message = format!("your controller, line {line}, column {column}: {message}");
-        return Err(Error::usage(message).with_help(help));
+        let rules = Rules::parse(text).map_err(|RuleError { line, column, message, help }| {
+            let message = format!("your controller, line {line}, column {column}: {message}");
+            Error::usage(message).with_help(help)
+        })?;
+        rules.host(NAME).map_err(Error::usage)?;
+        *registered = Some(text.to_owned());
     }
-    policy()
-}
-
-fn policy() -> Result<Policy> {
     NAME.parse().map_err(Error::usage)
 }
 

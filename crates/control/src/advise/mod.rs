@@ -133,7 +133,7 @@ impl Solver<'_> {
 
     /// Energy and the price of the time, J.
     fn cost_j(&self, point: &Point) -> f64 {
-        point.joules + self.question.price_w() * point.seconds
+        self.question.cost_j(point.joules, point.seconds)
     }
 
     /// The least energy of every set over its transfer time, and, with a lower bound in J, the sets that cost
@@ -271,7 +271,7 @@ impl Solver<'_> {
     fn rival(&self, chains: &[Chain], beaten: &[(u32, f64)], best: &Plan) -> Option<(Plan, f64)> {
         let of_best = best.set();
         let mut cheapest: Option<(Plan, f64)> = None;
-        let cost_j = |(plan, _): &(Plan, f64)| plan.energy_j + self.question.price_w() * plan.seconds;
+        let cost_j = |(plan, _): &(Plan, f64)| self.question.cost_j(plan.energy_j, plan.seconds);
         let mut offer = |rival: Option<(Plan, f64)>| {
             let least_j = cheapest.as_ref().map_or(f64::INFINITY, cost_j);
             if let Some(rival) = rival.filter(|rival| cost_j(rival) < least_j) {

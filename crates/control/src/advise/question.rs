@@ -53,6 +53,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// What the best plan has least of: the energy and the price of the time, J.
+    pub fn cost_j(&self, energy_j: f64, seconds: f64) -> f64 {
+        energy_j + self.price_w() * seconds
+    }
+
     /// Price of a second until the last byte, W.
     pub(super) fn price_w(&self) -> f64 {
         match self.within {

@@ -115,24 +115,27 @@ fn presets_are_prices_and_the_fastest_one_has_a_longest_time() {
     assert_close(fast.paths[1].share, 30.0 / 80.0, 1e-3);
 }
 
-#[test]
-fn a_price_of_time_moves_the_size_at_which_the_advice_changes() {
-    // `radio` wakes for 2 J in 1 s and then has 10 Mbit/s; `open` has 1 Mbit/s. A bit costs the same on both.
-    // Both end at T + 10 (T − 1) = N. With a price of 1 W: N = 2 + T, so N = 3.2 Mbit.
-    let stage = |w: f64, ms| Stage { power: Watts(w), duration: Nanos::from_millis(ms) };
-    let wake = RrcModel {
+/// A radio that wakes for 2 J in 1 s. It needs 10 mJ/Mbit, and nothing for being awake.
+fn waking() -> InterfaceModel {
+    InterfaceModel::Rrc(RrcModel {
         down: JoulesPerBit::from_mw_per_mbps(10.0),
         up: JoulesPerBit(0.0),
         active: Watts(0.0),
         inactivity: Nanos::from_millis(100),
-        promotion: stage(2.0, 1000),
+        promotion: Stage { power: Watts(2.0), duration: Nanos::from_secs(1) },
         tail: vec![],
         idle: Watts(0.0),
-    };
+    })
+}
+
+#[test]
+fn a_price_of_time_moves_the_size_at_which_the_advice_changes() {
+    // `radio` wakes for 2 J in 1 s and then has 10 Mbit/s; `open` has 1 Mbit/s. A bit costs the same on both.
+    // Both end at T + 10 (T − 1) = N. With a price of 1 W: N = 2 + T, so N = 3.2 Mbit.
     let mut question = Question { delay_price: Watts(1.0), ..wifi_and_lte() };
     question.paths = vec![
         path("open", 1500.0 / 1460.0, linear(10.0, 0.0)),
-        path("radio", 10.0 * 1500.0 / 1460.0, InterfaceModel::Rrc(wake)),
+        path("radio", 10.0 * 1500.0 / 1460.0, waking()),
     ];
     let change = advise(&question).unwrap().break_even;
     assert_eq!((change[0].below.as_slice(), change[0].above.as_slice()), (&[0][..], &[0, 1][..]));
@@ -171,21 +174,8 @@ fn a_deadline_uses_the_expensive_path_as_little_as_possible() {
 fn the_advice_changes_when_a_saved_second_pays_for_a_promotion() {
     // θ = 0.1 W and 10 mJ/Mbit at 1 Mbit/s, against a radio with a promotion of 2 J, β = 0 and equal slope s:
     // N (0.1 + s) = 2 + N s, so 0.1 N = 2 and N = 20 Mbit of payload = 2.5 MB.
-    let stage = |w: f64, ms| Stage { power: Watts(w), duration: Nanos::from_millis(ms) };
-    let wake = RrcModel {
-        down: JoulesPerBit::from_mw_per_mbps(10.0),
-        up: JoulesPerBit(0.0),
-        active: Watts(0.0),
-        inactivity: Nanos::from_millis(100),
-        promotion: stage(2.0, 1000),
-        tail: vec![],
-        idle: Watts(0.0),
-    };
     let mut question = wifi_and_lte();
-    question.paths = vec![
-        path("open", 1500.0 / 1460.0, linear(10.0, 100.0)),
-        path("radio", 5.0, InterfaceModel::Rrc(wake)),
-    ];
+    question.paths = vec![path("open", 1500.0 / 1460.0, linear(10.0, 100.0)), path("radio", 5.0, waking())];
     let advice = advise(&question).unwrap();
     let [change] = advice.break_even.as_slice() else { panic!("{:?}", advice.break_even) };
     assert_close(change.size_bytes, 2.5e6, 1e-5);

@@ -140,7 +140,8 @@ pub(super) fn follow(
     costs: &mut [InterfaceCost],
     slots: &mut [(Window, Slot)],
 ) {
-    for (follower, r) in followers.iter().map(|follower| (follower, follower.place)) {
+    for follower in followers {
+        let r = follower.place;
         let in_slots: Vec<InterfaceCost> =
             slots.iter().map(|(window, _)| follower.cost(scenario, group, *window)).collect();
         let least = |of: fn(&InterfaceCost) -> f64| in_slots.iter().map(of).fold(f64::INFINITY, f64::min);

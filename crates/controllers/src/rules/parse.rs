@@ -329,31 +329,27 @@ impl<'t> Parser<'t> {
     }
 
     fn sum(&mut self) -> Result<(), RuleError> {
-        self.product()?;
-        loop {
-            let operator = self.token();
-            let two = match operator.kind {
-                Kind::Sign("+") => Two::Add,
-                Kind::Sign("-") => Two::Subtract,
-                _ => return Ok(()),
-            };
-            self.next += 1;
-            self.product()?;
-            self.push(&operator, Step::Two(two))?;
-        }
+        self.left_to_right(Self::product, [("+", Two::Add), ("-", Two::Subtract)])
     }
 
     fn product(&mut self) -> Result<(), RuleError> {
-        self.factor()?;
+        self.left_to_right(Self::factor, [("*", Two::Multiply), ("/", Two::Divide)])
+    }
+
+    /// Operands with signs of one precedence between them, from left to right.
+    fn left_to_right(
+        &mut self,
+        operand: fn(&mut Self) -> Result<(), RuleError>,
+        signs: [(&'static str, Two); 2],
+    ) -> Result<(), RuleError> {
+        operand(self)?;
         loop {
             let operator = self.token();
-            let two = match operator.kind {
-                Kind::Sign("*") => Two::Multiply,
-                Kind::Sign("/") => Two::Divide,
-                _ => return Ok(()),
+            let Some((_, two)) = signs.into_iter().find(|(sign, _)| operator.kind == Kind::Sign(sign)) else {
+                return Ok(());
             };
             self.next += 1;
-            self.factor()?;
+            operand(self)?;
             self.push(&operator, Step::Two(two))?;
         }
     }

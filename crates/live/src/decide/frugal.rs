@@ -88,18 +88,18 @@ fn choose(
         (None, Some(rate)) => Within::Rate(rate),
         (None, None) => Within::Whenever,
     };
-    let ask = |paths: Vec<Path>| {
-        let (base, capacity, delay_price) = (config.device.shared_base, Capacity::Link, Watts(0.0));
-        Question { paths, size: config.transfer, within, delay_price, base, capacity }.with(preset)
-    };
-    // A longest time in multiples of the fastest path's is that of all paths, also for fewer paths.
-    let within = ask(paths.clone()).within;
-    let ask = |paths: Vec<Path>| advise(&Question { within, ..ask(paths) });
-    let cost_j = |plan: &Plan| match config.rate {
-        Some(_) => plan.energy_j,
-        None => plan.energy_j + preset.delay_price_w() * plan.seconds,
-    };
-    let advice = match ask(paths.clone()) {
+    let question = Question {
+        paths,
+        size: config.transfer,
+        within,
+        delay_price: Watts(0.0),
+        base: config.device.shared_base,
+        capacity: Capacity::Link,
+    }
+    .with(preset);
+    let paths = &question.paths;
+    let cost_j = |plan: &Plan| question.cost_j(plan.energy_j, plan.seconds);
+    let advice = match advise(&question) {
         Ok(advice) => advice,
         Err(impossible) => {
             let reason = match impossible {
@@ -115,22 +115,24 @@ fn choose(
     if !current.is_empty() && of_current.len() == current.len() {
         // If the best plan for the current set leaves some of its paths unused, its cost is not the current
         // cost.
-        if let Ok(stays) = ask(of_current.clone())
-            && stays.best.paths.len() == of_current.len()
-            && names(&advice.best, &paths) != *current
+        // A longest time in multiples of the fastest path's stays that of all paths.
+        let parts = of_current.len();
+        if let Ok(stays) = advise(&Question { paths: of_current, ..question.clone() })
+            && stays.best.paths.len() == parts
+            && names(&advice.best, paths) != *current
             && cost_j(&advice.best) > (1.0 - WORTH) * cost_j(&stays.best)
         {
             let reason = Reason::FrugalStays {
                 transfer_bytes,
                 energy_j: stays.best.energy_j,
-                other_paths: names(&advice.best, &paths).into_iter().collect(),
+                other_paths: names(&advice.best, paths).into_iter().collect(),
                 other_energy_j: advice.best.energy_j,
                 least_saving_percent: WORTH * 100.0,
             };
             return Choice { paths: current.clone(), reason };
         }
     }
-    let list = |plan: &Plan| names(plan, &paths).into_iter().collect();
+    let list = |plan: &Plan| names(plan, paths).into_iter().collect();
     let reason = Reason::Frugal {
         transfer_bytes,
         paths: list(&advice.best),
@@ -141,7 +143,7 @@ fn choose(
         next_energy_j: advice.next_best.as_ref().map(|plan| plan.energy_j),
         advice: advice.reason,
     };
-    Choice { paths: names(&advice.best, &paths), reason }
+    Choice { paths: names(&advice.best, paths), reason }
 }
 
 fn names(plan: &Plan, paths: &[Path]) -> BTreeSet<String> {

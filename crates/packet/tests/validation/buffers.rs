@@ -2,11 +2,11 @@
 
 use crate::{assert_between, assert_near, simulate};
 
-/// Goodput in Mbit/s over two paths of 8 Mbit/s with RTTs of 20 and 200 ms.
-fn goodput_mbps(buffer: &str, policy: &str) -> f64 {
-    let toml = format!(
+/// Two paths of 8 Mbit/s with RTTs of 20 and 200 ms, after a warm-up of 20 s, and the keys of `[receiver]`.
+pub(crate) fn unequal_paths(duration: &str, receiver: &str) -> String {
+    format!(
         r#"
-        duration = "200 s"
+        duration = "{duration}"
         warm_up = "20 s"
         [[path]]
         name = "fast"
@@ -23,9 +23,14 @@ fn goodput_mbps(buffer: &str, policy: &str) -> f64 {
         [workload]
         kind = "bulk"
         [receiver]
-        buffer = "{buffer}"
+        {receiver}
         "#
-    );
+    )
+}
+
+/// Goodput in Mbit/s with this buffer.
+fn goodput_mbps(buffer: &str, policy: &str) -> f64 {
+    let toml = unequal_paths("200 s", &format!("buffer = \"{buffer}\""));
     simulate(&toml, policy, 1).goodput_bps / 1e6
 }
 

@@ -2,6 +2,7 @@
 
 use joulepath_model::result::RunResult;
 
+use crate::buffers::unequal_paths;
 use crate::{MSS_BITS, assert_between, assert_near, exact, simulate};
 
 /// One path of 20 Mbit/s with an RTT of 200 ms: 333 segments on the way.
@@ -58,26 +59,7 @@ fn the_window_grows_ahead_of_slow_start() {
 #[test]
 fn data_that_waits_takes_the_window_of_memory() {
     let goodput = |buffer: &str| {
-        let toml = format!(
-            r#"
-            duration = "60 s"
-            warm_up = "20 s"
-            [[path]]
-            name = "fast"
-            rate = "8 Mbit/s"
-            delay = "10 ms"
-            queue = "20 packets"
-            energy = "free"
-            [[path]]
-            name = "slow"
-            rate = "8 Mbit/s"
-            delay = "100 ms"
-            queue = "20 packets"
-            energy = "free"
-            [receiver]
-            buffer = {buffer}
-            "#
-        );
+        let toml = unequal_paths("60 s", &format!("buffer = {buffer}"));
         simulate(&toml, "uncoupled[opportunistic=off,penalise=off]", 1).goodput_bps
     };
     let fixed = goodput("\"116800 B\"");

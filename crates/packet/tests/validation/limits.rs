@@ -207,16 +207,26 @@ fn random(index: u64) -> Scenario {
              {outages}energy = {energy}\n"
         );
     }
-    text += match between(0.0, 6.0) as u32 {
-        0 => "[workload]\nkind = \"file\"\nsize = \"1500 kB\"\n",
-        1 => "[workload]\nkind = \"stream\"\nrate = \"2 Mbit/s\"\ninterval = \"20 ms\"\n",
-        2 => "[workload]\nkind = \"requests\"\nsize = \"100 kB\"\nthink = \"300 ms\"\n",
-        _ => "[workload]\nkind = \"bulk\"\n",
-    };
+    text += &workload(between(0.0, 6.0) as u32, "1500 kB");
     if between(0.0, 2.0) < 1.0 {
         text += "[device]\nshared_base = \"400 mW\"\n";
     }
-    load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+    loaded(&text)
+}
+
+/// One of four kinds of workload; half of the draws below 6 are bulk data.
+fn workload(draw: u32, file: &str) -> String {
+    let keys = match draw {
+        0 => format!("kind = \"file\"\nsize = \"{file}\""),
+        1 => "kind = \"stream\"\nrate = \"2 Mbit/s\"\ninterval = \"20 ms\"".to_owned(),
+        2 => "kind = \"requests\"\nsize = \"100 kB\"\nthink = \"300 ms\"".to_owned(),
+        _ => "kind = \"bulk\"".to_owned(),
+    };
+    format!("[workload]\n{keys}\n")
+}
+
+fn loaded(text: &str) -> Scenario {
+    load(text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
 #[test]
@@ -279,19 +289,14 @@ fn random_signal(index: u64) -> Scenario {
             between(2.0, 30.0)
         );
     }
-    text += match between(0.0, 6.0) as u32 {
-        0 => "[workload]\nkind = \"file\"\nsize = \"3 MB\"\n",
-        1 => "[workload]\nkind = \"stream\"\nrate = \"2 Mbit/s\"\ninterval = \"20 ms\"\n",
-        2 => "[workload]\nkind = \"requests\"\nsize = \"100 kB\"\nthink = \"300 ms\"\n",
-        _ => "[workload]\nkind = \"bulk\"\n",
-    };
+    text += &workload(between(0.0, 6.0) as u32, "3 MB");
     if between(0.0, 4.0) < 1.0 {
         text += "direction = \"upload\"\n";
     }
     if between(0.0, 3.0) < 1.0 {
         text += "[device]\nshared_base = \"400 mW\"\nsharing_factor = 0.8\n";
     }
-    load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+    loaded(&text)
 }
 
 #[test]

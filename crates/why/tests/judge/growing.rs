@@ -1,4 +1,4 @@
-//! The cause `receive-buffer` beside the automatic growth of receive buffers.
+//! The cause `receive-buffer` while Linux grows receive buffers.
 
 use joulepath_why::finding::Finding;
 use joulepath_why::observation::Observation;
