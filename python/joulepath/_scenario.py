@@ -102,7 +102,7 @@ class Scenario:
 
     @property
     def variants(self) -> list[str]:
-        """-"""
+        """Names of its variants."""
         return self._raw.variants()
 
     @property
@@ -127,7 +127,7 @@ class Scenario:
 
     @property
     def paths(self) -> list[str]:
-        """-"""
+        """Names of its paths, in the file's order."""
         return self._raw.paths
 
     @property
