@@ -247,7 +247,7 @@ row() {
 }
 
 main() {
-    local version controller controllers differences difference reason worst=0 began reference netem lock guard guard_pid selftests before
+    local version controller controllers differences difference reason worst=0 began reference netem selftests before
     readonly SCRIPTS=(pm_netlink diag mptcp_sockopt mptcp_connect mptcp_join)
     parse "$@"
     ((EUID == 0)) || die 'needs root'
