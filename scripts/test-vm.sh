@@ -4,6 +4,8 @@
 # Options:
 #   --network NAME     networkmanager (default), networkd or ifupdown
 #   --timeout SECONDS  limit for the boot and the steps
+#   --shell            no steps: a root shell on the socket target/vm/shell (socat -,raw,echo=0,escape=0x1d UNIX:target/vm/shell), with this
+#                      folder in /here; `bash /here/scripts/vm/steps.sh` runs the steps, `poweroff -f` ends the machine
 # The machine is Debian 13 with its own kernel under QEMU without KVM. Its radios are mac80211_hwsim's; access points, cell and servers are
 # in namespaces of the same kernel (scripts/vm/world.sh). Its disk is a snapshot, so nothing of a run stays. Needs no root where user
 # namespaces are allowed. Disk and kernel are kept in target/vm. Takes some minutes.
@@ -24,6 +26,7 @@ readonly PACKAGES=systemd-sysv,udev,dbus,sudo,kmod,iproute2,iputils-ping,curl,bu
 
 network=networkmanager
 timeout_s=1500
+shell=
 deb=
 
 parse() {
@@ -38,6 +41,7 @@ parse() {
             timeout_s=${2?}
             shift
             ;;
+        --shell) shell=1 ;;
         -*) usage ;;
         *) deb=$(realpath -e -- "$1") ;;
         esac
@@ -101,6 +105,19 @@ units() {
     esac
 }
 
+# Boots the machine with a kernel's arguments and options of QEMU.
+machine() {
+    boot "$work/kernel" "$1" 1G "net.ifnames=0 test.network=$network $(units) $2" \
+        -drive "file=$work/disk,format=raw,if=virtio,snapshot=on" -drive "file=$work/payload.tar,format=raw,if=virtio,readonly=on" "${@:3}"
+}
+
+# A shell in place of the steps, on serial line 3.
+by_hand() {
+    say "the machine's shell: socat -,raw,echo=0,escape=0x1d UNIX:$work/shell"
+    machine 0 'test.shell systemd.debug_shell=/dev/ttyS3 systemd.mount-extra=here:/here:9p:trans=virtio,ro' \
+        -serial "unix:$work/shell,server=on,wait=off" -virtfs "local,path=$root,mount_tag=here,security_model=none,readonly=on"
+}
+
 main() {
     local status=0 began
     parse "$@"
@@ -114,9 +131,11 @@ main() {
     pack
     say "booting Linux $(<"$work/kernel/release") with $network"
     began=$SECONDS
-    boot "$work/kernel" "$timeout_s" 1G "net.ifnames=0 test.network=$network $(units)" \
-        -drive "file=$work/disk,format=raw,if=virtio,snapshot=on" -drive "file=$work/payload.tar,format=raw,if=virtio,readonly=on" |
-        tee "$work/said" || status=${PIPESTATUS[0]}
+    if [[ $shell ]]; then
+        by_hand
+        return
+    fi
+    machine "$timeout_s" '' | tee "$work/said" || status=${PIPESTATUS[0]}
     say "$((SECONDS - began)) s"
     # The last line is printed only if the steps reach their end; it must agree with the lines above it.
     [[ $(tail -n 1 "$work/said") == "vm: $(grep -c '^ok ' "$work/said" || true) passed, $(grep -c '^FAILED ' "$work/said" || true) failed, "* ]] ||

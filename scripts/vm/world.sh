@@ -23,13 +23,21 @@ link() {
     in_net tc qdisc add dev "to-$space" root netem rate "$rate" delay "$delay" limit 200
 }
 
-# access_point NUMBER CHANNEL: starts it, also again.
+# access_points COMMAND ARGUMENT...: runs a command for each, with its number as last argument.
+access_points() {
+    local number
+    for number in 1 2; do
+        "$@" "$number"
+    done
+}
+
+# access_point NUMBER: starts it, also again.
 access_point() {
     cat >"/run/ap$1.conf" <<.
 interface=wlan$1
 bridge=br0
 ssid=$SSID
-channel=$2
+channel=$(($1 * 5 - 4))
 hw_mode=g
 wpa=2
 wpa_key_mgmt=WPA-PSK
@@ -39,6 +47,12 @@ rsn_pairwise=CCMP
     in_air hostapd -B -P "/run/ap$1.pid" -f "/run/ap$1.log" "/run/ap$1.conf" >/dev/null
 }
 access_point_ends() { kill "$(<"/run/ap$1.pid")"; }
+# heard_at DBM NUMBER: sets the signal at which others hear it. The driver adds the sender's power, and takes no sign.
+heard_at() {
+    local dbm
+    dbm=$(in_air iw dev "wlan$2" info | sed -n 's/.*txpower \([0-9]*\).*/\1/p')
+    printf '%u' "$(($1 - dbm))" >"/sys/kernel/debug/ieee80211/phy$2/hwsim/rx_rssi"
+}
 bssid() { in_air cat "/sys/class/net/wlan$1/address"; }
 
 # Radio 0 belongs to the machine, 1 and 2 to the access points. A radio hears the others in all namespaces.
@@ -51,8 +65,7 @@ radios() {
     ip -n air link add br0 type bridge
     ip -n air address add 10.1.0.1/24 dev br0
     ip -n air link set br0 up
-    access_point 1 1
-    access_point 2 6
+    access_points access_point
     in_air dnsmasq --port=0 --interface=br0 --bind-interfaces --dhcp-range=10.1.0.50,10.1.0.99,1h --leasefile-ro --pid-file=/run/dnsmasq.pid
 }
 
