@@ -323,10 +323,8 @@ mod tests {
     use joulepath_model::scenario::read_live;
 
     use super::*;
-    use crate::machine::Counted;
     use crate::measure::Measured;
     use crate::samples::{connection, seen};
-    use crate::snapshot::Families;
 
     /// `s` seconds after noon of `day`, and an hour more after the boot.
     fn at(day: i64, s: u64) -> Times {
@@ -346,13 +344,8 @@ mod tests {
         let counters = Counters { received_bytes, ..Counters::default() };
         let mut look = Look {
             interfaces: vec![seen(3, "wwan0")],
-            measured: BTreeMap::new(),
             counters: [("wwan0".to_owned(), counters)].into(),
-            owners: BTreeMap::new(),
-            counted: Counted::default(),
-            families: Families::default(),
-            most_endpoints: None,
-            places: BTreeMap::new(),
+            ..Look::default()
         };
         accounts.take(config, &mut look, Nanos(times.since_boot.0), times);
         let used = look.interfaces[0].used.unwrap().0;

@@ -22,6 +22,7 @@
 //! | `pace` | when to list connections: pure |
 //! | `networks` | what is remembered of networks |
 //! | `refusals` | subflows that the peer refuses |
+//! | `roaming` | WiFi clients without a carrier for a moment: pure |
 //! | `config`, `machine`, `accounts`, `battery`, `precheck` | input from kernel and disk |
 //! | [`daemon`] | the loop: poll, decide, act, report; start and stop |
 //! | [`kept`] | the last listings of connections, and what holds connections back |
@@ -83,6 +84,7 @@ mod pace;
 mod precheck;
 mod refusals;
 mod report;
+mod roaming;
 #[cfg(test)]
 mod samples;
 mod server;

@@ -18,6 +18,7 @@ use crate::first;
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
+use crate::roaming::Roaming;
 use crate::snapshot::{Battery, Families, Interface, Place, STALE, Snapshot, Strength, StrengthSource};
 
 /// `RT_TABLE_MAIN`.
@@ -48,6 +49,7 @@ pub(crate) struct Machine {
     places: BTreeMap<String, Place>,
     /// WiFi devices that are clients of an access point.
     wifi_clients: Vec<u32>,
+    roaming: Roaming,
     identified: Option<Nanos>,
 }
 
@@ -81,6 +83,8 @@ pub(crate) struct Look {
     pub(crate) most_endpoints: Option<usize>,
     /// Networks of interfaces, by name.
     pub(crate) places: BTreeMap<String, Place>,
+    /// WiFi clients that change their access point, and when the first of them counts as lost.
+    pub(crate) roaming: (Vec<u32>, Option<Nanos>),
 }
 
 impl Look {
@@ -116,6 +120,7 @@ impl Machine {
             wireless: Wireless::open().unwrap_or_default(),
             places: BTreeMap::new(),
             wifi_clients: vec![],
+            roaming: Roaming::default(),
             identified: None,
         })
     }
@@ -154,6 +159,7 @@ impl Machine {
         if let Some(ear) = &mut self.ear {
             ear.hear(now)?;
         }
+        self.roaming.observe(now, self.monitor.view().links.values(), &self.wifi_clients);
         self.identify(now);
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
         let view = self.monitor.view();
@@ -193,6 +199,10 @@ impl Machine {
                     self.wireless.as_mut().and_then(|all| wifi_strength(all, interface.index));
             }
         }
+        let roaming: Vec<u32> = self.roaming.now().collect();
+        for interface in interfaces.iter_mut().filter(|one| roaming.contains(&one.index)) {
+            interface.usable = true;
+        }
         let owners = owners(view);
         let counted = self.counted;
         let families = self.families;
@@ -206,6 +216,7 @@ impl Machine {
             families,
             places,
             most_endpoints: self.most_endpoints,
+            roaming: (roaming, self.roaming.until()),
         };
         Ok((look, listing))
     }
@@ -228,7 +239,12 @@ impl Machine {
         // A network that cannot be identified is unknown.
         let neighbours = self.routing.neighbours().unwrap_or_default();
         let wireless = self.wireless.as_mut().and_then(|wireless| wireless.links().ok()).unwrap_or_default();
-        let places = places(view, &neighbours, &wireless);
+        let mut places = places(view, &neighbours, &wireless);
+        for link in self.roaming.now().filter_map(|index| view.links.get(&index)) {
+            if let Some(before) = self.places.get(&link.name) {
+                places.entry(link.name.clone()).or_insert_with(|| before.clone());
+            }
+        }
         self.wifi_clients = wireless.iter().filter(|one| one.is_client).map(|one| one.device).collect();
         for (name, before) in &self.places {
             if places.get(name).is_some_and(|place| place != before) {

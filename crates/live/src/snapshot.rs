@@ -25,7 +25,7 @@ pub struct Interface {
     pub name: String,
     /// Kind of virtual device; `None` for hardware.
     pub kind: Option<String>,
-    /// True if it can send packets.
+    /// True if it can send packets, or is a WiFi client that changes its access point.
     pub usable: bool,
     /// True if some routing table has a default route through it.
     pub routed: bool,

@@ -21,6 +21,7 @@ pub(super) fn wish(decision: &Decision, look: &Look, may_be_used: impl Fn(u32) -
     Wish {
         preferred: candidates.iter().map(|(_, one)| one.index).collect(),
         foreign: foreign.map(|(_, one)| one.index).collect(),
+        roaming: look.roaming.0.clone(),
     }
 }
 

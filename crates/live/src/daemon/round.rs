@@ -89,7 +89,7 @@ impl Daemon<'_> {
         }
         self.note_disputed(&look, &outcome, say);
         self.tell_changes(&decision, &outcome, say);
-        for at in decision.look_again.into_iter().chain(outcome.again) {
+        for at in [decision.look_again, outcome.again, look.roaming.1].into_iter().flatten() {
             self.look_at(at, now);
         }
         self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);

@@ -27,6 +27,8 @@ pub(crate) struct Wish {
     pub(crate) preferred: Vec<u32>,
     /// Interfaces that the daemon must not use, such as a VPN's.
     pub(crate) foreign: Vec<u32>,
+    /// WiFi clients that change their access point.
+    pub(crate) roaming: Vec<u32>,
 }
 
 /// Where new connections of a family start.
@@ -141,7 +143,7 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
     let gates: BTreeMap<u32, Route> = view
         .links
         .values()
-        .filter(|link| !link.loopback && link.is_usable())
+        .filter(|link| !link.loopback && (link.is_usable() || wish.roaming.contains(&link.index)))
         .filter_map(|link| Some((link.index, default_route(view, link.index, v4)?)))
         .collect();
     let Some(&preferred) = wish.preferred.iter().find(|device| gates.contains_key(device)) else {

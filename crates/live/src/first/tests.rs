@@ -23,6 +23,7 @@ fn ip(text: &str) -> IpAddr {
 struct Fake {
     view: View,
     rules: Vec<Rule>,
+    roaming: Vec<u32>,
     sources: BTreeMap<IpAddr, usize>,
     /// How often connections were counted.
     counts: usize,
@@ -81,7 +82,7 @@ impl Fake {
                 });
             }
         }
-        Fake { view, rules: vec![], sources: BTreeMap::new(), counts: 0, is_late: false }
+        Fake { view, rules: vec![], roaming: vec![], sources: BTreeMap::new(), counts: 0, is_late: false }
     }
 
     fn steer(&mut self, preferred: &[u32]) -> Outcome {
@@ -89,7 +90,8 @@ impl Fake {
     }
 
     fn steer_after(&mut self, last: &Outcome, preferred: &[u32]) -> Outcome {
-        let (view, wish) = (self.view.clone(), Wish { preferred: preferred.to_vec(), foreign: vec![VPN] });
+        let (view, roaming) = (self.view.clone(), self.roaming.clone());
+        let wish = Wish { preferred: preferred.to_vec(), foreign: vec![VPN], roaming };
         steer(self, &view, &wish, last, NOW).unwrap()
     }
 
@@ -181,6 +183,19 @@ fn one_interface_or_none_needs_no_rules() {
     let mut fake = Fake::new();
     fake.steer(&[]);
     assert!(fake.is_as_before());
+}
+
+#[test]
+fn rules_stay_while_wifi_changes_its_access_point() {
+    for roaming in [vec![], vec![WLAN]] {
+        let mut fake = Fake::new();
+        fake.steer(&[WLAN]);
+        fake.view.links.insert(WLAN, link(WLAN, "wlan0", false));
+        fake.roaming = roaming;
+        let stays = !fake.roaming.is_empty();
+        assert_eq!(fake.steer(&[WLAN]).changes == 0, stays);
+        assert_eq!(starts_on(&fake.view, true), stays.then_some(WLAN));
+    }
 }
 
 #[test]
