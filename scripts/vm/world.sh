@@ -91,8 +91,8 @@ world() {
         ip netns add "$space"
         ip -n "$space" link set lo up
     done
-    link air 10.1 6mbit 10ms
-    link cell 10.2 4mbit 30ms
+    link air 10.1 3mbit 10ms
+    link cell 10.2 2mbit 30ms
     internet
     radios
     modem
