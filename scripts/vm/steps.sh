@@ -147,9 +147,9 @@ says() {
 endpoint() { ip mptcp endpoint show | grep -q "dev $1 *\$"; }
 no_endpoint() { ! endpoint "$1"; }
 
-# A download through the relay that lasts until it is ended.
+# stream_begins COMMAND...: a download by curl that lasts until it is ended.
 stream_begins() {
-    setpriv --reuid ada --regid ada --init-groups curl -s --proxy "$PROXY" -o /dev/null "http://$SERVER/stream" &
+    setpriv --reuid ada --regid ada --init-groups "$@" -s -o /dev/null "http://$SERVER/stream" &
     stream=$!
 }
 stream_goes_on() { kill -0 "$stream"; }
@@ -224,7 +224,7 @@ step 'both ends of a relay start as services' relay
 step '  with least rights' systemd-analyze security --no-pager --threshold=15 joulepath-relay-serve joulepath-relay-connect
 step 'curl gets a file of a plain server through the relay' \
     within 30 as_ada curl -sf --max-time 20 --proxy "$PROXY" -o /dev/null "http://$SERVER/file"
-stream_begins
+stream_begins curl --proxy "$PROXY"
 step 'frugal: a download uses WiFi' carries wlan0 500000 60
 step '  and lets the modem rest' rests wwan0
 
@@ -295,11 +295,11 @@ changes 'aggregate: the same download uses both radios' both
 stream_ends
 
 injected() {
-    as_ada joulepath run -- curl -s -o /dev/null "http://$SERVER/stream" &
-    local curl=$! status=0
+    local status=0
+    stream_begins joulepath run -- curl
     sleep 3
     joulepath why --json "$SERVER" >"$NOTES/why" || status=$?
-    kill "$curl"
+    stream_ends
     cat "$NOTES/why"
     ((status == 10)) && tr -d ' ' <"$NOTES/why" | grep -q "\"cause\":\"$1\""
 }
