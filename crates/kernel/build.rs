@@ -1,5 +1,5 @@
 //! Compiles the eBPF programs in bpf/ if the feature `bpf` is on: controller.bpf.c once per controller of
-//! cc/, or owner.bpf.c for controllers that own their window; move.bpf.c and yardstick.bpf.c. The crate also
+//! cc/, or owner.bpf.c for controllers that own their window; and the programs in `OTHERS`. The crate also
 //! embeds the source of the wrappers and the libbpf headers that they include, to compile users' controllers
 //! at run time.
 //!
@@ -34,7 +34,7 @@ mod bpf {
         ["bpf_core_read.h", "bpf_endian.h", "bpf_helper_defs.h", "bpf_helpers.h", "bpf_tracing.h"];
 
     /// Programs that are no controllers of cc/.
-    const OTHERS: [&str; 2] = ["move", "yardstick"];
+    const OTHERS: [&str; 3] = ["move", "programs", "yardstick"];
 
     pub(super) fn compile() {
         let sources = [Path::new("bpf"), Path::new("cc")];
@@ -67,7 +67,7 @@ mod bpf {
             match program.defines[..] {
                 [] => writeln!(
                     others,
-                    "pub(super) static {}: &[u8] = include_bytes!({object:?});",
+                    "pub(crate) static {}: &[u8] = include_bytes!({object:?});",
                     name.to_uppercase()
                 ),
                 _ => writeln!(table, "    ({name:?}, include_bytes!({object:?})),"),

@@ -71,6 +71,7 @@ struct list_head {
 
 struct net {
 	u64 net_cookie;
+	void *gen;
 };
 
 typedef struct {

@@ -9,6 +9,7 @@
 //! | [`congestion`] | congestion controllers of the kernel, and a namespace's default |
 //! | [`counters`] | counters of TCP and MPTCP |
 //! | [`error`] | errors and their remedies |
+//! | [`group`] | control groups of processes |
 //! | [`lateness`] | how late this machine's timers fire |
 //! | [`modem`] | signals of modems, from ModemManager |
 //! | [`mptcp`] | MPTCP sockets, their statistics, path manager, list of connections |
@@ -16,6 +17,7 @@
 //! | `netlink` | the layer under `route` and `mptcp` |
 //! | [`peer`] | the process at the other end of a Unix socket |
 //! | [`probe`] | what this machine supports |
+//! | [`programs`] | programs on MPTCP by eBPF, selected by control group |
 //! | [`reactor`] | one thread that waits for files and deadlines |
 //! | [`route`] | list, change and watch devices, addresses, routes and rules |
 //! | [`state`] | files about the running kernel: locks, records |
@@ -31,12 +33,14 @@ pub mod cc;
 pub mod congestion;
 pub mod counters;
 pub mod error;
+pub mod group;
 pub mod lateness;
 pub mod modem;
 pub mod mptcp;
 pub mod namespace;
 pub mod peer;
 pub mod probe;
+pub mod programs;
 pub mod reactor;
 pub mod route;
 pub mod state;

@@ -21,6 +21,9 @@ pub enum Need {
     /// A kernel that accepts congestion controllers as eBPF: BTF, a version, the capabilities to load
     /// programs.
     Bpf,
+    /// A kernel that lets eBPF change the protocol of sockets: Linux 6.6 with function tracing and the symbols
+    /// of variables.
+    FmodRet,
     /// An IPv6 loopback address.
     Ipv6,
     /// Punctual timers: see [`crate::clock`].
@@ -39,6 +42,8 @@ pub const TUN: Need = Need::Tun;
 pub const MPTCP: Need = Need::Mptcp;
 /// [`Need::Bpf`].
 pub const BPF: Need = Need::Bpf;
+/// Putting programs on MPTCP by eBPF.
+pub const FMOD_RET: Need = Need::All(&[ROOT, MPTCP, BPF, Need::FmodRet]);
 /// [`Need::Ipv6`].
 pub const IPV6: Need = Need::Ipv6;
 /// [`Need::QuietClock`]: for measurements to the millisecond. On a machine with late timers the test is
@@ -67,6 +72,7 @@ impl Need {
             Need::Tun => "/dev/net/tun",
             Need::Mptcp => "a kernel with MPTCP",
             Need::Bpf => "a kernel that accepts eBPF controllers",
+            Need::FmodRet => "a kernel that lets eBPF change the protocol of sockets",
             Need::Ipv6 => "IPv6",
             Need::QuietClock => "a quiet clock",
             Need::Tool(name) => name,
@@ -130,6 +136,7 @@ impl Facts for ThisMachine {
             Need::Tun => lacks_tun(),
             Need::Mptcp => lacks_mptcp(),
             Need::Bpf => lacks_bpf().map(Lack::for_good),
+            Need::FmodRet => lacks_fmod_ret().map(Lack::for_good),
             Need::Ipv6 => lacks_ipv6(),
             Need::Tool(name) => lacks_tool(name),
             Need::QuietClock | Need::All(_) => None,
@@ -198,11 +205,26 @@ fn lacks_ipv6() -> Option<Lack> {
     Some(Lack { detail: error.to_string(), remedy })
 }
 
-fn lacks_bpf() -> Option<String> {
+/// `update_socket_protocol` exists since Linux 6.6.
+const OLDEST_FOR_PROGRAMS: (u32, u32) = (6, 6);
+
+fn lacks_fmod_ret() -> Option<String> {
+    let traces = Path::new("/proc/sys/kernel/ftrace_enabled").exists();
+    let shows = || read("/proc/kallsyms").lines().any(|line| line.ends_with(" mptcp_pernet_id"));
+    lacks_version(OLDEST_FOR_PROGRAMS)
+        .or_else(|| (!traces).then(|| "no function tracing".into()))
+        .or_else(|| (!shows()).then(|| "no CONFIG_KALLSYMS_ALL: /proc/kallsyms lacks mptcp_pernet_id".into()))
+}
+
+fn lacks_version(oldest @ (major, minor): (u32, u32)) -> Option<String> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    if version(&release).is_none_or(|version| version < OLDEST_FOR_BPF) {
-        let (major, minor) = OLDEST_FOR_BPF;
-        return Some(format!("Linux {release}; {major}.{minor} or later is required"));
+    let is_old = version(&release).is_none_or(|version| version < oldest);
+    is_old.then(|| format!("Linux {release}; {major}.{minor} or later is required"))
+}
+
+fn lacks_bpf() -> Option<String> {
+    if let Some(old) = lacks_version(OLDEST_FOR_BPF) {
+        return Some(old);
     }
     if fs::File::open("/sys/kernel/btf/vmlinux").is_err() {
         return Some("no /sys/kernel/btf/vmlinux".into());

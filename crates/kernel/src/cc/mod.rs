@@ -41,6 +41,7 @@ pub use control::{Control, ControlKey, Controls, Field, Heard, Lease};
 pub use cost::{Cost, Counting};
 pub use manager::{Change, Healed, Loading, Manager, Restored, Unloading};
 pub use mover::Moves;
+pub(crate) use object::{PROGRAMS, open, quiet, set_words};
 pub use object::{Registered, probe, verify};
 pub use pins::{PREFIX, kernel_name};
 pub use source::{compile, is_compiled};

@@ -233,7 +233,7 @@ pub fn verify(controller: Controller) -> Result<()> {
     Loaded::new(controller, &Connection::new(1), &unique_name(), None).map(drop)
 }
 
-pub(super) fn open(what: &str, bytes: &[u8]) -> Result<OpenObject> {
+pub(crate) fn open(what: &str, bytes: &[u8]) -> Result<OpenObject> {
     ObjectBuilder::default()
         .open_memory(bytes)
         .map_err(|error| refused(format!("opening the program of {what}"), &error))
@@ -258,7 +258,7 @@ fn connection_words(connection: &Connection) -> Vec<u8> {
 }
 
 /// Writes to the start of a section of constants.
-pub(super) fn set_words(open: &mut OpenObject, section: &str, bytes: impl AsRef<[u8]>) {
+pub(crate) fn set_words(open: &mut OpenObject, section: &str, bytes: impl AsRef<[u8]>) {
     for (to, from) in initial_value(open, section).iter_mut().zip(bytes.as_ref()) {
         *to = *from;
     }
@@ -280,7 +280,7 @@ pub(super) fn find<'a>(open: &'a mut OpenObject, map: &str) -> OpenMapMut<'a> {
 }
 
 /// Silences libbpf's messages, including the verifier's log, unless `JOULEPATH_BPF_LOG=1` is set.
-pub(super) fn quiet() {
+pub(crate) fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if std::env::var_os("JOULEPATH_BPF_LOG").is_none() {

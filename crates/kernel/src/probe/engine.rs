@@ -74,17 +74,14 @@ pub(super) fn mptcp(system: &dyn System) -> Finding {
     }
 }
 
-/// How programs that do not ask for MPTCP get it. BPF (`fmod_ret` on `update_socket_protocol`, since Linux
-/// 6.6) needs function tracing, which has this setting.
+/// How programs that do not ask for MPTCP get it.
 pub(super) fn programs(system: &dyn System) -> Finding {
-    let traces = system.read("/proc/sys/kernel/ftrace_enabled").is_ok();
-    let is_new = Version::parse(&release(system)).is_some_and(|version| version >= OLDEST_FMOD_RET);
-    let by_bpf = match (is_new, traces) {
-        (true, true) => "this kernel can do it by BPF, which Joulepath does not use".to_owned(),
-        (true, false) => "this kernel cannot do it by BPF, because it has no function tracing".to_owned(),
-        (false, _) => format!("kernels before {OLDEST_FMOD_RET} cannot do it by BPF"),
-    };
-    Finding::ok(format!("by a preloaded library or Go's switch; static programs stay TCP: {by_bpf}"))
+    Finding::ok(match system.attempt(Attempt::Programs) {
+        Ok(()) => "by BPF, also static and setuid ones".to_owned(),
+        Err(error) => {
+            format!("by a preloaded library or Go's switch; static and setuid ones stay TCP. {error}")
+        }
+    })
 }
 
 pub(super) fn btf(system: &dyn System) -> Finding {
@@ -97,8 +94,6 @@ pub(super) fn btf(system: &dyn System) -> Finding {
     }
 }
 
-/// The first kernel with `update_socket_protocol`.
-const OLDEST_FMOD_RET: Version = Version(6, 6);
 /// A setting that every kernel has, but only the machine's first network namespace shows.
 const FIRST_NAMESPACE_ONLY: &str = "/proc/sys/net/core/netdev_max_backlog";
 

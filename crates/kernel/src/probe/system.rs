@@ -15,6 +15,7 @@ use crate::capability;
 use crate::error::{Doing, Error, Result};
 use crate::lateness::{Waiting, timer_lateness};
 use crate::namespace::Namespace;
+use crate::programs;
 use crate::state::root;
 
 /// Usual mount point of the BPF file system, relative to the root directory.
@@ -69,6 +70,8 @@ pub enum Attempt {
     Tun,
     /// Load a congestion controller by `struct_ops`.
     Controller,
+    /// Put programs on MPTCP by BPF.
+    Programs,
     /// Find the BPF file system at its usual place.
     BpfFileSystem,
     /// Write to the folder of pins, or create it.
@@ -113,6 +116,7 @@ impl System for Machine {
             Attempt::Namespace => Namespace::new().map(drop),
             Attempt::Tun => open_tun().doing("opening /dev/net/tun"),
             Attempt::Controller => (self.load_controller)(),
+            Attempt::Programs => programs::probe(),
             Attempt::BpfFileSystem => find_bpffs(),
             Attempt::Pins => may_write(&root().join(BPFFS), "joulepath"),
             Attempt::States => may_write(&root().join("run"), "joulepath"),

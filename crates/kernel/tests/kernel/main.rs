@@ -9,6 +9,8 @@ mod cc;
 mod modem;
 mod mptcp;
 mod probe;
+#[cfg(feature = "bpf")]
+mod programs;
 
 fn main() -> std::process::ExitCode {
     joulepath_testbed::main(&[])

@@ -490,11 +490,15 @@ fn examining_this_machine_changes_nothing() {
 }
 
 #[test]
-fn programs_get_mptcp_by_a_library_and_the_kernels_other_means_is_named() {
+fn programs_get_mptcp_by_bpf_or_the_reason_is_named() {
     let said = |fake: &Fake| fact(&examine(fake), "programs").finding.detail.clone();
-    let traced = Fake::complete().file("/proc/sys/kernel/ftrace_enabled", "1\n");
-    assert!(said(&traced).ends_with("can do it by BPF, which Joulepath does not use"));
-    assert!(said(&Fake::complete()).ends_with("because it has no function tracing"));
-    let old = traced.file("/proc/sys/kernel/osrelease", "6.1.0\n");
-    assert!(said(&old).ends_with("kernels before 6.6 cannot do it by BPF"));
+    assert!(said(&Fake::complete()).starts_with("by BPF"));
+    let refused = || Error::Unsupported {
+        what: "MPTCP for programs by BPF".into(),
+        why: "this kernel has no function tracing".into(),
+        remedy: String::new(),
+    };
+    let library = said(&Fake::complete().failing(Attempt::Programs, refused));
+    assert!(library.starts_with("by a preloaded library"), "{library}");
+    assert!(library.ends_with("MPTCP for programs by BPF: this kernel has no function tracing"), "{library}");
 }

@@ -14,6 +14,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use joulepath_kernel::group::hierarchy;
+
 /// A program that has a socket open.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Program {
@@ -40,12 +42,6 @@ impl Default for Processes {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         Processes::below(PathBuf::from("/proc"), hierarchy(&mounts))
     }
-}
-
-/// Mount point of cgroup v2 in the format of `/proc/mounts`: `DEVICE PLACE TYPE …`.
-fn hierarchy(mounts: &str) -> Option<PathBuf> {
-    let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    lines.find(|fields| fields.get(2) == Some(&"cgroup2")).map(|fields| PathBuf::from(fields[1]))
 }
 
 impl Processes {
@@ -129,14 +125,6 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-
-    #[test]
-    fn the_cgroup_v2_mount_is_found_beside_v1() {
-        let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
-                      cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
-        assert_eq!(hierarchy(mounts), Some("/sys/fs/cgroup/unified".into()));
-        assert_eq!(hierarchy("proc /proc proc rw 0 0\n"), None);
-    }
 
     #[test]
     fn programs_are_found_by_socket_and_groups_by_id() {
