@@ -11,6 +11,7 @@ pub fn page(launch: &Launch, width: usize) -> String {
     let interpreters = launch.interpreters.iter().map(|file| file.display().to_string());
     let chain: Vec<String> = std::iter::once(program).chain(interpreters).collect();
     let means = match launch.means {
+        Some(Means::Bpf) => "the kernel, by BPF: all programs that it starts",
         Some(Means::Preload) => "a preloaded library",
         Some(Means::Go) => "Go's own switch",
         None => "none: its sockets stay TCP",
@@ -18,6 +19,7 @@ pub fn page(launch: &Launch, width: usize) -> String {
     let mut lines = vec![("program", chain.join(", run by ")), ("means", means.to_owned())];
     lines.extend(launch.note.iter().map(|note| ("note", note.clone())));
     lines.push(("kernel", launch.kernel.clone().unwrap_or_else(|| "grants MPTCP sockets".into())));
+    lines.extend(launch.bpf.iter().map(|why| ("not by BPF", why.clone())));
     for (name, value) in &launch.environment {
         lines.push(("environment", format!("{name}={}", value.to_string_lossy())));
     }
@@ -34,7 +36,10 @@ pub fn warning(launch: &Launch) -> Option<String> {
     let note = launch.kernel.as_ref().or(launch.note.as_ref())?;
     Some(match (launch.means, &launch.kernel) {
         (Some(_), None) => note.clone(),
-        _ => format!("its connections stay TCP: {note}"),
+        _ => {
+            let bpf = launch.bpf.iter().map(|why| format!(". {why}")).collect::<String>();
+            format!("its connections stay TCP: {note}{bpf}")
+        }
     })
 }
 
@@ -49,6 +54,7 @@ mod tests {
             means,
             note: note.map(str::to_owned),
             kernel: kernel.map(str::to_owned),
+            bpf: None,
             environment: vec![("GODEBUG", "multipathtcp=1".into())],
         }
     }
@@ -68,6 +74,9 @@ mod tests {
         assert_eq!(warning(&launch(Some(Means::Go), None, None)), None);
         let of_program = warning(&launch(None, Some("x is static"), None));
         assert_eq!(of_program.as_deref(), Some("its connections stay TCP: x is static"));
+        let static_one = Launch { bpf: Some("no BPF".into()), ..launch(None, Some("x is static"), None) };
+        assert_eq!(warning(&static_one).as_deref(), Some("its connections stay TCP: x is static. no BPF"));
+        assert!(page(&static_one, 80).contains("not by BPF   no BPF\n"));
         let of_kernel = warning(&launch(Some(Means::Preload), None, Some("MPTCP is off")));
         assert_eq!(of_kernel.as_deref(), Some("its connections stay TCP: MPTCP is off"));
         let unsure = warning(&launch(Some(Means::Preload), Some("x cannot be read"), None));

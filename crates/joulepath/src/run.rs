@@ -27,6 +27,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         let written = fs::write(file, programs::LIBRARY).map(|()| Exit::Ok);
         return written.map_err(|error| Failure::io(format!("cannot write {}", file.display()), error));
     }
+    if let Some(group) = &options.keep_group {
+        programs::keep(group.clone())?;
+        return Ok(Exit::Ok);
+    }
     let Some(program) = options.run.first() else {
         return Err(Failure::usage("name a command after `--`"));
     };
@@ -35,31 +39,36 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         return Err(Failure::message(NOT_FOUND, format!("there is no command `{name}`")));
     };
     if options.dry_run {
+        let launch = launch.by_bpf(joulepath_kernel::programs::probe);
         return match options.json {
             true => print_json(&launch),
             false => terminal::print(&launch::page(&launch, terminal::stdout().0)),
         };
     }
+    if let Some(words) = options.intent.and_then(|intent| scope(intent, &options.socket)) {
+        // In the control group of the intent `joulepath run` starts again.
+        let error = Command::new(&words[0]).args(&words[1..]).args(again()).args(&options.run).exec();
+        return Err(Failure::io(format!("cannot execute {}", words[0]), error));
+    }
+    let launch = launch.by_bpf(programs::join);
     if let Some(warning) = launch::warning(&launch) {
         terminal::tell(&format!("joulepath: {warning}"));
     }
-    let mut words: Vec<OsString> =
-        options.intent.map_or_else(Vec::new, |intent| scope(intent, &options.socket));
-    words.extend(options.run.iter().cloned());
-    let error = Command::new(&words[0]).args(&words[1..]).envs(launch.environment).exec();
+    let error = Command::new(program).args(&options.run[1..]).envs(launch.environment).exec();
     Err(Failure::new(NOT_EXECUTABLE, error).help(format!("check the file {}", launch.program.display())))
 }
 
+/// This program's file, and the words that run a command.
+fn again() -> [OsString; 3] {
+    let own = std::env::current_exe().unwrap_or_else(|_| "joulepath".into());
+    [own.into(), "run".into(), "--".into()]
+}
+
 /// The words before the command that give it an intent; without them it has the machine's.
-fn scope(intent: Intent, socket: &Path) -> Vec<OsString> {
-    match programs::scope(intent, client::ask(socket, &Request::Status)) {
-        Ok(words) => words.into_iter().map(OsString::from).collect(),
-        Err(why) => {
-            terminal::tell(&format!(
-                "joulepath: the command runs without the intent {}: {why}",
-                intent.word()
-            ));
-            vec![]
-        }
-    }
+fn scope(intent: Intent, socket: &Path) -> Option<Vec<String>> {
+    let words = programs::scope(intent, client::ask(socket, &Request::Status));
+    let tell = |why: &String| {
+        terminal::tell(&format!("joulepath: the command runs without the intent {}: {why}", intent.word()));
+    };
+    words.inspect_err(tell).ok()
 }

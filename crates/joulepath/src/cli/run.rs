@@ -17,9 +17,9 @@ Examples:
   joulepath run --intent aggregate -- rsync -a films host:
 
 The command replaces joulepath: exit code and signals are its own. Its children get the same means. A socket \
-for which the kernel refuses MPTCP is TCP. Dynamically linked programs get a library by LD_PRELOAD, Go \
-programs a switch in GODEBUG; a message on stderr names a program for which neither works, and it runs with \
-TCP. As in a shell, the exit code is 127 if there is no such command and 126 if it cannot be executed.";
+for which the kernel refuses MPTCP is TCP. Started by root on Linux 6.6 or later, all programs get MPTCP from \
+the kernel, by BPF. Elsewhere dynamically linked programs get a library by LD_PRELOAD, Go programs a switch in \
+GODEBUG; a message on stderr names a program for which neither works, and it runs with TCP. As in a shell, the exit code is 127 if there is no such command and 126 if it cannot be executed.";
 
 /// Options of `run`.
 #[derive(Debug, Args)]
@@ -42,7 +42,10 @@ pub(crate) struct RunOptions {
     /// Write the preloaded library into this new file: for packages.
     #[arg(long, value_name = "FILE", hide = true, exclusive = true)]
     pub(crate) write_library: Option<PathBuf>,
+    /// Wait until this control group is empty, and remove it.
+    #[arg(long, value_name = "FOLDER", hide = true, exclusive = true)]
+    pub(crate) keep_group: Option<PathBuf>,
     /// The program to run, and its arguments.
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "write_library")]
+    #[arg(last = true, value_name = "COMMAND", required_unless_present_any = ["write_library", "keep_group"])]
     pub(crate) run: Vec<OsString>,
 }

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use rustix::process::Signal;
@@ -107,9 +107,15 @@ impl Bench {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// `joulepath run` with these words.
+    /// `joulepath run` with these words and without rights for BPF, which would replace what is tested here.
     fn run(&self, words: &[&str]) -> Command {
         let mut run = command(self.path(), &[&["run"], words].concat());
+        if rustix::process::geteuid().is_root() {
+            let mut without = Command::new("setpriv");
+            without.args(["--bounding-set", "-bpf,-perfmon"]).arg(run.get_program()).args(run.get_args());
+            run = without;
+            run.current_dir(self.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        }
         run.env("XDG_CACHE_HOME", self.path()).env_remove("LD_PRELOAD").env_remove("GODEBUG");
         run
     }
@@ -296,5 +302,7 @@ fn a_dry_run_names_interpreter_means_and_variables() {
     assert_eq!(plan["environment"]["GODEBUG"], "multipathtcp=1");
     let said = bench.said(&["--dry-run", "--", "./script"]).ok();
     assert!(said.contains("means        a preloaded library\n"), "{said}");
+    let denied = "not by BPF   MPTCP for programs by BPF: not permitted";
+    assert!(said.contains(denied) || granted(libc::AF_INET) == TCP, "{said}");
     assert!(!bench.path().join("started").exists());
 }

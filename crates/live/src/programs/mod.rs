@@ -2,11 +2,13 @@
 //!
 //! | means | for | how |
 //! |---|---|---|
+//! | [`Means::Bpf`] | all, for root on kernels with `fmod_ret` | `bpf.rs` |
 //! | [`Means::Preload`] | dynamically linked programs | `LD_PRELOAD` of `shim/mptcp.c` |
 //! | [`Means::Go`] | Go 1.21 and later, which opens sockets without libc | `GODEBUG` |
 //!
-//! Both are environment variables, so that children inherit them: a child may need the other one.
+//! The last two are environment variables, so that children inherit them: a child may need the other one.
 
+mod bpf;
 mod elf;
 mod environment;
 mod intent;
@@ -30,6 +32,7 @@ use elf::{Elf, Executable, Go};
 pub(crate) use environment::{GODEBUG, LD_PRELOAD, go_debug, preload};
 pub(crate) use library::{installed, place};
 
+pub use bpf::{join, keep};
 pub use intent::scope;
 pub use library::LIBRARY;
 
@@ -43,6 +46,8 @@ const SHELL: &str = "/bin/sh";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Means {
+    /// The kernel changes the protocol of the program's sockets.
+    Bpf,
     /// A preloaded library changes the program's calls of `socket`.
     Preload,
     /// Go's runtime asks for MPTCP itself.
@@ -62,6 +67,8 @@ pub struct Launch {
     pub note: Option<String>,
     /// Why no program gets MPTCP sockets from the kernel, and the remedy; `None` if the kernel grants them.
     pub kernel: Option<String>,
+    /// Why the kernel does not change the protocol of its sockets; `None` if it does, or was not asked.
+    pub bpf: Option<String>,
     /// Variables to set.
     #[serde(serialize_with = "as_texts")]
     pub environment: Vec<(&'static str, OsString)>,
@@ -76,6 +83,7 @@ pub fn launch(word: &OsStr) -> Option<Launch> {
         means: None,
         note: None,
         kernel: refusal_of_kernel(),
+        bpf: None,
         environment: vec![(GODEBUG, environment::go_debug(env::var_os(GODEBUG).as_deref()))],
     };
     let fate = follow(program, &mut launch.interpreters);
@@ -94,6 +102,23 @@ pub fn launch(word: &OsStr) -> Option<Launch> {
         }
     }
     Some(launch)
+}
+
+impl Launch {
+    /// Prefers BPF to the other means if `attempt` succeeds: [`join`], or a test of the machine.
+    #[must_use]
+    pub fn by_bpf(mut self, attempt: impl FnOnce() -> joulepath_kernel::Result<()>) -> Self {
+        if self.kernel.is_some() {
+            return self;
+        }
+        match attempt() {
+            Ok(()) => Launch { means: Some(Means::Bpf), note: None, environment: vec![], ..self },
+            Err(error) => {
+                self.bpf = Some(error.to_string());
+                self
+            }
+        }
+    }
 }
 
 /// For a service: whether its program loads the library, and why its own sockets stay TCP.
@@ -246,6 +271,27 @@ mod tests {
         }
         assert!(stays(&Elf { is_dynamic: false, go: None }, None).contains("statically linked"));
         assert!(stays(&DYNAMIC, Some("is setuid")).starts_with("/bin/x is setuid"));
+    }
+
+    #[test]
+    fn bpf_replaces_the_other_means_where_the_kernel_can() {
+        let launch = |kernel: Option<&str>| Launch {
+            program: "/bin/x".into(),
+            interpreters: vec![],
+            means: None,
+            note: Some("x is static".into()),
+            kernel: kernel.map(str::to_owned),
+            bpf: None,
+            environment: vec![(GODEBUG, "multipathtcp=1".into())],
+        };
+        let able = launch(None).by_bpf(|| Ok(()));
+        assert_eq!((able.means, able.note, able.environment), (Some(Means::Bpf), None, vec![]));
+        let unable = launch(None).by_bpf(|| Err(KernelError::Run("too old".into())));
+        assert_eq!((unable.means, unable.note.as_deref()), (None, Some("x is static")));
+        assert_eq!((unable.bpf.as_deref(), unable.environment.len()), (Some("too old"), 1));
+        // Where no socket can be MPTCP, nothing is attached.
+        let off = launch(Some("MPTCP is off")).by_bpf(|| unreachable!());
+        assert_eq!((off.means, off.environment.len()), (None, 1));
     }
 
     #[test]
