@@ -4,7 +4,8 @@
 #   check.sh supported   every controller loads, and a transfer over two paths works
 #   check.sh refused     this kernel is too old for controllers, and joulepath says so
 #   check.sh daemon      only the checks of the daemon
-# Each of them also checks that the daemon manages two cables: it needs no eBPF.
+#   check.sh programs    only the checks of programs on MPTCP by BPF
+# Each but the last also checks that the daemon manages two cables: it needs no eBPF.
 
 failed=0
 
@@ -59,6 +60,43 @@ supported() {
     check 0 'none is left' none_left
     check 0 'transfer over two paths' transfer
     sed 's/^/          /' /tmp/said
+}
+
+# Number of connections that have asked for MPTCP.
+# shellcheck disable=SC2317 # `check` calls it
+asked() { awk '/^MPTcpExt:/ { if (!n) for (i = 2; i <= NF; i++) { if ($i == "MPCapableSYNTX") n = i } else print $n }' /proc/net/netstat; }
+# asks COMMAND...: the command asks for MPTCP. busybox is static: no preloaded library reaches it. Nothing listens at port 1.
+# shellcheck disable=SC2317 # `check` calls it
+asks() {
+    before=$(asked)
+    "$@"
+    [ "$(asked)" -gt "$before" ]
+}
+GET='busybox wget -q -O - http://127.0.0.1:1/'
+# shellcheck disable=SC2317 # `check` calls them
+asks_not() { ! asks "$@"; }
+# shellcheck disable=SC2317
+no_group() { [ -z "$(find /sys/fs/cgroup -name 'joulepath-run-*')" ]; }
+# shellcheck disable=SC2317
+says_bpf() { joulepath run --dry-run -- busybox >/tmp/plan && cat /tmp/plan && grep -q 'the kernel, by BPF' /tmp/plan; }
+
+programs() {
+    # shellcheck disable=SC2086
+    {
+        check 0 'run --dry-run names BPF' says_bpf
+        check 0 'a static program asks for TCP' asks_not $GET
+        check 0 'by run it asks for MPTCP' asks joulepath run -- $GET
+        check 0 'its exit code is passed on' sh -c 'joulepath run -- sh -c "exit 7"; [ $? -eq 7 ]'
+        check 0 'its control group is removed' soon no_group
+        printf 'intent = "frugal"\n[[mptcp]]\nall = true\n' >/programs.toml
+        joulepath live --config /programs.toml --programs 2>/tmp/programs &
+        holder=$!
+        check 0 'with [[mptcp]] every program asks for MPTCP' soon asks $GET
+        kill -TERM "$holder"
+        check 0 'it ends by SIGTERM' wait "$holder"
+        check 0 'then the program asks for TCP' asks_not $GET
+        sed 's/^/          /' /tmp/programs
+    }
 }
 
 # Two cables with both ends on this machine, each with an address and a default route.
@@ -150,7 +188,11 @@ refused() {
 
 echo "Linux $(uname -r): $1"
 case $1 in
-supported) supported ;;
+supported)
+    supported
+    programs
+    ;;
+programs) programs && exit "$failed" ;;
 refused) refused ;;
 daemon) ;; # nothing else
 esac

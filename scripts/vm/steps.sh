@@ -305,6 +305,36 @@ injected() {
 }
 step 'why says that the server does not speak MPTCP' injected fallback
 
+# No preloaded library reaches a setuid program.
+install -m 4755 -o nobody /usr/bin/curl /usr/local/bin/setuid-curl
+readonly GET="setuid-curl -sf --max-time 20 -o /dev/null http://$SERVER/file"
+printf '[Service]\nType=oneshot\nExecStart=/usr/local/bin/%s\n' "$GET" >/run/systemd/system/web.service
+systemctl daemon-reload
+printf '[[mptcp]]\nunit = "web"\n' >>"$CONFIG"
+# asks TRUTH COMMAND...: the command succeeds, and asks for MPTCP (1) or not (0).
+asks() {
+    local before after
+    before=$(asked)
+    "${@:2}" || return 1
+    after=$(asked)
+    echo "MPCapableSYNTX: $before, then $after"
+    (((after > before) == $1))
+}
+asked() { awk '/^MPTcpExt:/ { if (!n) for (i = 2; i <= NF; i++) { if ($i == "MPCapableSYNTX") n = i } else print $n }' /proc/net/netstat; }
+# shellcheck disable=SC2086
+{
+    step 'a setuid program asks for TCP' asks 0 $GET
+    step '  by run it asks for MPTCP' asks 1 joulepath run -- $GET
+}
+step '[[mptcp]] takes a service to MPTCP by BPF' eval 'systemctl reload joulepathd && within 90 says "On MPTCP by BPF: web.service"'
+step '  without a drop-in' test ! -e /etc/systemd/system/web.service.d
+step '  it asks for MPTCP' asks 1 systemctl start web
+systemctl stop joulepathd
+step '  and for TCP after the daemon' asks 0 systemctl start web
+systemctl start joulepathd
+rm /run/systemd/system/web.service /usr/local/bin/setuid-curl
+systemctl daemon-reload
+
 systemctl disable --now joulepath-relay-serve joulepath-relay-connect
 rm -r /etc/joulepath/relay-*.toml "$FAR"
 systemctl daemon-reload

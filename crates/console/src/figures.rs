@@ -199,7 +199,7 @@ pub(crate) fn first(first: &FirstStatus) -> Option<String> {
 
 /// Programs that systemd starts on MPTCP: a sentence each for those that are, and for what is in the way.
 pub(crate) fn programs(programs: &ProgramsStatus) -> Vec<String> {
-    let ProgramsStatus { on, waiting, missing, notes } = programs;
+    let ProgramsStatus { bpf, on, waiting, missing, notes } = programs;
     let named = |head: &str, names: &[String]| {
         let shown = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
         let rest = names.len().saturating_sub(MOST_NAMES);
@@ -208,7 +208,10 @@ pub(crate) fn programs(programs: &ProgramsStatus) -> Vec<String> {
     };
     let restart = "after a restart (`systemctl restart NAME`)";
     let write = "not before `sudo systemctl restart joulepath-programs`, or `sudo joulepath live --programs`";
-    let mut said: Vec<String> = named("On MPTCP: ", on).into_iter().map(|text| text + ".").collect();
+    let mut said: Vec<String> = named(if *bpf { "On MPTCP by BPF: " } else { "On MPTCP: " }, on)
+        .into_iter()
+        .map(|text| text + ".")
+        .collect();
     said.extend(named("", waiting).map(|text| format!("On MPTCP {restart}: {text}.")));
     said.extend(named("", missing).map(|text| format!("On MPTCP, but {write}: {text}.")));
     said.extend(notes.iter().map(|note| format!("On TCP: {note}.")));

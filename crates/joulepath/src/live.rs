@@ -61,7 +61,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         return Ok(if undone.is_whole() { Exit::Ok } else { Exit::Partial });
     }
     if options.programs {
-        units::apply(&daemon::load(&options.config)?)?.lines().iter().for_each(|line| terminal::tell(line));
+        units::run(&options.config, &mut terminal::say)?;
         return Ok(Exit::Ok);
     }
     if options.simulate {

@@ -198,10 +198,13 @@ pub struct FirstStatus {
     pub preferred: Option<String>,
 }
 
-/// Programs that systemd starts on MPTCP: `[[mptcp]]`.
+/// Programs on MPTCP: `[[mptcp]]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramsStatus {
-    /// Services, or `all services`.
+    /// True if the kernel changes the protocol of their sockets, by BPF; false if services have drop-ins.
+    #[serde(default)]
+    pub bpf: bool,
+    /// Units, `all programs` or `all services`.
     pub on: Vec<String>,
     /// Running services that use MPTCP only after a restart.
     pub waiting: Vec<String>,

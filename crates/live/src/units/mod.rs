@@ -1,4 +1,5 @@
-//! Programs whose TCP sockets become MPTCP because systemd starts them so: `[[mptcp]]`.
+//! Programs whose TCP sockets become MPTCP: `[[mptcp]]`. By BPF where the kernel can (`hold`), else because
+//! systemd starts them so:
 //!
 //! A drop-in gives each service the variables with which [`programs`] starts a program.
 //! systemd reads it at the next start of the service, also before the daemon runs after a boot. Nothing
@@ -7,9 +8,13 @@
 //! | module | what |
 //! |---|---|
 //! | `files` | systemd's unit files |
+//! | `selection` | the services of each entry, and the control groups of all |
+//! | `hold` | keeps programs on MPTCP by BPF |
 //! | `waiting` | services that started before their drop-in |
 
 mod files;
+mod hold;
+mod selection;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,12 +22,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use joulepath_kernel::programs::probe;
 use joulepath_kernel::state::boot_id;
-use joulepath_model::live::{LiveConfig, OnMptcp, Programs, fits};
+use joulepath_model::live::{LiveConfig, Programs};
 
 use self::files::{NAME, Services, Uncopied, VARIABLES, Variables, defaults};
+use self::selection::{Selection, select, services_of};
 use crate::error::{Error, Result};
-use crate::names::number_of;
 use crate::owned::{self, Found, Stamp};
 use crate::programs;
 use crate::status::ProgramsStatus;
@@ -34,22 +40,21 @@ const PURPOSE: &str =
 pub(crate) const FOLDER: &str = "etc/systemd/system";
 /// Files of systemd for `all`: of the system's services and of the users'.
 const ALL: [&str; 2] = ["system.conf", "user.conf"];
-const USERS: &str = "etc/passwd";
 
 /// What [`apply`] has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+struct Applied {
     /// Number of files written and removed.
-    pub changes: usize,
+    changes: usize,
     /// What is on MPTCP from its next start on: names of services, or `all services`.
-    pub on: Vec<String>,
+    on: Vec<String>,
     /// What is not, and why.
-    pub notes: Vec<String>,
+    notes: Vec<String>,
 }
 
 impl Applied {
     /// Each service and each note as a line.
-    pub fn lines(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         let on = self.on.iter().map(|name| format!("on MPTCP from its next start: {name}"));
         on.chain(self.notes.iter().map(|note| format!("on TCP: {note}"))).collect()
     }
@@ -63,11 +68,28 @@ struct Plan {
     notes: Vec<String>,
 }
 
+/// Puts the programs of the configuration on MPTCP. By BPF it returns after SIGTERM or SIGINT, and SIGHUP
+/// rereads the configuration; with drop-ins it returns at once, unless a service manager has started it.
+/// `say` gets each service and each note as a line.
+///
+/// # Errors
+/// If the configuration is wrong, or another process holds the eBPF program, or a file cannot be written.
+pub fn run(path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
+    hold::run(path, drop_ins, say)
+}
+
+fn drop_ins(config: Option<&LiveConfig>) -> Result<Vec<String>> {
+    match config {
+        Some(config) => Ok(apply(config)?.lines()),
+        None => undo(&|_| false).map(|_| vec![]),
+    }
+}
+
 /// Writes the drop-ins of the configuration, removes our other ones, and makes systemd read them.
 ///
 /// # Errors
 /// If a file cannot be written, or systemd does not read them. The call may be repeated.
-pub fn apply(config: &LiveConfig) -> Result<Applied> {
+fn apply(config: &LiveConfig) -> Result<Applied> {
     let root = Path::new("/");
     if config.mptcp.is_empty() {
         return Ok(Applied { changes: undo(&|_| false)?, ..Applied::default() });
@@ -94,9 +116,14 @@ pub(crate) fn undo(stays: &dyn Fn(&Stamp) -> bool) -> Result<usize> {
     Ok(changes)
 }
 
-/// What a start would write, one line per file.
+/// What a start would write, one line per file; or by BPF, one line per unit.
 pub(crate) fn steps(config: &LiveConfig) -> Vec<String> {
     let root = Path::new("/");
+    if !config.mptcp.is_empty() && (hold::is_held() || probe().is_ok()) {
+        let Selection { on, notes, .. } = select(root, config);
+        let on = on.iter().map(|name| format!("put {name} on MPTCP by BPF, from the next socket"));
+        return on.chain(notes.iter().map(|note| format!("leave on TCP: {note}"))).collect();
+    }
     let plan = plan(root, config, &programs::installed());
     let is_new = |file: &&PathBuf| matches!(owned::look(file), Ok(Found::Absent));
     let line = |file: &PathBuf| {
@@ -108,12 +135,16 @@ pub(crate) fn steps(config: &LiveConfig) -> Vec<String> {
 
 /// The state of `[[mptcp]]`; `None` if it has no entry.
 pub(crate) fn status(config: &LiveConfig) -> Option<ProgramsStatus> {
-    status_in(Path::new("/"), config, &boot_id().unwrap_or_default())
+    status_in(Path::new("/"), config, &boot_id().unwrap_or_default(), hold::is_held())
 }
 
-fn status_in(root: &Path, config: &LiveConfig, boot: &str) -> Option<ProgramsStatus> {
+fn status_in(root: &Path, config: &LiveConfig, boot: &str, is_held: bool) -> Option<ProgramsStatus> {
     if config.mptcp.is_empty() {
         return None;
+    }
+    if is_held {
+        let Selection { on, notes, .. } = select(root, config);
+        return Some(ProgramsStatus { bpf: true, on, notes, ..ProgramsStatus::default() });
     }
     let plan = plan(root, config, &programs::installed());
     let mut status = ProgramsStatus { notes: plan.notes, ..ProgramsStatus::default() };
@@ -219,7 +250,7 @@ fn plan(root: &Path, config: &LiveConfig, library: &Path) -> Plan {
     let mut plan = Plan::default();
     let mut named = BTreeSet::new();
     for entry in &config.mptcp {
-        match select(root, &services, entry) {
+        match services_of(root, &services, entry) {
             Ok(found) => named.extend(found),
             Err(why) => plan.notes.push(format!("{}: {why}", entry.words())),
         }
@@ -234,48 +265,6 @@ fn plan(root: &Path, config: &LiveConfig, library: &Path) -> Plan {
         plan.service(root, &services, &name, library);
     }
     plan
-}
-
-/// The services of an entry; an error says why there are none.
-fn select(
-    root: &Path,
-    services: &Services,
-    entry: &OnMptcp,
-) -> std::result::Result<BTreeSet<String>, String> {
-    let that = |fits: &dyn Fn(&files::Service) -> bool| -> BTreeSet<String> {
-        let fits = |name: &&String| services.service(name).is_some_and(|service| fits(&service));
-        services.names().filter(fits).cloned().collect()
-    };
-    let (found, why) = match &entry.programs {
-        Programs::All => return Ok(BTreeSet::new()),
-        Programs::Unit(pattern) => (services.matching(pattern), "systemd has no such service".into()),
-        Programs::Program(pattern) => {
-            let is_it = |program: &String| {
-                let name = if pattern.contains('/') { program } else { name_of(program) };
-                fits(pattern, name)
-            };
-            let why = "no service starts it, and programs of shells and desktops cannot be put on MPTCP by \
-                       name: start it with `joulepath run`, or name a `user`";
-            (that(&|service| service.programs.iter().any(is_it)), why.into())
-        }
-        Programs::User(user) => {
-            let users = fs::read_to_string(root.join(USERS)).unwrap_or_default();
-            let Some(number) = user.parse().ok().or_else(|| number_of(&users, user)) else {
-                return Err("there is no such user".into());
-            };
-            let is_it = |name: &String| name == user || number_of(&users, name) == Some(number);
-            let mut found = that(&|service| service.user.as_ref().is_some_and(is_it));
-            let own = services.matching(&format!("user@{number}.service"));
-            // root's own systemd exists only while root is logged in, as that of others.
-            found.extend(own);
-            (found, "systemd starts nothing for this user".to_owned())
-        }
-    };
-    if found.is_empty() { Err(why) } else { Ok(found) }
-}
-
-fn name_of(program: &str) -> &str {
-    program.rsplit_once('/').map_or(program, |(_, name)| name)
 }
 
 impl Plan {

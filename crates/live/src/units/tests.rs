@@ -1,5 +1,6 @@
 use super::*;
 
+use joulepath_kernel::programs::{ALL_GROUPS, Scope};
 use joulepath_model::scenario::read_live;
 use tempfile::TempDir;
 
@@ -138,7 +139,7 @@ fn what_cannot_be_on_mptcp_is_refused_with_the_reason() {
 fn the_status_names_what_is_missing_and_what_waits_for_a_restart() {
     let root = machine();
     let config = config("[[mptcp]]\nunit = \"nginx\"\n");
-    let status = || status_in(root.path(), &config, &boot_id().unwrap()).unwrap();
+    let status = || status_in(root.path(), &config, &boot_id().unwrap(), false).unwrap();
     assert_eq!(status().missing, ["nginx.service"]);
     apply_in(root.path(), &config, Path::new(LIBRARY)).unwrap();
     // Process 7 started with the boot.
@@ -148,8 +149,8 @@ fn the_status_names_what_is_missing_and_what_waits_for_a_restart() {
     assert_eq!((found.on, found.missing), (vec!["nginx.service".to_owned()], vec![]));
     assert_eq!(found.waiting, ["nginx.service"]);
     // After a reboot every process is newer than the file.
-    assert_eq!(status_in(root.path(), &config, "another boot").unwrap().waiting, Vec::<String>::new());
-    assert_eq!(status_in(root.path(), &self::config(""), ""), None);
+    assert_eq!(status_in(root.path(), &config, "another boot", false).unwrap().waiting, Vec::<String>::new());
+    assert_eq!(status_in(root.path(), &self::config(""), "", true), None);
 }
 
 #[test]
@@ -160,4 +161,30 @@ fn programs_that_no_library_reaches_are_named() {
     assert_eq!(applied.changes, 1);
     let note = "nginx.service: /no/such/interpreter cannot be read";
     assert!(applied.notes[0].starts_with(note), "{:?}", applied.notes);
+}
+
+#[test]
+fn bpf_selects_control_groups_of_services_and_users() {
+    let root = machine();
+    let before = everything(root.path());
+    let select = |entries: &str| select(root.path(), &config(entries));
+    let mixed = select(
+        "[[mptcp]]\nunit = \"nginx\"\n[[mptcp]]\nprogram = \"restic\"\n[[mptcp]]\nuser = \"ann\"\n\
+         [[mptcp]]\nunit = \"none\"\n",
+    );
+    let units = ["backup-a.service", "backup-b.service", "nginx.service", "user-1007.slice"];
+    assert_eq!(mixed.on, [&units[..], &["user@1007.service"]].concat());
+    assert_eq!(mixed.notes, ["unit none.service: systemd has no such service"]);
+    let mut scope = Scope::default();
+    mixed.on.iter().for_each(|name| scope.add_unit(name).unwrap());
+    assert_eq!(mixed.scope, scope);
+    // The service of a user without services is in the slice.
+    assert_eq!(select("[[mptcp]]\nuser = \"1\"\n").notes, Vec::<String>::new());
+    let all = select("[[mptcp]]\nall = true\n[[mptcp]]\nunit = \"nginx\"\n");
+    assert_eq!((all.scope, all.on), (Scope::group(ALL_GROUPS), vec!["all programs".to_owned()]));
+
+    let config = config("[[mptcp]]\nunit = \"nginx\"\n");
+    let status = status_in(root.path(), &config, "", true).unwrap();
+    assert_eq!((status.bpf, status.on, status.missing), (true, vec!["nginx.service".to_owned()], vec![]));
+    assert_eq!(everything(root.path()), before);
 }
