@@ -1,31 +1,22 @@
 //! The configuration file of the daemon for real interfaces: TOML with the same syntax and errors as a
 //! scenario.
 
-use std::collections::BTreeMap;
-
 use super::beside::{Beside, CalibratedProfile};
 use super::declare::{named, table};
 use super::document::Document;
 use super::error::{Problems, ScenarioErrors};
-use super::forms::Energy;
+use super::live_controllers::{RawControllers, controllers};
+use super::live_interfaces::{RawLiveInterface, interface};
 use super::live_programs::{RawOnMptcp, on_mptcp};
+use super::live_rules::{RawRule, may_wait, rule};
 use super::raw::RawDevice;
 use super::read::{At, Read};
-use super::resolve::{device_energy, interface_energy};
-use crate::energy::FILE_PREFIX;
-use crate::live::{
-    AddressRange, ControlConfig, First, Intent, InterfaceConfig, LiveConfig, Manager, MeterConfig, OpenAfter,
-    Quota, Rule,
-};
-use crate::units::{BitRate, Bytes, Dbm, Nanos, Probability};
+use super::resolve::device_energy;
+use crate::live::{ControlConfig, First, Intent, LiveConfig, Manager, MeterConfig, OpenAfter};
+use crate::units::{BitRate, Bytes, Nanos, Probability};
 
-/// Days of the longest month.
-const LONGEST_MONTH: u32 = 31;
 /// Shortest and longest poll interval.
 const SAMPLES: [Nanos; 2] = [Nanos::from_millis(200), Nanos::from_secs(60)];
-
-/// Longest name of a congestion controller (`TCP_CA_NAME_MAX` without the terminating zero), bytes.
-const LONGEST_CONTROLLER: usize = 15;
 
 named!(Intent, "an intent", {
     "frugal" => Intent::Frugal,
@@ -100,102 +91,12 @@ table! {
 }
 
 table! {
-    /// One interface.
-    struct RawLiveInterface in "[[interface]]" {
-        /// Name of the interface; `*` matches any characters.
-        name: At<String>,
-        /// Intent of this interface; absent: the machine's.
-        intent: Option<Intent>,
-        /// Rank by cost, the cheapest first; absent: last.
-        cost: Option<u32>,
-        /// Traffic is paid for: at most a backup while another path works.
-        metered: bool = false,
-        /// Data quota per period.
-        quota: Option<At<RawQuota>>,
-        /// On battery, below this charge, the interface is used only while no other path works.
-        battery_below: Option<Probability>,
-        /// Capacity of the interface; absent: as measured.
-        rate: Option<At<BitRate>>,
-        /// Energy model: a profile or a table.
-        energy: Option<At<Energy>>,
-        /// Connections open a subflow from this interface to every address of the other end.
-        fullmesh: bool = false,
-        /// Announce the address to the other end; for servers.
-        signal: At<bool> = false,
-        /// Strength of the received signal; absent: of WiFi, the driver's, of a modem, ModemManager's.
-        signal_strength: Option<At<RawStrength>>,
-    }
-}
-
-table! {
-    /// Strength of a received signal.
-    struct RawStrength in "signal_strength" {
-        /// Command for the shell, run every 5 s. The first word that it prints is the signal in dBm.
-        command: At<String>,
-    }
-}
-
-table! {
-    /// Data that an interface may carry per period, both directions together.
-    struct RawQuota in "a quota" {
-        /// From this amount on, the interface is a backup.
-        soft: Option<Bytes>,
-        /// From this amount on, the interface is not used.
-        hard: Option<Bytes>,
-        /// Day of the month on which a period begins, at midnight UTC.
-        period_day: At<u32> = 1,
-    }
-}
-
-table! {
     /// When a connection gets its second subflow: as soon as it reaches either threshold.
     struct RawOpenAfter in "open_after" {
         /// Data that the connection has carried, both directions together.
         bytes: Bytes,
         /// Age of the connection.
         age: Nanos,
-    }
-}
-
-table! {
-    /// Intent of the connections that match all keys of this rule.
-    struct RawRule in "[[rule]]" {
-        /// Intent of the matching connections.
-        intent: Intent,
-        /// Under `frugal` and `handover`: how long their data may wait for a path that has failed before
-        /// another one opens; absent: not at all.
-        tolerance: Option<At<Nanos>>,
-        /// Name of the program, or its path if it contains a `/`; `*` matches any characters.
-        program: Option<At<String>>,
-        /// Owner of the socket: a user name or number.
-        user: Option<At<String>>,
-        /// Path of the control group, or a part of it, such as a systemd unit; `*` matches any characters.
-        cgroup: Option<At<String>>,
-        /// Port of the other end.
-        port: Option<At<u32>>,
-        /// Address of the other end, or a prefix: `10.0.0.0/8`.
-        remote: Option<At<String>>,
-    }
-}
-
-table! {
-    /// Congestion controller of new sockets in the network namespace under each intent of the machine, by its
-    /// name in the kernel. Absent: the setting stays as the daemon found it.
-    struct RawControllers in "[controllers]" {
-        /// Under `frugal`.
-        frugal: Option<At<String>>,
-        /// Under `balanced`.
-        balanced: Option<At<String>>,
-        /// Under `fast`.
-        fast: Option<At<String>>,
-        /// Under `handover`.
-        handover: Option<At<String>>,
-        /// Under `interactive`.
-        interactive: Option<At<String>>,
-        /// Under `aggregate`.
-        aggregate: Option<At<String>>,
-        /// Under `overflow`.
-        overflow: Option<At<String>>,
     }
 }
 
@@ -364,83 +265,6 @@ fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
     }
 }
 
-/// Notes a tolerance that has no meaning.
-fn may_wait(intent: Intent, tolerance: Option<&At<Nanos>>, out: &mut Problems) {
-    let Some(At { value, span }) = tolerance else { return };
-    if *value == Nanos::ZERO {
-        out.note_with_help(span, "`tolerance` is 0 s", "write for example \"2 min\", or leave it out");
-    }
-    if !intent.may_wait() {
-        let message = format!("`tolerance` has no meaning under `{}`, for which time counts", intent.word());
-        let help = "write intent = \"frugal\" or \"handover\" beside it, or leave `tolerance` out";
-        out.note_with_help(span, message, help);
-    }
-}
-
-fn rule(written: At<RawRule>, out: &mut Problems) -> Option<Rule> {
-    let At { value: RawRule { intent, tolerance, program, user, cgroup, port, remote }, span } = written;
-    let before = out.len();
-    if [&program, &user, &cgroup, &remote].iter().all(|key| key.is_none()) && port.is_none() {
-        let help =
-            "write for example program = \"ffmpeg\"; for all connections set `intent` at the top of the file";
-        out.note_with_help(&span, "the rule has no condition", help);
-    }
-    for key in [&program, &user, &cgroup].into_iter().flatten().filter(|key| key.value.trim().is_empty()) {
-        out.note_with_help(&key.span, "the value is empty", "leave the key out if it does not matter");
-    }
-    let port_number = port.as_ref().and_then(|port| u16::try_from(port.value).ok()).filter(|&port| port != 0);
-    if let (Some(port), None) = (&port, port_number) {
-        out.note_with_help(&port.span, "the port must be 1 to 65535", "write for example 443");
-    }
-    let range = remote.as_ref().and_then(|remote| AddressRange::parse(&remote.value));
-    if let (Some(remote), None) = (&remote, range) {
-        let message = format!("`{}` is not an address", remote.value);
-        out.note_with_help(&remote.span, message, "write for example \"192.0.2.0/24\" or \"2001:db8::7\"");
-    }
-    may_wait(intent, tolerance.as_ref(), out);
-    let text = |key: Option<At<String>>| key.map(|key| key.value);
-    let (program, user, cgroup) = (text(program), text(user), text(cgroup));
-    let tolerance = tolerance.map(|at| at.value);
-    (out.len() == before).then_some(Rule {
-        intent,
-        tolerance,
-        program,
-        user,
-        cgroup,
-        port: port_number,
-        remote: range,
-    })
-}
-
-fn controllers(raw: RawControllers, out: &mut Problems) -> Option<BTreeMap<Intent, String>> {
-    let before = out.len();
-    let written = [
-        (Intent::Frugal, raw.frugal),
-        (Intent::Balanced, raw.balanced),
-        (Intent::Fast, raw.fast),
-        (Intent::Handover, raw.handover),
-        (Intent::Interactive, raw.interactive),
-        (Intent::Aggregate, raw.aggregate),
-        (Intent::Overflow, raw.overflow),
-    ];
-    let mut controllers = BTreeMap::new();
-    for (intent, name) in written {
-        let Some(At { value, span }) = name else { continue };
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        if !(1..=LONGEST_CONTROLLER).contains(&value.len()) || !value.bytes().all(is_name) {
-            let help =
-                "write its name in the kernel, for example \"jp_joule\" (`joulepath cc list`) or \"bbr\"";
-            out.note_with_help(
-                &span,
-                format!("`{value}` cannot be the name of a congestion controller"),
-                help,
-            );
-        }
-        controllers.insert(intent, value);
-    }
-    (out.len() == before).then_some(controllers)
-}
-
 fn meter(written: At<RawMeter>, out: &mut Problems) -> Option<MeterConfig> {
     let At { value: RawMeter { name, command }, span } = written;
     let (key, meter): (_, fn(String) -> MeterConfig) = match (name, command) {
@@ -459,75 +283,10 @@ fn meter(written: At<RawMeter>, out: &mut Problems) -> Option<MeterConfig> {
     Some(meter(key.value))
 }
 
-fn interface(raw: RawLiveInterface, beside: Beside<'_>, out: &mut Problems) -> Option<InterfaceConfig> {
-    if raw.fullmesh && raw.signal.value {
-        let help = "keep `signal` on a server, `fullmesh` on a client";
-        out.note_with_help(&raw.signal.span, "the kernel refuses `signal` together with `fullmesh`", help);
-    }
-    let energy = match &raw.energy {
-        None => None,
-        Some(written) => Some(interface_energy(written, beside, out)?),
-    };
-    let measured_at = raw.energy.as_ref().and_then(|written| measured_at(&written.value, beside));
-    let quota = match &raw.quota {
-        None => None,
-        Some(written) => Some(quota(written, out)?),
-    };
-    let strength = raw.signal_strength.map(|written| written.value.command);
-    if let Some(command) = strength.as_ref().filter(|command| command.value.trim().is_empty()) {
-        let help = "write a command that prints dBm, for example \"cat /run/modem/rsrp\"";
-        out.note_with_help(&command.span, "the command is empty", help);
-        return None;
-    }
-    Some(InterfaceConfig {
-        name: raw.name.value,
-        intent: raw.intent,
-        cost: raw.cost,
-        metered: raw.metered,
-        quota,
-        battery_below: raw.battery_below,
-        rate: raw.rate.map(|at| at.value),
-        energy,
-        measured_at,
-        fullmesh: raw.fullmesh,
-        signal: raw.signal.value,
-        strength: strength.map(|command| command.value),
-    })
-}
-
-/// The signals of the calibrated profile that a model is or builds on.
-fn measured_at(energy: &Energy, beside: Beside<'_>) -> Option<[Dbm; 2]> {
-    let name = match energy {
-        Energy::Profile(name) => name,
-        Energy::Table(raw) => &raw.profile.as_ref()?.value,
-    };
-    (beside.profiles)(name.strip_prefix(FILE_PREFIX)?).ok()?.signal
-}
-
-fn quota(written: &At<RawQuota>, out: &mut Problems) -> Option<Quota> {
-    let raw = &written.value;
-    let before = out.len();
-    match (raw.soft, raw.hard) {
-        (None, None) => {
-            let help = "write for example quota = { soft = \"8 GB\", hard = \"10 GB\", period_day = 1 }";
-            out.note_with_help(&written.span, "a quota needs `soft`, `hard` or both", help);
-        }
-        (Some(soft), Some(hard)) if soft > hard => {
-            out.note_with_help(&written.span, "`soft` is above `hard`", "swap the two values");
-        }
-        _ => {}
-    }
-    if !(1..=LONGEST_MONTH).contains(&raw.period_day.value) {
-        let help = "write the day of the month on which the billing period begins";
-        out.note_with_help(&raw.period_day.span, "`period_day` must be 1 to 31", help);
-    }
-    let period_day = raw.period_day.value;
-    (out.len() == before).then_some(Quota { soft: raw.soft, hard: raw.hard, period_day })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::Quota;
 
     const FULL: &str = r#"
 intent = "frugal"
