@@ -10,6 +10,7 @@ use joulepath_model::history::Estimate;
 use joulepath_model::units::Nanos;
 
 use super::super::snapshot::{PathSnapshot, PathState};
+use crate::allocate::mathis_bps;
 
 /// Hoped capacity of an unknown path, bit/s: enough to justify a trial where a better radio would be worth
 /// it, and no more.
@@ -38,6 +39,9 @@ const SILENCE_S: f64 = 6.0;
 /// A measured rate is believed for this time after its path was closed, and twice as long after every two
 /// further trials, s. Then the path may have become as good as an unknown one.
 const STALE_S: f64 = 120.0;
+/// A controller that distinguishes random losses from congestion carries at least this many times what NewReno
+/// carries.
+const BEYOND_TCP: f64 = 2.0;
 /// Minimum believed capacity, bit/s.
 const LEAST_BPS: f64 = 1e3;
 /// Maximum weight of the samples against the history.
@@ -56,6 +60,8 @@ pub(super) struct Capacity {
     /// Time for which its subflow has been open or opening while data waited, s.
     waited_s: f64,
     settled: bool,
+    /// Time for which data has filled the windows since its subflow opened, s.
+    full_s: f64,
     /// Time for which the subflow has been open while less data waited than fills the windows, s.
     slack_s: f64,
     /// Bytes delivered by the path when its subflow opened; `None` while it is closed.
@@ -82,7 +88,7 @@ impl Capacity {
     ) {
         if path.state == PathState::Closed {
             (self.live_since, self.waited_s, self.peak_bps) = (None, 0.0, 0.0);
-            self.slack_s = 0.0;
+            (self.full_s, self.slack_s) = (0.0, 0.0);
             (self.opened_bytes, self.has_carried) = (None, false);
             self.closed_s += seconds;
             return;
@@ -107,21 +113,23 @@ impl Capacity {
             self.measured_bps = self.measured_bps.max(rate_bps);
             return;
         }
+        self.full_s += seconds;
         if rate_bps > GROWS * self.peak_bps {
             (self.peak_bps, self.grown_at) = (rate_bps, now);
             // The rates of slow start so far do not measure the path.
             if !self.settled {
-                (self.measured_bps, self.samples) = (rate_bps, 0.0);
+                (self.measured_bps, self.samples) = (rate_bps.max(self.measured_bps), 0.0);
             }
         }
         let weight = seconds / (seconds + RATE_TIME_S);
         self.measured_bps += weight * (rate_bps - self.measured_bps);
         self.samples += 1.0;
-        let lasted = |since: Nanos, s: f64, rounds: f64| {
-            now.saturating_sub(since).as_secs_f64() >= s.max(rounds * path.srtt_s)
-        };
-        self.settled |= lasted(self.grown_at, CALM_S, CALM_ROUNDS)
-            || lasted(live_since, LONGEST_START_S, LONGEST_START_ROUNDS);
+        let lasts = |time_s: f64, s: f64, rounds: f64| time_s >= s.max(rounds * path.srtt_s);
+        let since_s = |instant: Nanos| now.saturating_sub(instant).as_secs_f64();
+        let is_over = lasts(since_s(self.grown_at), CALM_S, CALM_ROUNDS)
+            || lasts(since_s(live_since), LONGEST_START_S, LONGEST_START_ROUNDS);
+        // One decision in which data happened to wait measures nothing, however long the path has been open.
+        self.settled |= is_over && lasts(self.full_s, CALM_S, CALM_ROUNDS);
     }
 
     /// How often its subflow has opened.
@@ -175,6 +183,18 @@ impl Capacity {
     fn with(&self, known: Estimate) -> f64 {
         known.updated_by(self.measured_bps.max(LEAST_BPS), SAMPLE_SPREAD, self.samples.min(MOST_SAMPLES))
     }
+}
+
+/// Remembered rate of a path: at most what the controller carries at the remembered loss and RTT. `hoped`:
+/// the geometric mean of that and of the remembered rate, because the controller may carry all of it.
+pub(super) fn remembered(path: &PathSnapshot, mss_bytes: f64, hoped: bool) -> Option<Estimate> {
+    let rate = path.history.rate_now()?;
+    let (Some(loss), Some(rtt)) = (path.history.loss_now(), path.history.rtt_now()) else {
+        return Some(rate);
+    };
+    let most_bps = (BEYOND_TCP * mathis_bps(mss_bytes, rtt.median, loss.median)).min(rate.median);
+    let median = if hoped { libm::sqrt(rate.median * most_bps) } else { most_bps };
+    Some(Estimate { median, ..rate })
 }
 
 /// RTT of a path: measured, remembered, or expected, s.

@@ -5,8 +5,15 @@ use joulepath_model::units::Nanos;
 
 use super::super::snapshot::{Demand, Snapshot};
 
-/// Time constant of both estimates, s.
+/// Time constant of both estimates, of the load at least, s.
 const TIME_S: f64 = 5.0;
+/// The time constant is the length of this many bursts with their pauses, if that is longer. Then a pause
+/// does not close what the next burst needs.
+const CYCLES: u32 = 4;
+/// A shorter time without a write is no pause, s.
+const LEAST_PAUSE_S: f64 = 0.5;
+/// Maximum time constant, s.
+const LONGEST_TIME_S: f64 = 60.0;
 /// An interval longer than this is not evidence of the present load, s.
 const LONGEST_LOOK_S: f64 = 1.0;
 /// A shorter measurement of the delay depends on when the last message came, s.
@@ -24,11 +31,24 @@ pub(super) struct Offered {
     squares: f64,
     /// Length of a look, s.
     look_s: f64,
-    /// Observed time, saturating at the time constant, s.
+    /// Observed time, saturating at the time constant of the load, s.
     seen_s: f64,
     /// Bytes written before the set in use carried anything.
     older: f64,
     wait: Wait,
+    bursts: Bursts,
+}
+
+/// Bursts of writes, and the pauses between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Bursts {
+    count: u32,
+    /// Begin of the latest.
+    since: Nanos,
+    /// Time since the last write, s.
+    quiet_s: f64,
+    /// Mean time from one begin to the next, s; 0 before the second.
+    cycle_s: f64,
 }
 
 /// Data written and data waiting since the set in use carries all of it.
@@ -57,7 +77,8 @@ impl Offered {
             return;
         }
         let seconds = seconds.min(LONGEST_LOOK_S);
-        self.seen_s = (self.seen_s + seconds).min(TIME_S);
+        self.bursts.observe(snapshot.now, new >= 1.0, seconds);
+        self.seen_s = (self.seen_s + seconds).min(self.bursts.time_s(snapshot.now));
         let weight = (seconds / self.seen_s).min(1.0);
         let messages = if new >= 1.0 { 1.0 } else { 0.0 };
         self.bytes_per_s += weight * (new / seconds - self.bytes_per_s);
@@ -105,6 +126,33 @@ impl Offered {
     }
 }
 
+impl Bursts {
+    fn observe(&mut self, now: Nanos, writes: bool, seconds: f64) {
+        if !writes {
+            self.quiet_s += seconds;
+            return;
+        }
+        if self.count == 0 || self.quiet_s >= LEAST_PAUSE_S {
+            if self.count > 0 {
+                self.cycle_s += (self.age_s(now) - self.cycle_s) / f64::from(self.count.min(CYCLES));
+            }
+            (self.count, self.since) = (self.count + 1, now);
+        }
+        self.quiet_s = 0.0;
+    }
+
+    fn age_s(&self, now: Nanos) -> f64 {
+        now.saturating_sub(self.since).as_secs_f64()
+    }
+
+    /// Time constant of the load, s. A pause under way counts as the end of its burst's cycle.
+    fn time_s(&self, now: Nanos) -> f64 {
+        let pauses = self.count > 0 && self.quiet_s >= LEAST_PAUSE_S;
+        let cycle_s = if pauses { self.cycle_s.max(self.age_s(now)) } else { self.cycle_s };
+        (f64::from(CYCLES) * cycle_s).clamp(TIME_S, LONGEST_TIME_S)
+    }
+}
+
 impl Wait {
     fn observe(&mut self, waiting: f64, bytes_per_s: f64, seconds: f64) {
         self.seen_s = (self.seen_s + seconds).min(TIME_S);
@@ -136,6 +184,27 @@ mod tests {
         assert!(near(offered.message_bits(), 8000.0), "{offered:?}");
         // Rates of 0 and 10 kB/s: mean 5 kB/s, variance 25 (kB/s)^2; 25 / 5 kB/s * 0.1 s = 500 bytes.
         assert!(near(offered.burst_bits(), 4000.0), "{offered:?}");
+    }
+
+    /// 1 kB per decision in 3 of 10 s: 24 kbit/s in the mean, 80 in a burst. The load moves by a tenth or so
+    /// around its mean, also at the end of a pause.
+    #[test]
+    fn a_pause_does_not_hide_the_next_burst() {
+        let (mut offered, paths, mut written) = (Offered::default(), [PathSnapshot::default()], 0.0);
+        for look in 1..=1000_u64 {
+            written += if look % 100 < 30 { 1000.0 } else { 0.0 };
+            let now = Nanos::from_millis(100 * look);
+            offered.observe(&Snapshot { now, ..at(0.0, Demand::Bytes(written), &paths) }, 0.1, false);
+            let bps = offered.messages_per_s() * offered.message_bits();
+            assert!(look < 500 || (20e3..28e3).contains(&bps), "{bps} at {look}");
+        }
+        // A load that ends is forgotten.
+        for look in 1001..=3000_u64 {
+            let now = Nanos::from_millis(100 * look);
+            offered.observe(&Snapshot { now, ..at(0.0, Demand::Bytes(written), &paths) }, 0.1, false);
+        }
+        let bps = offered.messages_per_s() * offered.message_bits();
+        assert!(bps < 2e3, "{bps}");
     }
 
     /// 10 kB/s; 20 kB wait for the old set: a delay of 2 s. The new set delivers them within 2 s, and then

@@ -32,6 +32,9 @@ const MOST_DOUBLINGS: u32 = 5;
 const LATE_S: f64 = 0.3;
 /// Factor on the offered load, for its variation.
 const HEADROOM: f64 = 1.05;
+/// φ: for messages the phases k φ mod 1 of decision k are spread evenly. Decisions in step with a stream's
+/// writes would see each write wait, or none.
+const GOLDEN_SECTION: f64 = 0.618_033_988_749_894_9;
 /// Data of unknown size counts as messages after this time without a write.
 const QUIET: Nanos = Nanos::from_millis(500);
 
@@ -85,6 +88,8 @@ pub struct Joule {
     offered: Offered,
     delays: Delays,
     bottlenecks: Bottlenecks,
+    /// Number of decisions.
+    looks: u32,
 }
 
 impl Default for Joule {
@@ -113,6 +118,7 @@ impl Default for Joule {
             offered: Offered::default(),
             delays: Delays::default(),
             bottlenecks: Bottlenecks::default(),
+            looks: 0,
         }
     }
 }
@@ -158,6 +164,7 @@ impl PathSelector for Joule {
             self.offered.restart();
         }
         self.looked_at = snapshot.now;
+        self.looks = self.looks.wrapping_add(1);
         let chosen: Vec<usize> = members(self.set).collect();
         let mut uses = only(&chosen, Use::Closed);
         if let Some(drained) = self.bottlenecks.drained().filter(|_| chosen.len() > 1)
@@ -169,7 +176,12 @@ impl PathSelector for Joule {
     }
 
     fn period(&self, _snapshot: &Snapshot) -> Nanos {
-        LOOK
+        if self.goal != Some(Goal::Messages) {
+            return LOOK;
+        }
+        let phase = |look: u32| (f64::from(look) * GOLDEN_SECTION).fract();
+        let (now, next) = (phase(self.looks), phase(self.looks.wrapping_add(1)));
+        Nanos::from_secs_f64(LOOK.as_secs_f64() * (1.0 + next - now))
     }
 
     fn groups(&self) -> [u8; MAX_SUBFLOWS] {
@@ -276,7 +288,7 @@ impl Joule {
         let groups = self.bottlenecks.shared();
         let radio = |i: usize| {
             let path = &snapshot.paths[i];
-            let history = path.history.rate_now().filter(|_| self.remembers);
+            let history = capacity::remembered(path, snapshot.mss_bytes, hoped).filter(|_| self.remembers);
             Radio {
                 energy: if self.sees_signal { path.energy } else { path.mean_energy },
                 rate_bps: self.capacities[i].rate_bps(history, hoped, i == 0),

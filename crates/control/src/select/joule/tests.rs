@@ -7,6 +7,7 @@ use super::super::registry::{Selector, SelectorSpec};
 use super::super::snapshot::{Demand, PathSnapshot, PathState, Snapshot};
 use super::super::tests::at;
 use super::super::uses::Use;
+use super::capacity::Capacity;
 use super::cost::{Costs, Load, Radio, Set};
 use crate::energy::PathEnergy;
 
@@ -286,6 +287,78 @@ fn presets_and_the_longest_multiple_choose_between_energy_and_time() {
     }
 }
 
+/// Both radios cost the same. Of 100 Mbit/s a TCP carries 0.87 at a loss of 10 % and an RTT of 52 ms: the
+/// other radio with 5 Mbit/s is faster.
+#[test]
+fn a_remembered_loss_limits_the_remembered_rate() {
+    let choice = |loss: Option<f64>| {
+        let path = |mbps: f64, loss: Option<f64>| PathSnapshot {
+            usable: true,
+            energy: energy("wifi-huang2012"),
+            history: PathHistory {
+                rate_bps: Some(Estimate { median: mbps * 1e6, spread: 1.1 }),
+                rtt_s: Some(Estimate { median: 0.052, spread: 1.1 }),
+                loss: loss.map(|median| Estimate { median, spread: 1.1 }),
+                ..PathHistory::default()
+            },
+            ..PathSnapshot::default()
+        };
+        let paths = [path(5.0, None), path(100.0, loss)];
+        let uses = selector(&[]).want(&at(0.0, Demand::Endless, &paths));
+        [uses[0], uses[1]]
+    };
+    assert_eq!(choice(None), LTE);
+    assert_eq!(choice(Some(0.1)), WIFI);
+}
+
+/// 2 Mbit/s fit the windows for 5 s. Then more waits in one decision, in which a loss lets 0.1 Mbit/s pass.
+#[test]
+fn one_look_does_not_measure_a_path() {
+    let mut capacity = Capacity::default();
+    let mut look = 0;
+    let mut observe = |capacity: &mut Capacity, mbps: f64, is_full: bool| {
+        let path = PathSnapshot {
+            state: PathState::Open,
+            usable: true,
+            srtt_s: 0.03,
+            busy_bps: Some(mbps * 1e6),
+            ..PathSnapshot::default()
+        };
+        look += 1;
+        capacity.observe(&path, Nanos::from_millis(100 * look), 0.1, is_full, true);
+    };
+    (0..50).for_each(|_| observe(&mut capacity, 2.0, false));
+    observe(&mut capacity, 0.1, true);
+    assert!(!capacity.is_measured());
+    assert!(capacity.rate_bps(None, false, false) >= 2e6, "{capacity:?}");
+    (0..4).for_each(|_| observe(&mut capacity, 1.0, true));
+    assert!(capacity.is_measured());
+}
+
+/// 20 kB every 100 ms, delivered in 20 ms each. Decisions in step with the writes would see 20 kB wait all the
+/// time, as if each write took 100 ms, and open LTE.
+#[test]
+fn decisions_are_not_in_step_with_writes() {
+    let mut world = World::new(&[], RADIOS, [30.0, 30.0]).remembering();
+    world.now = Nanos::from_millis(10);
+    let mut delays = vec![];
+    for _ in 0..600 {
+        let (writes, since_ms) = (world.now.0 / 100_000_000, world.now.0 % 100_000_000 / 1_000_000);
+        let waiting = if writes > 0 && since_ms < 20 { 20e3 } else { 0.0 };
+        world.paths[0].delivered_bytes = writes * 20_000 - waiting as u64;
+        let snapshot = Snapshot { now: world.now, ..at(0.0, Demand::Bytes(waiting), &world.paths) };
+        let uses = world.selector.want(&snapshot);
+        assert_eq!([uses[0], uses[1]], WIFI, "at {:?}", world.now);
+        let period = world.selector.period(&snapshot);
+        world.paths[0].state = PathState::Open;
+        world.paths[0].srtt_s = 0.02;
+        delays.push(waiting);
+        world.now = world.now.saturating_add(period);
+    }
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    assert!((mean / 20e3 - 0.2).abs() < 0.02, "a write is seen waiting in a fifth of the decisions: {mean}");
+}
+
 /// The second radio is cheaper at its mean signal and dearer at the present one.
 #[test]
 fn without_the_signal_a_radio_costs_what_it_does_on_average() {
@@ -496,7 +569,7 @@ fn by_default_a_message_takes_at_most_four_times_as_long_as_on_the_fastest_path(
     assert_eq!(last(&[])[1], Use::Regular);
 }
 
-/// WiFi nearly stops. LTE opens and replaces it after 2 s. WiFi is tried once more, LTE opens again, and this
+/// WiFi nearly stops. LTE opens and replaces it after 2 s, when its trial is over. WiFi is tried once more, LTE opens again, and this
 /// time replaces it after 4 s.
 #[test]
 fn a_set_that_messages_needed_again_is_kept_for_twice_as_long() {
@@ -507,7 +580,8 @@ fn a_set_that_messages_needed_again_is_kept_for_twice_as_long() {
     let changes: Vec<usize> = (1..uses.len()).filter(|&i| uses[i] != uses[i - 1]).collect();
     let sets: Vec<[Use; 2]> = changes.iter().map(|&i| uses[i]).collect();
     assert_eq!(sets, [BOTH, LTE, WIFI, BOTH, LTE], "{changes:?}");
-    assert_eq!([changes[1] - changes[0], changes[4] - changes[3]], [20, 40]);
+    assert!((20..25).contains(&(changes[1] - changes[0])), "{changes:?}");
+    assert_eq!(changes[4] - changes[3], 40);
 }
 
 #[test]
