@@ -23,7 +23,8 @@
  * Losses of congestion without a standing queue (short buffers, policers), probabilities p of n packets:
  *   a burst after growth:     d = p - p_base - 0.03,     d^2 > 9 (p_base + 0.01) / n:  w_d *= max(1 - p, 1/2)
  *   losses follow the window: d = p_high - p_low - 0.01, d^2 > 4 p (1/n_high + 1/n_low): w_d *= 7/8
- *   losses come at a queue, over 5/4 of the usual: four more above tau0 + Q + 2 s:       no trust for 10 s
+ *   losses come at a queue, over 5/4 of the usual: four more above tau0 + Q + 2 s, or
+ *   in rounds with a mark:                                                               no trust for 10 s
  *   more is lost than usual:  d = p - 5/4 p_usual - 1/128, d^2 > 4 p (1/n_usual + 1/n):  no trust
  * Two of the first two, the last, or a burst of over a fifth: no trust for 8, 16, .. 128 s. p_usual is the
  * loss probability without trust, at most 0.11. If n > 4 n_usual does not decide: no trust for 4 s, to

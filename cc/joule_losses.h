@@ -123,8 +123,18 @@ MPCC_INLINE void joule_watch_dither(struct joule *j, u32 now_ms)
 	j->sent[0] = j->sent[1] = j->gone[0] = j->gone[1] = 0;
 }
 
+/* A loss or mark at a queue; judged once per round. */
+MPCC_INLINE void joule_queue_loss(struct joule *j, u32 now_ms)
+{
+	j->judged = 1;
+	j->queued = mpcc_min(j->queued + 1U, 8) & 15;
+	j->queue_ms = now_ms;
+	if (j->queued >= 4)
+		j->trust = 0;
+}
+
 /*
- * Losses during a standing queue count as congestion, whatever the mean RTT is. The RTT is then above tau0 +
+ * Losses during a standing queue count as congestion, whatever the mean RTT is; so do marks. The RTT is then above tau0 +
  * Q + 2 s, or above Q and seven eighths of the way to the recent maximum (`top`). When these losses outnumber
  * the others by four, trust is blocked for 10 s.
  */
@@ -133,6 +143,8 @@ MPCC_INLINE void joule_watch_queue(struct joule *j, u64 *top, const struct mpcc_
 {
 	u32 base = joule_base(j), rtt = mpcc_min(event->rtt_us, MPCC_RTT_MAX_US), edge, off, most;
 
+	if (j->mean_us && event->marked && !j->judged)
+		joule_queue_loss(j, now_ms);
 	if (!rtt || !j->mean_us)
 		return;
 	off = rtt > j->mean_us ? rtt - j->mean_us : j->mean_us - rtt;
@@ -154,10 +166,7 @@ MPCC_INLINE void joule_watch_queue(struct joule *j, u64 *top, const struct mpcc_
 		j->queued = (u32)(j->queued - !!j->queued) & 15;
 		return;
 	}
-	j->queued = mpcc_min(j->queued + 1U, 8) & 15;
-	j->queue_ms = now_ms;
-	if (j->queued >= 4)
-		j->trust = 0;
+	joule_queue_loss(j, now_ms);
 }
 
 #endif

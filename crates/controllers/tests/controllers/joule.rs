@@ -179,6 +179,22 @@ fn more_losses_than_before_trust_end_trust() {
     );
 }
 
+/// A mark in each of four rounds shows a queue, and ends trust on a path whose random losses, 1 in 50, do not.
+#[test]
+fn marks_end_trust() {
+    let path = Pipe { lost_one_of: 50, ..PATH };
+    let mut flow = path.flow(joule(), &[], nothing);
+    flow.run(10);
+    for marks in 1..=4 {
+        assert!(flow.cwnd() as f64 > shadow(&flow.connection, 0) + 1.0, "not trusted before mark {marks}");
+        flow.control(&Event { marked: 1, ..ack(0, 0, 0, 40_000) });
+        if marks < 4 {
+            flow.round();
+        }
+    }
+    assert_eq!(flow.cwnd(), shadow(&flow.connection, 0).floor() as u64);
+}
+
 /// While trusted it keeps the queue below Q = max(τ₀/16, 3 ms, 3 packets) = 3 ms, plus a dither of at most
 /// 1/16: (1 + 1/16) (1 + 3/40) = 1.142 times the path.
 #[test]
