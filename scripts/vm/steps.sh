@@ -238,7 +238,7 @@ roams() {
     local to
     to=$(bssid 1)
     [[ $(iw dev wlan0 link) != *"$to"* ]] || to=$(bssid 2)
-    within 60 sees "$to" && wpa_cli -i wlan0 roam "$to" && within 60 associated "$to" && carries wlan0 500000 30
+    within 60 sees "$to" && wpa_cli -i wlan0 roam "$to" && within 60 associated "$to" && carries wlan0 500000 60
 }
 # One of three tries: a busy host needs longer to roam than the daemon waits.
 roams_alone() {
