@@ -315,8 +315,8 @@ step 'why says that the server does not speak MPTCP' injected fallback
 
 # No preloaded library reaches a setuid program.
 install -m 4755 -o nobody /usr/bin/curl /usr/local/bin/setuid-curl
-readonly GET="setuid-curl -sf --max-time 20 -o /dev/null http://$SERVER/file"
-printf '[Service]\nType=oneshot\nExecStart=/usr/local/bin/%s\n' "$GET" >/run/systemd/system/web.service
+readonly GET="/usr/local/bin/setuid-curl -sf --max-time 20 -o /dev/null http://$SERVER/file"
+printf '[Service]\nType=oneshot\nExecStart=%s\n' "$GET" >/run/systemd/system/web.service
 systemctl daemon-reload
 printf '[[mptcp]]\nunit = "web"\n' >>"$CONFIG"
 # asks TRUTH COMMAND...: the command succeeds, and asks for MPTCP (1) or not (0).
