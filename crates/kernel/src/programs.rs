@@ -3,6 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
+use crate::capability::Task;
 use crate::error::{Error, Result, require};
 
 /// The control group that contains all others.
@@ -84,13 +85,21 @@ impl AsFd for Held {
     }
 }
 
+/// Checks the rights of this process for [`hold`].
+///
+/// # Errors
+/// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`.
+pub fn may_hold() -> Result<()> {
+    require(&[Task::Controllers], WHAT)
+}
+
 /// Loads the program for `scope` and attaches it.
 ///
 /// # Errors
 /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] with the reason if this
 /// kernel cannot do it.
 pub fn hold(scope: &Scope) -> Result<Held> {
-    require(&[crate::capability::Task::Controllers], WHAT)?;
+    may_hold()?;
     loaded::hold(&scope.groups, scope.keys())
 }
 

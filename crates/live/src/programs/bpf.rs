@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 
 use joulepath_kernel::group::Group;
-use joulepath_kernel::programs::{Scope, hold};
+use joulepath_kernel::programs::{Scope, hold, may_hold};
 use joulepath_kernel::{Error, Result};
 
 /// The start of a group's name; the id of the command's process follows.
@@ -27,6 +27,7 @@ const KEEP: [&str; 2] = ["run", "--keep-group"];
 /// # Errors
 /// Why the kernel or this user's rights do not allow it. Nothing is changed then.
 pub fn join() -> Result<()> {
+    may_hold()?;
     let own = Group::own()?;
     sweep(&own);
     let group = own.create(&format!("{NAME}{}", process::id()))?;
