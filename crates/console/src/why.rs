@@ -1,5 +1,7 @@
 //! What holds connections back, as text.
 
+use std::borrow::Cow;
+
 use joulepath_live::kept::Kept;
 use joulepath_live::status::{Hindrance, Status};
 use joulepath_why::finding::{Cost, Finding, Gain};
@@ -66,12 +68,12 @@ pub fn explain(kept: &[Kept]) -> Vec<Hindrance> {
     let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return vec![] };
     // Without routes nothing can be said.
     let Ok(host) = gather::host(Some(&last.listing), MOST_PEERS) else { return vec![] };
-    let sample = |one: &Kept| Sample {
+    let samples = kept.iter().map(|one| Sample {
         at_s: one.at.saturating_sub(first.at).as_secs_f64(),
-        listing: one.listing.clone(),
-        counters: one.counters.clone(),
-    };
-    let seen = Observation { schema: SCHEMA, samples: kept.iter().map(sample).collect(), host };
+        listing: Cow::Borrowed(&one.listing),
+        counters: Cow::Borrowed(&one.counters),
+    });
+    let seen = Observation { schema: SCHEMA, samples: samples.collect(), host };
     hindrances(&examine(&seen, |subject| Wanted::Busy.has(subject), &mut |_, _| None))
 }
 

@@ -55,13 +55,13 @@ fn line(value: &impl Serialize) -> Result<String, Failure> {
     Ok(line + "\n")
 }
 
-fn read(file: &Path) -> Result<Observation, Failure> {
+fn read(file: &Path) -> Result<Observation<'static>, Failure> {
     let text = files::read_text(file, MOST_BYTES);
     let text = text.map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
     let wrong = |why: String| {
         Failure::usage(format!("{} is not what `joulepath why --record` writes: {why}", file.display()))
     };
-    let seen: Observation = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let seen: Observation<'_> = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     match (seen.schema, seen.samples.len()) {
         (SCHEMA, 2..) => Ok(seen),
         (SCHEMA, _) => Err(wrong("it has fewer than two samples".into())),

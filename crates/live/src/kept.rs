@@ -85,14 +85,14 @@ impl<'a> Listings<'a> {
         }
         self.keep(now, None);
         let first = self.all.iter().position(|kept| !kept.counters.is_empty()).unwrap_or(0);
-        let mut all: Vec<Kept> = self.all.iter().skip(first).cloned().collect();
+        let all = &mut self.all.make_contiguous()[first..];
         let length = all.last()?.at.saturating_sub(all.first()?.at);
         if all.len() < LEAST || length < LEAST_TIME {
             return None;
         }
-        let counters = (self.count)();
-        all.last_mut()?.counters = counters;
-        let found = (self.explain)(&all);
+        all.last_mut()?.counters = (self.count)();
+        self.counted = Some(now);
+        let found = (self.explain)(all);
         self.explained = Some((now, found.clone()));
         Some(found)
     }

@@ -1,5 +1,6 @@
 //! Reads an observation from the running kernel.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::IpAddr;
@@ -37,15 +38,16 @@ const SYSCTLS: [&str; 10] = [
 ///
 /// # Errors
 /// If the kernel cannot list connections or routes.
-pub fn watch(length: Duration) -> Result<Observation> {
+pub fn watch(length: Duration) -> Result<Observation<'static>> {
     let mut diag = Diag::open()?;
     let begin = Instant::now();
-    let mut samples: Vec<Sample> = vec![];
+    let mut samples: Vec<Sample<'_>> = vec![];
     loop {
         let (at, is_last) = (begin.elapsed(), begin.elapsed() >= length && samples.len() > 1);
         let listing = diag.list()?;
         let took = begin.elapsed().saturating_sub(at);
         let counters = if samples.is_empty() || is_last { counters::read()? } else { BTreeMap::new() };
+        let (listing, counters) = (Cow::Owned(listing), Cow::Owned(counters));
         samples.push(Sample { at_s: at.as_secs_f64(), listing, counters });
         if is_last {
             break;
@@ -53,7 +55,7 @@ pub fn watch(length: Duration) -> Result<Observation> {
         let left = length.saturating_sub(begin.elapsed());
         thread::sleep(INTERVAL.max(took * LISTING).min(left.max(Duration::from_millis(1))));
     }
-    let last = samples.last().map(|sample| &sample.listing);
+    let last = samples.last().map(|sample| &*sample.listing);
     let programs = last.map(|listing| programs(&inodes(listing))).unwrap_or_default();
     let host = Host { programs, ..host(last, MOST_PEERS)? };
     Ok(Observation { schema: SCHEMA, samples, host })
@@ -96,7 +98,7 @@ pub fn host(listing: Option<&Listing>, most_peers: usize) -> Result<Host> {
         limits,
         path_manager,
         sysctls,
-        lookups,
+        lookups: lookups.into(),
         programs: BTreeMap::new(),
     })
 }
@@ -130,9 +132,14 @@ fn programs(inodes: &BTreeSet<u32>) -> BTreeMap<u32, Program> {
     let mut found = BTreeMap::new();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
-        for inode in sockets(pid).into_iter().filter(|inode| inodes.contains(inode)) {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            found.entry(inode).or_insert_with(|| Program { pid, name: name.trim_end().to_owned() });
+        let held: Vec<u32> = sockets(pid).into_iter().filter(|inode| inodes.contains(inode)).collect();
+        if held.is_empty() {
+            continue;
+        }
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let program = Program { pid, name: name.trim_end().to_owned() };
+        for inode in held {
+            found.entry(inode).or_insert_with(|| program.clone());
         }
     }
     found

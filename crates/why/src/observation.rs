@@ -1,5 +1,6 @@
 //! What was seen of the machine.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -13,25 +14,25 @@ pub const SCHEMA: u32 = 1;
 
 /// A machine, watched for some seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Observation {
+pub struct Observation<'a> {
     /// [`SCHEMA`].
     pub schema: u32,
     /// At least two, in the order of time.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<Sample<'a>>,
     /// Configuration.
     pub host: Host,
 }
 
 /// All connections at one instant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Sample {
+pub struct Sample<'a> {
     /// Since the first sample, s.
     pub at_s: f64,
     /// Connections with their statistics.
-    pub listing: Listing,
+    pub listing: Cow<'a, Listing>,
     /// Counters of TCP and MPTCP, as `nstat` names them; only in the first and the last sample.
     #[serde(default)]
-    pub counters: BTreeMap<String, u64>,
+    pub counters: Cow<'a, BTreeMap<String, u64>>,
 }
 
 /// Configuration of the host. What could not be read is `None` or absent.
@@ -52,7 +53,7 @@ pub struct Host {
     /// Settings by name, such as `net.ipv4.tcp_rmem`.
     pub sysctls: BTreeMap<String, String>,
     /// Answers of the routing tables.
-    pub lookups: Vec<Lookup>,
+    pub lookups: Lookups,
     /// Processes by the inode of their socket; empty for sockets of other users without root's rights.
     pub programs: BTreeMap<u32, Program>,
 }
@@ -68,6 +69,25 @@ pub struct Lookup {
     pub destination: IpAddr,
     /// Index of the device; `None`: no route.
     pub through: Option<u32>,
+}
+
+/// Answers of the routing tables, found by their question.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Lookup>", into = "Vec<Lookup>")]
+pub struct Lookups(BTreeMap<(IpAddr, Option<u32>, IpAddr), Option<u32>>);
+
+impl From<Vec<Lookup>> for Lookups {
+    fn from(all: Vec<Lookup>) -> Self {
+        let entry = |one: Lookup| ((one.source, one.bound, one.destination), one.through);
+        Lookups(all.into_iter().map(entry).collect())
+    }
+}
+
+impl From<Lookups> for Vec<Lookup> {
+    fn from(all: Lookups) -> Self {
+        let lookup = |((source, bound, destination), through)| Lookup { source, bound, destination, through };
+        all.0.into_iter().map(lookup).collect()
+    }
 }
 
 /// A process that holds a socket.
@@ -93,9 +113,7 @@ impl Host {
 
     /// The answer for packets from `source` to `destination`; `None` if it was not asked.
     pub fn route(&self, source: IpAddr, bound: Option<u32>, destination: IpAddr) -> Option<Option<u32>> {
-        let is_asked =
-            |one: &&Lookup| one.source == source && one.bound == bound && one.destination == destination;
-        self.lookups.iter().find(is_asked).map(|one| one.through)
+        self.lookups.0.get(&(source, bound, destination)).copied()
     }
 
     /// A setting, as text.

@@ -59,7 +59,7 @@ pub type Predict<'p> = dyn FnMut(&Subject<'_>, &Remedy) -> Option<Gain> + 'p;
 
 /// Examines the connections for which `wanted` returns true. `predict` is asked for the costliest findings.
 pub fn examine(
-    observation: &Observation,
+    observation: &Observation<'_>,
     wanted: impl Fn(&Subject<'_>) -> bool,
     predict: &mut Predict<'_>,
 ) -> Report {

@@ -1,10 +1,10 @@
 //! One connection, and what its statistics mean.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use joulepath_kernel::mptcp::TcpInfo;
-use joulepath_kernel::mptcp::TcpState;
 use joulepath_kernel::mptcp::diag::{Connection, SocketMemory, TcpSocket};
+use joulepath_kernel::mptcp::{TcpInfo, TcpState, Token};
 use joulepath_kernel::route::{Address, RouteKind, Scope};
 
 use crate::observation::{Host, Observation, Program};
@@ -39,7 +39,7 @@ pub struct Subject<'a> {
     pub flows: Vec<Flow<'a>>,
     /// Length of the observation, s.
     pub seconds: f64,
-    observation: &'a Observation,
+    observation: &'a Observation<'a>,
 }
 
 /// A subflow, or a plain TCP connection.
@@ -78,6 +78,40 @@ pub struct Alternative {
     pub address: IpAddr,
 }
 
+/// Local and remote address.
+type Ends = (SocketAddr, SocketAddr);
+/// Statistics of each socket in each sample.
+type Statistics<'a> = BTreeMap<Ends, Vec<&'a TcpInfo>>;
+
+/// What was seen, by connection: one pass over all samples serves all connections.
+struct Known<'a> {
+    connections: BTreeMap<(Token, SocketAddr), Vec<&'a Connection>>,
+    subflows: Statistics<'a>,
+    plain: Statistics<'a>,
+}
+
+impl<'a> Known<'a> {
+    fn of(observation: &'a Observation<'a>) -> Self {
+        let mut known =
+            Known { connections: BTreeMap::new(), subflows: BTreeMap::new(), plain: BTreeMap::new() };
+        let add = |all: &mut Statistics<'a>, socket: &'a TcpSocket| {
+            all.entry(ends(socket)).or_default().extend(&socket.info);
+        };
+        for listing in observation.samples.iter().map(|sample| &sample.listing) {
+            for one in &listing.connections {
+                known.connections.entry((one.info.token, one.local)).or_default().push(one);
+                one.subflows.iter().for_each(|socket| add(&mut known.subflows, socket));
+            }
+            listing.plain.iter().for_each(|socket| add(&mut known.plain, socket));
+        }
+        known
+    }
+}
+
+fn ends(socket: &TcpSocket) -> Ends {
+    (socket.local, socket.remote)
+}
+
 /// The sending side at one instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
@@ -92,39 +126,35 @@ struct Moment {
 
 impl<'a> Subject<'a> {
     /// All connections of the observation that are open at its end.
-    pub fn all(observation: &'a Observation) -> Vec<Subject<'a>> {
+    pub fn all(observation: &'a Observation<'a>) -> Vec<Subject<'a>> {
         let Some(last) = observation.samples.last() else { return vec![] };
-        let connections = last.listing.connections.iter().map(|one| Self::of_mptcp(observation, one));
+        let known = Known::of(observation);
+        let firsts: BTreeSet<Ends> =
+            last.listing.connections.iter().map(|one| (one.local, one.remote)).collect();
+        let connections = last.listing.connections.iter().map(|one| Self::of_mptcp(observation, &known, one));
         let is_own = |socket: &&TcpSocket| {
-            let ends = (socket.local, socket.remote);
-            let is_first = last.listing.connections.iter().any(|one| (one.local, one.remote) == ends);
             // Without CAP_NET_ADMIN a subflow looks like plain TCP, but no process holds it.
-            socket.inode != 0 && !is_first && socket.info.is_some()
+            socket.inode != 0 && !firsts.contains(&ends(socket)) && socket.info.is_some()
         };
-        let plain = last.listing.plain.iter().filter(is_own).map(|one| Self::of_plain(observation, one));
+        let plain = last.listing.plain.iter().filter(is_own);
+        let plain = plain.map(|one| Self::of_plain(observation, &known, one));
         let is_open = |one: &Subject<'_>| one.is_open() && !one.remote.ip().is_loopback();
         connections.chain(plain).filter(is_open).collect()
     }
 
-    fn of_mptcp(observation: &'a Observation, last: &'a Connection) -> Self {
-        let same = |one: &&Connection| one.info.token == last.info.token && one.local == last.local;
-        let listings = || observation.samples.iter().map(|sample| &sample.listing);
-        let mptcp = listings().filter_map(|listing| listing.connections.iter().find(same)).collect();
-        let flows = last.subflows.iter().map(|socket| {
-            let all = listings().flat_map(|listing| &listing.connections).flat_map(|one| &one.subflows);
-            Flow::new(observation, socket, all)
-        });
+    fn of_mptcp(observation: &'a Observation<'a>, known: &Known<'a>, last: &'a Connection) -> Self {
+        let mptcp = known.connections.get(&(last.info.token, last.local)).cloned().unwrap_or_default();
+        let flows = last.subflows.iter().map(|socket| Flow::new(observation, socket, &known.subflows));
         Subject { mptcp, ..Self::new(observation, (last.local, last.remote), last.inode, flows.collect()) }
     }
 
-    fn of_plain(observation: &'a Observation, last: &'a TcpSocket) -> Self {
-        let all = observation.samples.iter().flat_map(|sample| &sample.listing.plain);
-        let flow = Flow::new(observation, last, all);
-        Self::new(observation, (last.local, last.remote), last.inode, vec![flow])
+    fn of_plain(observation: &'a Observation<'a>, known: &Known<'a>, last: &'a TcpSocket) -> Self {
+        let flow = Flow::new(observation, last, &known.plain);
+        Self::new(observation, ends(last), last.inode, vec![flow])
     }
 
     fn new(
-        observation: &'a Observation,
+        observation: &'a Observation<'a>,
         (local, remote): (SocketAddr, SocketAddr),
         inode: u32,
         flows: Vec<Flow<'a>>,
@@ -197,7 +227,7 @@ impl<'a> Subject<'a> {
 
     /// How much a counter has grown since the host started, and during the observation.
     pub fn counter(&self, name: &str) -> (u64, u64) {
-        let value = |sample: Option<&crate::observation::Sample>| {
+        let value = |sample: Option<&crate::observation::Sample<'_>>| {
             sample.and_then(|sample| sample.counters.get(name)).copied().unwrap_or(0)
         };
         let samples = &self.observation.samples;
@@ -323,13 +353,8 @@ impl Moment {
 }
 
 impl<'a> Flow<'a> {
-    fn new(
-        observation: &'a Observation,
-        socket: &'a TcpSocket,
-        all: impl Iterator<Item = &'a TcpSocket>,
-    ) -> Self {
-        let same = |one: &&TcpSocket| (one.local, one.remote) == (socket.local, socket.remote);
-        let series = all.filter(same).filter_map(|one| one.info.as_ref()).collect();
+    fn new(observation: &'a Observation<'a>, socket: &'a TcpSocket, all: &Statistics<'a>) -> Self {
+        let series = all.get(&ends(socket)).cloned().unwrap_or_default();
         let device = observation.host.device_of(socket.local.ip()).or(socket.interface);
         Flow { socket, series, device, seconds: length_s(observation) }
     }
@@ -435,8 +460,8 @@ impl<'a> Flow<'a> {
 }
 
 /// Time between the first and the last sample, s.
-pub(crate) fn length_s(observation: &Observation) -> f64 {
-    let at = |sample: Option<&crate::observation::Sample>| sample.map_or(0.0, |sample| sample.at_s);
+pub(crate) fn length_s(observation: &Observation<'_>) -> f64 {
+    let at = |sample: Option<&crate::observation::Sample<'_>>| sample.map_or(0.0, |sample| sample.at_s);
     (at(observation.samples.last()) - at(observation.samples.first())).max(1e-3)
 }
 

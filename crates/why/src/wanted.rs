@@ -1,5 +1,6 @@
 //! Which connections to examine.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
@@ -14,7 +15,7 @@ pub enum Wanted {
     /// All.
     All,
     /// Those with these inodes.
-    Sockets(Vec<u32>),
+    Sockets(BTreeSet<u32>),
     /// Those to a host.
     Host(IpAddr),
     /// Those to a peer.
@@ -46,7 +47,7 @@ impl Wanted {
         }
         let pid = text.parse().map_err(|_| NotWanted::Malformed)?;
         match gather::sockets(pid) {
-            sockets if !sockets.is_empty() => Ok(Wanted::Sockets(sockets)),
+            sockets if !sockets.is_empty() => Ok(Wanted::Sockets(sockets.into_iter().collect())),
             _ if Path::new(&format!("/proc/{pid}")).exists() => Err(NotWanted::NoSocket),
             _ => Err(NotWanted::NoProcess),
         }

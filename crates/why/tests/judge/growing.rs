@@ -11,7 +11,7 @@ use crate::{ATTEMPTS, healthy, pays_without, small};
 
 /// A download that its receive buffer limits, and the buffer's memory, which is the third value of
 /// `net.ipv4.tcp_rmem`.
-fn limited() -> (Observation, u32) {
+fn limited() -> (Observation<'static>, u32) {
     let world = (0..ATTEMPTS).find_map(|number| {
         let mut draw = Draw::new(Half::Judging, number);
         let mut world = healthy(&mut draw);
@@ -26,7 +26,7 @@ fn limited() -> (Observation, u32) {
 
 /// The finding when tcp_rmem allows `most` bytes, and the buffer has `limit(i, n)` in sample `i` of `n`.
 fn with(
-    mut observation: Observation,
+    mut observation: Observation<'_>,
     most: u32,
     moderate: u8,
     limit: impl Fn(usize, usize) -> u32,
@@ -36,7 +36,7 @@ fn with(
     sysctls.insert("net.ipv4.tcp_moderate_rcvbuf".into(), moderate.to_string());
     let samples = observation.samples.len();
     for (at, sample) in observation.samples.iter_mut().enumerate() {
-        for connection in &mut sample.listing.connections {
+        for connection in &mut sample.listing.to_mut().connections {
             connection.memory.as_mut().unwrap().receive_limit_bytes = limit(at, samples);
         }
     }

@@ -161,7 +161,7 @@ impl Config {
             limits: Some(Limits { accepted_addresses, extra_subflows: self.limit }),
             path_manager: Some("kernel".into()),
             sysctls: sysctls.into(),
-            lookups: lookups.collect(),
+            lookups: lookups.collect::<Vec<Lookup>>().into(),
             programs: BTreeMap::new(),
         }
     }

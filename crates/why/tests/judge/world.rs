@@ -1,6 +1,8 @@
 //! A connection over drawn links: the packet engine runs it, and what it does becomes the kernel's
 //! statistics.
 
+use std::borrow::Cow;
+
 use joulepath_control::Setup;
 use joulepath_kernel::mptcp::diag::{Connection, Listing, Membership, SocketMemory, TcpSocket};
 use joulepath_kernel::mptcp::info::{ByteCounters, ConnectionInfo};
@@ -148,7 +150,7 @@ impl World {
     }
 
     /// What `joulepath why` would see.
-    pub(crate) fn observe(&self, seed: u64) -> Observation {
+    pub(crate) fn observe(&self, seed: u64) -> Observation<'static> {
         let opened = self.config.open();
         let (all, _) = self.run(&opened.used, seed);
         let bytes = self.buffer_bytes * OVERHEAD;
@@ -171,7 +173,7 @@ impl World {
             }
             let is_kept = number == 0 || number + 1 == count;
             let counters = if is_kept { opened.counters.clone() } else { [].into() };
-            Sample { at_s: *at_s, listing, counters }
+            Sample { at_s: *at_s, listing: Cow::Owned(listing), counters: Cow::Owned(counters) }
         };
         let samples = all.iter().enumerate().map(sample).collect();
         Observation { schema: SCHEMA, samples, host }
