@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
 
 use joulepath_controllers::Controller;
+use rustix::io::Errno;
+use rustix::net::sockopt;
 
-use crate::capability::Task;
+use crate::capability::{Denial, Task};
 use crate::error::{Doing, Error, Result};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -62,13 +65,90 @@ pub fn set_default(name: &str) -> Result<()> {
             Err(Error::Unsupported {
                 what: format!("the default {name}"),
                 why: "only the machine's first network namespace may choose it".into(),
-                remedy: format!(
-                    "allow it for all namespaces, in the first one: \
-                     sysctl -w net.ipv4.tcp_allowed_congestion_control=\"$(\
-                     sysctl -n net.ipv4.tcp_allowed_congestion_control) {name}\""
-                ),
+                remedy: format!("allow it for all namespaces, in the first one: {}", allow(name)),
             })
         }
         written => written.doing_task(Task::DefaultController, format!("making {name} the default")),
+    }
+}
+
+/// Chooses the controller of a socket. An MPTCP socket takes any name until it has its first subflow.
+///
+/// # Errors
+/// [`Error::Unsupported`] if it is not loaded, [`Error::Permission`] if only root may choose it.
+pub fn choose(socket: impl AsFd, name: &str) -> Result<()> {
+    sockopt::set_tcp_congestion(socket, name).map_err(|errno| refused(name, errno))
+}
+
+fn refused(name: &str, errno: Errno) -> Error {
+    match errno {
+        Errno::NOENT => Error::Unsupported {
+            what: format!("the congestion controller {name}"),
+            why: "it is not loaded in this kernel".into(),
+            remedy: load(name),
+        },
+        Errno::PERM | Errno::ACCESS => Error::Permission {
+            doing: format!("choosing the congestion controller {name}"),
+            denial: Denial::Lacks(Task::DefaultController.needs()),
+            remedy: format!("allow it to all users: {}", allow(name)),
+        },
+        errno => Error::io(format!("choosing the congestion controller {name}"), errno),
+    }
+}
+
+/// How to load a controller. Linux has some of the names without our prefix, too.
+fn load(name: &str) -> String {
+    match name.strip_prefix("jp_") {
+        Some(ours) => format!("sudo joulepath cc load {ours}"),
+        None if Controller::by_name(name).is_ok() => {
+            format!(
+                "sudo modprobe tcp_{name}; or, for ours: sudo joulepath cc load {name}, and write jp_{name}"
+            )
+        }
+        None => format!("sudo modprobe tcp_{name}"),
+    }
+}
+
+/// The command that lets every user and namespace choose a controller.
+fn allow(name: &str) -> String {
+    format!(
+        "sysctl -w net.ipv4.tcp_allowed_congestion_control=\"$(sysctl -n \
+         net.ipv4.tcp_allowed_congestion_control) {name}\""
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+    use crate::mptcp::socket::{Protocol, open};
+
+    #[test]
+    fn the_error_of_an_unloaded_controller_says_how_to_load_it() {
+        let socket = open(Protocol::Tcp, IpAddr::from([127, 0, 0, 1])).unwrap();
+        for (name, remedy) in [
+            ("jp_nothing", "sudo joulepath cc load nothing"),
+            ("absent", "sudo modprobe tcp_absent"),
+            (
+                "joule",
+                "sudo modprobe tcp_joule; or, for ours: sudo joulepath cc load joule, and write jp_joule",
+            ),
+        ] {
+            let error = choose(&socket, name).unwrap_err();
+            assert_eq!(error.remedy(), Some(remedy), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_error_of_a_controller_for_root_says_how_to_allow_it() {
+        let error = refused("vegas", Errno::PERM);
+        assert_eq!(
+            error.to_string(),
+            "choosing the congestion controller vegas: not permitted (needs CAP_NET_ADMIN)"
+        );
+        let command = "sysctl -w net.ipv4.tcp_allowed_congestion_control=\"$(sysctl -n \
+                       net.ipv4.tcp_allowed_congestion_control) vegas\"";
+        assert_eq!(error.remedy(), Some(format!("allow it to all users: {command}").as_str()));
     }
 }

@@ -1,12 +1,12 @@
 //! Sockets of the relay: MPTCP where the kernel has it, congestion controllers by name, resets.
 
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Deref;
 use std::time::Duration;
-use std::{fs, mem};
 
-use rustix::io::Errno;
+use joulepath_kernel::congestion;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
@@ -56,26 +56,18 @@ pub(crate) fn has_mptcp() -> bool {
 pub(crate) fn check_congestion(name: &str) -> Result<(), Error> {
     let probe = SocketAddr::from(([127, 0, 0, 1], 0));
     // Not on an MPTCP socket: it takes any name until it has its first subflow.
-    let set = socket(probe, Speak::Tcp).and_then(|socket| socket.set_tcp_congestion(name.as_bytes()));
-    let Err(error) = set else { return Ok(()) };
-    let list = |file: &str| {
-        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{file}")).unwrap_or_default();
-        text.split_whitespace().collect::<Vec<_>>().join(", ")
-    };
-    let what = |kind, why: &str| Error::new(kind, format!("congestion = \"{name}\": {why}"));
-    Err(match Errno::from_io_error(&error) {
-        Some(Errno::NOENT) => what(Kind::Unsupported, "the kernel has no such controller").help(format!(
-            "it has {}; `joulepath cc load {name}` loads one of ours, `modprobe tcp_{name}` one of Linux",
-            list("tcp_available_congestion_control")
-        )),
-        Some(Errno::PERM | Errno::ACCESS) => {
-            let allowed = list("tcp_allowed_congestion_control");
-            what(Kind::Permission, "only root may choose it").help(format!(
-                "allow it to all: sysctl net.ipv4.tcp_allowed_congestion_control='{} {name}'",
-                allowed.replace(", ", " ")
-            ))
+    let probe = socket(probe, Speak::Tcp).map_err(|error| Error::io("cannot make a socket", &error))?;
+    congestion::choose(&probe, name).map_err(|error| {
+        let kind = match error {
+            joulepath_kernel::Error::Unsupported { .. } => Kind::Unsupported,
+            joulepath_kernel::Error::Permission { .. } => Kind::Permission,
+            _ => Kind::Failed,
+        };
+        let refused = Error::new(kind, format!("`congestion`: {error}"));
+        match error.remedy() {
+            Some(remedy) => refused.help(remedy),
+            None => refused,
         }
-        _ => what(Kind::Failed, &error.to_string()),
     })
 }
 

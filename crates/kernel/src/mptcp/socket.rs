@@ -13,7 +13,7 @@
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use joulepath_model::units::Bytes;
@@ -24,6 +24,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto};
 use serde::{Deserialize, Serialize};
 
 use super::memory::ReceiveWindow;
+use crate::congestion;
 use crate::error::{Doing, Error, Result};
 use crate::wait::ready;
 
@@ -118,7 +119,7 @@ fn open_and_configure(protocol: Protocol, to: IpAddr, options: &Options) -> Resu
 pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
     let socket = socket.as_fd();
     if let Some(name) = &options.congestion {
-        set_congestion(socket, name)?;
+        congestion::choose(socket, name)?;
     }
     sockopt::set_tcp_nodelay(socket, true).doing("switching Nagle's algorithm off")?;
     if let Some(window) = options.buffers.receive {
@@ -140,20 +141,6 @@ pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
 fn buffer_size(bytes: Bytes, divisor: u64) -> usize {
     const LARGEST: u64 = i32::MAX as u64 / 2;
     (bytes.0 / divisor).clamp(1, LARGEST) as usize
-}
-
-fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> Result<()> {
-    sockopt::set_tcp_congestion(socket, name).map_err(|errno| match errno {
-        Errno::NOENT => Error::Unsupported {
-            what: format!("the congestion controller {name}"),
-            why: "it is not loaded in this kernel".into(),
-            remedy: match name.strip_prefix("jp_") {
-                Some(name) => format!("sudo joulepath cc load {name}"),
-                None => format!("sudo modprobe tcp_{name}"),
-            },
-        },
-        errno => Error::io(format!("choosing the congestion controller {name}"), errno),
-    })
 }
 
 /// Listens at `at`; accepted connections inherit `options`.
@@ -262,16 +249,5 @@ mod tests {
         assert_eq!(buffer_size(Bytes(65_536), 2), 32_768);
         assert_eq!(buffer_size(Bytes(1 << 40), 1), (1 << 30) - 1);
         assert_eq!(buffer_size(Bytes(0), 2), 1);
-    }
-
-    #[test]
-    fn the_error_of_an_unloaded_controller_says_how_to_load_it() {
-        let socket = open(Protocol::Tcp, IpAddr::from([127, 0, 0, 1])).unwrap();
-        for (name, remedy) in
-            [("jp_nothing", "sudo joulepath cc load nothing"), ("absent", "sudo modprobe tcp_absent")]
-        {
-            let error = set_congestion(socket.as_fd(), name).unwrap_err();
-            assert_eq!(error.remedy(), Some(remedy), "{error}");
-        }
     }
 }

@@ -122,6 +122,9 @@ fn an_unknown_congestion_controller_stops_the_start_with_the_way_to_load_it() {
     config.congestion = Some("nosuch".into());
     let error = block_on(async { Serve::new(config, std::sync::Arc::new(|_| {})).map(drop) }).unwrap_err();
     assert_eq!(error.kind, Kind::Unsupported);
-    assert_eq!(error.to_string(), "congestion = \"nosuch\": the kernel has no such controller");
-    assert!(error.next_step().unwrap().contains("joulepath cc load nosuch"));
+    assert_eq!(
+        error.to_string(),
+        "`congestion`: the congestion controller nosuch: it is not loaded in this kernel"
+    );
+    assert!(error.next_step().unwrap().contains("modprobe tcp_nosuch"));
 }
