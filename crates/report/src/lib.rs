@@ -45,6 +45,7 @@ pub mod table;
 mod text;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate, resample};
+pub use chart::COLOURS;
 pub use compared::{table, table_with};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceWay, advice_html};
 pub use html::map::{MapAxis, MapPage, map_html};
@@ -63,6 +64,7 @@ pub use reproduction::{
     reproduction_summary, reproduction_table, shown,
 };
 pub use scale::rounded;
+pub use sheet::most_efficient;
 pub use stored::StoredResults;
 pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
 pub use summary::{LINK_BOUND, PolicyRuns, TCP_REFERENCE, summarise, summarise_on};

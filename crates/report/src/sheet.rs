@@ -223,7 +223,7 @@ impl Sheet {
             lines: rows.iter().map(|row| row.label.clone()).chain(limits).collect(),
             policies: rows.len(),
             columns: metrics.map(|metric| column(metric, comparison)).collect(),
-            best: if rows.len() < 2 { None } else { best(rows) },
+            best: if rows.len() < 2 { None } else { most_efficient(rows) },
         }
     }
 }
@@ -261,10 +261,11 @@ pub(crate) fn costs_energy(row: &Row) -> bool {
     row.energy_j.mean > 0.0
 }
 
-fn best(rows: &[Row]) -> Option<usize> {
+/// Index of the row with the most bits per joule, the first of equals; `None` if no row costs energy.
+pub fn most_efficient(rows: &[Row]) -> Option<usize> {
     let efficiency = |index: &usize| rows[*index].bits_per_joule.mean;
     let finite = (0..rows.len()).filter(|index| costs_energy(&rows[*index]) && efficiency(index).is_finite());
-    // Takes the first of equals, where `max_by` would take the last.
+    // `max_by` returns the last of equals.
     finite.rev().max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)))
 }
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use joulepath_model::cancel::Cancel;
-use joulepath_model::result::{Row, RunResult};
+use joulepath_model::result::RunResult;
 use joulepath_model::scenario;
-use joulepath_report::{all_to_json, html};
+use joulepath_report::{all_to_json, html, most_efficient};
 use joulepath_study::compare::{Case, Plan, Request as Asked, Variants};
 use joulepath_study::engine::{self, EngineName, EngineOptions, RunError};
 use joulepath_study::error::{Error, Result};
@@ -305,10 +305,7 @@ fn gather(of: &Question, runs: Vec<Option<usize>>) -> Result<Value> {
     };
     let runs = runs.into_iter().map(parsed).collect::<Result<Vec<_>, _>>().map_err(Error::usage)?;
     let comparison = plan.gathered(case(&plan), runs)?;
-    let efficiency = |row: &&Row| row.bits_per_joule.mean;
-    let measured =
-        comparison.rows.iter().filter(|row| row.energy_j.mean > 0.0 && efficiency(row).is_finite());
-    let best = measured.max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)));
+    let best = most_efficient(&comparison.rows).map(|index| &comparison.rows[index]);
     Ok(json!({
         "best": best.map(|row| json!({ "policy": row.policy, "label": row.label })),
         "html": html(&comparison)?,
@@ -346,8 +343,10 @@ mod tests {
         assert_eq!(comparison["partial"], false, "{whole}");
         let rows = comparison["rows"].as_array().unwrap();
         let most = |row: &&Value| row["bits_per_joule"]["mean"].as_f64().unwrap();
-        let best = rows.iter().max_by(|a, b| most(a).total_cmp(&most(b))).unwrap();
-        assert_eq!(whole["ok"]["best"]["policy"], best["policy"]);
+        let best = rows.iter().map(|row| most(&row)).fold(0.0, f64::max);
+        // The first of equals, as in the table.
+        let first = rows.iter().find(|row| most(row) == best).unwrap();
+        assert_eq!(whole["ok"]["best"]["policy"], first["policy"]);
         let part = gathered([None, lengths[1]], runs[1].clone());
         let comparison: Value = serde_json::from_str(part["ok"]["json"].as_str().unwrap()).unwrap();
         assert_eq!(comparison["partial"], true, "{part}");

@@ -18,7 +18,7 @@ pub(crate) const PALETTE: usize = 8;
 /// Style sheet of the charts; it needs the colours of [`COLOURS`].
 pub(crate) const STYLE: &str = include_str!("../../assets/chart.css");
 /// Colours of the light and the dark theme.
-pub(crate) const COLOURS: &str = include_str!("../../assets/colours.css");
+pub const COLOURS: &str = include_str!("../../assets/colours.css");
 
 /// Classes of the look of policy number `index`.
 pub(crate) fn look(index: usize) -> String {
