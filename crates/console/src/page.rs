@@ -109,19 +109,25 @@ pub(crate) fn cells(one: &InterfaceStatus) -> [String; 8] {
     ]
 }
 
+/// Why an interface has its role, and what is known of its signal and network.
+pub(crate) fn reason(one: &InterfaceStatus) -> String {
+    let mut reason = one.reason.with(&one.notes);
+    if let Some(signal) = &one.signal_strength {
+        reason += &format!("; {}", figures::signal(signal));
+    }
+    if let Some(network) = &one.network {
+        reason += &format!("; {}", figures::network(network));
+    }
+    reason
+}
+
 /// Reasons, quotas, warnings, and sources of the joules.
 fn notes(status: &Status, width: usize) -> String {
     let mut text = String::new();
     for one in status.interfaces.iter().filter(|one| one.allowed) {
-        let mut reason = one.reason.with(&one.notes);
+        let mut reason = reason(one);
         if let Some(quota) = &one.quota {
             reason += &format!("; quota: {}", figures::quota(quota));
-        }
-        if let Some(signal) = &one.signal_strength {
-            reason += &format!("; {}", figures::signal(signal));
-        }
-        if let Some(network) = &one.network {
-            reason += &format!("; {}", figures::network(network));
         }
         text += &format!("\n{}", wrap(&format!("{}: {reason}", one.name), width, "  "));
         for (address, why) in &one.conflicts {
@@ -135,21 +141,13 @@ fn notes(status: &Status, width: usize) -> String {
         text += &format!("\n{}", wrap(&said, width, "  "));
     }
     text.push('\n');
-    if let (0, Some(1..)) = (status.connections, status.plain) {
-        let said = "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it, \
-                    [[mptcp]] in live.toml does so for services.";
-        text += &format!("\n{}\n", wrap(said, width, "  "));
-    }
-    for said in status.programs.iter().flat_map(figures::programs) {
-        text += &format!("\n{}\n", wrap(&said, width, "  "));
-    }
     for warning in &status.warnings {
         text += &format!("\n{}", wrap(&format!("warning: {warning}"), width, "  "));
     }
     if !status.warnings.is_empty() {
         text.push('\n');
     }
-    for said in remarks(status) {
+    for said in remarks(status).into_iter().chain(figures::all_paths(status)) {
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
     if let Some(said) = sources(&status.interfaces) {
@@ -161,15 +159,22 @@ fn notes(status: &Status, width: usize) -> String {
     text
 }
 
-/// Sentences on where connections start, controllers, steering, and the machine's meter.
+/// Sentences on programs without MPTCP, where connections start, controllers, steering, and the
+/// machine's meter.
 pub(crate) fn remarks(status: &Status) -> Vec<String> {
     let of_controller =
         |name: &String| format!("New sockets get the congestion controller {name}, which controls uploads.");
-    let first = figures::first(&status.first).into_iter();
-    let all = first.chain(status.controller.iter().map(of_controller));
-    all.chain(status.steering.iter().flat_map(figures::steering))
+    let none = matches!((status.connections, status.plain), (0, Some(1..)));
+    let none = none.then(|| {
+        "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it, [[mptcp]] in \
+         live.toml does so for services."
+            .to_owned()
+    });
+    let all = none.into_iter().chain(status.programs.iter().flat_map(figures::programs));
+    all.chain(figures::first(&status.first))
+        .chain(status.controller.iter().map(of_controller))
+        .chain(status.steering.iter().flat_map(figures::steering))
         .chain(figures::machine(status))
-        .chain(figures::all_paths(status))
         .collect()
 }
 
@@ -196,12 +201,8 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use joulepath_live::decide::Role;
-    use joulepath_live::status::{
-        AllPaths, FirstStatus, MachineStatus, NetworkStatus, QuotaStatus, RuleStatus, SignalStatus, Spared,
-        Spent, SteeringStatus,
-    };
+    use joulepath_live::status::{MachineStatus, NetworkStatus, QuotaStatus, SignalStatus, Spent};
     use joulepath_model::history::Estimate;
-    use joulepath_model::live::Intent;
 
     use super::*;
     use crate::top::samples;
@@ -323,39 +324,10 @@ mod tests {
                 interface("enx00e04c680", Role::Backup, None),
                 InterfaceStatus { allowed: false, ..interface("docker0", Role::Unused, None) },
             ],
-            controller: Some("jp_joule".into()),
-            all_paths: Some(AllPaths {
-                today: Spared { mptcp_bytes: 8_600_000, spared_j: 25_200.0 },
-                ..AllPaths::default()
-            }),
-            steering: Some(SteeringStatus {
-                connections: 2,
-                tolerance_s: None,
-                of_kernel: 1,
-                opened: 5,
-                closed: 1,
-                refused: 0,
-                rules: vec![RuleStatus {
-                    rule: "program ffmpeg".into(),
-                    intent: Intent::Frugal,
-                    tolerance_s: Some(120.0),
-                    connections: 1,
-                    last: Some("ffmpeg of user 1000 to 192.0.2.9:443".into()),
-                    last_uid: None,
-                    interfaces: [("wlan0", Role::Regular), ("wwan0", Role::Backup)]
-                        .map(|(name, role)| (name.to_owned(), role))
-                        .into(),
-                }],
-            }),
-            first: FirstStatus {
-                steered: false,
-                interfaces: vec!["enx00e04c680".into()],
-                preferred: Some("wlp0s20f3".into()),
-            },
             warnings: vec![
                 "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
             ],
-            ..samples::status()
+            ..samples::everything()
         };
         let text = dry_run(&all, &["add the endpoint 192.0.2.1 dev wlp0s20f3 subflow".into()], 80);
         for line in text.lines() {

@@ -25,7 +25,6 @@ const VIEWS: [(u32, &str); 4] = [(400, "light"), (400, "dark"), (1280, "light"),
 const STATUS: &str = include_str!("status.json");
 /// Of a look at all views.
 const LIMIT: Duration = Duration::from_secs(120);
-const STYLE: &str = include_str!("../assets/board.css");
 
 /// Loads the page at every width and theme.
 const PROBE: &str = r#"<!doctype html><meta charset="utf-8"><body><script>
@@ -141,11 +140,11 @@ impl Served {
         Ok(Served { url, asked, folder })
     }
 
-    /// The page's HTML.
-    fn html(&self) -> Result<String, Failed> {
+    /// The body of an answer.
+    fn get(&self, path: &str) -> Result<String, Failed> {
         let host = self.url.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(host)?;
-        write!(stream, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         Ok(answer.split_once("\r\n\r\n").ok_or("the answer has no head")?.1.to_owned())
@@ -159,8 +158,14 @@ fn measured() -> Result<&'static [Measured], Failed> {
 
 fn measure() -> Result<Vec<Measured>, Failed> {
     let served = Served::start()?;
-    let style = format!("<style>{STYLE}</style><script>{AXE}</script>");
-    let html = served.html()?.replace("<link rel=\"stylesheet\" href=\"/board.css\">", &style);
+    let style = format!("<style>{}</style><script>{AXE}</script>", served.get("/board.css")?);
+    let html = served.get("/")?.replace("<link rel=\"stylesheet\" href=\"/board.css\">", &style);
+    // Each line that a status can have is on the page, so that all are looked at.
+    for part in
+        ["with all paths always", "The daemon steers", "On MPTCP", "machine:", "signal", "another program"]
+    {
+        ensure(html.contains(part), (part, &html))?;
+    }
     let html = html.replace("<script src=\"/board.js\" defer></script>", "");
     let json = |value: Value| value.to_string().replace('<', "\\u003c");
     let probe = PROBE.replacen("VIEWS", &json(json!(VIEWS)), 1).replacen("HTML", &json(html.into()), 1);

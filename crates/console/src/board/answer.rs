@@ -2,6 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use joulepath_report::COLOURS;
+
+/// Without the colours, which are the reports'.
 const STYLE: &str = include_str!("../../assets/board.css");
 const SCRIPT: &str = include_str!("../../assets/board.js");
 
@@ -53,7 +56,7 @@ pub(super) fn answer(asked: &Asked, token: Option<&str>, page: impl FnOnce() -> 
         return answer;
     }
     match path {
-        "/board.css" => Answer::new(200, "text/css; charset=utf-8", STYLE.into()),
+        "/board.css" => Answer::new(200, "text/css; charset=utf-8", format!("{COLOURS}{STYLE}")),
         "/board.js" => Answer::new(200, "text/javascript; charset=utf-8", SCRIPT.into()),
         "/" if !has_token(query, token) => refuse(
             403,

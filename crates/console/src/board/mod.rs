@@ -39,7 +39,8 @@ impl Board {
     /// # Errors
     /// If the address cannot be used.
     pub fn open(address: SocketAddr, socket: &Path, token: Option<String>) -> io::Result<Self> {
-        let server = Server::http(address).map_err(io::Error::other)?;
+        let server = Server::http(address)
+            .map_err(|error| error.downcast::<io::Error>().map_or_else(io::Error::other, |error| *error))?;
         Ok(Board { server, socket: socket.to_owned(), token })
     }
 
@@ -88,6 +89,16 @@ impl Board {
 fn response(answer: Answer) -> Response<Cursor<Vec<u8>>> {
     let all = answer.headers.iter().filter_map(|(name, value)| Header::from_bytes(*name, *value).ok());
     all.fold(Response::from_string(answer.body).with_status_code(answer.code), Response::with_header)
+}
+
+/// What to do if an address cannot be used.
+pub fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "another program has this port: name another one, or 0 for a free one",
+        io::ErrorKind::AddrNotAvailable => "no interface has this address: 127.0.0.1 always exists",
+        io::ErrorKind::PermissionDenied => "ports under 1024 need root: name another one",
+        _ => "name another address, such as 127.0.0.1:7077",
+    }
 }
 
 /// A token: 128 random bits in hexadecimal.

@@ -27,11 +27,11 @@ struct Page<'a> {
     host: String,
     version: &'static str,
     head: Vec<String>,
-    trouble: Option<String>,
-    warnings: &'a [String],
+    trouble: Option<Sentence>,
+    warnings: Vec<Sentence>,
     rows: Vec<Row>,
     sources: String,
-    remarks: Vec<String>,
+    remarks: Vec<Sentence>,
     why: Option<Vec<why::Parts>>,
     connections: Vec<Connection>,
     /// Why connections cannot be listed.
@@ -39,6 +39,9 @@ struct Page<'a> {
     hidden: Option<String>,
     events: Vec<(String, &'a str)>,
 }
+
+/// Parts of a sentence; true: what a user types.
+type Sentence = Vec<(bool, String)>;
 
 /// An interface.
 struct Row {
@@ -78,14 +81,20 @@ pub(super) fn page(seen: &Seen) -> String {
     let page = Page {
         host: host(),
         version: env!("CARGO_PKG_VERSION"),
-        head: status.map(|status| vec![figures::head(status).join(" · ")]).unwrap_or_default(),
+        head: status.iter().flat_map(|status| head(status)).collect(),
         trouble: seen.status.as_ref().err().map(|error| {
-            format!("{error}. Without the daemon this page shows connections only: `sudo joulepath live`.")
+            sentence(&format!(
+                "{error}. Without the daemon this page shows connections only: `sudo joulepath on`."
+            ))
         }),
-        warnings: status.map_or(&[], |status| &status.warnings),
+        warnings: status.iter().flat_map(|status| &status.warnings).map(|text| sentence(text)).collect(),
         rows: interfaces().map(row).collect(),
         sources: status.and_then(|status| terminal::sources(&status.interfaces)).unwrap_or_default(),
-        remarks: status.map(terminal::remarks).unwrap_or_default(),
+        remarks: status
+            .iter()
+            .flat_map(|status| terminal::remarks(status))
+            .map(|text| sentence(&text))
+            .collect(),
         why: hindrances.map(|all| all.iter().map(why::parts).collect()),
         connections: all.iter().take(MOST).map(|one| connection(one)).collect(),
         unlisted: seen.observed.trouble.as_deref(),
@@ -100,19 +109,22 @@ pub(super) fn page(seen: &Seen) -> String {
     page.render().unwrap_or_else(|error| format!("<!doctype html><title>Joulepath</title><p>{error}"))
 }
 
+/// What the machine does, and what that saves.
+fn head(status: &Status) -> impl Iterator<Item = String> {
+    [figures::head(status).join(" · ")].into_iter().chain(figures::all_paths(status))
+}
+
+/// Splits at backticks.
+fn sentence(text: &str) -> Sentence {
+    text.split('`').enumerate().map(|(number, part)| (number % 2 == 1, part.to_owned())).collect()
+}
+
 fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     if name.trim().is_empty() { "this host".into() } else { name.trim().to_owned() }
 }
 
 fn row(one: &InterfaceStatus) -> Row {
-    let mut reason = one.reason.with(&one.notes);
-    if let Some(signal) = &one.signal_strength {
-        reason += &format!("; {}", figures::signal(signal));
-    }
-    if let Some(network) = &one.network {
-        reason += &format!("; {}", figures::network(network));
-    }
     Row {
         name: one.name.clone(),
         role: match one.role {
@@ -122,7 +134,7 @@ fn row(one: &InterfaceStatus) -> Row {
         },
         used_as: if one.role == Role::Unused { "unused" } else { figures::role(one.role) },
         cells: terminal::cells(one),
-        reason,
+        reason: terminal::reason(one),
         conflicts: one.conflicts.iter().map(|(address, why)| format!("{address}: {why}")).collect(),
         quota: one.quota.as_ref().and_then(quota),
     }

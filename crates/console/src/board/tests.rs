@@ -111,8 +111,9 @@ fn with_a_token_only_its_holder_gets_the_page() {
 
 #[test]
 fn the_page_has_interfaces_quotas_reasons_and_what_holds_back() {
-    let html = page(&seen(Ok(Status { why: Some(vec![samples::hindrance()]), ..samples::status() })));
+    let html = page(&seen(Ok(samples::everything())));
     for part in [
+        "</p>\n<p>Today 1322 J; with all paths always 26.5 kJ (modelled, for 8.60 MB over MPTCP).",
         "<th scope=\"row\">wlp0s20f3</th>",
         "<span class=\"role\">backup</span>",
         "<td>1235</td><td>1234</td>",
@@ -124,6 +125,7 @@ fn the_page_has_interfaces_quotas_reasons_and_what_holds_back() {
         "<code>joulepath run -- curl</code>",
         "3 s ago",
         "NetworkManager 1.42.4 runs",
+        "<code>sudo joulepath live --programs</code>",
     ] {
         assert!(html.contains(part), "{part}\n{html}");
     }
@@ -179,7 +181,7 @@ fn text_of_others_is_escaped() {
 /// `JOULEPATH_WRITE_DOCS=1` writes the file.
 #[test]
 fn the_daemon_of_the_browser_test_answers_with_the_sample() {
-    let status = Status { why: Some(vec![samples::hindrance()]), ..samples::status() };
+    let status = samples::everything();
     let json = serde_json::to_string_pretty(&status).unwrap() + "\n";
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/status.json");
     if std::env::var_os("JOULEPATH_WRITE_DOCS").is_some() {

@@ -6,9 +6,10 @@ use joulepath_live::Request;
 use joulepath_live::decide::Role;
 use joulepath_live::reason::Reason;
 use joulepath_live::status::{
-    Event, FirstStatus, Hindrance, InterfaceStatus, MachineStatus, Measure, QuotaStatus, SCHEMA, Spent,
-    Status,
+    AllPaths, Event, FirstStatus, Hindrance, InterfaceStatus, MachineStatus, Measure, NetworkStatus,
+    ProgramsStatus, QuotaStatus, RuleStatus, SCHEMA, SignalStatus, Spared, Spent, Status, SteeringStatus,
 };
+use joulepath_model::history::Estimate;
 use joulepath_model::live::Intent;
 
 use super::asker::{Answer, Problem};
@@ -133,6 +134,66 @@ pub(crate) fn status() -> Status {
     }
 }
 
+/// The same machine with every line that a status can have.
+pub(crate) fn everything() -> Status {
+    let mut all = status();
+    let estimate = |median, spread| Some(Estimate { median, spread });
+    let modem = &mut all.interfaces[1];
+    modem.conflicts =
+        [("192.0.2.2".to_owned(), "another program has set an endpoint for it".to_owned())].into();
+    modem.signal_strength = Some(SignalStatus { dbm: -97.0, age_s: 1.25, source: "command".into() });
+    modem.energy_at_dbm = Some(-97.0);
+    modem.network = Some(NetworkStatus {
+        id: "3f2a9c1e".into(),
+        kind: "cellular".into(),
+        visits: 4,
+        age_days: Some(2.0),
+        rate_bps: estimate(18.5e6, 1.52),
+        rtt_s: estimate(0.03, 1.2),
+        loss: None,
+    });
+    Status {
+        all_paths: Some(AllPaths {
+            today: Spared { mptcp_bytes: 8_600_000, spared_j: 25_200.0 },
+            ..AllPaths::default()
+        }),
+        controller: Some("jp_joule".into()),
+        machine: Some(machine()),
+        first: FirstStatus {
+            steered: false,
+            interfaces: vec!["enx00e04c680".into()],
+            preferred: Some("wlp0s20f3".into()),
+        },
+        programs: Some(ProgramsStatus {
+            on: vec!["nginx.service".into()],
+            waiting: vec!["postgresql.service".into()],
+            missing: vec!["sync.service".into()],
+            notes: vec!["static.service: its program is statically linked".into()],
+        }),
+        steering: Some(SteeringStatus {
+            connections: 2,
+            tolerance_s: None,
+            of_kernel: 1,
+            opened: 5,
+            closed: 1,
+            refused: 0,
+            rules: vec![RuleStatus {
+                rule: "program ffmpeg".into(),
+                intent: Intent::Frugal,
+                tolerance_s: Some(120.0),
+                connections: 1,
+                last: Some("ffmpeg of user 1000 to 192.0.2.9:443".into()),
+                last_uid: None,
+                interfaces: [("wlan0", Role::Regular), ("wwan0", Role::Backup)]
+                    .map(|(name, role)| (name.to_owned(), role))
+                    .into(),
+            }],
+        }),
+        why: Some(vec![hindrance()]),
+        ..all
+    }
+}
+
 /// A program with plain TCP.
 pub(crate) fn hindrance() -> Hindrance {
     Hindrance {
@@ -185,6 +246,6 @@ pub(super) fn answer(state: &mut State, result: Result<Status, Problem>, second:
 pub(super) fn gone() -> Problem {
     Problem {
         what: "no daemon listens at /run/joulepath/live.sock".into(),
-        remedy: "start one: joulepath live --config FILE".into(),
+        remedy: "start it: sudo joulepath on".into(),
     }
 }
