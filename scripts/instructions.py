@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Counts the CPU instructions per packet-hop of the packet engine and compares them with scripts/instructions.json. Times
-vary between machines and runs; instruction counts do not.
+"""Counts the CPU instructions per packet-hop of the packet engine and compares them with scripts/instructions.json, and those
+of `joulepath why` per connection, which must not grow with their number. Times vary between machines and runs; instruction
+counts do not.
 
     scripts/instructions.py            measure and compare; exit code 1 if a workload needs over 5 % more
     scripts/instructions.py --write    measure and store; the commit message gives the reason
@@ -40,6 +41,11 @@ WORKLOADS = [
 ]
 
 
+# Numbers of connections; each further one may cost this much more than the one before.
+CONNECTIONS = (100, 200, 400)
+GROWTH = 1.1
+
+
 def say(text):
     print(f"instructions: {text}", file=sys.stderr)
 
@@ -49,13 +55,13 @@ def version(*command):
 
 
 def build():
-    """Builds the program that runs a scenario once, and returns its path."""
+    """Builds the programs that run a scenario once and that examine connections, and returns their paths."""
     # The same packages and features as scripts/test.sh, to reuse its build.
-    packages = ["--workspace", "--exclude", "joulepath-python", "--example", "once"]
+    packages = ["--workspace", "--exclude", "joulepath-python", "--example", "once", "--example", "many"]
     command = ["scripts/cargo.sh", "build", "--quiet", "--locked", *packages, "--message-format", "json"]
     lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
-    programs = (json.loads(line).get("executable") for line in lines)
-    return next(program for program in programs if program)
+    built = [message for message in map(json.loads, lines) if message.get("executable")]
+    return {message["target"]["name"]: message["executable"] for message in built}
 
 
 def scenario(file, duration, changes, folder):
@@ -70,23 +76,33 @@ def scenario(file, duration, changes, folder):
     return path
 
 
-def count(program, path, policy):
-    """Instructions and packet-hops of one run."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, path, policy, "1"]
+def count(*command):
+    """Instructions and output of one run."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     collected = re.search(r"Collected : (\d+)", done.stderr)
-    return int(collected[1]), json.loads(done.stdout)["counters"]["packet_hops"]
+    return int(collected[1]), json.loads(done.stdout)
 
 
 def per_hop(program, workload, folder):
     _, file, policy, durations, changes = workload
-    runs = [count(program, scenario(file, duration, changes, folder), policy) for duration in durations]
-    (instructions, hops), (more_instructions, more_hops) = runs
-    return (more_instructions - instructions) / (more_hops - hops)
+    runs = [count(program, scenario(file, duration, changes, folder), policy, "1") for duration in durations]
+    (instructions, run), (more_instructions, more) = runs
+    return (more_instructions - instructions) / (more["counters"]["packet_hops"] - run["counters"]["packet_hops"])
 
 
-def measure():
-    program = build()
+def why_grows(program):
+    """True if `joulepath why` needs more instructions for each further connection than for the ones before."""
+    few, some, many = (count(program, str(number))[0] for number in CONNECTIONS)
+    numbers = CONNECTIONS[1] - CONNECTIONS[0], CONNECTIONS[2] - CONNECTIONS[1]
+    first, then = (some - few) / numbers[0], (many - some) / numbers[1]
+    grows = then > first * GROWTH
+    print(f"why: {first:.0f} instructions a connection up to {CONNECTIONS[1]}, {then:.0f} ({then / first - 1:+.1%}) up to "
+          f"{CONNECTIONS[2]}" + (", GROWS" if grows else ""))
+    return grows
+
+
+def measure(program):
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(max_workers=2) as pool:
         counts = pool.map(lambda workload: per_hop(program, workload, folder), WORKLOADS)
         return {workload[0]: round(found, 1) for workload, found in zip(WORKLOADS, counts)}
@@ -100,25 +116,27 @@ def main():
         say("SKIPPED: valgrind is missing, so the packet engine's instructions were NOT counted")
         return 0
     compilers = {"rustc": version("rustc", "--version").split()[1], "cc": version("cc", "-dumpfullversion")}
+    programs = build()
     if sys.argv[1:] == ["--write"]:
-        text = json.dumps({"compilers": compilers, "per_hop": measure()}, indent=2)
+        text = json.dumps({"compilers": compilers, "per_hop": measure(programs["once"])}, indent=2)
         STORED.write_text(text + "\n", encoding="utf-8")
         print(text)
         return 0
+    grows = why_grows(programs["many"])
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     if compilers != stored["compilers"]:
         say(f"SKIPPED: the stored counts are for {stored['compilers']}, this machine has {compilers}: NOT compared")
-        return 0
-    slips = 0
-    for name, found in measure().items():
+        return 1 if grows else 0
+    wrong = False
+    for name, found in measure(programs["once"]).items():
         before = stored["per_hop"][name]
         slip = found > before * ALLOWED
-        slips += slip
+        wrong |= slip
         print(f"{name}: {found:.1f} instructions a packet-hop, stored {before:.1f} ({found / before - 1:+.1%})"
               + (", TOO MANY" if slip else ""))
-    if slips:
+    if wrong:
         say("if the additional work is intended, store the new counts: scripts/instructions.py --write")
-    return 1 if slips else 0
+    return 1 if grows or wrong else 0
 
 
 if __name__ == "__main__":
