@@ -128,11 +128,14 @@ fn cost(cost: &Cost) -> String {
 }
 
 fn gained(gain: &Gain) -> String {
-    let Gain { before_bps, after_bps, before_rtt_s, after_rtt_s } = gain;
+    let Gain { before_bps, after_bps, at_least, before_rtt_s, after_rtt_s } = gain;
     let is_same = |a: f64, b: f64| (a - b).abs() <= SAME * a;
     let rate = match is_same(*before_bps, *after_bps) {
         true => format!("{} as before", mbit(*before_bps)),
-        false => format!("{} becomes {}", mbit(*before_bps), mbit(*after_bps)),
+        false => {
+            let bound = if *at_least { "at least " } else { "" };
+            format!("{} becomes {bound}{}", mbit(*before_bps), mbit(*after_bps))
+        }
     };
     let rtt = match is_same(*before_rtt_s, *after_rtt_s) {
         true => String::new(),

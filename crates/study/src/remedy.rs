@@ -3,7 +3,7 @@
 //!
 //! | property | source |
 //! |---|---|
-//! | rate of a path | the highest delivery rate, so no more than the path's |
+//! | rate of a path | the highest delivery rate: the capacity if a queue was seen, else a lower bound |
 //! | delay | half of the minimum RTT |
 //! | queue | the longest queueing delay at this rate; without one, a bandwidth-delay product |
 //! | loss | the retransmitted part, if the queue stays short |
@@ -34,6 +34,10 @@ const PACKET_BITS: f64 = 12e3;
 const WIRE: f64 = 1500.0 / 1460.0;
 /// A queueing delay up to this part of the minimum RTT is no congestion: losses are the path's.
 const SHORT: f64 = 0.2;
+/// A path that is not full has a queue of up to this part of the minimum RTT, which is jitter, or of this many
+/// packets, which a delayed ACK releases at once (RFC 5681, section 4.2).
+const EMPTY: f64 = 0.05;
+const BURST: f64 = 2.0;
 /// Smallest queue, packets.
 const LEAST_QUEUE: f64 = 20.0;
 /// Payload that Linux holds in a byte of buffer memory.
@@ -43,7 +47,11 @@ const PAYLOAD: f64 = 0.5;
 pub fn predict(subject: &Subject<'_>, remedy: &Remedy) -> Option<Gain> {
     let fixed = Fitted::of(subject)?.with(remedy)?;
     let (after_bps, after_rtt_s) = fixed.run(fixed.length_s()).ok()?;
-    Some(Gain { before_bps: subject.rate_bps(), after_bps, before_rtt_s: rtt_s(subject)?, after_rtt_s })
+    let (before_bps, before_rtt_s) = (subject.rate_bps(), rtt_s(subject)?);
+    let at_least = fixed.paths.iter().any(|path| !path.was_full);
+    // What was seen is a lower bound, too.
+    let after_bps = if at_least { after_bps.max(before_bps) } else { after_bps };
+    Some(Gain { before_bps, after_bps, at_least, before_rtt_s, after_rtt_s })
 }
 
 /// Mean of the subflows' smoothed RTTs, weighted by what they carry, s.
@@ -65,6 +73,8 @@ struct Path {
     rtt_s: f64,
     loss: f64,
     queue: f64,
+    /// A queue was seen, so the highest delivery rate is the capacity.
+    was_full: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -151,7 +161,7 @@ impl Fitted {
             (*send_bytes as u64).max(10_000),
         );
         for (index, path) in self.paths.iter().enumerate() {
-            let Path { rate_bps, rtt_s, loss, queue } = path;
+            let Path { rate_bps, rtt_s, loss, queue, .. } = path;
             let direction = |header: &str| {
                 format!(
                     "{header}loss = \"{} %\"\nqueue = \"{} packets\"\n",
@@ -185,6 +195,7 @@ impl Path {
             rtt_s,
             loss: if is_short { (again / sent.max(1.0)).min(0.3) } else { 0.0 },
             queue: (waiting_s * rate_bps / PACKET_BITS).max(LEAST_QUEUE),
+            was_full: long_s > (EMPTY * rtt_s).max(BURST * PACKET_BITS / rate_bps),
         })
     }
 }

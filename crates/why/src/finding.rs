@@ -62,6 +62,8 @@ pub struct Gain {
     pub before_bps: f64,
     /// Goodput with the fix, bit/s.
     pub after_bps: f64,
+    /// True if a path was never full, so that its capacity is unknown: `after_bps` is then a lower bound.
+    pub at_least: bool,
     /// Mean RTT that was seen, s.
     pub before_rtt_s: f64,
     /// Mean RTT with the fix, s.

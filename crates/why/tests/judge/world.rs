@@ -140,12 +140,18 @@ impl World {
         (all, delivered as f64 * 8.0 / length_s)
     }
 
-    /// The goodput, bit/s, and the mean RTT weighted by windows, s.
+    /// The goodput, bit/s, and the mean RTT weighted by what each path carries, s.
     pub(crate) fn outcome(&self, seed: u64) -> (f64, f64) {
         let (all, goodput_bps) = self.run(&self.config.open().used, seed);
-        let paths = all.iter().flat_map(|(_, status)| &status.paths);
-        let known = paths.filter_map(|path| Some((path.srtt?.as_secs_f64(), f64::from(path.cwnd))));
-        let (sum, weights) = known.fold((0.0, 0.0), |(sum, all), (rtt, cwnd)| (sum + rtt * cwnd, all + cwnd));
+        let (first, last) = (&all[0].1.paths, &all[all.len() - 1].1.paths);
+        let mean_s = |path: usize| {
+            let known = all.iter().filter_map(|(_, status)| Some(status.paths[path].srtt?.as_secs_f64()));
+            let known: Vec<f64> = known.collect();
+            known.iter().sum::<f64>() / known.len().max(1) as f64
+        };
+        let carried = |path: usize| (last[path].segments - first[path].segments) as f64;
+        let sums = (0..last.len()).map(|path| (mean_s(path) * carried(path), carried(path)));
+        let (sum, weights) = sums.fold((0.0, 0.0), |(sum, all), (part, weight)| (sum + part, all + weight));
         (goodput_bps, sum / f64::max(weights, 1.0))
     }
 
