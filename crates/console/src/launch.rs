@@ -1,5 +1,7 @@
 //! How a program gets MPTCP sockets, as text.
 
+use std::io;
+
 use joulepath_live::programs::{Launch, Means};
 
 /// Width of the names of `page`, characters.
@@ -41,6 +43,16 @@ pub fn warning(launch: &Launch) -> Option<String> {
             format!("its connections stay TCP: {note}{bpf}")
         }
     })
+}
+
+/// What to do if the program cannot be executed.
+pub fn remedy(launch: &Launch, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if launch.program.is_file() => {
+            format!("chmod +x {}", launch.program.display())
+        }
+        _ => "name a file that is a program or a script".into(),
+    }
 }
 
 #[cfg(test)]

@@ -143,7 +143,11 @@ fn serve(address: SocketAddr, options: &StatusOptions) -> Result<Exit, Failure> 
     }
     let lost = |error| Failure::io(format!("cannot serve a page at {address}"), error);
     let token = has_token.then(board::token).transpose().map_err(lost)?;
-    let board = Board::open(address, &options.socket.socket, token).map_err(lost)?;
+    let board = Board::open(address, &options.socket.socket, token);
+    let board = board.map_err(|error| {
+        let help = board::remedy(&error);
+        lost(error).help(help)
+    })?;
     terminal::print(&format!("{}\n", board.url()))?;
     terminal::say("Open this address in a browser; Ctrl-C ends the page.");
     board.serve();

@@ -36,7 +36,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     };
     let name = program.to_string_lossy();
     let Some(launch) = programs::launch(program) else {
-        return Err(Failure::message(NOT_FOUND, format!("there is no command `{name}`")));
+        return Err(Failure::message(NOT_FOUND, format!("there is no command `{name}`"))
+            .help("name a program in PATH, or a file by its path: ./NAME"));
     };
     if options.dry_run {
         let launch = launch.by_bpf(joulepath_kernel::programs::probe);
@@ -55,7 +56,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
         terminal::tell(&format!("joulepath: {warning}"));
     }
     let error = Command::new(program).args(&options.run[1..]).envs(launch.environment).exec();
-    Err(Failure::new(NOT_EXECUTABLE, error).help(format!("check the file {}", launch.program.display())))
+    let what = format!("cannot start {}: {error}", launch.program.display());
+    Err(Failure::message(NOT_EXECUTABLE, what).help(launch::remedy(&launch, &error)))
 }
 
 /// This program's file, and the words that run a command.

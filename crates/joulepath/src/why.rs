@@ -60,6 +60,7 @@ fn read(file: &Path) -> Result<Observation<'static>, Failure> {
     let text = text.map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
     let wrong = |why: String| {
         Failure::usage(format!("{} is not what `joulepath why --record` writes: {why}", file.display()))
+            .help(format!("write it anew: sudo joulepath why --record {}", file.display()))
     };
     let seen: Observation<'_> = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     match (seen.schema, seen.samples.len()) {
@@ -82,6 +83,7 @@ fn wanted(options: &WhyOptions) -> Result<Wanted, Failure> {
             Failure::message(Exit::Permission, format!("no socket of process {what} is visible"))
                 .help("it has none, or it belongs to another user: use sudo")
         }
-        NotWanted::NoProcess => Failure::usage(format!("there is no process {what}")),
+        NotWanted::NoProcess => Failure::usage(format!("there is no process {what}"))
+            .help("`pidof NAME` prints the process ids of a program"),
     })
 }

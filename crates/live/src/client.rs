@@ -52,7 +52,7 @@ fn ask_once(socket: &Path, request: &Request) -> Result<Status, Asked> {
     let line = exchange(socket, request).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => Error::Refused {
             what: format!("no daemon listens at {}", socket.display()),
-            remedy: "start one: joulepath live --config FILE".into(),
+            remedy: "start it: sudo joulepath on".into(),
         },
         ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Refused {
             what: format!("the daemon at {} does not answer", socket.display()),

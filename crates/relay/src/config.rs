@@ -154,7 +154,12 @@ fn in_file(file: &Path, error: Error) -> Error {
 /// Reads a file that contains a key: only its owner and group may read it.
 fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Error> {
     let cannot = |error: io::Error| Error::io(format!("cannot read {}", file.display()), &error);
-    let found = fs::metadata(file).map_err(cannot)?;
+    let found = fs::metadata(file).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            cannot(error).help("`joulepath relay new --server HOST:PORT` writes the files of both ends")
+        }
+        _ => cannot(error),
+    })?;
     if !found.is_file() {
         return Err(Error::usage(format!("{} is not a file", file.display())));
     }

@@ -1,7 +1,7 @@
 //! Makes the files of both ends.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ listen = \"[::]:{port}\"
 key = \"{}\"
 method = \"{method}\"
 # The controller towards the near end: it shapes the near end's downloads.
-# congestion = \"joule\"
+# congestion = \"jp_joule\"
 # Clients reach public addresses only. Further prefixes:
 # allow_private = [\"10.0.0.0/8\"]
 ",
@@ -66,7 +66,7 @@ method = \"{method}\"
 socks = \"127.0.0.1:1080\"
 http = \"127.0.0.1:8118\"
 # The controller towards the far end, for uploads.
-# congestion = \"joule\"
+# congestion = \"jp_joule\"
 # A router for its LAN:
 # redir = \"[::]:12345\"
 # lan = [\"br-lan\"]
@@ -88,13 +88,14 @@ fn create(file: &Path, text: &str) -> Result<(), Error> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     let cannot = |error| Error::io(format!("cannot write {}", file.display()), &error);
     let mut opened = opened.map_err(|error| {
-        let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
-        let error = cannot(error);
-        if exists {
-            error.help("it has a key that may be in use: move it away, or name another --folder")
-        } else {
-            error
-        }
+        let help = match error.kind() {
+            ErrorKind::AlreadyExists => {
+                "it has a key that may be in use: move it away, or name another --folder"
+            }
+            ErrorKind::NotFound => "there is no such folder: make it, or name another --folder",
+            _ => return cannot(error),
+        };
+        cannot(error).help(help)
     })?;
     opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()).map_err(|error| {
         let _ = fs::remove_file(file);
@@ -116,6 +117,10 @@ mod tests {
         let [serve, connect] = write(folder.path(), &server, Method::ChaCha20Poly1305).unwrap();
         assert_eq!(fs::metadata(&serve).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(&connect).unwrap().mode() & 0o777, 0o600);
+        // The name that the kernel knows: without the prefix, it would be Linux' own.
+        for file in [&serve, &connect] {
+            assert!(fs::read_to_string(file).unwrap().contains("# congestion = \"jp_joule\"\n"));
+        }
         let (serve, connect) = (ServeConfig::read(&serve).unwrap(), ConnectConfig::read(&connect).unwrap());
         assert_eq!(serve.key.bytes(), connect.key.bytes());
         assert_eq!((serve.method, connect.method), (Method::ChaCha20Poly1305, Method::ChaCha20Poly1305));

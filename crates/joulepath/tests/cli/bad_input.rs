@@ -263,6 +263,12 @@ fn a_missing_file_is_wrong_usage_for_every_command() {
         "live --config none.toml --dry-run",
         #[cfg(feature = "live")]
         "live --replay none.jsonl",
+        #[cfg(feature = "live")]
+        "why --read none.json",
+        #[cfg(feature = "live")]
+        "relay serve none.toml",
+        #[cfg(feature = "live")]
+        "relay connect none.toml",
     ];
     let folder = folder();
     for case in cases {

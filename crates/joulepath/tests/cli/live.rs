@@ -54,7 +54,7 @@ fn the_schema_accepts_the_shipped_configuration_and_refuses_mistakes() {
 #[cfg(feature = "live")]
 mod the_page {
     use std::io::{BufRead, BufReader, Read, Write};
-    use std::net::TcpStream;
+    use std::net::{TcpListener, TcpStream};
     use std::process::{Child, Stdio};
 
     use crate::run::{command, folder, joulepath};
@@ -97,6 +97,10 @@ mod the_page {
         // TEST-NET-1 belongs to no host.
         let said = joulepath(&["status", "--serve", "192.0.2.1:7077", "--token"]);
         assert!(said.code != Some(0) && said.stderr.contains("192.0.2.1:7077"), "{}", said.stderr);
+        assert!(said.stderr.contains("help: no interface has this address"), "{}", said.stderr);
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let said = joulepath(&["status", "--serve", &taken.local_addr().unwrap().to_string()]);
+        assert!(said.stderr.contains("help: another program has this port"), "{}", said.stderr);
         for words in [&["--serve", "nowhere"][..], &["--token"], &["--serve", "127.0.0.1:0", "--json"]] {
             let said = joulepath(&[&["status"], words].concat());
             assert_eq!(said.code, Some(2), "{}", said.stderr);

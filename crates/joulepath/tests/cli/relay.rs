@@ -33,6 +33,11 @@ fn a_wrong_server_or_file_is_named_with_an_example() {
     let said = joulepath_in(here.path(), &["relay", "serve", "absent.toml"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("cannot read absent.toml"), "{}", said.stderr);
+    assert!(said.stderr.contains("`joulepath relay new --server HOST:PORT` writes"), "{}", said.stderr);
+    let said =
+        joulepath_in(here.path(), &["relay", "new", "--server", "far.example:8443", "--folder", "absent"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("help: there is no such folder"), "{}", said.stderr);
 }
 
 #[test]

@@ -271,11 +271,21 @@ fn commands_that_do_not_start_have_the_shells_exit_codes() {
     let bench = Bench::new();
     let said = bench.said(&["--", "no-such-command"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(127), ""));
-    assert!(said.stderr.contains("there is no command `no-such-command`"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("there is no command `no-such-command`\nhelp: name a program in PATH"),
+        "{}",
+        said.stderr
+    );
     fs::write(bench.path().join("file"), "").unwrap();
     let said = bench.said(&["--", "./file"]);
     assert_eq!(said.code, Some(126), "{}", said.stderr);
-    assert!(said.stderr.contains("Permission denied"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("cannot start") && said.stderr.contains("help: chmod +x "),
+        "{}",
+        said.stderr
+    );
+    let said = bench.said(&["--", "."]);
+    assert!(said.code == Some(126) && said.stderr.contains("a program or a script"), "{}", said.stderr);
     assert_eq!(bench.said(&["--"]).code, Some(2));
 }
 

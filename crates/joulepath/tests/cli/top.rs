@@ -344,7 +344,7 @@ fn the_screen_shows_when_a_daemon_stops_and_starts() {
 fn before_a_daemon_is_there_it_waits_for_one() {
     let folder = folder();
     let mut top = Top::start(folder.path(), &[]);
-    top.shows("no daemon listens at live.sock (start one: joulepath live --config FILE)");
+    top.shows("no daemon listens at live.sock (start it: sudo joulepath on)");
     let _daemon = Daemon::start(folder.path(), true);
     top.shows("frugal · 2 of 2");
     top.press("q");
