@@ -134,9 +134,9 @@ MPCC_INLINE void joule_queue_loss(struct joule *j, u32 now_ms)
 }
 
 /*
- * Losses during a standing queue count as congestion, whatever the mean RTT is; so do marks. The RTT is then above tau0 +
- * Q + 2 s, or above Q and seven eighths of the way to the recent maximum (`top`). When these losses outnumber
- * the others by four, trust is blocked for 10 s.
+ * Losses during a standing queue count as congestion, whatever the mean RTT is; so do marks. The RTT is then
+ * above tau0 + Q + 2 s, or above Q and seven eighths of the way to the recent maximum (`top`). When these
+ * losses outnumber the others by four, trust is blocked for 10 s.
  */
 MPCC_INLINE void joule_watch_queue(struct joule *j, u64 *top, const struct mpcc_event *event,
                                    u32 now_ms)

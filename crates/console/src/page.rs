@@ -166,8 +166,8 @@ pub(crate) fn remarks(status: &Status) -> Vec<String> {
         |name: &String| format!("New sockets get the congestion controller {name}, which controls uploads.");
     let none = matches!((status.connections, status.plain), (0, Some(1..)));
     let none = none.then(|| {
-        "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it, [[mptcp]] in \
-         live.toml does so for services."
+        "No connection uses MPTCP: `joulepath run -- COMMAND` starts a program that asks for it, [[mptcp]] \
+         in live.toml does so for services."
             .to_owned()
     });
     let all = none.into_iter().chain(status.programs.iter().flat_map(figures::programs));

@@ -67,8 +67,8 @@ impl Scope {
     }
 }
 
-/// The selected programs get MPTCP sockets while this value, or a copy of its descriptor, exists. Open sockets
-/// stay as they are.
+/// The selected programs get MPTCP sockets while this value, or a copy of its descriptor, exists. Open
+/// sockets stay as they are.
 pub struct Held {
     #[cfg(feature = "bpf")]
     link: libbpf_rs::Link,

@@ -1,5 +1,5 @@
-//! WiFi clients that change their access point. They have no carrier for a moment, but keep address, route and
-//! subflows: to open another path would wake its radio for nothing.
+//! WiFi clients that change their access point. They have no carrier for a moment, but keep address, route
+//! and subflows: to open another path would wake its radio for nothing.
 
 use std::collections::BTreeMap;
 

@@ -34,8 +34,8 @@ const PACKET_BITS: f64 = 12e3;
 const WIRE: f64 = 1500.0 / 1460.0;
 /// A queueing delay up to this part of the minimum RTT is no congestion: losses are the path's.
 const SHORT: f64 = 0.2;
-/// A path that is not full has a queue of up to this part of the minimum RTT, which is jitter, or of this many
-/// packets, which a delayed ACK releases at once (RFC 5681, section 4.2).
+/// A path that is not full has a queue of up to this part of the minimum RTT, which is jitter, or of this
+/// many packets, which a delayed ACK releases at once (RFC 5681, section 4.2).
 const EMPTY: f64 = 0.05;
 const BURST: f64 = 2.0;
 /// Smallest queue, packets.

@@ -21,8 +21,8 @@ pub enum Need {
     /// A kernel that accepts congestion controllers as eBPF: BTF, a version, the capabilities to load
     /// programs.
     Bpf,
-    /// A kernel that lets eBPF change the protocol of sockets: Linux 6.6 with function tracing and the symbols
-    /// of variables.
+    /// A kernel that lets eBPF change the protocol of sockets: Linux 6.6 with function tracing and the
+    /// symbols of variables.
     FmodRet,
     /// An IPv6 loopback address.
     Ipv6,

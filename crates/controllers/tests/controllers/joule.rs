@@ -179,7 +179,8 @@ fn more_losses_than_before_trust_end_trust() {
     );
 }
 
-/// A mark in each of four rounds shows a queue, and ends trust on a path whose random losses, 1 in 50, do not.
+/// A mark in each of four rounds shows a queue, and ends trust on a path whose random losses, 1 in 50, do
+/// not.
 #[test]
 fn marks_end_trust() {
     let path = Pipe { lost_one_of: 50, ..PATH };

@@ -71,8 +71,8 @@ pub(crate) struct LiveOptions {
     /// Where new connections start, in place of the configuration's: `leave` or `steer`.
     #[arg(long, value_name = "WORD", conflicts_with = "undo")]
     pub(crate) first: Option<First>,
-    /// Put the programs of the configuration's mptcp tables on MPTCP: by BPF until this process ends, or where
-    /// the kernel cannot, by systemd drop-ins, which --undo removes.
+    /// Put the programs of the configuration's mptcp tables on MPTCP: by BPF until this process ends, or
+    /// where the kernel cannot, by systemd drop-ins, which --undo removes.
     #[arg(long, conflicts_with_all = ["dry_run", "undo", "simulate", "record", "replay", "keep"])]
     pub(crate) programs: bool,
     /// Print a configuration to begin with, every key explained.

@@ -16,10 +16,11 @@ Examples:
   joulepath run --dry-run -- ./server
   joulepath run --intent aggregate -- rsync -a films host:
 
-The command replaces joulepath: exit code and signals are its own. Its children get the same means. A socket \
-for which the kernel refuses MPTCP is TCP. Started by root on Linux 6.6 or later, all programs get MPTCP from \
-the kernel, by BPF. Elsewhere dynamically linked programs get a library by LD_PRELOAD, Go programs a switch in \
-GODEBUG; a message on stderr names a program for which neither works, and it runs with TCP. As in a shell, the exit code is 127 if there is no such command and 126 if it cannot be executed.";
+The command replaces joulepath: exit code and signals are its own; 127: no such command, 126: it cannot be \
+executed. Its children get the same means. A socket for which the kernel refuses MPTCP is TCP. Started by \
+root on Linux 6.6 or later, all programs get MPTCP from the kernel, by BPF. Elsewhere dynamically linked \
+programs get a library by LD_PRELOAD, Go programs a switch in GODEBUG; a message on stderr names a program \
+for which neither works, and it runs with TCP.";
 
 /// Options of `run`.
 #[derive(Debug, Args)]

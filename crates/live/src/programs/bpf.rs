@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! joulepath run ── creates the group, attaches the eBPF program, joins ──► becomes the command
-//!        └─ first keeper ── leaves the group, starts ──► second keeper: waits for the group's end, removes it
+//!        └─ first keeper ── leaves the group, starts ──► second keeper: removes the empty group
 //! ```
 //! The eBPF program stays attached while the second keeper has its descriptor. The first one ends at once,
 //! so that the command has no child that it did not start.

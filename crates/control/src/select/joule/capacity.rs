@@ -39,8 +39,8 @@ const SILENCE_S: f64 = 6.0;
 /// A measured rate is believed for this time after its path was closed, and twice as long after every two
 /// further trials, s. Then the path may have become as good as an unknown one.
 const STALE_S: f64 = 120.0;
-/// A controller that distinguishes random losses from congestion carries at least this many times what NewReno
-/// carries.
+/// A controller that distinguishes random losses from congestion carries at least this many times what
+/// NewReno carries.
 const BEYOND_TCP: f64 = 2.0;
 /// Minimum believed capacity, bit/s.
 const LEAST_BPS: f64 = 1e3;

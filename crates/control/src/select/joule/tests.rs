@@ -335,8 +335,8 @@ fn one_look_does_not_measure_a_path() {
     assert!(capacity.is_measured());
 }
 
-/// 20 kB every 100 ms, delivered in 20 ms each. Decisions in step with the writes would see 20 kB wait all the
-/// time, as if each write took 100 ms, and open LTE.
+/// 20 kB every 100 ms, delivered in 20 ms each. Decisions in step with the writes would see 20 kB wait all
+/// the time, as if each write took 100 ms, and open LTE.
 #[test]
 fn decisions_are_not_in_step_with_writes() {
     let mut world = World::new(&[], RADIOS, [30.0, 30.0]).remembering();
@@ -569,8 +569,8 @@ fn by_default_a_message_takes_at_most_four_times_as_long_as_on_the_fastest_path(
     assert_eq!(last(&[])[1], Use::Regular);
 }
 
-/// WiFi nearly stops. LTE opens and replaces it after 2 s, when its trial is over. WiFi is tried once more, LTE opens again, and this
-/// time replaces it after 4 s.
+/// WiFi nearly stops. LTE opens and replaces it after 2 s, when its trial is over. WiFi is tried once more,
+/// LTE opens again, and this time replaces it after 4 s.
 #[test]
 fn a_set_that_messages_needed_again_is_kept_for_twice_as_long() {
     let mut world = World::new(&[], RADIOS, [5.0, 2.0]).remembering();
