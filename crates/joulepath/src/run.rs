@@ -1,6 +1,5 @@
 //! `joulepath run`: a program whose TCP sockets become MPTCP.
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -46,10 +45,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
             false => terminal::print(&launch::page(&launch, terminal::stdout().0)),
         };
     }
-    if let Some(words) = options.intent.and_then(|intent| scope(intent, &options.socket)) {
-        // In the control group of the intent `joulepath run` starts again.
-        let error = Command::new(&words[0]).args(&words[1..]).args(again()).args(&options.run).exec();
-        return Err(Failure::io(format!("cannot execute {}", words[0]), error));
+    if let Some(mut again) = options.intent.and_then(|intent| scope(intent, &options.socket)) {
+        let error = again.args(&options.run).exec();
+        return Err(Failure::io(format!("cannot execute {}", again.get_program().display()), error));
     }
     let launch = launch.by_bpf(programs::join);
     if let Some(warning) = launch::warning(&launch) {
@@ -60,17 +58,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     Err(Failure::message(NOT_EXECUTABLE, what).help(launch::remedy(&launch, &error)))
 }
 
-/// This program's file, and the words that run a command.
-fn again() -> [OsString; 3] {
-    let own = std::env::current_exe().unwrap_or_else(|_| "joulepath".into());
-    [own.into(), "run".into(), "--".into()]
-}
-
-/// The words before the command that give it an intent; without them it has the machine's.
-fn scope(intent: Intent, socket: &Path) -> Option<Vec<String>> {
-    let words = programs::scope(intent, client::ask(socket, &Request::Status));
+/// `joulepath run --` with the intent; without it the command has the machine's.
+fn scope(intent: Intent, socket: &Path) -> Option<Command> {
     let tell = |why: &String| {
         terminal::tell(&format!("joulepath: the command runs without the intent {}: {why}", intent.word()));
     };
-    words.inspect_err(tell).ok()
+    programs::scope(intent, client::ask(socket, &Request::Status)).inspect_err(tell).ok()
 }

@@ -1,25 +1,32 @@
 //! An intent for one program: the program starts in a systemd scope, whose control group a rule of the
 //! daemon's configuration gives the intent. The configuration decides which users may do that.
 
-use std::process;
+use std::env;
+use std::process::{self, Command};
 
 use joulepath_model::live::{Intent, fits};
 use rustix::process::geteuid;
 
 use crate::status::Status;
 
-/// The words to put before a command, so that it runs with an intent.
+/// `joulepath run --` in a control group with an intent; the arguments are to be added.
 ///
 /// # Errors
 /// Why it cannot have the intent, and what to do.
-pub fn scope(intent: Intent, daemon: crate::Result<Status>) -> Result<Vec<String>, String> {
+pub fn scope(intent: Intent, daemon: crate::Result<Status>) -> Result<Command, String> {
     let status = daemon.map_err(|error| error.to_string())?;
     let unit = format!("joulepath-{}-{}.scope", intent.word(), process::id());
     admitted(&status, intent, &unit)?;
     if !std::path::Path::new("/run/systemd/system").is_dir() {
         return Err("systemd does not run here, and only it can give a program a control group".into());
     }
-    Ok(words(unit, geteuid().is_root()))
+    let words = words(unit, geteuid().is_root());
+    let mut command = Command::new(&words[0]);
+    command
+        .args(&words[1..])
+        .arg(env::current_exe().unwrap_or_else(|_| "joulepath".into()))
+        .args(["run", "--"]);
+    Ok(command)
 }
 
 /// An error if the daemon has no rule that gives the unit this intent.
@@ -41,7 +48,7 @@ fn admitted(status: &Status, intent: Intent, unit: &str) -> Result<(), String> {
     }
 }
 
-/// `systemd-run` replaces itself with the command; the environment, exit code and signals are the command's.
+/// The words before a command that put it into the unit. `systemd-run` replaces itself with the command; the environment, exit code and signals are the command's.
 fn words(unit: String, is_root: bool) -> Vec<String> {
     let manager = if is_root { "--system" } else { "--user" };
     let words = ["systemd-run", manager, "--scope", "--quiet", "--collect", "--unit"];
