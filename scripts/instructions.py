@@ -42,7 +42,7 @@ WORKLOADS = [
 
 
 # Numbers of connections; each further one may cost this much more than the one before.
-CONNECTIONS = (100, 200, 400)
+CONNECTIONS = (50, 100, 200)
 GROWTH = 1.1
 
 
