@@ -53,8 +53,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     if let Some(warning) = launch::warning(&launch) {
         terminal::tell(&format!("joulepath: {warning}"));
     }
-    let environment = launch.environment.iter().cloned();
-    let error = Command::new(program).args(&options.run[1..]).envs(environment).exec();
+    let error = Command::new(program).args(&options.run[1..]).envs(launch.environment.clone()).exec();
     let what = format!("cannot start {}: {error}", launch.program.display());
     Err(Failure::message(NOT_EXECUTABLE, what).help(launch::remedy(&launch, &error)))
 }

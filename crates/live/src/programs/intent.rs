@@ -48,7 +48,8 @@ fn admitted(status: &Status, intent: Intent, unit: &str) -> Result<(), String> {
     }
 }
 
-/// The words before a command that put it into the unit. `systemd-run` replaces itself with the command; the environment, exit code and signals are the command's.
+/// The words before a command that put it into the unit. `systemd-run` replaces itself with the command; the
+/// environment, exit code and signals are the command's.
 fn words(unit: String, is_root: bool) -> Vec<String> {
     let manager = if is_root { "--system" } else { "--user" };
     let words = ["systemd-run", manager, "--scope", "--quiet", "--collect", "--unit"];
