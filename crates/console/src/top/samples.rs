@@ -165,6 +165,7 @@ pub(crate) fn everything() -> Status {
             preferred: Some("wlp0s20f3".into()),
         },
         programs: Some(ProgramsStatus {
+            bpf: false,
             on: vec!["nginx.service".into()],
             waiting: vec!["postgresql.service".into()],
             missing: vec!["sync.service".into()],

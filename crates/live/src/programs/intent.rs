@@ -99,7 +99,7 @@ mod tests {
         let error = scope(Intent::Frugal, Ok(Status { steering: None, ..status })).unwrap_err();
         assert!(error.contains("pm = \"userspace\""), "{error}");
         let none = crate::Error::Refused { what: "no daemon listens at /x".into(), remedy: String::new() };
-        assert_eq!(scope(Intent::Frugal, Err(none)), Err("no daemon listens at /x".into()));
+        assert_eq!(scope(Intent::Frugal, Err(none)).unwrap_err(), "no daemon listens at /x");
     }
 
     #[test]
