@@ -284,7 +284,7 @@ fn commands_that_do_not_start_have_the_shells_exit_codes() {
         "{}",
         said.stderr
     );
-    let said = bench.said(&["--", "."]);
+    let said = bench.said(&["--", "./"]);
     assert!(said.code == Some(126) && said.stderr.contains("a program or a script"), "{}", said.stderr);
     assert_eq!(bench.said(&["--"]).code, Some(2));
 }
