@@ -1,6 +1,7 @@
 //! How a program gets MPTCP sockets, as text.
 
 use std::io;
+use std::path::Path;
 
 use joulepath_live::programs::{Launch, Means};
 
@@ -46,11 +47,9 @@ pub fn warning(launch: &Launch) -> Option<String> {
 }
 
 /// What to do if the program cannot be executed.
-pub fn remedy(launch: &Launch, error: &io::Error) -> String {
+pub fn remedy(program: &Path, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied if launch.program.is_file() => {
-            format!("chmod +x {}", launch.program.display())
-        }
+        io::ErrorKind::PermissionDenied if program.is_file() => format!("chmod +x {}", program.display()),
         _ => "name a file that is a program or a script".into(),
     }
 }

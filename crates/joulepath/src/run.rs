@@ -53,9 +53,9 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     if let Some(warning) = launch::warning(&launch) {
         terminal::tell(&format!("joulepath: {warning}"));
     }
-    let error = Command::new(program).args(&options.run[1..]).envs(launch.environment.clone()).exec();
+    let error = Command::new(program).args(&options.run[1..]).envs(launch.environment).exec();
     let what = format!("cannot start {}: {error}", launch.program.display());
-    Err(Failure::message(NOT_EXECUTABLE, what).help(launch::remedy(&launch, &error)))
+    Err(Failure::message(NOT_EXECUTABLE, what).help(launch::remedy(&launch.program, &error)))
 }
 
 /// `joulepath run --` with the intent; without it the command has the machine's.

@@ -218,7 +218,7 @@ mod loaded {
         lacking().unwrap_or_else(|| unsupported(format!("the kernel refuses: {error}"), ANOTHER))
     }
 
-    /// What the kernel lacks, as far as it is known.
+    /// What the kernel is known to lack.
     fn lacking() -> Option<Error> {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         if Version::parse(&release).is_some_and(|version| version < OLDEST) {

@@ -33,7 +33,10 @@ pub(super) fn select(root: &Path, config: &LiveConfig) -> Selection {
     let mut units = BTreeSet::new();
     for entry in &config.mptcp {
         // It contains the user's sessions and the user's own systemd.
-        let slice = user_of(root, entry).map(|number| format!("user-{number}.slice"));
+        let slice = match &entry.programs {
+            Programs::User(user) => number(user, &users(root)).map(|number| format!("user-{number}.slice")),
+            _ => None,
+        };
         match services_of(root, &services, entry) {
             Ok(found) => units.extend(found),
             Err(_) if slice.is_some() => {}
@@ -50,11 +53,14 @@ pub(super) fn select(root: &Path, config: &LiveConfig) -> Selection {
     selection
 }
 
-/// The id of the user whom an entry names.
-fn user_of(root: &Path, entry: &OnMptcp) -> Option<u32> {
-    let Programs::User(user) = &entry.programs else { return None };
-    let users = fs::read_to_string(root.join(USERS)).unwrap_or_default();
-    user.parse().ok().or_else(|| number_of(&users, user))
+/// The machine's list of users; empty if it cannot be read.
+fn users(root: &Path) -> String {
+    fs::read_to_string(root.join(USERS)).unwrap_or_default()
+}
+
+/// The id of a user, who has a name or a number.
+fn number(user: &str, users: &str) -> Option<u32> {
+    user.parse().ok().or_else(|| number_of(users, user))
 }
 
 /// The services of an entry; an error says why there are none.
@@ -80,8 +86,8 @@ pub(super) fn services_of(
             (that(&|service| service.programs.iter().any(is_it)), why.into())
         }
         Programs::User(user) => {
-            let users = fs::read_to_string(root.join(USERS)).unwrap_or_default();
-            let Some(number) = user_of(root, entry) else { return Err("there is no such user".into()) };
+            let users = users(root);
+            let Some(number) = number(user, &users) else { return Err("there is no such user".into()) };
             let is_it = |name: &String| name == user || number_of(&users, name) == Some(number);
             let mut found = that(&|service| service.user.as_ref().is_some_and(is_it));
             let own = services.matching(&format!("user@{number}.service"));
