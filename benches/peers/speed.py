@@ -47,14 +47,14 @@ def build(tree):
     }
 
 
-def baseline(commit):
-    """The benchmarks of a commit, in a worktree that stays for the next time."""
+def worktree(commit):
+    """The short name of a commit, and its source tree in a worktree that stays for the next time."""
     name = output(["git", "rev-parse", "--short", commit], ROOT).strip()
     tree = ROOT / "target" / "baseline" / name
     if not tree.exists():
         subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, name], cwd=ROOT, check=True)
-    return name, build(tree)
+    return name, tree
 
 
 def output(command, folder=None):
@@ -191,7 +191,8 @@ def main():
     engines = {OURS: lambda: of_joulepath(ours)}
     commit = None
     if asked.baseline:
-        commit, older = baseline(asked.baseline)
+        commit, tree = worktree(asked.baseline)
+        older = build(tree)
         engines[BASELINE] = lambda: of_joulepath(older)
     for name in installed():
         engines[name] = lambda name=name: of_peer(name)

@@ -93,21 +93,29 @@ impl Flight {
     #[inline]
     pub(crate) fn enter(&mut self, at_ns: u64, number: u32, size: u32) {
         self.newest_ns = at_ns;
-        match self.is_plain() {
-            true => self.out.push_back((at_ns, number)),
-            false => self.put_on_wire(at_ns, number, size),
+        let is_held_back = self.reorder.as_mut().is_some_and(Reorder::strikes);
+        if is_held_back || !self.wire.is_empty() || self.holds_back() {
+            return self.put_on_wire(Arrival { at_ns, number, size, held_back: is_held_back });
         }
+        // Nothing is before it, and no later packet can overtake it.
+        if self.burst_due_ns() < at_ns {
+            self.release_burst(self.burst_due_ns());
+        }
+        self.pass(at_ns, number, size);
     }
 
-    fn put_on_wire(&mut self, at_ns: u64, number: u32, size: u32) {
-        let mut arrival = Arrival { at_ns, number, size, held_back: false };
-        if let Some(reorder) = &mut self.reorder
-            && reorder.strikes()
+    #[inline]
+    fn holds_back(&self) -> bool {
+        self.reorder.as_ref().is_some_and(|reorder| !reorder.held.is_empty())
+    }
+
+    fn put_on_wire(&mut self, mut arrival: Arrival) {
+        if arrival.held_back
+            && let Some(Reorder { spec: ReorderSpec { depth: ReorderDepth::Time(depth), .. }, .. }) =
+                self.reorder
         {
-            match reorder.spec.depth {
-                ReorderDepth::Time(depth) => arrival.at_ns = at_ns.saturating_add(depth.0),
-                ReorderDepth::Packets { .. } => arrival.held_back = true,
-            }
+            arrival.at_ns = arrival.at_ns.saturating_add(depth.0);
+            arrival.held_back = false;
         }
         let is_later = |other: &&Arrival| other.at_ns > arrival.at_ns;
         match self.wire.iter().rev().take_while(is_later).count() {
@@ -121,6 +129,12 @@ impl Flight {
     pub(crate) fn due_ns(&self) -> u64 {
         let out = self.out.front().map_or(NEVER_NS, |&(at_ns, _)| at_ns);
         out.min(self.wire_due_ns()).min(self.held_due_ns()).min(self.burst_due_ns())
+    }
+
+    /// The next packet with a certain arrival, which may be later, and its time, ns.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<(u64, u32)> {
+        self.out.pop_front()
     }
 
     /// The next packet that has arrived by `now`, and its time, ns.

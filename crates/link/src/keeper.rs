@@ -54,7 +54,14 @@ impl Keeper {
         })
     }
 
+    /// Start of the next transmission from a managed queue, ns; [`NEVER_NS`] if none is known.
+    #[inline(always)]
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.front.as_ref().map_or(NEVER_NS, |front| front.start_ns)
+    }
+
     /// The next dropped or lost packet.
+    #[inline]
     pub(crate) fn known(&mut self) -> Option<Exit> {
         let (number, outcome) = match self.dropped.pop() {
             Some(number) => (number, Outcome::QueueDrop),
@@ -64,10 +71,24 @@ impl Keeper {
         Some(Exit { number, outcome })
     }
 
+    /// Takes all packets whose fate is known, if they arrive in the order in which they left the queue.
+    #[inline]
+    pub(crate) fn take_all(&mut self, exits: &mut Vec<Exit>) {
+        exits.extend(std::iter::from_fn(|| self.known()));
+        while let Some((at_ns, number)) = self.flight.next() {
+            exits.push(self.delivered(at_ns, number));
+        }
+    }
+
+    #[inline]
+    fn delivered(&mut self, at_ns: u64, number: u32) -> Exit {
+        let marked = self.packets.remove(number).marked;
+        Exit { number, outcome: Outcome::Delivered { at: Nanos(at_ns), marked } }
+    }
+
     /// The next packet that has arrived by `now`; with `AHEAD`, also later, if its arrival is certain.
     pub(crate) fn take_out<const AHEAD: bool>(&mut self, now: u64) -> Option<Exit> {
         let (at_ns, number) = if AHEAD { self.flight.take_ahead(now) } else { self.flight.take(now) }?;
-        let marked = self.packets.remove(number).marked;
-        Some(Exit { number, outcome: Outcome::Delivered { at: Nanos(at_ns), marked } })
+        Some(self.delivered(at_ns, number))
     }
 }

@@ -51,7 +51,7 @@ struct Extras {
     service: Service,
     byte_limits: Option<ByteLimits>,
     outages: Outages,
-    jitter: Option<Jitter>,
+    jitter: Option<Box<Jitter>>,
     policer: Option<Policer>,
     keeper: Option<Box<Keeper>>,
 }
@@ -92,7 +92,7 @@ impl Link {
             service,
             byte_limits: ByteLimits::new(spec.queue, spec.ecn_threshold),
             outages: Outages::new(&spec.outages),
-            jitter: spec.jitter.map(|jitter| Jitter::new(jitter, stream(Domain::LinkJitter))),
+            jitter: spec.jitter.map(|jitter| Box::new(Jitter::new(jitter, stream(Domain::LinkJitter)))),
             policer: spec.policer.map(Policer::new),
             keeper: Keeper::new(spec, stream).map(Box::new),
         };
@@ -202,45 +202,53 @@ impl Link {
         if !(keeper.dropped.is_empty() && keeper.lost.is_empty()) {
             return Some(Nanos::ZERO);
         }
-        let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
-        let due_ns = start_ns.min(keeper.flight.due_ns());
+        let due_ns = keeper.start_ns().min(keeper.flight.due_ns());
         (due_ns != NEVER_NS).then_some(Nanos(due_ns))
     }
 
     /// The next packet whose fate is known at `now`; none if there are no more. On a link that keeps packets,
     /// call it whenever it is [`Link::due`].
     pub fn take(&mut self, now: Nanos) -> Option<Exit> {
-        self.take_of::<false>(now.0)
+        self.with_keeper(|link, extras, keeper| link.next_exit::<false>(extras, keeper, now.0))?
     }
 
-    /// Time at which [`Link::take_ahead`] must be called next, if it was called until it returned none. The
-    /// link may have transmitted packets before that time.
-    pub fn due_ahead(&self) -> Option<Nanos> {
-        let extras = self.extras.as_deref()?;
-        let keeper = extras.keeper.as_deref()?;
-        let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
-        // No packet arrives earlier than a delay after its transmission starts; jitter may shorten the delay.
-        let arrives_in_order = keeper.flight.is_plain() && extras.jitter.is_none();
-        let patience_ns = if arrives_in_order { self.delay_ns.saturating_sub(1) } else { 0 };
-        let due_ns = start_ns.saturating_add(patience_ns).min(keeper.flight.due_ns());
-        (due_ns != NEVER_NS).then_some(Nanos(due_ns))
+    /// Adds to `exits` all packets whose fate is certain at `now`: their arrival may be later. They come in
+    /// the order of arrival, except for those held back by a time. Returns when to call it next, if no packet
+    /// is offered before; until then, the link may have transmitted packets unnoticed.
+    pub fn take_ahead(&mut self, now: Nanos, exits: &mut Vec<Exit>) -> Option<Nanos> {
+        self.with_keeper(|link, extras, keeper| {
+            let due_ns = if keeper.flight.is_plain() {
+                link.serve(extras, keeper, now.0);
+                keeper.take_all(exits);
+                // No packet arrives earlier than a delay after its transmission starts; jitter may shorten the
+                // delay.
+                let patience_ns = if extras.jitter.is_none() { link.delay_ns.saturating_sub(1) } else { 0 };
+                keeper.start_ns().saturating_add(patience_ns)
+            } else {
+                while let Some(exit) = link.next_exit::<true>(extras, keeper, now.0) {
+                    exits.push(exit);
+                }
+                keeper.start_ns().min(keeper.flight.due_ns())
+            };
+            (due_ns != NEVER_NS).then_some(Nanos(due_ns))
+        })?
     }
 
-    /// Transmits the packets of a managed queue that are due by `now`. A caller that uses [`Link::due_ahead`]
-    /// calls this before it reads the queue or holds the transmitter.
+    /// Transmits the packets of a managed queue that are due by `now`. A caller that uses
+    /// [`Link::take_ahead`] calls this before it reads the queue or holds the transmitter.
     pub fn catch_up(&mut self, now: Nanos) {
-        let Some(mut extras) = self.extras.take() else { return };
-        if let Some(mut keeper) = extras.keeper.take() {
-            self.serve(&mut extras, &mut keeper, now.0);
-            extras.keeper = Some(keeper);
-        }
-        self.extras = Some(extras);
+        self.with_keeper(|link, extras, keeper| link.serve(extras, keeper, now.0));
     }
 
-    /// Like [`Link::take`], but returns a packet as soon as its fate is certain: its arrival may be after
-    /// `now`. Packets still come in the order of arrival, except for those held back by a time.
-    pub fn take_ahead(&mut self, now: Nanos) -> Option<Exit> {
-        self.take_of::<true>(now.0)
+    /// Calls `f` with the parts of a link that keeps packets.
+    #[inline(always)]
+    fn with_keeper<R>(&mut self, f: impl FnOnce(&mut Self, &mut Extras, &mut Keeper) -> R) -> Option<R> {
+        let mut extras = self.extras.take()?;
+        let mut keeper = extras.keeper.take();
+        let result = keeper.as_deref_mut().map(|keeper| f(self, &mut extras, keeper));
+        extras.keeper = keeper;
+        self.extras = Some(extras);
+        result
     }
 
     /// End of the transmission of the packet that was accepted last; none if a managed queue decides later
@@ -345,7 +353,16 @@ impl Link {
     }
 
     /// Transmits the packets of the managed queue that are due by `now`.
+    #[inline(always)]
     fn serve(&mut self, extras: &mut Extras, keeper: &mut Keeper, now: u64) {
+        if keeper.start_ns() > now {
+            return;
+        }
+        self.transmit_due(extras, keeper, now);
+    }
+
+    #[inline(never)]
+    fn transmit_due(&mut self, extras: &mut Extras, keeper: &mut Keeper, now: u64) {
         let Some(front) = &mut keeper.front else { return };
         while front.start_ns <= now {
             let start = front.start_ns;
@@ -364,32 +381,28 @@ impl Link {
         }
     }
 
+    /// The next packet whose fate is known at `now`; with `AHEAD`, certain.
     #[inline]
-    fn take_of<const AHEAD: bool>(&mut self, now: u64) -> Option<Exit> {
-        let mut extras = self.extras.take()?;
-        let exit = self.take_through::<AHEAD>(&mut extras, now);
-        self.extras = Some(extras);
-        exit
-    }
-
-    fn take_through<const AHEAD: bool>(&mut self, extras: &mut Extras, now: u64) -> Option<Exit> {
-        let mut keeper = extras.keeper.take()?;
-        let exit = loop {
+    fn next_exit<const AHEAD: bool>(
+        &mut self,
+        extras: &mut Extras,
+        keeper: &mut Keeper,
+        now: u64,
+    ) -> Option<Exit> {
+        loop {
             if let Some(known) = keeper.known() {
-                break Some(known);
+                return Some(known);
             }
-            let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
+            let start_ns = keeper.start_ns();
             // A packet that arrives before the next one leaves the queue comes first.
             if let Some(out) = keeper.take_out::<AHEAD>(now.min(start_ns)) {
-                break Some(out);
+                return Some(out);
             }
             if start_ns > now {
-                break None;
+                return None;
             }
-            self.serve(extras, &mut keeper, start_ns);
-        };
-        extras.keeper = Some(keeper);
-        exit
+            self.serve(extras, keeper, start_ns);
+        }
     }
 
     #[inline(always)]

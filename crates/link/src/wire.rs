@@ -2,7 +2,7 @@
 
 use joulepath_model::network::{JitterSpec, Outage};
 
-use joulepath_model::random::Stream;
+use joulepath_model::random::{Normals, Stream};
 
 /// Periods in which every packet is lost.
 #[derive(Clone, Debug)]
@@ -52,18 +52,19 @@ pub(crate) struct Jitter {
     sampled_at: u64,
     /// Arrival of the previous packet.
     last_arrival: u64,
-    stream: Stream,
+    normals: Normals,
 }
 
 impl Jitter {
-    pub(crate) fn new(spec: JitterSpec, mut stream: Stream) -> Self {
+    pub(crate) fn new(spec: JitterSpec, stream: Stream) -> Self {
+        let mut normals = Normals::new(stream);
         Jitter {
             deviation_ns: spec.deviation.0 as f64,
             correlation_ns: spec.correlation.0 as f64,
-            x: stream.normal(),
+            x: normals.draw(),
             sampled_at: 0,
             last_arrival: 0,
-            stream,
+            normals,
         }
     }
 
@@ -82,7 +83,7 @@ impl Jitter {
         let elapsed_ns = (at - self.sampled_at) as f64;
         let independent = self.correlation_ns == 0.0;
         let rho = if independent { 0.0 } else { libm::exp(-elapsed_ns / self.correlation_ns) };
-        self.x = rho * self.x + libm::sqrt(1.0 - rho * rho) * self.stream.normal();
+        self.x = rho * self.x + libm::sqrt(1.0 - rho * rho) * self.normals.draw();
         self.sampled_at = at;
     }
 }

@@ -12,24 +12,30 @@ use crate::managed::{CODEL, FQ, PIE};
 fn fates(spec: &LinkSpec, offers: &[u64], ahead: bool) -> Vec<Outcome> {
     let mut link = Link::new(spec, 7, 0);
     let (mut names, mut fates) = (vec![], vec![Outcome::WireLoss; offers.len()]);
+    let mut exits = vec![];
     let mut take = |link: &mut Link, names: &[usize], now: Nanos| {
-        while let Some(Exit { number, outcome }) = if ahead { link.take_ahead(now) } else { link.take(now) } {
-            fates[names[number as usize]] = outcome;
-        }
+        let due = if ahead {
+            link.take_ahead(now, &mut exits)
+        } else {
+            exits.extend(std::iter::from_fn(|| link.take(now)));
+            link.due()
+        };
+        exits.drain(..).for_each(|Exit { number, outcome }| fates[names[number as usize]] = outcome);
+        due
     };
-    let due = |link: &Link| if ahead { link.due_ahead() } else { link.due() };
+    let mut due = None;
     for (n, &at) in offers.iter().enumerate() {
-        while let Some(due) = due(&link).filter(|due| due.0 <= at) {
-            take(&mut link, &names, due);
+        while let Some(before) = due.filter(|due: &Nanos| due.0 <= at) {
+            due = take(&mut link, &names, before);
         }
         if let Outcome::Held(number) = link.offer_of(n as u64 % 3, Nanos(at), 1000, true) {
             names.resize(names.len().max(number as usize + 1), 0);
             names[number as usize] = n;
         }
-        take(&mut link, &names, Nanos(at));
+        due = take(&mut link, &names, Nanos(at));
     }
-    while let Some(due) = due(&link) {
-        take(&mut link, &names, due);
+    while let Some(at) = due {
+        due = take(&mut link, &names, at);
     }
     fates
 }

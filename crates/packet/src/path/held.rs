@@ -2,7 +2,7 @@
 //! reordered packets, aggregated packets. The link knows them by number. Its next event is in the event
 //! queue as a timer.
 
-use joulepath_link::{Link, Outcome};
+use joulepath_link::{Exit, Link};
 use joulepath_model::units::Nanos;
 
 use crate::event::{EventQueue, LazyTimer, MAX_TIME_NS, Source};
@@ -45,16 +45,23 @@ impl HeldPackets {
         self.packets[at] = packet;
     }
 
-    /// Takes the next packet whose fate is certain at `now_ns`, with its fate. It may arrive later.
-    #[inline]
-    pub(crate) fn release(&mut self, link: &mut Link, now_ns: u64) -> Option<(Held, Outcome)> {
-        let exit = link.take_ahead(Nanos(now_ns))?;
-        Some((self.packets[exit.number as usize], exit.outcome))
+    /// The packet with this number.
+    #[inline(always)]
+    pub(crate) fn packet(&self, number: u32) -> &Held {
+        &self.packets[number as usize]
     }
 
-    /// Sets the timer to the time by which the link must be asked again.
-    pub(crate) fn ask(&mut self, link: &Link, now_ns: u64, queue: &mut EventQueue) {
-        match link.due_ahead().filter(|due| due.0 <= MAX_TIME_NS) {
+    /// Adds to `exits` the packets whose fate is certain at `now_ns`: their arrival may be later. Sets the timer
+    /// to the time by which the link must be asked again.
+    #[inline]
+    pub(crate) fn ask(
+        &mut self,
+        link: &mut Link,
+        now_ns: u64,
+        exits: &mut Vec<Exit>,
+        queue: &mut EventQueue,
+    ) {
+        match link.take_ahead(Nanos(now_ns), exits).filter(|due| due.0 <= MAX_TIME_NS) {
             Some(due) => self.timer.set(due.0.max(now_ns), self.source, queue),
             None => self.timer.clear(),
         }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use std::sync::Arc;
 
-use joulepath_link::{Link, Outcome};
+use joulepath_link::{Exit, Link, Outcome};
 use joulepath_model::network::{ChannelSpec, LinkSpec, RateSpec};
 use joulepath_model::units::Nanos;
 
@@ -84,6 +84,8 @@ pub(crate) struct Network {
     pub(crate) channels: Vec<SharedChannel>,
     /// The packets held by links, in the order of the links; only for links that hold packets.
     pub(crate) held: Vec<HeldPackets>,
+    /// Empty between calls of [`Self::release`].
+    exits: Vec<Exit>,
     stations: Vec<Station>,
     pub(crate) routes: RouteTable,
     pub(crate) hosts: Hosts,
@@ -181,6 +183,7 @@ impl Network {
         let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
         Network {
             held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
+            exits: vec![],
             wires: wires.into(),
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
@@ -206,6 +209,7 @@ impl Network {
                 wires: self.wires.view(),
                 channels: vec![],
                 held: vec![],
+                exits: vec![],
                 stations: vec![],
                 routes: self.routes.view(),
                 hosts: self.hosts.view(),
@@ -280,16 +284,17 @@ impl Network {
 
     /// Puts a packet on the wire of a link whose far end is in this part, for a delivery that is not counted.
     #[inline(always)]
-    fn pass_over(&mut self, at_ns: u64, hop: Hop, packet: &mut Packet) {
-        deliver_uncounted(packet, hop, at_ns, &mut self.hosts, &mut self.border);
-        enter(hop.number(), packet, self.wires.packets(hop.number()), &mut self.queue);
+    fn pass_over(&mut self, at_ns: u64, hop: Hop, (front, back): (Front, Back)) {
+        let mut packet = Packet::joined(front, back);
+        deliver_uncounted(&mut packet, hop, at_ns, &mut self.hosts, &mut self.border);
+        enter(hop.number(), &packet, self.wires.packets(hop.number()), &mut self.queue);
     }
 
     /// [`Self::offer`] for a station, for a link to another part of the network, and for a link that is not
     /// plain.
     #[inline(never)]
     fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
-        let mut packet = Packet::joined(front, back);
+        let packet = Packet::joined(front, back);
         let link = hop.number();
         if hop.is_station() {
             return self.offer_to_station(now_ns, link, packet, size);
@@ -300,63 +305,68 @@ impl Network {
             Outcome::Delivered { at, marked: false }
                 if self.tallies.ignore_delivery(at.0) && !hop.is_crossing() =>
             {
-                self.pass_over(at.0, hop, &mut packet);
+                self.pass_over(at.0, hop, (front, back));
             }
-            _ => self.note_and_settle(now_ns, hop, packet, outcome),
+            _ => self.note_and_settle(now_ns, hop, (front, back), outcome),
         }
     }
 
     /// [`Self::note_and_settle`] for rare outcomes of a plain link.
     #[cold]
     #[inline(never)]
-    fn note_rare(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), outcome: Outcome) {
-        self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
+    fn note_rare(&mut self, now_ns: u64, hop: Hop, parts: (Front, Back), outcome: Outcome) {
+        self.note_and_settle(now_ns, hop, parts, outcome);
     }
 
     /// [`Self::note_and_settle`] for a delivery that is marked or counted.
     #[cold]
     #[inline(never)]
-    fn note_delivery(
-        &mut self,
-        now_ns: u64,
-        hop: Hop,
-        (front, back): (Front, Back),
-        at: Nanos,
-        marked: bool,
-    ) {
+    fn note_delivery(&mut self, now_ns: u64, hop: Hop, parts: (Front, Back), at: Nanos, marked: bool) {
         let outcome = Outcome::Delivered { at, marked };
-        self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
+        self.note_and_settle(now_ns, hop, parts, outcome);
     }
 
     /// Counts a link's decision about an offered packet and applies it.
     #[inline(never)]
-    fn note_and_settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
+    fn note_and_settle(&mut self, now_ns: u64, hop: Hop, parts: (Front, Back), outcome: Outcome) {
         self.tallies.count(hop.number(), &outcome);
-        let link = self.wires.link_at(hop.number());
-        let entry =
-            self.log.as_mut().and_then(|log| log.offered(now_ns, hop.number(), link, &packet, outcome));
-        self.settle(now_ns, hop, &mut packet, outcome, entry);
+        let entry = match &mut self.log {
+            Some(log) => {
+                let link = self.wires.link_at(hop.number());
+                log.offered(now_ns, hop.number(), link, &Packet::joined(parts.0, parts.1), outcome)
+            }
+            None => None,
+        };
+        self.settle(now_ns, hop, parts, outcome, entry);
     }
 
     /// Applies a link's decision to a packet with this entry in the log.
     #[inline(never)]
-    fn settle(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, outcome: Outcome, entry: Option<Entry>) {
+    fn settle(
+        &mut self,
+        now_ns: u64,
+        hop: Hop,
+        (front, back): (Front, Back),
+        outcome: Outcome,
+        entry: Option<Entry>,
+    ) {
+        let mut packet = Packet::joined(front, back);
         match outcome {
             // A link whose rate stays 0 would deliver the packet after `MAX_TIME_NS`.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind(), packet.aux()),
             Outcome::Delivered { at, marked } => {
-                deliver(packet, hop, at.0, &mut self.hosts);
+                deliver(&mut packet, hop, at.0, &mut self.hosts);
                 if marked {
                     packet.mark(CE);
                 }
                 packet.arrival_ns = packet.arrival_ns.min(MAX_TIME_NS);
-                if concerns_both_ends(packet) {
+                if concerns_both_ends(&packet) {
                     announce(&mut self.border, packet.arrival_ns);
                 }
                 if hop.is_crossing() {
-                    return self.hand_over(hop.number(), *packet);
+                    return self.hand_over(hop.number(), packet);
                 }
-                self.enter(hop.number(), *packet);
+                self.enter(hop.number(), packet);
             }
             Outcome::QueueDrop => {
                 self.counts.queue_drop();
@@ -366,9 +376,7 @@ impl Network {
                 self.counts.wire_losses(1);
                 self.discard(packet.kind(), packet.aux());
             }
-            Outcome::Held(number) => {
-                self.hold(now_ns, hop.number(), number, Held { packet: *packet, hop, entry })
-            }
+            Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet, hop, entry }),
         }
     }
 
@@ -397,26 +405,26 @@ impl Network {
     /// Settles the packets of link `at`, among the links that hold packets, whose fate is certain at
     /// `now_ns`.
     pub(crate) fn release(&mut self, at: usize, now_ns: u64) {
-        loop {
-            let held = &mut self.held[at];
-            let number = held.link;
-            let link = self.wires.link(number);
-            let Some((Held { mut packet, hop, entry }, outcome)) = held.release(link, now_ns) else {
-                return held.ask(link, now_ns, &mut self.queue);
-            };
+        let held = &mut self.held[at];
+        let number = held.link;
+        let mut exits = std::mem::take(&mut self.exits);
+        held.ask(self.wires.link(number), now_ns, &mut exits, &mut self.queue);
+        for exit in exits.drain(..) {
+            let &Held { packet, hop, entry } = self.held[at].packet(exit.number);
             if let (Some(log), Some(entry)) = (&mut self.log, entry) {
-                log.released(now_ns, entry, link, outcome);
+                log.released(now_ns, entry, self.wires.link_at(number), exit.outcome);
             }
-            match outcome {
+            match exit.outcome {
                 Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
-                    self.pass_over(at.0, hop, &mut packet);
+                    self.pass_over(at.0, hop, packet.apart());
                 }
-                _ => {
+                outcome => {
                     self.tallies.settle(number, &outcome);
-                    self.settle(now_ns, hop, &mut packet, outcome, None);
+                    self.settle(now_ns, hop, packet.apart(), outcome, None);
                 }
             }
         }
+        self.exits = exits;
     }
 
     /// Begins a log of at most `most` packets on these links.
@@ -441,6 +449,12 @@ impl Network {
     /// The first packet on a wire.
     pub(crate) fn first_on(&self, link: Source) -> &Packet {
         self.wires.ring(link).first()
+    }
+
+    /// The packet `places` after the first on a wire, for prefetching: it may be stale.
+    #[inline(always)]
+    pub(crate) fn after_first_on(&self, link: Source, places: u32) -> &Packet {
+        self.wires.ring(link).after_first(places)
     }
 
     /// Address of a link, for prefetching.

@@ -88,7 +88,13 @@ impl PacketRing {
     /// The first packet; a stale packet if the ring is empty.
     #[inline(always)]
     pub(crate) fn first(&self) -> &Packet {
-        &self.slots[self.head]
+        self.after_first(0)
+    }
+
+    /// The packet `places` after the first; a stale packet if the ring has fewer.
+    #[inline(always)]
+    pub(crate) fn after_first(&self, places: u32) -> &Packet {
+        &self.slots[self.head.wrapping_add(places)]
     }
 }
 

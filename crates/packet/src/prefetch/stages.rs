@@ -9,7 +9,15 @@
 //!                                      packet            or the subflow's end  the connection
 //! ```
 //! Memory that is only written is not prefetched, because nothing waits for it.
+//!
+//! In a network of few links, the packets of many subflows follow each other on the same link:
+//!
+//! ```text
+//!   packets after the first     4                        2
+//!                               the subflow's end ─────► the connection
+//! ```
 
+use crate::event::Source;
 use crate::path::packet::{Heading, Packet};
 use crate::prefetch::hint::{prefetch, prefetch_lines};
 use crate::prefetch::pipeline::{NextHop, Pipeline};
@@ -17,6 +25,9 @@ use crate::run::engine::Engine;
 
 /// Cache lines that every ACK touches at a sender.
 const SENDER_LINES: usize = 5;
+
+/// With this many subflows, their state exceeds the caches of a core.
+const CROWD: usize = 4096;
 
 impl Engine {
     /// Prefetches what the next events need. Where a packet may need one of two addresses, a stage computes
@@ -39,20 +50,41 @@ impl Engine {
         self.prefetched = Pipeline { heading, next };
     }
 
+    /// Whether the subflows of a network of few links need prefetching.
+    #[inline(always)]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.senders.len() >= CROWD
+    }
+
+    /// Prefetches what the next packets on a link need if they arrive there.
+    #[inline(never)]
+    pub(crate) fn prefetch_followers(&self, link: Source) {
+        let far = self.net.after_first_on(link, 4).heading();
+        if far.arrives() {
+            prefetch_lines(self.address_of_end(far), 2);
+        }
+        let near = self.net.after_first_on(link, 2).heading();
+        if near.arrives() && near.is_ack() {
+            self.prefetch_sending(near.subflow);
+        } else if near.arrives() {
+            self.prefetch_receiving(near.subflow);
+        }
+    }
+
+    /// The address of the end of the subflow that receives a packet.
+    #[inline(always)]
+    fn address_of_end(&self, heading: Heading) -> *const [u64; 16] {
+        let s = heading.subflow as usize;
+        if heading.is_ack() { self.senders.address(s).cast() } else { self.receivers.address(s).cast() }
+    }
+
     /// Finds the hop that a packet enters after its present link. Prefetches the first lines of that link,
     /// or of the subflow's end if the packet arrives.
     #[inline(always)]
     fn next_hop_of(&self, heading: Heading) -> NextHop {
-        let s = heading.subflow as usize;
         let hop = self.net.routes.near(heading);
-        let link = self.net.address_of_link(hop).cast::<u8>();
-        let end = if heading.is_ack() {
-            self.senders.address(s).cast::<u8>()
-        } else {
-            self.receivers.address(s).cast::<u8>()
-        };
-        let place = if heading.arrives() { end } else { link };
-        prefetch_lines(place.cast::<[u64; 16]>(), 2);
+        let link = self.net.address_of_link(hop).cast();
+        prefetch_lines(if heading.arrives() { self.address_of_end(heading) } else { link }, 2);
         NextHop { heading, hop }
     }
 

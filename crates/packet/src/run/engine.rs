@@ -153,6 +153,8 @@ impl Engine {
         if self.net.is_link(source) {
             if QUEUE == FAR {
                 self.prefetch_next_events();
+            } else if QUEUE == FEW && self.is_crowded() {
+                self.prefetch_followers(source);
             }
             let mut packet = self.net.arrive::<QUEUE>(source);
             self.dispatch(&mut packet);
