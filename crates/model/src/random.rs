@@ -217,7 +217,7 @@ impl Normals {
         number
     }
 
-    #[inline(never)]
+    #[inline]
     fn refill(&mut self) {
         let mut candidates = [Candidate::default(); Self::PAIRS];
         let mut accepted = 0;

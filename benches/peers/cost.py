@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Measures what links and policies cost: CPU time of a packet-hop relative to W1's, one core, all workloads in turns.
+
+    benches/peers/cost.py [--rounds N] [--baseline COMMIT] [--only NAME] [--write]
+
+--baseline also runs that commit, built in a worktree under target/baseline, and prints how many times as fast this tree
+is: the median over the rounds, the least and the greatest; it says so if the results differ. --write puts the table,
+with the counts of scripts/instructions.json, into docs/performance.md.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import speed
+
+ROOT = speed.ROOT
+COUNTS = ROOT / "scripts/instructions.json"
+FULL_SPEED = "W1"
+
+FLOWS = {"100 Mbit/s": "10 Gbit/s", "250 packets": "50000 packets", "count = 100": "count = 10000"}
+JITTER = {'delay = "20 ms"': 'delay = "20 ms"\njitter = "2 ms"'}
+
+# Title, scenario, policies, a duration that takes about half a second, patterns to replace, and the workload of
+# scripts/instructions.py with the same mix of packets, if there is one ({}: the policy).
+WORKLOADS = [
+    (FULL_SPEED, "bench/w1", ["reno"], "10000 s", {}, "W1"),
+    ("W2", "bench/w2", ["reno"], "400 s", {}, "W2"),
+    ("10,000 flows", "bench/w2", ["reno"], "4 s", FLOWS, ""),
+    ("W3", "bench/w3", ["lia"], "3000 s", {}, "W3"),
+    ("W3's paths", "bench/w3", ["joule", "copa", "linux", "vivace", "bbr1", "bbr3"], "1500 s", {}, "W3 with {}"),
+    ("W4", "bench/fattree", ["lia"], "1 s", {}, ""),
+    ("W4, k = 16", "bench/fattree", ["lia"], "300 ms", {"k = 8": "k = 16"}, ""),
+    ("jitter, one path", "fidelity/one-path", ["uncoupled"], "4000 s", JITTER, ""),
+    ("CoDel", "fidelity/codel", ["uncoupled"], "1500 s", {}, "CoDel"),
+    ("PIE", "fidelity/pie", ["uncoupled"], "1500 s", {}, ""),
+    ("FQ-CoDel", "fidelity/fq-codel", ["uncoupled"], "1500 s", {}, ""),
+    ("reordering", "fidelity/reordering", ["uncoupled"], "1500 s", {}, ""),
+    ("aggregation", "fidelity/aggregation", ["uncoupled"], "1500 s", {}, ""),
+    ("walking-away", "walking-away", ["uncoupled", "joule", "linux"], "90 s", {}, "walking-away with {}"),
+    ("papers/000-table1", "papers/000-table1", ["joule"], "2400 s", {}, ""),
+]
+
+
+def build(tree):
+    """The program that runs a scenario once, of a source tree."""
+    command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", "joulepath-benches", "--example", "once"]
+    lines = speed.output([*command, "--message-format", "json"], tree).splitlines()
+    return next(artefact["executable"] for artefact in map(json.loads, lines) if artefact.get("executable"))
+
+
+def scenario(file, duration, changes, path):
+    """Writes a copy of a scenario with another duration and other text."""
+    text, *_ = (ROOT / f"scenarios/{file}.toml").read_text(encoding="utf-8").split("[[variant]]")
+    text, count = re.subn(r"(?m)^duration = .*$", f'duration = "{duration}"', text, count=1)
+    assert count == 1, f"{file} has no duration"
+    for old, new in changes.items():
+        assert old in text, f"{file} has no {old}"
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def run(program, path, policy):
+    """CPU seconds of one run, and its result."""
+    with tempfile.TemporaryFile() as result:
+        child = subprocess.Popen([program, path, policy, "1"], stdout=result)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0, f"{path.name} with {policy} failed"
+        result.seek(0)
+        return used.ru_utime + used.ru_stime, result.read()
+
+
+def measure(programs, rounds, only):
+    """By title and policy: for each program its CPU seconds per packet-hop, one a round, and its result."""
+    chosen = [row for row in WORKLOADS if only in (None, row[0])]
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(rounds):
+            speed.say(f"round {number + 1} of {rounds}")
+            for place, (title, file, policies, duration, changes, _) in enumerate(chosen):
+                path = Path(folder) / f"{place}.toml"
+                scenario(file, duration, changes, path)
+                for policy in policies:
+                    for name, program in programs.items():
+                        seconds, result = run(program, path, policy)
+                        hops = json.loads(result)["counters"]["packet_hops"]
+                        times, _ = found.setdefault((title, policy), {}).setdefault(name, ([], result))
+                        times.append(seconds / hops)
+    return found
+
+
+def cost_table(found):
+    """CPU time of a packet-hop relative to W1's, and instructions."""
+    counts = json.loads(COUNTS.read_text(encoding="utf-8"))["per_hop"]
+    names = {title: name for title, *_, name in WORKLOADS}
+    unit = found[FULL_SPEED, "reno"][speed.OURS][0]
+    lines = ["| workload | policy | CPU time / W1 | instructions |", "|---|---|---:|---:|"]
+    for (title, policy), engines in found.items():
+        ratio = statistics.median(speed.quotients(engines[speed.OURS][0], unit))
+        count = counts.get(names[title].format(policy))
+        lines.append(f"| {title} | `{policy}` | {ratio:.2f} | {'' if count is None else f'{count:.0f}'} |")
+    return lines
+
+
+def print_ratios(found, label):
+    """How many times as fast as the baseline."""
+    for (title, policy), engines in found.items():
+        (ours, result), (older, other) = engines[speed.OURS], engines[speed.BASELINE]
+        ratio = speed.spread(speed.quotients(older, ours))
+        note = "" if result == other else "; other results"
+        shown = "{median:.2f} ({least:.2f}–{most:.2f})".format_map(ratio)
+        print(f"{title}, {policy}: {shown} times {label}{note}")
+
+
+def arguments():
+    """What was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--baseline", metavar="COMMIT")
+    parser.add_argument("--only", metavar="NAME", choices=[row[0] for row in WORKLOADS])
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    if asked.rounds < 1:
+        parser.error("--rounds takes a number from 1 on")
+    if asked.write and asked.only:
+        parser.error("--write needs all workloads: leave out --only")
+    return asked
+
+
+def main():
+    """Builds, measures, prints, writes."""
+    asked = arguments()
+    programs = {speed.OURS: build(ROOT)}
+    if asked.baseline:
+        commit, tree = speed.worktree(asked.baseline)
+        programs[speed.BASELINE] = build(tree)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {int(os.environ.get("CPU", "0"))})
+    found = measure(programs, asked.rounds, asked.only)
+    if asked.baseline:
+        print_ratios(found, f"commit {commit}")
+    if asked.only is None:
+        lines = cost_table(found)
+        print("\n".join(lines))
+        if asked.write:
+            speed.write("cost", ["", *lines, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
