@@ -47,7 +47,10 @@ enum Radio {
 }
 
 const RADIOS: [Radio; 3] = [Radio::Idle, Radio::Active, Radio::Tail];
-const STATES: usize = 3 * 3 * CLASSES * CLASSES * CLASSES;
+/// Combinations of the radios' states, and of classes.
+const PAIRS: usize = RADIOS.len() * RADIOS.len();
+const MIXES: usize = CLASSES * CLASSES * CLASSES;
+const STATES: usize = PAIRS * MIXES;
 
 /// Transition counts of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +70,14 @@ struct State {
     radio: [Radio; 2],
     channel: [usize; 2],
     demand: usize,
+}
+
+/// An action in a state.
+struct Step {
+    /// Cost of the slot, J.
+    cost_j: f64,
+    /// The states that may follow, with the classes of the present state, and their probabilities.
+    followers: Vec<(f64, usize)>,
 }
 
 impl State {
@@ -193,13 +204,21 @@ impl Pluntke {
     /// Relative value iteration: the best action in each state.
     fn solve(&self, energies: &[PathEnergy; 2]) -> Vec<u8> {
         let actions: &[u8] = if self.both { &[0b01, 0b10, 0b11] } else { &[0b01, 0b10] };
+        let step = |index, action| self.step(State::at(index), action, energies);
+        let steps_in = |index| actions.iter().map(|&action| step(index, action)).collect();
+        let steps: Vec<Vec<Step>> = (0..STATES).map(steps_in).collect();
+        let chances = self.chances();
         let mut value = vec![0.0; STATES];
         let mut table = vec![actions[0]; STATES];
         for _ in 0..MAX_STEPS {
-            let expected = self.expected_over_classes(&value);
+            let expected = expected_over_classes(&chances, &value);
+            let cost = |step: &Step| {
+                let followers = step.followers.iter();
+                followers.fold(step.cost_j, |cost_j, &(chance, next)| cost_j + chance * expected[next])
+            };
             let mut next = vec![0.0; STATES];
-            for index in 0..STATES {
-                let costs = actions.iter().map(|&action| self.cost(index, action, energies, &expected));
+            for (index, steps) in steps.iter().enumerate() {
+                let costs = steps.iter().map(cost);
                 let (best, cost) =
                     costs.enumerate().fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
                 (table[index], next[index]) = (actions[best], cost);
@@ -214,25 +233,18 @@ impl Pluntke {
         table
     }
 
-    /// For each pair of radio states and present classes, the mean of `value` over the next slot's classes.
-    fn expected_over_classes(&self, value: &[f64]) -> Vec<f64> {
-        let mean = |index: usize| {
-            let from = State::at(index);
-            let classes = (0..CLASSES.pow(3)).map(|k| [k / 9, k / 3 % 3, k % 3]);
-            let term = |[w, c, demand]: [usize; 3]| {
-                let probability = self.history[0].probability(from.channel[0], w)
-                    * self.history[1].probability(from.channel[1], c)
-                    * self.history[2].probability(from.demand, demand);
-                probability * value[State { channel: [w, c], demand, ..from }.index()]
-            };
-            classes.map(term).sum()
+    /// The probability of each combination of classes in the next slot, by the present combination.
+    fn chances(&self) -> [[f64; MIXES]; MIXES] {
+        let classes = |mix: usize| [mix / 9, mix / 3 % 3, mix % 3];
+        let chance = |from: [usize; 3], to: [usize; 3]| {
+            self.history[0].probability(from[0], to[0])
+                * self.history[1].probability(from[1], to[1])
+                * self.history[2].probability(from[2], to[2])
         };
-        (0..STATES).map(mean).collect()
+        std::array::from_fn(|from| std::array::from_fn(|to| chance(classes(from), classes(to))))
     }
 
-    /// Cost of a slot and all following ones, J.
-    fn cost(&self, index: usize, action: u8, energies: &[PathEnergy; 2], expected: &[f64]) -> f64 {
-        let state = State::at(index);
+    fn step(&self, state: State, action: u8, energies: &[PathEnergy; 2]) -> Step {
         let mut left_bps = DEMAND_BPS[state.demand];
         let mut cost_j = 0.0;
         // Next state of each radio, and the probability that it falls idle instead.
@@ -253,7 +265,7 @@ impl Pluntke {
             }
         }
         cost_j += self.unserved_j_per_bit * left_bps * SLOT.as_secs_f64();
-        for combination in 0..4u8 {
+        let follower = |combination: u8| {
             let mut probability = 1.0;
             let mut next = radio;
             for side in 0..2 {
@@ -263,12 +275,28 @@ impl Pluntke {
                     next[side] = Radio::Idle;
                 }
             }
-            if probability > 0.0 {
-                cost_j += probability * expected[State { radio: next, ..state }.index()];
+            (probability, State { radio: next, ..state }.index())
+        };
+        Step { cost_j, followers: (0..4).map(follower).filter(|&(chance, _)| chance > 0.0).collect() }
+    }
+}
+
+/// For each pair of radio states and present classes, the mean of `value` over the next slot's classes.
+fn expected_over_classes(chances: &[[f64; MIXES]; MIXES], value: &[f64]) -> Vec<f64> {
+    let mut expected = vec![0.0; STATES];
+    for (from, chances) in chances.iter().enumerate() {
+        // One sum for each pair of radio states: the processor computes them at once.
+        let mut means = [0.0; PAIRS];
+        for (to, chance) in chances.iter().enumerate() {
+            for (pair, mean) in means.iter_mut().enumerate() {
+                *mean += chance * value[pair * MIXES + to];
             }
         }
-        cost_j
+        for (pair, mean) in means.into_iter().enumerate() {
+            expected[pair * MIXES + from] = mean;
+        }
     }
+    expected
 }
 
 /// The two cheapest paths, the cheaper one first; `None` if there is only one.
