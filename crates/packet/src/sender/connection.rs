@@ -154,7 +154,7 @@ impl SenderEnd {
 
     /// Updates the space mask after a change of subflow `i`'s view. Returns whether the scheduler must
     /// decide where new data goes. It need not if no subflow has space, or if this subflow is the only
-    /// choice, whatever the scheduler's state. While pacing holds another subflow there is a choice: data may
+    /// choice, whatever the scheduler's state. While pacing holds another subflow, the last data may
     /// [wait](Self::waits_for_release) for it.
     #[inline(always)]
     pub(crate) fn has_choice_after<const OWNS_WINDOW: bool>(&mut self, i: usize, now_ns: u64) -> bool {
@@ -165,10 +165,23 @@ impl SenderEnd {
             return false;
         }
         let goes_first = self.takes_the_only_choice && view.is_usable() && !view.backup;
-        if OWNS_WINDOW && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k]) {
+        if OWNS_WINDOW && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k] && self.may_spare(i, k))
+        {
             return true;
         }
         !goes_first || self.has_rival(others) || self.data.has_reinjections()
+    }
+
+    /// Whether the new data may fit into subflow `k`'s window before or after subflow `i` has filled its own.
+    #[inline(always)]
+    fn may_spare(&self, i: usize, k: usize) -> bool {
+        self.may_send_new_now() <= self.room(k).saturating_add(self.cc.subflows[i].cwnd)
+    }
+
+    /// Segments that subflow `k`'s window still admits.
+    #[inline(always)]
+    fn room(&self, k: usize) -> u32 {
+        self.cc.subflows[k].cwnd.saturating_sub(self.views[k].in_flight)
     }
 
     /// Whether one of these subflows is usable and not a backup.
@@ -263,17 +276,16 @@ impl SenderEnd {
         let chosen = &self.views[i];
         let data = self.may_send_new_now();
         let is_sooner = |k: usize| {
-            let (view, window) = (&self.views[k], &self.cc.subflows[k]);
+            let view = &self.views[k];
             let held_us = self.releases_ns[k].saturating_sub(now_ns) / 1_000;
+            if held_us == 0 || !view.is_usable() || view.backup > chosen.backup || data > self.room(k) {
+                return false;
+            }
             let pace_us = match self.controller.pacing_rate_bytes_per_s(&self.cc, k) {
                 Some(rate) => u64::from(data) * u64::from(len) * 1_000_000 / rate,
                 None => 0,
             };
-            held_us > 0
-                && view.is_usable()
-                && view.backup <= chosen.backup
-                && data <= window.cwnd.saturating_sub(view.in_flight)
-                && held_us + pace_us + u64::from(view.srtt_us / 2) < u64::from(chosen.srtt_us / 2)
+            held_us + pace_us + u64::from(view.srtt_us / 2) < u64::from(chosen.srtt_us / 2)
         };
         self.takes_the_only_choice && (0..self.n).any(|k| k != i && is_sooner(k))
     }
