@@ -33,6 +33,7 @@ WORKLOADS = [
     ("W3", "bench/w3", "lia", ("10 s", "30 s"), {}),
     ("W3 with joule", "bench/w3", "joule", ("10 s", "30 s"), {}),
     ("W3 with linux", "bench/w3", "linux", ("10 s", "30 s"), {}),
+    ("W3 with bbr3", "bench/w3", "bbr3", ("10 s", "30 s"), {}),
     ("FatTree k = 4", "bench/fattree", "lia", ("300 ms", "400 ms"), {"k": "4"}),
     ("home-wifi-lte", "home-wifi-lte", "uncoupled", ("5 s", "15 s"), {"size": '"200 MB"'}),
     ("walking-away with joule", "walking-away", "joule", ("5 s", "20 s"), {}),

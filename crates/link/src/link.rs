@@ -220,8 +220,8 @@ impl Link {
             let due_ns = if keeper.flight.is_plain() {
                 link.serve(extras, keeper, now.0);
                 keeper.take_all(exits);
-                // No packet arrives earlier than a delay after its transmission starts; jitter may shorten the
-                // delay.
+                // No packet arrives earlier than a delay after its transmission starts. Jitter may shorten
+                // the delay.
                 let patience_ns = if extras.jitter.is_none() { link.delay_ns.saturating_sub(1) } else { 0 };
                 keeper.start_ns().saturating_add(patience_ns)
             } else {

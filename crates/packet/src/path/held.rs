@@ -51,8 +51,8 @@ impl HeldPackets {
         &self.packets[number as usize]
     }
 
-    /// Adds to `exits` the packets whose fate is certain at `now_ns`: their arrival may be later. Sets the timer
-    /// to the time by which the link must be asked again.
+    /// Adds to `exits` the packets whose fate is certain at `now_ns`: their arrival may be later. Sets the
+    /// timer to the time by which the link must be asked again.
     #[inline]
     pub(crate) fn ask(
         &mut self,
