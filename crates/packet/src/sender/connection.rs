@@ -165,16 +165,17 @@ impl SenderEnd {
             return false;
         }
         let goes_first = self.takes_the_only_choice && view.is_usable() && !view.backup;
-        if OWNS_WINDOW && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k] && self.may_spare(i, k))
+        if OWNS_WINDOW
+            && (0..self.n).any(|k| k != i && now_ns < self.releases_ns[k] && self.may_wait_for(k, i))
         {
             return true;
         }
         !goes_first || self.has_rival(others) || self.data.has_reinjections()
     }
 
-    /// Whether the new data may fit into subflow `k`'s window before or after subflow `i` has filled its own.
+    /// Whether the last new data may wait for subflow `k`: it fits into the windows of `k` and of subflow `i`.
     #[inline(always)]
-    fn may_spare(&self, i: usize, k: usize) -> bool {
+    fn may_wait_for(&self, k: usize, i: usize) -> bool {
         self.may_send_new_now() <= self.room(k).saturating_add(self.cc.subflows[i].cwnd)
     }
 
@@ -278,14 +279,15 @@ impl SenderEnd {
         let is_sooner = |k: usize| {
             let view = &self.views[k];
             let held_us = self.releases_ns[k].saturating_sub(now_ns) / 1_000;
-            if held_us == 0 || !view.is_usable() || view.backup > chosen.backup || data > self.room(k) {
-                return false;
-            }
-            let pace_us = match self.controller.pacing_rate_bytes_per_s(&self.cc, k) {
+            let pace_us = || match self.controller.pacing_rate_bytes_per_s(&self.cc, k) {
                 Some(rate) => u64::from(data) * u64::from(len) * 1_000_000 / rate,
                 None => 0,
             };
-            held_us + pace_us + u64::from(view.srtt_us / 2) < u64::from(chosen.srtt_us / 2)
+            held_us > 0
+                && view.is_usable()
+                && view.backup <= chosen.backup
+                && data <= self.room(k)
+                && held_us + pace_us() + u64::from(view.srtt_us / 2) < u64::from(chosen.srtt_us / 2)
         };
         self.takes_the_only_choice && (0..self.n).any(|k| k != i && is_sooner(k))
     }
