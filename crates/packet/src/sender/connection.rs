@@ -173,7 +173,7 @@ impl SenderEnd {
         !goes_first || self.has_rival(others) || self.data.has_reinjections()
     }
 
-    /// Whether the last new data may wait for subflow `k`: it fits into the windows of `k` and of subflow `i`.
+    /// Whether the last new data may wait for subflow `k`: it fits into the windows of subflows `k` and `i`.
     #[inline(always)]
     fn may_wait_for(&self, k: usize, i: usize) -> bool {
         self.may_send_new_now() <= self.room(k).saturating_add(self.cc.subflows[i].cwnd)
