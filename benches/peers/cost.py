@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what links and policies cost: CPU time of a packet-hop relative to W1's, one core, all workloads in turns.
+"""Measures what links and policies cost: CPU time of a packet-hop relative to W1's.
 
     benches/peers/cost.py [--rounds N] [--baseline COMMIT] [--only NAME] [--write]
 
---baseline also runs that commit, built in a worktree under target/baseline, and prints how many times as fast this tree
-is: the median over the rounds, the least and the greatest; it says so if the results differ. --write puts the table,
-with the counts of scripts/instructions.json, into docs/performance.md.
+All workloads run in turns on one core. --baseline also runs that commit, built in a worktree under
+target/baseline, and prints how many times as fast this tree is: the median over the rounds, the least and
+the greatest; it says so if the results differ. --write puts the table, with the counts of
+scripts/instructions.json, into docs/performance.md.
 """
 
 import argparse
@@ -25,16 +26,17 @@ COUNTS = ROOT / "scripts/instructions.json"
 FULL_SPEED = "W1"
 
 FLOWS = {"100 Mbit/s": "10 Gbit/s", "250 packets": "50000 packets", "count = 100": "count = 10000"}
+OWNERS = ["joule", "copa", "linux", "vivace", "bbr1", "bbr3"]
 JITTER = {'delay = "20 ms"': 'delay = "20 ms"\njitter = "2 ms"'}
 
-# Title, scenario, policies, a duration that takes about half a second, patterns to replace, and the workload of
+# Title, scenario, policies, a duration that takes about half a second, text to replace, and the workload of
 # scripts/instructions.py with the same mix of packets, if there is one ({}: the policy).
 WORKLOADS = [
     (FULL_SPEED, "bench/w1", ["reno"], "10000 s", {}, "W1"),
     ("W2", "bench/w2", ["reno"], "400 s", {}, "W2"),
     ("10,000 flows", "bench/w2", ["reno"], "4 s", FLOWS, ""),
     ("W3", "bench/w3", ["lia"], "3000 s", {}, "W3"),
-    ("W3's paths", "bench/w3", ["joule", "copa", "linux", "vivace", "bbr1", "bbr3"], "1500 s", {}, "W3 with {}"),
+    ("W3's paths", "bench/w3", OWNERS, "1500 s", {}, "W3 with {}"),
     ("W4", "bench/fattree", ["lia"], "1 s", {}, ""),
     ("W4, k = 16", "bench/fattree", ["lia"], "300 ms", {"k = 8": "k = 16"}, ""),
     ("jitter, one path", "fidelity/one-path", ["uncoupled"], "4000 s", JITTER, ""),
@@ -50,8 +52,8 @@ WORKLOADS = [
 
 def build(tree):
     """The program that runs a scenario once, of a source tree."""
-    command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", "joulepath-benches", "--example", "once"]
-    lines = speed.output([*command, "--message-format", "json"], tree).splitlines()
+    command = ["cargo", "build", "--quiet", "--release", "--locked", "--message-format", "json"]
+    lines = speed.output([*command, "-p", "joulepath-benches", "--example", "once"], tree).splitlines()
     return next(artefact["executable"] for artefact in map(json.loads, lines) if artefact.get("executable"))
 
 
@@ -121,7 +123,8 @@ def print_ratios(found, label):
 
 def arguments():
     """What was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shape = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=shape)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--baseline", metavar="COMMIT")
     parser.add_argument("--only", metavar="NAME", choices=[row[0] for row in WORKLOADS])
