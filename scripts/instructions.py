@@ -130,7 +130,11 @@ def main():
         return 1 if grows else 0
     wrong = False
     for name, found in measure(programs["once"]).items():
-        before = stored["per_hop"][name]
+        before = stored["per_hop"].get(name)
+        if before is None:
+            wrong = True
+            print(f"{name}: {found:.1f} instructions a packet-hop, NOT STORED")
+            continue
         slip = found > before * ALLOWED
         wrong |= slip
         print(f"{name}: {found:.1f} instructions a packet-hop, stored {before:.1f} ({found / before - 1:+.1%})"

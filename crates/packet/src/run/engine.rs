@@ -118,9 +118,10 @@ impl Engine {
     pub(crate) fn run_until(&mut self, until_ns: u64, cancel: &Cancel) -> Result<(), RunError> {
         self.net.queue.open(until_ns);
         let is_over = match self.net.queue.kind() {
-            FEW => self.run_loop::<FEW>(cancel),
-            FAR => self.run_loop::<FAR>(cancel),
-            _ => self.run_loop::<NEAR>(cancel),
+            FEW if self.is_crowded() => self.run_loop::<FEW, true>(cancel),
+            FEW => self.run_loop::<FEW, false>(cancel),
+            FAR => self.run_loop::<FAR, false>(cancel),
+            _ => self.run_loop::<NEAR, false>(cancel),
         };
         if !is_over {
             return Err(RunError::Cancelled);
@@ -134,12 +135,15 @@ impl Engine {
     /// Handles the events up to the end; returns false if cancelled. Each kind of queue has its own loop,
     /// because the prefetching for large networks takes registers.
     #[inline(never)]
-    fn run_loop<const QUEUE: u8>(&mut self, cancel: &Cancel) -> bool {
+    fn run_loop<const QUEUE: u8, const CROWDED: bool>(&mut self, cancel: &Cancel) -> bool {
         while !cancel.is_set() {
             self.next_look = self.net.counts.events() + EVENTS_PER_LOOK;
             while self.net.counts.events() < self.next_look {
                 let Some((time_ns, source)) = self.net.queue.next() else { return true };
                 self.now_ns = time_ns;
+                if CROWDED && self.net.is_link(source) {
+                    self.prefetch_followers(source);
+                }
                 self.step::<QUEUE>(source);
             }
         }
@@ -153,8 +157,6 @@ impl Engine {
         if self.net.is_link(source) {
             if QUEUE == FAR {
                 self.prefetch_next_events();
-            } else if QUEUE == FEW && self.is_crowded() {
-                self.prefetch_followers(source);
             }
             let mut packet = self.net.arrive::<QUEUE>(source);
             self.dispatch(&mut packet);
