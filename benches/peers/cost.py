@@ -12,24 +12,23 @@ scripts/instructions.json, into docs/performance.md.
 import argparse
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import speed
 
-ROOT = speed.ROOT
-COUNTS = ROOT / "scripts/instructions.json"
+sys.path.insert(0, str(speed.ROOT / "scripts"))
+import instructions
+
 FULL_SPEED = "W1"
 
-FLOWS = {"100 Mbit/s": "10 Gbit/s", "250 packets": "50000 packets", "count = 100": "count = 10000"}
+FLOWS = {"rate": '"10 Gbit/s"', "queue": '"50000 packets"', "count": "10000"}
 OWNERS = ["joule", "copa", "linux", "vivace", "bbr1", "bbr3"]
-JITTER = {'delay = "20 ms"': 'delay = "20 ms"\njitter = "2 ms"'}
+JITTER = {"delay": '"20 ms"\njitter = "2 ms"'}
 
-# Title, scenario, policies, a duration that takes about half a second, text to replace, and the workload of
+# Title, scenario, policies, a duration that takes about half a second, keys to replace, and the workload of
 # scripts/instructions.py with the same mix of packets, if there is one ({}: the policy).
 WORKLOADS = [
     (FULL_SPEED, "bench/w1", ["reno"], "10000 s", {}, "W1"),
@@ -38,7 +37,7 @@ WORKLOADS = [
     ("W3", "bench/w3", ["lia"], "3000 s", {}, "W3"),
     ("W3's paths", "bench/w3", OWNERS, "1500 s", {}, "W3 with {}"),
     ("W4", "bench/fattree", ["lia"], "1 s", {}, ""),
-    ("W4, k = 16", "bench/fattree", ["lia"], "300 ms", {"k = 8": "k = 16"}, ""),
+    ("W4, k = 16", "bench/fattree", ["lia"], "300 ms", {"k": "16"}, ""),
     ("jitter, one path", "fidelity/one-path", ["uncoupled"], "4000 s", JITTER, ""),
     ("CoDel", "fidelity/codel", ["uncoupled"], "1500 s", {}, "CoDel"),
     ("PIE", "fidelity/pie", ["uncoupled"], "1500 s", {}, ""),
@@ -57,17 +56,6 @@ def build(tree):
     return next(artefact["executable"] for artefact in map(json.loads, lines) if artefact.get("executable"))
 
 
-def scenario(file, duration, changes, path):
-    """Writes a copy of a scenario with another duration and other text."""
-    text, *_ = (ROOT / f"scenarios/{file}.toml").read_text(encoding="utf-8").split("[[variant]]")
-    text, count = re.subn(r"(?m)^duration = .*$", f'duration = "{duration}"', text, count=1)
-    assert count == 1, f"{file} has no duration"
-    for old, new in changes.items():
-        assert old in text, f"{file} has no {old}"
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
-
-
 def run(program, path, policy):
     """CPU seconds of one run, and its result."""
     with tempfile.TemporaryFile() as result:
@@ -81,26 +69,28 @@ def run(program, path, policy):
 
 def measure(programs, rounds, only):
     """By title and policy: for each program its CPU seconds per packet-hop, one a round, and its result."""
-    chosen = [row for row in WORKLOADS if only in (None, row[0])]
     found = {}
     with tempfile.TemporaryDirectory() as folder:
+        cases = [
+            (title, policy, instructions.scenario(file, duration, changes, folder))
+            for title, file, policies, duration, changes, _ in WORKLOADS
+            if only in (None, title)
+            for policy in policies
+        ]
         for number in range(rounds):
             speed.say(f"round {number + 1} of {rounds}")
-            for place, (title, file, policies, duration, changes, _) in enumerate(chosen):
-                path = Path(folder) / f"{place}.toml"
-                scenario(file, duration, changes, path)
-                for policy in policies:
-                    for name, program in programs.items():
-                        seconds, result = run(program, path, policy)
-                        hops = json.loads(result)["counters"]["packet_hops"]
-                        times, _ = found.setdefault((title, policy), {}).setdefault(name, ([], result))
-                        times.append(seconds / hops)
+            for title, policy, path in cases:
+                for name, program in programs.items():
+                    seconds, result = run(program, path, policy)
+                    hops = json.loads(result)["counters"]["packet_hops"]
+                    times, _ = found.setdefault((title, policy), {}).setdefault(name, ([], result))
+                    times.append(seconds / hops)
     return found
 
 
 def cost_table(found):
     """CPU time of a packet-hop relative to W1's, and instructions."""
-    counts = json.loads(COUNTS.read_text(encoding="utf-8"))["per_hop"]
+    counts = json.loads(instructions.STORED.read_text(encoding="utf-8"))["per_hop"]
     names = {title: name for title, *_, name in WORKLOADS}
     unit = found[FULL_SPEED, "reno"][speed.OURS][0]
     lines = ["| workload | policy | CPU time / W1 | instructions |", "|---|---|---:|---:|"]
@@ -140,7 +130,7 @@ def arguments():
 def main():
     """Builds, measures, prints, writes."""
     asked = arguments()
-    programs = {speed.OURS: build(ROOT)}
+    programs = {speed.OURS: build(speed.ROOT)}
     if asked.baseline:
         commit, tree = speed.worktree(asked.baseline)
         programs[speed.BASELINE] = build(tree)

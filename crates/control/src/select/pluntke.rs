@@ -72,14 +72,6 @@ struct State {
     demand: usize,
 }
 
-/// An action in a state.
-struct Step {
-    /// Cost of the slot, J.
-    cost_j: f64,
-    /// The states that may follow, with the classes of the present state, and their probabilities.
-    followers: Vec<(f64, usize)>,
-}
-
 impl State {
     fn index(self) -> usize {
         let [w, c] = self.radio.map(|radio| radio as usize);
@@ -92,6 +84,14 @@ impl State {
         let (rest, first) = (rest / CLASSES, rest % CLASSES);
         State { radio: [RADIOS[rest / 3], RADIOS[rest % 3]], channel: [first, second], demand }
     }
+}
+
+/// An action in a state.
+struct Step {
+    /// Cost of the slot, J.
+    cost_j: f64,
+    /// Probabilities and indices of the states that may follow, with the present classes.
+    followers: Vec<(f64, usize)>,
 }
 
 /// The selector.

@@ -330,13 +330,10 @@ impl Network {
     #[inline(never)]
     fn note_and_settle(&mut self, now_ns: u64, hop: Hop, parts: (Front, Back), outcome: Outcome) {
         self.tallies.count(hop.number(), &outcome);
-        let entry = match &mut self.log {
-            Some(log) => {
-                let link = self.wires.link_at(hop.number());
-                log.offered(now_ns, hop.number(), link, &Packet::joined(parts.0, parts.1), outcome)
-            }
-            None => None,
-        };
+        let entry = self.log.as_mut().and_then(|log| {
+            let link = self.wires.link_at(hop.number());
+            log.offered(now_ns, hop.number(), link, &Packet::joined(parts.0, parts.1), outcome)
+        });
         self.settle(now_ns, hop, parts, outcome, entry);
     }
 

@@ -133,7 +133,7 @@ impl Engine {
     }
 
     /// Handles the events up to the end; returns false if cancelled. Each kind of queue has its own loop,
-    /// because the prefetching for large networks takes registers.
+    /// because the prefetching for large networks takes registers. `CROWDED`: few links, many subflows.
     #[inline(never)]
     fn run_loop<const QUEUE: u8, const CROWDED: bool>(&mut self, cancel: &Cancel) -> bool {
         while !cancel.is_set() {
