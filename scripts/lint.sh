@@ -100,6 +100,20 @@ determinism() {
     return "$failed"
 }
 
+# Changed results have an entry in CHANGELOG.md, written with the change or after it.
+changed_results() {
+    local before=HEAD
+    if git diff --quiet HEAD -- results/hashes.txt 2>/dev/null; then
+        before=$(git log -1 --format=%H^ -- results/hashes.txt)
+    fi
+    # Stored for the first time, or this clone has no history.
+    git cat-file -e "$before:results/hashes.txt" 2>/dev/null || return 0
+    if git diff --quiet "$before" -- CHANGELOG.md; then
+        say 'results/hashes.txt has changed, CHANGELOG.md has not: write an entry under *Changed results*'
+        return 1
+    fi
+}
+
 # The Python package: formats, lints, types.
 python_package() {
     scripts/python.sh lint
@@ -128,7 +142,7 @@ dependencies() {
     fi
 }
 
-readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house versions determinism clippy live_alone demo_alone python_package pages site documentation dependencies)
+readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house versions determinism changed_results clippy live_alone demo_alone python_package pages site documentation dependencies)
 
 for check in "${@:-${CHECKS[@]}}"; do
     [[ " ${CHECKS[*]} " == *" $check "* ]] || {
