@@ -131,6 +131,7 @@ fn gained(gain: &Gain) -> String {
     let Gain { before_bps, after_bps, at_least, before_rtt_s, after_rtt_s } = gain;
     let is_same = |a: f64, b: f64| (a - b).abs() <= SAME * a;
     let rate = match is_same(*before_bps, *after_bps) {
+        true if *at_least => format!("at least {}, as now: no path was full", mbit(*before_bps)),
         true => format!("{} as before", mbit(*before_bps)),
         false => {
             let bound = if *at_least { "at least " } else { "" };

@@ -172,6 +172,7 @@ pub(crate) fn heard(heard_ms: u32) -> TcpInfo {
         out_of_order_segments: 0,
         retransmitted_segments: 0,
         pacing_rate_bytes_per_s: None,
+        max_pacing_rate_bytes_per_s: None,
         delivery_rate_bytes_per_s: 0,
         acked_bytes: 0,
         received_bytes: 0,

@@ -3,7 +3,7 @@
 //!
 //! | property | source |
 //! |---|---|
-//! | rate of a path | the highest delivery rate: the capacity if a queue was seen, else a lower bound |
+//! | rate of a path | the highest rate over a second: the capacity if a queue stood, else a lower bound |
 //! | delay | half of the minimum RTT |
 //! | queue | the longest queueing delay at this rate; without one, a bandwidth-delay product |
 //! | loss | the retransmitted part, if the queue stays short |
@@ -34,10 +34,6 @@ const PACKET_BITS: f64 = 12e3;
 const WIRE: f64 = 1500.0 / 1460.0;
 /// A queueing delay up to this part of the minimum RTT is no congestion: losses are the path's.
 const SHORT: f64 = 0.2;
-/// A path that is not full has a queue of up to this part of the minimum RTT, which is jitter, or of this
-/// many packets, which a delayed ACK releases at once (RFC 5681, section 4.2).
-const EMPTY: f64 = 0.05;
-const BURST: f64 = 2.0;
 /// Smallest queue, packets.
 const LEAST_QUEUE: f64 = 20.0;
 /// Payload that Linux holds in a byte of buffer memory.
@@ -51,6 +47,9 @@ pub fn predict(subject: &Subject<'_>, remedy: &Remedy) -> Option<Gain> {
     let at_least = fixed.paths.iter().any(|path| !path.was_full);
     // What was seen is a lower bound, too.
     let after_bps = if at_least { after_bps.max(before_bps) } else { after_bps };
+    // The engine's warm-up may end in a burst: no rate exceeds the links.
+    let links_bps: f64 = fixed.paths.iter().map(|path| path.rate_bps / WIRE).sum();
+    let after_bps = after_bps.min(links_bps.max(before_bps));
     Some(Gain { before_bps, after_bps, at_least, before_rtt_s, after_rtt_s })
 }
 
@@ -73,7 +72,7 @@ struct Path {
     rtt_s: f64,
     loss: f64,
     queue: f64,
-    /// A queue was seen, so the highest delivery rate is the capacity.
+    /// A queue stood, so the rate is the capacity.
     was_full: bool,
 }
 
@@ -185,7 +184,7 @@ impl Fitted {
 impl Path {
     fn of(flow: &Flow<'_>, upload: bool) -> Option<Self> {
         let rtt_s = flow.min_rtt_s()?;
-        let rate_bps = (flow.delivery_bps() * WIRE).max(10e3);
+        let rate_bps = (flow.carried_bps(upload) * WIRE).max(10e3);
         let long_s = flow.queue_s(upload, 0.95).unwrap_or(0.0);
         let is_short = long_s <= SHORT * rtt_s;
         let (again, sent) = flow.retransmissions();
@@ -195,7 +194,7 @@ impl Path {
             rtt_s,
             loss: if is_short { (again / sent.max(1.0)).min(0.3) } else { 0.0 },
             queue: (waiting_s * rate_bps / PACKET_BITS).max(LEAST_QUEUE),
-            was_full: long_s > (EMPTY * rtt_s).max(BURST * PACKET_BITS / rate_bps),
+            was_full: flow.is_full(upload),
         })
     }
 }

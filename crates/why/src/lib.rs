@@ -9,6 +9,7 @@
 //! | [`observation`] | what was seen: samples of all sockets and counters, and the host's configuration |
 //! | [`gather`] | reads it from the running kernel |
 //! | [`subject`] | one connection: what its statistics mean |
+//! | [`capacity`] | what a path carried, and whether it was full |
 //! | [`causes`] | the causes, one file each |
 //! | [`finding`] | a cause that was found |
 //! | [`wanted`] | which connections to examine |
@@ -18,6 +19,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod capacity;
 pub mod causes;
 pub mod finding;
 pub mod gather;

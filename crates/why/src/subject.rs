@@ -324,10 +324,12 @@ impl<'a> Subject<'a> {
         };
         let connection = self.mptcp[last];
         let written = connection.info.write_dsn.saturating_sub(connection.info.unacked_dsn);
+        // Data that a subflow holds back counts as sent: a local queue makes it wait.
+        let held_bytes = moment.unsent_bytes;
         if let Some(counters) = connection.info.counters {
             moment.in_flight_bytes = counters.sent.saturating_sub(counters.acked);
         }
-        moment.unsent_bytes = written.saturating_sub(moment.in_flight_bytes);
+        moment.unsent_bytes = written.saturating_sub(moment.in_flight_bytes) + held_bytes;
         moment.memory = connection.memory;
         Some(moment)
     }

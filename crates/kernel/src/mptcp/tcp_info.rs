@@ -138,6 +138,9 @@ pub struct TcpInfo {
     pub retransmitted_segments: u32,
     /// Pacing rate, bytes/s; `None` if not paced.
     pub pacing_rate_bytes_per_s: Option<u64>,
+    /// `SO_MAX_PACING_RATE`, bytes/s; `None` if not set.
+    #[serde(default)]
+    pub max_pacing_rate_bytes_per_s: Option<u64>,
     /// Recent delivery rate, bytes/s.
     pub delivery_rate_bytes_per_s: u64,
     /// Payload sent and acknowledged, bytes. The SYN counts as one byte.
@@ -196,7 +199,8 @@ impl TcpInfo {
             cwnd_packets: fields.u32(80)?,
             receive_rtt_us: fields.u32(92)?,
             retransmitted_segments: fields.u32(100)?,
-            pacing_rate_bytes_per_s: Some(fields.u64(104)?).filter(|rate| *rate != u64::MAX),
+            pacing_rate_bytes_per_s: rate(fields.u64(104)?),
+            max_pacing_rate_bytes_per_s: rate(fields.u64(112)?),
             acked_bytes: fields.u64(120)?,
             received_bytes: fields.u64(128)?,
             segments_out: fields.u32(136)?,
@@ -218,6 +222,11 @@ impl TcpInfo {
             timeouts: fields.u16(240),
         })
     }
+}
+
+/// The largest value stands for no limit.
+fn rate(bytes_per_s: u64) -> Option<u64> {
+    (bytes_per_s != u64::MAX).then_some(bytes_per_s)
 }
 
 #[cfg(test)]
@@ -250,7 +259,8 @@ mod tests {
     #[test]
     fn the_rate_without_pacing_is_none() {
         let mut bytes = counting(232);
-        bytes[104..112].fill(0xff);
-        assert_eq!(TcpInfo::parse(&bytes).unwrap().pacing_rate_bytes_per_s, None);
+        bytes[104..120].fill(0xff);
+        let info = TcpInfo::parse(&bytes).unwrap();
+        assert_eq!((info.pacing_rate_bytes_per_s, info.max_pacing_rate_bytes_per_s), (None, None));
     }
 }

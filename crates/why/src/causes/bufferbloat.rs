@@ -11,8 +11,6 @@ pub(super) const NAME: &str = "bufferbloat";
 /// bandwidth-delay products is common and harmless.
 const QUEUE_S: f64 = 0.1;
 const QUEUE: f64 = 2.5;
-/// Part of the buffer of a link that CAKE leaves unused, so that its own queue is the longest.
-const SHAPED: f64 = 0.9;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if subject.is_idle() {
@@ -28,7 +26,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let flow = active.iter().filter(bloated).max_by(|a, b| queue(a).total_cmp(&queue(b)))?;
     let (queue_s, rtt_s) = (queue(flow), flow.min_rtt_s()?);
     let rate_bps = if sending { flow.sent_bps() } else { flow.received_bps() };
-    let (fix, remedy) = fix(subject, flow, rate_bps, sending);
+    let (fix, remedy) = fix(subject, flow, sending);
     Some(Finding {
         cause: NAME,
         verdict: format!("a long queue on {} delays everything that uses it", flow.name(subject.host)),
@@ -50,14 +48,20 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     })
 }
 
-fn fix(subject: &Subject<'_>, flow: &Flow<'_>, rate_bps: f64, sending: bool) -> (Fix, Option<Remedy>) {
-    let Some(device) = flow.device.filter(|_| sending) else {
+fn fix(subject: &Subject<'_>, flow: &Flow<'_>, sending: bool) -> (Fix, Option<Remedy>) {
+    if !sending {
         let advice = "the queue is on the way here: BBR on the server, or CAKE on your router's downlink";
         return (Fix::advice(advice), None);
+    }
+    let (fix, remedy) = pacing(subject);
+    // A server's device, and one that several paths share, is not the bottleneck.
+    let same = subject.flows.iter().filter(|one| one.device == flow.device).count();
+    let device = flow.device.filter(|_| same == 1 && subject.is_client());
+    let fix = match device.map(|device| subject.host.device_name(device)) {
+        Some(name) => fix.or(format!(
+            "only new connections use it; CAKE on {name}, shaped to a little less than the uplink, spares all"
+        )),
+        None => fix,
     };
-    let (name, kbit) = (subject.host.device_name(device), (SHAPED * rate_bps / 1e3) as u64);
-    let (mut fix, remedy) = pacing(subject);
-    fix.commands.insert(0, format!("tc qdisc replace dev {name} root cake bandwidth {kbit}kbit"));
-    let advice = "one of both suffices: CAKE shapes all traffic of the interface, BBR only new connections";
-    (fix.or(advice), Some(remedy))
+    (fix, Some(remedy))
 }

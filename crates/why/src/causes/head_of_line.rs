@@ -1,6 +1,6 @@
 //! A slow path fills the window that a fast path needs: data in order waits for it.
 
-use super::window::{Limit, blocked, cost, unequal};
+use super::window::{Limit, blocked, cost, unequal, waiting};
 use crate::finding::{Finding, Fix, Remedy};
 use crate::subject::{Subject, at};
 use crate::words::{kb, ms, percent};
@@ -8,8 +8,9 @@ use crate::words::{kb, ms, percent};
 pub(super) const NAME: &str = "head-of-line";
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
-    let blocked = blocked(subject)?;
-    let (slow, fast) = unequal(subject, &blocked)?;
+    let pair = |blocked| unequal(subject, &blocked).map(|pair| (blocked, pair));
+    let found = blocked(subject).and_then(pair).or_else(|| waiting(subject).and_then(pair));
+    let (blocked, (slow, fast)) = found?;
     let sending = subject.uploads();
     let rtt = |index: usize| at(&subject.flows[index].rtts_s(sending), 0.5).unwrap_or(0.0);
     let name = |index: usize| subject.flows[index].name(subject.host);
@@ -46,8 +47,14 @@ pub(super) fn fix(subject: &Subject<'_>, index: usize) -> Fix {
     let endpoints = subject.host.endpoints.iter().flatten();
     let id = endpoints.filter(|one| one.address == ip).find_map(|one| one.id);
     let daemon = "`joulepath live` with `intent = \"interactive\"` keeps slow paths as backups";
-    match id {
-        Some(id) => Fix::commands([format!("ip mptcp endpoint change id {id} backup")]).or(daemon),
-        None => Fix::advice(daemon),
+    let peer = &subject.flows[index].socket;
+    match (id, peer.membership) {
+        (Some(id), _) => Fix::commands([format!("ip mptcp endpoint change id {id} backup")]).or(daemon),
+        (None, Some(one)) if one.joined && !one.opened_locally => Fix::advice(format!(
+            "on the peer: ip mptcp endpoint change id {} backup, for its address {}; or there, {daemon}",
+            one.remote_id.0,
+            peer.remote.ip()
+        )),
+        _ => Fix::advice(daemon),
     }
 }

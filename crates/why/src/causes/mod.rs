@@ -13,8 +13,10 @@
 //! | `send_buffer` | this host's send buffer is |
 //! | `peer_buffer` | the peer's receive buffer is |
 //! | `peer_reader` | the peer's application reads slowly |
+//! | `pacing_limit` | the program limits its rate |
 //! | `head_of_line` | a slow path blocks the window of a fast one |
 //! | `random_loss` | losses without a queue reduce the window of a loss-based controller |
+//! | `policer` | a network drops what exceeds a rate |
 //! | `bufferbloat` | a full queue multiplies the RTT |
 //! | `backup_ignored` | the peer sends on a backup subflow |
 //! | `dead_path` | a path has stopped answering |
@@ -34,10 +36,12 @@ mod joins;
 mod limits;
 mod no_answer;
 mod no_endpoint;
+mod pacing_limit;
 mod peer_buffer;
 mod peer_reader;
 mod peer_refuses;
 mod plain_tcp;
+mod policer;
 mod random_loss;
 mod receive_buffer;
 mod send_buffer;
@@ -54,9 +58,10 @@ use crate::subject::Subject;
 pub type Cause = fn(&Subject<'_>) -> Option<Finding>;
 
 /// All causes by their stable names. Of findings with equal cost, the first in this list comes first.
-pub const ALL: [(&str, Cause); 19] = [
+pub const ALL: [(&str, Cause); 21] = [
     (dead_path::NAME, dead_path::find),
     (stale_subflow::NAME, stale_subflow::find),
+    (pacing_limit::NAME, pacing_limit::find),
     (plain_tcp::NAME, plain_tcp::find),
     (fallback::NAME, fallback::find),
     (limits::NAME, limits::find),
@@ -72,6 +77,7 @@ pub const ALL: [(&str, Cause); 19] = [
     (bufferbloat::NAME, bufferbloat::find),
     (backup_ignored::NAME, backup_ignored::find),
     (shared_bottleneck::NAME, shared_bottleneck::find),
+    (policer::NAME, policer::find),
     (peer_reader::NAME, peer_reader::find),
     (application::NAME, application::find),
 ];

@@ -1,6 +1,7 @@
 //! The peer's receive buffer is smaller than the bandwidth-delay product.
 
 use super::peer_reader::is_read_slowly;
+use super::receive_buffer::DEFAULT;
 use super::window::{Limit, blocked, cost, enough_bytes, unequal};
 use crate::finding::{Finding, Fix, Remedy};
 use crate::subject::Subject;
@@ -10,10 +11,10 @@ pub(super) const NAME: &str = "peer-buffer";
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let blocked = blocked(subject).filter(|blocked| blocked.limit == Limit::PeerWindow)?;
-    if unequal(subject, &blocked).is_some() || is_read_slowly(subject) {
+    if !blocked.is_too_small() || unequal(subject, &blocked).is_some() || is_read_slowly(subject) {
         return None;
     }
-    let bytes = enough_bytes(&blocked);
+    let bytes = enough_bytes(&blocked, None, DEFAULT);
     let (shared, grown) = subject.counter("MPTcpExtSndWndShared");
     Some(Finding {
         cause: NAME,
@@ -30,7 +31,10 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             ),
         ],
         cost: cost(subject, &blocked),
-        fix: Fix::advice(format!("on the peer: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {bytes}\"")),
+        fix: Fix::advice(format!(
+            "on the peer, if the last number of `sysctl net.ipv4.tcp_rmem` is smaller: sysctl -w \
+             net.ipv4.tcp_rmem=\"4096 131072 {bytes}\"; otherwise its program sets SO_RCVBUF: remove that"
+        )),
         remedy: Some(Remedy::ReceiveBuffer(bytes / 2)),
         gain: None,
     })

@@ -29,6 +29,14 @@ const QUEUE_S: f64 = 0.003;
 const EARLY: f64 = 0.5;
 const LEAST_INTERVALS: usize = 4;
 const CLOSE_S: f64 = 0.5;
+/// A queue that delayed ACKs of a small window cause: part of the minimum RTT, or time, s; in the median, and
+/// at most.
+const NOISE: (f64, f64) = (0.25, 0.005);
+const MOST_NOISE: (f64, f64) = (0.5, 0.01);
+/// Rates between losses: a window that n random losses reduce in an interval varies by this over sqrt(n); a
+/// limit of the rate, by less than a part of it.
+const VARIES: f64 = 1.5;
+const STEADY: f64 = 0.25;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if !subject.uploads() || subject.is_idle() {
@@ -38,7 +46,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let worst = lossy.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
     let controller = worst.socket.congestion.as_deref().unwrap_or("unknown");
     let rate = subject.rates_bps().0;
-    let possible: f64 = subject.flows.iter().map(|flow| flow.delivery_bps()).sum();
+    let more = |flow: &&Flow<'_>| flow.carried_bps(true).max(flow.delivery_bps()) - flow.sent_bps();
+    let possible = rate + lossy.iter().map(more).sum::<f64>();
     let (lost, _) = worst.retransmissions();
     let (fix, remedy) = pacing(subject);
     Some(Finding {
@@ -80,13 +89,18 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
     let name = flow.socket.congestion.as_deref().unwrap_or("");
     let (lost, _) = flow.retransmissions();
     let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else { return false };
+    if is_steady(flow) {
+        return false;
+    }
     LOSS_BASED.contains(&name.trim_start_matches("jp_"))
         && loss(flow) >= LEAST_LOSS
         && flow.full_share() >= OFTEN
         && flow.unanswered_s().is_none()
         && match lost {
             _ if queue_s <= (EMPTY * rtt_s).max(EMPTY_S) => true,
-            LEAST_LOST.. => queue_s <= (QUEUE * rtt_s).max(QUEUE_S) || is_early(flow, rtt_s),
+            LEAST_LOST.. => {
+                queue_s <= (QUEUE * rtt_s).max(QUEUE_S) || is_early(flow, rtt_s) || is_scattered(flow, rtt_s)
+            }
             _ => false,
         }
 }
@@ -104,7 +118,36 @@ fn is_early(flow: &Flow<'_>, rtt_s: f64) -> bool {
         && at(&places, 0.5).is_some_and(|median| median <= EARLY)
 }
 
-fn loss(flow: &Flow<'_>) -> f64 {
+/// Distance of the rates between samples, as a part of what random losses cause; `None` without losses.
+fn unevenness(flow: &Flow<'_>) -> Option<f64> {
+    let (lost, _) = flow.retransmissions();
+    let each = (lost / flow.series.len() as f64).max(1.0);
+    Some(flow.spread(true).filter(|_| lost >= LEAST_LOST)? * each.sqrt() / VARIES)
+}
+
+/// True if the rate hardly changes although segments are lost: the path drops what exceeds a rate.
+pub(super) fn is_steady(flow: &Flow<'_>) -> bool {
+    lossy_intervals(flow) >= LEAST_INTERVALS && unevenness(flow).is_some_and(|part| part <= STEADY)
+}
+
+/// True if many losses change the rate while the queue is short.
+fn is_scattered(flow: &Flow<'_>, rtt_s: f64) -> bool {
+    let is_short = |quantile: f64, (part, least_s): (f64, f64)| {
+        flow.queue_s(true, quantile).is_some_and(|queue_s| queue_s <= (part * rtt_s).max(least_s))
+    };
+    flow.interval_s() <= CLOSE_S
+        && lossy_intervals(flow) >= LEAST_INTERVALS
+        && unevenness(flow).is_some_and(|part| part > STEADY)
+        && is_short(0.5, NOISE)
+        && is_short(0.9, MOST_NOISE)
+}
+
+fn lossy_intervals(flow: &Flow<'_>) -> usize {
+    let is_lossy = |pair: &&[&TcpInfo]| pair[1].retransmitted_segments > pair[0].retransmitted_segments;
+    flow.series.windows(2).filter(is_lossy).count()
+}
+
+pub(super) fn loss(flow: &Flow<'_>) -> f64 {
     let (lost, sent) = flow.retransmissions();
     lost / sent.max(1.0)
 }

@@ -4,11 +4,13 @@ use joulepath_kernel::mptcp::diag::SocketMemory;
 
 use super::window::{Limit, blocked, cost, enough_bytes, unequal};
 use crate::finding::{Finding, Fix, Remedy};
-use crate::subject::Subject;
+use crate::subject::{Subject, at};
 use crate::words::{kb, mbit, percent};
 
 pub(super) const NAME: &str = "receive-buffer";
 const SYSCTL: &str = "net.ipv4.tcp_rmem";
+/// The kernel's default maximum, bytes.
+pub(super) const DEFAULT: u64 = 6 << 20;
 const MODERATE: &str = "net.ipv4.tcp_moderate_rcvbuf";
 
 /// What the kernel can still do about the size of the buffer.
@@ -30,7 +32,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         return None;
     }
     let [least, default, most] = [0, 1, 2].map(|n| subject.host.number(SYSCTL, n));
-    let bytes = enough_bytes(&blocked);
+    let bytes = enough_bytes(&blocked, most, DEFAULT);
     let fix = match growth(subject, most) {
         // What limits is the time that growth takes, which ends by itself.
         Growth::GoesOn => return None,
@@ -90,11 +92,19 @@ fn limits_bytes(subject: &Subject<'_>) -> Option<(u32, u32)> {
     }
 }
 
-/// True if the buffer is full of data that this host's program does not read.
-pub(super) fn is_read_slowly(subject: &Subject<'_>) -> bool {
-    let memory = match subject.connection() {
-        Some(connection) => connection.memory,
-        None => subject.flows.first().and_then(|flow| flow.socket.memory),
+/// Memory in use in each sample, as parts of the buffer. Of plain TCP only the end is known.
+pub(super) fn used_parts(subject: &Subject<'_>) -> Vec<f64> {
+    let part = |memory: Option<SocketMemory>| {
+        memory.map(|one| f64::from(one.receive_used_bytes) / f64::from(one.receive_limit_bytes.max(1)))
     };
-    memory.is_some_and(|memory| memory.receive_used_bytes > memory.receive_limit_bytes / 2)
+    match subject.mptcp[..] {
+        [] => subject.flows.first().and_then(|flow| part(flow.socket.memory)).into_iter().collect(),
+        ref all => all.iter().filter_map(|one| part(one.memory)).collect(),
+    }
+}
+
+/// True if the buffer is always full of data that this host's program does not read. Data that waits for its
+/// order is read at once when the hole is filled.
+pub(super) fn is_read_slowly(subject: &Subject<'_>) -> bool {
+    at(&used_parts(subject), 0.1).is_some_and(|part| part > 0.5)
 }

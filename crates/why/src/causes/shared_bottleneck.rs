@@ -14,12 +14,15 @@ const LEAST_SAMPLES: usize = 16;
 /// queues correlate in one of both by chance.
 const CORRELATED: f64 = 0.45;
 const BOTH: f64 = 1.15;
-/// A shorter queue is noise, s.
+/// A shorter queue is noise: time, s, and part of the minimum RTT. This host's other work delays all subflows.
 const LEAST_S: f64 = 0.003;
+const LEAST: f64 = 0.1;
+/// The network is the limit in this part of the time.
+const OFTEN: f64 = 0.6;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     subject.multipath()?;
-    if !subject.uploads() || subject.is_idle() {
+    if !subject.uploads() || subject.is_idle() || subject.waits().network < OFTEN {
         return None;
     }
     let active = subject.active(0.1);
@@ -89,7 +92,8 @@ fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
     };
     let Shared { levels, changes, .. } = shared;
     let is_shared = levels.min(changes) >= CORRELATED && levels + changes >= BOTH;
-    (is_shared && mean_s >= LEAST_S).then_some(shared)
+    let rtt_s = a.min_rtt_s()?.min(b.min_rtt_s()?);
+    (is_shared && mean_s >= LEAST_S.max(LEAST * rtt_s)).then_some(shared)
 }
 
 fn mean(all: &[f64]) -> f64 {

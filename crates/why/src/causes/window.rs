@@ -1,5 +1,6 @@
 //! Windows and buffers that hold the sender back: common to several causes.
 
+use super::receive_buffer::{is_read_slowly, used_parts};
 use crate::finding::Cost;
 use crate::subject::{Flow, Subject};
 use crate::words::{mbit, percent};
@@ -9,6 +10,8 @@ const OFTEN: f64 = 0.4;
 /// Part of our window in flight from which on it limits the peer. Linux offers at least twice of what arrives
 /// in an RTT while the buffer may grow (`tcp_rcv_space_adjust`).
 const OWN_FULL: f64 = 0.7;
+/// Part of the receive buffer whose use leaves little window: half of it is overhead.
+const HALF: f64 = 0.4;
 /// RTT ratio of two subflows from which on the slower one may hold back the faster one, and of their minimum
 /// RTTs: a ratio that only queues cause is bufferbloat.
 const UNEQUAL: f64 = 3.0;
@@ -22,7 +25,7 @@ pub(super) enum Limit {
     OwnWindow,
 }
 
-/// A limit that is smaller than what the network would carry.
+/// A limit that may be smaller than what the network would carry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocked {
     pub(super) limit: Limit,
@@ -34,9 +37,16 @@ pub(super) struct Blocked {
     pub(super) needed_bytes: Option<f64>,
 }
 
+impl Blocked {
+    /// True if the limit is smaller than what the congestion windows hold, as far as they are visible.
+    pub(super) fn is_too_small(&self) -> bool {
+        self.needed_bytes.is_none_or(|needed| self.bytes < needed)
+    }
+}
+
 /// The limit that holds the connection back, if one does.
 pub(super) fn blocked(subject: &Subject<'_>) -> Option<Blocked> {
-    if subject.is_idle() || subject.flows.is_empty() {
+    if subject.is_idle() || subject.flows.is_empty() || subject.fills_its_paths() {
         return None;
     }
     if subject.uploads() { sending(subject) } else { receiving(subject) }
@@ -72,6 +82,19 @@ fn receiving(subject: &Subject<'_>) -> Option<Blocked> {
     })
 }
 
+/// This host's window, if it holds data that waits for its order in much of the time.
+pub(super) fn waiting(subject: &Subject<'_>) -> Option<Blocked> {
+    let is_download = !subject.is_idle() && !subject.uploads() && !is_read_slowly(subject);
+    let parts = used_parts(subject);
+    let full = parts.iter().filter(|part| **part >= HALF).count() as f64;
+    let share = full / parts.len().max(1) as f64;
+    let (_, waited) = subject.counter("MPTcpExtOFOQueue");
+    let windows = subject.flows.iter().filter_map(|flow| flow.info()?.receive_window_bytes);
+    let bytes = f64::from(windows.max()?);
+    let is_often = is_download && waited > 0 && share >= OFTEN;
+    is_often.then_some(Blocked { limit: Limit::OwnWindow, share, bytes, needed_bytes: None })
+}
+
 /// Parts of the time in which TCP itself noted the peer's window and the send buffer as the limit.
 fn times(subject: &Subject<'_>) -> (f64, f64) {
     let grown = |flow: &Flow<'_>, of: fn(&joulepath_kernel::mptcp::TcpInfo) -> u64| match flow.series[..] {
@@ -89,6 +112,14 @@ fn memory(subject: &Subject<'_>) -> Option<joulepath_kernel::mptcp::diag::Socket
         Some(connection) => connection.memory,
         None => subject.flows.first()?.socket.memory,
     }
+}
+
+/// Size of the send buffer at the begin and at the end of the observation, bytes of memory. Of plain TCP only
+/// the end is known.
+pub(super) fn send_limits_bytes(subject: &Subject<'_>) -> Option<(u32, u32)> {
+    let now = memory(subject)?.send_limit_bytes;
+    let first = subject.mptcp.first().and_then(|one| one.memory);
+    Some((first.map_or(now, |memory| memory.send_limit_bytes), now))
 }
 
 /// What the congestion windows of all subflows allow, bytes.
@@ -145,9 +176,10 @@ fn possible_bps(flow: &Flow<'_>) -> f64 {
     flow.cwnd_packets() * flow.info().map_or(0.0, |info| info.send_mss_bytes.into()) * 8.0 / srtt_s
 }
 
-/// A buffer for the fix: what the congestion windows need, and at least twice the present one, as Linux
-/// counts memory: half of it is overhead.
-pub(super) fn enough_bytes(blocked: &Blocked) -> u64 {
+/// A maximum for the fix: what the congestion windows need, as Linux counts memory (half of it is overhead),
+/// and twice the present one. A window that a small buffer limits does not show what the paths need, so the
+/// maximum is at least the kernel's default.
+pub(super) fn enough_bytes(blocked: &Blocked, most: Option<u64>, default: u64) -> u64 {
     let payload = blocked.needed_bytes.unwrap_or(0.0).max(2.0 * blocked.bytes);
-    ((2.0 * payload) as u64).next_power_of_two()
+    ((2.0 * payload) as u64).next_power_of_two().max(default).max(2 * most.unwrap_or(0))
 }

@@ -314,6 +314,7 @@ impl World {
             out_of_order_segments: 0,
             retransmitted_segments: lost,
             pacing_rate_bytes_per_s: None,
+            max_pacing_rate_bytes_per_s: None,
             delivery_rate_bytes_per_s: (f64::from(seen.cwnd) * f64::from(MSS) / srtt_s)
                 .min(path.rate_bps / 8.0) as u64,
             acked_bytes: sent,

@@ -1,0 +1,43 @@
+//! A network drops what exceeds a rate: losses at a steady rate, without a queue.
+
+use super::random_loss::{is_steady, loss};
+use crate::finding::{Cost, Finding, Fix};
+use crate::subject::{Flow, Subject};
+use crate::words::{mbit, ms, percent};
+
+pub(super) const NAME: &str = "policer";
+
+/// Fewer losses are those of a full queue.
+const LEAST_LOSS: f64 = 0.005;
+/// A queue is shorter than this part of the minimum RTT, or this time, s.
+const QUEUE: (f64, f64) = (0.25, 0.005);
+
+pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
+    if !subject.uploads() || subject.is_idle() {
+        return None;
+    }
+    let active = subject.active(0.02);
+    let flow = active.into_iter().find(|flow| is_policed(flow))?;
+    let rate = mbit(flow.sent_bps());
+    Some(Finding {
+        cause: NAME,
+        verdict: format!("a network drops what exceeds {rate} on {}", flow.name(subject.host)),
+        evidence: vec![
+            format!("{} of its segments were lost, at a steady {rate}", percent(loss(flow))),
+            format!(
+                "queueing delay: {} at most over a minimum RTT of {}",
+                ms(flow.queue_s(true, 0.9).unwrap_or(0.0)),
+                ms(flow.min_rtt_s().unwrap_or(0.0))
+            ),
+        ],
+        cost: Cost::new(0.0, "nothing: it carries as much as the network lets through"),
+        fix: Fix::default(),
+        remedy: None,
+        gain: None,
+    })
+}
+
+fn is_policed(flow: &Flow<'_>) -> bool {
+    let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else { return false };
+    queue_s <= (QUEUE.0 * rtt_s).max(QUEUE.1) && loss(flow) >= LEAST_LOSS && is_steady(flow)
+}
