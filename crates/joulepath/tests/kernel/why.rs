@@ -1,5 +1,7 @@
 //! `joulepath why` names causes that this machine's kernel shows. Two veth cables act as radios.
 
+mod fixes;
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread;

@@ -1,0 +1,291 @@
+//! Every fix that `joulepath why` prints is applied: it gains what was predicted, and never costs rate. Healthy
+//! connections have no finding. The links are emulated, with rate, delay, queue and loss.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use joulepath_kernel::Namespace;
+use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
+use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol, accept_within, connect_within, listen};
+use joulepath_lab::{Lab, LabSpec, Program};
+use joulepath_model::scenario;
+use joulepath_model::units::Bytes;
+use serde_json::Value;
+
+use crate::run::{Said, command, folder};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Slow start, and the growth of buffers, end before the command watches.
+const SETTLES: Duration = Duration::from_secs(4);
+const WATCHES: Duration = Duration::from_secs(6);
+/// A fix keeps this part of the rate at least; a lower bound holds up to this factor.
+const NO_WORSE: f64 = 0.9;
+/// A predicted rate differs by at most this part.
+const WITHIN: f64 = 1.0 / 3.0;
+/// Cases that run at once.
+const AT_ONCE: usize = 3;
+const BBR: &str = "net.ipv4.tcp_available_congestion_control";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Client,
+    Server,
+}
+
+/// A connection, what is wrong with it, and where `why` runs.
+struct Case {
+    /// What `why` names first; `None`: nothing.
+    cause: Option<&'static str>,
+    protocol: Protocol,
+    /// The end that sends.
+    sender: End,
+    watched: End,
+    /// Each path's rate, Mbit/s, one-way delay, ms, queue, packets, and loss to the client, %.
+    paths: &'static [(f64, u32, u32, f64)],
+    sysctl: Option<(End, &'static str, &'static str)>,
+    /// The sender's program sets SO_SNDBUF, bytes. Its fix is to leave that out.
+    send_buffer: Option<u64>,
+    /// The application writes this much, bit/s.
+    app_bps: Option<f64>,
+}
+
+const HEALTHY: Case = Case {
+    cause: None,
+    protocol: Protocol::Mptcp,
+    sender: End::Client,
+    watched: End::Client,
+    paths: &[(6.0, 20, 30, 0.0), (3.0, 30, 25, 0.0)],
+    sysctl: None,
+    send_buffer: None,
+    app_bps: None,
+};
+const LOSSY: &[(f64, u32, u32, f64)] = &[(6.0, 20, 40, 3.0)];
+/// The send buffer ends before the queue.
+const LONG_QUEUE: &[(f64, u32, u32, f64)] = &[(6.0, 20, 4000, 0.0)];
+const WMEM: (End, &str, &str) = (End::Client, "net.ipv4.tcp_wmem", "4096 16384 32768");
+const RMEM: (End, &str, &str) = (End::Client, "net.ipv4.tcp_rmem", "4096 16384 40000");
+
+impl Case {
+    fn scenario(&self) -> scenario::Scenario {
+        let mut text = String::from("title = \"why\"\nduration = \"300 s\"\n[workload]\nkind = \"bulk\"\n");
+        for (index, (mbit, delay_ms, queue, loss)) in self.paths.iter().enumerate() {
+            text += &format!(
+                "[[path]]\nname = \"radio{index}\"\nenergy = \"free\"\nrate = \"{mbit} Mbit/s\"\n\
+                 delay = \"{delay_ms} ms\"\nqueue = \"{queue} packets\"\nloss = \"{loss} %\"\n"
+            );
+        }
+        scenario::load(&text, &|name| Err(format!("no trace {name}"))).unwrap()
+    }
+
+    fn lab(&self) -> Lab {
+        let mut spec = LabSpec::of(&self.scenario(), 1);
+        let linux = [
+            ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+            ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
+            ("net.ipv4.tcp_moderate_rcvbuf", "1"),
+        ];
+        spec.sysctls = linux.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let mut lab = Lab::start(&spec, &Program::at(env!("CARGO_BIN_EXE_joulepath"))).unwrap();
+        lab.start_clock().unwrap();
+        let limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
+        for end in [lab.client(), lab.server()] {
+            end.enter_thread(|| PathManager::open()?.set_limits(limits)).unwrap().unwrap();
+        }
+        for tunnel in &lab.tunnels()[1..] {
+            let endpoint = Endpoint::subflow(tunnel.client_address, tunnel.client_device);
+            lab.client().enter_thread(|| PathManager::open()?.add(&endpoint)).unwrap().unwrap();
+        }
+        if let Some((end, name, value)) = self.sysctl {
+            namespace(&lab, end).set_sysctl(name, value).unwrap();
+        }
+        lab
+    }
+
+    /// Breaks, explains, fixes, measures; what went wrong.
+    fn judge(&self) -> Result<String, String> {
+        let lab = self.lab();
+        let transfer = Transfer::start(self, &lab, self.send_buffer);
+        thread::sleep(SETTLES);
+        let begun = (Instant::now(), transfer.received());
+        let findings = why(namespace(&lab, self.watched));
+        let before = transfer.rate_since(begun);
+        transfer.end();
+        let first = findings.first();
+        let cause = first.map(|one| one["cause"].as_str().unwrap().to_owned());
+        if cause.as_deref() != self.cause {
+            return Err(format!("expected {:?} at {before:.2e} bit/s: {findings:?}", self.cause));
+        }
+        let Some(finding) =
+            first.filter(|one| one["fix"] != serde_json::json!({"commands": [], "advice": null}))
+        else {
+            return Ok(format!("{cause:?} at {before:.2e} bit/s"));
+        };
+        for fix in finding["fix"]["commands"].as_array().unwrap() {
+            run_in(namespace(&lab, self.watched), fix.as_str().unwrap());
+        }
+        let transfer = Transfer::start(self, &lab, None);
+        thread::sleep(SETTLES);
+        let begun = (Instant::now(), transfer.received());
+        thread::sleep(WATCHES);
+        let after = transfer.rate_since(begun);
+        transfer.end();
+        let gain = &finding["gain"];
+        let (predicted, bound) = (gain["after_bps"].as_f64(), gain["at_least"] == true);
+        let holds = match predicted {
+            Some(bps) if bound => after >= NO_WORSE * bps,
+            Some(bps) => (after / bps - 1.0).abs() <= WITHIN,
+            None => false,
+        };
+        let said = format!("{cause:?}: {before:.2e} → {after:.2e} bit/s, predicted {gain}");
+        if holds && after >= NO_WORSE * before { Ok(said) } else { Err(format!("{said}: {finding}")) }
+    }
+}
+
+fn namespace(lab: &Lab, end: End) -> &Namespace {
+    match end {
+        End::Client => lab.client(),
+        End::Server => lab.server(),
+    }
+}
+
+fn why(namespace: &Namespace) -> Vec<Value> {
+    let folder = folder();
+    let run = || command(folder.path(), &["why", "--json", "--all"]).output().unwrap();
+    let said = Said::of(namespace.enter_thread(run).unwrap());
+    let all: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    let connections = all["connections"].as_array().unwrap();
+    assert_eq!(connections.len(), 1, "{all}");
+    connections[0]["findings"].as_array().unwrap().clone()
+}
+
+/// Runs a printed command as it is.
+fn run_in(namespace: &Namespace, line: &str) {
+    let output = namespace.enter_thread(|| Command::new("sh").args(["-c", line]).output()).unwrap().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A transfer in one direction, until it is ended.
+struct Transfer {
+    bytes: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+    ends: [TcpStream; 2],
+}
+
+impl Transfer {
+    fn start(case: &Case, lab: &Lab, send_buffer: Option<u64>) -> Self {
+        let options = |end: End| Options {
+            buffers: Buffers { send: send_buffer.filter(|_| end == case.sender).map(Bytes), receive: None },
+            ..Options::default()
+        };
+        let any = SocketAddr::new(lab.server_address(), 0);
+        let listen = || listen(case.protocol, any, &options(End::Server), 4);
+        let listener = lab.server().enter_thread(listen).unwrap().unwrap();
+        let at = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
+        let from = SocketAddr::new(lab.tunnels()[0].client_address, 0);
+        let connect = || connect_within(case.protocol, from, at, &options(End::Client), PATIENCE);
+        let client = TcpStream::from(lab.client().enter_thread(connect).unwrap().unwrap());
+        let server = TcpStream::from(accept_within(&listener, PATIENCE).unwrap().0);
+        for stream in [&client, &server] {
+            stream.set_nonblocking(false).unwrap();
+        }
+        let ends = [&client, &server].map(|stream| stream.try_clone().unwrap());
+        let (sender, receiver) = if case.sender == End::Client { (client, server) } else { (server, client) };
+        let (bytes, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (counter, over, app_bps) = (bytes.clone(), is_over.clone(), case.app_bps);
+        thread::spawn(move || {
+            let mut buffer = [0; 65_536];
+            while let Ok(read @ 1..) = (&receiver).read(&mut buffer) {
+                counter.fetch_add(read as u64, Ordering::Relaxed);
+            }
+            // Joins need the listener.
+            drop(listener);
+        });
+        thread::spawn(move || {
+            let (begin, mut written) = (Instant::now(), 0_usize);
+            while !over.load(Ordering::Relaxed) {
+                let due = app_bps.map(|bps| bps * begin.elapsed().as_secs_f64() / 8.0);
+                if due.is_some_and(|due| written as f64 > due) {
+                    thread::sleep(Duration::from_millis(5));
+                    continue;
+                }
+                match (&sender).write(&[7; 4096]) {
+                    Ok(more) => written += more,
+                    Err(_) => break,
+                }
+            }
+        });
+        Transfer { bytes, is_over, ends }
+    }
+
+    fn received(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// bit/s
+    fn rate_since(&self, (begin, bytes): (Instant, u64)) -> f64 {
+        (self.received() - bytes) as f64 * 8.0 / begin.elapsed().as_secs_f64()
+    }
+
+    fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for end in &self.ends {
+            // The other end may have closed it.
+            let _ = end.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Judges all, some at once.
+#[track_caller]
+fn judge(cases: &[Case]) {
+    let mut wrong = vec![];
+    for some in cases.chunks(AT_ONCE) {
+        thread::scope(|scope| {
+            let jobs: Vec<_> = some.iter().map(|case| scope.spawn(|| case.judge())).collect();
+            for job in jobs {
+                match job.join().unwrap() {
+                    Ok(said) => println!("{said}"),
+                    Err(said) => wrong.push(said),
+                }
+            }
+        });
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test(needs(LAB))]
+fn nothing_is_said_of_a_healthy_connection() {
+    judge(&[
+        HEALTHY,
+        Case { sender: End::Server, watched: End::Server, ..HEALTHY },
+        Case { cause: Some("application"), app_bps: Some(1e6), ..HEALTHY },
+    ]);
+}
+
+#[test(needs(LAB))]
+fn a_larger_buffer_gains_what_was_predicted() {
+    judge(&[
+        Case { cause: Some("send-buffer"), sysctl: Some(WMEM), ..HEALTHY },
+        Case { cause: Some("send-buffer"), send_buffer: Some(12_000), ..HEALTHY },
+        Case { cause: Some("receive-buffer"), sender: End::Server, sysctl: Some(RMEM), ..HEALTHY },
+    ]);
+}
+
+#[test(needs(LAB))]
+fn another_controller_gains_what_was_predicted() {
+    let known = std::fs::read_to_string(format!("/proc/sys/{}", BBR.replace('.', "/"))).unwrap();
+    if !known.split_whitespace().any(|name| name == "bbr") {
+        joulepath_testbed::skip("this kernel has no BBR");
+    }
+    let server = Case { sender: End::Server, watched: End::Server, paths: LOSSY, ..HEALTHY };
+    judge(&[
+        Case { cause: Some("random-loss"), ..server },
+        Case { cause: Some("random-loss"), protocol: Protocol::Tcp, ..server },
+        Case { cause: Some("bufferbloat"), protocol: Protocol::Tcp, paths: LONG_QUEUE, ..HEALTHY },
+    ]);
+}
