@@ -1,12 +1,17 @@
 //! What holds connections back, as text.
 
 use std::borrow::Cow;
+use std::path::Path;
 
+use joulepath_live::decide::Role;
+use joulepath_live::here;
 use joulepath_live::kept::Kept;
-use joulepath_live::status::{Hindrance, Status};
-use joulepath_why::finding::{Cost, Finding, Gain};
+use joulepath_live::reason::Reason;
+use joulepath_live::status::{Hindrance, InterfaceStatus, Status};
+use joulepath_model::live::Intent;
+use joulepath_why::finding::{Cost, Finding, Gain, Remedy};
 use joulepath_why::gather;
-use joulepath_why::observation::{Observation, SCHEMA, Sample};
+use joulepath_why::observation::{Daemon, Managed, Observation, SCHEMA, Sample};
 use joulepath_why::report::{Examined, Report, examine};
 use joulepath_why::wanted::Wanted;
 use textwrap::{Options, fill};
@@ -64,10 +69,11 @@ pub fn hindrances(report: &Report) -> Vec<Hindrance> {
 }
 
 /// What holds connections back, from the daemon's listings. Gains are not predicted: that takes seconds.
-pub fn explain(kept: &[Kept]) -> Vec<Hindrance> {
+pub fn explain(kept: &[Kept], status: &Status) -> Vec<Hindrance> {
     let (Some(first), Some(last)) = (kept.first(), kept.last()) else { return vec![] };
     // Without routes nothing can be said.
-    let Ok(host) = gather::host(Some(&last.listing), MOST_PEERS) else { return vec![] };
+    let Ok(mut host) = gather::host(Some(&last.listing), MOST_PEERS) else { return vec![] };
+    host.daemon = decided(status, None);
     let samples = kept.iter().map(|one| Sample {
         at_s: one.at.saturating_sub(first.at).as_secs_f64(),
         listing: Cow::Borrowed(&one.listing),
@@ -75,6 +81,49 @@ pub fn explain(kept: &[Kept]) -> Vec<Hindrance> {
     });
     let seen = Observation { schema: SCHEMA, samples: samples.collect(), host };
     hindrances(&examine(&seen, |subject| Wanted::Busy.has(subject), &mut |_, _| None))
+}
+
+/// The daemon of this network namespace and what it has decided; `None` if none runs, or it changes nothing.
+/// `usual`: where its control socket is unless configured.
+pub fn daemon(usual: &Path) -> Option<Daemon> {
+    let here = here::find(usual)?;
+    let other = here.socket.filter(|socket| socket != usual);
+    match here.status {
+        Some(status) => decided(&status, other.as_deref()),
+        None => Some(Daemon::default()),
+    }
+}
+
+fn decided(status: &Status, socket: Option<&Path>) -> Option<Daemon> {
+    if status.intent == Intent::Off && !status.paused {
+        return None;
+    }
+    let socket = socket.map_or(String::new(), |socket| format!(" --socket {}", socket.display()));
+    let managed = |one: &InterfaceStatus| Managed {
+        name: one.name.clone(),
+        is_wanted: !status.paused && (one.role == Role::Regular || one.wanted == Role::Regular),
+        reason: one.reason.to_string(),
+        command: command(status, one).map(|command| command + &socket),
+        rate_bps: one
+            .network
+            .as_ref()
+            .and_then(|one| one.rate_bps)
+            .map(|rate| rate.median)
+            .or(one.capacity_bps),
+    };
+    let interfaces = status.interfaces.iter().filter(|one| one.allowed).map(managed).collect();
+    Some(Daemon { intent: status.intent.word().into(), interfaces })
+}
+
+/// The daemon's command that lets connections use an interface.
+fn command(status: &Status, one: &InterfaceStatus) -> Option<String> {
+    let of_machine = "joulepath live set-intent aggregate".to_owned();
+    match one.reason {
+        Reason::HardQuota { .. } | Reason::Down | Reason::NoAddress | Reason::NoRoute => None,
+        _ if status.paused => Some("joulepath live resume".into()),
+        _ if one.intent != status.intent => Some(format!("{of_machine} --interface {}", one.name)),
+        _ => Some(of_machine),
+    }
 }
 
 /// A title, then labelled sentences.
@@ -112,7 +161,10 @@ fn part(number: usize, finding: &Finding, width: usize) -> String {
     finding.evidence.iter().for_each(|sentence| say("evidence", sentence));
     say("cost", &cost(&finding.cost));
     if let Some(gain) = &finding.gain {
-        say("predicted", &gained(gain));
+        match finding.remedy {
+            Some(Remedy::Add(_)) => say("predicted", &added(gain)),
+            _ => say("predicted", &gained(gain)),
+        }
     }
     for command in &finding.fix.commands {
         say("fix", command);
@@ -125,6 +177,18 @@ fn part(number: usize, finding: &Finding, width: usize) -> String {
 
 fn cost(cost: &Cost) -> String {
     if cost.share > 0.0 { format!("{:.0} %: {}", cost.share * 100.0, cost.how) } else { cost.how.clone() }
+}
+
+fn added(gain: &Gain) -> String {
+    let Gain { before_bps, after_bps, .. } = gain;
+    match after_bps - before_bps > SAME * before_bps {
+        true => format!(
+            "{} becomes at least {} (the daemon's memory, and what other connections get on that path)",
+            mbit(*before_bps),
+            mbit(*after_bps)
+        ),
+        false => format!("at least {} as before; the rate of the other path is unknown", mbit(*before_bps)),
+    }
 }
 
 fn gained(gain: &Gain) -> String {
@@ -221,15 +285,16 @@ mod tests {
     #[test]
     fn the_daemon_s_listings_are_explained() {
         let all: Vec<Kept> = (0..20).step_by(2).map(kept).collect();
-        let found = explain(&all);
+        let status = crate::top::samples::status();
+        let found = explain(&all, &status);
         let one = found.iter().find(|one| one.remote == "198.51.100.9:443").unwrap();
         // Interfaces of this machine could carry it, too: `plain-tcp` may cost more.
         assert!(["random-loss", "plain-tcp"].contains(&one.cause.as_str()), "{found:?}");
         assert_eq!((one.uid, found.len()), (Some(1000), 1));
         assert!(!one.fix.is_empty() && !one.evidence.is_empty() && one.cost > 0.0);
-        assert_eq!(explain(&[]), []);
+        assert_eq!(explain(&[], &status), []);
         // Without traffic there is nothing to examine.
         let idle = vec![kept(2); 5];
-        assert_eq!(explain(&idle), []);
+        assert_eq!(explain(&idle, &status), []);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use joulepath_console::why::text;
+use joulepath_console::why::{daemon, text};
 use joulepath_study::{files, remedy};
 use joulepath_why::gather;
 use joulepath_why::observation::{Observation, SCHEMA};
@@ -12,6 +12,7 @@ use joulepath_why::wanted::{NotWanted, Wanted};
 use serde::Serialize;
 
 use crate::cli::WhyOptions;
+use crate::cli::live::SOCKET;
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
@@ -28,7 +29,11 @@ pub(crate) fn why(options: &WhyOptions) -> Result<Exit, Failure> {
     loop {
         let seen = match &options.read {
             Some(file) => read(file)?,
-            None => gather::watch(Duration::from_secs(options.seconds))?,
+            None => {
+                let mut seen = gather::watch(Duration::from_secs(options.seconds))?;
+                seen.host.daemon = daemon(Path::new(SOCKET));
+                seen
+            }
         };
         if let Some(file) = &options.record {
             files::write(file, &line(&seen)?)?;

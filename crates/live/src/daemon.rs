@@ -124,7 +124,6 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
         steering: None,
         networks: &networks,
         programs: units::status(config),
-        why: None,
     };
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }

@@ -7,7 +7,7 @@ use joulepath_kernel::counters;
 use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_model::units::Nanos;
 
-use crate::status::Hindrance;
+use crate::status::{Hindrance, Status};
 
 /// How long a listing is kept.
 const KEPT: Nanos = Nanos::from_secs(24);
@@ -34,8 +34,9 @@ pub struct Kept {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Explains what holds connections back: from at least two listings, the first and the last with counters.
-pub type Explain<'a> = &'a dyn Fn(&[Kept]) -> Vec<Hindrance>;
+/// Explains what holds connections back: from at least two listings, the first and the last with counters, and
+/// from what the daemon has decided.
+pub type Explain<'a> = &'a dyn Fn(&[Kept], &Status) -> Vec<Hindrance>;
 
 /// Reads the counters; none if that fails.
 fn read_counters() -> BTreeMap<String, u64> {
@@ -77,7 +78,7 @@ impl<'a> Listings<'a> {
     }
 
     /// What holds connections back, the costliest first; `None` without enough listings.
-    pub(crate) fn explain(&mut self, now: Nanos) -> Option<Vec<Hindrance>> {
+    pub(crate) fn explain(&mut self, now: Nanos, status: &Status) -> Option<Vec<Hindrance>> {
         if let Some((at, known)) = &self.explained
             && now.saturating_sub(*at) < REPEATED
         {
@@ -92,7 +93,7 @@ impl<'a> Listings<'a> {
         }
         all.last_mut()?.counters = (self.count)();
         self.counted = Some(now);
-        let found = (self.explain)(all);
+        let found = (self.explain)(all, status);
         self.explained = Some((now, found.clone()));
         Some(found)
     }
@@ -108,7 +109,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::samples::subflow;
+    use crate::samples::{self, subflow};
 
     const S: fn(u64) -> Nanos = Nanos::from_secs;
 
@@ -123,7 +124,8 @@ mod tests {
     #[test]
     fn listings_of_six_seconds_are_explained_once_in_ten() {
         let calls = Cell::new(0);
-        let explain = |all: &[Kept]| {
+        let status = samples::status(vec![]);
+        let explain = |all: &[Kept], _: &Status| {
             calls.set(calls.get() + 1);
             assert!(!all[0].counters.is_empty() && !all[all.len() - 1].counters.is_empty());
             assert!(all[1].counters.is_empty(), "counters are read every 10 s");
@@ -136,28 +138,29 @@ mod tests {
             kept.keep(at + Nanos::from_millis(100), None);
             kept.keep(at + Nanos::from_millis(200), Some(Listing::default()));
         }
-        assert_eq!(kept.explain(S(5)), None);
+        assert_eq!(kept.explain(S(5), &status), None);
         for at in [6, 8].map(S) {
             kept.keep(at, Some(Listing::default()));
         }
-        assert_eq!(kept.explain(S(9)), Some(one("5")));
+        assert_eq!(kept.explain(S(9), &status), Some(one("5")));
         kept.keep(S(10), Some(Listing::default()));
-        assert_eq!(kept.explain(S(11)), Some(one("5")));
+        assert_eq!(kept.explain(S(11), &status), Some(one("5")));
         assert_eq!(calls.get(), 1);
-        assert_eq!(kept.explain(S(19)), Some(one("6")));
+        assert_eq!(kept.explain(S(19), &status), Some(one("6")));
         // All listings are older than 24 s.
-        assert_eq!(kept.explain(S(60)), None);
+        assert_eq!(kept.explain(S(60), &status), None);
     }
 
     #[test]
     fn a_host_with_many_sockets_is_not_examined() {
-        let explain = |_: &[Kept]| -> Vec<Hindrance> { panic!("it must not be asked") };
+        let status = samples::status(vec![]);
+        let explain = |_: &[Kept], _: &Status| -> Vec<Hindrance> { panic!("it must not be asked") };
         let mut kept = listings(&explain);
         let socket = subflow(1, [192, 0, 2, 1].into(), 1);
         for at in (0..20).step_by(2).map(S) {
             let plain = vec![socket.clone(); if at == S(18) { MOST_SOCKETS + 1 } else { 3 }];
             kept.keep(at, Some(Listing { plain, ..Listing::default() }));
         }
-        assert_eq!(kept.explain(S(18)), None);
+        assert_eq!(kept.explain(S(18), &status), None);
     }
 }

@@ -29,6 +29,7 @@
 //! | `server`, [`client`] | both ends of the control socket |
 //! | [`status`], `report`, `events`, [`metrics`] | output |
 //! | [`reason`] | why an interface has its role |
+//! | [`here`] | the daemon of this network namespace, found without its configuration |
 //! | [`leaks`] | leftover endpoints, for `doctor` |
 //! | [`record`] | the input of decisions, and its replay |
 //! | [`simulate`] | a scenario built from measurements |
@@ -51,6 +52,7 @@ pub mod daemon;
 pub mod decide;
 pub mod error;
 pub mod gauge;
+pub mod here;
 pub mod joules;
 pub mod kept;
 pub mod leaks;

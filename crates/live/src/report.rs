@@ -14,8 +14,7 @@ use crate::networks::Networks;
 use crate::reason::Reason;
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::{
-    Event, FirstStatus, Hindrance, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status,
-    SteeringStatus,
+    Event, FirstStatus, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
 };
 
 /// Input of the status besides the decision.
@@ -32,7 +31,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) steering: Option<SteeringStatus>,
     pub(crate) networks: &'a Networks,
     pub(crate) programs: Option<ProgramsStatus>,
-    pub(crate) why: Option<Vec<Hindrance>>,
 }
 
 pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
@@ -71,7 +69,7 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
                 .map(|told| told.name.clone()),
         },
         programs: facts.programs.clone(),
-        why: facts.why.clone(),
+        why: None,
         may_command: None,
     }
 }

@@ -118,6 +118,8 @@ impl Fitted {
             Remedy::Controller(name) => fixed.controller = (*name).to_owned(),
             Remedy::ReceiveBuffer(bytes) => fixed.receive_bytes = *bytes as f64,
             Remedy::SendBuffer(bytes) => fixed.send_bytes = *bytes as f64,
+            // What another device carries is not in the statistics of this connection.
+            Remedy::Add(_) => return None,
             Remedy::Without(index) => drop((*index < fixed.paths.len()).then(|| fixed.paths.remove(*index))),
         }
         (!fixed.paths.is_empty()).then_some(fixed)

@@ -52,6 +52,8 @@ pub enum Remedy {
     SendBuffer(u64),
     /// Without the subflow of this index.
     Without(usize),
+    /// With a path over each of these devices.
+    Add(Vec<u32>),
 }
 
 /// Predicted effect of a fix: what was seen, and what the packet engine yields with the fix on the scenario
@@ -73,7 +75,7 @@ pub struct Gain {
 impl Finding {
     /// True if something can be done about it.
     pub fn is_fixable(&self) -> bool {
-        self.fix != Fix::default()
+        self.cost.share > 0.0 && self.fix != Fix::default()
     }
 }
 

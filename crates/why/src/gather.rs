@@ -21,13 +21,14 @@ const LISTING: u32 = 20;
 /// Peers to which routes are looked up: more are not looked at.
 const MOST_PEERS: usize = 256;
 /// Settings that causes use.
-const SYSCTLS: [&str; 10] = [
+const SYSCTLS: [&str; 11] = [
     "net.core.rmem_max",
     "net.core.wmem_max",
     "net.ipv4.conf.all.rp_filter",
     "net.ipv4.tcp_available_congestion_control",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_mtu_probing",
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
     "net.mptcp.enabled",
@@ -99,6 +100,7 @@ pub fn host(listing: Option<&Listing>, most_peers: usize) -> Result<Host> {
         path_manager,
         sysctls,
         lookups: lookups.into(),
+        daemon: None,
         programs: BTreeMap::new(),
     })
 }

@@ -12,6 +12,11 @@ use serde::{Deserialize, Serialize};
 /// Version of the JSON: a change that breaks readers increases it.
 pub const SCHEMA: u32 = 1;
 
+/// Kinds of devices whose packets leave through another device.
+const TUNNELS: [&str; 8] = ["wireguard", "ipip", "sit", "gre", "gretap", "vti", "xfrm", "ip6tnl"];
+/// First letters of the names that VPN programs give to TUN devices. Other programs build links of them.
+const VPNS: [&str; 10] = ["cscotun", "mullvad", "nord", "ovpn", "proton", "tailscale", "tap", "tun", "utun", "vpn"];
+
 /// A machine, watched for some seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Observation<'a> {
@@ -54,8 +59,47 @@ pub struct Host {
     pub sysctls: BTreeMap<String, String>,
     /// Answers of the routing tables.
     pub lookups: Lookups,
+    /// The daemon of this network namespace.
+    #[serde(default)]
+    pub daemon: Option<Daemon>,
     /// Processes by the inode of their socket; empty for sockets of other users without root's rights.
     pub programs: BTreeMap<u32, Program>,
+}
+
+/// The daemon, and what it has decided.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Daemon {
+    /// The intent in force; empty if the daemon does not answer.
+    pub intent: String,
+    /// The interfaces that it manages.
+    pub interfaces: Vec<Managed>,
+}
+
+/// An interface that the daemon manages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Managed {
+    /// Name of the device.
+    pub name: String,
+    /// True if connections shall use it.
+    pub is_wanted: bool,
+    /// The daemon's reason, a sentence.
+    pub reason: String,
+    /// The command that makes the daemon use it; `None` if no command of the daemon does.
+    pub command: Option<String>,
+    /// Its rate, as the daemon remembers it, bit/s.
+    pub rate_bps: Option<f64>,
+}
+
+impl Daemon {
+    /// The decision on an interface.
+    pub fn of(&self, name: &str) -> Option<&Managed> {
+        self.interfaces.iter().find(|one| one.name == name)
+    }
+
+    /// True if the daemon leaves an interface unused. An interface that it does not know is not its user's.
+    pub fn spares(&self, name: &str) -> bool {
+        self.of(name).is_none_or(|one| !one.is_wanted)
+    }
 }
 
 /// The device through which packets of a source address leave.
@@ -104,6 +148,16 @@ impl Host {
     pub fn device_name(&self, index: u32) -> String {
         let link = self.links.iter().find(|link| link.index == index);
         link.map_or_else(|| format!("device {index}"), |link| link.name.clone())
+    }
+
+    /// True for a device whose packets leave through another one.
+    pub fn is_tunnel(&self, index: u32) -> bool {
+        let link = self.links.iter().find(|link| link.index == index);
+        link.is_some_and(|link| match link.kind.as_deref() {
+            Some("tun") => VPNS.iter().any(|start| link.name.starts_with(start)),
+            Some(kind) => TUNNELS.contains(&kind),
+            None => false,
+        })
     }
 
     /// The device that has this address.

@@ -7,6 +7,10 @@ use crate::finding::{Finding, Gain, Remedy};
 use crate::observation::{Observation, Program, SCHEMA};
 use crate::subject::{Subject, length_s};
 
+/// Part of the data from which on a device carries the connection. A server's device carries all its paths.
+const CARRIES: f64 = 0.05;
+/// A connection with a lower rate leaves room to others, bit/s.
+const BUSY_BPS: f64 = 20e3;
 /// Predictions take time; later findings have none.
 const MOST_PREDICTED: usize = 3;
 
@@ -73,9 +77,42 @@ pub fn examine(
         connections.iter_mut().flat_map(|(one, examined)| examined.findings.iter_mut().map(|f| (*one, f)));
     let modelled = found.filter_map(|(one, finding)| Some((one, finding.remedy.clone()?, finding)));
     for (subject, remedy, finding) in modelled.take(MOST_PREDICTED) {
-        finding.gain = predict(subject, &remedy);
+        finding.gain = match &remedy {
+            Remedy::Add(devices) => Some(added(subject, devices, &subjects)),
+            remedy => predict(subject, remedy),
+        };
     }
     Report { schema: SCHEMA, seconds, connections: connections.into_iter().map(|(_, one)| one).collect() }
+}
+
+/// The gain of paths over further devices: what the daemon remembers of each, or what other connections get
+/// there now, of which a further one gets a share. Nothing else is known: the sum is a lower bound.
+fn added(subject: &Subject<'_>, devices: &[u32], all: &[Subject<'_>]) -> Gain {
+    let before_bps = subject.rate_bps();
+    let is_used = |device: &&u32| subject.active(CARRIES).iter().any(|flow| flow.device == Some(**device));
+    let of = |device: &u32| {
+        let flows = all.iter().flat_map(|one| &one.flows).filter(|flow| flow.device == Some(*device));
+        let rates: Vec<f64> = flows.map(|flow| flow.sent_bps().max(flow.received_bps())).collect();
+        let (now_bps, busy) =
+            (rates.iter().sum::<f64>(), rates.iter().filter(|bps| **bps >= BUSY_BPS).count());
+        let name = subject.host.device_name(*device);
+        let known = subject.host.daemon.as_ref().and_then(|daemon| daemon.of(&name)?.rate_bps);
+        let most_bps = known.unwrap_or(0.0).max(now_bps);
+        (most_bps - now_bps).max(most_bps / (busy + 1) as f64)
+    };
+    // A sender that waits for its application gains nothing.
+    let waits = if subject.uploads() { subject.waits().application } else { 0.0 };
+    let more_bps =
+        devices.iter().filter(|device| !is_used(device)).map(of).sum::<f64>() * (1.0 - waits).max(0.0);
+    let rtts: Vec<f64> = subject.flows.iter().flat_map(|flow| flow.rtts_s(subject.uploads())).collect();
+    let rtt_s = rtts.iter().sum::<f64>() / rtts.len().max(1) as f64;
+    Gain {
+        before_bps,
+        after_bps: before_bps + more_bps,
+        at_least: true,
+        before_rtt_s: rtt_s,
+        after_rtt_s: rtt_s,
+    }
 }
 
 fn of(subject: &Subject<'_>) -> Examined {

@@ -17,8 +17,8 @@ const FULL: f64 = 0.85;
 const ROOM: f64 = 0.85;
 /// A writer that was refused is woken at two thirds of the send buffer (`sk_stream_write_space`).
 const WRITTEN: f64 = 0.6;
-/// Kinds of devices whose packets leave through another device.
-const TUNNELS: [&str; 8] = ["wireguard", "ipip", "sit", "gre", "gretap", "vti", "xfrm", "ip6tnl"];
+/// SYNs are repeated after this time at first, s (RFC 6298, section 2).
+const SYN_S: f64 = 1.0;
 
 /// A connection over the time of the observation.
 #[derive(Debug)]
@@ -248,26 +248,50 @@ impl<'a> Subject<'a> {
         self.flows.iter().filter(|flow| sum > 0.0 && of(flow) >= part * sum).collect()
     }
 
-    /// Usable interfaces that have a route to the peer and no subflow.
+    /// Usable interfaces that have a route to the peer and no subflow, except those that the daemon spares.
     pub fn alternatives(&self) -> Vec<Alternative> {
-        let (remote, used) = (self.remote.ip(), self.flows.iter().filter_map(|flow| flow.device));
-        let used: Vec<u32> = used.collect();
+        let is_spared =
+            |one: &Alternative| self.host.daemon.as_ref().is_some_and(|daemon| daemon.spares(&one.name));
+        self.others().into_iter().filter(|one| self.is_routed(one.device) && !is_spared(one)).collect()
+    }
+
+    /// Usable interfaces without a subflow, with an address of the peer's family. None if the connection
+    /// uses a tunnel: what is inside stays inside. A join without an answer is no subflow yet.
+    pub fn others(&self) -> Vec<Alternative> {
+        let flows = self.flows.iter().filter(|flow| !flow.is_joining());
+        let used: Vec<u32> = flows.filter_map(|flow| flow.device).collect();
+        let route = self.host.route(self.local.ip(), None, self.remote.ip()).flatten();
+        if used.iter().copied().chain(route).any(|device| self.host.is_tunnel(device)) {
+            return vec![];
+        }
         let mut found: Vec<Alternative> = vec![];
         for Address { device, address, scope, .. } in &self.host.addresses {
             let Some(link) = self.host.links.iter().find(|link| link.index == *device) else { continue };
-            let is_tunnel = link.kind.as_deref().is_some_and(|kind| TUNNELS.contains(&kind));
-            let fits = address.is_ipv4() == remote.is_ipv4() && *scope == Scope::Universe;
+            let fits = address.is_ipv4() == self.remote.is_ipv4() && *scope == Scope::Universe;
             let is_new = !used.contains(device) && found.iter().all(|one| one.device != *device);
-            let can = link.is_usable() && !link.loopback && link.master.is_none() && !is_tunnel;
-            if fits && is_new && can && self.is_routed(*device) {
+            let can = link.is_usable() && !link.loopback && link.master.is_none();
+            if fits && is_new && can && !self.host.is_tunnel(*device) {
                 found.push(Alternative { device: *device, name: link.name.clone(), address: *address });
             }
         }
         found
     }
 
+    /// The join that waits for its first answer on a device.
+    pub fn joining(&self, device: u32) -> Option<&Flow<'a>> {
+        self.flows.iter().find(|flow| flow.is_joining() && flow.device == Some(device))
+    }
+
+    /// Devices over which other connections to the same server use MPTCP now.
+    pub fn multipath_to_peer(&self) -> Vec<u32> {
+        let last = self.observation.samples.last().into_iter().flat_map(|sample| &sample.listing.connections);
+        let others = last.filter(|one| one.remote == self.remote && !one.info.fallback);
+        let known = others.filter(|one| one.info.remote_key_received);
+        known.filter_map(|one| self.host.device_of(one.local.ip())).collect()
+    }
+
     /// True if some table has a route to the peer through the device.
-    fn is_routed(&self, device: u32) -> bool {
+    pub fn is_routed(&self, device: u32) -> bool {
         let remote = self.remote.ip();
         self.host.routes.iter().any(|route| {
             route.kind == RouteKind::Unicast
@@ -439,14 +463,23 @@ impl<'a> Flow<'a> {
         self.socket.membership.is_some_and(|one| one.backup_locally || one.backup_remotely)
     }
 
+    /// True for a join whose SYN has no answer yet.
+    pub fn is_joining(&self) -> bool {
+        self.socket.state == TcpState::SynSent && self.socket.membership.is_some_and(|one| one.joined)
+    }
+
     /// How long sent data has been without an answer, s; `None`: nothing is overdue. TCP doubles its timeout
     /// with each retransmission (RFC 6298, section 5.5), so a timeout now at T after k retransmissions was
     /// T/2^k at first, and T (1 - 1/2^k) have passed at least.
     pub fn unanswered_s(&self) -> Option<f64> {
         let info = self.info()?;
-        let is_overdue = info.backoff >= 2 && (info.unacked_packets > 0 || info.state == TcpState::SynSent);
-        let waited = 1.0 - 0.5f64.powi(info.backoff.into());
-        is_overdue.then(|| f64::from(info.rto_us) / 1e6 * waited)
+        let waited_s = f64::from(info.rto_us) / 1e6 * (1.0 - 0.5f64.powi(info.backoff.into()));
+        if info.state == TcpState::SynSent {
+            // The first SYNs are repeated without backoff (tcp_syn_linear_timeouts).
+            let repeated = info.retransmitted_segments;
+            return (repeated >= 2).then(|| waited_s.max(SYN_S * f64::from(repeated)));
+        }
+        (info.backoff >= 2 && info.unacked_packets > 0).then_some(waited_s)
     }
 
     /// True if data or an acknowledgement arrived at most this long ago, s.

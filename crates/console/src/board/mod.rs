@@ -56,7 +56,7 @@ impl Board {
 
     /// Answers requests until the process ends.
     pub fn serve(&self) {
-        let observer = Observer::start();
+        let observer = Observer::start(self.socket.clone());
         thread::scope(|scope| {
             for _ in 0..WORKERS {
                 scope.spawn(|| {

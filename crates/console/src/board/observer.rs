@@ -1,5 +1,6 @@
 //! Watches connections while somebody looks at the page.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,7 +33,7 @@ struct Shared {
 pub(super) struct Observer(Arc<Mutex<Shared>>);
 
 impl Observer {
-    pub(super) fn start() -> Self {
+    pub(super) fn start(socket: PathBuf) -> Self {
         let shared = Arc::new(Mutex::new(Shared::default()));
         let observer = Observer(shared.clone());
         thread::spawn(move || {
@@ -45,10 +46,13 @@ impl Observer {
                 }
                 let seen = gather::watch(LENGTH);
                 let observed = match seen {
-                    Ok(seen) => Observed {
-                        report: Some(Arc::new(examine(&seen, |_| true, &mut |_, _| None))),
-                        trouble: None,
-                    },
+                    Ok(mut seen) => {
+                        seen.host.daemon = crate::why::daemon(&socket);
+                        Observed {
+                            report: Some(Arc::new(examine(&seen, |_| true, &mut |_, _| None))),
+                            trouble: None,
+                        }
+                    }
                     Err(error) => Observed { report: None, trouble: Some(error.to_string()) },
                 };
                 lock(&shared).observed = observed;

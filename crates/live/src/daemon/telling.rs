@@ -54,7 +54,6 @@ impl Daemon<'_> {
     }
 
     pub(super) fn status(&mut self, now: Nanos) -> Option<Status> {
-        let why = self.listings.explain(now);
         let (look, decision, outcome) = self.last.as_ref()?;
         let warnings = self
             .blockers
@@ -89,9 +88,10 @@ impl Daemon<'_> {
             steering: user_space.map(|user_space| user_space.status(&self.config)),
             networks: &self.networks,
             programs: self.programs.clone(),
-            why,
         };
-        Some(report::status(&facts, decision, look, &self.accounts))
+        let mut status = report::status(&facts, decision, look, &self.accounts);
+        status.why = self.listings.explain(now, &status);
+        Some(status)
     }
 
     /// Tells systemd that the daemon is ready and alive, and its state.

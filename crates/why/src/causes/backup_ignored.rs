@@ -40,8 +40,13 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
             share,
             format!("{} of the received data uses the path that should be spared", percent(share)),
         ),
-        fix: Fix::commands([format!("ip mptcp endpoint delete id {id}")])
-            .or("`joulepath live` with `intent = \"handover\"` opens no subflow there before it is needed"),
+        fix: match subject.host.daemon {
+            Some(_) => Fix::commands(["joulepath live set-intent handover"])
+                .or("it opens no subflow there before it is needed"),
+            None => Fix::commands([format!("ip mptcp endpoint delete id {id}")]).or(
+                "`joulepath live` with `intent = \"handover\"` opens no subflow there before it is needed",
+            ),
+        },
         remedy: None,
         gain: None,
     })

@@ -1,13 +1,15 @@
 //! The peer answers joins and closes the subflow at once: its limits, or an address that it does not accept.
 
-use super::joins::{all_leave_correctly, failed, sent_and_answered, unused_share};
+use super::joins::{add, all_leave_correctly, failed, sent_and_answered, unused_share};
 use crate::finding::{Finding, Fix};
 use crate::subject::Subject;
 
 pub(super) const NAME: &str = "peer-refuses";
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
-    let failed = failed(subject);
+    let mut failed = failed(subject);
+    // A join that waits for its answer is not refused.
+    failed.retain(|one| one.young.is_none());
     let (sent, answered) = sent_and_answered(subject);
     let (resets, _) = subject.counter("MPTcpExtMPRstRx");
     // Joins of other connections count, too: only those without an answer tell.
@@ -15,7 +17,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if failed.is_empty() || sent == 0 || !is_refused || !all_leave_correctly(subject, &failed) {
         return None;
     }
-    let names: Vec<&str> = failed.iter().map(|(one, _)| one.name.as_str()).collect();
+    let names: Vec<&str> = failed.iter().map(|one| one.one.name.as_str()).collect();
     Some(Finding {
         cause: NAME,
         verdict: format!("{} closes the subflows that join from {}", subject.remote.ip(), names.join(", ")),
@@ -30,7 +32,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         fix: Fix::advice(
             "on the server: `ip mptcp limits set subflows 2`; behind NAT also `add_addr_accepted 2`",
         ),
-        remedy: None,
+        remedy: add(failed.iter().map(|one| &one.one)),
         gain: None,
     })
 }

@@ -2,7 +2,7 @@
 
 use joulepath_kernel::mptcp::TcpState;
 
-use super::joins::unused_share;
+use super::joins::{add, unused_share};
 use crate::finding::{Finding, Fix};
 use crate::subject::Subject;
 
@@ -26,7 +26,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         ],
         cost: unused_share(subject, others.len()),
         fix: Fix::commands([format!("joulepath run -- {program}")]).or("the server must speak MPTCP, too"),
-        remedy: None,
+        remedy: add(&others),
         gain: None,
     })
 }

@@ -12,7 +12,6 @@ const OVERDUE_S: f64 = 1.0;
 
 /// A subflow without answers.
 pub(super) struct Silent<'a, 'b> {
-    pub(super) index: usize,
     pub(super) flow: &'b Flow<'a>,
     /// Since the first retransmission timeout at least, s.
     pub(super) unanswered_s: f64,
@@ -22,9 +21,10 @@ pub(super) struct Silent<'a, 'b> {
     pub(super) has_paused: bool,
 }
 
-/// All subflows without answers. One that heard anything during the observation works.
+/// All subflows without answers. One that heard anything during the observation works. Joins without an answer
+/// belong to the causes of joins.
 pub(super) fn all<'a, 'b>(subject: &'b Subject<'a>) -> Vec<Silent<'a, 'b>> {
-    let of = |(index, flow): (usize, &'b Flow<'a>)| {
+    let of = |flow: &'b Flow<'a>| {
         let info = flow.info()?;
         let unanswered_s = flow.unanswered_s().filter(|s| *s >= OVERDUE_S)?;
         let heard_s = (info.state != TcpState::SynSent).then(|| f64::from(info.heard_ms) / 1e3);
@@ -32,9 +32,9 @@ pub(super) fn all<'a, 'b>(subject: &'b Subject<'a>) -> Vec<Silent<'a, 'b>> {
         let begun_s = unanswered_s + f64::from(info.rto_us) / 1e6;
         let has_paused = heard_s.is_some_and(|heard_s| heard_s - begun_s > PAUSE_S);
         let is_silent = heard_s.is_none_or(|heard_s| heard_s >= unanswered_s);
-        is_silent.then_some(Silent { index, flow, unanswered_s, heard_s, has_paused })
+        is_silent.then_some(Silent { flow, unanswered_s, heard_s, has_paused })
     };
-    subject.flows.iter().enumerate().filter_map(of).collect()
+    subject.flows.iter().filter(|flow| !flow.is_joining()).filter_map(of).collect()
 }
 
 /// The part of the connection that is lost: all of it if no other subflow works.

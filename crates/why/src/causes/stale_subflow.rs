@@ -12,7 +12,13 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let (info, heard_s) = (worst.flow.info()?, worst.heard_s?);
     let pause_s = heard_s - worst.unanswered_s;
     let ip = worst.flow.socket.local.ip();
-    let endpoint = subject.host.endpoints.iter().flatten().find(|one| one.address == ip);
+    let endpoint = subject
+        .host
+        .endpoints
+        .iter()
+        .flatten()
+        .find(|one| one.address == ip)
+        .filter(|_| subject.host.daemon.is_none());
     let advice = format!(
         "`joulepath live` opens silent subflows again; a TCP keepalive every {:.0} s keeps the NAT's entry",
         (pause_s / 2.0).min(60.0)

@@ -30,6 +30,7 @@ fn fixed(world: &World, remedy: &Remedy) -> World {
     match remedy {
         Remedy::Controller(name) => fixed.controller = name,
         Remedy::ReceiveBuffer(bytes) | Remedy::SendBuffer(bytes) => fixed.buffer_bytes = *bytes as f64,
+        Remedy::Add(_) => {}
         Remedy::Without(index) => {
             fixed.paths.remove(*index);
             fixed.config = Config::good(1);

@@ -162,6 +162,7 @@ impl Config {
             path_manager: Some("kernel".into()),
             sysctls: sysctls.into(),
             lookups: lookups.collect::<Vec<Lookup>>().into(),
+            daemon: None,
             programs: BTreeMap::new(),
         }
     }
