@@ -297,4 +297,31 @@ mod tests {
         let idle = vec![kept(2); 5];
         assert_eq!(explain(&idle, &status), []);
     }
+
+    #[test]
+    fn a_path_that_the_daemon_spares_has_the_daemon_s_own_command() {
+        let mut status = crate::top::samples::status();
+        status.intent = Intent::Frugal;
+        for one in &mut status.interfaces {
+            (one.role, one.wanted, one.intent, one.allowed) =
+                (Role::Unused, Role::Unused, Intent::Frugal, true);
+            one.reason = Reason::OnlyPath;
+        }
+        let first = |status: &Status| {
+            let socket = Path::new("/tmp/live.sock");
+            let one = decided(status, Some(socket)).unwrap().interfaces.remove(0);
+            (one.is_wanted, one.command)
+        };
+        let set = "joulepath live set-intent aggregate";
+        assert_eq!(first(&status), (false, Some(format!("{set} --socket /tmp/live.sock"))));
+        status.interfaces[0].reason = Reason::HardQuota { used_bytes: 2, quota_bytes: 1 };
+        assert_eq!(first(&status), (false, None));
+        status.interfaces[0].wanted = Role::Regular;
+        assert!(first(&status).0);
+        status.paused = true;
+        assert!(!first(&status).0);
+        // A daemon that is off changes nothing: its interfaces are the user's.
+        (status.paused, status.intent) = (false, Intent::Off);
+        assert_eq!(decided(&status, None), None);
+    }
 }

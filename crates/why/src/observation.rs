@@ -15,7 +15,8 @@ pub const SCHEMA: u32 = 1;
 /// Kinds of devices whose packets leave through another device.
 const TUNNELS: [&str; 8] = ["wireguard", "ipip", "sit", "gre", "gretap", "vti", "xfrm", "ip6tnl"];
 /// First letters of the names that VPN programs give to TUN devices. Other programs build links of them.
-const VPNS: [&str; 10] = ["cscotun", "mullvad", "nord", "ovpn", "proton", "tailscale", "tap", "tun", "utun", "vpn"];
+const VPNS: [&str; 10] =
+    ["cscotun", "mullvad", "nord", "ovpn", "proton", "tailscale", "tap", "tun", "utun", "vpn"];
 
 /// A machine, watched for some seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]

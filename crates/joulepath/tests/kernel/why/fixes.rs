@@ -48,6 +48,8 @@ struct Case {
     /// Each path's rate, Mbit/s, one-way delay, ms, queue, packets, and loss to the client, %.
     paths: &'static [(f64, u32, u32, f64)],
     sysctl: Option<(End, &'static str, &'static str)>,
+    /// Commands that break something.
+    broken: &'static [(End, &'static str)],
     /// The sender's program sets SO_SNDBUF, bytes. Its fix is to leave that out.
     send_buffer: Option<u64>,
     /// The application writes this much, bit/s.
@@ -61,6 +63,7 @@ const HEALTHY: Case = Case {
     watched: End::Client,
     paths: &[(6.0, 20, 30, 0.0), (3.0, 30, 25, 0.0)],
     sysctl: None,
+    broken: &[],
     send_buffer: None,
     app_bps: None,
 };
@@ -69,6 +72,23 @@ const LOSSY: &[(f64, u32, u32, f64)] = &[(6.0, 20, 40, 3.0)];
 const LONG_QUEUE: &[(f64, u32, u32, f64)] = &[(6.0, 20, 4000, 0.0)];
 const WMEM: (End, &str, &str) = (End::Client, "net.ipv4.tcp_wmem", "4096 16384 32768");
 const RMEM: (End, &str, &str) = (End::Client, "net.ipv4.tcp_rmem", "4096 16384 40000");
+const NO_ENDPOINT: &str = "ip mptcp endpoint flush";
+const BACKUP: &str = "ip mptcp endpoint change id 1 backup";
+/// Answers to the second device return through the first one, and the strict filter drops them.
+const FILTER: &[(End, &str)] = &[
+    (
+        End::Client,
+        "while ip rule del priority $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p' | head -n 1) 2>/dev/null; do :; done",
+    ),
+    (End::Client, "ip route add default dev radio0; ip route add default dev radio1 metric 200"),
+    (End::Client, "sysctl -qw net.ipv4.conf.all.rp_filter=1"),
+];
+/// Large packets that arrive over the second device are lost.
+const HOLE: &[(End, &str)] = &[
+    (End::Server, "nft add table inet hole"),
+    (End::Server, "nft 'add chain inet hole in { type filter hook prerouting priority 0; }'"),
+    (End::Server, "nft add rule inet hole in iifname radio1 meta length gt 1300 drop"),
+];
 
 impl Case {
     fn scenario(&self) -> scenario::Scenario {
@@ -103,6 +123,7 @@ impl Case {
         if let Some((end, name, value)) = self.sysctl {
             namespace(&lab, end).set_sysctl(name, value).unwrap();
         }
+        self.broken.iter().for_each(|(end, line)| run_in(namespace(&lab, *end), line));
         lab
     }
 
@@ -287,5 +308,20 @@ fn another_controller_gains_what_was_predicted() {
         Case { cause: Some("random-loss"), ..server },
         Case { cause: Some("random-loss"), protocol: Protocol::Tcp, ..server },
         Case { cause: Some("bufferbloat"), protocol: Protocol::Tcp, paths: LONG_QUEUE, ..HEALTHY },
+    ]);
+}
+
+/// Paths that the connection does not use, and why.
+#[test(needs(LAB))]
+fn a_path_that_was_missing_carries_data_after_the_fix() {
+    let without = Case { cause: Some("no-endpoint"), broken: &[(End::Client, NO_ENDPOINT)], ..HEALTHY };
+    judge(&[
+        Case { ..without },
+        Case { sender: End::Server, ..without },
+        Case { cause: Some("limits"), broken: &[(End::Client, "ip mptcp limits set subflows 0")], ..HEALTHY },
+        Case { cause: Some("backup"), broken: &[(End::Client, BACKUP)], ..HEALTHY },
+        Case { cause: Some("backup"), sender: End::Server, broken: &[(End::Client, BACKUP)], ..HEALTHY },
+        Case { cause: Some("wrong-device"), broken: FILTER, ..HEALTHY },
+        Case { cause: Some("mtu"), broken: HOLE, ..HEALTHY },
     ]);
 }
