@@ -9,6 +9,7 @@
 mod adopted;
 pub mod advise;
 pub mod allocate;
+pub mod bursts;
 mod connection;
 mod energy;
 pub mod limit;

@@ -1,11 +1,12 @@
 //! The differential equations: 002, eq. (3), for every route of every user, and the queue of every link.
 //!
 //! ```text
-//!   dw_r/dt = x_r (δ_r − drain_r) − β_r p_r w_r x_r − yielding_r w_r      x_r = w_r/τ_r
+//!   dw_r/dt = x_r (δ_r − drain_r) − β_r λ_r w_r x_r − yielding_r w_r      x_r = w_r/τ_r
 //!   dq_l/dt = y_l (1 − p_l(q_l)) − C_l,  y_l = Σ x_r over l               τ_r = τ⁰_r + Σ_l q_l/C_l
 //! ```
-//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. λ_r = p_r is the
-//! loss of the route: 1 − (1 − wire) Π (1 − p_l). The state holds ln w instead of w, which keeps windows
+//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. p_r is the loss of
+//! the route, 1 − (1 − wire) Π (1 − p_l), and λ_r its loss events per packet: p_r unless losses on the wire come
+//! in bursts, for which [`joulepath_model::network::LossSpec::events`] has the events at the window w_r. The state holds ln w instead of w, which keeps windows
 //! positive, and then the queues q.
 //!
 //! Bounds are projections: a window at its minimum and a queue at 0 do not fall.
@@ -15,7 +16,7 @@
 //! arrive before the data-level window moves on. Windows that are not fully used do not grow.
 //!
 //! Slow start is also a mean field. e^(−L) is the probability that no packet has been lost so far, with
-//! dL_r/dt = p_r x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
+//! dL_r/dt = λ_r x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
 //!
 //! A run also integrates the packets that each route has sent, dS_r/dt = x_r, and that each link has served,
 //! dV_l/dt = y_l (1 − p_l) − dq_l/dt ≤ C_l. `transit` computes the arrivals from these.
@@ -64,14 +65,21 @@ pub struct Flow {
     pub rtt_s: f64,
     /// x_r: sending rate, packets/s.
     pub rate_pps: f64,
-    /// p_r = λ_r.
+    /// p_r.
     pub loss: f64,
+    /// λ_r: loss events per packet.
+    pub events: f64,
     /// Relative growth and relative decrease of the window per second; equal at an equilibrium.
     pub(crate) gain: f64,
     pub(crate) loss_rate: f64,
 }
 
 impl Flow {
+    /// λ_r/p_r; 1 without losses.
+    pub(crate) fn events_per_loss(&self) -> f64 {
+        if self.loss > 0.0 { self.events / self.loss } else { 1.0 }
+    }
+
     /// Rate of packets that are sent and not lost, packets/s: at an equilibrium, the rate at the receiver.
     pub fn delivered_pps(&self) -> f64 {
         self.rate_pps * (1.0 - self.loss)
@@ -190,7 +198,7 @@ impl<'a> Dynamics<'a> {
         self.paths.clear();
         for route in &user.routes {
             let flow = self.flow(route, 0.0);
-            let loss_is_seen = (LEAST_LOSS..=MOST_LOSS).contains(&flow.loss);
+            let loss_is_seen = route.bursts.is_empty() && (LEAST_LOSS..=MOST_LOSS).contains(&flow.loss);
             let energy_is_fixed = route.cost.sunk.0 == 0.0 || route.cost.packet_bits == 0.0;
             if !(route.active && loss_is_seen && energy_is_fixed) {
                 return None;
@@ -321,6 +329,7 @@ impl<'a> Dynamics<'a> {
             rtt_s,
             rate_pps: window / rtt_s,
             loss: 1.0 - (1.0 - route.loss) * delivered,
+            events: 1.0 - (1.0 - route.events(window)) * delivered,
             ..Flow::default()
         }
     }
@@ -374,7 +383,8 @@ impl<'a> Dynamics<'a> {
             let mut growth = forces.growth;
             if self.slow_start {
                 let position = losses.start + r;
-                let untouched = libm::exp(-state[position]);
+                // The state counts lost packets.
+                let untouched = libm::exp(-state[position] * flow.events_per_loss());
                 growth = untouched * std::f64::consts::LN_2 + (1.0 - untouched) * growth;
                 derivative[position] = flow.loss * flow.rate_pps;
             }
@@ -385,7 +395,7 @@ impl<'a> Dynamics<'a> {
                 growth *= (1.0 - unused / OVERSHOOT).clamp(0.0, 1.0);
             }
             flow.gain = per_packet * growth.max(0.0);
-            flow.loss_rate = flow.rate_pps * flow.loss * forces.decrease
+            flow.loss_rate = flow.rate_pps * flow.events * forces.decrease
                 + per_packet * (forces.drain - growth.min(0.0))
                 + forces.yielding;
             let change = flow.gain - flow.loss_rate;
@@ -394,7 +404,7 @@ impl<'a> Dynamics<'a> {
     }
 
     fn path(&self, route: &Route, flow: &Flow, state: &[f64]) -> Path {
-        let loss = flow.loss.clamp(LEAST_LOSS, MOST_LOSS);
+        let loss = flow.events.clamp(LEAST_LOSS, MOST_LOSS);
         let cost = &route.cost;
         let rate_bps =
             if cost.packet_bits > 0.0 { flow.delivered_pps() * cost.packet_bits } else { f64::INFINITY };

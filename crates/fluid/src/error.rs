@@ -60,6 +60,18 @@ pub enum Unsupported {
         /// The key of the scenario that sets it.
         key: &'static str,
     },
+    /// Bursts of losses that stop a TCP; timeouts are missing in the equations.
+    #[error(
+        "link `{link}` loses packets in bursts: lost retransmissions would stop a TCP for {percent} % of the \
+         time, and the fluid engine has no timeouts. Use --engine packet, or shorten the bursts (`leave_bad` in \
+         the link's `loss`)"
+    )]
+    Bursts {
+        /// Name of the link.
+        link: String,
+        /// Part of the time, %.
+        percent: u32,
+    },
     /// A path over a shared channel; contention is missing in the equations.
     #[error("path `{path}` has a relay; the fluid engine has no shared channels")]
     Relay {

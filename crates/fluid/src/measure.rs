@@ -16,6 +16,7 @@ use crate::transit::Sample;
 struct Totals {
     sent: f64,
     lost: f64,
+    events: f64,
     delivered: f64,
     window_s: f64,
     /// RTT weighted by sent packets, s × packets.
@@ -26,6 +27,7 @@ impl Totals {
     fn add(&mut self, other: Totals, count: f64) {
         self.sent += count * other.sent;
         self.lost += count * other.lost;
+        self.events += count * other.events;
         self.delivered += count * other.delivered;
         self.window_s += count * other.window_s;
         self.rtt_sent_s += count * other.rtt_sent_s;
@@ -135,7 +137,9 @@ impl History<'_> {
                 f64::midpoint(a.rtt_s, b.rtt_s)
             };
             totals.sent += part * carried.sent;
-            totals.lost += part * (carried.lost + carried.stranded);
+            let lost = part * (carried.lost + carried.stranded);
+            totals.lost += lost;
+            totals.events += lost * f64::midpoint(a.events_per_loss(), b.events_per_loss());
             totals.delivered += part * carried.delivered;
             totals.window_s += f64::midpoint(a.window, b.window) * seconds;
             totals.rtt_sent_s += rtt_s * part * carried.sent;
@@ -170,7 +174,7 @@ impl History<'_> {
                 timeouts: 0,
                 mean_rtt_s: (totals.sent > 0.0).then(|| totals.rtt_sent_s / totals.sent),
                 mean_cwnd: ratio(totals.window_s, measured_s) / connections.max(1.0),
-                loss_event_rate: ratio(totals.lost, totals.sent),
+                loss_event_rate: ratio(totals.events, totals.sent),
             };
         (scenario.paths.iter().zip(&by_path).enumerate().map(result).collect(), all)
     }

@@ -1,6 +1,7 @@
 //! The network of 002, section IV, as data: links, routes, users. Rates are in packets/s, windows and queues
 //! in packets.
 
+use joulepath_model::network::LossSpec;
 use joulepath_model::units::{JoulesPerBit, Watts};
 
 use crate::form::Form;
@@ -103,6 +104,8 @@ pub struct Route {
     pub base_rtt_s: f64,
     /// Loss on the wire, which does not depend on the load.
     pub loss: f64,
+    /// The part of `loss` that comes in bursts, by link.
+    pub bursts: Vec<LossSpec>,
     /// Links with queues, in order.
     pub links: Vec<LinkIndex>,
     /// True if it carries data.
@@ -131,7 +134,24 @@ pub struct Cost {
 impl Route {
     /// A route with fixed loss and RTT.
     pub fn fixed(loss: f64, rtt_s: f64) -> Self {
-        Route { base_rtt_s: rtt_s, loss, links: vec![], active: true, cost: Cost::default(), group: 0 }
+        Route {
+            base_rtt_s: rtt_s,
+            loss,
+            bursts: vec![],
+            links: vec![],
+            active: true,
+            cost: Cost::default(),
+            group: 0,
+        }
+    }
+
+    /// Loss events per packet on the wire at `window` packets in flight.
+    pub(crate) fn events(&self, window: f64) -> f64 {
+        let passes = |loss: &LossSpec| (1.0 - loss.events(window)) / (1.0 - loss.mean());
+        match self.bursts.is_empty() {
+            true => self.loss,
+            false => 1.0 - (1.0 - self.loss) * self.bursts.iter().map(passes).product::<f64>(),
+        }
     }
 
     /// A route over `links`.

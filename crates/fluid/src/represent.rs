@@ -1,19 +1,20 @@
 //! Turns a scenario and a policy into networks: one network for each period in which the scenario does not
 //! change.
 //!
-//! Random quantities enter with their means: log-normal rates, bursts of cross traffic, jitter (0), bursts of
-//! losses. ACKs use no capacity. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the
+//! Random quantities enter with their means: log-normal rates, bursts of cross traffic, jitter (0). Bursts of
+//! losses are events at the rate that a window meets. ACKs use no capacity. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the
 //! middle of its `spread`.
 
 use std::ops::Range;
 
+use joulepath_control::bursts::losses;
 use joulepath_control::path::{energy_per_bit, links_of, traffic_of};
 use joulepath_control::schedule::Style;
 use joulepath_control::{Setup, competitor_controller};
 use joulepath_controllers::formula::Law;
 use joulepath_controllers::{Capability, Connection};
 use joulepath_model::energy::InterfaceModel;
-use joulepath_model::network::{LinkSpec, QueueLimit, RateSpec};
+use joulepath_model::network::{LinkSpec, LossSpec, QueueLimit, RateSpec};
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::{
     Competitor, ConnectionGroup, CrossPattern, Direction, LinkIndex, PathIndex, Scenario, Workload,
@@ -26,6 +27,9 @@ use crate::sawtooth::sawtooth;
 
 /// Recorded links have the mean rate of each period of this length, ns.
 const TRACE_BIN_NS: u64 = 1_000_000_000;
+/// Largest part of the time for which lost retransmissions may stop a TCP: more, and rates are above the packet
+/// engine's by more than 15 %.
+const MOST_STALLED: f64 = 0.1;
 /// Minimum rate that cross traffic leaves to others, packets/s.
 const LEAST_RATE_PPS: f64 = 1.0;
 
@@ -168,8 +172,10 @@ impl<'a> Represented<'a> {
         let sharing = setup.sharing(scenario, group, &paths, random)?;
         let shares = sharing.map_or_else(|| vec![0.0; paths.len()], |sharing| sharing.of_paths);
         let directed = |path: usize| links_of(scenario, group.direction, path);
-        let mut routes: Vec<Route> =
-            paths.iter().map(|&path| self.route(directed(path).0, directed(path).1)).collect();
+        let mut routes: Vec<Route> = paths
+            .iter()
+            .map(|&path| self.route(directed(path).0, directed(path).1))
+            .collect::<Result<_, _>>()?;
         let energy: Vec<f64> =
             paths.iter().map(|&path| energy_per_bit(scenario, group.direction, path)).collect();
         let cheapest = energy.iter().copied().fold(f64::INFINITY, f64::min);
@@ -210,7 +216,7 @@ impl<'a> Represented<'a> {
     fn add_competitor(&mut self, competitor: &'a Competitor) -> Result<(), RunError> {
         let controller = competitor_controller(competitor)?;
         let law = Law::of(controller, &Connection::new(1)).expect("`check` refuses other controllers");
-        let route = self.route(&competitor.down, &competitor.up);
+        let route = self.route(&competitor.down, &competitor.up)?;
         let start_s = (competitor.start + Nanos(competitor.spread.0 / 2)).as_secs_f64();
         self.members.push(Member {
             group: None,
@@ -229,13 +235,34 @@ impl<'a> Represented<'a> {
     }
 
     /// A route with its RTT, its loss, and its links of finite rate.
-    fn route(&mut self, data: &[LinkIndex], acks: &[LinkIndex]) -> Route {
+    fn route(&mut self, data: &[LinkIndex], acks: &[LinkIndex]) -> Result<Route, Unsupported> {
         let links = &self.scenario.links;
         let base_rtt_s = self.one_way_s(data, self.wire_bits) + self.one_way_s(acks, self.control_bits());
         let delivered: f64 = data.iter().map(|&link| 1.0 - links[link].loss.mean()).product();
         let limited = data.iter().filter(|&&link| links[link].rate != RateSpec::Unlimited);
         let limited: Vec<usize> = limited.map(|&link| self.link(link)).collect();
-        Route { loss: 1.0 - delivered, ..Route::over(&limited, base_rtt_s) }
+        self.refuse_stalls(data, base_rtt_s)?;
+        let bursts = data.iter().map(|&link| self.scenario.links[link].loss).filter(LossSpec::is_bursty);
+        let bursts = bursts.collect();
+        Ok(Route { loss: 1.0 - delivered, bursts, ..Route::over(&limited, base_rtt_s) })
+    }
+
+    /// Refuses bursts whose lost retransmissions stop a TCP for more than [`MOST_STALLED`] of the time.
+    fn refuse_stalls(&self, data: &[LinkIndex], rtt_s: f64) -> Result<(), Unsupported> {
+        let links = &self.scenario.links;
+        let Some(&bursty) = data.iter().find(|&&link| links[link].loss.is_bursty()) else { return Ok(()) };
+        let bps = |link: &LinkIndex| links[*link].rate.mean_bps(self.scenario.duration);
+        let most_pps = data.iter().map(bps).fold(f64::INFINITY, f64::min) / self.wire_bits;
+        let losses = losses(self.scenario, data, rtt_s, most_pps * rtt_s);
+        let by_loss_pps = (1.5 / losses.events).sqrt() / rtt_s;
+        let stalled = losses.stalled(by_loss_pps.min(most_pps));
+        match stalled > MOST_STALLED {
+            true => Err(Unsupported::Bursts {
+                link: links[bursty].name.clone(),
+                percent: (100.0 * stalled).round() as u32,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Bits of an ACK or of a handshake packet.

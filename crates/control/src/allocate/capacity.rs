@@ -4,8 +4,9 @@ use joulepath_model::scenario::{Direction, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use super::eemptcp::CostedPath;
-use super::rate::{mathis_bps, pftk_pps};
-use crate::path::{Window, base_rtt_s, delivered, links_of, slowest_bps, traffic_of};
+use super::rate::pftk_pps;
+use crate::bursts::losses;
+use crate::path::{Window, base_rtt_s, links_of, slowest_bps, traffic_of};
 
 /// Model of the capacities C_r in the EEMPTCP allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +36,8 @@ pub fn costed_path(
     }
 }
 
-/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss.
+/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss. The
+/// closed form takes loss events; lost retransmissions stop the connection in addition.
 pub(crate) fn tcp_bps(
     scenario: &Scenario,
     direction: Direction,
@@ -43,15 +45,19 @@ pub(crate) fn tcp_bps(
     capacity: CapacityModel,
 ) -> f64 {
     let (data, _) = links_of(scenario, direction, path);
-    let (loss, rtt_s) = (1.0 - delivered(scenario, data), base_rtt_s(scenario, path));
+    let rtt_s = base_rtt_s(scenario, path);
     let mss = scenario.transport.mss.0 as f64;
+    let link_bps =
+        slowest_bps(scenario, direction, path, Window { from: Nanos::ZERO, until: scenario.duration });
+    let losses = losses(scenario, data, rtt_s, link_bps * rtt_s / (mss * 8.0));
+    let loss = losses.events;
     match capacity {
         _ if loss <= 0.0 => f64::INFINITY,
-        CapacityModel::Mathis => mathis_bps(mss, rtt_s, loss),
+        CapacityModel::Mathis => losses.mathis_bps(mss, rtt_s, link_bps),
         CapacityModel::Pftk => {
             let timeout_s = rtt_s.max(scenario.transport.rto_min.as_secs_f64());
             let per_ack = if scenario.transport.delayed_ack.is_some() { 2.0 } else { 1.0 };
-            pftk_pps(rtt_s, timeout_s, loss, per_ack) * mss * 8.0
+            losses.slow(pftk_pps(rtt_s, timeout_s, loss, per_ack) * mss * 8.0, mss, link_bps)
         }
     }
 }

@@ -6,7 +6,7 @@ use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, LinkInde
 use super::in_order::InOrder;
 use super::problem::Shared;
 use super::start::Start;
-use crate::allocate::mathis_bps;
+use crate::bursts::losses;
 use crate::path::{Window, base_rtt_s, delivered, least_over, links_of, peak_bps};
 
 /// Restrictions of a limit. Each lowers the limit or leaves it unchanged; by default none applies.
@@ -114,11 +114,11 @@ pub(super) fn others_bps(scenario: &Scenario, group: &ConnectionGroup, link: Lin
             RateSpec::Unlimited => f64::INFINITY,
             rate => rate.mean_bps(scenario.duration),
         });
-        let lost = 1.0 - delivered(scenario, &competitor.down);
         let links = competitor.down.iter().chain(&competitor.up);
         let rtt_s: f64 = links.map(|&link| scenario.links[link].delay.as_secs_f64()).sum();
-        let by_loss = match lost > 0.0 {
-            true => mathis_bps(scenario.transport.mss.0 as f64, rtt_s, lost),
+        let losses = losses(scenario, &competitor.down, rtt_s, f64::INFINITY);
+        let by_loss = match losses.events > 0.0 {
+            true => losses.mathis_bps(scenario.transport.mss.0 as f64, rtt_s, rate),
             false => f64::INFINITY,
         };
         f64::from(competitor.count) * (bps / f64::from(flows)).min(by_loss).min(rate)

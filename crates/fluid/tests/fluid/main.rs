@@ -3,6 +3,7 @@
 //!
 //! `cargo test -p joulepath-fluid --test fluid -- --nocapture` prints computed and expected values.
 
+mod bursts;
 mod conditions;
 mod equilibria;
 mod files;

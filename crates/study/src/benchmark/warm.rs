@@ -1,6 +1,7 @@
 //! Path history for a random scenario: rate, RTT and loss of each path as an earlier visit would have left
 //! them.
 
+use joulepath_control::bursts::losses;
 use joulepath_control::path::links_of;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::Scenario;
@@ -29,8 +30,10 @@ pub(super) fn history(scenario: &Scenario, family: u64, number: u32) -> Override
         let rates = links().map(|link| link.policed_bps(link.rate.mean_bps(scenario.duration)));
         let rate_bps = rates.fold(MOST_BPS, f64::min) * factor(RATE_FACTOR);
         let both = data.iter().chain(acks).map(|&link| scenario.links[link].delay.as_secs_f64());
-        let rtt_ms = 1e3 * both.sum::<f64>() * factor(RTT_FACTOR);
-        let loss = (1.0 - links().map(|link| 1.0 - link.loss.mean()).product::<f64>()) * factor(RATE_FACTOR);
+        let rtt_s = both.sum::<f64>();
+        let rtt_ms = 1e3 * rtt_s * factor(RTT_FACTOR);
+        // As a run records it: loss events per segment.
+        let loss = losses(scenario, data, rtt_s, f64::INFINITY).events * factor(RATE_FACTOR);
         let loss = match loss > 0.0 {
             true => format!(", loss = \"{} %\", loss_spread = {RATE_SPREAD}", rounded(100.0 * loss, 3)),
             false => String::new(),
