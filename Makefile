@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-web test-kernels test-vm test-upstream bench bench-peers validate-peers joule mutants lint clean
+.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs web demo test test-web test-kernels test-vm test-upstream bench bench-peers validate-peers joule fuzz sanitize mutants lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -102,6 +102,15 @@ joule: build ## measure the numbers of docs/joule.md again: results/joule.json a
 	@scripts/setup.sh test
 	scripts/python.sh run scripts/joule measure
 	scripts/python.sh run scripts/joule figures
+
+fuzz: ## give every parser of foreign bytes changes of its corpus, a minute each (ARGS=600: seconds)
+	@scripts/setup.sh test
+	@JOULEPATH_FUZZ_SECONDS=$(or $(ARGS),60) JOULEPATH_FUZZ_SEED=$$RANDOM scripts/cargo.sh test --workspace --exclude joulepath-benches \
+		--exclude joulepath-python --locked --lib --test study -- a_panic --nocapture
+
+sanitize: ## run the tests of unsafe code under Miri and sanitizers, where this machine has them (ARGS="miri thread")
+	@scripts/setup.sh test
+	@scripts/sanitize.sh $(ARGS)
 
 mutants: ## change one crate in many small ways, and list the changes that no test detects (ARGS="-p joulepath-live src/decide")
 	@scripts/setup.sh mutants

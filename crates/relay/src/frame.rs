@@ -417,4 +417,26 @@ mod tests {
         let (first, second) = (chunk(&mut up, b"1"), chunk(&mut up, b"2"));
         assert_eq!(read(&mut opener, &[second, first].concat()), Err(Wrong::Key));
     }
+
+    /// The bytes that an attacker without the key sends, and the texts that a defective other end with the key seals.
+    #[test]
+    fn no_bytes_of_the_other_end_cause_a_panic() {
+        let aes = Method::Aes256Gcm;
+        let (request, mut up) = ask(aes, NOW);
+        let text = [b"\x03\x0bexample.org\x01\xbb\x00\x02..first".as_slice(), &[9; 40]].concat();
+        let seeds = [[request, chunk(&mut up, b"hello")].concat(), text];
+        joulepath_testbed::fuzz(seeds, |bytes| {
+            let mut foreign = bytes.to_vec();
+            if let Some((first, rest)) = foreign.split_first_chunk_mut() {
+                let asked = Asked::open(aes, &key(1), first, NOW);
+                let _ = asked.map(|asked| asked.finish(&mut rest[..]).map(|_| ()));
+            }
+            let _ = Opener::response(aes, &key(1), [9; SALT]).step(&mut bytes.to_vec(), || NOW);
+
+            let mut sealed = [bytes, &[0; TAG]].concat();
+            let [mut there, here] = [(); 2].map(|()| Cipher::new(aes, &key(1), &[9; SALT]));
+            there.seal(&mut sealed);
+            let _ = Asked { cipher: here, salt: [9; SALT], rest: sealed.len() }.finish(&mut sealed);
+        });
+    }
 }

@@ -239,4 +239,22 @@ mod tests {
         assert!(status(b"\x16\x03\r\n\r\n").starts_with("HTTP/1.1 400 "));
         assert_eq!(status(b"CONNECT a:1 HTTP/1.1\r\n"), "");
     }
+
+    #[test]
+    fn no_greeting_causes_a_panic() {
+        let hello = b"\x05\x02\x02\x00".as_slice();
+        let seeds = [
+            [hello, b"\x05\x01\x00\x03\x0bexample.org\x01\xbbTLS"].concat(),
+            [hello, b"\x05\x01\x00\x01\xc0\x00\x02\x01\x00\x50"].concat(),
+            [hello, b"\x05\x01\x00\x04", &[32; 16], b"\x01\xbb"].concat(),
+            b"CONNECT [2001:db8::1]:443 HTTP/1.1\r\nHost: x\r\n\r\nmore".to_vec(),
+            b"GET http://example.org/ HTTP/1.1\r\n\r\n".to_vec(),
+        ];
+        joulepath_testbed::fuzz(seeds, |bytes| {
+            // As `ask` reads them: never more than a head and one reading.
+            let bytes = &bytes[..bytes.len().min(MOST_HEAD + 1024)];
+            play(Socks::Methods, bytes);
+            play(Http, bytes);
+        });
+    }
 }

@@ -31,6 +31,7 @@
 //! | [`observe`] | other processes, and waiting for their actions |
 //! | [`net`] | two namespaces joined by cables |
 //! | [`pty`] | a program in a terminal |
+//! | [`fuzz`] | parsers with changed inputs |
 //! | [`browser`] | pages in headless Chromium |
 
 #![cfg(target_os = "linux")]
@@ -38,6 +39,7 @@
 mod attempts;
 pub mod browser;
 pub mod clock;
+mod fuzz;
 pub mod harness;
 pub mod needs;
 pub mod net;
@@ -50,6 +52,7 @@ pub mod turn;
 pub mod verdict;
 
 pub use attempts::attempts;
+pub use fuzz::fuzz;
 pub use harness::main;
 pub use joulepath_testbed_macros::test;
 pub use process::{in_role, skip, too_busy};

@@ -447,27 +447,12 @@ mod tests {
         assert!(!matches!(not_listed(refused(Errno::NOMEM), "TCP", "tcp_diag"), Error::Unsupported { .. }));
     }
 
-    mod properties {
-        use proptest::prelude::*;
-
-        use super::*;
-        use crate::netlink::damaged;
-
-        proptest! {
-            #[test]
-            fn no_message_causes_a_panic(
-                bytes in prop::collection::vec(any::<u8>(), 0..200),
-                at in 0usize..160,
-            ) {
-                let read = |bytes: &[u8]| {
-                    let Ok(message) = Message::parse(bytes) else { return };
-                    let _ = message.tcp_socket().is_ok();
-                    let _ = Message::parse(bytes).map(|message| message.connection().is_ok());
-                };
-                read(&bytes);
-                let message = damaged(subflow_message(), at, &bytes);
-                read(&message);
-            }
-        }
+    #[test]
+    fn no_message_causes_a_panic() {
+        joulepath_testbed::fuzz([subflow_message()], |bytes| {
+            let Ok(message) = Message::parse(bytes) else { return };
+            let _ = message.tcp_socket().is_ok();
+            let _ = Message::parse(bytes).map(|message| message.connection().is_ok());
+        });
     }
 }

@@ -238,14 +238,6 @@ pub(crate) mod tests {
         message(kind, flags, sequence, payload)
     }
 
-    /// Replaces at most four bytes of a message from `at` on, for other modules' tests.
-    pub(crate) fn damaged(mut message: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
-        for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
-            *to = *from;
-        }
-        message
-    }
-
     #[test]
     fn a_message_is_laid_out_as_in_the_kernels_headers() {
         let mut payload = vec![];

@@ -19,4 +19,4 @@ pub(crate) use message::{Attributes, Bytes, Known, Malformed, put, put_nested};
 pub(crate) use socket::{Failure, Netlink};
 
 #[cfg(test)]
-pub(crate) use message::tests::{attribute_bytes, damaged, message_bytes};
+pub(crate) use message::tests::{attribute_bytes, message_bytes};

@@ -262,4 +262,9 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn no_message_causes_a_panic() {
+        joulepath_testbed::fuzz([veth()], |bytes| drop(Link::parse(bytes)));
+    }
 }

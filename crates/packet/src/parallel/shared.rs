@@ -238,3 +238,34 @@ impl<'a, T> IntoIterator for &'a mut Shared<T> {
         self.iter_mut()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Under Miri this also checks that views and the list alias only as they may.
+    #[test]
+    fn two_threads_change_their_elements_through_views() {
+        let mut list = Shared::from(vec![0_u32; 3]);
+        list.push(0);
+        // SAFETY: the list outlives the views and does not grow, and each thread changes its own elements.
+        let views = unsafe { [(list.view(), 0), (list.view(), 2)] };
+        std::thread::scope(|scope| {
+            for (mut view, from) in views {
+                scope.spawn(move || {
+                    view[from] = 1;
+                    view[from..from + 2].iter_mut().for_each(|element| *element += 1);
+                });
+            }
+        });
+        assert_eq!(list.iter().copied().collect::<Vec<_>>(), [2, 1, 2, 1]);
+        list.push(7);
+        assert_eq!((list.len(), list[4]), (5, 7));
+    }
+
+    #[test]
+    #[should_panic = "2 is out of range: the list has 2 elements"]
+    fn an_element_after_the_end_is_refused() {
+        let _ = Shared::from(vec![1, 2])[2];
+    }
+}

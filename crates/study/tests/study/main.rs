@@ -1,4 +1,5 @@
-//! Studies of the shipped scenarios as a whole.
+//! The shipped scenarios as a whole, and texts that are none.
 
 mod cases;
+mod foreign;
 mod stored_results;

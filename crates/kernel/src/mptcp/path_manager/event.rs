@@ -330,27 +330,11 @@ mod tests {
         assert!(parse(3, attributes(&payload)).unwrap_err().to_string().starts_with("MPTCP_ATTR_TOKEN"));
     }
 
-    mod properties {
-        use proptest::prelude::*;
-
-        use super::*;
-        use crate::netlink::damaged;
-
-        proptest! {
-            #[test]
-            fn no_message_causes_a_panic(
-                number in 0u8..20,
-                bytes in prop::collection::vec(any::<u8>(), 0..200),
-                at in 0usize..100,
-            ) {
-                if let Ok(attributes) = Attributes::parse("a test", &bytes) {
-                    let _ = parse(number, attributes).is_ok();
-                }
-                let payload = damaged(closed_subflow(), at, &bytes);
-                if let Ok(attributes) = Attributes::parse("a test", &payload) {
-                    let _ = parse(number, attributes).is_ok();
-                }
-            }
-        }
+    #[test]
+    fn no_message_causes_a_panic() {
+        joulepath_testbed::fuzz([closed_subflow()], |bytes| {
+            let Ok(attributes) = Attributes::parse("a test", bytes) else { return };
+            (0..20).for_each(|number| drop(parse(number, attributes)));
+        });
     }
 }
