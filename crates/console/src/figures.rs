@@ -5,7 +5,7 @@ use joulepath_live::decide::Role;
 use joulepath_live::reason::amount;
 use joulepath_live::status::{
     FirstStatus, InterfaceStatus, NetworkStatus, ProgramsStatus, QuotaStatus, RuleStatus, SignalStatus,
-    Spared, Spent, Status, SteeringStatus,
+    Spared, Spent, Status, SteeringStatus, TunnelStatus,
 };
 use joulepath_model::history::Estimate;
 
@@ -182,6 +182,11 @@ pub(crate) fn duration(seconds: f64) -> String {
 
 /// Where new connections start, if that is not what the routing table and the intent agree on.
 pub(crate) fn first(first: &FirstStatus) -> Option<String> {
+    let is_tunnel = |name: &String| first.tunnels.iter().any(|tunnel| tunnel.name == *name);
+    if first.interfaces.iter().any(is_tunnel) {
+        let is_told = first.interfaces.iter().all(is_tunnel);
+        return (!is_told).then(|| format!("New connections start on {}.", first.interfaces.join(" and ")));
+    }
     let preferred = first.preferred.as_deref()?;
     let others: Vec<&str> =
         first.interfaces.iter().map(String::as_str).filter(|name| *name != preferred).collect();
@@ -194,6 +199,20 @@ pub(crate) fn first(first: &FirstStatus) -> Option<String> {
             "New connections start on {}, by the routing table, although {preferred} is preferred{remedy}.",
             others.join(" and ")
         )
+    })
+}
+
+/// Devices that take connections although the configuration does not name them: a sentence each.
+pub(crate) fn tunnels(first: &FirstStatus) -> impl Iterator<Item = String> {
+    first.tunnels.iter().map(|TunnelStatus { name, general, bypass }| {
+        let takes = if *general { "New connections" } else { "Some connections" };
+        match bypass {
+            true => format!("{takes} start on {name}, and may have subflows beside it (`bypass`)."),
+            false => format!(
+                "{takes} start on {name}, which live.toml does not name, and stay there; \
+                 `bypass = [\"{name}\"]` permits subflows beside it."
+            ),
+        }
     })
 }
 

@@ -172,6 +172,7 @@ pub(crate) fn remarks(status: &Status) -> Vec<String> {
     });
     let all = none.into_iter().chain(status.programs.iter().flat_map(figures::programs));
     all.chain(figures::first(&status.first))
+        .chain(figures::tunnels(&status.first))
         .chain(status.controller.iter().map(of_controller))
         .chain(status.steering.iter().flat_map(figures::steering))
         .chain(figures::machine(status))

@@ -13,8 +13,12 @@ pub fn on(status: &Status) -> String {
     let carry =
         if carry.is_empty() { "no interface carries data".into() } else { joined(&carry, "carry data") };
     let rest = if rest.is_empty() { String::new() } else { format!("; {} in reserve", rest.join(", ")) };
-    let first = figures::first(&status.first)
-        .unwrap_or_else(|| "New connections start by the routing table: there is no choice.".into());
+    let first: Vec<String> =
+        figures::first(&status.first).into_iter().chain(figures::tunnels(&status.first)).collect();
+    let first = match first.is_empty() {
+        true => "New connections start by the routing table: there is no choice.".into(),
+        false => first.join(" "),
+    };
     let programs = status.programs.as_ref().map(figures::programs).filter(|said| !said.is_empty());
     let programs = programs.map_or_else(
         || {
@@ -69,7 +73,8 @@ mod tests {
             ..status.interfaces[1].clone()
         });
         let names = [0, 1].map(|place| status.interfaces[place].name.clone());
-        status.first = FirstStatus { steered: true, interfaces: vec![], preferred: Some(names[0].clone()) };
+        status.first =
+            FirstStatus { steered: true, preferred: Some(names[0].clone()), ..FirstStatus::default() };
         let lines: Vec<String> = on(&status).lines().map(str::to_owned).collect();
         let [first, second] = &names;
         assert_eq!(lines[0], format!("Joulepath is on: frugal; {first} carries data; {second} in reserve."));

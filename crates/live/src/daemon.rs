@@ -24,8 +24,9 @@ use signal_hook::low_level::pipe;
 
 use self::choice::{may_be_used, wish};
 use self::failure::Failure;
+pub(crate) use self::left::is_running;
 pub use self::left::{Undone, undo};
-use self::left::{actor, is_running, undo_files};
+use self::left::{actor, undo_files};
 use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
@@ -36,6 +37,7 @@ use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::Result;
 use crate::events::Events;
 use crate::first::{self, Kernel as Router, Steering};
+use crate::foreign::{self, Guard};
 use crate::gauge::OpenGauge;
 use crate::kept::{Explain, Listings};
 use crate::machine::{Look, Machine};
@@ -85,7 +87,7 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     let (now, times) = (now(), times());
     let mut machine = Machine::open()?;
     let mut accounts = Accounts::look_at(&config.state, now, times)?;
-    let (mut look, _) = machine.look(now)?;
+    let (mut look, listing) = machine.look(now)?;
     accounts.take(config, &mut look, now, times);
     let mut networks = if config.memory { Networks::look_at(&config.state) } else { Networks::default() };
     networks.take(&mut look, now, accounts.midnight_s());
@@ -94,20 +96,28 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     let decision = Decider::default().decide(config, &Overrides::default(), &snapshot);
     let mut table = Kernel::open()?;
     let there = table.endpoints()?;
-    let mut steps = report::steps(&decision, &there, table.limits()?, &snapshot);
+    let mut guard = Guard::default();
+    machine.guard(&mut guard, config, listing.as_ref())?;
+    let guarded = guard.is_on();
+    let mut steps = match guarded {
+        true => guard.news(&[]),
+        false => report::steps(&decision, &there, table.limits()?, &snapshot),
+    };
     steps.extend(report::controller_step(&decision, &table.value(Setting::Controller)?));
-    if config.manager == PathManaging::UserSpace {
-        steps.extend(report::manager_step(config.manager.word(), &table.value(Setting::Manager)?));
+    if config.manager == PathManaging::UserSpace || guarded {
+        steps.extend(report::manager_step(PathManaging::UserSpace.word(), &table.value(Setting::Manager)?));
     }
     if config.first == First::Steer {
         let may_be_used = |index| may_be_used(config, &Overrides::default(), &decision, &look, index);
         steps.extend(first::steps(machine.view(), &wish(&decision, &look, may_be_used)));
     }
     steps.extend(units::steps(config));
+    let is_running = is_running().unwrap_or(true);
+    // A running daemon may have chosen the path manager.
+    let manager = if is_running { PathManaging::UserSpace } else { config.manager };
     let mut warnings =
-        precheck::blockers(config.manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
-    let disputed =
-        if is_running().unwrap_or(true) { vec![] } else { report::disputed(&decision, &there, &snapshot) };
+        precheck::blockers(manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
+    let disputed = if is_running { vec![] } else { report::disputed(&decision, &there, &snapshot) };
     warnings.extend(precheck::warnings(&used(&decision), &disputed));
     warnings.extend(accounts.trouble.clone().into_iter().chain(accounts.clock_trouble()));
     warnings.extend(networks.trouble.clone());
@@ -124,6 +134,7 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
         steering: None,
         networks: &networks,
         programs: units::status(config),
+        tunnels: foreign::status(config, machine.view(), &look.starts),
     };
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
@@ -204,6 +215,9 @@ struct Daemon<'a> {
     decider: Decider,
     actor: Actor<Kernel, OnDisk>,
     first: Steering<Router>,
+    guard: Guard,
+    /// True if the last round left no endpoints because of a tunnel.
+    guarded: bool,
     /// Overrides the configuration.
     chosen: Chosen,
     /// Set if the daemon is the path manager; with the source of its events.
@@ -290,6 +304,8 @@ impl<'a> Daemon<'a> {
             decider: Decider::default(),
             actor,
             first: Steering::new(Router::open()?),
+            guard: Guard::default(),
+            guarded: false,
             chosen: Chosen::default(),
             user_space: None,
             server,

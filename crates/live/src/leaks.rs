@@ -8,11 +8,12 @@ use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, PathManager};
 use joulepath_kernel::namespace::Cookie;
 use joulepath_kernel::probe::{Fact, Finding, Group, Status};
-use joulepath_kernel::route::{Monitor, RouteKind, View};
+use joulepath_kernel::route::{Link, Monitor, RouteKind, View};
 use joulepath_kernel::state::State;
 
 use crate::act::{FOLDER, Journal, OnDisk, Store};
 use crate::client;
+use crate::foreign;
 use crate::server::Request;
 
 /// Virtual devices that are links of this machine: neither tunnels nor parts of containers.
@@ -44,7 +45,8 @@ pub struct Leaks {
 #[derive(Debug, Default)]
 struct Daemon {
     journal: Journal,
-    /// Devices that it may use: hardware, or named in its configuration. `None` if it does not answer.
+    /// Devices that it may use or bypass: hardware, or named in its configuration. `None` if it does not
+    /// answer.
     allowed: Option<Vec<String>>,
 }
 
@@ -98,8 +100,11 @@ fn daemon(socket: &Path) -> Result<Option<Daemon>> {
         return Ok(None);
     }
     let journal = OnDisk { state, name }.read()?.unwrap_or_default();
-    let allowed = status
-        .map(|status| status.interfaces.into_iter().filter(|one| one.allowed).map(|one| one.name).collect());
+    let allowed = status.map(|status| {
+        let bypassed = status.first.tunnels.into_iter().filter(|one| one.bypass).map(|one| one.name);
+        let used = status.interfaces.into_iter().filter(|one| one.allowed).map(|one| one.name);
+        used.chain(bypassed).collect()
+    });
     Ok(Some(Daemon { journal, allowed }))
 }
 
@@ -138,11 +143,18 @@ fn wrong(endpoint: &Endpoint, view: &View, daemon: Option<&Daemon>, own: bool) -
             name(device)
         ));
     }
-    let tunnel =
-        view.links.keys().copied().find(|link| elsewhere(*link, view).is_some() && is_default(*link, view));
-    if let Some(tunnel) = tunnel.filter(|tunnel| *tunnel != device && endpoint.subflow) {
-        let (from, tunnel) = (name(device), name(tunnel));
-        return Some(format!("on {from} lets connections bypass the tunnel {tunnel}"));
+    let knows = daemon.is_some_and(|daemon| daemon.allowed.is_some());
+    let may = |link: &Link| match knows {
+        true => is_named(link.index),
+        false => elsewhere(link.index, view).is_none(),
+    };
+    let tunnels = foreign::taking(view, may);
+    let mut others: Vec<&u32> = tunnels.keys().filter(|tunnel| **tunnel != device).collect();
+    others.sort_by_key(|tunnel| !is_default(**tunnel, view));
+    if let Some(tunnel) = others.first().filter(|_| endpoint.subflow) {
+        let some = if is_default(**tunnel, view) { "" } else { " to some networks" };
+        let (from, tunnel) = (name(device), name(**tunnel));
+        return Some(format!("on {from} lets connections{some} bypass the tunnel {tunnel}"));
     }
     (daemon.is_some() && !own)
         .then(|| format!("on {} belongs to another program, while the daemon runs", name(device)))
@@ -169,7 +181,7 @@ fn is_default(device: u32, view: &View) -> bool {
 #[cfg(test)]
 mod tests {
     use joulepath_kernel::mptcp::AddressId;
-    use joulepath_kernel::route::{Link, Operation, Prefix, Route};
+    use joulepath_kernel::route::{Operation, Prefix, Route};
 
     use super::*;
     use crate::samples;
@@ -257,10 +269,10 @@ mod tests {
             halves.routes.insert(Route::on_link(Prefix::new(ip(half), 1).unwrap(), 3));
         }
         assert_eq!(whats(&found(&endpoints, &halves, None)), [past]);
-        // A route to one network only is no leak.
         let mut split = view();
         split.routes.insert(Route::on_link(Prefix::new(ip("10.0.0.0"), 8).unwrap(), 3));
-        assert_eq!(found(&endpoints, &split, None).leaks, []);
+        let past = "192.0.2.7 on wlan0 lets connections to some networks bypass the tunnel wg0";
+        assert_eq!(whats(&found(&endpoints, &split, None)), [past]);
     }
 
     #[test]
@@ -281,6 +293,8 @@ mod tests {
         // The daemon removes its own leaking endpoints.
         let mut tunnelled = view();
         tunnelled.routes.insert(Route::on_link(Prefix::all_like(ip("10.8.0.2")), 3));
+        assert_eq!(found(&endpoints[..1], &tunnelled, Some(&daemon)).leaks, []);
+        let daemon = Daemon { allowed: Some(vec!["wlan0".into()]), ..daemon };
         let leaks = found(&endpoints[..1], &tunnelled, Some(&daemon));
         assert_eq!(leaks.leaks[0].fix, "joulepath live pause");
     }

@@ -18,6 +18,7 @@
 //! | [`measure`] | rates, RTTs, subflows without answers: pure |
 //! | `subflows` | subflows of single connections, when the daemon is the path manager |
 //! | `first` | rules and routes by which new connections start on the preferred interface |
+//! | `foreign` | devices that the configuration does not name and that take connections, such as a VPN's |
 //! | `user_space` | feeds kernel events to `subflows` and sends its commands |
 //! | `pace` | when to list connections: pure |
 //! | `networks` | what is remembered of networks |
@@ -76,6 +77,7 @@ mod config;
 mod events;
 mod exact;
 mod first;
+mod foreign;
 mod machine;
 mod modems;
 mod names;

@@ -6,15 +6,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use joulepath_kernel::Result;
-use joulepath_kernel::mptcp::TcpState;
 use joulepath_kernel::mptcp::diag::{Diag, Listing, TcpSocket};
 use joulepath_kernel::mptcp::path_manager::PathManager;
+use joulepath_kernel::mptcp::{TcpState, Token};
 use joulepath_kernel::reactor::thread_cpu_ns;
-use joulepath_kernel::route::{Counters, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View};
+use joulepath_kernel::route::{
+    Counters, Flow, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View,
+};
 use joulepath_kernel::wireless::{Wireless, WirelessLink};
+use joulepath_model::live::LiveConfig;
 use joulepath_model::units::Nanos;
 
 use crate::first;
+use crate::foreign::{self, Asked, Guard, Starts};
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
@@ -34,6 +38,8 @@ pub(crate) struct Machine {
     monitor: Monitor,
     routing: Routing,
     diag: Diag,
+    /// `None` on a kernel without one.
+    manager: Option<PathManager>,
     /// The kernel's limit of endpoints.
     most_endpoints: Option<usize>,
     /// `None` without the right to receive events.
@@ -83,6 +89,10 @@ pub(crate) struct Look {
     pub(crate) most_endpoints: Option<usize>,
     /// Networks of interfaces, by name.
     pub(crate) places: BTreeMap<String, Place>,
+    /// Where new connections start, by the kernel's answer.
+    pub(crate) starts: Starts,
+    /// True if the route of a connection depends on its user or mark.
+    pub(crate) routes_by_owner: bool,
     /// WiFi clients that change their access point, and when the first of them counts as lost.
     pub(crate) roaming: (Vec<u32>, Option<Nanos>),
 }
@@ -106,8 +116,10 @@ impl Machine {
     /// As [`Monitor::open`].
     pub(crate) fn open() -> Result<Self> {
         // It needs a right that a dry run lacks.
-        let most_endpoints = PathManager::open().and_then(|mut manager| manager.most()).ok();
+        let mut manager = PathManager::open().ok();
+        let most_endpoints = manager.as_mut().and_then(|manager| manager.most().ok());
         Ok(Machine {
+            manager,
             most_endpoints,
             monitor: Monitor::open()?,
             routing: Routing::open()?,
@@ -146,6 +158,20 @@ impl Machine {
         self.monitor.view()
     }
 
+    /// Finds the connections that have begun on devices that the configuration does not name.
+    ///
+    /// # Errors
+    /// As [`Routing::lookup`].
+    pub(crate) fn guard(
+        &mut self,
+        guard: &mut Guard,
+        config: &LiveConfig,
+        listing: Option<&Listing>,
+    ) -> Result<()> {
+        let mut kernel = Kernel { routing: &mut self.routing, manager: self.manager.as_mut() };
+        guard.observe(config, self.monitor.view(), listing, &mut kernel)
+    }
+
     /// Makes the next poll list connections.
     pub(crate) fn list_next(&mut self) {
         self.pace.list_next();
@@ -162,6 +188,7 @@ impl Machine {
         self.roaming.observe(now, self.monitor.view().links.values(), &self.wifi_clients);
         self.identify(now);
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
+        let starts = foreign::starts(&mut |flow| self.routing.lookup(flow))?;
         let view = self.monitor.view();
         let links: Vec<&Link> = view.links.values().filter(|link| !link.loopback).collect();
         let addresses: Vec<Vec<IpAddr>> = links.iter().map(|link| all_addresses(view, link.index)).collect();
@@ -181,7 +208,7 @@ impl Machine {
             let listing = self.diag.list()?;
             let none = Refusals::default();
             let refusals = self.ear.as_ref().map_or(&none, |ear| &ear.refusals);
-            measured = self.measurer.list(&looked, &owners(view), &listing, refusals, measured);
+            measured = self.measurer.list(&looked, &owners(view, &starts), &listing, refusals, measured);
             self.counted = counted(&listing);
             self.families = families(&listing);
             self.pace.listed(now, Nanos(thread_cpu_ns().saturating_sub(begun)));
@@ -192,7 +219,7 @@ impl Machine {
         };
         let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
         let mut interfaces: Vec<Interface> =
-            links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
+            links.iter().map(|link| interface(view, link, &starts, measured.get(&link.name))).collect();
         for interface in interfaces.iter_mut().filter(|one| one.usable) {
             if self.wifi_clients.contains(&interface.index) {
                 interface.strength =
@@ -203,7 +230,7 @@ impl Machine {
         for interface in interfaces.iter_mut().filter(|one| roaming.contains(&one.index)) {
             interface.usable = true;
         }
-        let owners = owners(view);
+        let owners = owners(view, &starts);
         let counted = self.counted;
         let families = self.families;
         let places = self.places.clone();
@@ -215,10 +242,29 @@ impl Machine {
             counted,
             families,
             places,
+            starts,
+            routes_by_owner: foreign::selects_by_owner(view),
             most_endpoints: self.most_endpoints,
             roaming: (roaming, self.roaming.until()),
         };
         Ok((look, listing))
+    }
+}
+
+/// For the guard.
+struct Kernel<'a> {
+    routing: &'a mut Routing,
+    manager: Option<&'a mut PathManager>,
+}
+
+impl Asked for Kernel<'_> {
+    fn device(&mut self, flow: &Flow) -> Result<Option<u32>> {
+        self.routing.lookup(flow)
+    }
+
+    fn is_of_kernel(&mut self, token: Token) -> bool {
+        // A kernel that cannot answer has only its own path manager.
+        self.manager.as_mut().is_none_or(|all| all.is_steerable(token).ok() != Some(Some(true)))
     }
 }
 
@@ -298,11 +344,11 @@ impl AsFd for Machine {
 
 /// Interface index of every address, including loopback. If several devices share an address, it belongs to
 /// the device through which the kernel sends its packets.
-fn owners(view: &View) -> BTreeMap<IpAddr, u32> {
+fn owners(view: &View, starts: &Starts) -> BTreeMap<IpAddr, u32> {
     let mut owners = BTreeMap::new();
     for one in &view.addresses {
         let owner = owners.entry(one.address).or_insert(one.device);
-        if is_first(view, one.device) && !is_first(view, *owner) {
+        if is_first(starts, one.device) && !is_first(starts, *owner) {
             *owner = one.device;
         }
     }
@@ -355,16 +401,9 @@ fn is_default(route: &Route, device: u32, v4: bool) -> bool {
         && !first::is_ours(route)
 }
 
-/// True if new connections of some family start on `device`, by our rules or else by the preferred default
-/// route of the main table.
-fn is_first(view: &View, device: u32) -> bool {
-    [true, false].into_iter().any(|v4| {
-        if let Some(steered) = first::starts_on(view, v4) {
-            return steered == device;
-        }
-        let preferred = first::main_default(view, v4);
-        preferred.is_some_and(|route| route.hops.iter().any(|hop| hop.device == Some(device)))
-    })
+/// True if new connections of some family start on `device`.
+fn is_first(starts: &Starts, device: u32) -> bool {
+    starts.iter().any(|devices| devices.contains(&device))
 }
 
 /// Source address named by the device's default route of a family. The main table precedes others, then the
@@ -397,7 +436,7 @@ fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
     (false, [true, false].into_iter().filter_map(usable).collect())
 }
 
-fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface {
+fn interface(view: &View, link: &Link, starts: &Starts, measured: Option<&Measured>) -> Interface {
     let measured = measured.copied().unwrap_or_default();
     let (routed, addresses) = endpoint_addresses(view, link.index);
     Interface {
@@ -410,7 +449,7 @@ fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface
         rate_bps: rate_bps(&measured),
         capacity_bps: measured.capacity_bps,
         rtt: measured.rtt,
-        first: is_first(view, link.index),
+        first: is_first(starts, link.index),
         subflows: measured.subflows,
         healthy: measured.healthy,
         lost: measured.lost,
@@ -532,22 +571,5 @@ mod tests {
         // A WiFi interface between networks has none, although it still has its route.
         assert_eq!(places(&view, &neighbours, &wifi(None)), [router].into());
         assert_eq!(places(&view, &[], &wifi(None)), BTreeMap::new());
-    }
-
-    #[test]
-    fn new_connections_start_on_the_preferred_default_route_of_the_main_table() {
-        let mut view = View::default();
-        let all_v4 = Prefix::all_like("192.0.2.1".parse().unwrap());
-        let via = |device, priority| Route {
-            priority,
-            ..Route::via(all_v4, "192.0.2.254".parse().unwrap(), device)
-        };
-        view.routes.insert(via(2, 600));
-        view.routes.insert(via(3, 100));
-        view.routes.insert(Route { table: 102, ..via(4, 0) });
-        assert_eq!([2, 3, 4].map(|device| is_first(&view, device)), [false, true, false]);
-        view.routes
-            .insert(Route { destination: Prefix::all_like("2001:db8::1".parse().unwrap()), ..via(2, 9) });
-        assert_eq!([2, 3].map(|device| is_first(&view, device)), [true, true]);
     }
 }

@@ -25,6 +25,8 @@ pub enum Reason {
     InterfaceOff,
     /// A virtual interface that the configuration does not name; `kind` is the kernel's word.
     Virtual { kind: String },
+    /// New connections start on `devices`, which the configuration does not name, and stay there.
+    Tunnelled { devices: Vec<String> },
     /// The hard quota is used up.
     HardQuota { used_bytes: u64, quota_bytes: u64 },
     /// The interface is down or has no carrier.
@@ -116,6 +118,8 @@ pub enum Reason {
     StillNeeded { connections: usize },
     /// This number of connections try to open a subflow here and get no answer.
     Unanswered { connections: usize },
+    /// It has addresses of one family, and no connection here, although this number use the other family.
+    OtherFamily { addresses: String, connections: usize },
     /// The server refuses subflows of this number of connections.
     Refused { connections: usize },
     /// These addresses get no endpoint: the kernel's table is full.
@@ -155,6 +159,10 @@ impl Display for Reason {
             Reason::InterfaceOff => to.write_str("its intent is `off`"),
             Reason::Virtual { kind } => {
                 write!(to, "it is virtual (`{kind}`), and the configuration does not name it")
+            }
+            Reason::Tunnelled { devices } => {
+                let (takes, stay) = if devices.len() == 1 { ("takes", "it") } else { ("take", "them") };
+                write!(to, "{} {takes} new connections, which stay in {stay}", devices.join(" and "))
             }
             Reason::HardQuota { quota_bytes, .. } => {
                 write!(to, "its hard quota of {} is used up", amount(*quota_bytes))
@@ -293,6 +301,11 @@ impl Display for Reason {
                  `ip mptcp limits`",
                 counted(*connections)
             ),
+            Reason::OtherFamily { addresses, connections } => write!(
+                to,
+                "{} no subflow here: this interface has only {addresses} addresses",
+                counted(*connections)
+            ),
             Reason::NoPlace { addresses, most } => {
                 let addresses: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
                 let addresses = addresses.join(", ");
@@ -378,6 +391,7 @@ mod tests {
             Reason::MachineOff,
             Reason::InterfaceOff,
             Reason::Virtual { kind: "wireguard".into() },
+            Reason::Tunnelled { devices: vec!["tun0".into()] },
             Reason::HardQuota { used_bytes: 10_100_000_000, quota_bytes: 10_000_000_000 },
             Reason::Down,
             Reason::NoAddress,
@@ -436,6 +450,7 @@ mod tests {
             Reason::Lost { connections: 3 },
             Reason::StillNeeded { connections: 1 },
             Reason::Unanswered { connections: 2 },
+            Reason::OtherFamily { addresses: "IPv6".into(), connections: 1 },
             Reason::Refused { connections: 2 },
             Reason::NoPlace { addresses: vec![[192, 0, 2, 7].into()], most: 8 },
             Reason::Other { said: "it is the first".into() },

@@ -9,12 +9,14 @@ use joulepath_model::units::Nanos;
 use crate::accounts::Accounts;
 use crate::act::{Outcome, Setting, opens_subflows};
 use crate::decide::{Decision, Role, Told, Wanted};
+use crate::foreign;
 use crate::machine::Look;
 use crate::networks::Networks;
 use crate::reason::Reason;
-use crate::snapshot::{Battery, Snapshot};
+use crate::snapshot::{Battery, Families, Interface, Snapshot};
 use crate::status::{
     Event, FirstStatus, InterfaceStatus, ProgramsStatus, SCHEMA, SignalStatus, Status, SteeringStatus,
+    TunnelStatus,
 };
 
 /// Input of the status besides the decision.
@@ -31,6 +33,18 @@ pub(crate) struct Facts<'a> {
     pub(crate) steering: Option<SteeringStatus>,
     pub(crate) networks: &'a Networks,
     pub(crate) programs: Option<ProgramsStatus>,
+    pub(crate) tunnels: Vec<TunnelStatus>,
+}
+
+impl Facts<'_> {
+    /// The devices that keep all new connections, if there are any.
+    fn keeping(&self, look: &Look) -> Option<Reason> {
+        let keeps = |one: &&TunnelStatus| !one.bypass && one.general;
+        let names: Vec<String> = self.tunnels.iter().filter(keeps).map(|one| one.name.clone()).collect();
+        let kept = look.interfaces.iter().filter(|one| names.contains(&one.name)).map(|one| one.index);
+        let all = foreign::takes_all(&look.starts, &kept.collect());
+        all.then_some(Reason::Tunnelled { devices: names })
+    }
 }
 
 pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
@@ -61,17 +75,47 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
         networks: facts.networks.number(),
         first: FirstStatus {
             steered: facts.config.first == First::Steer && !facts.paused,
-            interfaces: look.interfaces.iter().filter(|one| one.first).map(|one| one.name.clone()).collect(),
+            interfaces: look.starts.iter().flatten().fold(vec![], |mut names, index| {
+                let name = look.interfaces.iter().find(|one| one.index == *index).map(|one| one.name.clone());
+                names.extend(name.filter(|name| !names.contains(name)));
+                names
+            }),
             preferred: decision
                 .interfaces
                 .iter()
                 .find(|told| told.role == Role::Regular)
                 .map(|told| told.name.clone()),
+            tunnels: facts.tunnels.clone(),
         },
         programs: facts.programs.clone(),
         why: None,
         may_command: None,
     }
+}
+
+/// Why connections have no subflow on an interface that has addresses of the other family only.
+fn other_family(one: &Interface, look: &Look) -> Option<Reason> {
+    let is_v4 = one.addresses.first()?.is_ipv4();
+    let Families { v4, v6 } = look.families;
+    let (same, other) = if is_v4 { (v4, v6) } else { (v6, v4) };
+    let lacks = one.addresses.iter().all(|address| address.is_ipv4() == is_v4);
+    let addresses = if is_v4 { "IPv4" } else { "IPv6" }.to_owned();
+    let is_unused = lacks && one.subflows == 0 && same == 0 && other > 0;
+    is_unused.then_some(Reason::OtherFamily { addresses, connections: other })
+}
+
+/// Adds that to the notes; such an interface does not count as used.
+fn with_families(
+    reason: Reason,
+    mut notes: Vec<Reason>,
+    seen: Option<&Interface>,
+    look: &Look,
+) -> (Reason, Vec<Reason>) {
+    notes.extend(seen.and_then(|one| other_family(one, look)));
+    let Reason::Aggregate { used, paths } = reason else { return (reason, notes) };
+    let usable = look.interfaces.iter().filter(|one| one.usable && one.routed);
+    let idle = usable.filter(|one| other_family(one, look).is_some()).count();
+    (Reason::Aggregate { used: used.saturating_sub(idle), paths }, notes)
 }
 
 fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> InterfaceStatus {
@@ -83,8 +127,12 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
     let source = accounts.source(&told.name);
     let (role, reason, notes) = match facts.paused {
         true => (Role::Unused, Reason::Paused, vec![]),
-        false => (told.role, told.reason.clone(), told.notes.clone()),
+        false => match facts.keeping(look).filter(|_| told.role != Role::Unused) {
+            Some(tunnelled) => (Role::Unused, tunnelled, vec![]),
+            None => (told.role, told.reason.clone(), told.notes.clone()),
+        },
     };
+    let (reason, notes) = with_families(reason, notes, seen.filter(|_| role != Role::Unused), look);
     let conflicts = addresses.iter().filter_map(|address| {
         Some((address.to_string(), facts.outcome.conflicts.get(&(*address, index))?.clone()))
     });
@@ -180,4 +228,29 @@ pub(crate) fn manager_step(wanted: &str, there: &str) -> Option<String> {
 pub(crate) fn controller_step(decision: &Decision, there: &str) -> Option<String> {
     let wanted = decision.controller.as_deref().filter(|wanted| *wanted != there)?;
     Some(format!("set net.ipv4.tcp_congestion_control from {there} to {wanted}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::seen;
+
+    #[test]
+    fn an_interface_of_the_other_family_does_not_count_as_used() {
+        let v6 = Interface { addresses: vec!["2001:db8::3".parse().unwrap()], ..seen(3, "wwan0") };
+        let look =
+            |families| Look { interfaces: vec![seen(2, "wlan0"), v6.clone()], families, ..Look::default() };
+        let both = Reason::Aggregate { used: 2, paths: 2 };
+        for (families, expected) in [
+            (Families { v4: 1, v6: 0 }, "1 of 2 paths are used"),
+            (Families { v4: 0, v6: 1 }, "1 of 2 paths are used"),
+            (Families { v4: 1, v6: 1 }, "all 2 paths are used"),
+            (Families::default(), "all 2 paths are used"),
+        ] {
+            let look = look(families);
+            let (reason, notes) = with_families(both.clone(), vec![], Some(&v6), &look);
+            assert_eq!(reason.to_string(), expected, "{families:?}");
+            assert_eq!(!notes.is_empty(), families == Families { v4: 1, v6: 0 });
+        }
+    }
 }

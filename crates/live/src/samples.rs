@@ -144,6 +144,7 @@ pub(crate) fn connection(token: u32, addresses: &[IpAddr]) -> Connection {
         uid: 0,
         inode: 0,
         cgroup: None,
+        mark: 0,
         memory: None,
         info: connection_info(token),
         subflows,

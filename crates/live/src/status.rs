@@ -196,6 +196,20 @@ pub struct FirstStatus {
     pub interfaces: Vec<String>,
     /// The interface that the intent prefers.
     pub preferred: Option<String>,
+    /// Devices that take connections although the configuration does not name them, such as a VPN's.
+    #[serde(default)]
+    pub tunnels: Vec<TunnelStatus>,
+}
+
+/// A device that takes connections although the configuration does not name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TunnelStatus {
+    /// Device name.
+    pub name: String,
+    /// True if new connections to the Internet start here; false: those to some networks.
+    pub general: bool,
+    /// True if the configuration permits subflows beside it: `bypass`.
+    pub bypass: bool,
 }
 
 /// Programs on MPTCP: `[[mptcp]]`.

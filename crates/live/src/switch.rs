@@ -125,7 +125,9 @@ fn obstacle(root: &Path) -> Option<String> {
 /// daemon. `off` removes what was done until then.
 pub fn on(intent: Option<Intent>) -> Result<Status> {
     need_root("on")?;
-    if let Some(blocker) = precheck::blockers(Manager::default()).into_iter().next() {
+    // A running daemon may have chosen the path manager.
+    let manager = if daemon::is_running()? { Manager::UserSpace } else { Manager::default() };
+    if let Some(blocker) = precheck::blockers(manager).into_iter().next() {
         return Err(blocker.into());
     }
     let plan = plan(Path::new("/"), intent)?;

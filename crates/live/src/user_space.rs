@@ -13,7 +13,7 @@ use crate::decide::{Decision, Overrides};
 use crate::machine::Look;
 use crate::snapshot::Snapshot;
 use crate::status::SteeringStatus;
-use crate::subflows::{Done, Ground, Group, Rules, Steering};
+use crate::subflows::{Done, Ground, Group, Kernel, Rules, Steering};
 
 /// Receive buffer for events, bytes: thousands of connections may start at once.
 const ROOM: usize = 1 << 20;
@@ -23,7 +23,7 @@ const MOST_EVENTS: usize = 10_000;
 /// State of the user-space path manager.
 #[derive(Debug)]
 pub(crate) struct UserSpace {
-    steering: Steering<PathManager>,
+    steering: Steering<Kernel>,
     events: Events,
     rules: Rules,
 }
@@ -38,7 +38,7 @@ impl UserSpace {
         let manager = PathManager::open()?;
         let events = manager.events()?;
         events.set_room(ROOM)?;
-        Ok(UserSpace { steering: Steering::new(manager), events, rules: Rules::new(config) })
+        Ok(UserSpace { steering: Steering::new(Kernel::new(manager)?), events, rules: Rules::new(config) })
     }
 
     /// Applies a changed configuration.
@@ -83,7 +83,12 @@ impl UserSpace {
         let again = decisions.iter().skip(1).filter_map(|decision| decision.look_again).min();
         let groups = decisions.iter().map(|decision| Group::of(config, decision, &snapshot.interfaces));
         let names = snapshot.interfaces.iter().map(|interface| (interface.index, interface.name.clone()));
-        let ground = Ground { groups: groups.collect(), owners: look.owners.clone(), names: names.collect() };
+        let ground = Ground {
+            groups: groups.collect(),
+            owners: look.owners.clone(),
+            names: names.collect(),
+            routes_by_owner: look.routes_by_owner,
+        };
         let mut done = self.steering.look(snapshot.now, listing, &mut self.rules, ground)?;
         done.again = done.again.into_iter().chain(again).min();
         Ok(done)

@@ -409,6 +409,9 @@ pub struct LiveConfig {
     pub device: DeviceEnergy,
     /// Patterns of further interfaces that may be used: see [`Self::allows`].
     pub allow: Vec<String>,
+    /// Patterns of devices that the configuration does not use, such as a VPN's, whose connections may get
+    /// subflows elsewhere.
+    pub bypass: Vec<String>,
     /// Interfaces; the first entry that matches a name applies.
     pub interfaces: Vec<InterfaceConfig>,
     /// Congestion controller of new sockets by the machine's intent. Under an intent without an entry, the
@@ -438,6 +441,11 @@ impl LiveConfig {
     /// True if the interface is named in `[[interface]]` or in `allow`.
     pub fn allows(&self, name: &str) -> bool {
         self.interface(name).is_some() || self.allow.iter().any(|pattern| fits(pattern, name))
+    }
+
+    /// True if connections that are routed into the device may get subflows elsewhere.
+    pub fn may_bypass(&self, name: &str) -> bool {
+        self.bypass.iter().any(|pattern| fits(pattern, name))
     }
 }
 

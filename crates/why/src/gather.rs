@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use joulepath_kernel::mptcp::diag::{Diag, Listing};
 use joulepath_kernel::mptcp::path_manager::{self, PathManager};
-use joulepath_kernel::route::{Address, Routing, Scope};
+use joulepath_kernel::route::{Address, Flow, Routing, Scope};
 use joulepath_kernel::{Result, counters};
 
 use crate::observation::{Host, Lookup, Observation, Program, SCHEMA, Sample};
@@ -85,7 +85,8 @@ pub fn host(listing: Option<&Listing>, most_peers: usize) -> Result<Host> {
     for &destination in remotes.iter().take(most_peers) {
         for one in addresses.iter().filter(|one| reaches(one, destination)) {
             for bound in [None, Some(one.device)] {
-                let through = routing.lookup(one.address, destination, bound)?;
+                let through =
+                    routing.lookup(&Flow { source: Some(one.address), bound, ..Flow::to(destination) })?;
                 lookups.push(Lookup { source: one.address, bound, destination, through });
             }
         }

@@ -163,6 +163,7 @@ pub(crate) fn everything() -> Status {
             steered: false,
             interfaces: vec!["enx00e04c680".into()],
             preferred: Some("wlp0s20f3".into()),
+            tunnels: vec![],
         },
         programs: Some(ProgramsStatus {
             bpf: false,

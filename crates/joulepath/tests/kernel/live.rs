@@ -14,6 +14,7 @@ mod slow;
 mod socket;
 mod surroundings;
 mod switch;
+mod tunnel;
 mod user_space;
 
 use std::fs;

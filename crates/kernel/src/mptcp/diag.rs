@@ -37,6 +37,7 @@ const PROTOCOL: u16 = 3;
 const INFO: Known = Known(2, "INET_DIAG_INFO");
 const CONGESTION: Known = Known(4, "INET_DIAG_CONG");
 const MEMORY: Known = Known(7, "INET_DIAG_SKMEMINFO");
+const MARK: Known = Known(15, "INET_DIAG_MARK");
 const CGROUP: Known = Known(21, "INET_DIAG_CGROUP_ID");
 const ULP_INFO: Known = Known(19, "INET_DIAG_ULP_INFO");
 const ULP_MPTCP: Known = Known(3, "INET_ULP_INFO_MPTCP");
@@ -147,6 +148,9 @@ pub struct Connection {
     /// Linux 5.8 with `CONFIG_SOCK_CGROUP_DATA`.
     #[serde(default)]
     pub cgroup: Option<u64>,
+    /// Mark of the socket (`SO_MARK`); 0: none, or unknown without `CAP_NET_ADMIN`.
+    #[serde(default)]
+    pub mark: u32,
     /// Memory of its buffers. Linux 3.6.
     #[serde(default)]
     pub memory: Option<SocketMemory>,
@@ -351,7 +355,19 @@ impl<'a> Message<'a> {
         let cgroup = self.attributes.array(CGROUP)?.map(u64::from_ne_bytes);
         let memory = self.attributes.bytes(MEMORY).and_then(SocketMemory::parse);
         let Message { local, remote, state, uid, inode, .. } = self;
-        Ok(Some(Connection { local, remote, state, uid, inode, cgroup, memory, info, subflows: vec![] }))
+        let mark = self.attributes.u32(MARK)?.unwrap_or(0);
+        Ok(Some(Connection {
+            local,
+            remote,
+            state,
+            uid,
+            inode,
+            cgroup,
+            mark,
+            memory,
+            info,
+            subflows: vec![],
+        }))
     }
 
     fn tcp_socket(self) -> Result<TcpSocket, Malformed> {

@@ -38,6 +38,10 @@ const HOPS: Known = Known(9, "RTA_MULTIPATH");
 const TABLE: Known = Known(15, "RTA_TABLE");
 /// A lookup's transport protocol: rules can select by it.
 const PROTOCOL: u16 = 27;
+/// The same for the mark, the user and both ports.
+const MARK: u16 = 16;
+const USER: u16 = 25;
+const PORTS: [u16; 2] = [28, 29];
 const VIA: Known = Known(18, "RTA_VIA");
 const NEXTHOP: Known = Known(30, "RTA_NH_ID");
 
@@ -294,20 +298,54 @@ pub(super) fn gateway(attributes: Attributes<'_>, plain: Known) -> Result<Option
     }
 }
 
-/// The request for the device through which the kernel sends TCP from `source` to `destination`, if the
-/// socket is bound to `bound`.
-pub(super) fn lookup_request(source: IpAddr, destination: IpAddr, bound: Option<u32>) -> Vec<u8> {
-    let mut payload = vec![0; HEADER_LEN];
-    payload[FAMILY_AT] = family::of(destination);
-    payload[DESTINATION_LEN_AT] = Prefix::from(destination).length();
-    payload[SOURCE_LEN_AT] = Prefix::from(source).length();
-    put_ip(&mut payload, DESTINATION, destination);
-    put_ip(&mut payload, FROM, source);
-    if let Some(device) = bound {
-        put(&mut payload, DEVICE.0, &device.to_ne_bytes());
+/// A TCP connection, as far as routing rules can tell connections apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Own address; `None`: the kernel chooses it.
+    pub source: Option<IpAddr>,
+    /// The peer's address.
+    pub destination: IpAddr,
+    /// Own and the peer's port; 0 if unknown.
+    pub ports: [u16; 2],
+    /// Index of the device to which the socket is bound.
+    pub bound: Option<u32>,
+    /// Mark of the socket (`SO_MARK`); 0: none.
+    pub mark: u32,
+    /// Owner of the socket; `None`: the user of this process.
+    pub uid: Option<u32>,
+}
+
+impl Flow {
+    /// A connection to `destination` about which nothing else is known.
+    pub fn to(destination: IpAddr) -> Self {
+        Flow { source: None, destination, ports: [0; 2], bound: None, mark: 0, uid: None }
     }
-    put(&mut payload, PROTOCOL, &[libc::IPPROTO_TCP as u8]);
-    payload
+
+    /// The request for the device through which the kernel sends it.
+    pub(super) fn request(&self) -> Vec<u8> {
+        let mut payload = vec![0; HEADER_LEN];
+        payload[FAMILY_AT] = family::of(self.destination);
+        payload[DESTINATION_LEN_AT] = Prefix::from(self.destination).length();
+        put_ip(&mut payload, DESTINATION, self.destination);
+        if let Some(source) = self.source {
+            payload[SOURCE_LEN_AT] = Prefix::from(source).length();
+            put_ip(&mut payload, FROM, source);
+        }
+        if let Some(device) = self.bound {
+            put(&mut payload, DEVICE.0, &device.to_ne_bytes());
+        }
+        if self.mark != 0 {
+            put(&mut payload, MARK, &self.mark.to_ne_bytes());
+        }
+        if let Some(uid) = self.uid {
+            put(&mut payload, USER, &uid.to_ne_bytes());
+        }
+        put(&mut payload, PROTOCOL, &[libc::IPPROTO_TCP as u8]);
+        for (kind, port) in PORTS.into_iter().zip(self.ports).filter(|(_, port)| *port != 0) {
+            put(&mut payload, kind, &port.to_be_bytes());
+        }
+        payload
+    }
 }
 
 /// The device that answers a lookup; `None` if the packets are not forwarded.

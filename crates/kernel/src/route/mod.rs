@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `link` | [`Link`], a network device, and its [`Counters`] |
 //! | `address` | [`Address`] of a device |
-//! | `entry` | [`Route`], one entry of a routing table, with [`Hop`]s and [`Metric`]s |
+//! | `entry` | [`Route`], one entry of a routing table, with [`Hop`]s and [`Metric`]s; [`Flow`] |
 //! | `neighbour` | [`Neighbour`], a host on a device's link |
 //! | `nexthop` | nexthop objects, which routes refer to by id |
 //! | `rule` | [`Rule`], which selects the routing table |
@@ -24,7 +24,7 @@ mod rule;
 mod uapi;
 
 pub use address::{Address, Scope};
-pub use entry::{Hop, Metric, Origin, Route, RouteKind};
+pub use entry::{Flow, Hop, Metric, Origin, Route, RouteKind};
 pub use link::{Counters, Link, Operation};
 pub use monitor::{Change, Monitor, View};
 pub use neighbour::Neighbour;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::address::{self, Address};
-use super::entry::{self, Route};
+use super::entry::{self, Flow, Route};
 use super::link::{self, Counters, Link};
 use super::neighbour::{self, Neighbour};
 use super::nexthop::{self, Nexthop, Nexthops};
@@ -85,13 +85,12 @@ impl Routing {
         sorted(Ok(routes.into_iter().map(with_hops).collect()))
     }
 
-    /// The device through which TCP leaves from `source` to `destination`, if the socket is bound to the
-    /// device `bound`; `None` if there is no route.
+    /// The device through which a connection leaves; `None` if there is no route.
     ///
     /// # Errors
     /// [`Error::Malformed`](crate::Error::Malformed) if the kernel's answer cannot be parsed.
-    pub fn lookup(&mut self, source: IpAddr, destination: IpAddr, bound: Option<u32>) -> Result<Option<u32>> {
-        let request = entry::lookup_request(source, destination, bound);
+    pub fn lookup(&mut self, flow: &Flow) -> Result<Option<u32>> {
+        let request = flow.request();
         let mut device = None;
         let asked = self.netlink.ask(kind::GET_ROUTE, 0, &request, |reply| {
             device = entry::lookup_answer(reply.payload)?;
@@ -102,7 +101,7 @@ impl Routing {
             Err(failure) if failure.errno().is_some() => Ok(None),
             asked => asked
                 .map(|()| device)
-                .map_err(|failure| failure.doing(format!("looking up the route to {destination}"))),
+                .map_err(|failure| failure.doing(format!("looking up the route to {}", flow.destination))),
         }
     }
 

@@ -30,6 +30,7 @@ const SUPPRESS: Known = Known(14, "FRA_SUPPRESS_PREFIXLEN");
 const TABLE: Known = Known(15, "FRA_TABLE");
 const MASK: Known = Known(16, "FRA_FWMASK");
 const OUTGOING: Known = Known(17, "FRA_OIFNAME");
+const USERS: Known = Known(20, "FRA_UID_RANGE");
 const ORIGIN: Known = Known(21, "FRA_PROTOCOL");
 const PROTOCOL: Known = Known(22, "FRA_IP_PROTO");
 
@@ -48,6 +49,9 @@ pub struct Rule {
     pub outgoing: Option<String>,
     /// Mark of the packet or its socket, and the mask.
     pub mark: Option<(u32, u32)>,
+    /// First and last user whose sockets it selects.
+    #[serde(default)]
+    pub users: Option<(u32, u32)>,
     /// Transport protocol, such as 6 for TCP.
     #[serde(default)]
     pub protocol: Option<u8>,
@@ -117,6 +121,9 @@ impl Rule {
             put(&mut payload, MARK.0, &mark.to_ne_bytes());
             put(&mut payload, MASK.0, &mask.to_ne_bytes());
         }
+        if let Some((first, last)) = self.users {
+            put(&mut payload, USERS.0, &[first.to_ne_bytes(), last.to_ne_bytes()].concat());
+        }
         if self.invert {
             payload[FLAGS_AT..FLAGS_AT + 4].copy_from_slice(&INVERT.to_ne_bytes());
         }
@@ -147,6 +154,10 @@ impl Rule {
         };
         let table = attributes.u32(TABLE)?.unwrap_or(u32::from(header.u8(TABLE_AT)));
         let mark = attributes.u32(MARK)?;
+        let users = attributes.array::<8>(USERS)?.map(|range| {
+            let [first, last] = [0, 4].map(|at| u32::from_ne_bytes([0, 1, 2, 3].map(|i| range[at + i])));
+            (first, last)
+        });
         let mask = attributes.u32(MASK)?.unwrap_or(u32::MAX);
         Ok(Some(Rule {
             priority: attributes.u32(PRIORITY)?.unwrap_or(0),
@@ -155,6 +166,7 @@ impl Rule {
             incoming: attributes.text(INCOMING),
             outgoing: attributes.text(OUTGOING),
             mark: mark.map(|mark| (mark, mask)),
+            users,
             action: match header.u8(ACTION_AT) {
                 TO_TABLE => Action::Table(table),
                 other => Action::Other(other),
@@ -186,6 +198,7 @@ mod tests {
             incoming: Some("wlan0".into()),
             outgoing: None,
             mark: Some((7, 0xff)),
+            users: Some((1000, 1999)),
             action: Action::Table(1000),
             protocol: Some(6),
             invert: true,
@@ -202,6 +215,7 @@ mod tests {
             incoming: None,
             outgoing: Some("lte0".into()),
             mark: None,
+            users: None,
             action: Action::Other(6),
             protocol: None,
             invert: false,

@@ -18,11 +18,8 @@ impl Daemon<'_> {
     pub(super) fn choose_manager(&mut self) -> Result<()> {
         match (self.config.manager, &mut self.user_space) {
             (PathManaging::UserSpace, Some((user_space, _))) => user_space.reconfigured(&self.config),
-            (PathManaging::UserSpace, None) => {
-                let user_space = UserSpace::open(&self.config)?;
-                let source = self.reactor.add(&user_space, Interest::Read, Key::Connections)?;
-                self.user_space = Some((user_space, source));
-            }
+            (PathManaging::UserSpace, None) => self.open_user_space()?,
+            (PathManaging::Kernel, _) if self.guarded => {}
             (PathManaging::Kernel, _) => {
                 if let Some((user_space, source)) = self.user_space.take() {
                     self.reactor.remove(&user_space, source)?;
@@ -30,6 +27,28 @@ impl Daemon<'_> {
             }
         }
         Ok(())
+    }
+
+    fn open_user_space(&mut self) -> Result<()> {
+        let user_space = UserSpace::open(&self.config)?;
+        let source = self.reactor.add(&user_space, Interest::Read, Key::Connections)?;
+        self.user_space = Some((user_space, source));
+        Ok(())
+    }
+
+    /// Finds the connections that have begun on devices that the configuration does not name.
+    pub(super) fn guard(&mut self, listing: Option<&Listing>, say: &mut dyn FnMut(&str)) {
+        let before = self.guard.devices();
+        if let Err(error) = self.machine.guard(&mut self.guard, &self.config, listing) {
+            self.fail(&error.to_string(), say);
+        }
+        self.guard.news(&before).iter().for_each(|line| say(line));
+        if self.guard.is_on() && self.user_space.is_none() && !self.paused {
+            // Without it, connections outside the tunnel have one subflow.
+            if let Err(error) = self.open_user_space() {
+                self.fail(&error.to_string(), say);
+            }
+        }
     }
 
     /// Applies a decision to single connections.

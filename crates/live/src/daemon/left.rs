@@ -38,7 +38,7 @@ const WAITS: &str = "-wait";
 const AFTER_ERROR: Duration = Duration::from_secs(30);
 
 /// True if a daemon runs in this network namespace.
-pub(super) fn is_running() -> Result<bool> {
+pub(crate) fn is_running() -> Result<bool> {
     let Some(state) = State::existing()? else { return Ok(false) };
     let Some(folder) = state.existing_folder(FOLDER)? else { return Ok(false) };
     Ok(folder.is_locked(&Cookie::own()?.to_string())?)

@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
-use joulepath_model::live::First;
+use joulepath_model::live::{First, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 
 use super::choice::{may_be_used, wish};
@@ -44,6 +44,7 @@ impl Daemon<'_> {
                 return self.fail(&error.to_string(), say);
             }
         };
+        self.guard(listing.as_ref(), say);
         self.strengths.take(&self.config, &mut look.interfaces);
         let is_off = self.last.as_ref().is_none_or(|(_, decision, _)| decision.endpoints.is_none());
         self.accounts.list(listing.as_ref(), !self.paused && !is_off);
@@ -115,11 +116,25 @@ impl Daemon<'_> {
     /// Makes the kernel match the decision.
     fn act(&mut self, decision: &Decision, look: &Look, now: Nanos) -> Result<Outcome> {
         let is_on = !self.paused;
-        let user_space = self.user_space.as_ref();
-        let manager = user_space.and_then(|(all, _)| all.wanted(decision, &self.overrides)).filter(|_| is_on);
+        let guarded = self.guard.is_on();
+        let steers = self.config.manager == PathManaging::UserSpace || guarded;
+        let user_space = self.user_space.as_ref().filter(|_| steers && is_on);
+        let manager = user_space.and_then(|(all, _)| all.wanted(decision, &self.overrides));
+        let mut early = Outcome::default();
+        if guarded {
+            // At once; an error must not keep the endpoints, and is repeated below.
+            let _ = self.actor.set(Setting::Manager, manager, now, &mut early);
+        }
         let endpoints = decision.endpoints.as_deref().filter(|_| is_on);
-        let mut outcome = self.actor.reconcile(endpoints, &self.spare(decision, look), now)?;
-        if endpoints.is_some() && self.user_space.is_none() {
+        let endpoints = endpoints.map(|all| if guarded { &[] } else { all });
+        let spare = match self.guard.has_strays() {
+            true => vec![],
+            false => self.spare(decision, look),
+        };
+        let mut outcome = self.actor.reconcile(endpoints, &spare, now)?;
+        outcome.changes += early.changes;
+        self.guarded = guarded;
+        if endpoints.is_some() && !steers {
             outcome.disputes(decision.managed(&look.interfaces));
         }
         let controller = decision.controller.as_deref().filter(|_| is_on);
@@ -189,7 +204,9 @@ impl Daemon<'_> {
 
     /// Blockers that were absent at the start may appear later.
     fn look_for_blockers(&mut self, say: &mut dyn FnMut(&str)) {
-        let blockers = precheck::blockers(self.config.manager);
+        let is_ours = self.guarded || self.guard.is_on();
+        let manager = if is_ours { PathManaging::UserSpace } else { self.config.manager };
+        let blockers = precheck::blockers(manager);
         let blockers: Vec<String> = blockers.iter().map(joulepath_kernel::Error::with_remedy).collect();
         say_new(&blockers, &self.blockers, say);
         self.blockers = blockers;

@@ -7,6 +7,7 @@ use joulepath_model::units::Nanos;
 use super::Daemon;
 use crate::act::{Outcome, Setting};
 use crate::decide::{Decision, Role};
+use crate::foreign;
 use crate::report;
 use crate::status::Status;
 use crate::user_space::UserSpace;
@@ -88,6 +89,7 @@ impl Daemon<'_> {
             steering: user_space.map(|user_space| user_space.status(&self.config)),
             networks: &self.networks,
             programs: self.programs.clone(),
+            tunnels: foreign::status(&self.config, self.machine.view(), &look.starts),
         };
         let mut status = report::status(&facts, decision, look, &self.accounts);
         status.why = self.listings.explain(now, &status);

@@ -39,7 +39,7 @@ use joulepath_model::units::Nanos;
 use rustix::io::Errno;
 
 use self::plan::{Set, start};
-pub(crate) use self::plan::{Start, Wish, is_ours, main_default, starts_on};
+pub(crate) use self::plan::{Start, Wish, is_ours};
 pub(crate) use self::router::{Kernel, Router};
 use crate::act::pause_after;
 

@@ -57,7 +57,8 @@ pub(crate) fn is_ours(route: &Route) -> bool {
 }
 
 /// The interface on which our rules make new connections of a family start.
-pub(crate) fn starts_on(view: &View, v4: bool) -> Option<u32> {
+#[cfg(test)]
+pub(super) fn starts_on(view: &View, v4: bool) -> Option<u32> {
     let route = view.routes.iter().find(|route| route.table == NEW && is_v4(route.destination) == v4)?;
     let has_rule = view.rules.iter().any(|rule| is_of_new(rule) && is_v4(rule.source) == v4);
     has_rule.then(|| route.hops.first()?.device)?
@@ -193,6 +194,7 @@ fn obstacle(view: &View, wish: &Wish, routed: u32, v4: bool) -> Option<String> {
             || rule.incoming.is_some()
             || rule.outgoing.is_some()
             || rule.mark.is_some()
+            || rule.users.is_some()
             || rule.protocol.is_some_and(|protocol| protocol != TCP);
         let decides = match rule.action {
             Action::Table(table) => ![LOCAL, MAIN].contains(&table) || rule.suppress.is_none(),
@@ -216,6 +218,7 @@ fn rule(v4: bool, source: Option<IpAddr>, table: u32) -> Rule {
         incoming: Some(LOOPBACK.into()),
         outgoing: None,
         mark: None,
+        users: None,
         protocol: None,
         invert: false,
         action: Action::Table(table),
@@ -251,7 +254,7 @@ fn defaults(view: &View, v4: bool) -> Vec<&Route> {
 }
 
 /// The main table's preferred default route of a family.
-pub(crate) fn main_default(view: &View, v4: bool) -> Option<&Route> {
+fn main_default(view: &View, v4: bool) -> Option<&Route> {
     defaults(view, v4).first().copied().filter(|route| route.table == MAIN)
 }
 

@@ -6,8 +6,9 @@ use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
 use rustix::io::Errno;
 
+use super::plan::starts_on;
 use super::router::Router;
-use super::{Outcome, Start, Wish, starts_on, steer, undo};
+use super::{Outcome, Start, Wish, steer, undo};
 use crate::samples::{address, link};
 
 const WLAN: u32 = 2;
@@ -294,6 +295,7 @@ fn the_routing_of_a_vpn_or_another_program_is_left_alone() {
         incoming: None,
         outgoing: None,
         mark: Some((51_820, u32::MAX)),
+        users: None,
         protocol: None,
         invert: true,
         action: Action::Table(51_820),

@@ -25,6 +25,8 @@ pub(crate) struct Group {
     pub(super) rescue: Vec<Wanted>,
     /// Role by index of each interface that the configuration permits.
     pub(super) roles: BTreeMap<u32, Role>,
+    /// Indexes of other devices whose connections may get subflows elsewhere.
+    pub(super) bypassed: Vec<u32>,
     /// Own addresses that must carry nothing, even if that cuts off connections.
     pub(super) forbidden: Vec<IpAddr>,
     /// When a connection gets its second subflow; `None`: at once.
@@ -43,6 +45,11 @@ impl Group {
             places: decision.endpoints.clone(),
             rescue: decision.waiting.clone(),
             roles: interfaces.iter().filter_map(|interface| told(&interface)).collect(),
+            bypassed: interfaces
+                .iter()
+                .filter(|interface| config.may_bypass(&interface.name))
+                .map(|interface| interface.index)
+                .collect(),
             forbidden: over.flat_map(|interface| interface.addresses.clone()).collect(),
             after: Some(config.open_after.unwrap_or_else(|| open_after(intent))),
         }

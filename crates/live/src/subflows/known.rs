@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use joulepath_kernel::mptcp::diag::{Connection, TcpSocket};
 use joulepath_kernel::mptcp::path_manager::{Ends, SubflowEvent};
 use joulepath_kernel::mptcp::{AddressId, TcpState};
+use joulepath_kernel::route::Flow;
 use joulepath_model::units::{Bytes, Nanos};
 
 use super::step::Act;
@@ -56,6 +57,10 @@ pub(super) struct Known {
     pub(super) steerable: Option<bool>,
     /// Index of its group.
     pub(super) group: Option<usize>,
+    /// User and mark of its socket, once listed.
+    pub(super) owner: Option<(u32, u32)>,
+    /// The device of its route when it was new; `None` before the kernel was asked.
+    pub(super) routed: Option<Option<u32>>,
     /// True if it started on an interface that is not ours, such as a tunnel: it is left alone.
     pub(super) elsewhere: Option<bool>,
     /// Bytes in both directions.
@@ -63,6 +68,8 @@ pub(super) struct Known {
     pub(super) subflows: Vec<Subflow>,
     /// Further addresses of the peer.
     pub(super) offered: BTreeMap<AddressId, SocketAddr>,
+    /// True if the kernel refused a subflow of the other family: an IPv4 socket has none of IPv6.
+    pub(super) has_one_family: bool,
     /// Pairs that it has, had or tried, with the attempts.
     pub(super) pairs: BTreeMap<Pair, Attempts>,
     /// Own addresses that were announced to the peer.
@@ -91,10 +98,13 @@ impl Known {
             opened_here: false,
             steerable: None,
             group: None,
+            owner: None,
+            routed: None,
             elsewhere: None,
             carried: Bytes(0),
             subflows: vec![],
             offered: BTreeMap::new(),
+            has_one_family: false,
             pairs: BTreeMap::new(),
             told: BTreeSet::new(),
             early: 0,
@@ -114,6 +124,7 @@ impl Known {
         if let Some(counters) = connection.info.counters {
             self.carried = Bytes(counters.sent.saturating_add(counters.received));
         }
+        self.owner = Some((connection.uid, connection.mark));
         self.subflows.clear();
         for socket in &connection.subflows {
             let opened_here = socket.membership.is_some_and(|member| member.opened_locally);
@@ -121,6 +132,21 @@ impl Known {
             if let Some(subflow) = subflow(socket) {
                 self.add(subflow);
             }
+        }
+    }
+
+    /// What routing rules can know of it.
+    pub(super) fn flow(&self) -> Flow {
+        let (uid, mark) = self.owner.unzip();
+        let first =
+            self.subflows.iter().find(|one| (one.ends.local, one.ends.remote) == (self.local, self.remote));
+        Flow {
+            source: Some(self.local.ip().to_canonical()),
+            ports: [self.local.port(), self.remote.port()],
+            bound: first.and_then(|one| one.bound),
+            mark: mark.unwrap_or(0),
+            uid,
+            ..Flow::to(self.remote.ip().to_canonical())
         }
     }
 
@@ -177,6 +203,7 @@ impl Known {
         {
             attempts.id = None;
             attempts.refusals = attempts.refusals.wrapping_add(1);
+            self.has_one_family |= local.address.is_ipv4() != self.remote.is_ipv4();
         }
     }
 

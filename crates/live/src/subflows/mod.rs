@@ -33,4 +33,4 @@ mod tests;
 
 pub(crate) use self::group::Group;
 pub(crate) use self::rules::Rules;
-pub(crate) use self::steering::{Done, Ground, Steering};
+pub(crate) use self::steering::{Done, Ground, Kernel, Steering};

@@ -24,10 +24,7 @@ pub(super) fn plan(
 ) {
     let Some(places) = &group.places else { return };
     if known.elsewhere.is_none() {
-        // Where it started, or where it still is: the first address may be gone.
-        let addresses = known.subflows.iter().map(|subflow| subflow.ends.local.ip());
-        let index = [known.local.ip()].into_iter().chain(addresses).find_map(|address| owners.get(&address));
-        known.elsewhere = index.map(|index| !group.roles.contains_key(index));
+        known.elsewhere = elsewhere(known, group, owners);
     }
     if known.elsewhere != Some(false) {
         return;
@@ -40,6 +37,19 @@ pub(super) fn plan(
     for_one.open(known, places);
     for_one.set_priorities(known);
     for_one.close(known);
+}
+
+/// True if the connection started on a device that is not ours; `None`: not yet known.
+fn elsewhere(known: &Known, group: &Group, owners: &Owners) -> Option<bool> {
+    let is_ours = |device: &u32| group.roles.contains_key(device) || group.bypassed.contains(device);
+    // An address of ours does not tell: a tunnel may have none of its own.
+    if known.routed?.is_some_and(|device| !is_ours(&device)) {
+        return Some(true);
+    }
+    // Where it started, or where it still is: the first address may be gone.
+    let addresses = known.subflows.iter().map(|subflow| subflow.ends.local.ip());
+    let mut addresses = [known.local.ip()].into_iter().chain(addresses);
+    addresses.find_map(|address| owners.get(&address)).map(|index| !is_ours(index))
 }
 
 /// Announces addresses to the peer, which opened the connection and may open further subflows.
@@ -230,12 +240,14 @@ impl ForOne<'_> {
 }
 
 /// The peer's addresses for a place: the initial one, those it had a subflow to, and with `fullmesh` all
-/// announced ones.
+/// announced ones. A place of the other family has no initial one: the first announced one replaces it.
 fn remotes(known: &Known, place: &Wanted) -> BTreeSet<SocketAddr> {
     let had = known.pairs.iter().filter(|((address, _), attempts)| *address == place.address && attempts.had);
-    let offered = known.offered.values().filter(|_| place.fullmesh);
-    let all = had.map(|((_, remote), _)| remote).chain(offered).chain([&known.remote]);
-    all.filter(|remote| remote.is_ipv4() == place.address.is_ipv4()).copied().collect()
+    let fits = |remote: &&SocketAddr| remote.is_ipv4() == place.address.is_ipv4();
+    let is_other = !fits(&&known.remote) && !known.has_one_family;
+    let most = if place.fullmesh { usize::MAX } else { usize::from(is_other) };
+    let offered = known.offered.values().filter(fits).take(most);
+    had.map(|((_, remote), _)| remote).chain(offered).chain([&known.remote]).filter(fits).copied().collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_kernel::mptcp::path_manager::Event;
 use joulepath_kernel::mptcp::{TcpState, Token};
+use joulepath_kernel::route::Flow;
 use joulepath_model::units::Nanos;
 
 use super::group::Group;
@@ -99,6 +100,23 @@ impl Planner {
         }
     }
 
+    /// Connections for whose route the kernel was not yet asked. `by_owner`: only those whose owner is known.
+    pub(crate) fn unrouted(&self, by_owner: bool) -> Vec<(Token, Flow)> {
+        let unrouted = self.known.iter().filter(|(_, known)| known.routed.is_none());
+        let ready = unrouted.filter(|(_, known)| known.owner.is_some() || !by_owner);
+        ready.map(|(token, known)| (*token, known.flow())).collect()
+    }
+
+    /// Stores the kernel's answer: the device of the connection's route.
+    pub(crate) fn is_routed(&mut self, token: Token, device: Option<u32>) {
+        self.change(token, |known| known.routed = Some(device));
+    }
+
+    /// True if the route of some connection is unknown.
+    pub(crate) fn has_unrouted(&self) -> bool {
+        self.known.values().any(|known| known.routed.is_none())
+    }
+
     /// Assigns a connection to a group.
     pub(crate) fn assign(&mut self, token: Token, group: usize) {
         self.change(token, |known| known.group = Some(group));
@@ -115,7 +133,13 @@ impl Planner {
 
     /// Resets groups and interfaces after a change of the configuration.
     pub(crate) fn regroup(&mut self) {
-        self.known.values_mut().for_each(|known| (known.group, known.elsewhere) = (None, None));
+        for known in self.known.values_mut() {
+            // Its device may have got another index: its address decides.
+            if known.elsewhere == Some(false) {
+                known.routed = Some(None);
+            }
+            (known.group, known.elsewhere) = (None, None);
+        }
     }
 
     /// The kernel refused because the connection has no acknowledged data yet.

@@ -199,6 +199,7 @@ mod tests {
             uid,
             inode,
             cgroup: Some(cgroup),
+            mark: 0,
             memory: None,
             info: connection_info(inode),
             subflows: vec![],

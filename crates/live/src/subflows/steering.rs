@@ -8,6 +8,7 @@ use joulepath_kernel::mptcp::diag::{Connection, Listing};
 use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, PathManager};
 use joulepath_kernel::mptcp::{AddressId, Token};
 use joulepath_kernel::probe::{is_miscounted, repaired};
+use joulepath_kernel::route::{Flow, Routing};
 use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
 
@@ -21,6 +22,8 @@ use crate::status::{RuleStatus, SteeringStatus};
 pub(crate) trait Commands {
     /// True if the daemon can steer the connection; `None` if it does not exist.
     fn is_steerable(&mut self, token: Token) -> Result<Option<bool>>;
+    /// As [`Routing::lookup`].
+    fn device(&mut self, flow: &Flow) -> Result<Option<u32>>;
     /// As [`PathManager::create_subflow`].
     fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()>;
     /// As [`PathManager::destroy_subflow`].
@@ -33,29 +36,48 @@ pub(crate) trait Commands {
     fn withdraw(&mut self, token: Token, id: AddressId) -> Result<()>;
 }
 
-impl Commands for PathManager {
+/// The kernel's path manager and routes.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    manager: PathManager,
+    routing: Routing,
+}
+
+impl Kernel {
+    /// # Errors
+    /// As [`Routing::open`].
+    pub(crate) fn new(manager: PathManager) -> Result<Self> {
+        Ok(Kernel { manager, routing: Routing::open()? })
+    }
+}
+
+impl Commands for Kernel {
     fn is_steerable(&mut self, token: Token) -> Result<Option<bool>> {
-        PathManager::is_steerable(self, token)
+        self.manager.is_steerable(token)
+    }
+
+    fn device(&mut self, flow: &Flow) -> Result<Option<u32>> {
+        self.routing.lookup(flow)
     }
 
     fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
-        self.create_subflow(token, local, remote)
+        self.manager.create_subflow(token, local, remote)
     }
 
     fn close(&mut self, token: Token, ends: Ends) -> Result<()> {
-        self.destroy_subflow(token, ends)
+        self.manager.destroy_subflow(token, ends)
     }
 
     fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()> {
-        self.set_subflow_backup(token, ends, backup)
+        self.manager.set_subflow_backup(token, ends, backup)
     }
 
     fn announce(&mut self, token: Token, local: &Local) -> Result<()> {
-        PathManager::announce(self, token, local)
+        self.manager.announce(token, local)
     }
 
     fn withdraw(&mut self, token: Token, id: AddressId) -> Result<()> {
-        self.remove(token, id)
+        self.manager.remove(token, id)
     }
 }
 
@@ -67,6 +89,8 @@ pub(crate) struct Ground {
     pub(crate) owners: Owners,
     /// Interface names by index.
     pub(crate) names: BTreeMap<u32, String>,
+    /// True if the route of a connection depends on its user or mark, which only a listing shows.
+    pub(crate) routes_by_owner: bool,
 }
 
 #[derive(Debug)]
@@ -117,7 +141,7 @@ impl<C: Commands> Steering<C> {
 
     /// True if the next poll must list all connections, because events do not tell enough.
     pub(crate) fn needs_listing(&self) -> bool {
-        self.has_opened || self.planner.has_unassigned()
+        self.has_opened || self.planner.has_unassigned() || self.planner.has_unrouted()
     }
 
     /// Takes in a poll and the decisions, and steers connections. Without a listing, connections are as
@@ -166,6 +190,10 @@ impl<C: Commands> Steering<C> {
         for token in self.planner.unasked() {
             let steerable = self.commands.is_steerable(token)?;
             self.planner.learn(token, steerable);
+        }
+        for (token, flow) in self.planner.unrouted(self.ground.routes_by_owner) {
+            let device = self.commands.device(&flow)?;
+            self.planner.is_routed(token, device);
         }
         let Plan { steps, again } = self.planner.plan(now, &self.ground.groups, &self.ground.owners, only);
         let mut done = Done { said: vec![], again };

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -5,6 +6,7 @@ use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
 use joulepath_kernel::mptcp::info::{ByteCounters, ConnectionInfo};
 use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, SubflowEvent};
 use joulepath_kernel::mptcp::{AddressId, MAX_SUBFLOWS, TcpState, Token};
+use joulepath_kernel::route::Flow;
 use joulepath_kernel::{Error, Result};
 use joulepath_model::live::{Intent, OpenAfter};
 use joulepath_model::scenario::read_live;
@@ -51,6 +53,7 @@ fn connection(token: u32, carried: u64, subflows: &[(u8, u16, bool)]) -> Connect
         uid: 0,
         inode: 0,
         cgroup: None,
+        mark: 0,
         memory: None,
         info,
         subflows: subflows.iter().map(|one| subflow(token, (one.0, one.1), one.2)).collect(),
@@ -75,6 +78,7 @@ fn group(wlan: Role, wwan: Role) -> Group {
         places: Some(used.map(|&(interface, role)| place(interface, role)).collect()),
         roles: all.iter().map(|&(interface, role)| (interface.into(), role)).collect(),
         rescue: vec![],
+        bypassed: vec![],
         forbidden: vec![],
         after: Some(OpenAfter { bytes: Bytes(1_000_000), age: S(3) }),
     }
@@ -88,11 +92,17 @@ struct Fake {
     refuses: Vec<i32>,
     /// Connections of the kernel's own path manager.
     of_kernel: Vec<Token>,
+    /// Devices of routes, by destination.
+    routes: BTreeMap<IpAddr, u32>,
 }
 
 impl Commands for &mut Fake {
     fn is_steerable(&mut self, token: Token) -> Result<Option<bool>> {
         Ok(Some(!self.of_kernel.contains(&token)))
+    }
+
+    fn device(&mut self, flow: &Flow) -> Result<Option<u32>> {
+        Ok(self.routes.get(&flow.destination).copied())
     }
 
     fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
@@ -128,7 +138,7 @@ impl Commands for &mut Fake {
 fn ground(group: Group) -> Ground {
     let owners = [WLAN, WWAN].map(|interface| (address(interface), interface.into()));
     let names = [(WLAN.into(), "wlan0".to_owned()), (WWAN.into(), "wwan0".to_owned())];
-    Ground { groups: vec![group], owners: owners.into(), names: names.into() }
+    Ground { groups: vec![group], owners: owners.into(), names: names.into(), routes_by_owner: false }
 }
 
 /// Polls at the given instants. Returns the commands of each poll.
@@ -520,6 +530,31 @@ fn fullmesh_opens_subflows_to_announced_addresses() {
 }
 
 #[test]
+fn an_interface_of_the_other_family_uses_an_announced_address_unless_the_socket_has_one_family() {
+    for refused in [false, true] {
+        let mut kernel = Fake { refuses: if refused { vec![22] } else { vec![] }, ..Fake::default() };
+        let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
+        let mut both = group(Role::Regular, Role::Regular);
+        both.after = None;
+        let v6: IpAddr = "2001:db8::3".parse().unwrap();
+        both.places.as_mut().unwrap()[1].address = v6;
+        let mut ground = ground(both);
+        ground.owners.insert(v6, WWAN.into());
+        let all = [connection(1, 0, &[(WLAN, 1000, false)])];
+        steering.look(S(1), Some(&listing(&all)), &mut rules, ground.clone()).unwrap();
+        for (id, remote) in [(4, "[2001:db8::9]:0"), (5, "[2001:db8::8]:0")] {
+            let remote = remote.parse().unwrap();
+            let offer = Event::Announced { token: Token(1), id: AddressId(id), remote };
+            steering.hear(S(2), &[offer], &rules).unwrap();
+        }
+        steering.look(S(2000), Some(&listing(&all)), &mut rules, ground).unwrap();
+        let opened = "1 open 2001:db8::3>[2001:db8::9]:443 regular";
+        let expected = if refused { vec![] } else { vec![opened, opened] };
+        assert_eq!(kernel.done, expected, "{refused}");
+    }
+}
+
+#[test]
 fn a_connection_has_at_most_eight_subflows() {
     let mut kernel = Fake::default();
     let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
@@ -534,4 +569,19 @@ fn a_connection_has_at_most_eight_subflows() {
     mesh.places.as_mut().unwrap()[0].fullmesh = true;
     steering.look(S(3), Some(&listing(&all)), &mut rules, ground(mesh)).unwrap();
     assert_eq!(kernel.done.len(), MAX_SUBFLOWS - 1, "{:?}", kernel.done);
+}
+
+#[test]
+fn a_connection_that_is_routed_into_another_device_is_left_alone_whatever_its_address() {
+    const TUN: u32 = 77;
+    let both = group(Role::Regular, Role::Regular);
+    let large = [connection(1, 2_000_000, &[(WLAN, 1000, false)])];
+    let routes = || [(large[0].remote.ip(), TUN)].into();
+    let mut kernel = Fake { routes: routes(), ..Fake::default() };
+    let looks = [(S(1), both.clone(), large.to_vec()), (S(2), both.clone(), large.to_vec())];
+    assert_eq!(lives(&mut kernel, &looks), [NOTHING; 2]);
+    // The configuration permits subflows beside the device.
+    let permitted = Group { bypassed: vec![TUN], ..both };
+    let mut kernel = Fake { routes: routes(), ..Fake::default() };
+    assert_eq!(lives(&mut kernel, &[(S(1), permitted, large.to_vec())])[0].len(), 1);
 }

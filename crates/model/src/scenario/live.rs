@@ -71,6 +71,9 @@ table! {
         /// Names or patterns of further interfaces that may be used. Virtual interfaces such as tunnels and
         /// bridges must be named here or in `[[interface]]`.
         allow: Vec<At<String>> = [],
+        /// Names or patterns of devices that the daemon does not use, such as a VPN's: connections that are
+        /// routed into them may get subflows beside them. Without it such a connection stays in its device.
+        bypass: Vec<At<String>> = [],
         /// Interfaces; the first entry that matches a name applies.
         interface: Vec<RawLiveInterface> = [],
         /// With `pm = "userspace"`: intents of some connections; the first rule that matches applies.
@@ -189,7 +192,9 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
             out.note_with_help(&path.span, "the path is not absolute", help);
         }
     }
-    for name in raw.allow.iter().chain(raw.interface.iter().map(|interface| &interface.name)) {
+    for name in
+        raw.allow.iter().chain(&raw.bypass).chain(raw.interface.iter().map(|interface| &interface.name))
+    {
         if name.value.is_empty() {
             out.note_with_help(&name.span, "the name is empty", "write for example \"wlan0\" or \"wlan*\"");
         }
@@ -229,6 +234,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         sample: raw.sample.value,
         device: device?,
         allow: raw.allow.into_iter().map(|at| at.value).collect(),
+        bypass: raw.bypass.into_iter().map(|at| at.value).collect(),
         interfaces: interfaces.into_iter().collect::<Option<_>>()?,
         controllers: controllers?,
         meter,
@@ -295,6 +301,7 @@ open_after = { bytes = "100 kB", age = "1 s" }
 battery_below = "20 %"
 deadline = "8 s"
 allow = ["veth*"]
+bypass = ["tun0", "wg*"]
 
 [[interface]]
 name = "wlan*"

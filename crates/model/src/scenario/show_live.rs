@@ -33,6 +33,7 @@ impl Page {
         self.key("handover_budget", config.handover_budget.exact())?;
         self.key("sample", config.sample.exact())?;
         self.key("allow", list(config.allow.iter().map(|pattern| quoted(pattern))))?;
+        self.key("bypass", list(config.bypass.iter().map(|pattern| quoted(pattern))))?;
         self.key("memory", config.memory)?;
         self.key("state", quoted(&config.state))?;
         self.device(&config.device)?;
@@ -146,6 +147,7 @@ open_after = { bytes = "1 MB", age = "1500 ms" }
 battery_below = "20 %"
 deadline = "8 s"
 allow = ["veth*", "ppp0"]
+bypass = ["tun0"]
 device = { preset = "phone2015" }
 [[interface]]
 name = "wlan*"

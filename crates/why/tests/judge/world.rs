@@ -207,6 +207,7 @@ impl World {
             uid: 1000,
             inode: 99,
             cgroup: None,
+            mark: 0,
             memory: Some(self.memory(written)),
             info: ConnectionInfo {
                 token: Token(7),

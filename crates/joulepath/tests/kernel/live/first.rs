@@ -17,9 +17,14 @@ pub(super) struct Steered {
 
 impl Steered {
     pub(super) fn new(net: Net) -> Self {
+        let steered = Steered::unconfigured(net);
+        steered.host.configure("intent = \"handover\"\nfirst = \"steer\"", "");
+        steered
+    }
+
+    pub(super) fn unconfigured(net: Net) -> Self {
         let host = Host::of(net);
         host.filter_strictly();
-        host.configure("intent = \"handover\"\nfirst = \"steer\"", "");
         for (path, metric) in [(0, 600), (1, 100)] {
             host.default_route(path, metric);
         }
@@ -50,7 +55,7 @@ impl Steered {
     }
 
     /// Waits until a new connection starts on this path.
-    fn wait_for_start(&self, what: &str, path: usize) {
+    pub(super) fn wait_for_start(&self, what: &str, path: usize) {
         let starts = || self.connect(Protocol::Tcp).client.local_addr().unwrap().ip() == self.host.ip(path);
         wait_until(what, starts);
     }
@@ -77,6 +82,11 @@ impl Pair {
         }
     }
 
+    /// Closes it without a handshake.
+    pub(super) fn abort(self) {
+        rustix::net::sockopt::set_socket_linger(&self.client, Some(Duration::ZERO)).unwrap();
+    }
+
     /// Closes it in both directions.
     pub(super) fn end(self) {
         for (from, mut to) in [(&self.client, &self.server), (&self.server, &self.client)] {
@@ -85,7 +95,15 @@ impl Pair {
         }
     }
 
-    fn start(&self) -> SocketAddr {
+    /// Sends to the server.
+    pub(super) fn send(&self, bytes: usize) {
+        std::thread::scope(|scope| {
+            scope.spawn(|| (&self.client).write_all(&vec![b'x'; bytes]).unwrap());
+            (&self.server).read_exact(&mut vec![0; bytes]).unwrap();
+        });
+    }
+
+    pub(super) fn start(&self) -> SocketAddr {
         self.client.local_addr().unwrap()
     }
 }
