@@ -73,6 +73,7 @@ impl History<'_> {
             energy_split,
             completion_s: mean_completion(&tested),
             delay: None,
+            longest_stall_s: None,
             punctuality: vec![],
             retransmission_ratio: ratio(all.lost, all.sent),
             paths,

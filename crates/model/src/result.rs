@@ -34,7 +34,11 @@ pub struct RunResult {
     pub completion_s: Option<f64>,
     /// Delay of messages, writes or answers, from the write (or request) to complete in-order arrival, s.
     pub delay: Option<DelayStats>,
-    /// How many of these met each deadline of [`DEADLINES_S`] that fits into the measured interval, shortest
+    /// The longest time in the measured interval without a byte delivered in order while data waited, of any
+    /// connection under test, s. None if the engine does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_stall_s: Option<f64>,
+    /// How many writes or answers met each deadline of [`DEADLINES_S`] that fits into the measured interval, shortest
     /// deadline first. Empty for files and bulk data, and if the engine does not report it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub punctuality: Vec<Punctuality>,
@@ -202,6 +206,8 @@ pub struct DelayStats {
     pub p95_s: f64,
     /// 99th percentile, s.
     pub p99_s: f64,
+    /// Maximum, s.
+    pub max_s: f64,
 }
 
 impl DelayStats {
@@ -218,6 +224,7 @@ impl DelayStats {
             p50_s: nearest(&delays_s, 0.5),
             p95_s: nearest(&delays_s, 0.95),
             p99_s: nearest(&delays_s, 0.99),
+            max_s: nearest(&delays_s, 1.0),
         })
     }
 }
@@ -497,6 +504,15 @@ pub struct Row {
     pub delay_s: Option<Estimate>,
     /// 95th percentile of the delay, s (mean over seeds).
     pub delay_p95_s: Option<Estimate>,
+    /// 99th percentile of the delay, s (mean over seeds).
+    #[serde(default)]
+    pub delay_p99_s: Option<Estimate>,
+    /// Longest delay, s (mean over seeds).
+    #[serde(default)]
+    pub delay_max_s: Option<Estimate>,
+    /// Longest stall: see [`RunResult::longest_stall_s`], s (mean over seeds).
+    #[serde(default)]
+    pub longest_stall_s: Option<Estimate>,
     /// Efficiency relative to the TCP-rate reference.
     pub tcp_reference_share: Option<f64>,
     /// Efficiency relative to the limit with the links' own rates.

@@ -66,6 +66,8 @@ pub struct Means {
     pub retransmission_ratio: f64,
     /// bit/s.
     pub competitors_bps: f64,
+    /// Longest stall, s: see [`RunResult::longest_stall_s`].
+    pub longest_stall_s: Option<f64>,
 }
 
 /// A policy on a scenario.
@@ -151,6 +153,11 @@ impl Means {
             energy_j: mean(&|run| run.energy_j),
             retransmission_ratio: mean(&|run| run.retransmission_ratio),
             competitors_bps: mean(&|run| run.competitors_bps),
+            longest_stall_s: runs
+                .iter()
+                .map(|run| run.longest_stall_s)
+                .sum::<Option<f64>>()
+                .map(|total| total / n),
         })
     }
 }
@@ -252,6 +259,7 @@ mod tests {
             energy_j,
             retransmission_ratio: 0.0,
             competitors_bps: 0.0,
+            longest_stall_s: None,
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Contender {
     pub completion_s: Option<f64>,
     /// 95th percentile of the delays of messages and streams, s.
     pub delay_p95_s: Option<f64>,
+    /// Longest stall, s.
+    pub longest_stall_s: Option<f64>,
     /// Delivered payload by path, bytes.
     pub bytes: Vec<f64>,
 }
@@ -75,6 +77,7 @@ impl Contender {
             goodput_bps: mean(&|run| run.goodput_bps),
             completion_s: of_all(&|run| run.completion_s),
             delay_p95_s: of_all(&|run| run.delay.map(|delay| delay.p95_s)),
+            longest_stall_s: of_all(&|run| run.longest_stall_s),
             bytes: (0..first.paths.len()).map(bytes).collect(),
         })
     }
@@ -199,6 +202,7 @@ mod tests {
             goodput_bps,
             completion_s: None,
             delay_p95_s: None,
+            longest_stall_s: None,
             bytes: vec![goodput_bps * 10.0 / 8.0, 0.0],
         }
     }

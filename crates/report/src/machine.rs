@@ -204,6 +204,9 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record.count("completed", row.completed.map(u64::from));
     record.estimate("delay_s", row.delay_s);
     record.estimate("delay_p95_s", row.delay_p95_s);
+    record.estimate("delay_p99_s", row.delay_p99_s);
+    record.estimate("delay_max_s", row.delay_max_s);
+    record.estimate("longest_stall_s", row.longest_stall_s);
     record.number("tcp_reference_share", row.tcp_reference_share);
     record.number("link_bound_share", row.link_bound_share);
     record.estimate("retransmission_ratio", row.retransmission_ratio);
@@ -243,6 +246,8 @@ pub fn run_record(run: &RunResult) -> Record {
     record.number("delay_p50_s", run.delay.map(|delay| delay.p50_s));
     record.number("delay_p95_s", run.delay.map(|delay| delay.p95_s));
     record.number("delay_p99_s", run.delay.map(|delay| delay.p99_s));
+    record.number("delay_max_s", run.delay.map(|delay| delay.max_s));
+    record.number("longest_stall_s", run.longest_stall_s);
     record.number("retransmission_ratio", run.retransmission_ratio);
     record.number("competitors_bps", run.competitors_bps);
     record.count("packet_hops", run.counters.packet_hops);

@@ -28,6 +28,8 @@ pub(crate) enum Metric {
     Completed,
     Delay,
     DelayP95,
+    /// Longest time without progress, where the workload waits for data.
+    Stall,
     Shares,
     TcpReference,
     LinkBound,
@@ -38,7 +40,7 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    const ALL: [Metric; 17] = [
+    const ALL: [Metric; 18] = [
         Metric::Goodput,
         Metric::Power,
         Metric::Energy,
@@ -50,6 +52,7 @@ impl Metric {
         Metric::Completed,
         Metric::Delay,
         Metric::DelayP95,
+        Metric::Stall,
         Metric::Shares,
         Metric::TcpReference,
         Metric::LinkBound,
@@ -81,6 +84,7 @@ impl Metric {
             Metric::Completed => "complete",
             Metric::Delay => "delay",
             Metric::DelayP95 => "p95 delay",
+            Metric::Stall => "longest stall",
             Metric::Shares => "path shares",
             Metric::TcpReference => "share of the TCP-rate reference",
             Metric::LinkBound => "share of the link bound",
@@ -96,7 +100,7 @@ impl Metric {
             Metric::Power => Quantity::Power,
             Metric::Energy | Metric::RunEnergy | Metric::Network => Quantity::Energy,
             Metric::Efficiency => Quantity::Efficiency,
-            Metric::Completion | Metric::Delay | Metric::DelayP95 => Quantity::Time,
+            Metric::Completion | Metric::Delay | Metric::DelayP95 | Metric::Stall => Quantity::Time,
             Metric::Shares | Metric::TcpReference | Metric::LinkBound | Metric::Retransmissions => {
                 Quantity::Share
             }
@@ -116,6 +120,7 @@ impl Metric {
             Metric::TcpShare => (20, 5),
             Metric::Network => (21, 6),
             Metric::DelayP95 => (17, 9),
+            Metric::Stall => (16, 8),
             Metric::Goodput => (23, 10),
             Metric::Delay => return (Rank::NEVER, Rank(13)),
             Metric::Completion => return (Rank::NEVER, Rank(15)),
@@ -149,6 +154,7 @@ impl Metric {
             }
             Metric::Delay => row.delay_s.map(value),
             Metric::DelayP95 => row.delay_p95_s.map(value),
+            Metric::Stall => row.longest_stall_s.map(value),
             Metric::TcpReference => row.tcp_reference_share.map(Value::exact),
             Metric::LinkBound => row.link_bound_share.map(Value::exact),
             Metric::Retransmissions => Some(value(row.retransmission_ratio)),
@@ -185,6 +191,7 @@ impl Metric {
             Metric::Network => any(|row| row.network_j.is_some()),
             Metric::Completed => any(|row| row.completed.is_some_and(|completed| completed < row.n)),
             Metric::Delay | Metric::DelayP95 => any(|row| row.delay_s.is_some()),
+            Metric::Stall => any(|row| row.delay_s.is_some() && row.longest_stall_s.is_some()),
             Metric::Shares => comparison.scenario.paths.len() > 1,
             Metric::TcpReference => any(|row| row.tcp_reference_share.is_some()),
             Metric::LinkBound => any(|row| row.link_bound_share.is_some()),

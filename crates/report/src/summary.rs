@@ -106,6 +106,9 @@ impl Context<'_> {
             completed: self.has_files.then_some(completed),
             delay_s: over_some(&runs, |run| run.delay.map(|delay| delay.mean_s)),
             delay_p95_s: over_some(&runs, |run| run.delay.map(|delay| delay.p95_s)),
+            delay_p99_s: over_some(&runs, |run| run.delay.map(|delay| delay.p99_s)),
+            delay_max_s: over_some(&runs, |run| run.delay.map(|delay| delay.max_s)),
+            longest_stall_s: over_some(&runs, |run| run.longest_stall_s),
             // The limit is for whole files including tails, so it does not apply to runs that were cut short.
             tcp_reference_share: whole.then(|| self.share_of(TCP_REFERENCE, bits_per_joule.mean)).flatten(),
             link_bound_share: whole.then(|| self.share_of(LINK_BOUND, bits_per_joule.mean)).flatten(),

@@ -39,6 +39,7 @@ pub(super) fn result(
         energy_split,
         completion_s: traffic.completion_s,
         delay: traffic.delay,
+        longest_stall_s: traffic.longest_stall_s,
         punctuality: vec![],
         retransmission_ratio: traffic.retransmission_ratio,
         paths: paths(scenario, tunnels, &traffic.paths, &energy),

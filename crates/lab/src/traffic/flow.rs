@@ -120,7 +120,7 @@ impl Flow {
                 next_ns
             }
             Application::Receives(receiver) => {
-                receiver.ask(now_ns);
+                receiver.begin(now_ns);
                 None
             }
             Application::Sends(_) => None,
@@ -301,10 +301,10 @@ impl Flow {
     }
 
     /// Resets the counters at the end of the warm-up.
-    pub(crate) fn begin_measuring(&mut self) {
+    pub(crate) fn begin_measuring(&mut self, now_ns: u64) {
         self.tracker.begin_measuring();
         if let Application::Receives(receiver) = &mut self.application {
-            receiver.begin_measuring();
+            receiver.begin_measuring(now_ns);
         }
     }
 
@@ -313,8 +313,8 @@ impl Flow {
         self.socket.take()
     }
 
-    /// Everything that this end saw.
-    pub(crate) fn report(self) -> ConnectionReport {
+    /// Everything that this end saw until `ended_ns`.
+    pub(crate) fn report(self, ended_ns: u64) -> ConnectionReport {
         let mut report = ConnectionReport {
             opened_ns: self.opened_ns,
             finished_ns: self.finished_ns,
@@ -327,7 +327,9 @@ impl Flow {
                 report.total_bytes = sender.sent();
                 report.reinjected_bytes = self.tracker.reinjected_bytes();
             }
-            Application::Receives(receiver) => {
+            Application::Receives(mut receiver) => {
+                let end_ns = self.finished_ns.unwrap_or(ended_ns);
+                (report.pauses, report.longest_gap_ns) = receiver.end(end_ns);
                 report.total_bytes = receiver.received();
                 report.measured_bytes = receiver.measured();
                 report.deliveries = receiver.into_deliveries();

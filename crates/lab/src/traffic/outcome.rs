@@ -6,7 +6,7 @@ use joulepath_model::result::{DelayStats, Series};
 
 use crate::error::{Error, Result};
 
-use super::report::{ConnectionReport, PathReport, Report, Sample};
+use super::report::{ConnectionReport, PathReport, Pause, Report, Sample};
 use super::spec::{Spec, Workload};
 
 /// The traffic's part of a `RunResult`: energy, queues and links are the emulator's.
@@ -29,6 +29,8 @@ pub struct Outcome {
     pub finished_s: Vec<Option<f64>>,
     /// Delay of messages, writes or answers.
     pub delay: Option<DelayStats>,
+    /// The longest time without a read while data waited, of any connection under test, s.
+    pub longest_stall_s: Option<f64>,
     /// Segments retransmitted on their subflow or reinjected on another, divided by all data segments sent.
     pub retransmission_ratio: f64,
     /// Results by path, over all connections under test.
@@ -111,6 +113,7 @@ pub fn outcome(spec: &Spec, server: &Report, client: &Report) -> Result<Outcome>
         completion_s: completion_s(spec, &under_test),
         finished_s: under_test.iter().map(|(_, pair)| pair.receiver.finished_ns.map(seconds)).collect(),
         delay: DelayStats::of(delays_s(spec, &under_test)),
+        longest_stall_s: longest_stall_s(spec, &under_test),
         retransmission_ratio,
         paths,
         series: spec.series.then(|| series(spec, &server.samples, &client.samples)),
@@ -144,14 +147,34 @@ fn completion_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Option<f64> {
     Some(times.iter().sum::<f64>() / times.len() as f64)
 }
 
+/// The instant from which the delays of a connection count, ns: answers' are absolute, writes' count from
+/// the start of the sender's application.
+fn origin_ns(spec: &Spec, i: usize, pair: &Pair<'_>) -> u64 {
+    match spec.connections[i].workload {
+        Workload::Requests { .. } => 0,
+        _ => pair.sender.opened_ns.unwrap_or(0),
+    }
+}
+
+/// The longest part of a pause in which data waited, or the longest gap that is too short to be a pause.
+fn longest_stall_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Option<f64> {
+    let stall_ns = |(i, pair): &(usize, Pair<'_>)| {
+        let origin_ns = origin_ns(spec, *i, pair);
+        let part_ns = |pause: &Pause| {
+            let since_ns = pause.since_ns.map_or(0, |since_ns| origin_ns + since_ns);
+            pause.to_ns.saturating_sub(pause.from_ns.max(since_ns))
+        };
+        let longest_ns = pair.receiver.pauses.iter().map(part_ns).max().unwrap_or(0);
+        longest_ns.max(pair.receiver.longest_gap_ns)
+    };
+    pairs.iter().map(stall_ns).max().map(seconds)
+}
+
 /// The delays of all writes or answers since the end of the warm-up.
 fn delays_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Vec<f64> {
     let mut delays_s = vec![];
     for (i, pair) in pairs {
-        let began_ns = match spec.connections[*i].workload {
-            Workload::Requests { .. } => 0,
-            _ => pair.sender.opened_ns.unwrap_or(0),
-        };
+        let began_ns = origin_ns(spec, *i, pair);
         for delivery in &pair.receiver.deliveries {
             let since_ns = began_ns + delivery.since_ns;
             if since_ns >= spec.warm_up_ns {

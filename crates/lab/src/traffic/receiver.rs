@@ -9,12 +9,15 @@ use joulepath_model::units::Nanos;
 use rustix::io::Errno;
 
 use super::pattern::Pattern;
-use super::report::Delivery;
+use super::report::{Delivery, Pause};
 
 /// Maximum number of bytes that one connection reads before the next connection's turn.
 const TURN_BYTES: usize = 1 << 20;
 /// Length of a request, bytes.
 pub(crate) const REQUEST_BYTES: u64 = 8;
+
+/// Shorter gaps between reads are summarised by the longest.
+const PAUSE_NS: u64 = 10_000_000;
 
 /// An application that reads.
 #[derive(Debug)]
@@ -31,6 +34,10 @@ pub(crate) struct Receiver {
     received: u64,
     at_warm_up: u64,
     deliveries: Vec<Delivery>,
+    /// When bytes were last read, or the warm-up ended; `None` before the connection.
+    progress_ns: Option<u64>,
+    pauses: Vec<Pause>,
+    longest_gap_ns: u64,
     /// Bytes of requests that the kernel has not taken yet.
     to_ask: u64,
 }
@@ -67,6 +74,9 @@ impl Receiver {
             received: 0,
             at_warm_up: 0,
             deliveries: vec![],
+            progress_ns: None,
+            pauses: vec![],
+            longest_gap_ns: 0,
             to_ask: 0,
         }
     }
@@ -82,8 +92,42 @@ impl Receiver {
     }
 
     /// Resets the counters at the end of the warm-up.
-    pub(crate) fn begin_measuring(&mut self) {
+    pub(crate) fn begin_measuring(&mut self, now_ns: u64) {
         self.at_warm_up = self.received;
+        self.progress_ns = self.progress_ns.map(|_| now_ns);
+        (self.pauses, self.longest_gap_ns) = (vec![], 0);
+    }
+
+    /// The connection begins.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.progress_ns = Some(now_ns);
+        self.ask(now_ns);
+    }
+
+    /// Records the gap since the last read, before the bytes read at `now_ns` are taken.
+    fn progress(&mut self, now_ns: u64) {
+        let Some(from_ns) = self.progress_ns.replace(now_ns) else { return };
+        let gap_ns = now_ns.saturating_sub(from_ns);
+        if gap_ns < PAUSE_NS {
+            self.longest_gap_ns = self.longest_gap_ns.max(gap_ns);
+        } else if self.waits() {
+            let since_ns = self.piece().map(|piece| piece.since_ns);
+            self.pauses.push(Pause { from_ns, to_ns: now_ns, since_ns });
+        }
+    }
+
+    /// Whether data is due, or will be.
+    fn waits(&mut self) -> bool {
+        match self.writes.workload() {
+            Workload::Bulk | Workload::File { .. } => !self.is_complete(),
+            _ => self.piece().is_some(),
+        }
+    }
+
+    /// Ends at `now_ns`. Returns the pauses, and the longest shorter gap, ns.
+    pub(crate) fn end(&mut self, now_ns: u64) -> (Vec<Pause>, u64) {
+        self.progress(now_ns);
+        (std::mem::take(&mut self.pauses), self.longest_gap_ns)
     }
 
     /// True if all data has arrived.
@@ -136,8 +180,10 @@ impl Receiver {
                     if let Some(at) = self.pattern.first_difference(self.received, &buffer[..read]) {
                         return Ok((Read::Damaged(at), ask_at_ns));
                     }
+                    let now_ns = now_ns();
+                    self.progress(now_ns);
                     self.received += read as u64;
-                    ask_at_ns = self.arrived(now_ns()).or(ask_at_ns);
+                    ask_at_ns = self.arrived(now_ns).or(ask_at_ns);
                     turn = turn.saturating_sub(read);
                 }
                 Err(Errno::AGAIN | Errno::INTR) => break,

@@ -31,6 +31,10 @@ pub struct ConnectionReport {
     pub mss_bytes: u32,
     /// Completely received writes or answers, in order. Receiver only.
     pub deliveries: Vec<Delivery>,
+    /// Times of at least 10 ms without a read after the warm-up. Receiver only.
+    pub pauses: Vec<Pause>,
+    /// The longest shorter time between two reads, ns. Receiver only.
+    pub longest_gap_ns: u64,
     /// One per path of the connection, in its order.
     pub paths: Vec<PathReport>,
 }
@@ -43,6 +47,18 @@ pub struct Delivery {
     pub since_ns: u64,
     /// When its last byte was read, since the run's time 0, ns.
     pub done_ns: u64,
+}
+
+/// A time without a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// When the last bytes before it were read, since the run's time 0, ns.
+    pub from_ns: u64,
+    /// When the next bytes were read, or the run ended, since the run's time 0, ns.
+    pub to_ns: u64,
+    /// Start of the delay of the data that it delayed, as in [`Delivery`]; `None` for files and bulk data,
+    /// which always wait.
+    pub since_ns: Option<u64>,
 }
 
 /// One end of a connection's subflows on one path. Counts start at the end of the warm-up.

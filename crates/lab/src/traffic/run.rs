@@ -190,7 +190,7 @@ impl Run {
                 // On a busy machine a connection may open only after the warm-up: then everything that it
                 // delivers counts.
                 let early = self.flows.iter_mut().filter(|flow| !flow.has_opened_since(warm_up_ns));
-                early.for_each(Flow::begin_measuring);
+                early.for_each(|flow| flow.begin_measuring(at_ns));
                 Ok(())
             }
             Timer::Sample => {
@@ -244,7 +244,7 @@ impl Run {
         self.wake_at(index, next_ns);
         if now_ns >= self.spec.warm_up_ns {
             // Before the first look, so that earlier data counts.
-            self.flows[index].begin_measuring();
+            self.flows[index].begin_measuring(now_ns);
         }
         self.flows[index].look(&self.spec, now_ns)?;
         self.flows[index].write(&mut self.buffer)?;
@@ -354,7 +354,7 @@ impl Run {
         let mut sockets = vec![];
         for mut flow in self.flows {
             sockets.extend(flow.take_socket());
-            report.connections.push(flow.report());
+            report.connections.push(flow.report(ended_ns));
         }
         (report, (sockets, self.sockets.into_listeners()))
     }

@@ -43,6 +43,9 @@ pub(crate) enum Next {
 pub(crate) struct Reader {
     /// First, because every segment reads it.
     expected: VecDeque<Expected>,
+    /// Since when data waits without progress, not before `measure_from_ns`, ns; `u64::MAX`: never waited.
+    waits_since_ns: u64,
+    longest_stall_ns: u64,
     workload: Workload,
     mss_bytes: u16,
     /// First DSN after all expected data.
@@ -63,6 +66,8 @@ impl Reader {
             workload,
             mss_bytes: u16::try_from(mss.0).expect("the scenario limits the MSS"),
             expected: VecDeque::new(),
+            waits_since_ns: u64::MAX,
+            longest_stall_ns: 0,
             end: 0,
             requests: 0,
             waiting: false,
@@ -71,8 +76,17 @@ impl Reader {
         }
     }
 
-    /// Expects `bytes` more, created or requested at `since_ns`.
+    /// Expects `bytes` more, created or requested at `since_ns`. Data of a bulk transfer waits from the
+    /// first call on.
     pub(crate) fn expect(&mut self, bytes: u64, since_ns: u64) {
+        let begins = if self.is_endless() {
+            self.waits_since_ns == u64::MAX
+        } else {
+            bytes > 0 && self.expected.is_empty()
+        };
+        if begins {
+            self.waits_since_ns = since_ns.max(self.measure_from_ns);
+        }
         if bytes > 0 {
             self.end += cut(bytes, self.mss_bytes).0;
             self.expected.push_back(Expected { end: self.end, since_ns });
@@ -91,6 +105,25 @@ impl Reader {
             return Next::Nothing;
         }
         Next::Ask { number: self.requests, retry_ns: now_ns + REQUEST_RETRY_NS }
+    }
+
+    fn is_endless(&self) -> bool {
+        matches!(self.workload, Workload::Bulk)
+    }
+
+    /// More data has arrived in order.
+    #[inline(always)]
+    pub(crate) fn progress(&mut self, now_ns: u64) {
+        let waited_ns = now_ns.saturating_sub(self.waits_since_ns);
+        self.longest_stall_ns = self.longest_stall_ns.max(waited_ns);
+        self.waits_since_ns = now_ns.max(self.measure_from_ns);
+    }
+
+    /// The longest time without progress while data waited, until `end_ns`, in the measured interval, ns.
+    pub(crate) fn longest_stall_ns(&self, end_ns: u64) -> u64 {
+        let waits = self.is_endless() || !self.expected.is_empty();
+        let last_ns = if waits { end_ns.saturating_sub(self.waits_since_ns) } else { 0 };
+        self.longest_stall_ns.max(last_ns)
     }
 
     /// Data below `next_dsn` has arrived in order. Returns what the application does next.

@@ -98,11 +98,15 @@ impl SubflowReceiver {
         } else {
             self.order.accept(packet.ssn(), dsn, len)
         };
+        let next = end.data.next();
         match arrival {
             Arrival::InOrder if IN_ORDER => self.deliver_one(end, dsn, len),
             Arrival::InOrder => self.deliver(end, dsn, len),
             Arrival::Duplicate => self.duplicate = Some(packet.ssn()),
             Arrival::OutOfOrder => {}
+        }
+        if end.data.next() != next {
+            end.reader.progress(now_ns);
         }
         let completes = arrival == Arrival::InOrder && end.reader.is_complete(end.data.next());
         if let Some(reception) = &mut end.reception {

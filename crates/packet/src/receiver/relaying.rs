@@ -74,8 +74,12 @@ impl Receiver<'_> {
         }
         let len = packet.aux() as u16;
         cx.meter(i, packet.aux() + cx.config.sizes.header, Traffic::Down);
+        let next = end.data.next();
         if end.data.accept(packet.dsn(), len) {
             subflow.first_copy_bytes += u64::from(len);
+        }
+        if end.data.next() != next {
+            end.reader.progress(cx.now_ns);
         }
         if let Some(reception) = &mut end.reception {
             reception.arrive(packet.dsn(), cx.now_ns);

@@ -160,6 +160,7 @@ impl Engine {
             energy_split,
             completion_s: mean_completion(scenario, &outcomes),
             delay: DelayStats::of(deliveries.iter().filter_map(|delivery| delivery.delay_s).collect()),
+            longest_stall_s: self.longest_stall_s(),
             punctuality: Punctuality::of(&deliveries, self.end_ns as f64 / 1e9),
             retransmission_ratio: ratio(totals.repeated(), totals.sent.segments),
             paths,
@@ -178,6 +179,14 @@ impl Engine {
                 ..self.recorder.series(scenario.paths.len())
             }),
         }
+    }
+
+    /// The longest stall of a connection under test, s.
+    fn longest_stall_s(&self) -> Option<f64> {
+        let stall_ns = |(connection, device): (&Connection, &Device)| {
+            connection.receiver.reader.longest_stall_ns(device.finished_ns.unwrap_or(self.end_ns))
+        };
+        self.tested().map(stall_ns).max().map(|ns| ns as f64 / 1e9)
     }
 
     fn path_results(&self, scenario: &Scenario, outcomes: &[Outcome]) -> (Vec<PathResult>, PathTotals) {

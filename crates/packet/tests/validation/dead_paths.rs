@@ -65,3 +65,35 @@ fn a_backup_takes_over_from_a_stale_subflow() {
         assert_between(&format!("{policy}: the backup, Mbit/s"), backup_mbps, 4.0 * 50.0 / 60.0, 5.0);
     }
 }
+
+fn longest_stall_s(rest: &str, workload: &str) -> f64 {
+    let only = path("only", "10 Mbit/s", "10 ms", rest);
+    let toml = format!("duration = \"20 s\"\nwarm_up = \"1 s\"\n{only}[workload]\n{workload}");
+    simulate(&toml, "uncoupled", 1).longest_stall_s.expect("the engine reports it")
+}
+
+/// The link is out for 3 s. The retransmission that ends the stall leaves at the first timeout after it:
+/// timeouts double, so that the stall lasts at most twice as long, and a round trip.
+#[test]
+fn a_stall_lasts_as_long_as_the_outage_and_until_the_next_timeout() {
+    let outage = "outages = [[\"5 s\", \"8 s\"]]";
+    for workload in
+        ["kind = \"bulk\"", "kind = \"stream\"\nrate = \"1 Mbit/s\"", "kind = \"file\"\nsize = \"9 MB\""]
+    {
+        assert_between(&format!("{workload}: s"), longest_stall_s(outage, workload), 2.9, 6.2);
+    }
+    // The outage is over before the measured interval begins.
+    let early = longest_stall_s("outages = [[\"0.1 s\", \"0.7 s\"]]", "kind = \"bulk\"");
+    assert_between("bulk, after an outage in the warm-up: s", early, 0.0, 0.25);
+    // It lasts until the end, which is 15 s later.
+    let last = longest_stall_s("outages = [[\"5 s\", \"40 s\"]]", "kind = \"bulk\"");
+    assert_between("bulk, until the end: s", last, 14.9, 15.1);
+}
+
+/// A message needs 10 ms on the wire, 0.8 ms at the rate of the link, and the time of the hosts; between two
+/// messages nothing waits.
+#[test]
+fn a_pause_of_the_application_is_no_stall() {
+    let workload = "kind = \"messages\"\nsize = \"1000 B\"\nmean_gap = \"3 s\"";
+    assert_between("s", longest_stall_s("", workload), 0.010, 0.015);
+}

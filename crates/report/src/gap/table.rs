@@ -66,13 +66,16 @@ fn cases(gap: &Gap, with_spread: bool) -> Table {
         difference("share", "points"),
         difference("mean RTT", "%").short("RTT"),
         difference("energy", "%"),
+        Column::numbers("stall", "s").decimals(Decimals::Signed(2)).hidden(Rank(0)),
     ];
     let line = |case: &Case| {
         let rate = |means: &Means| Cell::number(means.goodput_bps).shown(rate(case, means, with_spread));
         let policy = format!("`{}`{}", case.policy, if case.full { " =" } else { "" });
         let names = [Cell::text(&case.scenario), Cell::text(policy)];
         let rates = [rate(&case.packet), rate(&case.kernel)];
-        Line::new(names.into_iter().chain(rates).chain(case.differences.map(Cell::number)))
+        let stalls = case.kernel.longest_stall_s.zip(case.packet.longest_stall_s);
+        let stall = stalls.map_or_else(Cell::empty, |(kernel, packet)| Cell::number(kernel - packet));
+        Line::new(names.into_iter().chain(rates).chain(case.differences.map(Cell::number)).chain([stall]))
     };
     Table::new(columns).with(gap.cases.iter().map(line))
 }

@@ -172,7 +172,7 @@ fn by_importance(sheet: &Sheet) -> Vec<&MetricColumn> {
         Metric::LinkBound => 3,
         Metric::Goodput => 4,
         Metric::Completion | Metric::Completed => 5,
-        Metric::Delay | Metric::DelayP95 => 6,
+        Metric::Delay | Metric::DelayP95 | Metric::Stall => 6,
         Metric::TcpShare | Metric::Competitors => 7,
         Metric::Shares => 8,
         Metric::Retransmissions => 9,

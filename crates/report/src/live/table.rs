@@ -22,7 +22,7 @@ pub fn table(judged: &Judged, view: View) -> String {
         }
         if let Some(limit) = case.link_bound_bits_per_joule {
             let empty = || Cell::empty();
-            let cells = [empty(), Cell::number(limit), empty(), empty(), empty(), empty()];
+            let cells = [empty(), Cell::number(limit), empty(), empty(), empty(), empty(), empty()];
             let name = Cell::text("link bound");
             table.push(Line::new([name].into_iter().chain(cells)).tone(Tone::Dim));
         }
@@ -101,7 +101,7 @@ fn contenders(judged: &Judged) -> Table {
 }
 
 /// Columns of every contender.
-fn numbers() -> [Column; 5] {
+fn numbers() -> [Column; 6] {
     let numbers = |name, factor| Column::numbers(name, "").factor(factor).decimals(Decimals::UpTo(2));
     [
         numbers("J", 1.0),
@@ -109,13 +109,14 @@ fn numbers() -> [Column; 5] {
         numbers("Mbit/s", 1e6),
         numbers("done, s", 1.0),
         numbers("delay p95, ms", 1e-3).short("p95, ms"),
+        numbers("longest stall, s", 1.0).short("stall, s").hidden(Rank(0)),
     ]
 }
 
 /// Cells of the columns of [`numbers`].
-fn cells(one: &Contender) -> [Cell; 5] {
+fn cells(one: &Contender) -> [Cell; 6] {
     let [energy, efficiency, goodput] = [one.energy_j, one.bits_per_joule, one.goodput_bps].map(Cell::number);
-    [energy, efficiency, goodput, known(one.completion_s), known(one.delay_p95_s)]
+    [energy, efficiency, goodput, known(one.completion_s), known(one.delay_p95_s), known(one.longest_stall_s)]
 }
 
 fn known(value: Option<f64>) -> Cell {

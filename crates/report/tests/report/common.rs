@@ -142,6 +142,7 @@ impl Fake {
             energy_split: EnergySplit { sunk_j, transfer_j, tail_j },
             completion_s: is_file.then_some(measured_s),
             delay: (self.workload == "messages").then(|| delay(noise.around(0.180, 0.1))),
+            longest_stall_s: (self.workload == "messages").then(|| noise.around(0.210, 0.1)),
             punctuality: vec![],
             retransmission_ratio: noise.around(0.031, 0.1),
             paths,
@@ -166,7 +167,14 @@ fn sunk_w(plan: &Plan, path: usize) -> f64 {
 }
 
 fn delay(mean_s: f64) -> DelayStats {
-    DelayStats { count: 600, mean_s, p50_s: 0.9 * mean_s, p95_s: 2.1 * mean_s, p99_s: 3.4 * mean_s }
+    DelayStats {
+        count: 600,
+        mean_s,
+        p50_s: 0.9 * mean_s,
+        p95_s: 2.1 * mean_s,
+        p99_s: 3.4 * mean_s,
+        max_s: 5.0 * mean_s,
+    }
 }
 
 fn path_result(plan: &Plan, path: usize, goodput_bps: f64, measured_s: f64, noise: &mut Noise) -> PathResult {

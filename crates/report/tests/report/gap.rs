@@ -15,6 +15,7 @@ fn means(runs: usize, goodput_bps: f64, share: f64) -> Means {
         energy_j: 40.0 + goodput_bps / 1e6,
         retransmission_ratio: 0.01,
         competitors_bps: 0.0,
+        longest_stall_s: None,
     }
 }
 

@@ -15,6 +15,7 @@ fn contender(name: &str, chooser: Chooser, energy_j: f64, goodput_bps: f64, part
         goodput_bps,
         completion_s: (chooser != Chooser::Policy).then_some(12.345),
         delay_p95_s: (chooser == Chooser::Daemon).then_some(0.1234),
+        longest_stall_s: None,
         bytes: vec![bytes * part, bytes * (1.0 - part)],
     }
 }

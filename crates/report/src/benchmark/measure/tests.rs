@@ -103,7 +103,7 @@ fn messages_count_if_they_arrive_before_their_deadline() {
 #[test]
 fn answers_are_counted_against_the_fastest_path() {
     let with_delay = |p95_s: f64, goodput| RunResult {
-        delay: Some(DelayStats { count: 9, mean_s: p95_s, p50_s: p95_s, p95_s, p99_s: p95_s }),
+        delay: Some(DelayStats { count: 9, mean_s: p95_s, p50_s: p95_s, p95_s, p99_s: p95_s, max_s: p95_s }),
         ..run(50.0, goodput)
     };
     let with = ranked(Task::Requests);
