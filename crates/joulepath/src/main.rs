@@ -74,6 +74,7 @@ use clap::FromArgMatches;
 use cli::cc::CcCommand;
 use cli::{Cli, Command};
 use failure::{Exit, Failure};
+use joulepath_model::brief;
 
 fn main() -> ExitCode {
     #[cfg(feature = "kernel")]
@@ -99,7 +100,11 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
     let (_, color) = if error.use_stderr() { terminal::stderr() } else { terminal::stdout() };
     let text = if color { text.ansi().to_string() } else { text.to_string() };
     match error.use_stderr() {
-        true => terminal::say(text.trim_end()),
+        // An argument can be as long as 128 kB.
+        true => {
+            let lines: Vec<_> = text.trim_end().lines().map(|line| brief::message(line)).collect();
+            terminal::say(&lines.join("\n"));
+        }
         // If stdout is closed, there is nothing to report it to.
         false => drop(terminal::print(&text)),
     }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use joulepath_model::brief;
 use joulepath_model::visible::{Colors, visible};
 #[cfg(feature = "kernel")]
 use joulepath_report::table::View;
@@ -73,8 +74,10 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line, colors(stderr().1)));
 }
 
-/// Writes a sentence to stderr: wrapped on a terminal, else on one line, which programs can search.
+/// Writes a sentence to stderr: wrapped on a terminal, else on one line, which programs can search. The middle
+/// of a very long one is left out.
 pub(crate) fn tell(sentence: &str) {
+    let sentence = &*brief::message(sentence);
     match io::stderr().is_terminal() {
         true => say(&textwrap::fill(sentence, textwrap::Options::new(stderr().0).subsequent_indent("  "))),
         false => say(sentence),

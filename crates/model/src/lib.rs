@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod aqm;
+pub mod brief;
 mod bursts;
 pub mod calendar;
 pub mod cancel;

@@ -7,6 +7,11 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     /// Similarity of names that differ by one edit. Jaro–Winkler underrates it for short names such as `let`
     /// for `lte`.
     const ONE_SLIP: f64 = 0.9;
+    /// Characters of the longest text that is compared.
+    const LONGEST: usize = 100;
+    if written.chars().nth(LONGEST).is_some() {
+        return None;
+    }
     let lower = written.to_lowercase();
     let similarity = |name: &str| {
         let name = name.to_lowercase();

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 
+use joulepath_model::brief;
 use joulepath_model::scenario::ScenarioErrors;
 use joulepath_model::visible::{Colors, visible};
 use joulepath_study::diagnose;
@@ -20,7 +21,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 
 /// An exception of the class `name` with a message and the next step.
 fn exception(py: Python<'_>, name: &str, message: &str, help: Option<&str>) -> PyErr {
-    let shown = |text: &str| visible(text, Colors::Shown).into_owned();
+    let shown = |text: &str| visible(&brief::message(text), Colors::Shown).into_owned();
     match class(py, name).and_then(|class| class.call1((shown(message), help.map(shown)))) {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use joulepath_control::SetupError;
 use joulepath_model::policy::PolicySyntax;
-use joulepath_model::scenario::ScenarioErrors;
+use joulepath_model::scenario::{MOST_SHOWN, ScenarioErrors};
 use joulepath_report::ReportError;
 
 /// Kind of a failure. A program maps it to its exit code.
@@ -193,9 +193,13 @@ impl Error {
     /// The error in one line.
     pub fn in_one_line(&self) -> String {
         match self {
-            Error::Scenario { errors, .. } => {
-                errors.problems().iter().map(|problem| problem.to_string()).collect::<Vec<_>>().join("; ")
-            }
+            Error::Scenario { errors, .. } => errors
+                .problems()
+                .iter()
+                .take(MOST_SHOWN)
+                .map(|problem| problem.to_string())
+                .collect::<Vec<_>>()
+                .join("; "),
             Error::File { doing, source } => format!("{doing}: {source}"),
             error => error.to_string(),
         }

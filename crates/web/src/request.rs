@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_model::brief;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario;
@@ -209,7 +210,11 @@ fn described(error: &Error) -> Value {
         errors.problems().iter().map(mistake).collect()
     });
     // Each problem has its own line.
-    let message = if problems.is_empty() { error.in_one_line() } else { "the scenario has mistakes".into() };
+    let message = if problems.is_empty() {
+        brief::message(&error.in_one_line()).into_owned()
+    } else {
+        "the scenario has mistakes".into()
+    };
     json!({ "message": message, "help": error.help(), "problems": problems })
 }
 

@@ -5,7 +5,11 @@ use std::ops::Range;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
+use crate::brief::{self, around};
 use crate::names;
+
+/// Problems that are shown of one file; a binary file has thousands.
+pub const MOST_SHOWN: usize = 20;
 
 /// A range of bytes in the text of a scenario.
 pub type Span = Range<usize>;
@@ -101,6 +105,11 @@ impl ScenarioErrors {
         &self.problems
     }
 
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
     /// The text that spans refer to: the scenario, followed by one line for each override.
     pub fn text(&self) -> &str {
         self.source.inner()
@@ -118,21 +127,27 @@ impl ScenarioErrors {
 
 impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.problems.len() {
+        let all = self.problems.len();
+        match all {
             1 => write!(f, "{} has a problem", self.what),
             n => write!(f, "{} has {n} problems", self.what),
         }?;
-        for problem in &self.problems {
+        for problem in self.problems.iter().take(MOST_SHOWN) {
             let (line, column) = self.place(problem);
             match self.in_override(problem) {
-                Some((origin, text, _)) => write!(f, "\n  {origin} {text}: {}", problem.message)?,
+                Some((origin, text, span)) => {
+                    write!(f, "\n  {origin} {}: {}", around(text, span).0, problem.message)?;
+                }
                 None => write!(f, "\n  {}:{line}:{column}: {}", self.source.name(), problem.message)?,
             }
             if let Some(help) = &problem.help {
                 write!(f, "; {help}")?;
             }
         }
-        Ok(())
+        match all.saturating_sub(MOST_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n  … and {more} more"),
+        }
     }
 }
 
@@ -173,7 +188,7 @@ pub(super) struct Problems(Vec<Problem>);
 impl Problems {
     /// Notes a problem without a fix.
     pub(super) fn note(&mut self, span: &Span, message: impl Into<String>) {
-        self.0.push(Problem { span: span.clone(), message: message.into(), help: None });
+        self.push(span, &message.into(), None);
     }
 
     /// Notes a problem and its fix.
@@ -183,7 +198,12 @@ impl Problems {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.0.push(Problem { span: span.clone(), message: message.into(), help: Some(help.into()) });
+        self.push(span, &message.into(), Some(&help.into()));
+    }
+
+    fn push(&mut self, span: &Span, message: &str, help: Option<&str>) {
+        let short = |text| brief::message(text).into_owned();
+        self.0.push(Problem { span: span.clone(), message: short(message), help: help.map(short) });
     }
 
     /// Notes an error of another module. The text after its semicolon is the fix.

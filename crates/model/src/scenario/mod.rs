@@ -36,7 +36,7 @@ use serde::Serialize;
 pub use beside::{Beside, CalibratedProfile};
 pub use book::path_history;
 pub use calibrated::{read_profile, read_profile_in, write_profile};
-pub use error::{Problem, ScenarioErrors, Span};
+pub use error::{MOST_SHOWN, Problem, ScenarioErrors, Span};
 pub use judge::{BORNE_DB, Finding, WORST_ERROR, judge};
 pub use known::{KnownConnection, KnownPath};
 pub use live::{live_schema, read_live, read_live_beside};
