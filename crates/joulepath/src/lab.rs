@@ -1,7 +1,8 @@
 //! `joulepath lab`: any program inside the emulated radios, and what it cost.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::{Command, ExitStatus};
 
 use joulepath_console::bill::Bill;
@@ -14,7 +15,7 @@ use joulepath_lab::command::{Signals, openings, until_end};
 use joulepath_lab::emulator::messages::End;
 use joulepath_lab::hosts::{Remains, Serving, clean};
 use joulepath_lab::{Lab, LabSpec, Program};
-use joulepath_live::programs;
+use joulepath_live::programs::{self, Launch};
 use joulepath_model::scenario::Scenario;
 use joulepath_study::error::Kind;
 use joulepath_study::policies;
@@ -22,7 +23,7 @@ use joulepath_study::policies;
 use crate::cli::lab::{LabCommand, LabOptions};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
-use crate::{scenario, terminal};
+use crate::{run, scenario, terminal};
 
 /// Stands for the server's address in the command.
 const SERVER: &str = "{server}";
@@ -41,6 +42,7 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
         return Err(Failure::usage("name a scenario and, after `--`, a command to run in it")
             .help("for example: joulepath lab home-wifi-lte --serve 8000 -- curl http://{server}:8000/"));
     };
+    let launch = programs::launch(&options.run[0]).ok_or_else(|| run::no_command(&options.run[0]))?;
     let scenario = scenario::load(argument, &options.changes)?;
     let policies = policies::parse(&options.policy)?;
     let [policy] = policies.as_slice() else {
@@ -56,17 +58,23 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
     for difference in lab.differences() {
         warn(difference);
     }
-    run(lab, &scenario, &setup, options)
+    run_in(lab, &scenario, &setup, &launch, options)
 }
 
-fn run(mut lab: Lab, scenario: &Scenario, setup: &Setup, options: &LabOptions) -> Result<Exit, Failure> {
+fn run_in(
+    mut lab: Lab,
+    scenario: &Scenario,
+    setup: &Setup,
+    launch: &Launch,
+    options: &LabOptions,
+) -> Result<Exit, Failure> {
     let shared = options.serve.iter().map(|&port| lab.serve(port));
     let _shared: Vec<Serving> = shared.collect::<Result<_, _>>()?;
     let mut openings = openings(&mut lab, scenario, setup.only_path())?;
-    let command = command(&options.run, lab.server_address(), options.json);
+    let command = command(&options.run, launch, lab.server_address(), options.json);
     let signals = Signals::caught()?;
     lab.start_clock()?;
-    let mut child = lab.launch(command)?;
+    let mut child = lab.launch(command).map_err(|error| Failure::message(run::NOT_EXECUTABLE, error))?;
     let ended = until_end(&mut lab, &mut child, &mut openings, signals)?;
     let reading = lab.read(End::Tails)?;
     let bill = Bill::new(scenario, setup, options.seed, &lab, &reading, ended);
@@ -89,7 +97,7 @@ fn run(mut lab: Lab, scenario: &Scenario, setup: &Setup, options: &LabOptions) -
     if ended.success() {
         return Ok(Exit::Ok);
     }
-    Err(Failure::message(exit_of(ended), format!("{} ended with {ended}", options.run[0])))
+    Err(Failure::message(exit_of(ended), format!("{} ended with {ended}", options.run[0].display())))
 }
 
 /// As in a shell: the command's own code, or 128 + the signal that killed it.
@@ -150,21 +158,42 @@ fn warn(what: &str) {
 }
 
 /// The user's command, with MPTCP enabled and the server's address filled in.
-fn command(words: &[String], server: IpAddr, stdout_is_ours: bool) -> Command {
+fn command(words: &[OsString], launch: &Launch, server: IpAddr, stdout_is_ours: bool) -> Command {
     let address = if server.is_ipv6() { format!("[{server}]") } else { server.to_string() };
-    let words: Vec<String> = words.iter().map(|word| word.replace(SERVER, &address)).collect();
+    let words: Vec<OsString> = words.iter().map(|word| with_server(word, &address)).collect();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env(SERVER_VARIABLE, server.to_string());
-    // Without a program, starting it fails with the system's reason.
-    if let Some(launch) = programs::launch(OsStr::new(&words[0])) {
-        if let (None, Some(note)) = (launch.means, &launch.note) {
-            warn(&format!("the command speaks MPTCP only if it asks for it: {note}"));
-        }
-        command.envs(launch.environment);
+    if let (None, Some(note)) = (launch.means, &launch.note) {
+        warn(&format!("the command speaks MPTCP only if it asks for it: {note}"));
     }
+    command.envs(launch.environment.iter().cloned());
     if stdout_is_ours {
         // stdout has the JSON; the command's output goes to stderr.
         command.stdout(std::io::stderr());
     }
     command
+}
+
+/// `{server}` replaced in an argument, which need not be UTF-8.
+fn with_server(word: &OsStr, address: &str) -> OsString {
+    let mut rest = word.as_bytes();
+    let mut replaced = vec![];
+    while let Some(at) = rest.windows(SERVER.len()).position(|part| part == SERVER.as_bytes()) {
+        replaced.extend_from_slice(&rest[..at]);
+        replaced.extend_from_slice(address.as_bytes());
+        rest = &rest[at + SERVER.len()..];
+    }
+    replaced.extend_from_slice(rest);
+    OsString::from_vec(replaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_is_named_in_arguments_of_any_bytes() {
+        let word = OsStr::from_bytes(b"\xff{server}:1,{server}{ser");
+        assert_eq!(with_server(word, "[::1]").as_bytes(), b"\xff[::1]:1,[::1]{ser");
+    }
 }

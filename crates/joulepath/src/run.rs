@@ -1,5 +1,6 @@
 //! `joulepath run`: a program whose TCP sockets become MPTCP.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -14,14 +15,15 @@ use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
 
+/// Exit codes of POSIX for `env` and the shell.
+const NOT_FOUND: Exit = Exit::Command(127);
+pub(crate) const NOT_EXECUTABLE: Exit = Exit::Command(126);
+
 /// Replaces this process with the command.
 ///
 /// # Errors
 /// If there is no such command or it cannot be executed.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
-    // Exit codes of POSIX for `env` and the shell.
-    const NOT_FOUND: Exit = Exit::Command(127);
-    const NOT_EXECUTABLE: Exit = Exit::Command(126);
     if let Some(file) = &options.write_library {
         let written = fs::write(file, programs::LIBRARY).map(|()| Exit::Ok);
         return written.map_err(|error| Failure::io(format!("cannot write {}", file.display()), error));
@@ -33,11 +35,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     let Some(program) = options.run.first() else {
         return Err(Failure::usage("name a command after `--`"));
     };
-    let name = program.to_string_lossy();
-    let Some(launch) = programs::launch(program) else {
-        return Err(Failure::message(NOT_FOUND, format!("there is no command `{name}`"))
-            .help("name a program in PATH, or a file by its path: ./NAME"));
-    };
+    let launch = programs::launch(program).ok_or_else(|| no_command(program))?;
     if options.dry_run {
         let launch = launch.by_bpf(joulepath_kernel::programs::probe);
         return match options.json {
@@ -56,6 +54,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, Failure> {
     let error = Command::new(program).args(&options.run[1..]).envs(launch.environment).exec();
     let what = format!("cannot start {}: {error}", launch.program.display());
     Err(Failure::message(NOT_EXECUTABLE, what).help(launch::remedy(&launch.program, &error)))
+}
+
+/// There is no such command.
+pub(crate) fn no_command(word: &OsStr) -> Failure {
+    Failure::message(NOT_FOUND, format!("there is no command `{}`", word.display()))
+        .help("name a program in PATH, or a file by its path: ./NAME")
 }
 
 /// `joulepath run --` with the intent; without it the command has the machine's.

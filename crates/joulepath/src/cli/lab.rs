@@ -1,5 +1,7 @@
 //! Options of `lab`.
 
+use std::ffi::OsString;
+
 use clap::{Args, Subcommand};
 
 use super::shared::Changes;
@@ -48,7 +50,7 @@ pub(crate) struct LabOptions {
     pub(crate) json: bool,
     /// The program to run, and its arguments.
     #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) run: Vec<String>,
+    pub(crate) run: Vec<OsString>,
 }
 
 /// What else `lab` can do.

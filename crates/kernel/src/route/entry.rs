@@ -47,6 +47,8 @@ const NEXTHOP: Known = Known(30, "RTA_NH_ID");
 
 /// `RTAX_LOCK`: metrics that the kernel must not override. The minimum RTO counts only if it is locked.
 const METRIC_LOCK: u16 = 1;
+/// `RTAX_CC_ALGO`: a name.
+const METRIC_CONGESTION: Known = Known(16, "RTAX_CC_ALGO");
 /// `struct rtnexthop`.
 const HOP_LEN: usize = 8;
 
@@ -88,6 +90,10 @@ pub struct Route {
     pub hops: Vec<Hop>,
     /// Metrics for TCP.
     pub metrics: Vec<(Metric, u32)>,
+    /// The congestion controller of the connections that take it. Unlike the default of a network namespace,
+    /// it may be one that is not allowed to all users.
+    #[serde(default)]
+    pub congestion: Option<String>,
 }
 
 /// A next hop.
@@ -158,6 +164,7 @@ impl Route {
             source: None,
             hops: vec![hop],
             metrics: vec![],
+            congestion: None,
         }
     }
 
@@ -181,7 +188,9 @@ impl Route {
             None => all,
         };
         let table = attributes.u32(TABLE)?.unwrap_or(u32::from(header.u8(TABLE_AT)));
-        let metrics = attributes.nested(METRICS)?.map_or(Ok(vec![]), metrics)?;
+        let of_tcp = attributes.nested(METRICS)?;
+        let congestion = of_tcp.and_then(|all| all.text(METRIC_CONGESTION));
+        let metrics = of_tcp.map_or(Ok(vec![]), metrics)?;
         let first = Hop { device: attributes.u32(DEVICE)?, gateway: gateway(attributes, GATEWAY)? };
         let mut hops = attributes.bytes(HOPS).map_or(Ok(vec![]), hops)?;
         if hops.is_empty() && first != (Hop { device: None, gateway: None }) {
@@ -196,6 +205,7 @@ impl Route {
             source: attributes.ip(SOURCE)?,
             hops,
             metrics,
+            congestion,
         };
         Ok(Some((route, attributes.u32(NEXTHOP)?)))
     }
@@ -210,8 +220,8 @@ impl Route {
         if let Some(source) = self.source {
             put_ip(&mut payload, SOURCE, source);
         }
-        if !self.metrics.is_empty() {
-            put_metrics(&mut payload, &self.metrics);
+        if !self.metrics.is_empty() || self.congestion.is_some() {
+            put_metrics(&mut payload, &self.metrics, self.congestion.as_deref());
         }
         payload
     }
@@ -381,13 +391,16 @@ fn metrics(attributes: Attributes<'_>) -> Result<Vec<(Metric, u32)>, Malformed> 
     Metric::ALL.into_iter().filter_map(|metric| value(metric).transpose()).collect()
 }
 
-fn put_metrics(payload: &mut Vec<u8>, metrics: &[(Metric, u32)]) {
+fn put_metrics(payload: &mut Vec<u8>, metrics: &[(Metric, u32)], congestion: Option<&str>) {
     let mut inner = vec![];
     let locked = metrics.iter().filter(|(metric, _)| *metric == Metric::MinRto);
     let lock = locked.fold(0u32, |bits, (metric, _)| bits | 1 << *metric as u16);
     put(&mut inner, METRIC_LOCK, &lock.to_ne_bytes());
     for &(metric, value) in metrics {
         put(&mut inner, metric as u16, &value.to_ne_bytes());
+    }
+    if let Some(name) = congestion {
+        put(&mut inner, METRIC_CONGESTION.0, &[name.as_bytes(), b"\0"].concat());
     }
     put_nested(payload, METRICS.0, &inner);
 }
@@ -458,6 +471,7 @@ mod tests {
             table: 1000,
             priority: 7,
             metrics: vec![(Metric::InitialWindow, 20), (Metric::MinRto, 300)],
+            congestion: Some("cubic".into()),
             ..Route::via(Prefix::ALL_V4, ip("10.0.0.1"), 3)
         };
         let shared = Route {

@@ -70,7 +70,7 @@ impl Lab {
         let _ = clean();
         let plan = Plan::of(spec)?;
         let (client, server) = (Namespace::new()?, Namespace::new()?);
-        let stack = Stack::of(spec);
+        let mut stack = Stack::of(spec);
         stack.prepare(&client)?;
         stack.prepare(&server)?;
         let init = Init::start(&spec.scenario.title, &client, &server, program)?;

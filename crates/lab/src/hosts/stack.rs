@@ -14,6 +14,7 @@ use joulepath_kernel::route::{Metric, Prefix, Route, Routing};
 
 /// Routing table of tunnel 0. Tunnel `i` uses the i-th after it. The kernel's own end at 255.
 const FIRST_TABLE: u32 = 1000;
+const DEFAULT_CONTROLLER: &str = "net.ipv4.tcp_congestion_control";
 /// The kernel counts the memory of unsent data, which is up to twice its bytes.
 const BUFFER_PER_SENT: u64 = 2;
 /// Receive memory of a socket while the machine lacks memory, bytes: the kernel's default.
@@ -32,6 +33,8 @@ const RTO_MAX_MS: std::ops::RangeInclusive<u64> = 1_000..=120_000;
 pub(super) struct Stack {
     sysctls: Vec<Setting>,
     metrics: Vec<(Metric, u32)>,
+    /// The controller of each route, if it cannot be the default of a namespace.
+    congestion: Option<String>,
     ipv6: bool,
     differences: Vec<String>,
 }
@@ -46,9 +49,14 @@ struct Setting {
 
 impl Stack {
     pub(super) fn of(spec: &LabSpec) -> Self {
-        let mut stack =
-            Stack { sysctls: vec![], metrics: metrics(&spec.scenario), ipv6: spec.ipv6, differences: vec![] };
-        stack.set("net.ipv4.tcp_congestion_control", &spec.default_cc);
+        let mut stack = Stack {
+            sysctls: vec![],
+            metrics: metrics(&spec.scenario),
+            congestion: None,
+            ipv6: spec.ipv6,
+            differences: vec![],
+        };
+        stack.set(DEFAULT_CONTROLLER, &spec.default_cc);
         stack.set_transport(&spec.scenario);
         stack.set_network();
         for (name, value) in &spec.sysctls {
@@ -65,13 +73,17 @@ impl Stack {
     }
 
     /// Sets the sysctls. Call it before devices exist: they take their settings from the defaults.
-    pub(super) fn prepare(&self, namespace: &Namespace) -> Result<()> {
+    pub(super) fn prepare(&mut self, namespace: &Namespace) -> Result<()> {
         for Setting { name, value, optional } in &self.sysctls {
             match namespace.set_sysctl(name, value) {
                 Err(Error::Unsupported { .. }) if *optional => {}
+                // Only the machine's first namespace may have a default that is not allowed to all users; a
+                // route may name it everywhere.
+                Err(Error::Permission { .. }) if name == DEFAULT_CONTROLLER => {
+                    self.congestion = Some(value.clone());
+                }
                 Err(Error::Io { source, .. })
-                    if name.ends_with("tcp_congestion_control")
-                        && source.kind() == std::io::ErrorKind::NotFound =>
+                    if name == DEFAULT_CONTROLLER && source.kind() == std::io::ErrorKind::NotFound =>
                 {
                     return Err(unknown_controller(value, namespace));
                 }
@@ -107,6 +119,7 @@ impl Stack {
                 routing.add_route(&Route {
                     source: Some(server_address),
                     metrics: self.metrics.clone(),
+                    congestion: self.congestion.clone(),
                     ..Route::on_link(tunnel.client_address, tunnel.server_device)
                 })?;
             }
@@ -125,6 +138,7 @@ impl Stack {
         let route = |destination: Prefix| Route {
             source: Some(tunnel.client_address),
             metrics: self.metrics.clone(),
+            congestion: self.congestion.clone(),
             ..Route::on_link(destination, tunnel.client_device)
         };
         let (all, priority) = (Prefix::all_like(server_address), tunnel.client_device);
