@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use crate::config::ConnectConfig;
 use crate::destination::canonical;
@@ -18,7 +17,8 @@ use crate::frame::{Opener, Sealer};
 use crate::greet::{self, Door, Wish};
 use crate::pump::{self, Broken};
 use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
-use crate::socket::{CONNECT, Speak, Stream, check_congestion, connect, has_mptcp, in_time, listen, resolve};
+use crate::socket::{Speak, Stream, check_congestion, connect, has_mptcp, in_time, listen, resolve};
+use crate::waiting::Place;
 
 /// How long the far end's addresses are used before its name is resolved again.
 const FRESH: Duration = Duration::from_secs(60);
@@ -87,8 +87,8 @@ impl Connect {
         for (door, listener) in self.doors {
             let (room, shared) = (Arc::clone(&self.room), Arc::clone(&self.shared));
             tasks.spawn(async move {
-                accept_all(&listener, Speak::Tcp, &room, &shared.log, |stream, peer, permit| {
-                    tokio::spawn(one(Arc::clone(&shared), door, stream, peer, permit));
+                accept_all(&listener, &room, &shared.log, |stream, peer, place| {
+                    tokio::spawn(one(Arc::clone(&shared), door, stream, peer, place));
                 })
                 .await;
             });
@@ -101,22 +101,22 @@ impl Connect {
 }
 
 /// Serves a connection.
-async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+async fn one(shared: Arc<Shared>, door: Door, plain: Stream, peer: SocketAddr, mut place: Place) {
     let peer = canonical(peer).ip();
     if !peer.is_loopback() && !shared.config.allow.iter().any(|prefix| prefix.contains(peer)) {
         shared.log.trouble(&format!("{peer} may not use `{}`: `allow` does not cover it", door.key()));
         return;
     }
-    // A program that says nothing holds a place for a limited time only.
-    let wish = match timeout(CONNECT, greet::read(door, &plain)).await {
-        Ok(Ok(Some(wish))) => wish,
+    let wish = match place.until(greet::read(door, &plain)).await {
+        Some(Ok(Some(wish))) => wish,
         // It got an answer.
-        Ok(Ok(None)) => return plain.end(),
-        Ok(Err(error)) if door == Door::Redir => {
+        Some(Ok(None)) => return plain.end(),
+        Some(Err(error)) if door == Door::Redir => {
             return shared.log.trouble(&format!("connection from {peer} to `redir`: {error}"));
         }
-        Ok(Err(_)) | Err(_) => return,
+        Some(Err(_)) | None => return,
     };
+    let Some(permit) = place.admitted().await else { return };
     let answered = AtomicBool::new(false);
     match ask(&shared, &wish).await {
         Ok((leg, sealer, opener)) => {

@@ -155,6 +155,9 @@ struct Http;
 
 impl Protocol for Http {
     fn next(self, bytes: &[u8]) -> Next<Self> {
+        // Empty lines before a request (RFC 9112, section 2.2).
+        let empty = 2 * bytes.chunks(2).take_while(|two| two == b"\r\n").count();
+        let bytes = &bytes[empty..];
         let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
             return Next::More;
         };
@@ -166,7 +169,7 @@ impl Protocol for Http {
         let words: Vec<&str> = head.lines().next().unwrap_or_default().split(' ').collect();
         match words[..] {
             ["CONNECT", to, version] if version.starts_with("HTTP/1.") => match to.parse() {
-                Ok(to) => Next::Done(end + 4, to),
+                Ok(to) => Next::Done(empty + end + 4, to),
                 Err(_) => refuse("400 Bad Request", "CONNECT needs host:port.\n"),
             },
             [_, _, version] if version.starts_with("HTTP/") => refuse(
@@ -228,6 +231,11 @@ mod tests {
     fn http_has_connect_only_and_names_the_other_door() {
         let good = b"CONNECT [2001:db8::1]:443 HTTP/1.1\r\nHost: x\r\n\r\nmore";
         assert_eq!(play(Http, good).1, Some(("[2001:db8::1]:443".into(), b"more".to_vec())));
+        for empty in ["\r\n", "\r\n\r\n\r\n"] {
+            let late = [empty.as_bytes(), good].concat();
+            assert_eq!(play(Http, &late), play(Http, good));
+        }
+        assert_eq!(play(Http, b"\r\n\r\n\r"), (vec![], None));
         let status = |input: &[u8]| {
             let (reply, to) = play(Http, input);
             assert!(to.is_none());

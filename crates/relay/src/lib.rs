@@ -35,6 +35,7 @@ mod run;
 mod serve;
 mod shared;
 mod socket;
+mod waiting;
 
 pub use connect::Connect;
 pub use destination::Destination;

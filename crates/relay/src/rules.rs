@@ -5,8 +5,11 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::IpAddr;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::config::ConnectConfig;
 use crate::error::{Error, Kind};
@@ -79,8 +82,14 @@ pub fn text_for(file: &Path) -> Result<String, Error> {
     text(&ConnectConfig::read(file)?)
 }
 
+/// Time for `nft` to set the rules.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Rules that are set, until [`Set::undo`] or the end of its life.
 pub struct Set {
+    /// The `nft` that owns the table. It ends when this process does, however that ends, and the kernel deletes
+    /// the table with its owner.
+    owner: Option<Child>,
     undone: bool,
 }
 
@@ -96,8 +105,13 @@ impl Set {
             return Err(Error::new(Kind::Failed, format!("nftables has a table {TABLE} already"))
                 .help("another relay runs, or a killed one left it: --undo-rules deletes it"));
         }
-        nft(&["-f", "-"], &rules)?;
-        Ok(Set { undone: false })
+        // Linux 5.12 has tables with an owner.
+        let owned = text(config)?.replacen(" {\n", " {\nflags owner\n", 1);
+        let owner = nft(&["-c", "-f", "-"], &owned).ok().and_then(|()| own(&in_one_line(&owned)));
+        if owner.is_none() {
+            nft(&["-f", "-"], &rules)?;
+        }
+        Ok(Set { owner, undone: false })
     }
 
     /// Deletes the rules.
@@ -106,14 +120,24 @@ impl Set {
     /// If `nft` refuses.
     pub fn undo(mut self) -> Result<(), Error> {
         self.undone = true;
-        undo().map(drop)
+        self.take_back()
+    }
+
+    fn take_back(&mut self) -> Result<(), Error> {
+        match self.owner.take() {
+            Some(mut owner) => {
+                drop(owner.stdin.take());
+                owner.wait().map(drop).map_err(|error| Error::io("cannot wait for `nft`", &error))
+            }
+            None => undo().map(drop),
+        }
     }
 }
 
 impl Drop for Set {
     fn drop(&mut self) {
         if !self.undone {
-            let _ = undo();
+            let _ = self.take_back();
         }
     }
 }
@@ -126,6 +150,10 @@ pub fn undo() -> Result<bool, Error> {
     match nft(&["delete", "table", "inet", TABLE], "") {
         Ok(()) => Ok(true),
         Err(error) if error.to_string().contains("No such file or directory") => Ok(false),
+        Err(_) if nft(&["list", "table", "inet", TABLE], "").is_ok() => {
+            Err(Error::new(Kind::Failed, "the rules belong to a relay that runs")
+                .help("stop it: the kernel deletes them with their owner"))
+        }
         Err(error) => Err(error),
     }
 }
@@ -136,6 +164,35 @@ pub fn undo() -> Result<bool, Error> {
 /// As `undo`.
 pub fn undo_and_say() -> Result<&'static str, Error> {
     Ok(if undo()? { "deleted the rules" } else { "there are no rules" })
+}
+
+/// Sets the rules by an `nft` that keeps the table as long as its stdin is open. `None` if that fails.
+fn own(rules: &str) -> Option<Child> {
+    let mut command = Command::new("nft");
+    command.arg("-i").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Ctrl-C is for the relay, which takes the rules back at its end.
+    let mut child = command.process_group(0).spawn().ok()?;
+    let is_written = child.stdin.as_mut().is_some_and(|stdin| stdin.write_all(rules.as_bytes()).is_ok());
+    let began = Instant::now();
+    while is_written && began.elapsed() < PATIENCE && matches!(child.try_wait(), Ok(None)) {
+        if nft(&["list", "table", "inet", TABLE], "").is_ok() {
+            return Some(child);
+        }
+        sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
+}
+
+/// The rules as one line, which is a command of `nft -i`.
+fn in_one_line(rules: &str) -> String {
+    let mut line = String::new();
+    for part in rules.lines().map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#')) {
+        line += part;
+        line += if part.ends_with(['{', ';']) { " " } else { "; " };
+    }
+    line + "\n"
 }
 
 fn nft(arguments: &[&str], input: &str) -> Result<(), Error> {
@@ -188,6 +245,13 @@ mod tests {
         assert!(rules.contains("ip saddr") && !rules.contains("ip6 saddr"), "{rules}");
         let rules = text(&config(&format!("redir = \"[2001:db8::1]:7\"\n{allow}"))).unwrap();
         assert!(!rules.contains("ip saddr") && rules.contains("ip6 saddr"), "{rules}");
+    }
+
+    #[test]
+    fn the_rules_in_one_line_have_no_comments_and_end_each_statement() {
+        let rules = "table inet t {\n\tflags owner\n\t# why\n\tchain c {\n\t\ttype nat; policy accept;\n\t\tx\n\t}\n}\n";
+        let line = "table inet t { flags owner; chain c { type nat; policy accept; x; }; }; \n";
+        assert_eq!(in_one_line(rules), line);
     }
 
     #[test]

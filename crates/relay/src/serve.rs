@@ -17,6 +17,7 @@ use crate::pump::{self, Broken};
 use crate::replay::Seen;
 use crate::shared::{Buffers, Log, Say, accept_all, limit, now, random_salt};
 use crate::socket::{Speak, Stream, check_congestion, connect, has_mptcp, in_time, is_own, listen, resolve};
+use crate::waiting::Place;
 
 /// The far end, listening.
 pub struct Serve {
@@ -76,10 +77,9 @@ impl Serve {
 
     /// Serves until `stop` ends. Connections that are open then are reset when the runtime ends.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let accept =
-            accept_all(&self.listener, Speak::Mptcp, &self.room, &self.shared.log, |stream, peer, permit| {
-                tokio::spawn(one(Arc::clone(&self.shared), stream, peer, permit));
-            });
+        let accept = accept_all(&self.listener, &self.room, &self.shared.log, |stream, peer, place| {
+            tokio::spawn(one(Arc::clone(&self.shared), stream, peer, place));
+        });
         tokio::select! {
             () = stop => {},
             () = accept => {},
@@ -94,6 +94,8 @@ enum Refused {
     Socket(#[from] io::Error),
     #[error("{0}")]
     Wrong(#[from] Wrong),
+    #[error("no request came in time")]
+    Silent,
     #[error("a recorded request came again")]
     Again,
     #[error("it may not reach private addresses or this machine: `allow_private` allows prefixes")]
@@ -101,35 +103,41 @@ enum Refused {
 }
 
 /// Serves a connection.
-async fn one(shared: Arc<Shared>, leg: Stream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
+async fn one(shared: Arc<Shared>, leg: Stream, peer: SocketAddr, place: Place) {
     let peer = canonical(peer).ip();
     if let Some(name) = &shared.config.congestion {
         // Inherited from the listener where the kernel does that. Checked at the start.
         let _ = socket2::SockRef::from(&*leg).set_tcp_congestion(name.as_bytes());
     }
-    match open(&shared, &leg).await {
-        Ok((target, sealer, opener)) => {
+    match open(&shared, &leg, place).await {
+        Ok((target, sealer, opener, permit)) => {
             let answered = AtomicBool::new(false);
             let done = pump::both(target, leg, sealer, opener, &shared.buffers, &answered).await;
             if let Err(Broken::Frame(wrong)) = done {
                 shared.log.trouble(&format!("connection from {peer} reset: {wrong}"));
             }
+            drop(permit);
         }
         Err(Refused::Socket(error)) => {
             shared.log.trouble(&format!("connection from {peer} failed: {error}"));
         }
         Err(refused) => shared.log.trouble(&format!("connection from {peer} refused: {refused}")),
     }
-    drop(permit);
 }
 
 /// Reads the request and connects to its destination.
-async fn open(shared: &Shared, leg: &Stream) -> Result<(Stream, Sealer, Opener), Refused> {
-    let (salt, to, first, opener) = in_time(async { Ok(request(shared, leg).await) }).await??;
+async fn open(
+    shared: &Shared,
+    leg: &Stream,
+    mut place: Place,
+) -> Result<(Stream, Sealer, Opener, OwnedSemaphorePermit), Refused> {
+    let (salt, to, first, opener) = place.until(request(shared, leg)).await.ok_or(Refused::Silent)??;
+    let permit = place.admitted().await.ok_or(Refused::Silent)?;
     let target = in_time(async { Ok(reach(shared, &to).await) }).await??;
     target.send(&first).await?;
     let (own, _) = random_salt()?;
-    Ok((target, Sealer::response(shared.config.method, &shared.config.key, own, salt), opener))
+    let sealer = Sealer::response(shared.config.method, &shared.config.key, own, salt);
+    Ok((target, sealer, opener, permit))
 }
 
 type Request = (crate::frame::Salt, Destination, Vec<u8>, Opener);

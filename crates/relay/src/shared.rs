@@ -9,12 +9,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::error::{Error, Kind};
 use crate::frame::{MOST_CHUNK, ROOM, Salt, TAG};
-use crate::socket::{Speak, Stream};
+use crate::socket::Stream;
+use crate::waiting::{self, Place, Waiting};
 
 /// Where messages for the user go.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -28,8 +29,8 @@ pub(crate) const BUFFER: usize = ROOM + CHUNK + TAG;
 const KEPT: usize = 64;
 /// Shortest time between messages about connections.
 const QUIET: Duration = Duration::from_secs(5);
-/// Descriptors that are not connections: listeners, the resolver, the runtime.
-const OTHER_FILES: u64 = 64;
+/// Descriptors that are not connections: listeners, the resolver, the runtime, clients that wait.
+const OTHER_FILES: u64 = 64 + waiting::MOST as u64;
 
 /// Runs a future on one thread, with what sockets and timers need.
 ///
@@ -148,7 +149,7 @@ pub(crate) fn limit(connections: usize, log: &Log) -> Result<Arc<Semaphore>, Err
     let room = room_for(connections);
     if room == 0 {
         return Err(Error::new(Kind::Failed, "the limit of open files leaves no room for connections")
-            .help("raise it: ulimit -n 20064, or LimitNOFILE in a unit"));
+            .help("raise it: ulimit -n 20320, or LimitNOFILE in a unit"));
     }
     if room < connections {
         log.say(&format!(
@@ -160,18 +161,20 @@ pub(crate) fn limit(connections: usize, log: &Log) -> Result<Arc<Semaphore>, Err
     Ok(Arc::new(Semaphore::new(room)))
 }
 
-/// Accepts connections as long as there is room; further ones wait in the kernel.
+/// Accepts connections as long as there is room; further ones wait in the kernel. A connection takes room once
+/// its request is known.
 pub(crate) async fn accept_all(
     listener: &TcpListener,
-    speak: Speak,
     room: &Arc<Semaphore>,
     log: &Log,
-    serve: impl Fn(Stream, std::net::SocketAddr, OwnedSemaphorePermit),
+    serve: impl Fn(Stream, std::net::SocketAddr, Place),
 ) {
+    let waiting = Arc::new(Waiting::default());
     loop {
-        let Ok(permit) = Arc::clone(room).acquire_owned().await else { return };
+        let Ok(permit) = room.acquire().await else { return };
+        drop(permit);
         match listener.accept().await {
-            Ok((stream, peer)) => serve(Stream::new(stream, speak), peer, permit),
+            Ok((stream, peer)) => serve(Stream::new(stream), peer, waiting.enter(peer.ip(), room)),
             Err(error) => {
                 log.trouble(&format!("cannot accept a connection: {error}"));
                 // For example no descriptors: without a pause this loop would use the whole CPU.

@@ -20,8 +20,8 @@ use crate::error::{Error, Kind};
 pub(crate) const CONNECT: Duration = Duration::from_secs(15);
 /// Time before the next address of a name is tried as well (RFC 8305, section 8).
 const STAGGER: Duration = Duration::from_millis(250);
-/// Idle time before a plain TCP connection is checked. On the leg, a check would wake radios: there the
-/// kernel's default holds, two hours.
+/// Idle time before a connection is checked, on each subflow. The kernel's default is two hours; NATs and
+/// firewalls of mobile networks forget a connection after five minutes or later.
 const IDLE: Duration = Duration::from_secs(300);
 const BACKLOG: i32 = 1024;
 
@@ -120,7 +120,7 @@ pub(crate) async fn connect(
             () = sleep(STAGGER), if more => None,
         };
         match ended {
-            Some(Ok(Ok(stream))) => return Ok(Stream::new(stream, speak)),
+            Some(Ok(Ok(stream))) => return Ok(Stream::new(stream)),
             Some(Ok(Err(error))) => last = error,
             Some(Err(error)) => last = io::Error::other(error),
             None => {}
@@ -163,15 +163,13 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(stream: TcpStream, speak: Speak) -> Self {
+    pub(crate) fn new(stream: TcpStream) -> Self {
         let socket = SockRef::from(&stream);
         // Without these it is slower or lasts longer after the other side has vanished, and works: MPTCP has
-        // them since Linux 5.17 and 6.3.
+        // the first two since Linux 5.17 and 6.3.
         let _ = socket.set_tcp_nodelay(true);
         let _ = socket.set_keepalive(true);
-        if speak == Speak::Tcp {
-            let _ = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(IDLE));
-        }
+        let _ = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(IDLE));
         Stream { stream, ended: false }
     }
 
@@ -288,10 +286,32 @@ mod tests {
             let address = listener.local_addr().unwrap();
             let near = connect(vec![address], Speak::Mptcp, Some(OTHER)).await.unwrap();
             let (far, _) = listener.accept().await.unwrap();
-            let far = Stream::new(far, Speak::Mptcp);
+            let far = Stream::new(far);
             for stream in [&near, &far] {
                 let name = SockRef::from(&**stream).tcp_congestion().unwrap();
                 assert_eq!(str::from_utf8(&name).unwrap().trim_end_matches('\0'), OTHER);
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn connections_of_both_kinds_and_ends_are_checked_when_they_are_idle() {
+        block_on(async {
+            for speak in [Speak::Tcp, Speak::Mptcp] {
+                let listener = listen(([127, 0, 0, 1], 0).into(), speak, None).unwrap();
+                let near = connect(vec![listener.local_addr().unwrap()], speak, None).await.unwrap();
+                let far = Stream::new(listener.accept().await.unwrap().0);
+                for stream in [&near, &far] {
+                    let socket = SockRef::from(&**stream);
+                    assert!(socket.keepalive().unwrap());
+                    // Linux 6.18 or later for MPTCP.
+                    match socket.tcp_keepalive_time() {
+                        Ok(idle) => assert_eq!(idle, IDLE),
+                        Err(error) => assert!(speak == Speak::Mptcp, "{error}"),
+                    }
+                }
             }
             Ok(())
         })

@@ -229,23 +229,44 @@ fn a_host_reaches_a_server_of_ipv6_and_the_rules_are_undone() {
 }
 
 #[test(needs(NET, tool("nft")))]
-fn rules_of_a_killed_relay_are_named_and_deleted() {
+fn the_rules_end_with_a_killed_relay_and_no_other_relay_touches_them() {
     let world = World::new();
     let before = world.rules();
     let (_far, mut near) = world.start_both();
     let said = world.relay(&["--print-rules", "relay-connect.toml"]);
     assert!(said.ok().contains("table inet joulepath_relay {"));
+    let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("belong to a relay that runs"), "{}", said.stderr);
     near.signal(Signal::KILL);
+    wait_until("the kernel has deleted the rules", || world.rules() == before);
 
+    // Without an owner, as kernels before Linux 5.12 leave it.
+    world.run(&world.net.client, "nft add table inet joulepath_relay").ok();
     let said = world.relay(&["--set-rules", "relay-connect.toml"]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     assert!(said.stderr.contains("--undo-rules deletes it"), "{}", said.stderr);
-
     let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
     assert!(said.stderr.contains("deleted the rules"), "{}", said.stderr);
     assert_eq!(world.rules(), before);
     let said = world.relay(&["--undo-rules", "relay-connect.toml"]);
     assert!(said.stderr.contains("there are no rules"), "{}", said.stderr);
+}
+
+#[test(needs(NET, tool("nft"), tool("ss")))]
+fn both_ends_check_every_subflow_of_an_idle_leg() {
+    let world = World::new();
+    let _ends = world.start_both();
+    let (address, listener) = world.listen();
+    let _host = world.connect(address);
+    let _server = listener.accept().unwrap();
+    for end in [&world.net.client, &world.net.server] {
+        wait_until("both subflows have a timer of five minutes", || {
+            let sockets = world.run(end, "ss -tnoH").ok();
+            sockets.lines().filter(|line| line.contains(":8443") && line.contains("(keepalive,4min")).count()
+                == 2
+        });
+    }
 }
 
 #[test(needs(NET))]
