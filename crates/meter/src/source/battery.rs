@@ -69,8 +69,11 @@ impl Battery {
             let status = word(&self.tree, &self.names[0], "status");
             return refuse(format!("battery: {} is not discharging (`{status}`)", self.names[0]));
         }
+        // `online` is 1 for a fixed voltage and 2 for a programmable one. Supplies of peripherals do not count.
         let feeds = |name: &String| {
-            word(&self.tree, name, "type") != "Battery" && word(&self.tree, name, "online") == "1"
+            word(&self.tree, name, "type") != "Battery"
+                && word(&self.tree, name, "scope") != "Device"
+                && !matches!(word(&self.tree, name, "online").as_str(), "" | "0")
         };
         match self.tree.list(FOLDER).into_iter().find(feeds) {
             Some(mains) => refuse(format!("battery: {mains} is plugged in and supplies a part of the power")),

@@ -3,10 +3,12 @@
 //!
 //! Zones overlap. A zone contains its subzones (`intel-rapl:0` contains `intel-rapl:0:0`), `psys` contains
 //! the packages, and `intel-rapl-mmio` shows a package again. So only packages of one control type are
-//! summed.
+//! summed. A package of several dies has a zone for each: on Intel with a counter of its own, on AMD all with the
+//! counter of the package, which then counts once.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use joulepath_model::units::Joules;
 
@@ -15,6 +17,10 @@ use crate::meter::{About, Meter, Quality, Reading, Unit, Value};
 use crate::sysfs::{self, Tree};
 
 const FOLDER: &str = "class/powercap";
+/// How often two counters are compared before they are different, and the time between: a package's counter may
+/// advance between the readings of its dies.
+const TRIALS: u32 = 4;
+const BETWEEN: Duration = Duration::from_millis(5);
 const JOULES_PER_MICROJOULE: f64 = 1e-6;
 
 /// A zone, or several that do not overlap.
@@ -32,6 +38,9 @@ struct Zone {
     last: Option<u64>,
     /// Total since the first reading, µJ.
     total: u64,
+    /// Earlier zones of the meter that may show the same counter: other dies of the package. As long as there are
+    /// any, the zone does not count.
+    same_as: Vec<usize>,
 }
 
 /// All zones, and the sum of the packages if there are several.
@@ -42,7 +51,13 @@ pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
     let mut found: Vec<Result<Box<dyn Meter>>> = Vec::new();
     let packages: Vec<&String> = zones.iter().copied().filter(|zone| is_package(tree, zone)).collect();
     if packages.len() > 1 {
-        let measures = format!("{} processor packages together", packages.len());
+        let mut sockets: Vec<String> =
+            packages.iter().map(|zone| package(&label(tree, zone)).into()).collect();
+        sockets.dedup();
+        let measures = match sockets.len() {
+            1 => "the dies of a processor package together".into(),
+            more => format!("{more} processor packages together"),
+        };
         found.push(open(tree, "rapl".into(), FOLDER.into(), measures, &packages));
     }
     for zone in &zones {
@@ -71,6 +86,11 @@ fn is_package(tree: &Tree, zone: &str) -> bool {
     zone.starts_with("intel-rapl:") && parent(zone).is_none() && label(tree, zone).starts_with("package-")
 }
 
+/// `package-0` of `package-0-die-1`.
+fn package(label: &str) -> &str {
+    label.split_once("-die-").map_or(label, |(package, _)| package)
+}
+
 /// `intel-rapl:0` of `intel-rapl:0:1`; `None` for a top zone.
 fn parent(zone: &str) -> Option<&str> {
     zone.rsplit_once(':').map(|(parent, _)| parent).filter(|parent| parent.contains(':'))
@@ -87,15 +107,20 @@ fn open(
     measures: String,
     zones: &[&String],
 ) -> Result<Box<dyn Meter>> {
-    let zone = |zone: &&String| {
+    let labels: Vec<String> = zones.iter().map(|zone| label(tree, zone)).collect();
+    let zone = |(index, zone): (usize, &&String)| {
         let range = tree.integer(&format!("{FOLDER}/{zone}/max_energy_range_uj"))?;
         let file = tree.path(&format!("{FOLDER}/{zone}/energy_uj"));
         let range = u64::try_from(range).ok().filter(|range| *range > 0).ok_or_else(|| {
             Error::new(Kind::Failed, format!("{name}: invalid counter range of {range} µJ"))
         })?;
-        Ok(Zone { file, range, last: None, total: 0 })
+        let is_die = |other: &usize| {
+            labels[*other] != labels[index] && package(&labels[*other]) == package(&labels[index])
+        };
+        let same_as = (0..index).filter(is_die).collect();
+        Ok(Zone { file, range, last: None, total: 0, same_as })
     };
-    let zones = zones.iter().map(zone).collect::<Result<Vec<_>>>()?;
+    let zones = zones.iter().enumerate().map(zone).collect::<Result<Vec<_>>>()?;
     let place = tree.path(&place).display().to_string();
     let about = About { name, place, measures, quality: Quality::HostShare, unit: Unit::Joules };
     Ok(Box::new(Rapl { about, zones }))
@@ -107,23 +132,59 @@ impl Meter for Rapl {
     }
 
     fn read(&mut self) -> Result<Reading> {
-        let mut total = 0;
         for zone in &mut self.zones {
-            total += zone.advance().map_err(|error| match error.kind {
-                Kind::Permission => error
-                    .help("only root may read it; `joulepath doctor --udev-rule` prints a rule for a group"),
-                _ => error,
-            })?;
+            zone.advance()?;
         }
+        for index in 0..self.zones.len() {
+            let mut same_as = std::mem::take(&mut self.zones[index].same_as);
+            let mut wrong = None;
+            same_as.retain(|&other| match self.is_same(other, index) {
+                Ok(is_same) => is_same,
+                Err(error) => {
+                    wrong = Some(error);
+                    true
+                }
+            });
+            self.zones[index].same_as = same_as;
+            wrong.map_or(Ok(()), Err)?;
+        }
+        // A counter that turns out to be another one has its total since the first reading.
+        let counted = self.zones.iter().filter(|zone| zone.same_as.is_empty());
+        let total: u64 = counted.map(|zone| zone.total).sum();
         let value = Value::Energy(Joules(total as f64 * JOULES_PER_MICROJOULE));
         Ok(Reading { at: Instant::now(), value })
     }
 }
 
+impl Rapl {
+    /// True if the counter of one zone lies between two readings of the other.
+    fn is_same(&mut self, one: usize, other: usize) -> Result<bool> {
+        for trial in 0..TRIALS {
+            if trial > 0 {
+                sleep(BETWEEN);
+            }
+            let before = self.zones[one].advance()?;
+            let between = self.zones[other].advance()?;
+            let after = self.zones[one].advance()?;
+            let range = self.zones[one].range;
+            let since = |counter: u64| (counter + range).saturating_sub(before) % range;
+            if since(between) <= since(after) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 impl Zone {
-    /// Reads the counter. Returns the total since the first reading, µJ.
+    /// Reads the counter, µJ.
     fn advance(&mut self) -> Result<u64> {
-        let now = sysfs::integer(&self.file)?;
+        let now = sysfs::integer(&self.file).map_err(|error| match error.kind {
+            Kind::Permission => {
+                error.help("only root may read it; `joulepath doctor --udev-rule` prints a rule for a group")
+            }
+            _ => error,
+        })?;
         let now = u64::try_from(now)
             .map_err(|_| Error::new(Kind::Failed, format!("{} is negative", self.file.display())))?;
         if let Some(last) = self.last {
@@ -131,6 +192,6 @@ impl Zone {
             self.total += if wrapped { now + self.range.saturating_sub(last) } else { now - last };
         }
         self.last = Some(now);
-        Ok(self.total)
+        Ok(now)
     }
 }

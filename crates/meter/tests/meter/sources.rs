@@ -252,3 +252,49 @@ fn a_survey_gives_period_step_and_noise() {
     let told = survey(Unit::Watts, &[(0.0, 3.0), (1.0, 3.0)]);
     assert_eq!((told.period_s, told.step, told.power_w, told.noise_w), (None, None, Some(3.0), None));
 }
+
+/// Two dies of one package and a second package, µJ.
+fn dies() -> (TempDir, Tree) {
+    let names = ["package-0-die-0", "package-0-die-1", "package-1-die-0"];
+    let (folder, tree) = tree(&[]);
+    for (zone, name) in names.iter().enumerate() {
+        let place = format!("class/powercap/intel-rapl:{zone}");
+        write(folder.path(), &format!("{place}/name"), name);
+        write(folder.path(), &format!("{place}/max_energy_range_uj"), "10000000");
+    }
+    (folder, tree)
+}
+
+fn count(folder: &TempDir, energies: [u64; 3]) {
+    for (zone, energy) in energies.iter().enumerate() {
+        write(folder.path(), &format!("class/powercap/intel-rapl:{zone}/energy_uj"), &energy.to_string());
+    }
+}
+
+#[test]
+fn dies_with_the_counter_of_their_package_count_once() {
+    let (folder, tree) = dies();
+    count(&folder, [9_000_000, 9_000_000, 9_000_000]);
+    let mut sum = by_name(&tree, "rapl").unwrap();
+    assert_eq!(sum.about().measures, "2 processor packages together");
+    let first = number(&mut sum);
+    count(&folder, [9_500_000, 9_500_000, 9_250_000]);
+    assert!((number(&mut sum) - first - 0.75).abs() < 1e-9);
+    // Both wrap around.
+    count(&folder, [500_000, 500_000, 9_250_000]);
+    assert!((number(&mut sum) - first - 1.75).abs() < 1e-9);
+}
+
+#[test]
+fn dies_with_counters_of_their_own_are_summed() {
+    for begin in [[100, 700, 0], [100, 100, 100]] {
+        let (folder, tree) = dies();
+        count(&folder, begin);
+        let mut sum = by_name(&tree, "rapl").unwrap();
+        let first = number(&mut sum);
+        count(&folder, [begin[0] + 1_000_000, begin[1] + 500_000, begin[2]]);
+        assert!((number(&mut sum) - first - 1.5).abs() < 1e-9);
+        count(&folder, [begin[0] + 2_000_000, begin[1] + 1_500_000, begin[2] + 1_000_000]);
+        assert!((number(&mut sum) - first - 4.5).abs() < 1e-9);
+    }
+}
