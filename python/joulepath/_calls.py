@@ -18,8 +18,11 @@ from joulepath._table import Table
 
 Engine = Literal["packet", "fluid"]
 Metric = Literal["bits_per_joule", "goodput_bps", "energy_j", "completion_s"]
-Policies = str | Part | Sequence[str | Part]
+Policies = str | Part | Iterable[str | Part]
 Source = str | os.PathLike[str] | Scenario
+
+MOST_COUNT = (1 << 32) - 1
+MOST_SEED = (1 << 64) - 1
 
 _Raw = TypeVar("_Raw")
 _Made = TypeVar("_Made")
@@ -59,7 +62,9 @@ def compare(
         Interrupted: after Ctrl-C; its ``result`` has the finished runs.
     """
     chosen = scenario(source)
+    policies = _once(policies)
     first, count = _seeds(seeds)
+    jobs = _whole("jobs", jobs)
     listed = _policies(policies)
     call = _call("compare", chosen, policies=_texts(policies), seeds=seeds, engine=engine, series=series)
     comparison = _watched(
@@ -89,6 +94,8 @@ def run(
     Raises:
         UsageError: as in :func:`compare`.
     """
+    policy = _once(policy)
+    seed = _whole("seed", seed, 0, MOST_SEED)
     listed = _policies(policy)
     if listed is None:
         raise UsageError("no policy is given", 'write one, such as "mptcp"')
@@ -243,6 +250,8 @@ def map(
         Interrupted: after Ctrl-C; its ``result`` is a map with missing values.
     """
     chosen = scenario(source)
+    policies = _once(policies)
+    seeds, jobs = _whole("seeds", seeds), _whole("jobs", jobs)
     listed = _policies(policies)
     call = _call(
         "map", chosen, x=x, y=y, policies=_texts(policies), metric=metric, engine=engine, seeds=seeds
@@ -304,6 +313,9 @@ def benchmark(
         UsageError: if a family, a policy or a set is wrong.
         Interrupted: after Ctrl-C; its ``result`` has the finished runs.
     """
+    policies, warm = _once(policies), _once(warm)
+    seeds, jobs = _whole("seeds", seeds), _whole("jobs", jobs)
+    seed = _whole("seed", seed, 0, MOST_SEED)
     own = [part for given in (policies, warm) for part in _parts(given)]
     if own and runs is not None:
         raise UsageError(
@@ -404,18 +416,38 @@ def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
         return 1, None
     if not isinstance(seeds, range):
         try:
-            count = index(seeds)
+            return 1, _whole("seeds", seeds)
         except TypeError:
             mend = "write how many, such as 5, or a range: range(11, 21)"
             raise TypeError(f"{seeds!r} are no seeds: {mend}") from None
-        if not 0 < count < 1 << 32:
-            raise UsageError(f"{seeds} seeds", "use at least one")
-        return 1, count
-    if seeds.step != 1 or len(seeds) == 0 or seeds.start < 0:
+    if seeds.step != 1 or seeds.stop <= seeds.start or seeds.start < 0:
         raise UsageError(
             f"{seeds!r} is no range of seeds", "write for example range(1, 31): 30 seeds from 1 on"
         )
-    return seeds.start, len(seeds)
+    _whole("the first seed", seeds.start, 0, MOST_SEED)
+    return seeds.start, _whole("seeds", seeds.stop - seeds.start)
+
+
+def _whole(name: str, value: Any, least: int = 1, most: int = MOST_COUNT) -> Any:
+    """A whole number of these limits, also one of NumPy; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}, not a whole number")
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, not a whole number") from None
+    if not least <= number <= most:
+        raise UsageError(f"{name} is {number}", f"write a number from {least} to {most}")
+    return number
+
+
+def _once(policies: Policies | None) -> Policies | None:
+    """A list in place of what can be read only once, such as a generator."""
+    if isinstance(policies, str | Part) or not isinstance(policies, Iterable):
+        return policies
+    return list(policies)
 
 
 def _policies(policies: Policies | None) -> str | None:

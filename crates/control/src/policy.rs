@@ -241,12 +241,18 @@ impl PolicyParts {
     }
 }
 
+/// The controller of this name. `bbr` is BBRv1, as in Linux.
+fn registered(name: &str) -> Result<Controller, controllers::UnknownController> {
+    let found = Controller::by_name(name);
+    if found.is_err() && name == "bbr" { Controller::by_name("bbr1") } else { found }
+}
+
 /// The congestion controller called `name`.
 ///
 /// # Errors
 /// [`PolicyError::UnknownController`] if there is none.
 pub fn controller(name: &str) -> Result<Controller, PolicyError> {
-    Controller::by_name(name).map_err(|unknown| PolicyError::UnknownController { name: unknown.name })
+    registered(name).map_err(|unknown| PolicyError::UnknownController { name: unknown.name })
 }
 
 /// The policy that `text` names by the grammar of [`Policy`], or by its [label](PolicyParts::label).
@@ -290,7 +296,7 @@ pub fn resolve(policy: &Policy) -> Result<PolicyParts, PolicyError> {
 /// The bundle or the controller that the policy's name denotes, with its argument.
 fn base(policy: &Policy) -> Result<PolicyParts, PolicyError> {
     let name = policy.name.as_str();
-    let mut parts = match (POLICIES.iter().find(|info| info.name == name), Controller::by_name(name)) {
+    let mut parts = match (POLICIES.iter().find(|info| info.name == name), registered(name)) {
         (Some(info), _) => PolicyParts::of(info),
         (None, Ok(controller)) => {
             PolicyParts { controller, title: name.to_owned(), ..PolicyParts::of(&POLICIES[0]) }

@@ -54,7 +54,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, Failure> {
         folder.display(),
         before + done
     ))?;
-    Ok(if outcome.partial { Exit::Partial } else { Exit::Ok })
+    Ok(if outcome.partial || outcome.failed > 0 { Exit::Partial } else { Exit::Ok })
 }
 
 /// Writes the page of a dataset.

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use joulepath_model::live::LiveConfig;
@@ -81,10 +82,10 @@ pub(crate) struct Recorder<W> {
 }
 
 impl Recorder<File> {
-    /// Creates the file, which must not exist. Follows no symlink.
+    /// Creates the file for its owner alone; it must not exist. Follows no symlink.
     pub(crate) fn create(path: &Path, config: &LiveConfig) -> Result<Self> {
         let failed = |source| Error::File { path: path.display().to_string(), source };
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
         Recorder::begin(file, config).map_err(failed)
     }
 }

@@ -26,8 +26,8 @@ const LIMIT: Duration = Duration::from_secs(3);
 const MOST_BYTES: usize = 4096;
 /// Time that the processes of a killed command may take to go.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// Values of a signal, dBm: as a scenario accepts them.
-const RANGE: std::ops::RangeInclusive<f64> = -160.0..=0.0;
+/// Values of a signal, dBm. Above them is no antenna's: 0 is what a tool prints that does not know.
+const RANGE: std::ops::RangeInclusive<f64> = -160.0..=-1.0;
 
 /// The last reading of a command, and why the last run gave none.
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ enum Failure {
     Long,
     #[error("it failed with {0}")]
     Failed(std::process::ExitStatus),
-    #[error("its output does not begin with a number from -160 to 0 (dBm)")]
+    #[error("its output does not begin with a signal, a number from -160 to -1 (dBm)")]
     NoNumber,
 }
 

@@ -1,6 +1,7 @@
 //! Quantities with units. A scenario has no bare numbers for quantities, and arithmetic converts no units
 //! silently.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
@@ -217,7 +218,7 @@ impl Grammar {
 
     /// The value in the base unit.
     fn parse(&self, text: &str) -> Result<f64, UnitError> {
-        let text = text.trim();
+        let text = &*typed(text);
         let malformed =
             || UnitError::Malformed { text: text.into(), quantity: self.quantity, example: self.example };
         let split = text
@@ -246,6 +247,16 @@ impl Grammar {
             });
         }
         Ok(value)
+    }
+}
+
+/// The text without the blanks around it, in the characters of a keyboard: the Greek letter μ and the sign − look
+/// like the prefix µ and a hyphen.
+fn typed(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    match text.contains(['\u{3bc}', '\u{2212}']) {
+        true => Cow::Owned(text.replace('\u{3bc}', "µ").replace('\u{2212}', "-")),
+        false => Cow::Borrowed(text),
     }
 }
 
@@ -371,7 +382,7 @@ impl FromStr for Dbm {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (quantity, example) = ("signal strength", "-95 dBm");
-        let text = text.trim();
+        let text = &*typed(text);
         let number = text.strip_suffix("dBm").map(str::trim);
         if number.is_none() && text.parse::<f64>().is_ok() {
             return Err(UnitError::Missing { text: text.into(), example: "dBm" });
@@ -493,6 +504,14 @@ mod tests {
 
     #[test]
     fn printed_quantities_parse_back() {
+        // A Greek letter, a sign, and blanks that do not break a line.
+        assert_eq!("250\u{a0}\u{3bc}s".parse::<Nanos>(), Ok(Nanos::from_micros(250)));
+        assert_eq!(
+            "3\u{202f}\u{3bc}W".parse::<Watts>().map(|power| power.0),
+            "3 uW".parse::<Watts>().map(|power| power.0)
+        );
+        assert_eq!("\u{2212}95\u{202f}dBm".parse::<Dbm>(), Ok(Dbm(-95.0)));
+        assert!("\u{2212}5\u{a0}ms".parse::<Nanos>().unwrap_err().to_string().contains("not negative"));
         for text in ["70 ms", "1.5 s", "250 µs"] {
             let value: Nanos = text.parse().unwrap();
             assert_eq!(value.to_string().parse(), Ok(value));

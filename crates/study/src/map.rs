@@ -117,6 +117,12 @@ impl<'a> Plan<'a> {
         engine: &'a dyn Engine,
         packet: &'a dyn Engine,
     ) -> Result<Option<Self>> {
+        let [x, y] = &request.axes;
+        if let Some(key) = x.keys.iter().find(|key| y.keys.contains(key)) {
+            return Err(
+                Error::usage(format!("both axes set `{key}`")).with_help("vary another key on one of them")
+            );
+        }
         let set = source.overrides(request.variant.as_deref(), &request.set)?;
         let asked = request.policies.as_deref();
         let plane = Plane::load(source, &set, &request.axes, asked, points, engine, cancel)?;
