@@ -267,9 +267,9 @@ mod tests {
     fn the_first_word_of_a_command_is_its_reading() {
         assert_eq!(ran("echo -95.5", 5000), Ok(-95.5));
         assert_eq!(ran("printf ' -101dBm (RSRP)\\nmore'", 5000), Ok(-101.0));
-        for text in ["", "--", "n/a -95", "-200", "3", "NaN", "-inf"] {
+        for text in ["", "--", "n/a -95", "-200", "0", "-0.5", "3", "NaN", "-inf"] {
             let said = ran(&format!("printf '%s' '{text}'"), 5000).unwrap_err();
-            assert!(said.contains("-160 to 0"), "{text}: {said}");
+            assert!(said.contains("-160 to -1"), "{text}: {said}");
         }
         assert!(ran("echo -95; exit 3", 5000).unwrap_err().contains("exit status: 3"));
     }

@@ -302,8 +302,27 @@ fn a_lab_without_a_scenario_or_a_command_prints_its_usage() {
 #[test(needs(LAB))]
 fn a_missing_command_is_named() {
     let said = joulepath(&["lab", "quick", "--", "no-such-program"]);
-    assert!(said.code.is_some_and(|code| code != 0), "{}", said.stderr);
+    assert_eq!(said.code, Some(127), "{}", said.stderr);
     assert!(said.stderr.contains("no-such-program"), "{}", said.stderr);
+    let folder = folder();
+    fs::write(folder.path().join("text"), "no program").unwrap();
+    let said = Said::of(command(folder.path(), &["lab", "quick", "--", "./text"]).output().unwrap());
+    assert_eq!(said.code, Some(126), "{}", said.stderr);
+}
+
+/// Where the kernel's default is another one, only the first namespace may have CUBIC as its default.
+#[test(needs(LAB))]
+fn the_kernels_own_controllers_run_in_a_lab() {
+    let server = server().to_string();
+    for policy in ["linux", "cubic", "reno"] {
+        let name = if policy == "linux" { "cubic" } else { policy };
+        let script = format!(
+            "curl -s -m 20 -o /dev/null --limit-rate 100k http://$JOULEPATH_SERVER:{server}/ & \
+             for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; ss -tinH; done | grep -q -w {name}"
+        );
+        let said = joulepath(&["lab", "quick", "-p", policy, "--serve", &server, "--", "sh", "-c", &script]);
+        assert_eq!(said.code, Some(0), "{policy}: {}", said.stderr);
+    }
 }
 
 #[test(needs(ROOT))]
