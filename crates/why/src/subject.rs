@@ -7,7 +7,7 @@ use joulepath_kernel::mptcp::diag::{Connection, SocketMemory, TcpSocket};
 use joulepath_kernel::mptcp::{TcpInfo, TcpState, Token};
 use joulepath_kernel::route::{Address, RouteKind, Scope};
 
-use crate::observation::{Host, Observation, Program};
+use crate::observation::{Host, Observation, Program, Sample};
 
 /// Less traffic is none, bit/s.
 const IDLE_BPS: f64 = 20e3;
@@ -49,6 +49,8 @@ pub struct Flow<'a> {
     pub socket: &'a TcpSocket,
     /// Statistics in each sample.
     pub series: Vec<&'a TcpInfo>,
+    /// Times of these samples, s.
+    pub times_s: Vec<f64>,
     /// The device that has its local address.
     pub device: Option<u32>,
     seconds: f64,
@@ -80,8 +82,8 @@ pub struct Alternative {
 
 /// Local and remote address.
 type Ends = (SocketAddr, SocketAddr);
-/// Statistics of each socket in each sample.
-type Statistics<'a> = BTreeMap<Ends, Vec<&'a TcpInfo>>;
+/// Times and statistics of each socket in each sample.
+type Statistics<'a> = BTreeMap<Ends, Vec<(f64, &'a TcpInfo)>>;
 
 /// What was seen, by connection: one pass over all samples serves all connections.
 struct Known<'a> {
@@ -94,10 +96,10 @@ impl<'a> Known<'a> {
     fn of(observation: &'a Observation<'a>) -> Self {
         let mut known =
             Known { connections: BTreeMap::new(), subflows: BTreeMap::new(), plain: BTreeMap::new() };
-        let add = |all: &mut Statistics<'a>, socket: &'a TcpSocket| {
-            all.entry(ends(socket)).or_default().extend(&socket.info);
-        };
-        for listing in observation.samples.iter().map(|sample| &sample.listing) {
+        for Sample { at_s, listing, .. } in &observation.samples {
+            let add = |all: &mut Statistics<'a>, socket: &'a TcpSocket| {
+                all.entry(ends(socket)).or_default().extend(socket.info.iter().map(|info| (*at_s, info)));
+            };
             for one in &listing.connections {
                 known.connections.entry((one.info.token, one.local)).or_default().push(one);
                 one.subflows.iter().for_each(|socket| add(&mut known.subflows, socket));
@@ -380,9 +382,9 @@ impl Moment {
 
 impl<'a> Flow<'a> {
     fn new(observation: &'a Observation<'a>, socket: &'a TcpSocket, all: &Statistics<'a>) -> Self {
-        let series = all.get(&ends(socket)).cloned().unwrap_or_default();
+        let (times_s, series) = all.get(&ends(socket)).into_iter().flatten().copied().unzip();
         let device = observation.host.device_of(socket.local.ip()).or(socket.interface);
-        Flow { socket, series, device, seconds: length_s(observation) }
+        Flow { socket, series, times_s, device, seconds: length_s(observation) }
     }
 
     /// Statistics at the end.
@@ -414,6 +416,12 @@ impl<'a> Flow<'a> {
             self.grown(|info| info.retransmitted_segments.into()),
             self.grown(|info| info.data_segments_out.into()),
         )
+    }
+
+    /// Mean payload of a sent packet, bytes.
+    pub(crate) fn sent_packet_bytes(&self) -> f64 {
+        let packets = self.grown(|info| info.data_segments_out.into());
+        self.grown(|info| info.sent_bytes) / packets.max(1.0)
     }
 
     /// Minimum RTT, s; `None` without a sample.

@@ -1,6 +1,6 @@
 //! A network drops what exceeds a rate: losses at a steady rate, without a queue.
 
-use super::random_loss::{is_steady, loss};
+use super::random_loss::{has_no_queue, is_steady, loss};
 use crate::finding::{Cost, Finding, Fix};
 use crate::subject::{Flow, Subject};
 use crate::words::{mbit, ms, percent};
@@ -9,8 +9,8 @@ pub(super) const NAME: &str = "policer";
 
 /// Fewer losses are those of a full queue.
 const LEAST_LOSS: f64 = 0.005;
-/// A queue is shorter than this part of the minimum RTT, or this time, s.
-const QUEUE: (f64, f64) = (0.25, 0.005);
+/// The congestion window is the limit in this part of the time.
+const OFTEN: f64 = 0.4;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if !subject.uploads() || subject.is_idle() {
@@ -38,6 +38,5 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
 }
 
 fn is_policed(flow: &Flow<'_>) -> bool {
-    let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else { return false };
-    queue_s <= (QUEUE.0 * rtt_s).max(QUEUE.1) && loss(flow) >= LEAST_LOSS && is_steady(flow)
+    flow.full_share() >= OFTEN && has_no_queue(flow) && loss(flow) >= LEAST_LOSS && is_steady(flow)
 }

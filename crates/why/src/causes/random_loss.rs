@@ -37,6 +37,9 @@ const MOST_NOISE: (f64, f64) = (0.5, 0.01);
 /// limit of the rate, by less than a part of it.
 const VARIES: f64 = 1.5;
 const STEADY: f64 = 0.25;
+/// Dispersion of the losses of intervals; 1 if each segment is lost independently. What exceeds a queue or a
+/// rate is lost at once.
+const CLUSTERED: f64 = 6.0;
 
 pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     if !subject.uploads() || subject.is_idle() {
@@ -89,7 +92,7 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
     let name = flow.socket.congestion.as_deref().unwrap_or("");
     let (lost, _) = flow.retransmissions();
     let Some((queue_s, rtt_s)) = flow.queue_s(true, 0.9).zip(flow.min_rtt_s()) else { return false };
-    if is_steady(flow) {
+    if is_steady(flow) || clustering(flow) > CLUSTERED {
         return false;
     }
     LOSS_BASED.contains(&name.trim_start_matches("jp_"))
@@ -99,7 +102,7 @@ fn is_lossy(flow: &Flow<'_>) -> bool {
         && match lost {
             _ if queue_s <= (EMPTY * rtt_s).max(EMPTY_S) => true,
             LEAST_LOST.. => {
-                queue_s <= (QUEUE * rtt_s).max(QUEUE_S) || is_early(flow, rtt_s) || is_scattered(flow, rtt_s)
+                queue_s <= (QUEUE * rtt_s).max(QUEUE_S) || is_early(flow, rtt_s) || is_scattered(flow)
             }
             _ => false,
         }
@@ -125,21 +128,39 @@ fn unevenness(flow: &Flow<'_>) -> Option<f64> {
     Some(flow.spread(true).filter(|_| lost >= LEAST_LOST)? * each.sqrt() / VARIES)
 }
 
+/// Index of dispersion of the losses of intervals, each in relation to what was sent in it.
+fn clustering(flow: &Flow<'_>) -> f64 {
+    let part = loss(flow).max(1e-9);
+    let grown =
+        |pair: &[&TcpInfo], of: fn(&TcpInfo) -> u32| f64::from(of(pair[1]).saturating_sub(of(pair[0])));
+    let apart = |pair: &[&TcpInfo]| {
+        let expected = (part * grown(pair, |info| info.data_segments_out)).max(part);
+        (grown(pair, |info| info.retransmitted_segments) - expected).powi(2) / expected
+    };
+    let intervals = flow.series.len().saturating_sub(1).max(2) as f64;
+    flow.series.windows(2).map(apart).sum::<f64>() / (intervals - 1.0)
+}
+
+/// True if the queue is no longer than what delayed ACKs of a small window cause.
+pub(super) fn has_no_queue(flow: &Flow<'_>) -> bool {
+    let is_short = |quantile: f64, (part, least_s): (f64, f64)| {
+        let queue_s = flow.queue_s(true, quantile).zip(flow.min_rtt_s());
+        queue_s.is_some_and(|(queue_s, rtt_s)| queue_s <= (part * rtt_s).max(least_s))
+    };
+    is_short(0.5, NOISE) && is_short(0.9, MOST_NOISE)
+}
+
 /// True if the rate hardly changes although segments are lost: the path drops what exceeds a rate.
 pub(super) fn is_steady(flow: &Flow<'_>) -> bool {
     lossy_intervals(flow) >= LEAST_INTERVALS && unevenness(flow).is_some_and(|part| part <= STEADY)
 }
 
 /// True if many losses change the rate while the queue is short.
-fn is_scattered(flow: &Flow<'_>, rtt_s: f64) -> bool {
-    let is_short = |quantile: f64, (part, least_s): (f64, f64)| {
-        flow.queue_s(true, quantile).is_some_and(|queue_s| queue_s <= (part * rtt_s).max(least_s))
-    };
+fn is_scattered(flow: &Flow<'_>) -> bool {
     flow.interval_s() <= CLOSE_S
         && lossy_intervals(flow) >= LEAST_INTERVALS
         && unevenness(flow).is_some_and(|part| part > STEADY)
-        && is_short(0.5, NOISE)
-        && is_short(0.9, MOST_NOISE)
+        && has_no_queue(flow)
 }
 
 fn lossy_intervals(flow: &Flow<'_>) -> usize {

@@ -86,7 +86,8 @@ fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
     let apart: Vec<f64> = x.iter().zip(&y).map(|(x, y)| (x - y).abs()).collect();
     let shared = Shared {
         levels: correlation(&x, &y),
-        changes: correlation(&steps(&x), &steps(&y)),
+        // Ranks: a stall of this host lengthens both at once.
+        changes: correlation(&ranks(&steps(&x)), &ranks(&steps(&y))),
         difference_s: mean(&apart),
         mean_s,
     };
@@ -94,6 +95,11 @@ fn shared(a: &Flow<'_>, b: &Flow<'_>) -> Option<Shared> {
     let is_shared = levels.min(changes) >= CORRELATED && levels + changes >= BOTH;
     let rtt_s = a.min_rtt_s()?.min(b.min_rtt_s()?);
     (is_shared && mean_s >= LEAST_S.max(LEAST * rtt_s)).then_some(shared)
+}
+
+/// The place of each value among all.
+fn ranks(all: &[f64]) -> Vec<f64> {
+    all.iter().map(|value| all.iter().filter(|other| *other < value).count() as f64).collect()
 }
 
 fn mean(all: &[f64]) -> f64 {

@@ -141,13 +141,9 @@ pub(super) fn unequal(subject: &Subject<'_>, blocked: &Blocked) -> Option<(usize
     let known: Vec<(usize, f64)> = used.filter_map(|index| Some((index, rtt(&index)?))).collect();
     let slow = known.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let fast = known.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let flow = &subject.flows[fast.0];
-    let mss_bytes = flow.info().map_or(0.0, |info| f64::from(info.send_mss_bytes));
-    let alone_bytes = match blocked.limit {
-        Limit::OwnWindow => flow.received_bps() / 8.0 * fast.1,
-        _ => (flow.cwnd_packets() * mss_bytes).min(flow.delivery_bps() / 8.0 * fast.1),
-    };
-    let empty = |index: usize| subject.flows[index].min_rtt_s();
+    let (flow, empty) = (&subject.flows[fast.0], |index: usize| subject.flows[index].min_rtt_s());
+    let rate_bps = if sending { flow.delivery_bps() } else { flow.received_bps() };
+    let alone_bytes = rate_bps / 8.0 * empty(fast.0)?;
     let is_unequal = slow.1 >= UNEQUAL * fast.1 && empty(slow.0)? >= UNEQUAL_EMPTY * empty(fast.0)?;
     (is_unequal && alone_bytes <= blocked.bytes).then_some((slow.0, fast.0))
 }

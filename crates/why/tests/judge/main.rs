@@ -9,6 +9,7 @@ mod draw;
 mod gain;
 mod growing;
 mod host;
+mod measured;
 mod pairs;
 mod world;
 
