@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use joulepath_model::energy::meter::EnergyReading;
-use joulepath_model::result::{Counters, EnergySplit, PathResult, RunResult, Series};
-use joulepath_model::scenario::Workload;
+use joulepath_model::result::{Counters, EnergySplit, PathResult, RunResult, Series, active, measured};
 
 use crate::energy::Metering;
 use crate::represent::Member;
@@ -38,7 +37,7 @@ impl Totals {
 struct Tested<'a> {
     member: &'a Member<'a>,
     count: f64,
-    measured_s: f64,
+    measured: Range<f64>,
     completion_s: Option<f64>,
     routes: Vec<Totals>,
     energy: EnergyReading,
@@ -54,21 +53,21 @@ impl History<'_> {
         let packet_bits = scenario.transport.mss.0 as f64 * 8.0;
         let tested = self.tested(series);
         let bits_of = |t: &Tested<'_>| t.routes.iter().map(|r| r.delivered).sum::<f64>() * packet_bits;
-        let per_second =
-            |amount: f64, t: &Tested<'_>| if t.measured_s > 0.0 { amount / t.measured_s } else { 0.0 };
+        let measured_s = active(tested.iter().map(|t| t.measured.clone()));
         let energy_split = total_split(&tested);
         let energy_j = energy_split.total_j();
         let bits: f64 = tested.iter().map(|t| t.count * bits_of(t)).sum();
-        let each = |t: &Tested<'_>| vec![per_second(bits_of(t), t); t.count as usize];
+        let each =
+            |t: &Tested<'_>| vec![ratio(bits_of(t), t.measured.end - t.measured.start); t.count as usize];
         let connections_bps: Vec<f64> = tested.iter().flat_map(each).collect();
         let (paths, all) = self.paths(&tested, packet_bits);
         RunResult {
             policy: policy.to_owned(),
             seed,
-            measured_s: tested.iter().map(|t| t.measured_s).fold(0.0, f64::max),
-            goodput_bps: connections_bps.iter().sum(),
+            measured_s,
+            goodput_bps: ratio(bits, measured_s),
             energy_j,
-            power_w: tested.iter().map(|t| t.count * per_second(t.energy.total_j(), t)).sum(),
+            power_w: ratio(tested.iter().map(|t| t.count * t.energy.total_j()).sum(), measured_s),
             bits_per_joule: if energy_j > 0.0 { bits / energy_j } else { 0.0 },
             energy_split,
             completion_s: mean_completion(&tested),
@@ -97,19 +96,16 @@ impl History<'_> {
         for (u, (member, own)) in self.what.members.iter().zip(self.what.ranges()).enumerate() {
             let Some(group) = member.group else { continue };
             let completed_s = self.completed_s[u];
-            let from_s = member.start_s.max(scenario.warm_up.as_secs_f64());
             let until_s = completed_s.unwrap_or(scenario.duration.as_secs_f64());
             let metering = Metering { scenario, group, member, first: own.start, completed_s };
             let (energy, over_time) = metering.run(&self.samples, series);
-            // A file is measured from its start to its end.
-            let whole = matches!(group.workload, Workload::File { .. });
-            let data_from_s = if whole { 0.0 } else { from_s };
+            let measured = measured(member.start_s, scenario.warm_up.as_secs_f64(), until_s);
             found.push(Tested {
                 member,
                 count: f64::from(group.count),
-                measured_s: (until_s - from_s).max(0.0),
                 completion_s: completed_s.map(|at_s| at_s - member.start_s),
-                routes: own.map(|r| self.totals(r, data_from_s, until_s)).collect(),
+                routes: own.map(|r| self.totals(r, measured.start, until_s)).collect(),
+                measured,
                 energy,
                 over_time,
                 paths: &group.paths,
@@ -162,7 +158,7 @@ impl History<'_> {
                 energy_j[path] += t.count * split.total_j();
             }
         }
-        let measured_s = tested.iter().map(|t| t.measured_s).fold(0.0, f64::max);
+        let measured_s = active(tested.iter().map(|t| t.measured.clone()));
         let connections: f64 = tested.iter().map(|t| t.count).sum();
         let result =
             |(path, (spec, totals)): (usize, (&joulepath_model::scenario::PathSpec, &Totals))| PathResult {

@@ -3,6 +3,9 @@
 mod over_time;
 mod punctuality;
 
+use std::cmp::Ordering;
+use std::ops::{Add, Range, Sub};
+
 use serde::{Deserialize, Serialize};
 
 use crate::quantile::nearest;
@@ -17,7 +20,8 @@ pub struct RunResult {
     pub policy: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Time over which rates and power are averaged, s: the measured interval, or until a file was complete.
+    /// Time over which rates and power are averaged, s: while any connection under test was active, from its start
+    /// or the end of the warm-up to the end of its file or of the run ([`active`]).
     pub measured_s: f64,
     /// In-order data delivered to the application per second, bit/s.
     pub goodput_bps: f64,
@@ -327,6 +331,32 @@ pub struct Counters {
     pub wire_losses: u64,
 }
 
+/// The part of a run over which a connection is averaged: from its start or the end of the warm-up, to its end. A
+/// connection that ends before the warm-up does is averaged from its start.
+pub fn measured<T: PartialOrd + Copy>(start: T, warm_up: T, end: T) -> Range<T> {
+    let is_later = warm_up > start && end > warm_up;
+    (if is_later { warm_up } else { start })..end
+}
+
+/// Length of the union of intervals.
+pub fn active<T>(intervals: impl IntoIterator<Item = Range<T>>) -> T
+where
+    T: PartialOrd + Copy + Default + Add<Output = T> + Sub<Output = T>,
+{
+    let mut intervals: Vec<Range<T>> = intervals.into_iter().filter(|one| one.end > one.start).collect();
+    intervals.sort_by(|a, b| a.start.partial_cmp(&b.start).unwrap_or(Ordering::Equal));
+    let mut active = T::default();
+    let mut reached = None;
+    for Range { start, end } in intervals {
+        let from = reached.filter(|reached| *reached > start).unwrap_or(start);
+        if end > from {
+            active = active + (end - from);
+            reached = Some(end);
+        }
+    }
+    active
+}
+
 /// Samples over time, all at the same times. Inner vectors are by path, in the scenario's order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
@@ -560,4 +590,20 @@ pub struct PathRow {
     pub mean_cwnd: f64,
     /// Timeouts per run.
     pub timeouts: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2 to 5 and 4 to 6 overlap, 9 to 10 is apart, 3 to 4 is within: 4 + 1.
+    #[test]
+    fn time_in_which_several_connections_are_active_counts_once() {
+        assert_eq!(active([4_u64..6, 2..5, 9..10, 3..4, 7..7]), 5);
+        assert_eq!(active::<f64>([]), 0.0);
+        assert_eq!(measured(3, 5, 8), 5..8);
+        assert_eq!(measured(6, 5, 8), 6..8);
+        // Complete before the end of the warm-up.
+        assert_eq!(measured(1, 5, 4), 1..4);
+    }
 }

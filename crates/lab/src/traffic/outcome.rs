@@ -1,8 +1,9 @@
 //! Combines the reports of both ends into a result.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use joulepath_model::result::{DelayStats, Series};
+use joulepath_model::result::{DelayStats, Series, active, measured};
 
 use crate::error::{Error, Result};
 
@@ -12,7 +13,7 @@ use super::spec::{Spec, Workload};
 /// The traffic's part of a `RunResult`: energy, queues and links are the emulator's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Duration over which rates are computed, s: the longest of the connections under test.
+    /// Time over which rates are computed, s: while any connection under test was active.
     pub measured_s: f64,
     /// In-order data delivered to the applications under test, bit/s.
     pub goodput_bps: f64,
@@ -66,7 +67,8 @@ pub struct PathOutcome {
 struct Pair<'a> {
     sender: &'a ConnectionReport,
     receiver: &'a ConnectionReport,
-    measured_s: f64,
+    measured: Range<u64>,
+    received_bytes: u64,
 }
 
 /// Combines the reports of both ends.
@@ -90,24 +92,30 @@ pub fn outcome(spec: &Spec, server: &Report, client: &Report) -> Result<Outcome>
             )));
         }
         if connection.under_test {
-            let from_ns = connection.start_ns.max(spec.warm_up_ns);
             let until_ns = receiver.finished_ns.unwrap_or(ended_ns);
-            let measured_s = until_ns.saturating_sub(from_ns) as f64 / 1e9;
-            under_test.push((i, Pair { sender, receiver, measured_s }));
+            let measured = measured(connection.start_ns, spec.warm_up_ns, until_ns);
+            // A file that was complete before the end of the warm-up counts as a whole.
+            let received_bytes = match until_ns > spec.warm_up_ns {
+                true => receiver.measured_bytes,
+                false => receiver.total_bytes,
+            };
+            under_test.push((i, Pair { sender, receiver, measured, received_bytes }));
         } else {
             competitors_bytes += receiver.measured_bytes;
         }
     }
-    let connections_bps: Vec<f64> = under_test
-        .iter()
-        .map(|(_, pair)| per_second(bits(pair.receiver.measured_bytes), pair.measured_s))
-        .collect();
+    let of_connection = |(_, pair): &(usize, Pair<'_>)| {
+        per_second(bits(pair.received_bytes), seconds(pair.measured.end - pair.measured.start))
+    };
+    let connections_bps: Vec<f64> = under_test.iter().map(of_connection).collect();
+    let delivered_bits = under_test.iter().map(|(_, pair)| bits(pair.received_bytes)).sum();
+    let measured_s = together_s(&under_test);
     let (paths, retransmission_ratio) = paths(spec, &under_test);
     let competitors_s = ended_ns.saturating_sub(spec.warm_up_ns) as f64 / 1e9;
     Ok(Outcome {
-        measured_s: longest(&under_test),
-        goodput_bps: connections_bps.iter().sum(),
-        delivered_bits: under_test.iter().map(|(_, pair)| bits(pair.receiver.measured_bytes)).sum(),
+        measured_s,
+        goodput_bps: per_second(delivered_bits, measured_s),
+        delivered_bits,
         connections_bps,
         competitors_bps: per_second(bits(competitors_bytes), competitors_s),
         completion_s: completion_s(spec, &under_test),
@@ -132,8 +140,8 @@ fn per_second(amount: f64, time_s: f64) -> f64 {
     if time_s > 0.0 { amount / time_s } else { 0.0 }
 }
 
-fn longest(pairs: &[(usize, Pair<'_>)]) -> f64 {
-    pairs.iter().map(|(_, pair)| pair.measured_s).fold(0.0, f64::max)
+fn together_s(pairs: &[(usize, Pair<'_>)]) -> f64 {
+    seconds(active(pairs.iter().map(|(_, pair)| pair.measured.clone())))
 }
 
 fn completion_s(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> Option<f64> {
@@ -208,7 +216,7 @@ fn paths(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> (Vec<PathOutcome>, f64) {
             reinjected += bytes as f64 / f64::from(pair.sender.mss_bytes);
         }
     }
-    let measured_s = longest(pairs);
+    let measured_s = together_s(pairs);
     let received: u64 = sums.iter().map(|sums| sums.received_bytes).sum();
     let segments: u64 = sums.iter().map(|sums| sums.sent.segments).sum();
     let repeated: u64 = sums.iter().map(|sums| sums.sent.retransmissions).sum();

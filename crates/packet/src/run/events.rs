@@ -2,6 +2,7 @@
 
 use joulepath_model::units::Nanos;
 
+use crate::connection::device::Device;
 use crate::path::fabric;
 use crate::path::packet::{Kind, Packet, Stamp};
 use crate::run::engine::Engine;
@@ -28,19 +29,23 @@ impl Engine {
         if let Some(fabric) = &mut self.fabric {
             fabric.begin_measurement(now, &self.net);
         }
-        for sender in &mut self.senders {
-            sender.before = sender.stats;
+        // A connection that is complete keeps the statistics of its life.
+        let is_over = |device: &Option<Device>| device.as_ref().is_some_and(|one| one.finished_ns.is_some());
+        let over: Vec<bool> = self.devices.iter().map(is_over).collect();
+        for (sender, receiver) in self.senders.iter_mut().zip(&mut self.receivers) {
+            if !over[receiver.id.connection as usize] {
+                sender.before = sender.stats;
+                receiver.before_bytes = receiver.first_copy_bytes;
+            }
         }
-        for receiver in &mut self.receivers {
-            receiver.before_bytes = receiver.first_copy_bytes;
-        }
-        for receiver in self.connections.iter_mut().map(|connection| &mut connection.receiver) {
+        for (connection, _) in self.connections.iter_mut().zip(&over).filter(|(_, over)| !**over) {
+            let receiver = &mut connection.receiver;
             receiver.before_bytes = receiver.data.delivered_bytes;
             if let Some(reception) = &mut receiver.reception {
                 reception.begin_measurement(self.now_ns);
             }
         }
-        for device in self.devices.iter_mut().flatten() {
+        for device in self.devices.iter_mut().flatten().filter(|device| device.finished_ns.is_none()) {
             device.meter.begin_measurement(now);
         }
     }

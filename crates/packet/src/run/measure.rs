@@ -1,8 +1,11 @@
 //! The result of a run: sums at the end, samples over time.
 
+use std::ops::Range;
+
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::{
-    ChannelResult, DelayStats, Delivery, EnergySplit, PathResult, Punctuality, RelayResult, RunResult, Series,
+    ChannelResult, DelayStats, Delivery, EnergySplit, PathResult, Punctuality, RelayResult, RunResult,
+    Series, active, measured,
 };
 use joulepath_model::scenario::{Competitor, PathIndex, PathSpec, Scenario, Workload};
 use joulepath_model::units::Nanos;
@@ -46,8 +49,8 @@ impl PathTotals {
 
 /// Result of one connection under test.
 struct Outcome {
-    /// The time over which rate and power are averaged, s.
-    measured_s: f64,
+    /// The part of the run over which its rate is averaged, ns.
+    measured: Range<u64>,
     bytes: u64,
     completion_s: Option<f64>,
     energy: EnergyReading,
@@ -100,13 +103,12 @@ impl Engine {
     fn outcome(&self, connection: &Connection, device: &Device, warm_up: Nanos) -> Outcome {
         let receiver = &connection.receiver;
         let bytes = receiver.data.delivered_bytes - receiver.before_bytes;
-        let from_ns = connection.starts_at_ns.max(warm_up.0);
         let (until_ns, energy) = match device.finished_ns {
             Some(at_ns) => (at_ns, device.meter.clone().finish_with_tails(Nanos(at_ns))),
             None => (self.end_ns, device.meter.clone().finish(Nanos(self.end_ns))),
         };
         Outcome {
-            measured_s: until_ns.saturating_sub(from_ns) as f64 / 1e9,
+            measured: measured(connection.starts_at_ns, warm_up.0, until_ns),
             bytes,
             completion_s: device.finished_ns.map(|at_ns| (at_ns - connection.starts_at_ns) as f64 / 1e9),
             energy,
@@ -130,11 +132,11 @@ impl Engine {
         let energy_split = total_split(&outcomes);
         let energy_j = energy_split.total_j();
         let bits: f64 = outcomes.iter().map(|outcome| outcome.bytes as f64 * 8.0).sum();
-        let per_second = |amount: f64, outcome: &Outcome| {
-            if outcome.measured_s > 0.0 { amount / outcome.measured_s } else { 0.0 }
+        let measured_s = seconds(active(outcomes.iter().map(|outcome| outcome.measured.clone())));
+        let of_connection = |outcome: &Outcome| {
+            per_second(outcome.bytes as f64 * 8.0, seconds(outcome.measured.end - outcome.measured.start))
         };
-        let connections_bps: Vec<f64> =
-            outcomes.iter().map(|outcome| per_second(outcome.bytes as f64 * 8.0, outcome)).collect();
+        let connections_bps: Vec<f64> = outcomes.iter().map(of_connection).collect();
         let deliveries: Vec<Delivery> =
             self.connections.iter().flat_map(|connection| connection.receiver.reader.deliveries()).collect();
         let competitor_bytes = self.competitor_bytes(scenario);
@@ -152,10 +154,13 @@ impl Engine {
         RunResult {
             policy: policy.to_owned(),
             seed,
-            measured_s: outcomes.iter().map(|outcome| outcome.measured_s).fold(0.0, f64::max),
-            goodput_bps: connections_bps.iter().sum(),
+            measured_s,
+            goodput_bps: per_second(bits, measured_s),
             energy_j,
-            power_w: outcomes.iter().map(|outcome| per_second(device_joules(&outcome.energy), outcome)).sum(),
+            power_w: per_second(
+                outcomes.iter().map(|outcome| device_joules(&outcome.energy)).sum(),
+                measured_s,
+            ),
             bits_per_joule: if energy_j > 0.0 { bits / energy_j } else { 0.0 },
             energy_split,
             completion_s: mean_completion(scenario, &outcomes),
@@ -198,8 +203,8 @@ impl Engine {
             by_path[usize::from(path)].add(sender, receiver);
             all.add(sender, receiver);
         }
-        let measured_s = outcomes.iter().map(|outcome| outcome.measured_s).fold(0.0, f64::max);
-        let rate = |amount: f64| if measured_s > 0.0 { amount / measured_s } else { 0.0 };
+        let measured_s = seconds(active(outcomes.iter().map(|outcome| outcome.measured.clone())));
+        let rate = |amount: f64| per_second(amount, measured_s);
         let energy_j = |path: usize| -> f64 {
             let of_device = |outcome: &Outcome| -> f64 {
                 let pairs = outcome.paths.iter().zip(&outcome.energy.interfaces);
@@ -265,6 +270,14 @@ impl Engine {
         };
         scenario.competitors.iter().map(of_group).collect()
     }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn per_second(amount: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { amount / seconds } else { 0.0 }
 }
 
 /// Whether every segment is full, except the last one of a file.
