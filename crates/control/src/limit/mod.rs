@@ -122,6 +122,8 @@ fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Reference
 struct Totals {
     rates_bps: Vec<f64>,
     capacities_bps: Vec<f64>,
+    /// What the links of each path carry, bit/s: connections that may each fill them take turns.
+    links_bps: Vec<f64>,
     goodput_bps: f64,
     power_w: f64,
     bits: f64,
@@ -135,6 +137,7 @@ impl Totals {
         Totals {
             rates_bps: vec![0.0; paths],
             capacities_bps: vec![0.0; paths],
+            links_bps: vec![0.0; paths],
             goodput_bps: 0.0,
             power_w: 0.0,
             bits: 0.0,
@@ -148,6 +151,7 @@ impl Totals {
         for (i, &path) in group.paths.iter().enumerate() {
             self.rates_bps[path] += count * optimum.rates_bps[i];
             self.capacities_bps[path] += count * problem.alone_bps(i);
+            self.links_bps[path] = self.links_bps[path].max(problem.undivided_bps(i));
         }
         self.best = self.best.max(optimum.bits_per_joule());
         self.goodput_bps += count * optimum.goodput_bps;
@@ -161,7 +165,21 @@ impl Totals {
         };
     }
 
-    fn into_limit(self, scenario: &Scenario, kind: Capacity) -> Reference {
+    /// Reduces all rates and the power alike, until no path carries more than its links do.
+    fn take_turns(&mut self) {
+        let part = |(rate, most): (&f64, &f64)| if rate > most { most / rate } else { 1.0 };
+        let part = self.rates_bps.iter().zip(&self.links_bps).map(part).fold(1.0, f64::min);
+        let rates = self.rates_bps.iter_mut().chain([&mut self.goodput_bps, &mut self.power_w]);
+        rates.for_each(|rate| *rate *= part);
+        for (capacity, most) in self.capacities_bps.iter_mut().zip(&self.links_bps) {
+            *capacity = capacity.min(*most);
+        }
+    }
+
+    fn into_limit(mut self, scenario: &Scenario, kind: Capacity) -> Reference {
+        if kind == Capacity::Link {
+            self.take_turns();
+        }
         let (paths, label) = label(scenario, &self.rates_bps);
         let mean = self.energy_j.map_or(self.goodput_bps / self.power_w, |energy_j| self.bits / energy_j);
         // Groups that may take everything from each other cannot together beat the best of them alone.

@@ -140,4 +140,11 @@ impl DeviceProblem<'_> {
         let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
         self.slots.iter().map(of_slot).sum::<f64>() / seconds
     }
+
+    /// Mean rate that the links of path `i` carry, bit/s, regardless of buffers and of a fair share.
+    pub(super) fn undivided_bps(&self, i: usize) -> f64 {
+        let least = |slot: &Slot| slot.peak.iter().map(|b| b.alone(i)).fold(f64::INFINITY, f64::min);
+        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
+        self.slots.iter().map(|slot| slot.seconds * least(slot)).sum::<f64>() / seconds
+    }
 }

@@ -317,6 +317,25 @@ fn a_file_and_a_stream_have_limits_of_their_own() {
 }
 
 #[test]
+fn connections_that_may_each_fill_a_link_carry_no_more_than_it_together() {
+    for workload in ["kind = \"bulk\"", "kind = \"file\"\nsize = \"1 MB\""] {
+        let one = TWO_PATHS.replace("kind = \"bulk\"", workload);
+        let two = format!("{one}\n[[connection]]\nname = \"first\"\n[[connection]]\nname = \"second\"\n");
+        let [one, two] = [one, two].map(|text| limits(&scenario(&text)).pop().unwrap());
+        assert_close(two.goodput_bps, one.goodput_bps, 1e-9);
+        assert_close(two.power_w, one.power_w, 1e-9);
+        assert_eq!(two.capacities_bps, one.capacities_bps);
+    }
+    // Streams that fit together do not wait for each other.
+    let stream = "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"20 ms\"";
+    let streams = format!(
+        "{}\n[[connection]]\nname = \"both\"\ncount = 2\n",
+        TWO_PATHS.replace("kind = \"bulk\"", stream)
+    );
+    assert_close(limits(&scenario(&streams)).pop().unwrap().goodput_bps, 8e6, 1e-9);
+}
+
+#[test]
 fn a_stream_counts_only_the_periods_within_the_run() {
     // On from 0 to 2, 22 to 24 and 44 to 46 s of 60 s: 4 Mbit/s · 6/60.
     let on_off = "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"40 ms\"\non = \"2 s\"\noff = \"20 s\"";

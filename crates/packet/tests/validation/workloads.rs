@@ -58,6 +58,27 @@ fn a_lost_request_is_sent_again_after_a_second() {
 }
 
 #[test]
+fn connections_at_different_times_have_at_most_the_goodput_of_the_link() {
+    let link_bps = 12e6 * 1460.0 / 1500.0;
+    let two = |duration: &str, workload: &str, start: &str| {
+        let second = format!("[[connection]]\nname = \"second\"\nstart = \"{start}\"");
+        let toml = scenario(duration, &format!("{workload}\n[[connection]]\nname = \"first\"\n{second}"));
+        simulate(&toml, "uncoupled", 1)
+    };
+    // The first file is complete before the end of the warm-up.
+    let files = two("40 s", "[workload]\nkind = \"file\"\nsize = \"4 MB\"", "21 s");
+    let active_s = 2.0 * files.completion_s.expect("both files are complete");
+    assert_near("time in which a file is sent, s", files.measured_s, active_s, 1e-9);
+    assert_near("bits of both files", files.goodput_bps * active_s, 64e6, 1e-9);
+    for bps in files.connections_bps {
+        assert_between("goodput of a file", bps, 0.8 * link_bps, link_bps);
+    }
+    let bulk = two("30 s", "[workload]\nkind = \"bulk\"", "27 s");
+    assert_near("from the end of the warm-up on, s", bulk.measured_s, 20.0, 1e-9);
+    assert_near("goodput of a full link", bulk.goodput_bps, link_bps, 0.03);
+}
+
+#[test]
 fn unresponsive_traffic_keeps_its_share_of_the_link() {
     let cross =
         "[workload]\nkind = \"bulk\"\n[[cross]]\npath = \"only\"\nkind = \"constant\"\nrate = \"4 Mbit/s\"";
