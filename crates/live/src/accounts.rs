@@ -27,6 +27,13 @@ const SCHEMA: u64 = 3;
 const REMEDY: &str = "install the version that wrote it, or move the file away: then counting restarts, \
                     also for quotas";
 const SAVED_EVERY: Nanos = Nanos::from_secs(60);
+/// The ledger is also written when an interface has carried this share of its hard quota since it was
+/// written: the kernel's counters end with the device or the boot.
+const SAVED_SHARE: u64 = 100;
+/// The least RTT assumed: that of a full queue, which may have grown since connections were listed.
+const LEAST_RTT: Nanos = Nanos::from_millis(100);
+/// Time in which the daemon closes an interface.
+const REACTION: Nanos = Nanos::from_millis(30);
 
 /// Source of an interface's energy.
 struct Source {
@@ -85,6 +92,12 @@ pub(crate) struct Accounts {
     /// What [`Ledger::spared`] has, since this process started.
     spared: Sum,
     saved: Nanos,
+    /// True if the record lacks the counters from which traffic would be recovered after a kill.
+    lacks_base: bool,
+    /// Bytes of hard quotas since the ledger was written, by interface.
+    unsaved: BTreeMap<String, u64>,
+    /// Interfaces whose hard quota is used up, with the start of the period and the quota.
+    closed: BTreeMap<String, (Day, Bytes)>,
 }
 
 impl Accounts {
@@ -125,6 +138,9 @@ impl Accounts {
             mptcp: [0; 2],
             spared: Sum::default(),
             saved: now,
+            lacks_base: true,
+            unsaved: BTreeMap::new(),
+            closed: BTreeMap::new(),
         }
     }
 
@@ -151,7 +167,15 @@ impl Accounts {
                     received_bytes: counters.received_bytes,
                     sent_bytes: counters.sent_bytes,
                 };
-                self.ledger.read(name, reading, today);
+                let is_known = config.interface(name).is_some();
+                self.lacks_base |= is_known && !self.ledger.is_based_on(name, &reading);
+                let carried = self.ledger.read(name, reading, today).bytes();
+                let hard = config.interface(name).and_then(|known| known.quota?.hard);
+                if let Some(hard) = hard {
+                    let unsaved = self.unsaved.entry(name.clone()).or_default();
+                    *unsaved = unsaved.saturating_add(carried);
+                    self.lacks_base |= *unsaved >= (hard.0 / SAVED_SHARE).max(1);
+                }
             }
             let passed = look.measured.get(name).map(|measured| measured.passed).unwrap_or_default();
             let signal = interface.strength.map(|strength| Dbm(strength.dbm));
@@ -164,7 +188,9 @@ impl Accounts {
             let Passed { received_bytes, sent_bytes, .. } = passed;
             self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
             let quota = config.interface(name).and_then(|known| known.quota);
-            interface.used = quota.map(|quota| Bytes(self.in_period(name, quota).0.bytes()));
+            let rate = look.rates.get(&interface.index).copied();
+            interface.under_way = under_way(rate.unwrap_or(0.0), interface.rtt);
+            interface.used = quota.map(|quota| self.used(name, quota, interface.under_way));
         }
         let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
         self.ledger.spare(spared, today);
@@ -235,14 +261,28 @@ impl Accounts {
 
     /// Writes the ledger if it is due.
     pub(crate) fn save(&mut self, now: Nanos, at_once: bool) {
-        if !at_once && now.saturating_sub(self.saved) < SAVED_EVERY {
+        if !at_once && !self.lacks_base && now.saturating_sub(self.saved) < SAVED_EVERY {
             return;
         }
         self.saved = now;
+        self.lacks_base = false;
+        self.unsaved.clear();
         if let Some(state) = &self.state {
             self.trouble =
                 versioned::write(state, NAME, SCHEMA, &self.ledger).err().map(|error| not_kept(&error));
         }
+    }
+
+    /// Bytes of the current period. At least the hard quota from when the bytes that are under way would
+    /// exceed it, until the period or the quota changes.
+    fn used(&mut self, name: &str, quota: Quota, under_way: u64) -> Bytes {
+        let (sum, start) = self.in_period(name, quota);
+        let used = Bytes(sum.bytes());
+        let Some(hard) = quota.hard else { return used };
+        if used.0.saturating_add(under_way) >= hard.0 {
+            self.closed.insert(name.to_owned(), (start, hard));
+        }
+        if self.closed.get(name) == Some(&(start, hard)) { used.max(hard) } else { used }
     }
 
     fn in_period(&self, name: &str, quota: Quota) -> (Sum, Day) {
@@ -307,6 +347,16 @@ impl Accounts {
     }
 }
 
+/// Bytes that still pass after the decision to close an interface, at a rate in bytes/s.
+fn under_way(rate: f64, rtt: Option<Nanos>) -> u64 {
+    (rate * closing_time(rtt).as_secs_f64()) as u64
+}
+
+/// Time from the decision to close an interface until nothing passes.
+pub(crate) fn closing_time(rtt: Option<Nanos>) -> Nanos {
+    rtt.unwrap_or_default().max(LEAST_RTT).saturating_add(REACTION)
+}
+
 fn spent(sum: Sum) -> Spent {
     Spent { received_bytes: sum.received_bytes, sent_bytes: sum.sent_bytes, energy_j: sum.joules }
 }
@@ -355,6 +405,56 @@ mod tests {
 
     /// 2026-11-27.
     const TODAY: i64 = 20_784;
+
+    /// A look at an interface that carries `rate` bytes/s and has carried `received_bytes` since its creation.
+    fn carrying(rate: f64, received_bytes: u64) -> Look {
+        let counters = Counters { received_bytes, ..Counters::default() };
+        Look {
+            interfaces: vec![seen(3, "wwan0")],
+            counters: [("wwan0".to_owned(), counters)].into(),
+            rates: [(3, rate)].into(),
+            ..Look::default()
+        }
+    }
+
+    #[test]
+    fn bytes_under_way_use_up_a_hard_quota_until_its_period_or_the_quota_changes() {
+        let config = quota(1);
+        let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
+        let mut used = |config: &LiveConfig, rate: f64, received_bytes: u64, times: Times| {
+            let mut look = carrying(rate, received_bytes);
+            accounts.take(config, &mut look, times.since_boot, times);
+            look.interfaces[0].used.unwrap().0
+        };
+        assert_eq!(used(&config, 0.0, 0, at(TODAY, 1)), 0);
+        assert_eq!(used(&config, 10e6, 3_600_000, at(TODAY, 2)), 3_600_000);
+        // 1.3 MB follow in 130 ms.
+        assert_eq!(used(&config, 10e6, 3_700_000, at(TODAY, 3)), 5_000_000);
+        assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 4)), 5_000_000);
+        let more = read_live(&format!("{QUOTA}quota = {{ hard = \"6 MB\", period_day = 1 }}\n")).unwrap();
+        assert_eq!(used(&more, 0.0, 4_500_000, at(TODAY, 5)), 4_500_000);
+        assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 6)), 5_000_000);
+        // 1 December.
+        assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 4 * 86_400)), 0);
+    }
+
+    #[test]
+    fn traffic_after_the_first_poll_survives_kills() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().to_str().unwrap();
+        let config = quota(1);
+        for kill in 0..10 {
+            let times = at(TODAY, kill);
+            let mut accounts = Accounts::open(folder, times.since_boot, times).unwrap();
+            let mut look = carrying(0.0, kill * 400_000);
+            accounts.take(&config, &mut look, times.since_boot, times);
+            accounts.save(times.since_boot, false);
+            assert_eq!(look.interfaces[0].used, Some(Bytes(kill * 400_000)));
+            // It carries more before the kill.
+            let mut look = carrying(0.0, kill * 400_000 + 200_000);
+            accounts.take(&config, &mut look, times.since_boot, times);
+        }
+    }
 
     /// WiFi carries an MPTCP connection for 60 s while LTE sleeps. LTE, awake for 60 s and its tail of
     /// 11.6 s, would use 1.06 W or more; idle it uses 0.02 W.
@@ -413,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_is_written_once_a_minute_and_at_the_end() {
+    fn the_ledger_is_written_at_once_each_minute_after_each_percent_of_a_quota_and_at_the_end() {
         let (folder, s) = (tempfile::tempdir().unwrap(), Nanos::from_secs);
         let kept = || -> Option<Ledger> {
             versioned::read(&State::lasting(folder.path()).unwrap(), NAME, SCHEMA, REMEDY).unwrap()
@@ -423,16 +523,24 @@ mod tests {
             ..Accounts::of(Ledger::default(), "a".into(), s(100), at(TODAY, 0))
         };
         used(&mut accounts, &quota(1), 0, at(TODAY, 0));
-        accounts.save(s(159), false);
-        assert_eq!(kept(), None);
-        accounts.save(s(160), false);
+        accounts.save(s(100), false);
         let first = kept();
         assert!(first.is_some());
-        used(&mut accounts, &quota(1), 1_000_000, at(TODAY, 1));
-        accounts.save(s(219), false);
+        used(&mut accounts, &quota(1), 10_000, at(TODAY, 1));
+        accounts.save(s(159), false);
         assert_eq!(kept(), first);
-        accounts.save(s(219), true);
-        assert_ne!(kept(), first);
+        accounts.save(s(160), false);
+        let second = kept();
+        assert_ne!(second, first);
+        used(&mut accounts, &quota(1), 1_000_000, at(TODAY, 2));
+        accounts.save(s(161), false);
+        let third = kept();
+        assert_ne!(third, second);
+        used(&mut accounts, &quota(1), 1_010_000, at(TODAY, 3));
+        accounts.save(s(162), false);
+        assert_eq!(kept(), third);
+        accounts.save(s(162), true);
+        assert_ne!(kept(), third);
         assert_eq!(accounts.trouble, None);
     }
 

@@ -1,5 +1,6 @@
 //! The daemon's loop: poll, decide, act, report. At the end it restores the kernel's settings.
 
+mod bounds;
 mod choice;
 mod commands;
 mod connections;
@@ -22,7 +23,8 @@ use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use self::choice::{may_be_used, wish};
+use self::bounds::Bounds;
+use self::choice::{cut, may_be_used, wish};
 use self::failure::Failure;
 pub(crate) use self::left::is_running;
 pub use self::left::{Undone, undo};
@@ -107,9 +109,9 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     if config.manager == PathManaging::UserSpace || guarded {
         steps.extend(report::manager_step(PathManaging::UserSpace.word(), &table.value(Setting::Manager)?));
     }
-    if config.first == First::Steer {
+    if config.first == First::Steer || !cut(config, &look).is_empty() {
         let may_be_used = |index| may_be_used(config, &Overrides::default(), &decision, &look, index);
-        steps.extend(first::steps(machine.view(), &wish(&decision, &look, may_be_used)));
+        steps.extend(first::steps(machine.view(), &wish(config, &decision, &look, may_be_used)));
     }
     steps.extend(units::steps(config));
     let is_running = is_running().unwrap_or(true);
@@ -247,6 +249,7 @@ struct Daemon<'a> {
     rules_warnings: Vec<String>,
     looked_rarely: Option<Nanos>,
     next_look: Nanos,
+    bounds: Bounds,
     /// The last poll, decision and outcome.
     last: Option<(Look, Decision, Outcome)>,
     told: BTreeMap<String, Role>,
@@ -328,6 +331,7 @@ impl<'a> Daemon<'a> {
             rules_warnings,
             looked_rarely: None,
             next_look: now,
+            bounds: Bounds::default(),
             last: None,
             told: BTreeMap::new(),
             reload_failure: None,
@@ -344,13 +348,20 @@ impl<'a> Daemon<'a> {
     fn live(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         loop {
             let now = now();
+            if now < self.next_look && self.bounds.due().is_some_and(|at| now >= at) {
+                self.check_bounds(now, say);
+            }
             if now >= self.next_look {
                 self.look(now, say);
             }
             let alive = self.manager.as_ref().and_then(Manager::period);
             let alive = alive.map(|period| now.saturating_add(Nanos(period.as_nanos() as u64)));
             self.tell_manager();
-            let until = alive.into_iter().chain(self.server.next_due()).fold(self.next_look, Nanos::min);
+            let until = alive
+                .into_iter()
+                .chain(self.server.next_due())
+                .chain(self.bounds.due())
+                .fold(self.next_look, Nanos::min);
             self.reactor.wait(Some(until.0))?;
             self.look_after_clients(say)?;
             while let Some(event) = self.reactor.take() {

@@ -164,6 +164,13 @@ impl Ledger {
         self.all().for_each(|account| account.fold(today));
     }
 
+    /// True if the last reading is of the same device in the same boot: traffic since then can be recovered
+    /// from the kernel's counters.
+    pub(crate) fn is_based_on(&self, interface: &str, reading: &Reading) -> bool {
+        let last = self.accounts.get(interface).and_then(|account| account.last.as_ref());
+        last.is_some_and(|last| (&last.boot, last.device) == (&reading.boot, reading.device))
+    }
+
     /// Takes in a reading of the counters. Returns the traffic since the previous reading.
     pub fn read(&mut self, interface: &str, reading: Reading, today: Day) -> Sum {
         let account = self.accounts.entry(interface.to_owned()).or_default();

@@ -79,6 +79,8 @@ pub(crate) struct Look {
     pub(crate) measured: BTreeMap<String, Measured>,
     /// Counters by name.
     pub(crate) counters: BTreeMap<String, Counters>,
+    /// Present rates of both directions by interface index, bytes/s, where they matter.
+    pub(crate) rates: BTreeMap<u32, f64>,
     /// Interface index of every address, including loopback.
     pub(crate) owners: BTreeMap<IpAddr, u32>,
     /// Numbers of connections.
@@ -172,6 +174,14 @@ impl Machine {
         guard.observe(config, self.monitor.view(), listing, &mut kernel)
     }
 
+    /// Counters of all devices.
+    ///
+    /// # Errors
+    /// As [`Routing::counters`].
+    pub(crate) fn counters(&mut self) -> Result<Vec<(u32, Counters)>> {
+        self.routing.counters()
+    }
+
     /// Makes the next poll list connections.
     pub(crate) fn list_next(&mut self) {
         self.pace.list_next();
@@ -238,6 +248,7 @@ impl Machine {
             interfaces,
             measured,
             counters,
+            rates: BTreeMap::new(),
             owners,
             counted,
             families,
@@ -461,6 +472,7 @@ fn interface(view: &View, link: &Link, starts: &Starts, measured: Option<&Measur
         refused: measured.refused,
         carried_bytes: measured.carried_bytes,
         used: None,
+        under_way: 0,
         remembered: None,
         strength: None,
     }

@@ -70,6 +70,7 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         refused: 0,
         carried_bytes: 100_000_000,
         used: None,
+        under_way: 0,
         remembered: None,
         strength: None,
     }

@@ -68,6 +68,9 @@ pub struct Interface {
     /// Bytes carried in the current quota period.
     #[serde(rename = "used_bytes", with = "optional")]
     pub used: Option<Bytes>,
+    /// Bytes that would still be carried if all connections closed now: those of one RTT.
+    #[serde(default)]
+    pub under_way: u64,
     /// `None` if nothing is remembered.
     #[serde(default)]
     pub remembered: Option<Remembered>,

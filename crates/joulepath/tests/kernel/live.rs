@@ -8,6 +8,7 @@ mod first;
 mod judge;
 mod meter;
 mod paths;
+mod quota;
 mod record;
 mod shares;
 mod slow;

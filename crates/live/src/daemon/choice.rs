@@ -1,6 +1,6 @@
 //! The interfaces that new connections and endpoints may use.
 
-use joulepath_model::live::{Intent, LiveConfig};
+use joulepath_model::live::{First, Intent, LiveConfig};
 
 use crate::decide::{Decision, Overrides, Role, Told, is_over_hard_quota};
 use crate::first::Wish;
@@ -9,7 +9,12 @@ use crate::snapshot::Interface;
 
 /// Where new connections should start. Interfaces on which packets remain without an answer come last; if one
 /// of them is regular, new connections may start on every interface that may be used.
-pub(super) fn wish(decision: &Decision, look: &Look, may_be_used: impl Fn(u32) -> bool) -> Wish {
+pub(super) fn wish(
+    config: &LiveConfig,
+    decision: &Decision,
+    look: &Look,
+    may_be_used: impl Fn(u32) -> bool,
+) -> Wish {
     let found = |told: &Told| look.interfaces.iter().find(|one| one.name == told.name);
     let all = || decision.interfaces.iter().filter_map(|told| Some((told, found(told)?)));
     let is_regular = |told: &Told| told.role == Role::Regular;
@@ -22,7 +27,15 @@ pub(super) fn wish(decision: &Decision, look: &Look, may_be_used: impl Fn(u32) -
         preferred: candidates.iter().map(|(_, one)| one.index).collect(),
         foreign: foreign.map(|(_, one)| one.index).collect(),
         roaming: look.roaming.0.clone(),
+        steers: config.first == First::Steer,
+        cut: cut(config, look),
     }
+}
+
+/// Interfaces whose hard quota is used up.
+pub(super) fn cut(config: &LiveConfig, look: &Look) -> Vec<u32> {
+    let over = look.interfaces.iter().filter(|one| is_over_hard_quota(config, one));
+    over.map(|one| one.index).collect()
 }
 
 /// True if the daemon may use the interface at all, whatever its role.
@@ -57,7 +70,8 @@ mod tests {
         let now = Nanos::from_secs(100);
         let decision = Decider::default().decide(&config, &Overrides::default(), &look.snapshot(now, None));
         let preferred = |look: &Look, overrides: &Overrides| {
-            wish(&decision, look, |index| may_be_used(&config, overrides, &decision, look, index)).preferred
+            wish(&config, &decision, look, |index| may_be_used(&config, overrides, &decision, look, index))
+                .preferred
         };
         assert_eq!(preferred(&look, &Overrides::default()), [2]);
         look.interfaces[0].stalled = true;

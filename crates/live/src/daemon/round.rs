@@ -1,18 +1,23 @@
 //! One round: poll, decide, act.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
+use joulepath_kernel::mptcp::TcpState;
+use joulepath_kernel::mptcp::abort::abort;
+use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
 use joulepath_model::live::{First, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 
-use super::choice::{may_be_used, wish};
+use super::choice::{cut, may_be_used, wish};
 use super::{Daemon, times, used};
 use crate::act::{Outcome, Setting};
 use crate::battery;
 use crate::decide::Decision;
 use crate::error::Result;
+use crate::first::is_beyond;
 use crate::machine::Look;
 use crate::precheck;
 use crate::snapshot::Interface;
@@ -46,6 +51,9 @@ impl Daemon<'_> {
         };
         self.guard(listing.as_ref(), say);
         self.strengths.take(&self.config, &mut look.interfaces);
+        let index = |name: &str| look.interfaces.iter().find(|one| one.name == name).map(|one| one.index);
+        let counters = look.counters.iter().filter_map(|(name, one)| Some((index(name)?, *one)));
+        look.rates = self.bounds.count(now, counters);
         let is_off = self.last.as_ref().is_none_or(|(_, decision, _)| decision.endpoints.is_none());
         self.accounts.list(listing.as_ref(), !self.paused && !is_off);
         self.accounts.take(&self.config, &mut look, now, times());
@@ -73,7 +81,7 @@ impl Daemon<'_> {
         if let Err(error) = self.actor.close_first(&decision.closed) {
             self.fail(&error.to_string(), say);
         }
-        if let Err(error) = self.start_connections(&decision, &look, now, say) {
+        if let Err(error) = self.start_connections(&decision, (&look, listing.as_ref()), now, say) {
             self.fail(&error.to_string(), say);
         }
         let outcome = match acted {
@@ -94,9 +102,24 @@ impl Daemon<'_> {
             self.look_at(at, now);
         }
         self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
+        self.bounds.set(&self.config, &look, decision.budget.as_ref().filter(|_| !self.paused));
         self.failure.poll_ends();
         self.listings.keep(now, listing);
         self.last = Some((look, decision, outcome));
+    }
+
+    /// Reads the counters. Makes the next round immediate if a quota or budget is used up.
+    pub(super) fn check_bounds(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        match self.machine.counters() {
+            Ok(counters) => {
+                self.bounds.count(now, counters.into_iter());
+                if self.bounds.is_reached() {
+                    self.machine.list_next();
+                    self.next_look = now;
+                }
+            }
+            Err(error) => self.fail(&error.to_string(), say),
+        }
     }
 
     /// True if the decision changes endpoints or closes subflows.
@@ -147,18 +170,55 @@ impl Daemon<'_> {
     fn start_connections(
         &mut self,
         decision: &Decision,
-        look: &Look,
+        (look, listing): (&Look, Option<&Listing>),
         now: Nanos,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        let steers = self.config.first == First::Steer && !self.paused && decision.endpoints.is_some();
+        let cut = cut(&self.config, look);
+        let is_on = !self.paused && decision.endpoints.is_some();
+        let steers = is_on && (self.config.first == First::Steer || !cut.is_empty());
+        if is_on && !cut.is_empty() {
+            self.reset(&cut, look, listing, say)?;
+        }
         let may_be_used = |index| may_be_used(&self.config, &self.overrides, decision, look, index);
-        let wish = steers.then(|| wish(decision, look, may_be_used));
+        let wish = steers.then(|| wish(&self.config, decision, look, may_be_used));
         let (outcome, remarks) = self.first.follow(self.machine.view(), wish.as_ref(), now)?;
         self.changes += outcome.changes;
         remarks.iter().for_each(|line| say(line));
         if let Some(at) = outcome.again {
             self.look_at(at, now);
+        }
+        Ok(())
+    }
+
+    /// Resets the TCP connections of these interfaces that lead beyond their networks. MPTCP connections lose
+    /// their subflows there instead.
+    fn reset(
+        &self,
+        cut: &[u32],
+        look: &Look,
+        listing: Option<&Listing>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let Some(listing) = listing else { return Ok(()) };
+        let fallen_back = listing.connections.iter().filter(|one| one.info.fallback);
+        let all = listing.plain.iter().chain(fallen_back.flat_map(|one| &one.subflows));
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        let device = |one: &TcpSocket| {
+            one.interface.or_else(|| look.owners.get(&one.local.ip().to_canonical()).copied())
+        };
+        for socket in all {
+            let remote = socket.remote.ip().to_canonical();
+            let Some(device) = device(socket).filter(|device| cut.contains(device)) else { continue };
+            let has_ended = matches!(socket.state, TcpState::Closed | TcpState::TimeWait);
+            if !has_ended && is_beyond(self.machine.view(), remote) && abort(socket)? {
+                *counts.entry(device).or_default() += 1;
+            }
+        }
+        for (device, count) in counts {
+            let name = look.interfaces.iter().find(|one| one.index == device).map(|one| one.name.as_str());
+            let name = name.unwrap_or_default();
+            say(&format!("{name}: its hard quota is used up; TCP connections reset: {count}"));
         }
         Ok(())
     }

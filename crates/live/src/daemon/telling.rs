@@ -6,11 +6,15 @@ use joulepath_model::units::Nanos;
 
 use super::Daemon;
 use crate::act::{Outcome, Setting};
-use crate::decide::{Decision, Role};
+use crate::decide::{Decision, Role, is_over_hard_quota};
 use crate::foreign;
+use crate::machine::Look;
 use crate::report;
 use crate::status::Status;
 use crate::user_space::UserSpace;
+
+/// Slower traffic of an interface over its hard quota is no reason for a warning, bit/s.
+const STILL_BPS: f64 = 50e3;
 
 impl Daemon<'_> {
     /// Logs changes since the last round.
@@ -84,6 +88,7 @@ impl Daemon<'_> {
                 .chain(clock)
                 .chain(outcome.staying())
                 .chain(self.first.remarks())
+                .chain(self.beyond_quota(look))
                 .collect(),
             events: self.events.latest(now),
             steering: user_space.map(|user_space| user_space.status(&self.config)),
@@ -94,6 +99,30 @@ impl Daemon<'_> {
         let mut status = report::status(&facts, decision, look, &self.accounts);
         status.why = self.listings.explain(now, &status);
         Some(status)
+    }
+
+    /// Interfaces that still carry data after their hard quota, and what the likely causes are.
+    fn beyond_quota(&self, look: &Look) -> Vec<String> {
+        let over = look.interfaces.iter().filter(|one| is_over_hard_quota(&self.config, one));
+        let lines = over.filter_map(|one| {
+            let measured = look.measured.get(&one.name)?;
+            let bps = measured.received_bps + measured.sent_bps;
+            let quota = self.accounts.quota(&self.config, &one.name)?;
+            let beyond = quota.used_bytes.saturating_sub(quota.hard_bytes?);
+            let causes = match self.paused {
+                true => "the daemon is paused",
+                false => "local networks, forwarded packets and sockets bound to the device are not cut off",
+            };
+            (bps >= STILL_BPS).then(|| {
+                format!(
+                    "{} still carries {:.1} Mbit/s, {:.1} MB beyond its hard quota: {causes}",
+                    one.name,
+                    bps / 1e6,
+                    beyond as f64 / 1e6
+                )
+            })
+        });
+        lines.collect()
     }
 
     /// Tells systemd that the daemon is ready and alive, and its state.

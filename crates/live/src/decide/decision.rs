@@ -101,9 +101,21 @@ pub struct Decision {
     pub intent: Option<Intent>,
     /// Congestion controller for new sockets; `None` for the one found at the start.
     pub controller: Option<String>,
+    /// What remains of `handover_budget`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Bound>,
     /// When a postponed change becomes possible.
     #[serde(rename = "look_again_ns", with = "optional")]
     pub look_again: Option<Nanos>,
+}
+
+/// Bytes that interfaces may still carry together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Interface indexes.
+    pub interfaces: Vec<u32>,
+    /// Bytes in both directions.
+    pub left_bytes: u64,
 }
 
 impl Decision {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::Nanos;
 
-use super::decision::Role;
+use super::decision::{Bound, Role};
 use super::eligible::Eligible;
 use super::memory::Memory;
 use super::silence::BRINGS_BPS;
@@ -43,6 +43,8 @@ struct Event {
 pub(super) struct Handover {
     event: Option<Event>,
     carried: BTreeMap<String, u64>,
+    /// What remains of the budget, while other paths may use it.
+    pub(super) left: Option<Bound>,
 }
 
 impl Handover {
@@ -63,6 +65,7 @@ impl Handover {
         now: Nanos,
     ) -> Option<Nanos> {
         let passed = self.passed(eligible);
+        self.left = None;
         let first = eligible.iter().min_by_key(|one| one.place_at_best(config, machine))?;
         let name = &first.interface.name;
         let others: Vec<&Eligible> = eligible
@@ -102,6 +105,10 @@ impl Handover {
             false => Nanos::ZERO,
         };
         event.looked = now;
+        let under_way: u64 = others.iter().map(|one| one.interface.under_way).sum();
+        if event.used_bytes.saturating_add(under_way) >= config.handover_budget.0 {
+            event.used_bytes = event.used_bytes.max(config.handover_budget.0);
+        }
         let left = config.handover_budget.0.saturating_sub(event.used_bytes);
         let (used_bytes, budget_bytes) = (event.used_bytes, config.handover_budget.0);
         let is_over = event.calm >= CALM;
@@ -112,6 +119,10 @@ impl Handover {
         }
         self.event = (!is_over).then_some(event);
         let open: Vec<&Eligible> = others.into_iter().filter(is_open).collect();
+        if !open.is_empty() {
+            let interfaces = open.iter().map(|one| one.interface.index).collect();
+            self.left = Some(Bound { interfaces, left_bytes: left });
+        }
         for one in &open {
             let want = plan.get_mut(&one.interface.name).expect("each has a plan");
             if want.role == Role::Regular {

@@ -56,7 +56,7 @@ use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-pub use self::decision::{Decision, Role, Told, Wanted};
+pub use self::decision::{Bound, Decision, Role, Told, Wanted};
 use self::eligible::Eligible;
 use self::frugal::Frugal;
 use self::handover::Handover;
@@ -190,6 +190,7 @@ impl Decider {
             endpoint.renew = renewed.contains(&endpoint.interface);
         }
         decision.closed = closed;
+        decision.budget = self.handover.left.clone();
         let ends = |one: &&Eligible| {
             let name = &one.interface.name;
             plan[name].forced && self.memory[name].role == Role::Unused
@@ -226,6 +227,7 @@ impl Decider {
             closed: vec![],
             ended: vec![],
             lists_next: false,
+            budget: None,
             interfaces: snapshot.interfaces.iter().map(told).collect(),
             intent: Some(Intent::Off),
             controller: None,
@@ -420,6 +422,7 @@ impl Decider {
             closed: vec![],
             ended: vec![],
             lists_next: false,
+            budget: None,
             interfaces,
             intent: Some(intent),
             controller: config.controllers.get(&intent).cloned(),

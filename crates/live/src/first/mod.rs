@@ -20,9 +20,11 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `cut` | rules for interfaces that must carry nothing more: pure |
 //! | `plan` | the rules and routes that should exist: pure |
 //! | `router` | the kernel's rules, routes and TCP sockets |
 
+mod cut;
 mod plan;
 mod router;
 #[cfg(test)]
@@ -38,6 +40,7 @@ use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
 use rustix::io::Errno;
 
+pub(crate) use self::cut::is_beyond;
 use self::plan::{Set, start};
 pub(crate) use self::plan::{Start, Wish, is_ours};
 pub(crate) use self::router::{Kernel, Router};
@@ -64,6 +67,12 @@ impl Outcome {
                 Start::Refused(why) => why,
                 Start::Unrouted => "the main table has no default route",
                 Start::On(_) | Start::AsRouted => return None,
+                Start::Closed => {
+                    return Some(format!(
+                        "{family} connections beyond the local networks fail: the hard quota of the only \
+                         path is used up. Raise it and reload, or `joulepath pause`"
+                    ));
+                }
             };
             Some(format!("first = \"steer\": new {family} connections start by the routing table: {why}"))
         });
@@ -131,7 +140,8 @@ impl<R: Router> Steering<R> {
 fn steer(router: &mut impl Router, view: &View, wish: &Wish, last: &Outcome, now: Nanos) -> Result<Outcome> {
     let [(v4, start_v4), (v6, start_v6)] = [true, false].map(|v4| start(view, wish, v4));
     let keeps = [&start_v4, &start_v6].map(|start| !matches!(start, Start::Refused(_)));
-    let outcome = change(router, view, [(v4, keeps[0]), (v6, keeps[1])], last, now)?;
+    let wanted = [(v4, keeps[0]), (v6, keeps[1])];
+    let outcome = change(router, view, wanted, &cut::wanted(view, &wish.cut), last, now)?;
     Ok(Outcome { starts: vec![start_v4, start_v6], ..outcome })
 }
 
@@ -157,7 +167,7 @@ pub(crate) fn steps(view: &View, wish: &Wish) -> Vec<String> {
 /// # Errors
 /// If the kernel refuses. The call may be repeated.
 pub(crate) fn undo(router: &mut impl Router, view: &View, now: Nanos) -> Result<Outcome> {
-    change(router, view, [(); 2].map(|()| (Set::default(), true)), &Outcome::default(), now)
+    change(router, view, [(); 2].map(|()| (Set::default(), true)), &[], &Outcome::default(), now)
 }
 
 /// Replaces our rules and routes by the wanted set of each family, IPv4 first. If the set comes with `true`,
@@ -167,10 +177,11 @@ fn change(
     router: &mut impl Router,
     view: &View,
     wanted: [(Set, bool); 2],
+    cut: &[Rule],
     last: &Outcome,
     now: Nanos,
 ) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { changes: replace(router, cut, &cut::present(view))?, ..Outcome::default() };
     let begun = thread_cpu_ns();
     let is_early = last.again.is_some_and(|again| again > now);
     let mut counted = is_early.then(|| last.stays.clone());
@@ -191,6 +202,15 @@ fn change(
         outcome.again = again.or_else(|| Some(now.saturating_add(pause_after(begun))));
     }
     Ok(outcome)
+}
+
+/// Makes the rules for interfaces that are cut off equal to `wanted`. Their order does not matter.
+fn replace(router: &mut impl Router, wanted: &[Rule], present: &[Rule]) -> Result<usize> {
+    let new: Vec<&Rule> = wanted.iter().filter(|rule| !present.contains(rule)).collect();
+    let gone: Vec<&Rule> = present.iter().filter(|rule| !wanted.contains(rule)).collect();
+    new.iter().try_for_each(|rule| router.add_rule(rule))?;
+    gone.iter().try_for_each(|rule| if_there(router.delete_rule(rule)))?;
+    Ok(new.len() + gone.len())
 }
 
 /// Makes `present` equal to `wanted`. Routes come before the rules that lead to them and go after them.

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use joulepath_kernel::route::{Action, Origin, Prefix, Route, RouteKind, Rule, Scope, View};
 
+use super::cut::UNREACHABLE;
+
 /// Our number among the creators of routes and rules (`RTPROT_…`), which no other program uses.
 const ORIGIN: u8 = 77;
 /// Immediately before the main table. Rules that other programs add later come before.
@@ -13,10 +15,10 @@ const PRIORITY: u32 = 32_765;
 const NEW: u32 = 707_700_000;
 /// `RT_TABLE_LOCAL`, `RT_TABLE_MAIN`.
 const LOCAL: u32 = 255;
-const MAIN: u32 = 254;
+pub(super) const MAIN: u32 = 254;
 const TCP: u8 = 6;
 /// The kernel's name for packets of this machine in rules.
-const LOOPBACK: &str = "lo";
+pub(super) const LOOPBACK: &str = "lo";
 /// The kernel's default for IPv6 routes.
 const PRIORITY_V6: u32 = 1024;
 
@@ -29,6 +31,11 @@ pub(crate) struct Wish {
     pub(crate) foreign: Vec<u32>,
     /// WiFi clients that change their access point.
     pub(crate) roaming: Vec<u32>,
+    /// True if new TCP connections should start on the preferred interface. Otherwise the routing table
+    /// decides, except for interfaces that are cut off.
+    pub(crate) steers: bool,
+    /// Interfaces that must carry nothing more.
+    pub(crate) cut: Vec<u32>,
 }
 
 /// Where new connections of a family start.
@@ -40,6 +47,8 @@ pub(crate) enum Start {
     AsRouted,
     /// By the routing table, because the main table has no default route.
     Unrouted,
+    /// Nowhere: the only default route leads through an interface that is cut off.
+    Closed,
     /// By another program's routing, such as a VPN's: why.
     Refused(String),
 }
@@ -141,14 +150,20 @@ impl Set {
 
 /// What should be there for one family, and where its connections then start.
 pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
+    let is_cut = |device: u32| wish.cut.contains(&device);
+    let replaces = default_device(view, v4).is_some_and(is_cut);
+    if !wish.steers && !replaces {
+        return (Set::default(), Start::AsRouted);
+    }
     let gates: BTreeMap<u32, Route> = view
         .links
         .values()
         .filter(|link| !link.loopback && (link.is_usable() || wish.roaming.contains(&link.index)))
         .filter_map(|link| Some((link.index, default_route(view, link.index, v4)?)))
         .collect();
-    let Some(&preferred) = wish.preferred.iter().find(|device| gates.contains_key(device)) else {
-        return (Set::default(), Start::AsRouted);
+    let may_start = |device: &&u32| gates.contains_key(device) && !is_cut(**device);
+    let Some(&preferred) = wish.preferred.iter().find(may_start) else {
+        return if replaces { (closed(v4), Start::Closed) } else { (Set::default(), Start::AsRouted) };
     };
     if gates.len() < 2 {
         return (Set::default(), Start::AsRouted);
@@ -156,7 +171,7 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
     let Some(routed) = default_device(view, v4) else {
         return (Set::default(), Start::Unrouted);
     };
-    if let Some(why) = obstacle(view, wish, routed, v4) {
+    if let Some(why) = obstacle(view, wish, routed, v4).filter(|_| !replaces) {
         return (Set::default(), Start::Refused(why));
     }
     let mut rules = vec![Rule { suppress: Some(0), ..rule(v4, None, MAIN) }];
@@ -170,12 +185,21 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
         rules.extend(others.map(|address| rule(v4, Some(address), MAIN)));
     }
     let without_source = IpAddr::from([0; 4]);
-    rules.push(Rule { protocol: Some(TCP), ..rule(v4, v4.then_some(without_source), NEW) });
+    // Nothing may leave by the default route of an interface that is cut off.
+    let protocol = (!replaces).then_some(TCP);
+    rules.push(Rule { protocol, ..rule(v4, v4.then_some(without_source), NEW) });
     let of_device = gates.iter().map(|(device, route)| Route { table: NEW + device, ..route.clone() });
     let of_new = Route { table: NEW, ..gates[&preferred].clone() };
     let mut routes: Vec<Route> = of_device.chain([of_new]).collect();
     routes.sort();
     (Set { rules, routes }, Start::On(preferred))
+}
+
+/// Everything except default routes is left to the main table; the rest is unreachable.
+fn closed(v4: bool) -> Set {
+    let specific = Rule { suppress: Some(0), ..rule(v4, None, MAIN) };
+    let rest = Rule { action: UNREACHABLE, ..rule(v4, None, MAIN) };
+    Set { rules: vec![specific, rest], routes: vec![] }
 }
 
 /// Why these rules would do nothing, or would lead around another program's routing.
@@ -236,7 +260,7 @@ fn device_of(table: u32) -> Option<u32> {
     table.checked_sub(NEW).filter(|&device| device > 0)
 }
 
-fn addresses(view: &View, device: u32, v4: bool) -> impl Iterator<Item = IpAddr> {
+pub(super) fn addresses(view: &View, device: u32, v4: bool) -> impl Iterator<Item = IpAddr> {
     let all = view.addresses.iter().filter(move |one| one.device == device && one.scope == Scope::Universe);
     all.map(|one| one.address).filter(move |address| address.is_ipv4() == v4)
 }

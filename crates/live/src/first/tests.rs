@@ -6,6 +6,7 @@ use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
 use rustix::io::Errno;
 
+use super::cut::UNREACHABLE;
 use super::plan::starts_on;
 use super::router::Router;
 use super::{Outcome, Start, Wish, steer, undo};
@@ -92,7 +93,8 @@ impl Fake {
 
     fn steer_after(&mut self, last: &Outcome, preferred: &[u32]) -> Outcome {
         let (view, roaming) = (self.view.clone(), self.roaming.clone());
-        let wish = Wish { preferred: preferred.to_vec(), foreign: vec![VPN], roaming };
+        let wish =
+            Wish { preferred: preferred.to_vec(), foreign: vec![VPN], roaming, steers: true, cut: vec![] };
         steer(self, &view, &wish, last, NOW).unwrap()
     }
 
@@ -172,6 +174,51 @@ fn an_interface_that_appears_later_comes_before_the_rule_for_new_connections() {
     assert_eq!(fake.leaves(false, Some("2001:db8:a::2")), Some(eth));
     assert_eq!(fake.leaves(false, None), Some(WLAN));
     assert_eq!(fake.leaves(false, Some("2001:db8:2::2")), Some(WLAN));
+}
+
+/// Without steering, an interface over its hard quota keeps neither new connections nor its addresses.
+#[test]
+fn nothing_leaves_through_an_interface_that_is_cut_off() {
+    let mut fake = Fake::new();
+    let mut wish = Wish { preferred: vec![WLAN], cut: vec![WWAN], ..Wish::default() };
+    let follow = |fake: &mut Fake, wish: &Wish| {
+        let view = fake.view.clone();
+        steer(fake, &view, wish, &Outcome::default(), NOW).unwrap()
+    };
+    assert_eq!(follow(&mut fake, &wish).starts, [Start::On(WLAN), Start::On(WLAN)]);
+    assert_eq!([true, false].map(|v4| fake.leaves(v4, None)), [Some(WLAN); 2]);
+    assert!(fake.rules.iter().all(|rule| rule.protocol.is_none()), "{:?}", fake.rules);
+    let is_refused = |fake: &Fake, source: &str| {
+        let refuses = |rule: &&Rule| rule.source == ip(source).into() && rule.action == UNREACHABLE;
+        fake.rules.iter().position(|rule| refuses(&rule))
+    };
+    // Before the rules that keep the paths of open connections.
+    assert!(["192.0.3.2", "2001:db8:3::2"].iter().all(|one| is_refused(&fake, one).is_some_and(|at| at < 8)));
+    assert!(["192.0.2.2", "2001:db8:2::2"].iter().all(|one| is_refused(&fake, one).is_none()));
+    assert_eq!(follow(&mut fake, &wish).changes, 0);
+    // Another program's rule comes later: ours move before it.
+    let theirs = Rule { priority: 100, origin: 0, action: Action::Table(7), ..fake.rules[0].clone() };
+    fake.view.rules.insert(theirs.clone());
+    fake.rules.insert(0, theirs.clone());
+    follow(&mut fake, &wish);
+    assert!(fake.rules.iter().filter(|rule| rule.origin == 78).all(|rule| rule.priority < 100));
+    fake.view.rules.remove(&theirs);
+    fake.rules.retain(|rule| *rule != theirs);
+    // No other path.
+    wish.preferred.clear();
+    assert_eq!(follow(&mut fake, &wish).starts, [Start::Closed, Start::Closed]);
+    assert!(
+        fake.rules
+            .iter()
+            .filter(|rule| rule.source.is_all() && rule.outgoing.is_none())
+            .any(|rule| rule.action == UNREACHABLE)
+    );
+    // The interface does not own the default route.
+    wish.cut = vec![WLAN];
+    assert_eq!(follow(&mut fake, &wish).starts, [Start::AsRouted, Start::AsRouted]);
+    assert_eq!([true, false].map(|v4| fake.leaves(v4, None)), [Some(WWAN); 2]);
+    fake.undo();
+    assert!(fake.is_as_before());
 }
 
 #[test]

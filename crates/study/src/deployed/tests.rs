@@ -35,6 +35,7 @@ fn radio(index: u32, name: &str, mbps: f64) -> Interface {
         refused: 0,
         carried_bytes: 100_000_000,
         used: None,
+        under_way: 0,
         remembered: None,
         strength: None,
     }

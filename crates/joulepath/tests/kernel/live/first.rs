@@ -70,8 +70,8 @@ impl Steered {
 }
 
 pub(super) struct Pair {
-    client: TcpStream,
-    server: TcpStream,
+    pub(super) client: TcpStream,
+    pub(super) server: TcpStream,
 }
 
 impl Pair {

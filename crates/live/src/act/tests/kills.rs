@@ -103,6 +103,7 @@ fn a_week_of_changing_radios_and_kills_restores_the_table() {
         refused: 0,
         carried_bytes: 0,
         used: None,
+        under_way: 0,
         remembered: None,
         strength: None,
     };

@@ -25,6 +25,24 @@ fn handover_has_a_budget_while_the_first_path_exists() {
 }
 
 #[test]
+fn bytes_under_way_use_up_the_handover_budget() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.pass(60);
+    world.wifi().stalled = true;
+    assert_eq!(world.roles(6)[1], Regular);
+    world.lte().carried_bytes += 600_000;
+    world.lte().under_way = 399_999;
+    let decision = world.pass(1);
+    assert_eq!(told(&decision, "wwan0").role, Regular);
+    assert_eq!(decision.budget, Some(Bound { interfaces: vec![3], left_bytes: 400_000 }));
+    world.lte().under_way = 400_000;
+    assert_eq!(world.roles(1)[1], Unused);
+    world.lte().under_way = 0;
+    let decision = world.pass(1);
+    assert_eq!((told(&decision, "wwan0").role, decision.budget), (Unused, None));
+}
+
+#[test]
 fn the_next_poll_comes_before_the_handover_budget_can_be_used_up() {
     let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
     world.pass(60);

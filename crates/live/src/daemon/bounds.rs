@@ -1,0 +1,150 @@
+//! Bytes that interfaces may still carry: hard quotas and the budget of `handover`.
+//!
+//! Near a bound the daemon polls as soon as it could be reached, and reads only counters. A poll that finds
+//! that the bytes under way reach the bound starts a round.
+
+use std::collections::BTreeMap;
+
+use joulepath_kernel::route::Counters;
+use joulepath_model::live::LiveConfig;
+use joulepath_model::units::Nanos;
+
+use crate::accounts::closing_time;
+use crate::decide::{Bound, is_over_hard_quota};
+use crate::machine::Look;
+
+/// Rate that an interface of unknown or lower capacity is expected to reach, bytes/s: 100 Mbit/s.
+const LEAST_RATE: f64 = 12.5e6;
+/// Least time between two polls while bytes move.
+const SOON: Nanos = Nanos::from_millis(10);
+/// Least time between two polls of idle interfaces.
+const SOON_IDLE: Nanos = Nanos::from_millis(40);
+/// Rates are measured over this time at least.
+const LEAST_TIME: Nanos = Nanos::from_millis(5);
+/// More bytes per s are moving data.
+const MOVING: f64 = 10e3;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bounds {
+    bounds: Vec<Bound>,
+    /// Counters at the last round, and the fastest rate that the interface may reach, bytes/s.
+    base: BTreeMap<u32, (u64, f64)>,
+    /// The last counters, and their time.
+    last: Option<(Nanos, BTreeMap<u32, u64>)>,
+    /// Bytes/s of both directions.
+    rates: BTreeMap<u32, f64>,
+    /// Time until nothing passes after closing an interface.
+    closing_s: BTreeMap<u32, f64>,
+}
+
+impl Bounds {
+    /// Takes in counters. Returns the rates of the interfaces with a bound, bytes/s.
+    pub(super) fn count(
+        &mut self,
+        now: Nanos,
+        counters: impl Iterator<Item = (u32, Counters)>,
+    ) -> BTreeMap<u32, f64> {
+        let bytes: BTreeMap<u32, u64> =
+            counters.map(|(index, one)| (index, one.received_bytes.saturating_add(one.sent_bytes))).collect();
+        if let Some((at, before)) = &self.last {
+            let past = now.saturating_sub(*at);
+            if past < LEAST_TIME {
+                return self.rates.clone();
+            }
+            let rate = |(index, bytes): (&u32, &u64)| {
+                let moved = bytes.saturating_sub(*before.get(index)?);
+                Some((*index, moved as f64 / past.as_secs_f64()))
+            };
+            self.rates = bytes.iter().filter_map(rate).collect();
+        }
+        self.last = Some((now, bytes));
+        self.rates.clone()
+    }
+
+    /// Sets the bounds after a round.
+    pub(super) fn set(&mut self, config: &LiveConfig, look: &Look, budget: Option<&Bound>) {
+        let quotas =
+            look.interfaces.iter().filter(|one| !is_over_hard_quota(config, one)).filter_map(|one| {
+                let hard = config.interface(&one.name)?.quota?.hard?;
+                Some(Bound { interfaces: vec![one.index], left_bytes: hard.0.saturating_sub(one.used?.0) })
+            });
+        self.bounds = quotas.chain(budget.cloned()).collect();
+        self.base.clear();
+        self.closing_s.clear();
+        for one in &look.interfaces {
+            let Some(counters) = look.counters.get(&one.name) else { continue };
+            let fastest = (one.capacity_bps.unwrap_or(0.0) / 8.0).max(LEAST_RATE);
+            let bytes = counters.received_bytes.saturating_add(counters.sent_bytes);
+            self.base.insert(one.index, (bytes, fastest));
+            self.closing_s.insert(one.index, closing_time(one.rtt).as_secs_f64());
+        }
+    }
+
+    /// When to read the counters next; `None`: the next round suffices.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        let (at, _) = self.last.as_ref()?;
+        let pauses = self.bounds.iter().map(|bound| self.pause(bound));
+        pauses.min().map(|pause| at.saturating_add(pause))
+    }
+
+    fn pause(&self, bound: &Bound) -> Nanos {
+        let rate = |index: &u32| self.rates.get(index).copied().unwrap_or(0.0);
+        let fastest =
+            |index: &u32| self.base.get(index).map_or(LEAST_RATE, |base| base.1).max(2.0 * rate(index));
+        let is_idle = bound.interfaces.iter().map(rate).sum::<f64>() < MOVING;
+        let fastest: f64 = bound.interfaces.iter().map(fastest).sum();
+        let pause = Nanos::from_secs_f64((self.left(bound) / fastest).clamp(0.0, 3600.0));
+        pause.max(if is_idle { SOON_IDLE } else { SOON })
+    }
+
+    /// Bytes until the bound, without those under way.
+    fn left(&self, bound: &Bound) -> f64 {
+        let carried = |index: &u32| {
+            let now = self.last.as_ref().and_then(|(_, bytes)| bytes.get(index)).copied().unwrap_or(0);
+            let base = self.base.get(index).map_or(now, |base| base.0);
+            let rate = self.rates.get(index).copied().unwrap_or(0.0);
+            now.saturating_sub(base) as f64 + rate * self.closing_s.get(index).copied().unwrap_or(0.0)
+        };
+        bound.left_bytes as f64 - bound.interfaces.iter().map(carried).sum::<f64>()
+    }
+
+    /// True if a bound is reached.
+    pub(super) fn is_reached(&self) -> bool {
+        self.bounds.iter().any(|bound| self.left(bound) <= 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(bytes: u64) -> impl Iterator<Item = (u32, Counters)> {
+        [(3, Counters { received_bytes: bytes, ..Counters::default() })].into_iter()
+    }
+
+    #[test]
+    fn polls_come_sooner_as_a_bound_comes_nearer_and_count_bytes_under_way() {
+        let mut near = Bounds::default();
+        let ms = Nanos::from_millis;
+        near.count(ms(1000), counters(0));
+        assert_eq!(near.due(), None);
+        near.bounds = vec![Bound { interfaces: vec![3], left_bytes: 5_000_000 }];
+        near.base = [(3, (0, 12.5e6))].into();
+        near.closing_s = [(3, 0.1)].into();
+        assert_eq!(near.due(), Some(ms(1400)));
+        // 10 MB/s: 1 MB is under way, and the rate may double.
+        near.count(ms(1300), counters(3_000_000));
+        assert!(!near.is_reached());
+        assert_eq!(near.due(), Some(ms(1350)));
+        near.count(ms(1350), counters(3_500_000));
+        assert_eq!(near.due(), Some(ms(1375)));
+        near.count(ms(1400), counters(4_000_000));
+        assert!(near.is_reached());
+        // Idle again: nothing is under way, and 1 MB remains.
+        near.count(ms(1500), counters(4_000_000));
+        assert!(!near.is_reached());
+        assert_eq!(near.due(), Some(ms(1580)));
+        near.bounds[0].left_bytes = 4_000_001;
+        assert_eq!(near.due(), Some(ms(1540)));
+    }
+}
