@@ -19,6 +19,7 @@
 //! | `subflows` | subflows of single connections, when the daemon is the path manager |
 //! | `first` | rules and routes by which new connections start on the preferred interface |
 //! | `foreign` | devices that the configuration does not name and that take connections, such as a VPN's |
+//! | `mute` | paths over which nothing is answered: pure |
 //! | `user_space` | feeds kernel events to `subflows` and sends its commands |
 //! | `pace` | when to list connections: pure |
 //! | `networks` | what is remembered of networks |
@@ -80,6 +81,7 @@ mod first;
 mod foreign;
 mod machine;
 mod modems;
+mod mute;
 mod names;
 mod networks;
 mod notify;

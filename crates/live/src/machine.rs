@@ -11,7 +11,7 @@ use joulepath_kernel::mptcp::path_manager::PathManager;
 use joulepath_kernel::mptcp::{TcpState, Token};
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_kernel::route::{
-    Counters, Flow, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View,
+    Counters, Flow, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View, ask_first_hop,
 };
 use joulepath_kernel::wireless::{Wireless, WirelessLink};
 use joulepath_model::live::LiveConfig;
@@ -19,7 +19,8 @@ use joulepath_model::units::Nanos;
 
 use crate::first;
 use crate::foreign::{self, Asked, Guard, Starts};
-use crate::measure::{Looked, Measured, Measurer, rate_bps};
+use crate::measure::{Looked, Measured, Measurer, Places, rate_bps};
+use crate::mute::{self, Ask, Told};
 use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
 use crate::roaming::Roaming;
@@ -46,6 +47,7 @@ pub(crate) struct Machine {
     ear: Option<Ear>,
     measurer: Measurer,
     pace: Pace,
+    answers: mute::Paths,
     /// Of the last listing.
     counted: Counted,
     families: Families,
@@ -97,6 +99,8 @@ pub(crate) struct Look {
     pub(crate) routes_by_owner: bool,
     /// WiFi clients that change their access point, and when the first of them counts as lost.
     pub(crate) roaming: (Vec<u32>, Option<Nanos>),
+    /// Paths over which nothing is answered.
+    pub(crate) answers: Told,
 }
 
 impl Look {
@@ -129,6 +133,7 @@ impl Machine {
             ear: Ear::open().ok(),
             measurer: Measurer::default(),
             pace: Pace::default(),
+            answers: mute::Paths::default(),
             counted: Counted::default(),
             families: Families::default(),
             wireless: Wireless::open().unwrap_or_default(),
@@ -213,6 +218,9 @@ impl Machine {
             })
             .collect();
         let mut measured = self.measurer.count_all(now, &looked);
+        if self.answers.is_asking() {
+            self.pace.list_next();
+        }
         let listing = if self.pace.is_due(now, seen(measured.values())) {
             let begun = thread_cpu_ns();
             let listing = self.diag.list()?;
@@ -227,6 +235,16 @@ impl Machine {
             self.measurer.recall(&mut measured);
             None
         };
+        let mut asked = mute::paths(view, &looked, &measured);
+        if let Some(listing) = &listing {
+            let owners = owners(view, &starts);
+            let places = Places { all: &looked, owners: &owners };
+            mute::sockets(now, listing, view, places, &mut asked);
+        }
+        if asked.iter().any(|one| self.answers.doubts(one)) {
+            mute::routers(view, &self.routing.neighbours().unwrap_or_default(), &mut asked);
+        }
+        let answers = self.answers.observe(now, &asked);
         let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
         let mut interfaces: Vec<Interface> =
             links.iter().map(|link| interface(view, link, &starts, measured.get(&link.name))).collect();
@@ -239,6 +257,9 @@ impl Machine {
         let roaming: Vec<u32> = self.roaming.now().collect();
         for interface in interfaces.iter_mut().filter(|one| roaming.contains(&one.index)) {
             interface.usable = true;
+        }
+        for interface in &mut interfaces {
+            interface.mute = answers.mute.contains(&interface.index);
         }
         let owners = owners(view, &starts);
         let counted = self.counted;
@@ -257,6 +278,7 @@ impl Machine {
             routes_by_owner: foreign::selects_by_owner(view),
             most_endpoints: self.most_endpoints,
             roaming: (roaming, self.roaming.until()),
+            answers,
         };
         Ok((look, listing))
     }
@@ -280,6 +302,17 @@ impl Asked for Kernel<'_> {
 }
 
 impl Machine {
+    /// Asks the first router of a path for a sign of life: by ARP or a neighbour solicitation, if the kernel
+    /// knows its hardware address, and by a packet that goes no farther. Errors are the path's silence.
+    pub(crate) fn ask(&mut self, ask: Ask) {
+        let view = self.monitor.view();
+        let router = routers(view, ask.device).find(|router| router.is_ipv4() == ask.towards.is_ipv4());
+        if let Some(router) = router {
+            let _ = self.routing.probe_neighbour(ask.device, router);
+        }
+        let _ = ask_first_hop(ask.device, ask.source, ask.towards);
+    }
+
     /// Finds out which networks the interfaces are attached to, if it is time.
     fn identify(&mut self, now: Nanos) {
         let view = self.monitor.view();
@@ -319,8 +352,10 @@ fn places(view: &View, neighbours: &[Neighbour], wireless: &[WirelessLink]) -> B
             let name = String::from_utf8_lossy(wireless.ssid.as_ref()?).into_owned();
             return Some(Place { kind: "wifi", name });
         }
-        let of =
-            |router: IpAddr| neighbours.iter().find(|one| (one.device, one.address) == (link.index, router));
+        let of = |router: IpAddr| {
+            let of = |one: &&Neighbour| (one.device, one.address) == (link.index, router);
+            neighbours.iter().find(of).filter(|one| !one.hardware.is_empty())
+        };
         let hardware = &routers(view, link.index).find_map(of)?.hardware;
         let bytes: Vec<String> = hardware.iter().map(|byte| format!("{byte:02x}")).collect();
         Some(Place { kind: "ethernet", name: bytes.join(":") })
@@ -338,7 +373,7 @@ fn wifi_strength(wireless: &mut Wireless, device: u32) -> Option<Strength> {
 }
 
 /// Routers of the default routes through a device.
-fn routers(view: &View, device: u32) -> impl Iterator<Item = IpAddr> {
+pub(crate) fn routers(view: &View, device: u32) -> impl Iterator<Item = IpAddr> {
     let routes = [true, false]
         .into_iter()
         .flat_map(move |v4| view.routes.iter().filter(move |route| is_default(route, device, v4)));
@@ -400,7 +435,7 @@ fn all_addresses(view: &View, device: u32) -> Vec<IpAddr> {
 }
 
 /// True if some table has a default route of the family through `device`.
-fn is_routed(view: &View, device: u32, v4: bool) -> bool {
+pub(crate) fn is_routed(view: &View, device: u32, v4: bool) -> bool {
     view.routes.iter().any(|route| is_default(route, device, v4))
 }
 
@@ -466,6 +501,7 @@ fn interface(view: &View, link: &Link, starts: &Starts, measured: Option<&Measur
         lost: measured.lost,
         silent: measured.silent,
         stalled: measured.stalled,
+        mute: false,
         sole: measured.sole,
         only: measured.only,
         missing: measured.missing,
@@ -570,8 +606,12 @@ mod tests {
         for (index, router) in [(2, "192.0.2.1"), (3, "192.0.2.1"), (4, "10.0.0.1"), (5, "192.0.2.1")] {
             view.routes.insert(Route { table: 100 + index, ..Route::via(all, ip(router), index) });
         }
-        let router =
-            |device| Neighbour { device, address: ip("192.0.2.1"), hardware: vec![2, 0, 0, 0, 0, 0xfe] };
+        let router = |device| Neighbour {
+            device,
+            address: ip("192.0.2.1"),
+            hardware: vec![2, 0, 0, 0, 0, 0xfe],
+            unanswering: false,
+        };
         let neighbours = [router(2), router(3), router(5)];
         let wifi = |ssid: Option<&str>| {
             [WirelessLink { device: 2, ssid: ssid.map(|ssid| ssid.as_bytes().to_vec()), is_client: true }]

@@ -115,19 +115,29 @@ pub struct Looked<'a> {
 
 /// Maps subflows to interfaces.
 #[derive(Clone, Copy)]
-struct Places<'a> {
-    all: &'a [Looked<'a>],
-    owners: &'a BTreeMap<IpAddr, u32>,
+pub(crate) struct Places<'a> {
+    pub(crate) all: &'a [Looked<'a>],
+    pub(crate) owners: &'a BTreeMap<IpAddr, u32>,
 }
 
 impl<'a> Places<'a> {
     /// The interface to which the subflow is bound, if that has the subflow's address; otherwise the owner of
     /// the address.
-    fn of(&self, subflow: &TcpSocket) -> Option<&'a str> {
-        let address = subflow.local.ip();
+    fn at(&self, subflow: &TcpSocket) -> Option<&'a Looked<'a>> {
+        let address = subflow.local.ip().to_canonical();
         let with = |index: u32| self.all.iter().find(|one| one.device == index);
         let bound = subflow.interface.and_then(with).filter(|one| one.addresses.contains(&address));
-        Some(bound.or_else(|| with(*self.owners.get(&address)?))?.name)
+        bound.or_else(|| with(*self.owners.get(&address)?))
+    }
+
+    /// The interface's name.
+    fn of(&self, subflow: &TcpSocket) -> Option<&'a str> {
+        Some(self.at(subflow)?.name)
+    }
+
+    /// The interface's index.
+    pub(crate) fn device(&self, socket: &TcpSocket) -> Option<u32> {
+        Some(self.at(socket)?.device)
     }
 
     /// Interfaces with an address of the connection's family.

@@ -98,7 +98,7 @@ pub enum Reason {
     /// `handover`: the budget is used up, so no path may replace this one.
     NoStandIn { used_bytes: u64, budget_bytes: u64, because: Vec<Reason> },
 
-    /// Its subflows get no answer.
+    /// Connections over it get no answer.
     NoAnswer,
     /// The soft quota is reached.
     SoftQuota { used_bytes: u64, quota_bytes: u64 },
@@ -267,7 +267,7 @@ impl Display for Reason {
                 write!(to, "; `handover_budget` of {} is used up", amount(*budget_bytes))
             }
 
-            Reason::NoAnswer => to.write_str("its subflows get no answer"),
+            Reason::NoAnswer => to.write_str("connections over it get no answer"),
             Reason::SoftQuota { quota_bytes, .. } => {
                 write!(to, "its soft quota of {} is used up", amount(*quota_bytes))
             }

@@ -86,6 +86,7 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
                 .find(|told| told.role == Role::Regular)
                 .map(|told| told.name.clone()),
             tunnels: facts.tunnels.clone(),
+            unanswered: look.interfaces.iter().filter(|one| one.mute).map(|one| one.name.clone()).collect(),
         },
         programs: facts.programs.clone(),
         why: None,

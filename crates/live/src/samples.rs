@@ -64,6 +64,7 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         lost: 0,
         silent: None,
         stalled: false,
+        mute: false,
         sole: 0,
         only: 0,
         missing: 0,

@@ -52,6 +52,9 @@ pub struct Interface {
     pub silent: Option<Nanos>,
     /// True if subflows wait for an answer here and none gets one.
     pub stalled: bool,
+    /// True if connections over it get no answer, and that is not the fault of one server.
+    #[serde(default)]
+    pub mute: bool,
     /// Connections whose only working subflow is here.
     pub sole: usize,
     /// Connections whose only subflow is here, working or not.

@@ -196,6 +196,9 @@ pub struct FirstStatus {
     pub interfaces: Vec<String>,
     /// The interface that the intent prefers.
     pub preferred: Option<String>,
+    /// Interfaces that new connections avoid, because connections over them get no answer.
+    #[serde(default)]
+    pub unanswered: Vec<String>,
     /// Devices that take connections although the configuration does not name them, such as a VPN's.
     #[serde(default)]
     pub tunnels: Vec<TunnelStatus>,

@@ -164,6 +164,7 @@ pub(crate) fn everything() -> Status {
             interfaces: vec!["enx00e04c680".into()],
             preferred: Some("wlp0s20f3".into()),
             tunnels: vec![],
+            unanswered: vec![],
         },
         programs: Some(ProgramsStatus {
             bpf: false,

@@ -11,6 +11,7 @@ mod paths;
 mod quota;
 mod record;
 mod shares;
+mod silent;
 mod slow;
 mod socket;
 mod surroundings;

@@ -5,6 +5,7 @@
 //! | `link` | [`Link`], a network device, and its [`Counters`] |
 //! | `address` | [`Address`] of a device |
 //! | `entry` | [`Route`], one entry of a routing table, with [`Hop`]s and [`Metric`]s; [`Flow`] |
+//! | `first_hop` | [`ask_first_hop`], which makes the first router of a path answer |
 //! | `neighbour` | [`Neighbour`], a host on a device's link |
 //! | `nexthop` | nexthop objects, which routes refer to by id |
 //! | `rule` | [`Rule`], which selects the routing table |
@@ -14,6 +15,7 @@
 
 mod address;
 mod entry;
+mod first_hop;
 mod link;
 mod monitor;
 mod neighbour;
@@ -25,6 +27,7 @@ mod uapi;
 
 pub use address::{Address, Scope};
 pub use entry::{Flow, Hop, Metric, Origin, Route, RouteKind};
+pub use first_hop::ask_first_hop;
 pub use link::{Counters, Link, Operation};
 pub use monitor::{Change, Monitor, View};
 pub use neighbour::Neighbour;

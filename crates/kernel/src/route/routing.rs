@@ -105,7 +105,7 @@ impl Routing {
         }
     }
 
-    /// All neighbours whose hardware addresses are known, sorted by device.
+    /// All neighbours, sorted by device.
     ///
     /// # Errors
     /// As [`Self::links`].
@@ -118,6 +118,21 @@ impl Routing {
             neighbours.extend(list.map_err(|failure| failure.doing("listing neighbours"))?);
         }
         sorted(Ok(neighbours))
+    }
+
+    /// Makes the kernel ask a neighbour at once whether it is still there, instead of after its next packets.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if its hardware address is unknown.
+    pub fn probe_neighbour(&mut self, device: u32, address: IpAddr) -> Result<()> {
+        let request = neighbour::probe_request(device, address);
+        self.change(
+            format_args!("asking the neighbour {address}"),
+            kind::NEW_NEIGHBOUR,
+            flag::REPLACE,
+            &request,
+        )
     }
 
     fn nexthops(&mut self) -> Result<Nexthops> {

@@ -11,6 +11,7 @@ pub(super) mod kind {
     pub(in super::super) const NEW_ROUTE: u16 = 24;
     pub(in super::super) const DEL_ROUTE: u16 = 25;
     pub(in super::super) const GET_ROUTE: u16 = 26;
+    pub(in super::super) const NEW_NEIGHBOUR: u16 = 28;
     pub(in super::super) const GET_NEIGHBOUR: u16 = 30;
     pub(in super::super) const NEW_RULE: u16 = 32;
     pub(in super::super) const DEL_RULE: u16 = 33;

@@ -1,5 +1,7 @@
 //! The interfaces that new connections and endpoints may use.
 
+use std::net::IpAddr;
+
 use joulepath_model::live::{First, Intent, LiveConfig};
 
 use crate::decide::{Decision, Overrides, Role, Told, is_over_hard_quota};
@@ -7,8 +9,8 @@ use crate::first::Wish;
 use crate::machine::Look;
 use crate::snapshot::Interface;
 
-/// Where new connections should start. Interfaces on which packets remain without an answer come last; if one
-/// of them is regular, new connections may start on every interface that may be used.
+/// Where new connections should start. Interfaces on which packets remain without an answer come last; unless a
+/// regular one gets answers, new connections may start on every interface that may be used.
 pub(super) fn wish(
     config: &LiveConfig,
     decision: &Decision,
@@ -18,17 +20,29 @@ pub(super) fn wish(
     let found = |told: &Told| look.interfaces.iter().find(|one| one.name == told.name);
     let all = || decision.interfaces.iter().filter_map(|told| Some((told, found(told)?)));
     let is_regular = |told: &Told| told.role == Role::Regular;
-    let some_stalls = all().any(|(told, one)| is_regular(told) && one.stalled);
+    let fails = |one: &Interface| one.stalled || one.mute;
+    let some_fails = all().any(|(_, one)| fails(one));
+    let works = all().any(|(told, one)| is_regular(told) && !fails(one));
+    let any = some_fails && !works;
     let mut candidates: Vec<(&Told, &Interface)> =
-        all().filter(|(told, one)| is_regular(told) || some_stalls && may_be_used(one.index)).collect();
-    candidates.sort_by_key(|(told, one)| (one.stalled, !is_regular(told)));
+        all().filter(|(told, one)| is_regular(told) || any && may_be_used(one.index)).collect();
+    candidates.sort_by_key(|(told, one)| (fails(one), !is_regular(told)));
     let foreign = all().filter(|(told, _)| !told.allowed);
+    let detour = |&(server, device): &(IpAddr, u32)| {
+        let mut others =
+            all().filter(|(_, one)| one.index != device && may_be_used(one.index) && !fails(one));
+        Some((server, others.next()?.1.index))
+    };
     Wish {
         preferred: candidates.iter().map(|(_, one)| one.index).collect(),
         foreign: foreign.map(|(_, one)| one.index).collect(),
         roaming: look.roaming.0.clone(),
         steers: config.first == First::Steer,
         cut: cut(config, look),
+        detours: match config.first {
+            First::Steer => look.answers.detours.iter().filter_map(detour).collect(),
+            First::Leave => vec![],
+        },
     }
 }
 
@@ -83,5 +97,40 @@ mod tests {
         assert_eq!(preferred(&look, &Overrides::default()), [2, 3]);
         look.interfaces[0].stalled = false;
         assert_eq!(preferred(&look, &Overrides::default()), [2]);
+    }
+
+    #[test]
+    fn new_connections_leave_a_mute_interface_under_every_intent() {
+        for intent in ["frugal", "balanced", "fast", "handover", "interactive", "aggregate", "overflow"] {
+            let config = read_live(&format!("intent = \"{intent}\"")).unwrap();
+            let mut look = Look { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Look::default() };
+            let mut decider = Decider::default();
+            let mut decide = |s: u64, is_mute: bool| {
+                look.interfaces[0].mute = is_mute;
+                let now = Nanos::from_secs(s);
+                let decision = decider.decide(&config, &Overrides::default(), &look.snapshot(now, None));
+                let may = |index| may_be_used(&config, &Overrides::default(), &decision, &look, index);
+                let told = decision.interfaces.iter().find(|told| told.name == "wlan0").unwrap();
+                (wish(&config, &decision, &look, may).preferred[0], told.role, told.reason.clone())
+            };
+            assert_eq!(decide(100, false).0, 2, "{intent}");
+            assert_eq!(decide(104, true).0, 3, "{intent}");
+            let (first, role, reason) = decide(108, true);
+            assert_eq!((first, role), (3, Role::Backup), "{intent}: {reason}");
+            assert!(reason.to_string().contains("connections over it get no answer"), "{reason}");
+            assert_eq!(decide(130, false).0, 2, "{intent}");
+        }
+    }
+
+    #[test]
+    fn a_detour_leads_over_another_interface_that_may_be_used() {
+        let config = read_live("intent = \"frugal\"\nfirst = \"steer\"").unwrap();
+        let mut look = Look { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Look::default() };
+        let server = [203, 0, 113, 1].into();
+        look.answers.detours = vec![(server, 2)];
+        let snapshot = look.snapshot(Nanos::from_secs(100), None);
+        let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
+        assert_eq!(wish(&config, &decision, &look, |_| true).detours, [(server, 3)]);
+        assert_eq!(wish(&config, &decision, &look, |index| index == 2).detours, []);
     }
 }

@@ -98,7 +98,10 @@ impl Daemon<'_> {
         }
         self.note_disputed(&look, &outcome, say);
         self.tell_changes(&decision, &outcome, say);
-        for at in [decision.look_again, outcome.again, look.roaming.1].into_iter().flatten() {
+        self.ask(&look);
+        self.tell_answers(&look, say);
+        let again = [decision.look_again, outcome.again, look.roaming.1, look.answers.again];
+        for at in again.into_iter().flatten() {
             self.look_at(at, now);
         }
         self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
@@ -221,6 +224,14 @@ impl Daemon<'_> {
             say(&format!("{name}: its hard quota is used up; TCP connections reset: {count}"));
         }
         Ok(())
+    }
+
+    /// Asks the first routers of paths for a sign of life, unless the daemon changes nothing.
+    fn ask(&mut self, look: &Look) {
+        let is_off = self.last.as_ref().is_some_and(|(_, decision, _)| decision.endpoints.is_none());
+        if !self.paused && !is_off {
+            look.answers.ask.iter().for_each(|&ask| self.machine.ask(ask));
+        }
     }
 
     /// Addresses, with interfaces, whose endpoints may stay for connections without another path: those on

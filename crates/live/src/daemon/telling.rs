@@ -9,6 +9,7 @@ use crate::act::{Outcome, Setting};
 use crate::decide::{Decision, Role, is_over_hard_quota};
 use crate::foreign;
 use crate::machine::Look;
+use crate::mute::News;
 use crate::report;
 use crate::status::Status;
 use crate::user_space::UserSpace;
@@ -49,6 +50,21 @@ impl Daemon<'_> {
         let stayed = self.last.as_ref().map(|(_, _, outcome)| outcome.stays.clone()).unwrap_or_default();
         if !outcome.stays.keys().eq(stayed.keys()) {
             outcome.staying().for_each(|line| say(&line));
+        }
+    }
+
+    /// Logs which paths get no answer, and which get answers again.
+    pub(super) fn tell_answers(&self, look: &Look, say: &mut dyn FnMut(&str)) {
+        for (device, news) in &look.answers.news {
+            let Some(one) = look.interfaces.iter().find(|one| one.index == *device) else { continue };
+            let name = &one.name;
+            say(&match news {
+                News::Mute(why) => format!("{name} gets no answer: {why}"),
+                News::Back => format!("{name} is used again"),
+                News::Dead(server) => {
+                    format!("{name} is used again: {server} does not answer over another interface either")
+                }
+            });
         }
     }
 

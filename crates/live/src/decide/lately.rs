@@ -4,7 +4,7 @@ use joulepath_model::units::Nanos;
 
 /// A decaying count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lately {
+pub(crate) struct Lately {
     last: Option<Nanos>,
     /// The count at that time.
     times: u32,
@@ -12,18 +12,18 @@ pub(super) struct Lately {
 
 impl Lately {
     /// The count; it drops by one after each `forget` without an occurrence.
-    pub(super) fn times(&self, now: Nanos, forget: Nanos) -> u32 {
+    pub(crate) fn times(&self, now: Nanos, forget: Nanos) -> u32 {
         let Some(last) = self.last else { return 0 };
         let forgotten = now.saturating_sub(last).0 / forget.0;
         self.times.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
     }
 
     /// Counts an occurrence, up to `most`.
-    pub(super) fn add(&mut self, now: Nanos, forget: Nanos, most: u32) {
+    pub(crate) fn add(&mut self, now: Nanos, forget: Nanos, most: u32) {
         *self = Lately { last: Some(now), times: (self.times(now, forget) + 1).min(most) };
     }
 
-    pub(super) fn last(&self) -> Option<Nanos> {
+    pub(crate) fn last(&self) -> Option<Nanos> {
         self.last
     }
 }

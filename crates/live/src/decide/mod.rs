@@ -60,6 +60,7 @@ pub use self::decision::{Bound, Decision, Role, Told, Wanted};
 use self::eligible::Eligible;
 use self::frugal::Frugal;
 use self::handover::Handover;
+pub(crate) use self::lately::Lately;
 use self::lately::lasted;
 use self::memory::Memory;
 use self::overflow::Overflow;
@@ -136,7 +137,7 @@ impl Decider {
                 let stands_in = backups.contains(&other.name) || was_given_up;
                 other.name != interface.name && stands_in && other.rate_bps >= BRINGS_BPS
             };
-            let verdict = match is_idle || memory.trouble.is_given_up(now) {
+            let verdict = match is_idle || interface.mute || memory.trouble.is_given_up(now) {
                 true => memory.silence.start_anew(),
                 false => {
                     let others_bring = snapshot.interfaces.iter().any(|other| brings(&other));
@@ -155,6 +156,8 @@ impl Decider {
                 Verdict::Dead => (None, true),
             };
             let trouble = memory.trouble.observe(now, interface.stalled || dead);
+            // How long a mute path is avoided is decided where it is found.
+            let trouble = if interface.mute { Some(Nanos::MAX) } else { trouble };
             let over = standing::is_over_hard_quota(config, interface) && interface.subflows > 0;
             memory.is_missing(interface.missing > 0, now);
             let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);

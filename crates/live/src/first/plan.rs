@@ -36,6 +36,8 @@ pub(crate) struct Wish {
     pub(crate) steers: bool,
     /// Interfaces that must carry nothing more.
     pub(crate) cut: Vec<u32>,
+    /// Servers whose connections should start on another interface.
+    pub(crate) detours: Vec<(IpAddr, u32)>,
 }
 
 /// Where new connections of a family start.
@@ -68,7 +70,8 @@ pub(crate) fn is_ours(route: &Route) -> bool {
 /// The interface on which our rules make new connections of a family start.
 #[cfg(test)]
 pub(super) fn starts_on(view: &View, v4: bool) -> Option<u32> {
-    let route = view.routes.iter().find(|route| route.table == NEW && is_v4(route.destination) == v4)?;
+    let is_default = |route: &&Route| route.destination.is_all() && is_v4(route.destination) == v4;
+    let route = view.routes.iter().filter(is_default).find(|route| route.table == NEW)?;
     let has_rule = view.rules.iter().any(|rule| is_of_new(rule) && is_v4(rule.source) == v4);
     has_rule.then(|| route.hops.first()?.device)?
 }
@@ -190,7 +193,13 @@ pub(super) fn start(view: &View, wish: &Wish, v4: bool) -> (Set, Start) {
     rules.push(Rule { protocol, ..rule(v4, v4.then_some(without_source), NEW) });
     let of_device = gates.iter().map(|(device, route)| Route { table: NEW + device, ..route.clone() });
     let of_new = Route { table: NEW, ..gates[&preferred].clone() };
-    let mut routes: Vec<Route> = of_device.chain([of_new]).collect();
+    let detours =
+        wish.detours.iter().filter(|(server, to)| server.is_ipv4() == v4 && !is_cut(*to)).filter_map(
+            |(server, device)| {
+                Some(Route { table: NEW, destination: Prefix::from(*server), ..gates.get(device)?.clone() })
+            },
+        );
+    let mut routes: Vec<Route> = of_device.chain([of_new]).chain(detours).collect();
     routes.sort();
     (Set { rules, routes }, Start::On(preferred))
 }

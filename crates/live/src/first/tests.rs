@@ -93,8 +93,14 @@ impl Fake {
 
     fn steer_after(&mut self, last: &Outcome, preferred: &[u32]) -> Outcome {
         let (view, roaming) = (self.view.clone(), self.roaming.clone());
-        let wish =
-            Wish { preferred: preferred.to_vec(), foreign: vec![VPN], roaming, steers: true, cut: vec![] };
+        let wish = Wish {
+            preferred: preferred.to_vec(),
+            foreign: vec![VPN],
+            roaming,
+            steers: true,
+            cut: vec![],
+            detours: vec![],
+        };
         steer(self, &view, &wish, last, NOW).unwrap()
     }
 
@@ -433,4 +439,23 @@ fn addresses_of_the_link_alone_have_no_rules() {
     fake.view.addresses.insert(local);
     fake.steer(&[WLAN]);
     assert!(fake.rules.iter().all(|rule| rule.source.address() != ip("fe80::2")));
+}
+
+#[test]
+fn a_detour_leads_one_server_over_another_interface() {
+    let mut fake = Fake::new();
+    let view = fake.view.clone();
+    let servers = [ip("203.0.113.1"), ip("2001:db8:9::1")];
+    let detours = servers.map(|server| (server, WWAN)).to_vec();
+    let wish = Wish { preferred: vec![WLAN], detours, steers: true, ..Wish::default() };
+    steer(&mut fake, &view, &wish, &Outcome::default(), NOW).unwrap();
+    for server in servers {
+        let mut routes = fake.view.routes.iter().filter(|route| route.destination == Prefix::from(server));
+        assert_eq!(routes.next().map(|route| route.hops[0].device), Some(Some(WWAN)));
+        assert_eq!(routes.next(), None);
+        assert_eq!(starts_on(&fake.view, server.is_ipv4()), Some(WLAN));
+        assert_eq!(fake.leaves(server.is_ipv4(), None), Some(WLAN));
+    }
+    fake.steer(&[WLAN]);
+    assert!(fake.view.routes.iter().all(|route| !servers.contains(&route.destination.address())));
 }

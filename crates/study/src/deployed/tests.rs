@@ -29,6 +29,7 @@ fn radio(index: u32, name: &str, mbps: f64) -> Interface {
         lost: 0,
         silent: None,
         stalled: false,
+        mute: false,
         sole: 0,
         only: 0,
         missing: 0,

@@ -12,13 +12,18 @@ use super::*;
 /// A host whose routing table prefers its second radio, and a server that accepts plain TCP and MPTCP.
 pub(super) struct Steered {
     pub(super) host: Host,
-    listener: OwnedFd,
+    pub(super) listener: OwnedFd,
 }
 
 impl Steered {
     pub(super) fn new(net: Net) -> Self {
+        Steered::with_intent(net, "intent = \"handover\"")
+    }
+
+    /// With this intent, and further keys of the machine.
+    pub(super) fn with_intent(net: Net, machine: &str) -> Self {
         let steered = Steered::unconfigured(net);
-        steered.host.configure("intent = \"handover\"\nfirst = \"steer\"", "");
+        steered.host.configure(&format!("{machine}\nfirst = \"steer\""), "");
         steered
     }
 

@@ -97,6 +97,7 @@ fn a_week_of_changing_radios_and_kills_restores_the_table() {
         lost: 0,
         silent: None,
         stalled: false,
+        mute: false,
         sole: 0,
         only: 0,
         missing: 0,

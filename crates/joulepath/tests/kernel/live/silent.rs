@@ -1,0 +1,162 @@
+//! A preferred interface that is up and passes nothing: new connections start elsewhere, and come back.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use joulepath_kernel::route::{Prefix, Route, Routing};
+
+use super::first::Steered;
+use super::*;
+
+/// How long a program waits for a connection.
+const CONNECT: Duration = Duration::from_secs(3);
+
+impl Steered {
+    /// Removes the server's route of its answers on the first path, or adds it.
+    fn answers(&self, answers: bool) {
+        let (client, server) = (self.host.ip(0), self.host.net.server_ip);
+        let route = Route { source: Some(server), ..Route::on_link(client, self.host.net.peer(0)) };
+        let change = || {
+            let mut routing = Routing::open()?;
+            if answers { routing.add_route(&route) } else { routing.delete_route(&route) }
+        };
+        self.host.net.server.enter_thread(change).unwrap().unwrap();
+    }
+
+    /// Both ends of a new connection, if it succeeds.
+    fn try_to_open(&self, protocol: Protocol, to: SocketAddr) -> Option<(TcpStream, OwnedFd)> {
+        let any = (Prefix::all_like(to.ip()).address(), 0).into();
+        let connect = || connect_within(protocol, any, to, &Options::default(), CONNECT);
+        let socket = self.host.net.client.enter_thread(connect).unwrap().ok()?;
+        Some((socket.into(), accept_within(&self.listener, PATIENCE).unwrap().0))
+    }
+
+    /// The own address of a new connection, if it succeeds.
+    fn try_to_connect(&self, protocol: Protocol, to: SocketAddr) -> Option<IpAddr> {
+        Some(self.try_to_open(protocol, to)?.0.local_addr().unwrap().ip())
+    }
+
+    /// Waits until a new connection starts on this path, and returns it.
+    fn wait_for_connection(&self, what: &str, protocol: Protocol, path: usize) -> (TcpStream, OwnedFd) {
+        let to = self.host.net.server_at(PORT);
+        let mut found = None;
+        wait_until(what, || {
+            found = self.try_to_open(protocol, to);
+            let starts = |(client, _): &(TcpStream, OwnedFd)| client.local_addr().unwrap().ip();
+            found.as_ref().map(starts) == Some(self.host.ip(path))
+        });
+        found.unwrap()
+    }
+
+    /// Stops the server's host from sending packets on its own.
+    fn quiet(&self) {
+        for name in ["net/ipv6/conf/s0/router_solicitations", "net/ipv6/conf/s0/accept_ra"] {
+            let set = || fs::write(format!("/proc/sys/{name}"), "0");
+            self.host.net.server.enter_thread(set).unwrap().unwrap();
+        }
+    }
+
+    /// Names of the interfaces that new connections avoid.
+    fn unanswered(&self) -> Vec<String> {
+        let status = self.host.status().unwrap();
+        let names = status["first"]["unanswered"].as_array().unwrap().iter();
+        names.map(|name| name.as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn leaves_and_returns(net: Net, protocol: Protocol, configuration: &str) {
+    let steered = Steered::with_intent(net, configuration);
+    let daemon = steered.host.start();
+    drop(steered.wait_for_connection("new connections start on the preferred interface", protocol, 0));
+    steered.quiet();
+    steered.answers(false);
+    let _open = steered.wait_for_connection("new connections start on the other interface", protocol, 1);
+    wait_until("the status shows it", || steered.unanswered() == ["c0"]);
+    assert!(daemon.has_said("c0 gets no answer: "));
+    wait_until("its role changes", || daemon.role("c0") == "backup" && daemon.role("c1") == "regular");
+    steered.answers(true);
+    wait_until("the status shows no silent interface", || steered.unanswered().is_empty());
+    steered.wait_for_connection("new connections start on the preferred interface again", protocol, 0);
+    assert!(daemon.has_said("c0 is used again"));
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn new_tcp_connections_leave_a_silent_interface_and_return() {
+    leaves_and_returns(Net::v4(2), Protocol::Tcp, "intent = \"frugal\"");
+}
+
+#[test(needs(NET))]
+fn new_mptcp_connections_leave_a_silent_interface_and_return() {
+    leaves_and_returns(Net::v4(2), Protocol::Mptcp, "intent = \"interactive\"");
+}
+
+#[test(needs(NET))]
+fn new_ipv6_connections_leave_a_silent_interface_and_return() {
+    leaves_and_returns(Net::v6(2), Protocol::Tcp, "intent = \"frugal\"\npm = \"userspace\"");
+}
+
+#[test(needs(NET))]
+fn new_connections_leave_a_silent_interface_on_which_a_download_runs() {
+    let steered = Steered::with_intent(Net::v4(2), "intent = \"frugal\"");
+    let _daemon = steered.host.start();
+    steered.wait_for_connection("new connections start on the preferred interface", Protocol::Tcp, 0);
+    let pair = steered.connect(Protocol::Mptcp);
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let [mut from, mut to] = [&pair.server, &pair.client];
+        from.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+        to.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let is_pause = |error: &std::io::Error| error.kind() == ErrorKind::WouldBlock;
+        let ends = &ends;
+        scope.spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                from.write(&[7; 4000])
+                    .unwrap_or_else(|error| if is_pause(&error) { 0 } else { panic!("{error}") });
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        scope.spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                to.read(&mut [0; 8000])
+                    .unwrap_or_else(|error| if is_pause(&error) { 1 } else { panic!("{error}") });
+            }
+        });
+        steered.answers(false);
+        let other = "new connections start on the other interface";
+        steered.wait_for_connection(other, Protocol::Tcp, 1);
+        ends.store(true, Ordering::Relaxed);
+    });
+}
+
+/// The server's host drops packets to an address that it does not have.
+#[test(needs(NET))]
+fn a_dead_server_alone_moves_no_other_connection() {
+    let steered = Steered::with_intent(Net::v4(2), "intent = \"frugal\"");
+    let host = &steered.host;
+    let daemon = host.start();
+    let dead: SocketAddr = "203.0.113.9:5001".parse().unwrap();
+    let detour = || {
+        let mut routes = host.net.client.enter_thread(|| Routing::open()?.routes()).unwrap().unwrap();
+        routes.retain(|route| route.destination == Prefix::from(dead.ip()));
+        routes.first().and_then(|route| route.hops.first()?.device)
+    };
+    steered.wait_for_connection("new connections start on the preferred interface", Protocol::Tcp, 0);
+    let mut had = false;
+    wait_until("the server is tried over the other interface", || {
+        assert_eq!(steered.try_to_connect(Protocol::Tcp, dead), None);
+        had |= detour() == Some(host.net.paths[1].device);
+        had
+    });
+    wait_until("it is not tried any more", || {
+        assert_eq!(steered.try_to_connect(Protocol::Tcp, dead), None);
+        detour().is_none()
+    });
+    assert_eq!(steered.unanswered(), [""; 0]);
+    assert_eq!([daemon.role("c0"), daemon.role("c1")], ["regular", "unused"]);
+    assert!(!daemon.has_said("gets no answer"));
+    let to = host.net.server_at(PORT);
+    assert_eq!(steered.try_to_connect(Protocol::Tcp, to), Some(host.ip(0)));
+}
