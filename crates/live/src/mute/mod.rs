@@ -138,8 +138,6 @@ struct Detour {
     since: Nanos,
     /// Sockets that it had answered over other paths before.
     before: BTreeSet<SocketAddr>,
-    /// Packets received over other paths before.
-    packets: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -395,7 +393,7 @@ impl Asking {
         let server =
             self.unanswered().next().or_else(|| self.servers.keys().next().copied().filter(|_| is_long))?;
         let before = elsewhere(all, seen.device, server).map(|heard| heard.local).collect();
-        Some(Detour { server, since: now, before, packets: packets_elsewhere(all, seen.device) })
+        Some(Detour { server, since: now, before })
     }
 
     /// Why the path is mute, if it is. `arrived`: packets have arrived, but no TCP segment. `is_known`: its
@@ -426,13 +424,6 @@ impl Asking {
         }
         if length < ANSWER {
             return None;
-        }
-        // A connection may begin and end between two polls.
-        let is_over = now.saturating_sub(self.last_vain) >= ANSWER;
-        if let Some(detour) = self.detour.as_ref().filter(|_| is_over && !arrived)
-            && packets_elsewhere(all, seen.device) > detour.packets
-        {
-            return Some(Why::Elsewhere(detour.server));
         }
         // A server with addresses of both families is one server.
         let most = |all: &BTreeSet<IpAddr>| {
@@ -465,11 +456,6 @@ impl Told {
 fn elsewhere(all: &[Seen], device: u32, server: SocketAddr) -> impl Iterator<Item = &Heard> {
     let others = all.iter().filter(move |seen| seen.device != device);
     others.flat_map(|seen| &seen.heard).filter(move |heard| heard.server == server)
-}
-
-/// Packets received over other devices.
-fn packets_elsewhere(all: &[Seen], device: u32) -> u64 {
-    all.iter().filter(|seen| seen.device != device).map(|seen| seen.packets).sum()
 }
 
 /// True if the server leaves packets over another device unanswered, too.
