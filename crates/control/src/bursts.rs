@@ -10,9 +10,9 @@ use crate::allocate::mathis_bps;
 const BISECTIONS: u32 = 60;
 /// Largest window of the search, packets.
 const MOST_WINDOW: f64 = 1e9;
-/// Ten equally probable values of W √(3p/8), the window of NewReno at a loss event: between two events W² grows
-/// by 2 per packet, and a reduction divides it by 4, so W² → W²/4 + 2 E with E exponential, mean 1/p. The mean
-/// of W² is 8/(3p).
+/// Ten equally probable values of W √(3p/8), the window of NewReno at a loss event: between two events W²
+/// grows by 2 per packet, and a reduction divides it by 4, so W² → W²/4 + 2 E with E exponential, mean 1/p.
+/// The mean of W² is 8/(3p).
 const WINDOWS: [f64; 10] = [0.44, 0.577, 0.674, 0.76, 0.845, 0.933, 1.031, 1.148, 1.304, 1.589];
 
 /// The losses of a route as one TCP meets them.
@@ -20,14 +20,14 @@ const WINDOWS: [f64; 10] = [0.44, 0.577, 0.674, 0.76, 0.845, 0.933, 1.031, 1.148
 pub struct Losses {
     /// Loss events per packet.
     pub events: f64,
-    /// Time that lost retransmissions add to an event, on average, s. Timeouts after independent losses do not
-    /// count.
+    /// Time that lost retransmissions add to an event, on average, s. Timeouts after independent losses do
+    /// not count.
     pub stall_s: f64,
 }
 
 impl Losses {
-    /// Rate by Mathis et al. over links of `link_bps`, with the stalls, bit/s; without stalls the links do not
-    /// limit it.
+    /// Rate by Mathis et al. over links of `link_bps`, with the stalls, bit/s; without stalls the links do
+    /// not limit it.
     pub(crate) fn mathis_bps(&self, mss_bytes: f64, rtt_s: f64, link_bps: f64) -> f64 {
         self.slow(mathis_bps(mss_bytes, rtt_s, self.events), mss_bytes, link_bps)
     }
@@ -53,8 +53,8 @@ fn events_of<'a>(losses: impl Iterator<Item = &'a LossSpec>, window: f64) -> f64
     1.0 - losses.map(|loss| 1.0 - loss.events(window)).product::<f64>()
 }
 
-/// The losses of `links` for a TCP that they limit, with an RTT of `rtt_s` and at most `most_window` packets in
-/// flight.
+/// The losses of `links` for a TCP that they limit, with an RTT of `rtt_s` and at most `most_window` packets
+/// in flight.
 pub fn losses(scenario: &Scenario, links: &[LinkIndex], rtt_s: f64, most_window: f64) -> Losses {
     losses_of(links.iter().map(|&link| &scenario.links[link].loss), &scenario.transport, rtt_s, most_window)
 }

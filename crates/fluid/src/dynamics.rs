@@ -4,10 +4,10 @@
 //!   dw_r/dt = x_r (δ_r − drain_r) − β_r λ_r w_r x_r − yielding_r w_r      x_r = w_r/τ_r
 //!   dq_l/dt = y_l (1 − p_l(q_l)) − C_l,  y_l = Σ x_r over l               τ_r = τ⁰_r + Σ_l q_l/C_l
 //! ```
-//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. p_r is the loss of
-//! the route, 1 − (1 − wire) Π (1 − p_l), and λ_r its loss events per packet: p_r unless losses on the wire come
-//! in bursts, for which [`joulepath_model::network::LossSpec::events`] has the events at the window w_r. The state holds ln w instead of w, which keeps windows
-//! positive, and then the queues q.
+//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. p_r is the loss
+//! of the route, 1 − (1 − wire) Π (1 − p_l), and λ_r its loss events per packet: p_r unless losses on the
+//! wire come in bursts, for which [`joulepath_model::network::LossSpec::events`] has the events at the window
+//! w_r. The state holds ln w instead of w, which keeps windows positive, and then the queues q.
 //!
 //! Bounds are projections: a window at its minimum and a queue at 0 do not fall.
 //!

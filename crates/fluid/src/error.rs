@@ -63,8 +63,8 @@ pub enum Unsupported {
     /// Bursts of losses that stop a TCP; timeouts are missing in the equations.
     #[error(
         "link `{link}` loses packets in bursts: lost retransmissions would stop a TCP for {percent} % of the \
-         time, and the fluid engine has no timeouts. Use --engine packet, or shorten the bursts (`leave_bad` in \
-         the link's `loss`)"
+         time, and the fluid engine has no timeouts. Use --engine packet, or shorten the bursts (`leave_bad` \
+         in the link's `loss`)"
     )]
     Bursts {
         /// Name of the link.

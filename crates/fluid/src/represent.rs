@@ -2,8 +2,8 @@
 //! change.
 //!
 //! Random quantities enter with their means: log-normal rates, bursts of cross traffic, jitter (0). Bursts of
-//! losses are events at the rate that a window meets. ACKs use no capacity. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the
-//! middle of its `spread`.
+//! losses are events at the rate that a window meets. ACKs use no capacity. Every DropTail queue becomes its
+//! [`sawtooth`]. A connection starts in the middle of its `spread`.
 
 use std::ops::Range;
 
@@ -27,8 +27,8 @@ use crate::sawtooth::sawtooth;
 
 /// Recorded links have the mean rate of each period of this length, ns.
 const TRACE_BIN_NS: u64 = 1_000_000_000;
-/// Largest part of the time for which lost retransmissions may stop a TCP: more, and rates are above the packet
-/// engine's by more than 15 %.
+/// Largest part of the time for which lost retransmissions may stop a TCP: more, and rates are above the
+/// packet engine's by more than 15 %.
 const MOST_STALLED: f64 = 0.1;
 /// Minimum rate that cross traffic leaves to others, packets/s.
 const LEAST_RATE_PPS: f64 = 1.0;

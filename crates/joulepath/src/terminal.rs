@@ -74,8 +74,8 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line, colors(stderr().1)));
 }
 
-/// Writes a sentence to stderr: wrapped on a terminal, else on one line, which programs can search. The middle
-/// of a very long one is left out.
+/// Writes a sentence to stderr: wrapped on a terminal, else on one line, which programs can search. The
+/// middle of a very long one is left out.
 pub(crate) fn tell(sentence: &str) {
     let sentence = &*brief::message(sentence);
     match io::stderr().is_terminal() {

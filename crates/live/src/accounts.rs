@@ -406,7 +406,8 @@ mod tests {
     /// 2026-11-27.
     const TODAY: i64 = 20_784;
 
-    /// A look at an interface that carries `rate` bytes/s and has carried `received_bytes` since its creation.
+    /// A look at an interface that carries `rate` bytes/s and has carried `received_bytes` since its
+    /// creation.
     fn carrying(rate: f64, received_bytes: u64) -> Look {
         let counters = Counters { received_bytes, ..Counters::default() };
         Look {

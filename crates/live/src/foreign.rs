@@ -182,8 +182,8 @@ impl Guard {
         let now = self.devices();
         let new = now.iter().filter(|name| !before.contains(name)).map(|name| {
             format!(
-                "{name}, which the configuration does not name, takes connections: they get no subflows beside \
-                 it; `bypass = [\"{name}\"]` permits them"
+                "{name}, which the configuration does not name, takes connections: they get no subflows \
+                 beside it; `bypass = [\"{name}\"]` permits them"
             )
         });
         let gone = before.iter().filter(|name| !now.contains(name));

@@ -34,8 +34,8 @@ pub struct Kept {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Explains what holds connections back: from at least two listings, the first and the last with counters, and
-/// from what the daemon has decided.
+/// Explains what holds connections back: from at least two listings, the first and the last with counters,
+/// and from what the daemon has decided.
 pub type Explain<'a> = &'a dyn Fn(&[Kept], &Status) -> Vec<Hindrance>;
 
 /// Reads the counters; none if that fails.

@@ -27,7 +27,8 @@ const NAME: &str = "networks.json";
 const LONGEST_VISIT: Nanos = Nanos::from_secs(3600);
 /// Bytes after which a visit's own highest rate counts, and the remembered rate no longer.
 const ENOUGH_BYTES: u64 = 5_000_000;
-/// Bytes that must have been sent before retransmissions give a loss rate: an upper bound of the loss events, which
+/// Bytes that must have been sent before retransmissions give a loss rate: an upper bound of the loss events,
+/// which
 /// `tcp_info` does not count.
 const ENOUGH_SENT_BYTES: u64 = 1_000_000;
 /// Digits of an id that people see.

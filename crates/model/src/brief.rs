@@ -34,8 +34,8 @@ pub fn message(text: &str) -> Cow<'_, str> {
     Cow::Owned(brief(&words, MESSAGE).into_owned())
 }
 
-/// The part of a line around the bytes of `span`, at most [`LINE`] characters with a `…` on each cut side, and
-/// the span in that part.
+/// The part of a line around the bytes of `span`, at most [`LINE`] characters with a `…` on each cut side,
+/// and the span in that part.
 pub fn around(line: &str, span: Range<usize>) -> (Cow<'_, str>, Range<usize>) {
     let characters = if line.len() <= LINE { line.len() } else { line.chars().count() };
     if characters <= LINE {

@@ -1,17 +1,17 @@
 //! Bursts of losses: how often a window meets a loss, and how long lost retransmissions stop it.
 //!
 //! A TCP reduces its window once for all losses among the packets that it sends from the first lost packet
-//! until it detects that loss, one round trip or W packets later (RFC 6582; Padhye, Firoiu, Towsley and Kurose,
-//! SIGCOMM 1998, section II: losses of one round are one event). With ℓ the loss in each state of the chain, M
-//! its step, and B = diag(ℓ), let α be the packets from the end of such a round to the next loss:
+//! until it detects that loss, one round trip or W packets later (RFC 6582; Padhye, Firoiu, Towsley and
+//! Kurose, SIGCOMM 1998, section II: losses of one round are one event). With ℓ the loss in each state of the
+//! chain, M its step, and B = diag(ℓ), let α be the packets from the end of such a round to the next loss:
 //!
 //! ```text
 //!   h = (I − (I − B) M)⁻¹ 1             packets until a loss, counting it, from each state
 //!   q = q M^W (I − (I − B) M)⁻¹ B       state at the first loss of an event
 //!   events per packet = 1/E α = 1/(q M^W h)
 //! ```
-//! E α is 1/p in Padhye et al. (eq. 4). So independent losses have p events per packet at any W, and W = 1 gives
-//! the mean loss of any chain.
+//! E α is 1/p in Padhye et al. (eq. 4). So independent losses have p events per packet at any W, and W = 1
+//! gives the mean loss of any chain.
 
 use crate::network::LossSpec;
 
@@ -49,8 +49,8 @@ impl LossSpec {
         self.chain().is_some()
     }
 
-    /// Loss events per packet of a TCP that has `window` packets in flight, at least 1; the mean loss if losses
-    /// are independent.
+    /// Loss events per packet of a TCP that has `window` packets in flight, at least 1; the mean loss if
+    /// losses are independent.
     pub fn events(&self, window: f64) -> f64 {
         let Some(chain) = self.chain() else { return self.mean() };
         let [good, bad] = chain.at_retransmission(window);
@@ -59,8 +59,8 @@ impl LossSpec {
     }
 
     /// Mean time that lost retransmissions add to a loss event at `window` packets, s: the retransmission is
-    /// lost if the chain is still bad `window` packets after the loss, and each time-out of `timeouts_s` sends
-    /// one packet. 0 if losses are independent.
+    /// lost if the chain is still bad `window` packets after the loss, and each time-out of `timeouts_s`
+    /// sends one packet. 0 if losses are independent.
     pub fn stall_s(&self, window: f64, timeouts_s: impl IntoIterator<Item = f64>) -> f64 {
         let Some(chain) = self.chain() else { return 0.0 };
         let mut state = chain.at_retransmission(window);
@@ -141,8 +141,9 @@ mod tests {
         assert!(!bernoulli.is_bursty() && bursts(0.1, 0.3, 0.0, 1.0).is_bursty());
     }
 
-    /// Bursts of 1/0.25 = 4 packets, all lost, after 1/0.001 = 1000 good packets on average. After the burst a
-    /// wide window starts in the good state, up to 1 in 250: 1000 · 250/251 + 1 = 997 packets to the next loss.
+    /// Bursts of 1/0.25 = 4 packets, all lost, after 1/0.001 = 1000 good packets on average. After the burst
+    /// a wide window starts in the good state, up to 1 in 250: 1000 · 250/251 + 1 = 997 packets to the next
+    /// loss.
     #[test]
     fn a_wide_window_meets_a_burst_once() {
         let spec = bursts(0.001, 0.25, 0.0, 1.0);

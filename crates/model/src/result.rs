@@ -20,8 +20,8 @@ pub struct RunResult {
     pub policy: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Time over which rates and power are averaged, s: while any connection under test was active, from its start
-    /// or the end of the warm-up to the end of its file or of the run ([`active`]).
+    /// Time over which rates and power are averaged, s: while any connection under test was active, from its
+    /// start or the end of the warm-up to the end of its file or of the run ([`active`]).
     pub measured_s: f64,
     /// In-order data delivered to the application per second, bit/s.
     pub goodput_bps: f64,
@@ -42,8 +42,8 @@ pub struct RunResult {
     /// connection under test, s. None if the engine does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_stall_s: Option<f64>,
-    /// How many writes or answers met each deadline of [`DEADLINES_S`] that fits into the measured interval, shortest
-    /// deadline first. Empty for files and bulk data, and if the engine does not report it.
+    /// How many writes or answers met each deadline of [`DEADLINES_S`] that fits into the measured interval,
+    /// shortest deadline first. Empty for files and bulk data, and if the engine does not report it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub punctuality: Vec<Punctuality>,
     /// Segments retransmitted on the same or another subflow, divided by all data segments sent.
@@ -331,8 +331,8 @@ pub struct Counters {
     pub wire_losses: u64,
 }
 
-/// The part of a run over which a connection is averaged: from its start or the end of the warm-up, to its end. A
-/// connection that ends before the warm-up does is averaged from its start.
+/// The part of a run over which a connection is averaged: from its start or the end of the warm-up, to its
+/// end. A connection that ends before the warm-up does is averaged from its start.
 pub fn measured<T: PartialOrd + Copy>(start: T, warm_up: T, end: T) -> Range<T> {
     let is_later = warm_up > start && end > warm_up;
     (if is_later { warm_up } else { start })..end

@@ -250,8 +250,8 @@ impl Grammar {
     }
 }
 
-/// The text without the blanks around it, in the characters of a keyboard: the Greek letter μ and the sign − look
-/// like the prefix µ and a hyphen.
+/// The text without the blanks around it, in the characters of a keyboard: the Greek letter μ and the sign −
+/// look like the prefix µ and a hyphen.
 fn typed(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     match text.contains(['\u{3bc}', '\u{2212}']) {

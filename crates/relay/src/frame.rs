@@ -418,7 +418,8 @@ mod tests {
         assert_eq!(read(&mut opener, &[second, first].concat()), Err(Wrong::Key));
     }
 
-    /// The bytes that an attacker without the key sends, and the texts that a defective other end with the key seals.
+    /// The bytes that an attacker without the key sends, and the texts that a defective other end with the
+    /// key seals.
     #[test]
     fn no_bytes_of_the_other_end_cause_a_panic() {
         let aes = Method::Aes256Gcm;

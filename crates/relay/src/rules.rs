@@ -87,8 +87,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Rules that are set, until [`Set::undo`] or the end of its life.
 pub struct Set {
-    /// The `nft` that owns the table. It ends when this process does, however that ends, and the kernel deletes
-    /// the table with its owner.
+    /// The `nft` that owns the table. It ends when this process does, however that ends, and the kernel
+    /// deletes the table with its owner.
     owner: Option<Child>,
     undone: bool,
 }
@@ -249,9 +249,10 @@ mod tests {
 
     #[test]
     fn the_rules_in_one_line_have_no_comments_and_end_each_statement() {
-        let rules = "table inet t {\n\tflags owner\n\t# why\n\tchain c {\n\t\ttype nat; policy accept;\n\t\tx\n\t}\n}\n";
+        let chain = "chain c {\n\t\ttype nat; policy accept;\n\t\tx\n\t}";
+        let rules = format!("table inet t {{\n\tflags owner\n\t# why\n\t{chain}\n}}\n");
         let line = "table inet t { flags owner; chain c { type nat; policy accept; x; }; }; \n";
-        assert_eq!(in_one_line(rules), line);
+        assert_eq!(in_one_line(&rules), line);
     }
 
     #[test]

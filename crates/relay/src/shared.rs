@@ -161,8 +161,8 @@ pub(crate) fn limit(connections: usize, log: &Log) -> Result<Arc<Semaphore>, Err
     Ok(Arc::new(Semaphore::new(room)))
 }
 
-/// Accepts connections as long as there is room; further ones wait in the kernel. A connection takes room once
-/// its request is known.
+/// Accepts connections as long as there is room; further ones wait in the kernel. A connection takes room
+/// once its request is known.
 pub(crate) async fn accept_all(
     listener: &TcpListener,
     room: &Arc<Semaphore>,

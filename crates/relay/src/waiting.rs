@@ -1,4 +1,5 @@
-//! Connections that have not said yet who they are or what they want: they must not keep others from entering.
+//! Connections that have not said yet who they are or what they want: they must not keep others from
+//! entering.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};

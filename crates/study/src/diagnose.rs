@@ -12,8 +12,8 @@ use miette::{
 /// Lines of a problem that are shown; of a longer one, only its first line is.
 const MOST_LINES: usize = 10;
 
-/// The first problems of a scenario, about `width` columns wide, and the number of the others; no line break at
-/// the end.
+/// The first problems of a scenario, about `width` columns wide, and the number of the others; no line break
+/// at the end.
 pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(width);

@@ -1,7 +1,7 @@
 //! Parsers of foreign bytes: every input gives a value or an error, soon.
 //!
-//! [`fuzz`] gives a parser its corpus and then random changes of it. The changes are the same in each run. `make fuzz`
-//! continues for longer, from another seed.
+//! [`fuzz`] gives a parser its corpus and then random changes of it. The changes are the same in each run.
+//! `make fuzz` continues for longer, from another seed.
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -10,8 +10,8 @@ const SPAN_S: f64 = 1.0;
 /// 5681, section 4.2).
 const EMPTY: f64 = 0.05;
 const BURST: f64 = 2.0;
-/// Spread of the rates of a path that is always full. The rate of a radio varies: with a queue of this part of
-/// the minimum RTT, which is no burst of a small window, its spread may be larger.
+/// Spread of the rates of a path that is always full. The rate of a radio varies: with a queue of this part
+/// of the minimum RTT, which is no burst of a small window, its spread may be larger.
 const EVEN: f64 = 0.2;
 const LONG: (f64, f64) = (1.0, 1.0);
 /// Fewer intervals have no spread.

@@ -36,8 +36,8 @@ pub fn costed_path(
     }
 }
 
-/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss. The
-/// closed form takes loss events; lost retransmissions stop the connection in addition.
+/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss.
+/// The closed form takes loss events; lost retransmissions stop the connection in addition.
 pub(crate) fn tcp_bps(
     scenario: &Scenario,
     direction: Direction,

@@ -25,8 +25,8 @@ fn bursty(mean: f64, burst: f64, bad: f64) -> String {
 /// A path that is never full: 100 Mbit/s.
 fn path(name: &str, rtt_ms: u32, loss: &str) -> String {
     format!(
-        "[[path]]\nname = \"{name}\"\nrate = \"100 Mbit/s\"\ndelay = \"{} ms\"\nqueue = \"500 packets\"\nloss \
-         = {loss}\nenergy = \"wifi-huang2012\"\n",
+        "[[path]]\nname = \"{name}\"\nrate = \"100 Mbit/s\"\ndelay = \"{} ms\"\nqueue = \"500 \
+         packets\"\nloss = {loss}\nenergy = \"wifi-huang2012\"\n",
         rtt_ms / 2
     )
 }

@@ -1,7 +1,7 @@
 //! Ends connections of other processes (`SOCK_DESTROY`, `CONFIG_INET_DIAG_DESTROY`).
 //!
-//! [`abort_connections`]: a connection outlives its process while it closes: for minutes if the other end does not answer. Until
-//! then it keeps its network namespace and its congestion controller alive.
+//! [`abort_connections`]: a connection outlives its process while it closes: for minutes if the other end
+//! does not answer. Until then it keeps its network namespace and its congestion controller alive.
 
 use std::net::IpAddr;
 

@@ -11,8 +11,8 @@ use crate::sockopt::set_u32;
 /// The first port of `traceroute`.
 const PORT: u16 = 33_434;
 
-/// Sends one empty UDP datagram from `source` through `device` towards `destination`, which it does not reach:
-/// its hop limit is 1, so that the first router answers with *time exceeded*. Any answer counts in the
+/// Sends one empty UDP datagram from `source` through `device` towards `destination`, which it does not
+/// reach: its hop limit is 1, so that the first router answers with *time exceeded*. Any answer counts in the
 /// device's counters.
 ///
 /// # Errors

@@ -9,8 +9,8 @@ use crate::first::Wish;
 use crate::machine::Look;
 use crate::snapshot::Interface;
 
-/// Where new connections should start. Interfaces on which packets remain without an answer come last; unless a
-/// regular one gets answers, new connections may start on every interface that may be used.
+/// Where new connections should start. Interfaces on which packets remain without an answer come last; unless
+/// a regular one gets answers, new connections may start on every interface that may be used.
 pub(super) fn wish(
     config: &LiveConfig,
     decision: &Decision,

@@ -11,12 +11,10 @@ use std::net::IpAddr;
 
 use joulepath_kernel::route::{Action, Prefix, RouteKind, Rule, View};
 
-use super::plan::{LOOPBACK, MAIN, addresses};
+use super::plan::{LOOPBACK, MAIN, UNREACHABLE, addresses};
 
 /// Our number among the creators of these rules.
 const ORIGIN: u8 = 78;
-/// `FR_ACT_UNREACHABLE`.
-pub(super) const UNREACHABLE: Action = Action::Other(7);
 /// The priority if no other program has rules.
 const LATEST: u32 = 32_764;
 

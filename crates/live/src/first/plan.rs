@@ -5,8 +5,6 @@ use std::net::IpAddr;
 
 use joulepath_kernel::route::{Action, Origin, Prefix, Route, RouteKind, Rule, Scope, View};
 
-use super::cut::UNREACHABLE;
-
 /// Our number among the creators of routes and rules (`RTPROT_…`), which no other program uses.
 const ORIGIN: u8 = 77;
 /// Immediately before the main table. Rules that other programs add later come before.
@@ -17,6 +15,8 @@ const NEW: u32 = 707_700_000;
 const LOCAL: u32 = 255;
 pub(super) const MAIN: u32 = 254;
 const TCP: u8 = 6;
+/// `FR_ACT_UNREACHABLE`.
+pub(super) const UNREACHABLE: Action = Action::Other(7);
 /// The kernel's name for packets of this machine in rules.
 pub(super) const LOOPBACK: &str = "lo";
 /// The kernel's default for IPv6 routes.

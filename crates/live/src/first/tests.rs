@@ -6,7 +6,7 @@ use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
 use rustix::io::Errno;
 
-use super::cut::UNREACHABLE;
+use super::plan::UNREACHABLE;
 use super::plan::starts_on;
 use super::router::Router;
 use super::{Outcome, Start, Wish, steer, undo};

@@ -69,7 +69,7 @@ impl Battery {
             let status = word(&self.tree, &self.names[0], "status");
             return refuse(format!("battery: {} is not discharging (`{status}`)", self.names[0]));
         }
-        // `online` is 1 for a fixed voltage and 2 for a programmable one. Supplies of peripherals do not count.
+        // `online` is 1 for a fixed voltage, 2 for a programmable one. Supplies of peripherals do not count.
         let feeds = |name: &String| {
             word(&self.tree, name, "type") != "Battery"
                 && word(&self.tree, name, "scope") != "Device"

@@ -3,8 +3,8 @@
 //!
 //! Zones overlap. A zone contains its subzones (`intel-rapl:0` contains `intel-rapl:0:0`), `psys` contains
 //! the packages, and `intel-rapl-mmio` shows a package again. So only packages of one control type are
-//! summed. A package of several dies has a zone for each: on Intel with a counter of its own, on AMD all with the
-//! counter of the package, which then counts once.
+//! summed. A package of several dies has a zone for each: on Intel with a counter of its own, on AMD all with
+//! the counter of the package, which then counts once.
 
 use std::path::PathBuf;
 use std::thread::sleep;
@@ -17,8 +17,8 @@ use crate::meter::{About, Meter, Quality, Reading, Unit, Value};
 use crate::sysfs::{self, Tree};
 
 const FOLDER: &str = "class/powercap";
-/// How often two counters are compared before they are different, and the time between: a package's counter may
-/// advance between the readings of its dies.
+/// How often two counters are compared before they are different, and the time between: a package's counter
+/// may advance between the readings of its dies.
 const TRIALS: u32 = 4;
 const BETWEEN: Duration = Duration::from_millis(5);
 const JOULES_PER_MICROJOULE: f64 = 1e-6;
@@ -38,8 +38,8 @@ struct Zone {
     last: Option<u64>,
     /// Total since the first reading, µJ.
     total: u64,
-    /// Earlier zones of the meter that may show the same counter: other dies of the package. As long as there are
-    /// any, the zone does not count.
+    /// Earlier zones of the meter that may show the same counter: other dies of the package. As long as there
+    /// are any, the zone does not count.
     same_as: Vec<usize>,
 }
 

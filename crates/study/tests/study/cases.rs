@@ -1,5 +1,5 @@
-//! The runs whose results are stored: every scenario of the repository with several policies on each engine, and the
-//! slotted system.
+//! The runs whose results are stored: every scenario of the repository with several policies on each engine,
+//! and the slotted system.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -75,7 +75,8 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// The scenarios of a policy outside [`EVERYWHERE`]. A new policy or scenario changes few of the other choices.
+/// The scenarios of a policy outside [`EVERYWHERE`]. A new policy or scenario changes few of the other
+/// choices.
 fn scenarios_of<'a>(policy: &str, files: &'a [(String, PathBuf)]) -> Vec<&'a str> {
     let mut names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_by_key(|name| Sha256::digest(format!("{policy} {name}")));
@@ -92,8 +93,8 @@ pub(crate) fn registered() -> BTreeSet<String> {
     controllers.chain(schedulers).chain(selectors).chain(allocators).collect()
 }
 
-/// Every bundle, controller, scheduler and selector as a policy, without [`EVERYWHERE`]. `PATH` and `OTHER` stand for
-/// the scenario's first and last path.
+/// Every bundle, controller, scheduler and selector as a policy, without [`EVERYWHERE`]. `PATH` and `OTHER`
+/// stand for the scenario's first and last path.
 fn others() -> Vec<String> {
     let bundles = POLICIES.iter().map(|info| match info.name {
         "single" => "single:PATH".to_owned(),

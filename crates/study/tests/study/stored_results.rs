@@ -16,8 +16,8 @@ const ACCEPT: &str = "JOULEPATH_ACCEPT_RESULTS";
 const SHOWN: usize = 40;
 
 const HEADER: &str = "\
-# Results of short runs with seed 1: engine, scenario, policy, and the SHA-256 of the result (8 bytes) with goodput and
-# energy, or the reason for which there is none. Written by `scripts/stored-results.sh --accept`.
+# Results of short runs with seed 1: engine, scenario, policy, and the SHA-256 of the result (8 bytes) with
+# goodput and energy, or the reason for which there is none. Written by `scripts/stored-results.sh --accept`.
 ";
 
 /// Results by engine, scenario and policy.
@@ -36,8 +36,8 @@ fn no_result_of_a_shipped_scenario_has_changed() {
     let differences = differences(&stored, &found);
     assert!(
         differences.is_empty(),
-        "{} of {} results differ from {STORED}:\n{}\nIf they should: scripts/stored-results.sh --accept, and an entry \
-         under *Changed results* in CHANGELOG.md that says what differs, by how much, and why",
+        "{} of {} results differ from {STORED}:\n{}\nIf they should: scripts/stored-results.sh --accept, and \
+         an entry under *Changed results* in CHANGELOG.md that says what differs, by how much, and why",
         differences.len(),
         found.len(),
         differences[..differences.len().min(SHOWN)].join("\n"),

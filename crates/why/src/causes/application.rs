@@ -1,7 +1,7 @@
 //! The application is the limit: it writes or reads less than the network would carry.
 
-use super::receive_buffer::is_read_slowly;
 use super::silence;
+use super::window::is_read_slowly;
 use crate::finding::{Cost, Finding, Fix};
 use crate::subject::Subject;
 use crate::words::{mbit, percent};

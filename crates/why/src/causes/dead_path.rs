@@ -70,8 +70,8 @@ fn around(subject: &Subject<'_>) -> Fix {
                                        `first = \"steer\"` does it for all")
         }
         _ => Fix::advice(
-            "nothing comes back on the route of new connections: `joulepath live` with `first = \"steer\"` begins \
-             them elsewhere",
+            "nothing comes back on the route of new connections: `joulepath live` with `first = \"steer\"` \
+             begins them elsewhere",
         ),
     }
 }

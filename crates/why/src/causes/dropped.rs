@@ -36,8 +36,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         cost: unused_share(subject, others.len()),
         fix: Fix::advice(format!(
             "let TCP option 30 pass at the firewall, then `sysctl -w net.mptcp.blackhole_timeout=3600` ends \
-             the pause; if it is not yours, begin connections over another interface ({}): `ip route` with the \
-             smallest metric there",
+             the pause; if it is not yours, begin connections over another interface ({}): `ip route` with \
+             the smallest metric there",
             others[0].name
         )),
         remedy: super::joins::add(&others),

@@ -43,11 +43,12 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let (verdict, fix) = match (is_midway, speaks) {
         (true, _) => (
             format!(
-                "the connection with {remote} fell back after its handshake: a middlebox changes or removes MPTCP"
+                "the connection with {remote} fell back after its handshake: a middlebox changes or removes \
+                 MPTCP"
             ),
             Fix::advice(format!(
-                "a proxy or firewall on {over} or before {remote} rewrites TCP: let option 30 pass there, or begin \
-                 connections over another interface"
+                "a proxy or firewall on {over} or before {remote} rewrites TCP: let option 30 pass there, or \
+                 begin connections over another interface"
             )),
         ),
         (false, true) => (
@@ -56,13 +57,14 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         ),
         (false, false) => (
             format!(
-                "the answer of {remote} came without MPTCP: the server does not speak it, or a middlebox removes it"
+                "the answer of {remote} came without MPTCP: the server does not speak it, or a middlebox \
+                 removes it"
             ),
             Fix::advice(format!(
-                "`joulepath run -- curl http://check.mptcp.dev` tells: if it reports MPTCP, {over} passes it and the \
-                 server lacks it (there: `sysctl -w net.mptcp.enabled=1`, and start the program with `joulepath run`; \
-                 else `joulepath relay` through a server that has it); if not, a middlebox on {over} removes TCP \
-                 option 30: begin connections over another interface"
+                "`joulepath run -- curl http://check.mptcp.dev` tells: if it reports MPTCP, {over} passes it \
+                 and the server lacks it (there: `sysctl -w net.mptcp.enabled=1`, and start the program with \
+                 `joulepath run`; else `joulepath relay` through a server that has it); if not, a middlebox \
+                 on {over} removes TCP option 30: begin connections over another interface"
             )),
         ),
     };

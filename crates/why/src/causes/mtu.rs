@@ -18,8 +18,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let from = flow.socket.local.ip();
     let is_probing = subject.host.number("net.ipv4.tcp_mtu_probing", 0).is_some_and(|value| value > 0);
     let check = format!(
-        "`ping -M do -s {} -I {from} {remote}` gets no answer, a smaller packet does; lower the MTU of the route \
-         where the path is narrow, and let ICMP pass",
+        "`ping -M do -s {} -I {from} {remote}` gets no answer, a smaller packet does; lower the MTU of the \
+         route where the path is narrow, and let ICMP pass",
         info.send_mss_bytes
     );
     let fix = match is_probing {

@@ -19,8 +19,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         cause: NAME,
         verdict: format!("the application on {} reads slowly", subject.remote.ip()),
         evidence: vec![format!(
-            "its window was between {} and {}, and {} at least before: its buffer is full of data that it has \
-             not read",
+            "its window was between {} and {}, and {} at least before: its buffer is full of data that it \
+             has not read",
             kb(least as f64),
             kb(most as f64),
             kb(earlier_bytes(subject))

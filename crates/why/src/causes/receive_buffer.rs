@@ -2,9 +2,9 @@
 
 use joulepath_kernel::mptcp::diag::SocketMemory;
 
-use super::window::{Limit, blocked, cost, enough_bytes, unequal};
+use super::window::{Limit, blocked, cost, enough_bytes, is_read_slowly, unequal};
 use crate::finding::{Finding, Fix, Remedy};
-use crate::subject::{Subject, at};
+use crate::subject::Subject;
 use crate::words::{kb, mbit, percent};
 
 pub(super) const NAME: &str = "receive-buffer";
@@ -90,21 +90,4 @@ fn limits_bytes(subject: &Subject<'_>) -> Option<(u32, u32)> {
         [only] => Some((limit(only.memory)?, limit(only.memory)?)),
         [] => limit(subject.flows.first()?.socket.memory).map(|now| (now, now)),
     }
-}
-
-/// Memory in use in each sample, as parts of the buffer. Of plain TCP only the end is known.
-pub(super) fn used_parts(subject: &Subject<'_>) -> Vec<f64> {
-    let part = |memory: Option<SocketMemory>| {
-        memory.map(|one| f64::from(one.receive_used_bytes) / f64::from(one.receive_limit_bytes.max(1)))
-    };
-    match subject.mptcp[..] {
-        [] => subject.flows.first().and_then(|flow| part(flow.socket.memory)).into_iter().collect(),
-        ref all => all.iter().filter_map(|one| part(one.memory)).collect(),
-    }
-}
-
-/// True if the buffer is always full of data that this host's program does not read. Data that waits for its
-/// order is read at once when the hole is filled.
-pub(super) fn is_read_slowly(subject: &Subject<'_>) -> bool {
-    at(&used_parts(subject), 0.1).is_some_and(|part| part > 0.5)
 }

@@ -14,7 +14,8 @@ const LEAST_SAMPLES: usize = 16;
 /// queues correlate in one of both by chance.
 const CORRELATED: f64 = 0.45;
 const BOTH: f64 = 1.15;
-/// A shorter queue is noise: time, s, and part of the minimum RTT. This host's other work delays all subflows.
+/// A shorter queue is noise: time, s, and part of the minimum RTT. This host's other work delays all
+/// subflows.
 const LEAST_S: f64 = 0.003;
 const LEAST: f64 = 0.1;
 /// The network is the limit in this part of the time.

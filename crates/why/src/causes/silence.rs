@@ -21,8 +21,8 @@ pub(super) struct Silent<'a, 'b> {
     pub(super) has_paused: bool,
 }
 
-/// All subflows without answers. One that heard anything during the observation works. Joins without an answer
-/// belong to the causes of joins.
+/// All subflows without answers. One that heard anything during the observation works. Joins without an
+/// answer belong to the causes of joins.
 pub(super) fn all<'a, 'b>(subject: &'b Subject<'a>) -> Vec<Silent<'a, 'b>> {
     let of = |flow: &'b Flow<'a>| {
         let info = flow.info()?;

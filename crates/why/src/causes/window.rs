@@ -1,8 +1,9 @@
 //! Windows and buffers that hold the sender back: common to several causes.
 
-use super::receive_buffer::{is_read_slowly, used_parts};
+use joulepath_kernel::mptcp::diag::SocketMemory;
+
 use crate::finding::Cost;
-use crate::subject::{Flow, Subject};
+use crate::subject::{Flow, Subject, at};
 use crate::words::{mbit, percent};
 
 /// A window counts if it was the limit in at least this part of the time.
@@ -107,7 +108,7 @@ fn times(subject: &Subject<'_>) -> (f64, f64) {
     (most(|info| info.receive_window_limited_us), most(|info| info.send_buffer_limited_us))
 }
 
-fn memory(subject: &Subject<'_>) -> Option<joulepath_kernel::mptcp::diag::SocketMemory> {
+fn memory(subject: &Subject<'_>) -> Option<SocketMemory> {
     match subject.connection() {
         Some(connection) => connection.memory,
         None => subject.flows.first()?.socket.memory,
@@ -178,4 +179,21 @@ fn possible_bps(flow: &Flow<'_>) -> f64 {
 pub(super) fn enough_bytes(blocked: &Blocked, most: Option<u64>, default: u64) -> u64 {
     let payload = blocked.needed_bytes.unwrap_or(0.0).max(2.0 * blocked.bytes);
     ((2.0 * payload) as u64).next_power_of_two().max(default).max(2 * most.unwrap_or(0))
+}
+
+/// Memory in use in each sample, as parts of the buffer. Of plain TCP only the end is known.
+fn used_parts(subject: &Subject<'_>) -> Vec<f64> {
+    let part = |memory: Option<SocketMemory>| {
+        memory.map(|one| f64::from(one.receive_used_bytes) / f64::from(one.receive_limit_bytes.max(1)))
+    };
+    match subject.mptcp[..] {
+        [] => subject.flows.first().and_then(|flow| part(flow.socket.memory)).into_iter().collect(),
+        ref all => all.iter().filter_map(|one| part(one.memory)).collect(),
+    }
+}
+
+/// True if the buffer is always full of data that this host's program does not read. Data that waits for its
+/// order is read at once when the hole is filled.
+pub(super) fn is_read_slowly(subject: &Subject<'_>) -> bool {
+    at(&used_parts(subject), 0.1).is_some_and(|part| part > 0.5)
 }

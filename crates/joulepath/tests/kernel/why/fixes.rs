@@ -1,5 +1,5 @@
-//! Every fix that `joulepath why` prints is applied: it gains what was predicted, and never costs rate. Healthy
-//! connections have no finding. The links are emulated, with rate, delay, queue and loss.
+//! Every fix that `joulepath why` prints is applied: it gains what was predicted, and never costs rate.
+//! Healthy connections have no finding. The links are emulated, with rate, delay, queue and loss.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -78,7 +78,8 @@ const BACKUP: &str = "ip mptcp endpoint change id 1 backup";
 const FILTER: &[(End, &str)] = &[
     (
         End::Client,
-        "while ip rule del priority $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p' | head -n 1) 2>/dev/null; do :; done",
+        "while ip rule del priority $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p' | head -n 1) \
+         2>/dev/null; do :; done",
     ),
     (End::Client, "ip route add default dev radio0; ip route add default dev radio1 metric 200"),
     (End::Client, "sysctl -qw net.ipv4.conf.all.rp_filter=1"),
