@@ -103,9 +103,9 @@ OUTPUT_STORED = {"beyond.md", "papers/000.md"}
 BUDGET = {
     "Home": 300,
     "Tutorials": 4_500,
-    "How-to": 11_000,
+    "How-to": 11_100,
     "Reference": 18_000,
-    "Explanation": 22_000,
+    "Explanation": 22_300,
     "Results": 8_000,
     "Contributing": 1_000,
 }

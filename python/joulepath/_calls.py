@@ -94,9 +94,9 @@ def run(
     Raises:
         UsageError: as in :func:`compare`.
     """
-    policy = _once(policy)
+    given = _once(policy)
     seed = _whole("seed", seed, 0, MOST_SEED)
-    listed = _policies(policy)
+    listed = _policies(given)
     if listed is None:
         raise UsageError("no policy is given", 'write one, such as "mptcp"')
     chosen = scenario(source)
