@@ -50,6 +50,8 @@ impl Daemon<'_> {
             }
         };
         self.guard(listing.as_ref(), say);
+        self.ask(&look);
+        self.tell_answers(&look, say);
         self.strengths.take(&self.config, &mut look.interfaces);
         let index = |name: &str| look.interfaces.iter().find(|one| one.name == name).map(|one| one.index);
         let counters = look.counters.iter().filter_map(|(name, one)| Some((index(name)?, *one)));
@@ -98,8 +100,6 @@ impl Daemon<'_> {
         }
         self.note_disputed(&look, &outcome, say);
         self.tell_changes(&decision, &outcome, say);
-        self.ask(&look);
-        self.tell_answers(&look, say);
         let again = [decision.look_again, outcome.again, look.roaming.1, look.answers.again];
         for at in again.into_iter().flatten() {
             self.look_at(at, now);
