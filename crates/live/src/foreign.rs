@@ -9,7 +9,7 @@
 //! has begun in a tunnel keeps the daemon from adding endpoints until it ends, also if the tunnel is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::Token;
@@ -113,6 +113,8 @@ pub(crate) struct Guard {
     devices: BTreeMap<u32, String>,
     /// Connections of the last listing.
     begun: BTreeMap<Token, Begun>,
+    /// Subflows of strays beside their device: both ends, and the device to which they are bound.
+    beside: Vec<(SocketAddr, SocketAddr, Option<u32>)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -145,6 +147,7 @@ impl Guard {
         }
         let Some(listing) = listing else { return Ok(()) };
         let before = std::mem::take(&mut self.begun);
+        self.beside.clear();
         for connection in listing.connections.iter().filter(|one| !one.info.fallback) {
             let token = connection.info.token;
             let begun = match before.get(&token) {
@@ -155,6 +158,15 @@ impl Guard {
                 }
             };
             self.begun.insert(token, begun);
+            if begun.strays {
+                let is_there = |ip: IpAddr| {
+                    view.addresses.iter().any(|one| Some(one.device) == begun.device && one.address == ip)
+                };
+                let joined =
+                    connection.subflows.iter().filter(|one| one.membership.is_some_and(|m| m.joined));
+                let beside = joined.filter(|one| !is_there(one.local.ip()));
+                self.beside.extend(beside.map(|one| (one.local, one.remote, one.interface)));
+            }
         }
         Ok(())
     }
@@ -198,6 +210,11 @@ impl Guard {
     /// True if the kernel's path manager opens the subflows of a connection that has begun on such a device.
     pub(crate) fn has_strays(&self) -> bool {
         self.begun.values().any(|begun| begun.strays)
+    }
+
+    /// Subflows that the kernel has opened beside such a device, for a connection that began there.
+    pub(crate) fn beside(&self) -> &[(SocketAddr, SocketAddr, Option<u32>)] {
+        &self.beside
     }
 
     /// True if there must be no endpoints.

@@ -3,12 +3,11 @@
 //! [`abort_connections`]: a connection outlives its process while it closes: for minutes if the other end
 //! does not answer. Until then it keeps its network namespace and its congestion controller alive.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustix::io::Errno;
 use rustix::net::netlink;
 
-use super::diag::TcpSocket;
 use crate::error::{Doing, Error, Result};
 use crate::netlink::{Bytes, Netlink};
 
@@ -21,6 +20,10 @@ const MESSAGE_LEN: usize = 72;
 /// Offset of its `struct inet_diag_sockid`.
 const ID_AT: usize = 4;
 const ID_LEN: usize = 48;
+const ADDRESSES_AT: usize = 4;
+const ADDRESS_LEN: usize = 16;
+const INTERFACE_AT: usize = 36;
+const COOKIE_AT: usize = 40;
 /// All states except `Closed` and `Listen`: a listener ends with its process.
 const CONNECTED: u32 = 0xfff & !(1 << 7) & !(1 << 10);
 
@@ -47,29 +50,32 @@ pub fn abort_connections() -> Result<usize> {
     Ok(found.len())
 }
 
-/// Resets a TCP connection. Returns false if it has already ended.
+/// Resets a TCP connection or a subflow of the calling thread's network namespace; an MPTCP connection goes on
+/// over its other subflows. `interface`: index of the device to which it is bound. Returns false if it has
+/// already ended.
 ///
 /// # Errors
 /// As [`abort_connections`].
-pub fn abort(socket: &TcpSocket) -> Result<bool> {
+pub fn abort(local: SocketAddr, remote: SocketAddr, interface: Option<u32>) -> Result<bool> {
     let mut netlink = Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")?;
-    let v4 = socket.local.is_ipv4();
-    destroy(&mut netlink, &request(if v4 { libc::AF_INET } else { libc::AF_INET6 }, 0, id(socket)))
+    let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    destroy(&mut netlink, &request(family, 0, id(local, remote, interface)))
 }
 
-/// `struct inet_diag_sockid`, with any cookie.
-fn id(socket: &TcpSocket) -> [u8; ID_LEN] {
+/// `struct inet_diag_sockid`, for any cookie.
+fn id(local: SocketAddr, remote: SocketAddr, interface: Option<u32>) -> [u8; ID_LEN] {
     let mut id = [0; ID_LEN];
-    for (at, end) in [socket.local, socket.remote].into_iter().enumerate() {
-        id[2 * at..][..2].copy_from_slice(&end.port().to_be_bytes());
-        let address = &mut id[4 + 16 * at..][..16];
-        match end.ip() {
-            IpAddr::V4(ip) => address[..4].copy_from_slice(&ip.octets()),
-            IpAddr::V6(ip) => address.copy_from_slice(&ip.octets()),
-        }
+    for (k, end) in [local, remote].into_iter().enumerate() {
+        id[2 * k..2 * k + 2].copy_from_slice(&end.port().to_be_bytes());
+        let octets = match end.ip() {
+            IpAddr::V4(ip) => ip.octets().to_vec(),
+            IpAddr::V6(ip) => ip.octets().to_vec(),
+        };
+        let at = ADDRESSES_AT + ADDRESS_LEN * k;
+        id[at..at + octets.len()].copy_from_slice(&octets);
     }
-    id[36..40].copy_from_slice(&socket.interface.unwrap_or(0).to_ne_bytes());
-    id[40..].fill(0xff);
+    id[INTERFACE_AT..COOKIE_AT].copy_from_slice(&interface.unwrap_or(0).to_ne_bytes());
+    id[COOKIE_AT..].fill(u8::MAX);
     id
 }
 

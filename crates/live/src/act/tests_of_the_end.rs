@@ -35,6 +35,31 @@ fn endpoints_stay_only_while_a_connection_has_no_other_path() {
 }
 
 #[test]
+fn withdrawn_endpoints_stay_for_connections_and_settings_stay_too() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    let manager = |actor: &mut Actor<Fake, Fake>| {
+        actor.set(Setting::Manager, Some("userspace"), NOW, &mut Outcome::default()).unwrap();
+    };
+    manager(&mut actor);
+    fake.connects(1, &[2, 3]);
+    assert_eq!(actor.withdraw(NOW).unwrap().stays, [(ip(2), 1)].into());
+    assert_eq!((there(&fake), fake.limits_now().extra_subflows), (vec![(2, false)], 0));
+    fake.ends(1);
+    assert!(actor.withdraw(LATER).unwrap().stays.is_empty());
+    assert_eq!((there(&fake), fake.limits_now()), (vec![], DEFAULT));
+    assert!(actor.has_something(), "the path manager is still ours");
+    // The endpoints come back, and the end restores everything.
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), &[], LATER).unwrap();
+    assert_eq!(there(&fake), [(2, false), (3, true)]);
+    actor.undo(LATER + LATER).unwrap();
+    assert_eq!(
+        (there(&fake), fake.limits_now(), fake.journal(), fake.cut()),
+        (vec![], DEFAULT, None, vec![])
+    );
+}
+
+#[test]
 fn connections_on_different_endpoints_keep_both() {
     let fake = Fake::default();
     let mut actor = with_two(&fake);

@@ -26,6 +26,19 @@ impl<T: Table, S: Store> Actor<T, S> {
     /// # Errors
     /// If the kernel refuses. The rest stays in the journal, and the undo may be repeated.
     pub fn undo(&mut self, now: Nanos) -> Result<Outcome> {
+        self.restore(true, now)
+    }
+
+    /// As [`Self::undo`], for endpoints and limits alone. Subflows are opened from none of the endpoints that
+    /// stay, unless other programs have endpoints.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    pub fn withdraw(&mut self, now: Nanos) -> Result<Outcome> {
+        self.restore(false, now)
+    }
+
+    fn restore(&mut self, with_settings: bool, now: Nanos) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         if self.on_disk.is_none() {
             return Ok(outcome);
@@ -37,7 +50,7 @@ impl<T: Table, S: Store> Actor<T, S> {
                 ..Outcome::default()
             });
         }
-        let settings = self.undo_settings();
+        let settings = if with_settings { self.undo_settings() } else { Ok(0) };
         let begun = thread_cpu_ns();
         let table = self.table.endpoints()?;
         let limits = self.table.limits()?;
@@ -51,12 +64,16 @@ impl<T: Table, S: Store> Actor<T, S> {
         outcome.changes += settings?;
         if outcome.stays.is_empty() {
             outcome.changes += usize::from(self.undo_limits(limits)?);
+            (self.journal.kept, self.staying) = (None, None);
+            if !with_settings {
+                self.save()?;
+                return Ok(outcome);
+            }
             self.store.remove()?;
             self.on_disk = None;
             self.journal = Journal::default();
             self.limits_of_others = false;
             self.standings.clear();
-            self.staying = None;
             return Ok(outcome);
         }
         if are_others {

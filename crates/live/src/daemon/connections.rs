@@ -1,5 +1,6 @@
 //! Steering of single connections, with the daemon as path manager.
 
+use joulepath_kernel::mptcp::abort::abort;
 use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_kernel::reactor::Interest;
 use joulepath_model::live::Manager as PathManaging;
@@ -41,6 +42,18 @@ impl Daemon<'_> {
         let before = self.guard.devices();
         if let Err(error) = self.machine.guard(&mut self.guard, &self.config, listing) {
             self.fail(&error.to_string(), say);
+        }
+        if self.guard.has_strays() && !self.paused {
+            // An endpoint that stays for another connection may have served one of them.
+            for &(local, remote, interface) in self.guard.beside() {
+                match abort(local, remote, interface) {
+                    Ok(()) => say(&format!(
+                        "the subflow from {local} to {remote} is closed: its connection began in a tunnel"
+                    )),
+                    Err(error) => say(&error.to_string()),
+                }
+            }
+            self.machine.list_next();
         }
         self.guard.news(&before).iter().for_each(|line| say(line));
         if self.guard.is_on() && self.user_space.is_none() && !self.paused {

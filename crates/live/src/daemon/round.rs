@@ -152,12 +152,10 @@ impl Daemon<'_> {
             let _ = self.actor.set(Setting::Manager, manager, now, &mut early);
         }
         let endpoints = decision.endpoints.as_deref().filter(|_| is_on);
-        let endpoints = endpoints.map(|all| if guarded { &[] } else { all });
-        let spare = match self.guard.has_strays() {
-            true => vec![],
-            false => self.spare(decision, look),
+        let mut outcome = match endpoints {
+            Some(_) if guarded => self.actor.withdraw(now)?,
+            _ => self.actor.reconcile(endpoints, &self.spare(decision, look), now)?,
         };
-        let mut outcome = self.actor.reconcile(endpoints, &spare, now)?;
         outcome.changes += early.changes;
         self.guarded = guarded;
         if endpoints.is_some() && !steers {
@@ -214,7 +212,7 @@ impl Daemon<'_> {
             let remote = socket.remote.ip().to_canonical();
             let Some(device) = device(socket).filter(|device| cut.contains(device)) else { continue };
             let has_ended = matches!(socket.state, TcpState::Closed | TcpState::TimeWait);
-            if !has_ended && is_beyond(self.machine.view(), remote) && abort(socket)? {
+            if !has_ended && is_beyond(self.machine.view(), remote) && abort(socket.local, socket.remote, socket.interface)? {
                 *counts.entry(device).or_default() += 1;
             }
         }

@@ -86,6 +86,12 @@ impl World {
         all.map(|one| one.local.ip()).collect()
     }
 
+    fn wait_for_polls(&self) {
+        let up_s = || self.host().status().unwrap()["up_s"].as_f64().unwrap();
+        let begun = up_s();
+        wait_until("the daemon polls several times", || up_s() > begun + 0.7);
+    }
+
     fn connect(&self) -> Pair {
         let pair = self.steered.connect(Protocol::Mptcp);
         assert_eq!(pair.start().ip(), self.host().ip(TUNNEL));
@@ -95,19 +101,19 @@ impl World {
     /// A new connection carries data, and no byte of it leaves the tunnel.
     fn stays(&self, what: &str) {
         let host = self.host();
-        self.steered.wait_for_start(&format!("{what}: connections start in the tunnel"), TUNNEL);
         wait_until(&format!("{what}: the daemon knows"), || {
             let status = host.status().unwrap();
             let tunnels = status["first"]["tunnels"].as_array().unwrap();
             tunnels.iter().any(|one| one["name"] == "c2" && one["bypass"] == false)
         });
         host.wait_for(what, &[]);
+        // Its routing rules go after the endpoints.
+        self.wait_for_polls();
+        self.steered.wait_for_start(&format!("{what}: connections start in the tunnel"), TUNNEL);
         let before = self.beside();
         let pair = self.connect();
         pair.send(3_000_000);
-        let up_s = || host.status().unwrap()["up_s"].as_f64().unwrap();
-        let begun = up_s();
-        wait_until("the daemon polls several times", || up_s() > begun + 0.7);
+        self.wait_for_polls();
         pair.send(100_000);
         assert_eq!(self.subflows(), [host.ip(TUNNEL)], "{what}");
         assert!(self.beside() - before < NOISE_BYTES, "{what}: {} bytes", self.beside() - before);
@@ -138,6 +144,34 @@ fn stays_in_the_tunnel(net: Net, v6: bool) {
             let manager = joulepath_kernel::mptcp::path_manager::chosen;
             assert_eq!(world.host().net.client.enter_thread(manager).unwrap().unwrap(), "kernel");
         }
+    }
+}
+
+#[test(needs(NET))]
+fn a_tunnel_that_appears_cuts_off_no_connection() {
+    let world = World::new(Net::v4(3), false);
+    let host = world.host();
+    // The tunnel's routes are not those of the connection's path.
+    let accept = || fs::write("/proc/sys/net/ipv4/conf/all/rp_filter", "0");
+    host.net.client.enter_thread(accept).unwrap().unwrap();
+    for (form, up, down) in FORMS.into_iter().filter(|(form, ..)| *form != "rule for a user") {
+        host.configure("intent = \"aggregate\"", "");
+        let daemon = host.start();
+        host.wait_for("the endpoints appear", &[(host.ip(0), false), (host.ip(1), false)]);
+        let pair = world.steered.connect(Protocol::Mptcp);
+        wait_until("it has two subflows", || {
+            pair.talk();
+            world.subflows().len() == 2
+        });
+        up.iter().for_each(|words| world.ip(words));
+        wait_until("the daemon withdraws an endpoint", || host.endpoints().len() == 1);
+        pair.send(500_000);
+        assert_eq!(world.subflows().len(), 1, "{form}");
+        assert_eq!(host.manager().limits().unwrap().extra_subflows, 0);
+        down.iter().for_each(|words| world.ip(words));
+        pair.send(500_000);
+        pair.end();
+        assert_eq!(daemon.stop(), Some(0));
     }
 }
 
