@@ -439,7 +439,8 @@ def _whole(name: str, value: Any, least: int = 1, most: int = MOST_COUNT) -> Any
     except TypeError:
         raise TypeError(f"{name} is {value!r}, not a whole number") from None
     if not least <= number <= most:
-        raise UsageError(f"{name} is {number}", f"write a number from {least} to {most}")
+        unless = "; without it, all cores are used" if name == "jobs" else ""
+        raise UsageError(f"{name} is {number}", f"write a number from {least} to {most}{unless}")
     return number
 
 

@@ -50,9 +50,9 @@ pub fn abort_connections() -> Result<usize> {
     Ok(found.len())
 }
 
-/// Resets a TCP connection or a subflow of the calling thread's network namespace; an MPTCP connection goes on
-/// over its other subflows. `interface`: index of the device to which it is bound. Returns false if it has
-/// already ended.
+/// Resets a TCP connection or a subflow of the calling thread's network namespace; an MPTCP connection goes
+/// on over its other subflows. `interface`: index of the device to which it is bound. Returns false if it
+/// has already ended.
 ///
 /// # Errors
 /// As [`abort_connections`].

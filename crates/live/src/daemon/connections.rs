@@ -47,9 +47,10 @@ impl Daemon<'_> {
             // An endpoint that stays for another connection may have served one of them.
             for &(local, remote, interface) in self.guard.beside() {
                 match abort(local, remote, interface) {
-                    Ok(()) => say(&format!(
+                    Ok(true) => say(&format!(
                         "the subflow from {local} to {remote} is closed: its connection began in a tunnel"
                     )),
+                    Ok(false) => {}
                     Err(error) => say(&error.to_string()),
                 }
             }

@@ -212,7 +212,10 @@ impl Daemon<'_> {
             let remote = socket.remote.ip().to_canonical();
             let Some(device) = device(socket).filter(|device| cut.contains(device)) else { continue };
             let has_ended = matches!(socket.state, TcpState::Closed | TcpState::TimeWait);
-            if !has_ended && is_beyond(self.machine.view(), remote) && abort(socket.local, socket.remote, socket.interface)? {
+            if !has_ended
+                && is_beyond(self.machine.view(), remote)
+                && abort(socket.local, socket.remote, socket.interface)?
+            {
                 *counts.entry(device).or_default() += 1;
             }
         }
