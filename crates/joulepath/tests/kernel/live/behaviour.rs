@@ -164,13 +164,16 @@ fn a_first_subflow_over_a_hard_quota_is_closed() {
     wait_until("both are open", || host.kinds() == [(0, false), (1, true)]);
     host.use_up(1);
     wait_until("the quota's path is left, and the other one carries on", || host.kinds() == [(0, false)]);
-    // A new connection begins there, opens the other path, and leaves the first.
-    let mut second = host.connect(&listener, 1);
-    wait_until("it leaves the path, too", || host.kinds() == [(0, false), (0, false)]);
-    for Connection { client, server } in [&mut connection, &mut second] {
-        server.write_all(b"y").unwrap();
-        client.read_exact(&mut [0]).unwrap();
-    }
+    // Nothing new starts there.
+    let (from, to) = (host.net.client_at(1), host.net.server_at(PORT));
+    let connect = || connect_within(Protocol::Mptcp, from, to, &reno(), PATIENCE);
+    wait_until("its address has no way out", || {
+        let refused = host.net.client.enter_thread(connect).unwrap().err();
+        refused.is_some_and(|error| format!("{error:?}").contains("NetworkUnreachable"))
+    });
+    let Connection { client, server } = &mut connection;
+    server.write_all(b"y").unwrap();
+    client.read_exact(&mut [0]).unwrap();
     assert_eq!(daemon.stop(), Some(0));
 }
 
