@@ -308,7 +308,7 @@ pub(super) fn gateway(attributes: Attributes<'_>, plain: Known) -> Result<Option
     }
 }
 
-/// A TCP connection, as far as routing rules can tell connections apart.
+/// What routing rules can select of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Own address; `None`: the kernel chooses it.
