@@ -42,6 +42,17 @@ mod outcomes {
     }
 
     #[test]
+    fn repeats_a_part_and_passes() {
+        joulepath_testbed::repeated("a link was\n7.5 ms late");
+    }
+
+    #[test]
+    fn repeats_a_part_and_fails() {
+        joulepath_testbed::repeated("it was late");
+        panic!("after a repetition");
+    }
+
+    #[test]
     fn starts_its_program_in_a_role() {
         let said = joulepath_testbed::in_role("speaker").output().expect("it starts");
         assert_eq!(said.stdout, b"said in a role\n");

@@ -20,7 +20,8 @@ const USAGE: u8 = 2;
 /// Exit code of a run with a failure, as libtest's.
 const FAILED: u8 = 101;
 
-/// How often a test that needs a quiet clock runs before it counts as failed.
+/// How often a test that needs a quiet clock runs if timers were late during each failure. A failure with
+/// punctual timers counts at once.
 const TRIES: usize = 3;
 
 /// The environment variable that selects a part of the tests: see [`Part`].
@@ -57,15 +58,18 @@ impl Part {
     }
 }
 
-/// Number of ignored tests by reason.
+/// What the closing lines report.
 #[derive(Debug, Default)]
 struct Count {
+    /// Number of ignored tests by reason.
     reasons: BTreeMap<String, usize>,
     /// Ignored tests for which the machine was too busy.
     busy: usize,
+    /// Why tests or parts of them ran again, by test.
+    repeats: BTreeMap<String, Vec<String>>,
 }
 
-type Ignored = Arc<Mutex<Count>>;
+type Counted = Arc<Mutex<Count>>;
 
 /// Runs the binary's tests, or the role for which a test has started it again: see [`crate::in_role`].
 pub fn main(roles: &[(&str, fn())]) -> ExitCode {
@@ -96,17 +100,17 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
         }
     };
     let strict = Strict::of(variable("JOULEPATH_REQUIRE_KERNEL").as_deref(), variable("CI").as_deref());
-    let ignored = Ignored::default();
+    let counted = Counted::default();
     let run = Run {
         strict,
         shown: arguments.nocapture || arguments.show_output,
         // `--ignored` runs tests even if their needs are missing.
         forced: arguments.ignored || arguments.include_ignored,
     };
-    let trials = tests.into_iter().map(|test| trial(test, run, ignored.clone())).collect();
+    let trials = tests.into_iter().map(|test| trial(test, run, counted.clone())).collect();
     let is_json = arguments.format == Some(FormatSetting::Json);
     let conclusion = libtest_mimic::run(&one_at_a_time(arguments), trials);
-    let count = ignored.lock().expect("no test panics while it counts");
+    let count = counted.lock().expect("no test panics while it counts");
     if !is_json {
         print!("{}", closing_lines(&count));
     }
@@ -136,11 +140,12 @@ struct Run {
     forced: bool,
 }
 
-fn trial(test: &'static Test, run: Run, ignored: Ignored) -> Trial {
+fn trial(test: &'static Test, run: Run, counted: Counted) -> Trial {
     let verdict = verdict(test.needs, run.strict, &ThisMachine);
     let is_missing = verdict != Verdict::Run;
+    let counts = counted.clone();
     let count = move |reason: Reason| {
-        let mut count = ignored.lock().expect("no test panics while it counts");
+        let mut count = counts.lock().expect("no test panics while it counts");
         count.busy += usize::from(reason.is_busy());
         *count.reasons.entry(reason.what.clone()).or_default() += 1;
         Ok(Completion::ignored_with(reason))
@@ -152,33 +157,44 @@ fn trial(test: &'static Test, run: Run, ignored: Ignored) -> Trial {
             Err(format!("{reason}\n{strict}{remedy}").into())
         }
         Verdict::Ignore(reason) if !run.forced => count(reason),
-        _ => match one(test, run)? {
-            None => Ok(Completion::Completed),
-            Some(reason) => count(reason),
-        },
+        _ => {
+            let mut repeats = vec![];
+            let ran = one(test, run, &mut repeats);
+            if !repeats.is_empty() {
+                let mut count = counted.lock().expect("no test panics while it counts");
+                count.repeats.insert(test.name(), repeats);
+            }
+            match ran? {
+                None => Ok(Completion::Completed),
+                Some(reason) => count(reason),
+            }
+        }
     };
     Trial::ignorable_test(test.name(), runner).with_ignored_flag(is_missing)
 }
 
-/// Runs a test when its turn comes; returns why it was ignored, if it was.
-fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
+/// Runs a test when its turn comes; returns why it was ignored, if it was. Adds to `repeats` why it or a part
+/// of it ran again. A test that has failed once passes in a later run or fails; it is never ignored.
+fn one(test: &Test, run: Run, repeats: &mut Vec<String>) -> Result<Option<Reason>, Failed> {
     let needs = flat(test.needs);
     // A test without needs waits for nobody.
     let _turn = (!needs.is_empty()).then(turn);
     let keeps_time = needs.contains(&Need::QuietClock) && !run.forced;
-    let (mut said, mut disturbed) = (String::new(), None);
-    for _ in 0..if keeps_time { TRIES } else { 1 } {
-        if keeps_time && let Err(lateness) = clock::quiet() {
-            return Ok(Some(Reason::missing(Need::QuietClock, lateness.to_string())));
-        }
+    if keeps_time && let Err(lateness) = clock::quiet() {
+        return Ok(Some(Reason::missing(Need::QuietClock, lateness.to_string())));
+    }
+    let mut left = if keeps_time { TRIES } else { 1 };
+    loop {
+        left -= 1;
         let watch = keeps_time.then(clock::Watch::start);
-        let end = process::run(test, run.shown)?;
-        let worst = watch.map(clock::Watch::stop);
-        match end {
+        let ran = process::run(test, run.shown)?;
+        let disturbed = watch.map(clock::Watch::stop).filter(|worst| !worst.is_quiet());
+        repeats.extend(ran.repeats);
+        let said = match ran.end {
             End::Passed => return Ok(None),
-            // A failure in a noisy moment proves nothing.
-            End::Failed(_) if worst.is_some_and(|worst| !worst.is_quiet()) => disturbed = worst,
-            End::Failed(output) => said = output,
+            End::Ignored(stop) if repeats.iter().any(|why| why.starts_with(FAILED_ONCE)) => {
+                format!("it failed first, and now it stops: {stop:?}\n")
+            }
             End::Ignored(Stop::TooBusy(measured)) => {
                 return Ok(Some(Reason::missing(Need::QuietClock, measured)));
             }
@@ -189,31 +205,53 @@ fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
                     None => Ok(Some(reason)),
                 };
             }
+            End::Failed(said) => said,
+        };
+        match disturbed {
+            // Late timers may be the reason: with punctual ones it may pass.
+            Some(worst) if left > 0 => {
+                repeats.push(format!("{FAILED_ONCE}{worst}"));
+                // Waits for a quiet moment, and runs again in any case: only a run without failure passes.
+                let _ = clock::quiet();
+            }
+            Some(worst) => return Err(format!("{said}while it ran, {worst}\n").into()),
+            None => return Err(said.into()),
         }
-    }
-    match disturbed {
-        Some(worst) if said.is_empty() => {
-            Ok(Some(Reason::missing(Need::QuietClock, format!("while it ran, {worst}"))))
-        }
-        _ => Err(said.into()),
     }
 }
 
+/// How the reason for running a whole test again begins.
+const FAILED_ONCE: &str = "failed while ";
+
 /// `12 ignored: needs root (9), needs /dev/net/tun (3)`; empty if none was. Tests ignored on a busy machine
-/// are counted again, because only they may run next time.
-fn closing_lines(ignored: &Count) -> String {
-    let total: usize = ignored.reasons.values().sum();
+/// are counted again, because only they may run next time. Then each test that ran again, wholly or in part.
+fn closing_lines(count: &Count) -> String {
+    let mut lines = ignored_line(count);
+    if !count.repeats.is_empty() {
+        lines.push_str(&format!("{} with repetitions:\n", count.repeats.len()));
+    }
+    for (test, whys) in &count.repeats {
+        lines.push_str(&format!("    {test}, repeated {}×: {}\n", whys.len(), whys.join("; ")));
+    }
+    if !lines.is_empty() {
+        lines.push('\n');
+    }
+    lines
+}
+
+fn ignored_line(count: &Count) -> String {
+    let total: usize = count.reasons.values().sum();
     if total == 0 {
         return String::new();
     }
-    let mut reasons: Vec<(&String, &usize)> = ignored.reasons.iter().collect();
+    let mut reasons: Vec<(&String, &usize)> = count.reasons.iter().collect();
     reasons.sort_by_key(|&(what, count)| (std::cmp::Reverse(count), what));
     let reasons: Vec<String> = reasons.into_iter().map(|(what, count)| format!("{what} ({count})")).collect();
-    let busy = match ignored.busy {
+    let busy = match count.busy {
         0 => String::new(),
         busy => format!("; {busy} because the machine was too busy"),
     };
-    format!("{total} ignored: {}{busy}\n\n", reasons.join(", "))
+    format!("{total} ignored: {}{busy}\n", reasons.join(", "))
 }
 
 #[cfg(test)]

@@ -27,7 +27,6 @@
 //! | [`clock`] | lateness of timers |
 //! | [`steps`] | a program that is killed at any of its steps |
 //! | [`turn`] | locks: one test at a time, one change of machine-wide state at a time |
-//! | [`attempts`] | time measurements on a shared machine |
 //! | [`observe`] | other processes, and waiting for their actions |
 //! | [`net`] | two namespaces joined by cables |
 //! | [`pty`] | a program in a terminal |
@@ -36,7 +35,6 @@
 
 #![cfg(target_os = "linux")]
 
-mod attempts;
 pub mod browser;
 pub mod clock;
 mod fuzz;
@@ -51,11 +49,10 @@ pub mod steps;
 pub mod turn;
 pub mod verdict;
 
-pub use attempts::attempts;
 pub use fuzz::fuzz;
 pub use harness::main;
 pub use joulepath_testbed_macros::test;
-pub use process::{in_role, skip, too_busy};
+pub use process::{in_role, repeated, skip, too_busy};
 pub use registry::Test;
 pub use turn::machine_wide_state;
 

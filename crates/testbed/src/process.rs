@@ -1,7 +1,7 @@
 //! One test in its own process: its output is shown if it fails, its child threads end with it, and a crash
 //! is a failure.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -29,6 +29,14 @@ const HANGS_AFTER: Duration = Duration::from_secs(20 * 60);
 /// Same as libtest's.
 const FAILED: u8 = 101;
 
+/// What a test did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) end: End,
+    /// Why it repeated parts of itself: see [`repeated`].
+    pub(crate) repeats: Vec<String>,
+}
+
 /// Outcome of a test.
 #[derive(Debug)]
 pub(crate) enum End {
@@ -53,11 +61,29 @@ pub fn skip(reason: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::Skip(reason.into())))
 }
 
-/// Ends the calling test as ignored, because this machine was too busy; `measured` says how late it was. If
-/// needs are strict, a few of these are tolerated: see [`crate::verdict::TOO_BUSY`]. Call only on the
-/// test's own thread.
+/// Ends the calling test as ignored, because this machine was too busy; `measured` says how late it was. Call
+/// it instead of an assertion whose measurement the lateness voids. If needs are strict, a few of these are
+/// tolerated: see [`crate::verdict::TOO_BUSY`]. Call only on the test's own thread.
 pub fn too_busy(measured: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::TooBusy(measured.into())))
+}
+
+/// Notes that the calling test repeats a part of itself, and why. The closing lines name the test.
+///
+/// # Panics
+/// Outside of a test under this harness.
+pub fn repeated(why: &str) {
+    note(&format!("{AGAIN}{}", why.replace('\n', " ")));
+}
+
+/// How the note of a repetition begins.
+const AGAIN: &str = "again ";
+
+/// Adds a line to what the harness reads when the test ends.
+fn note(line: &str) {
+    let file = std::env::var_os(REASON).expect("set by the harness");
+    let mut file = File::options().append(true).open(file).expect("the harness waits for it");
+    file.write_all(format!("{line}\n").as_bytes()).expect("memory takes it");
 }
 
 /// This test program in another process, which runs the role that `main` was given under this name: for a
@@ -95,8 +121,7 @@ pub(crate) fn be(test: &Test) -> ExitCode {
     match ended.map_err(|payload| payload.downcast::<Stop>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Ok(stop)) => {
-            let file = std::env::var_os(REASON).expect("set by the harness");
-            fs::write(file, stop.to_text()).expect("the harness waits for it");
+            note(&stop.to_text());
             ExitCode::SUCCESS
         }
         Err(Err(_)) => ExitCode::from(FAILED),
@@ -104,7 +129,7 @@ pub(crate) fn be(test: &Test) -> ExitCode {
 }
 
 /// Runs a test in its own process. Its output goes to the terminal if `shown`.
-pub(crate) fn run(test: &Test, shown: bool) -> io::Result<End> {
+pub(crate) fn run(test: &Test, shown: bool) -> io::Result<Ran> {
     let (mut said, mut reason) = (memory("output")?, memory("reason")?);
     let mut command = Command::new(std::env::current_exe()?);
     let of_this_process = format!("/proc/{}/fd/{}", std::process::id(), reason.as_raw_fd());
@@ -115,17 +140,21 @@ pub(crate) fn run(test: &Test, shown: bool) -> io::Result<End> {
     }
     let mut child = command.spawn()?;
     let status = wait(&mut child)?;
-    if let Some(stop) = Stop::of_text(&text(&mut reason)?) {
-        return Ok(End::Ignored(stop));
+    let noted = text(&mut reason)?;
+    let mut rest = noted.as_str();
+    let mut repeats = vec![];
+    while let Some((why, next)) = rest.strip_prefix(AGAIN).and_then(|line| line.split_once('\n')) {
+        repeats.push(why.to_owned());
+        rest = next;
     }
-    if status.is_some_and(|status| status.success()) {
-        return Ok(End::Passed);
-    }
-    let mut said = text(&mut said)?;
-    if let Some(how) = unusual(status) {
-        said.push_str(&how);
-    }
-    Ok(End::Failed(said))
+    let end = if let Some(stop) = Stop::of_text(rest.trim_end()) {
+        End::Ignored(stop)
+    } else if status.is_some_and(|status| status.success()) {
+        End::Passed
+    } else {
+        End::Failed(text(&mut said)? + &unusual(status).unwrap_or_default())
+    };
+    Ok(Ran { end, repeats })
 }
 
 /// The exit status; `None` if it hung and was killed.

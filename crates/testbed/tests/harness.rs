@@ -65,15 +65,20 @@ fn every_outcome_is_named_and_counted() {
         ("outcomes::passes", "ok"),
         ("outcomes::fails", "FAILED"),
         ("outcomes::is_killed", "FAILED"),
+        ("outcomes::repeats_a_part_and_fails", "FAILED"),
+        ("outcomes::repeats_a_part_and_passes", "ok"),
         ("outcomes::is_skipped", "ignored (it is Sunday)"),
         ("outcomes::is_too_busy", "ignored (needs a quiet clock: links were 7.5 ms late)"),
     ] {
         assert_eq!(said.outcome(test), outcome);
     }
-    assert!(said.stdout.contains("test result: FAILED. 3 passed; 2 failed; 2 ignored; "), "{}", said.stdout);
+    assert!(said.stdout.contains("test result: FAILED. 4 passed; 3 failed; 2 ignored; "), "{}", said.stdout);
     assert!(
         said.stdout.ends_with(
-            "2 ignored: it is Sunday (1), needs a quiet clock (1); 1 because the machine was too busy\n\n"
+            "2 ignored: it is Sunday (1), needs a quiet clock (1); 1 because the machine was too busy\n\
+             2 with repetitions:\n    \
+             outcomes::repeats_a_part_and_fails, repeated 1×: it was late\n    \
+             outcomes::repeats_a_part_and_passes, repeated 1×: a link was 7.5 ms late\n\n"
         ),
         "{}",
         said.stdout

@@ -4,12 +4,15 @@ mod fixes;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Options, Protocol, accept_within, connect_within, listen};
 use joulepath_testbed::net::Net;
+use joulepath_testbed::observe::wait_until;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -20,6 +23,8 @@ const PORT: u16 = 5001;
 /// The application writes this much each turn, bytes: 16 Mbit/s.
 const CHUNK: usize = 20_000;
 const TURN: Duration = Duration::from_millis(10);
+/// After so much data all subflows have joined: half a second of it, bytes.
+const SETTLED: usize = 50 * CHUNK;
 
 /// A client with two radios, a server, and what each allows.
 struct World {
@@ -72,24 +77,31 @@ impl World {
             stream.set_nonblocking(false).unwrap();
         }
         let end = server.try_clone().unwrap();
-        let reader =
-            thread::spawn(move || while (&server).read(&mut [0; 65_536]).is_ok_and(|read| read > 0) {});
+        let received = Arc::new(AtomicUsize::new(0));
+        let (arrives, watched) = (received.clone(), Arc::new(AtomicBool::new(false)));
+        let reader = thread::spawn(move || {
+            let mut bytes = [0; 65_536];
+            while let Ok(read @ 1..) = (&server).read(&mut bytes) {
+                arrives.fetch_add(read, Ordering::Relaxed);
+            }
+        });
+        let is_watched = watched.clone();
         let writer = thread::spawn(move || {
             client.set_write_timeout(Some(TURN)).unwrap();
-            let end = Instant::now() + Duration::from_secs(9);
-            while Instant::now() < end {
+            while !is_watched.load(Ordering::Relaxed) {
                 // A full buffer is not an error: the cable may be cut.
                 let _ = (&client).write(&[7; CHUNK]);
                 thread::sleep(TURN);
             }
         });
-        thread::sleep(Duration::from_millis(500));
+        wait_until("data flows", || received.load(Ordering::Relaxed) > SETTLED);
         if cut {
             self.net.set_cable(0, false);
         }
         let run =
             || command(self.folder.path(), &["why", "--json", "--all", "--seconds", "4"]).output().unwrap();
         let said = Said::of(self.net.client.enter_thread(run).unwrap());
+        watched.store(true, Ordering::Relaxed);
         let all: Value = serde_json::from_str(&said.stdout).unwrap();
         let connections = all["connections"].as_array().unwrap();
         assert_eq!(connections.len(), 1, "{all}");

@@ -166,6 +166,16 @@ mod tests {
 
     const AT_ONCE: Duration = Duration::ZERO;
 
+    /// Waits until this process has opened the lock's file twice: its holder and a thread that waits for it.
+    fn wait_for_the_second(root: &tempfile::TempDir) {
+        let file = root.path().join(FOLDER).join(format!("n{LOCK}"));
+        let opened = || {
+            let files = fs::read_dir("/proc/self/fd").unwrap().flatten();
+            files.filter(|one| fs::read_link(one.path()).is_ok_and(|path| path == file)).count()
+        };
+        joulepath_testbed::observe::wait_until("a thread waits for the lock", || opened() == 2);
+    }
+
     #[test]
     fn a_held_lock_names_its_holder() {
         let root = root();
@@ -204,7 +214,7 @@ mod tests {
         let held = state.lock("n", AT_ONCE).unwrap();
         thread::scope(|scope| {
             let waiting = scope.spawn(|| state.lock("n", Duration::from_secs(60)).map(drop));
-            thread::sleep(3 * RETRY);
+            wait_for_the_second(&root);
             assert!(!waiting.is_finished());
             drop(held);
             waiting.join().unwrap().unwrap();
@@ -219,7 +229,7 @@ mod tests {
         let held = state.lock("n", AT_ONCE).unwrap();
         thread::scope(|scope| {
             let waiting = scope.spawn(|| state.lock("n", Duration::from_secs(60)).unwrap());
-            thread::sleep(3 * RETRY);
+            wait_for_the_second(&root);
             held.remove().unwrap();
             let theirs = waiting.join().unwrap();
             // It holds the file that others find.

@@ -5,7 +5,7 @@ use crate::world::BEGIN_S;
 use crate::{ATTEMPTS, DRAWS, FAULTS, FRESH, Inject, found, healthy, pays_without};
 
 /// Required: both are named.
-const BOTH: f64 = 0.75;
+pub(crate) const BOTH: f64 = 0.75;
 /// A finding counts as named if it is among so many.
 const AMONG: usize = 3;
 

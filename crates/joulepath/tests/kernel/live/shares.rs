@@ -63,9 +63,10 @@ fn root_gets_an_answer_despite_idle_clients() {
     assert_eq!(daemon.stop(), Some(0));
 }
 
-#[test(needs(NET, tool("python3")))]
+#[test(needs(NET, QUIET_CLOCK, tool("python3")))]
 fn clients_that_send_endlessly_cost_little_and_root_gets_its_answer() {
-    /// Two users may use 2 % each, and 100 ms more at first: 7 % of this window. Unbounded, it is 60 %.
+    /// Two users may use 2 % each, and 100 ms more at first: 7 % of this window. Unbounded, it is 60 %. These
+    /// are parts of the time, so other work lowers them: it hides a fault, and a quiet clock shows it.
     const MOST: f64 = 0.2;
     const WINDOW: Duration = Duration::from_secs(8);
     let host = Host::new();
@@ -117,8 +118,9 @@ fn a_daemon_without_descriptors_says_that_it_is_busy_and_does_not_spin() {
     assert!(answers.iter().all(|answer| answer["error"] == "busy" || answer["error"].is_null()));
     let said = host.run(&["status", "--socket", host.socket().to_str().unwrap()]);
     assert!(said.code == Some(0) || said.stderr.contains("too many clients"), "{}", said.stderr);
-    let share = (processor_time(pid) - used).as_secs_f64() / begun.elapsed().as_secs_f64();
-    assert!(share < 0.3, "{share} of a processor");
+    // A daemon that spins uses all the time; one that polls, a tenth of a second at most for its answers.
+    let (used, took) = (processor_time(pid) - used, begun.elapsed());
+    assert!(used < took.mul_f64(0.3) + Duration::from_millis(100), "{used:?} of {took:?}");
     prlimit(Some(process), Resource::Nofile, before).unwrap();
     wait_until("it answers again", || host.status().is_some());
     assert_eq!(daemon.stop(), Some(0));

@@ -150,6 +150,7 @@ fn joined(
         if all(&subflows) {
             return (pair, subflows);
         }
+        joulepath_testbed::repeated("a join was lost, and the path manager tries each once");
     }
     panic!("no connection joined all {paths} paths in {TRIES} attempts");
 }

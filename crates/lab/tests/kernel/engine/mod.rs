@@ -73,14 +73,17 @@ fn run_seed(scenario: &Scenario, policy: &str, seed: u64) -> Result<RunResult> {
     in_time(RunOptions::default(), |options| engine::run(scenario, &setup, seed, options, &program()))
 }
 
-/// Repeats a run that other processes have made late, after increasing pauses. If all attempts are late, the
-/// test is ignored with the last lateness.
+/// Repeats a run that the engine refused because other processes made it late, after increasing pauses, and
+/// notes each. If all attempts are late, the test is ignored with the last lateness.
 fn in_time(options: RunOptions, mut run: impl FnMut(&RunOptions) -> Result<RunResult>) -> Result<RunResult> {
     let mut late = String::new();
     for number in 0..ATTEMPTS {
         thread::sleep(Duration::from_secs(2 * number));
         match run(&options) {
-            Err(error @ Error::Late { .. }) => late = error.to_string(),
+            Err(error @ Error::Late { .. }) => {
+                late = error.to_string();
+                joulepath_testbed::repeated(&late);
+            }
             outcome => return outcome,
         }
     }
