@@ -150,6 +150,6 @@ fn serve(address: SocketAddr, options: &StatusOptions) -> Result<Exit, Failure> 
     })?;
     terminal::print(&format!("{}\n", board.url()))?;
     terminal::say("Open this address in a browser; Ctrl-C ends the page.");
-    board.serve();
+    board.serve().map_err(lost)?;
     Ok(Exit::Ok)
 }

@@ -43,27 +43,26 @@ pub(super) struct Answer {
 /// The answer; `page` makes the page.
 pub(super) fn answer(asked: &Asked, token: Option<&str>, page: impl FnOnce() -> String) -> Answer {
     let (path, query) = asked.target.split_once('?').unwrap_or((asked.target, ""));
-    let refuse = |code, why: &str| Answer::new(code, "text/plain; charset=utf-8", format!("{why}\n"));
     if !asked.host.is_some_and(is_own_host) {
-        return refuse(421, "Open this page by its numeric address or as localhost.");
+        return Answer::refusal(421, "Open this page by its numeric address or as localhost.");
     }
     if asked.site.is_some_and(|site| !matches!(site, "same-origin" | "none")) && path != "/" {
-        return refuse(403, "Other pages cannot ask for this.");
+        return Answer::refusal(403, "Other pages cannot ask for this.");
     }
     if !matches!(asked.method, "GET" | "HEAD") {
-        let mut answer = refuse(405, "This page is read-only.");
+        let mut answer = Answer::refusal(405, "This page is read-only.");
         answer.headers.push(("Allow", "GET, HEAD"));
         return answer;
     }
     match path {
         "/board.css" => Answer::new(200, "text/css; charset=utf-8", format!("{COLOURS}{STYLE}")),
         "/board.js" => Answer::new(200, "text/javascript; charset=utf-8", SCRIPT.into()),
-        "/" if !has_token(query, token) => refuse(
+        "/" if !has_token(query, token) => Answer::refusal(
             403,
             "The token is missing or wrong: open the address that `joulepath status --serve` printed.",
         ),
         "/" => Answer::new(200, "text/html; charset=utf-8", page()),
-        _ => refuse(404, "There is only one page: /"),
+        _ => Answer::refusal(404, "There is only one page: /"),
     }
 }
 
@@ -71,6 +70,11 @@ impl Answer {
     fn new(code: u16, kind: &'static str, body: String) -> Self {
         let headers = [("Content-Type", kind)].into_iter().chain(HEADERS).collect();
         Answer { code, headers, body }
+    }
+
+    /// An answer that says in a line why there is no page.
+    pub(super) fn refusal(code: u16, why: &str) -> Self {
+        Answer::new(code, "text/plain; charset=utf-8", format!("{why}\n"))
     }
 }
 

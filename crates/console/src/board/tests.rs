@@ -1,6 +1,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::thread;
 
 use joulepath_live::status::Status;
 use joulepath_why::report::Report;
@@ -28,7 +29,7 @@ fn request(method: &str, target: &str, host: &str, more: &str) -> String {
 fn board(token: Option<&str>) -> SocketAddr {
     let no_daemon = Path::new("/nonexistent/live.sock");
     let board = Board::open("127.0.0.1:0".parse().unwrap(), no_daemon, token.map(str::to_owned)).unwrap();
-    let address = board.server.server_addr().to_ip().unwrap();
+    let address = board.listener.local_addr().unwrap();
     thread::spawn(move || board.serve());
     address
 }
@@ -88,6 +89,47 @@ fn nothing_can_be_changed_and_there_is_one_page() {
     assert_eq!(ask(address, &cross).0, 403);
     let (code, _, body) = ask(address, &request("HEAD", "/", &host, ""));
     assert_eq!((code, body.as_str()), (200, ""));
+}
+
+#[test]
+fn clients_that_send_no_whole_request_delay_nobody() {
+    let address = board(None);
+    let half: Vec<TcpStream> = (0..200)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n").unwrap();
+            stream
+        })
+        .collect();
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let before = threads();
+    assert_eq!(ask(address, &request("GET", "/", "localhost", "")).0, 200);
+    // Other tests of this binary have threads, too.
+    assert!(threads() < before + 100);
+    // The oldest have made room for younger ones.
+    let mut oldest = &half[0];
+    assert!(matches!(oldest.read(&mut [0]), Ok(0) | Err(_)));
+    // A late end of a head is in time.
+    let mut youngest = &half[199];
+    youngest.write_all(b"\r\n").unwrap();
+    let mut reply = String::new();
+    youngest.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
+}
+
+#[test]
+fn what_is_no_request_or_too_long_is_refused() {
+    let address = board(None);
+    assert_eq!(ask(address, "hello\r\n\r\n").0, 400);
+    assert_eq!(ask(address, &request("GET", "/", "localhost", &"X: y\r\n".repeat(200))).0, 431);
+    assert_eq!(
+        ask(address, &request("GET", "/", "localhost", &format!("X: {}\r\n", "y".repeat(20_000)))).0,
+        431
+    );
+    // Bytes after the head do not cut off the reply.
+    let (code, _, body) =
+        ask(address, &(request("GET", "/board.js", "localhost", "") + &"z".repeat(100_000)));
+    assert!(code == 200 && body.len() > 500);
 }
 
 #[test]

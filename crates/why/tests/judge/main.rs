@@ -278,7 +278,6 @@ fn drawn_faults_are_named_and_healthy_connections_are_not() {
 }
 
 #[test]
-#[ignore = "for choosing thresholds"]
 fn the_half_on_which_thresholds_are_chosen_meets_the_requirements_too() {
     let (first, two, quiet) = table(Half::Tuning);
     let both = pairs::table(Half::Tuning, 0);

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use joulepath_kernel::route::{Prefix, Route, Routing};
-use serde_json::json;
 
 use super::*;
 
