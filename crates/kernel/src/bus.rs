@@ -402,4 +402,20 @@ mod tests {
         let strange = b"OK 1234\r\nx\x02\0\x01\0\0\0\0\x01\0\0\0\0\0\0\0";
         assert!(opened(strange).to_string().contains("byte 120"));
     }
+
+    #[test]
+    fn no_message_causes_a_panic() {
+        let path = Variant::ObjectPath(ObjectPath::try_from("/a").unwrap());
+        let fields = [(Message::PATH, path), (Message::MEMBER, Variant::from("Ping"))];
+        let message = Message::new(Kind::Call, &fields, &("text", vec![7u32, 8])).unwrap();
+        joulepath_testbed::fuzz([message.bytes(9).unwrap()], |bytes| {
+            let (stream, mut other) = UnixStream::pair().unwrap();
+            other.write_all(bytes).unwrap();
+            drop(other);
+            if let Ok((_, message)) = (Bus { stream, serial: 0 }).receive(Instant::now() + LIMIT) {
+                let _ = message.arguments::<(String, Vec<u32>)>().is_ok();
+                let _ = message.arguments::<(BTreeMap<String, OwnedVariant>,)>().is_ok();
+            }
+        });
+    }
 }

@@ -144,4 +144,19 @@ mod tests {
         put_nested(&mut message, STATION.0, &broken);
         assert!(signal(Attributes::parse("a message", &message).unwrap()).is_err());
     }
+
+    #[test]
+    fn no_message_causes_a_panic() {
+        let (mut station, mut message) = (vec![], vec![]);
+        put(&mut station, SIGNAL.0, &[-60i8 as u8]);
+        put(&mut station, INACTIVE.0, &120u32.to_ne_bytes());
+        put(&mut message, INDEX.0, &3u32.to_ne_bytes());
+        put(&mut message, SSID.0, b"home");
+        put_nested(&mut message, STATION.0, &station);
+        joulepath_testbed::fuzz([message], |bytes| {
+            if let Ok(attributes) = Attributes::parse("a message", bytes) {
+                let _ = (parse(attributes).is_ok(), signal(attributes).is_ok());
+            }
+        });
+    }
 }

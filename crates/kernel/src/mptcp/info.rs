@@ -411,4 +411,17 @@ mod tests {
         bytes[18..24].copy_from_slice(&[0xff, 0xff, 10, 0, 0, 1]);
         assert_eq!(parse_sockaddr(&bytes), Some("10.0.0.1:80".parse().unwrap()));
     }
+
+    #[test]
+    fn no_answer_of_the_kernel_causes_a_panic() {
+        let v6 = [&(libc::AF_INET6 as u16).to_ne_bytes()[..], &[7; 26]].concat();
+        joulepath_testbed::fuzz([vec![0; 96], vec![1; 300], v6.repeat(12)], |bytes| {
+            let _ = (
+                ConnectionInfo::parse(bytes),
+                TcpInfo::parse(bytes),
+                elements(bytes),
+                parse_addresses(bytes),
+            );
+        });
+    }
 }

@@ -212,4 +212,10 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn no_message_causes_a_panic() {
+        let corpus = [request(7, ip("192.0.2.1")), request(7, ip("2001:db8::1"))];
+        joulepath_testbed::fuzz(corpus, |bytes| drop(Address::parse(bytes)));
+    }
 }

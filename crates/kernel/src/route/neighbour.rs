@@ -106,4 +106,10 @@ mod tests {
         assert_eq!(Neighbour::parse(&probe_request(7, address)), of(&[], false));
         assert!(Neighbour::parse(&[0; 4]).is_err());
     }
+
+    #[test]
+    fn no_message_causes_a_panic() {
+        let corpus = [probe_request(7, [192, 0, 2, 1].into()), probe_request(7, [0x20; 16].into())];
+        joulepath_testbed::fuzz(corpus, |bytes| drop(Neighbour::parse(bytes)));
+    }
 }
