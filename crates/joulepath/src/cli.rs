@@ -22,6 +22,7 @@ pub(crate) mod top;
 mod why;
 mod words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -212,7 +213,7 @@ pub(crate) enum Listed {
 pub(crate) struct ShowOptions {
     /// A scenario file, or the name of a shipped scenario.
     #[arg(add = complete::scenarios())]
-    pub(crate) scenario: String,
+    pub(crate) scenario: OsString,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// As JSON.

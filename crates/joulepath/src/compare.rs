@@ -1,5 +1,6 @@
 //! `joulepath compare`: policies on a scenario, side by side.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use joulepath_model::result::Comparison;
@@ -95,7 +96,7 @@ fn seconds_since_1970() -> u32 {
 
 /// The options and the scenario. In `--json SCENARIO`, clap takes SCENARIO for the file to write: a name that
 /// looks like a scenario is the scenario.
-fn settle(mut options: CompareOptions) -> Result<(CompareOptions, String), Failure> {
+fn settle(mut options: CompareOptions) -> Result<(CompareOptions, OsString), Failure> {
     if let Some(scenario) = options.scenario.take() {
         return Ok((options, scenario));
     }
@@ -107,7 +108,7 @@ fn settle(mut options: CompareOptions) -> Result<(CompareOptions, String), Failu
         Some(std::mem::replace(report, "joulepath-report".into()))
     });
     match taken {
-        Some(path) => Ok((options, path.to_string_lossy().into_owned())),
+        Some(path) => Ok((options, path.into_os_string())),
         None => Err(Failure::usage("no scenario is named")
             .help("joulepath compare SCENARIO …; `joulepath list scenarios` names the shipped ones")),
     }

@@ -2,6 +2,7 @@
 
 mod suite;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
 use joulepath_control::Setup;
@@ -36,7 +37,7 @@ const KERNEL_JOBS: NonZeroUsize = NonZeroUsize::MIN;
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Scenario files or names of shipped scenarios; default: the shipped suite.
-    pub scenarios: Vec<String>,
+    pub scenarios: Vec<OsString>,
     /// The policies; default: those of each scenario.
     pub policies: Option<Vec<Policy>>,
     /// Seeds, the same for both engines; four times as many for links with random loss.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -64,8 +65,9 @@ impl Source {
     ///
     /// # Errors
     /// If neither exists, or it cannot be read.
-    pub fn open(argument: &str) -> Result<Self> {
-        Self::find(Path::new(argument), argument, By::Argument)
+    pub fn open(argument: impl AsRef<OsStr>) -> Result<Self> {
+        let argument = argument.as_ref();
+        Self::find(Path::new(argument), &argument.to_string_lossy(), By::Argument)
     }
 
     /// Opens a scenario named in a file in `folder`: a file relative to the folder, or a shipped scenario.

@@ -1,5 +1,6 @@
 //! Options of `compare`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ pub(crate) struct CompareOptions {
     /// A scenario file, or the name of a shipped scenario.
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["json", "report"])]
     #[arg(add = complete::scenarios())]
-    pub(crate) scenario: Option<String>,
+    pub(crate) scenario: Option<OsString>,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// Compare every variant of the scenario.

@@ -1,5 +1,6 @@
 //! Options of `gap`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -28,7 +29,7 @@ A cell in which both engines carry at least 97 % of what links and application l
 pub(crate) struct GapOptions {
     /// Scenario files, or names of shipped scenarios; of a paper's scenario one variant after a colon.
     #[arg(value_name = "SCENARIO", add = complete::scenarios())]
-    pub(crate) scenarios: Vec<String>,
+    pub(crate) scenarios: Vec<OsString>,
     /// Policies, separated by commas; those of each scenario if absent.
     #[arg(short, long, value_name = "LIST", add = complete::policies())]
     pub(crate) policies: Option<String>,

@@ -29,7 +29,7 @@ pub(crate) struct LabOptions {
     pub(crate) command: Option<LabCommand>,
     /// A scenario file, or the name of a shipped scenario.
     #[arg(value_name = "SCENARIO", add = complete::scenarios())]
-    pub(crate) scenario: Option<String>,
+    pub(crate) scenario: Option<OsString>,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// The policy. Its congestion controller runs as eBPF; the packet scheduler is the kernel's.

@@ -1,5 +1,6 @@
 //! Options of `map`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -29,7 +30,7 @@ runs the same points every time.";
 pub(crate) struct MapOptions {
     /// A scenario file, or the name of a shipped scenario.
     #[arg(value_name = "SCENARIO", add = complete::scenarios())]
-    pub(crate) scenario: String,
+    pub(crate) scenario: OsString,
     #[command(flatten)]
     pub(crate) changes: Changes,
     /// The horizontal axis.

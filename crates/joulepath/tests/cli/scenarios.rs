@@ -5,7 +5,7 @@ use std::fs;
 use joulepath_controllers::Controller;
 use serde_json::Value;
 
-use crate::run::{folder, joulepath, joulepath_in};
+use crate::run::{Said, command, folder, joulepath, joulepath_in};
 use crate::schema::errors;
 
 fn shipped() -> Vec<String> {
@@ -51,6 +51,37 @@ fn every_shipped_scenario_runs_with_every_controller() {
             assert!(is_plausible, "{name}, {}: {goodput} bit/s, {energy} J", row["policy"]);
         }
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_scenario_s_file_name_need_not_be_utf_8() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = folder();
+    let file = OsStr::from_bytes(b"caf\xe9.toml");
+    let text = joulepath(&["show", "home-wifi-lte"]).ok();
+    fs::write(folder.path().join(file), &text).unwrap();
+    let said = |arguments: &[&str]| {
+        let output = command(folder.path(), &[]).args(arguments).arg(file).output();
+        Said::of(output.unwrap()).ok()
+    };
+    assert_eq!(said(&["show"]), text);
+    let compared = said(&[
+        "compare",
+        "--seeds",
+        "1",
+        "--duration",
+        "5 s",
+        "-p",
+        "cubic",
+        "--report",
+        "report",
+        "--quiet",
+    ]);
+    assert!(compared.contains("cubic"), "{compared}");
+    assert!(folder.path().join("report").read_dir().is_ok_and(|mut files| files.next().is_some()));
 }
 
 #[test]

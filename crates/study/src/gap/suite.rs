@@ -1,5 +1,8 @@
 //! The default suite: scenarios made for it, and the papers' scenarios with two and three radios.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use crate::error::Result;
 use crate::shipped;
 use crate::source::{Overrides, Source};
@@ -85,15 +88,18 @@ pub(super) fn all(quick: bool) -> Result<Vec<Entry>> {
 
 /// Entries for `argument`: a file, else a shipped scenario. A paper's scenario of the suite comes with the
 /// suite's overrides and all its variants, or the one after a colon.
-pub(super) fn named(argument: &str) -> Result<Vec<Entry>> {
-    let (scenario, variant) = argument.split_once(':').unzip();
-    let scenario = scenario.unwrap_or(argument);
+pub(super) fn named(argument: impl AsRef<OsStr>) -> Result<Vec<Entry>> {
+    let argument = argument.as_ref();
+    // Names of shipped scenarios are UTF-8.
+    let text = argument.to_str().unwrap_or_default();
+    let (scenario, variant) = text.split_once(':').unzip();
+    let scenario = scenario.unwrap_or(text);
     let wanted = |paper: &&Paper| {
         shipped::find(scenario).is_some_and(|(name, _)| name == paper.name)
             && (variant.is_none() || variant == paper.variant)
     };
     let papers: Vec<&Paper> = PAPERS.iter().filter(wanted).collect();
-    if papers.is_empty() || std::path::Path::new(argument).exists() {
+    if papers.is_empty() || Path::new(argument).exists() {
         return Ok(vec![Entry::plain(Source::open(argument)?)]);
     }
     papers.into_iter().map(Entry::of).collect()
