@@ -32,7 +32,9 @@ pub fn text(report: &Report, width: usize, color: bool) -> String {
     for group in Group::ALL {
         let facts: Vec<&Fact> = report.facts.iter().filter(|fact| fact.group == group).collect();
         let Some(needed_for) = facts.first().map(|fact| fact.needed_for) else { continue };
-        text += &format!("\n{} (for {})\n", page.paint(BOLD, heading(group)), needed_for.join(", "));
+        let heading = heading(group);
+        let line = page.wrapped(&format!("{heading} (for {})", needed_for.join(", ")));
+        text += &format!("\n{}\n", line.replacen(heading, &page.paint(BOLD, heading), 1));
         for fact in facts {
             text += &page.fact(fact, needed_for);
             text += &page.fixes(fact, &mut said);

@@ -3,7 +3,7 @@
 use joulepath_control::advise::{Advice, BreakEven, Plan, Question, Waiting, significant};
 use joulepath_control::limit::Capacity;
 
-use crate::table::{Cell, Column, Line, Table};
+use crate::table::{Cell, Column, Line, Rank, Table, View};
 use crate::text::wrapped;
 
 /// What waiting saves, reason, front, break-even sizes, and assumptions. Sentences have at most `width`
@@ -11,7 +11,7 @@ use crate::text::wrapped;
 pub fn table(question: &Question, advice: &Advice, waiting: Option<Waiting>, width: usize) -> String {
     let waiting = waiting.map(|waiting| wrapped(&waiting.sentence(question), width, "") + "\n\n");
     let mut text = waiting.unwrap_or_default();
-    text += &format!("{}\n\n{}\n\n", wrapped(&advice.reason, width, ""), plans(question, advice));
+    text += &format!("{}\n\n{}\n\n", wrapped(&advice.reason, width, ""), plans(question, advice, width));
     for line in break_evens(question, &advice.break_even) {
         text += &format!("{}\n", wrapped(&line, width, "  "));
     }
@@ -19,12 +19,12 @@ pub fn table(question: &Question, advice: &Advice, waiting: Option<Waiting>, wid
 }
 
 /// The front, including the advice.
-fn plans(question: &Question, advice: &Advice) -> String {
+fn plans(question: &Question, advice: &Advice, width: usize) -> String {
     let columns = [
         Column::words(""),
         Column::words("interfaces"),
-        Column::numbers("share", "%"),
-        Column::numbers("rate", "Mbit/s"),
+        Column::numbers("share", "%").hidden(Rank(0)),
+        Column::numbers("rate", "Mbit/s").hidden(Rank(1)),
         Column::numbers("time", "s"),
         Column::numbers("energy", "J"),
     ];
@@ -32,7 +32,7 @@ fn plans(question: &Question, advice: &Advice) -> String {
         let best = Cell::text(if is_best { "best" } else { "" });
         Line::new([best].into_iter().chain(cells(question, plan).map(Cell::text)))
     });
-    Table::new(columns).with(lines).whole()
+    Table::new(columns).with(lines).text(View { width, color: false }).0
 }
 
 /// Interfaces, shares in %, rates in Mbit/s, seconds and joules.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Map, Policy, SpotCheck, TIE, Verdict};
 use crate::html::map::looks;
-use crate::table::{Cell, Column, Decimals, Line, Table, Tone, View};
+use crate::table::{Cell, Column, Decimals, Line, Rank, Table, Tone, View};
 use crate::text::wrapped;
 
 /// Width of the map's rows, characters.
@@ -25,7 +25,7 @@ pub(crate) fn letter(policy: usize) -> char {
 
 /// Text for a terminal. The plane has 80 columns, the notes below it `width`. `color` paints the regions.
 pub fn table(map: &Map, width: usize, color: bool) -> String {
-    let mut text = format!("{}\n\n", title(map));
+    let mut text = format!("{}\n\n", wrapped(&title(map), width, ""));
     text += &plane(map, color);
     text += "\n";
     text += &format!("{}\n\n", legend(map).text(View { width, color }).0);
@@ -108,7 +108,7 @@ pub(super) fn regions(map: &Map) -> Table {
 fn columns() -> [Column; 4] {
     let part = |name, decimals| Column::numbers(name, "%").factor(0.01).decimals(Decimals::Fixed(decimals));
     let policy = Column::words("policy").fold(POLICY).indent(2);
-    [policy, part("best", 0), part("tied", 0), part("behind, at most", 1)]
+    [policy, part("best", 0), part("tied", 0).hidden(Rank(0)), part("behind, at most", 1).hidden(Rank(1))]
 }
 
 /// Policies with the fractions of the points of their regions.
