@@ -149,12 +149,17 @@ mod loaded {
     use crate::error::{Doing, Error, Result};
     use crate::mptcp::socket::{self, Protocol};
     use crate::probe::Version;
+    use crate::state::{State, boot_id};
 
     /// The first kernel with `update_socket_protocol`.
     const OLDEST: Version = Version(6, 6);
     const GROUPS: &str = "jp_groups";
     const UNITS: &str = "jp_units";
     const SYMBOLS: &str = "/proc/kallsyms";
+    /// Folder of the kept addresses, one file for each symbol.
+    const KNOWN: &str = "symbols";
+    /// Kept in place of an address that this kernel does not list.
+    const ABSENT: &str = "absent";
     /// Number of MPTCP's state among those of a network namespace.
     const PERNET_ID: &str = "mptcp_pernet_id";
     /// Kernels with function tracing have this setting.
@@ -190,18 +195,32 @@ mod loaded {
         found.update(key, &[1], MapFlags::ANY).map_err(|error| refused(&error))
     }
 
-    /// The address of a symbol of the kernel.
+    /// The address of a symbol of the kernel. The kernel takes 50 ms to list its symbols, so the answer is kept
+    /// for this boot, in a file that only its owner reads: it tells where the kernel is in memory.
     fn symbol(name: &str) -> Result<u64> {
-        let text = fs::read_to_string(SYMBOLS).doing(format!("reading {SYMBOLS}"))?;
-        match address(&text, name) {
-            Some(0) => {
-                Err(unsupported("the kernel hides its symbols (kernel.kptr_restrict)", "give it CAP_SYSLOG"))
+        let folder = State::open().and_then(|state| state.folder(KNOWN)).ok();
+        let boot = boot_id()?;
+        let kept = folder.as_ref().and_then(|folder| folder.read_private(name).ok().flatten());
+        let kept = kept.as_deref().and_then(|text| text.strip_prefix(&boot)).map(str::trim);
+        let address = match kept {
+            Some(ABSENT) => None,
+            Some(text) if text.parse::<u64>().is_ok() => text.parse().ok(),
+            _ => {
+                let text = fs::read_to_string(SYMBOLS).doing(format!("reading {SYMBOLS}"))?;
+                address(&text, name)
             }
-            Some(address) => Ok(address),
-            None => Err(lacking().unwrap_or_else(|| {
-                unsupported(format!("{SYMBOLS} lacks {name}: no CONFIG_KALLSYMS_ALL"), ANOTHER)
-            })),
+        };
+        let missing = || unsupported(format!("{SYMBOLS} lacks {name}: no CONFIG_KALLSYMS_ALL"), ANOTHER);
+        if address == Some(0) {
+            let why = "the kernel hides its symbols (kernel.kptr_restrict)";
+            return Err(unsupported(why, "give it CAP_SYSLOG"));
         }
+        if let (Some(folder), None) = (folder, kept) {
+            let said = address.map_or_else(|| ABSENT.into(), |address| address.to_string());
+            // Without the file the next start takes longer.
+            let _ = folder.write_private(name, &format!("{boot} {said}\n"));
+        }
+        address.ok_or_else(|| lacking().unwrap_or_else(missing))
     }
 
     /// In lines of `ADDRESS TYPE NAME`; a module follows the name of its own symbol.
