@@ -134,7 +134,9 @@ impl History<'_> {
                 f64::midpoint(a.rtt_s, b.rtt_s)
             };
             totals.sent += part * carried.sent;
-            let lost = part * (carried.lost + carried.stranded);
+            // Losses of packets that left before `from_s` do not count. A queue is in order: the latest
+            // packets are lost when a link goes down.
+            let lost = (part * (carried.lost + carried.stranded)).min(totals.sent - totals.lost);
             totals.lost += lost;
             totals.events += lost * f64::midpoint(a.events_per_loss(), b.events_per_loss());
             totals.delivered += part * carried.delivered;
@@ -184,7 +186,8 @@ impl History<'_> {
         let of = |((_, own), count): ((&Member<'_>, Range<usize>), f64)| {
             own.map(|r| count * self.totals(r, from_s, end_s).delivered).sum::<f64>()
         };
-        let packets: f64 = members.filter(|((member, _), _)| member.group.is_none()).map(of).sum();
+        let packets: f64 =
+            members.filter(|((member, _), _)| member.group.is_none()).map(of).fold(0.0, |a, b| a + b);
         ratio(packets * packet_bits, end_s - from_s)
     }
 

@@ -27,15 +27,17 @@ pub struct Writes {
     owed_bits: f64,
     /// Start of the current on-period of a stream.
     on_since: Nanos,
+    /// End of the run.
+    ends: Nanos,
     /// When the oldest message that is not written yet was or will be created.
     created: Nanos,
 }
 
 impl Writes {
-    /// The writes of connection number `index` of a run.
-    pub fn new(workload: Workload, seed: u64, index: u64) -> Self {
+    /// The writes of connection number `index` of a run that ends at `ends`.
+    pub fn new(workload: Workload, seed: u64, index: u64, ends: Nanos) -> Self {
         let random = Stream::new(seed, Domain::Workload, index);
-        Writes { workload, random, owed_bits: 0.0, on_since: Nanos::ZERO, created: Nanos::ZERO }
+        Writes { workload, random, owed_bits: 0.0, on_since: Nanos::ZERO, ends, created: Nanos::ZERO }
     }
 
     /// The workload that it follows.
@@ -70,7 +72,8 @@ impl Writes {
                 Write { bytes: size, since, next: Some(next) }
             }
             Workload::Stream { rate, interval, on, off } => {
-                self.owed_bits += rate.bps() as f64 * interval.as_secs_f64();
+                let lasts = self.until_next_write(now, interval, on, off);
+                self.owed_bits += rate.bps() as f64 * lasts.as_secs_f64();
                 let bytes = (self.owed_bits / 8.0) as u64;
                 self.owed_bits -= (bytes * 8) as f64;
                 let next = self.next_tick(now, interval, on, off);
@@ -82,6 +85,12 @@ impl Writes {
     /// End of an exponentially distributed gap, as in a Poisson process.
     fn after_gap(&mut self, now: Nanos, mean_gap: Nanos) -> Nanos {
         Nanos(now.0 + (self.random.exponential(mean_gap.0 as f64) as u64).max(1))
+    }
+
+    /// The time that a write at `now` covers: up to the next write, the end of the on-period or of the run.
+    fn until_next_write(&self, now: Nanos, interval: Nanos, on: Nanos, off: Nanos) -> Nanos {
+        let off_from = if off == Nanos::ZERO { self.ends } else { self.ends.min(self.on_since + on) };
+        interval.min(Nanos(off_from.0.saturating_sub(now.0)))
     }
 
     fn next_tick(&mut self, now: Nanos, interval: Nanos, on: Nanos, off: Nanos) -> Nanos {
@@ -109,7 +118,7 @@ mod tests {
 
     /// Times and sizes of the first `n` writes of an application that starts at 0.
     fn writes(workload: Workload, n: usize) -> Vec<(u64, u64)> {
-        let mut application = Writes::new(workload, 1, 0);
+        let mut application = Writes::new(workload, 1, 0, Nanos::from_secs(1_000));
         let mut next = application.start(Nanos::ZERO).next;
         let mut all = vec![];
         while all.len() < n {
@@ -136,6 +145,39 @@ mod tests {
         assert_eq!(writes(stream, 6), expected);
     }
 
+    /// 8000 bit/s, on for half of each second: 500 bytes per second, whatever the interval.
+    #[test]
+    fn a_stream_keeps_its_rate_if_the_interval_is_longer_than_its_on_period() {
+        let stream = |interval_ms: u64| Workload::Stream {
+            rate: BitRate::from_bps(8000),
+            interval: Nanos::from_millis(interval_ms),
+            on: Nanos::from_millis(500),
+            off: Nanos::from_millis(500),
+        };
+        let ms = |at: u64| at * 1_000_000;
+        assert_eq!(writes(stream(5000), 2), [(ms(0), 500), (ms(1000), 500)]);
+        let thirds = [(ms(0), 300), (ms(300), 200), (ms(1000), 300), (ms(1300), 200)];
+        assert_eq!(writes(stream(300), 4), thirds);
+    }
+
+    /// 8000 bit/s for 10 s are 10 kB; a connection that starts after 4 s writes 6 kB.
+    #[test]
+    fn a_stream_writes_no_more_than_its_rate_allows_until_the_run_ends() {
+        for (interval_s, start_s, expected) in [(30, 0, 10_000), (4, 0, 10_000), (4, 4, 6_000)] {
+            let (interval, on) = (Nanos::from_secs(interval_s), Nanos::from_secs(10));
+            let stream = Workload::Stream { rate: BitRate::from_bps(8000), interval, on, off: Nanos::ZERO };
+            let mut application = Writes::new(stream, 1, 0, Nanos::from_secs(10));
+            let mut next = application.start(Nanos::from_secs(start_s)).next.unwrap();
+            let mut bytes = 0;
+            while next < Nanos::from_secs(10) {
+                let write = application.wake(next);
+                bytes += write.bytes.0;
+                next = write.next.unwrap();
+            }
+            assert_eq!(bytes, expected, "every {interval_s} s from {start_s} s");
+        }
+    }
+
     fn messages(tolerance: Nanos) -> Workload {
         Workload::Messages { mean_gap: Nanos::from_millis(10), size: Bytes(100), tolerance }
     }
@@ -146,7 +188,7 @@ mod tests {
     fn messages_leave_when_the_oldest_has_waited_for_its_tolerance() {
         let created: Vec<u64> = writes(messages(Nanos::ZERO), 1000).iter().map(|&(at, _)| at).collect();
         let tolerance = Nanos::from_millis(40);
-        let mut application = Writes::new(messages(tolerance), 1, 0);
+        let mut application = Writes::new(messages(tolerance), 1, 0, Nanos::from_secs(1_000));
         let mut next = application.start(Nanos::ZERO).next;
         let mut due = 0;
         for &since in &created {

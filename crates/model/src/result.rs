@@ -29,7 +29,7 @@ pub struct RunResult {
     pub energy_j: f64,
     /// Mean power, W.
     pub power_w: f64,
-    /// In-order data per joule, bit/J.
+    /// In-order data per joule, bit/J; 0 without energy.
     pub bits_per_joule: f64,
     /// Energy by cause.
     pub energy_split: EnergySplit,
@@ -46,7 +46,8 @@ pub struct RunResult {
     /// shortest deadline first. Empty for files and bulk data, and if the engine does not report it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub punctuality: Vec<Punctuality>,
-    /// Segments retransmitted on the same or another subflow, divided by all data segments sent.
+    /// Copies of segments, on the same or another subflow, divided by all data segments sent in the measured
+    /// interval, 0 to 1. Copies of segments that first left before it do not count.
     pub retransmission_ratio: f64,
     /// Per path, in the scenario's order.
     pub paths: Vec<PathResult>,
@@ -519,8 +520,8 @@ pub struct Row {
     pub power_w: Estimate,
     /// Energy, J.
     pub energy_j: Estimate,
-    /// Efficiency, bit/J.
-    pub bits_per_joule: Estimate,
+    /// Efficiency, bit/J, over the runs that cost energy.
+    pub bits_per_joule: Option<Estimate>,
     /// Efficiency relative to the first policy.
     pub ratio: f64,
     /// 95 % interval of the ratio, seeds paired; none for the first policy, and with fewer than two common

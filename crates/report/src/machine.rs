@@ -236,7 +236,7 @@ pub fn run_record(run: &RunResult) -> Record {
     record.number("goodput_bps", run.goodput_bps);
     record.number("energy_j", run.energy_j);
     record.number("power_w", run.power_w);
-    record.number("bits_per_joule", run.bits_per_joule);
+    record.number("bits_per_joule", (run.energy_j > 0.0).then_some(run.bits_per_joule));
     record.number("energy_sunk_j", run.energy_split.sunk_j);
     record.number("energy_transfer_j", run.energy_split.transfer_j);
     record.number("energy_tail_j", run.energy_split.tail_j);

@@ -141,7 +141,7 @@ impl Metric {
             Metric::Power => Some(value(row.power_w)),
             Metric::Energy | Metric::RunEnergy => Some(value(row.energy_j)),
             Metric::Network => row.network_j.map(value),
-            Metric::Efficiency => costs_energy(row).then(|| value(row.bits_per_joule)),
+            Metric::Efficiency => row.bits_per_joule.map(value),
             Metric::Ratio => Some(Value {
                 mean: row.ratio,
                 interval: row
@@ -268,12 +268,16 @@ pub(crate) fn costs_energy(row: &Row) -> bool {
     row.energy_j.mean > 0.0
 }
 
+/// Mean efficiency, bit/J; NaN without energy.
+pub(crate) fn efficiency(row: &Row) -> f64 {
+    row.bits_per_joule.map_or(f64::NAN, |estimate| estimate.mean)
+}
+
 /// Index of the row with the most bits per joule, the first of equals; `None` if no row costs energy.
 pub fn most_efficient(rows: &[Row]) -> Option<usize> {
-    let efficiency = |index: &usize| rows[*index].bits_per_joule.mean;
-    let finite = (0..rows.len()).filter(|index| costs_energy(&rows[*index]) && efficiency(index).is_finite());
+    let of = |index: &usize| efficiency(&rows[*index]);
     // `max_by` returns the last of equals.
-    finite.rev().max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)))
+    (0..rows.len()).filter(|index| of(index).is_finite()).rev().max_by(|a, b| of(a).total_cmp(&of(b)))
 }
 
 fn column(metric: Metric, comparison: &Comparison) -> MetricColumn {
@@ -285,7 +289,7 @@ fn column(metric: Metric, comparison: &Comparison) -> MetricColumn {
 }
 
 fn numbers(metric: Metric, comparison: &Comparison) -> MetricColumn {
-    let first = comparison.rows.first().map_or(f64::NAN, |row| row.bits_per_joule.mean);
+    let first = comparison.rows.first().map_or(f64::NAN, efficiency);
     let of_limits = comparison.references.iter().map(|limit| metric.of_limit(limit, first));
     let values: Vec<_> = comparison.rows.iter().map(|row| metric.of_row(row)).chain(of_limits).collect();
     // The policies choose the unit, so that a distant limit does not reduce their digits.

@@ -90,7 +90,8 @@ impl Context<'_> {
     fn row(&self, index: usize, policy: PolicyRuns) -> Row {
         let PolicyRuns { policy, label, parts, uncoupled, mut runs } = policy;
         let series: Vec<Series> = runs.iter_mut().filter_map(|run| run.series.take()).collect();
-        let bits_per_joule = over(&runs, |run| run.bits_per_joule);
+        let bits_per_joule = over_some(&runs, |run| (run.energy_j > 0.0).then_some(run.bits_per_joule));
+        let efficiency = bits_per_joule.map_or(f64::NAN, |estimate| estimate.mean);
         let completed = runs.iter().filter(|run| run.completion_s.is_some()).count() as u32;
         let whole = !self.has_files || completed as usize == runs.len();
         Row {
@@ -100,7 +101,7 @@ impl Context<'_> {
             power_w: over(&runs, |run| run.power_w),
             energy_j: over(&runs, |run| run.energy_j),
             bits_per_joule,
-            ratio: bits_per_joule.mean / mean(self.first.iter().map(|&(_, efficiency)| efficiency)),
+            ratio: efficiency / mean(self.first.iter().map(|&(_, efficiency)| efficiency)),
             ratio_interval: if index == 0 { None } else { self.ratio_interval(&runs) },
             completion_s: over_some(&runs, |run| run.completion_s),
             completed: self.has_files.then_some(completed),
@@ -110,8 +111,8 @@ impl Context<'_> {
             delay_max_s: over_some(&runs, |run| run.delay.map(|delay| delay.max_s)),
             longest_stall_s: over_some(&runs, |run| run.longest_stall_s),
             // The limit is for whole files including tails, so it does not apply to runs that were cut short.
-            tcp_reference_share: whole.then(|| self.share_of(TCP_REFERENCE, bits_per_joule.mean)).flatten(),
-            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, bits_per_joule.mean)).flatten(),
+            tcp_reference_share: whole.then(|| self.share_of(TCP_REFERENCE, efficiency)).flatten(),
+            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, efficiency)).flatten(),
             retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
             competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
             tcp_share: self.tcp_share(&runs),
@@ -134,7 +135,8 @@ impl Context<'_> {
 
     fn share_of(&self, kind: &str, bits_per_joule: f64) -> Option<f64> {
         let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
-        (limit.bits_per_joule > 0.0).then(|| bits_per_joule / limit.bits_per_joule)
+        let share = bits_per_joule / limit.bits_per_joule;
+        share.is_finite().then_some(share)
     }
 
     /// Connections under test are alike, and so are the competitors: compares their means.
@@ -159,7 +161,7 @@ impl Context<'_> {
                 Some((own, first))
             })
             .collect();
-        if pairs.len() < 2 { None } else { ratio_estimate(&pairs) }
+        if pairs.len() < 2 { None } else { ratio_estimate(&pairs).filter(|ratio| ratio.mean.is_finite()) }
     }
 }
 

@@ -200,3 +200,13 @@ fn a_cancelled_run_reports_it() {
     cancel.set();
     assert!(matches!(outcome(), Err(RunError::Cancelled)));
 }
+
+/// An outage starts 10 ms after the warm-up and strands more packets than were sent since.
+#[test]
+fn no_more_is_lost_than_is_sent_in_the_measured_interval() {
+    let toml = SATURATED
+        .replace("warm_up = \"50 s\"", "warm_up = \"49.99 s\"")
+        .replace("    energy", "    outages = [[\"50 s\", \"200 s\"]]\n    energy");
+    let ratio = simulate(&toml, "reno").retransmission_ratio;
+    assert!((0.5..=1.0).contains(&ratio), "{ratio}");
+}

@@ -10,6 +10,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use joulepath_link::writes::Writes;
+use joulepath_model::units::Nanos;
 use rustix::net::Shutdown;
 
 use crate::error::{Error, Result};
@@ -68,7 +69,8 @@ impl Flow {
     pub(crate) fn new(spec: &Spec, index: usize, side: Side) -> Self {
         let connection = &spec.connections[index];
         let pattern = Pattern::new(spec.seed, index as u64);
-        let writes = Writes::new(connection.workload.into(), spec.seed, index as u64);
+        let ends = Nanos(spec.duration_ns);
+        let writes = Writes::new(connection.workload.into(), spec.seed, index as u64, ends);
         let sends = connection.client_sends() == (side == Side::Client);
         Flow {
             index,

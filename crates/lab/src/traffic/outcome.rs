@@ -233,7 +233,9 @@ fn paths(spec: &Spec, pairs: &[(usize, Pair<'_>)]) -> (Vec<PathOutcome>, f64) {
         loss_event_rate: ratio(sums.sent.loss_events as f64, sums.sent.segments),
         opened_s: sums.sent.opened_ns.map(seconds),
     };
-    (sums.iter().map(outcome).collect(), ratio(repeated as f64 + reinjected, segments))
+    // Copies of data that first left before the end of the warm-up cannot be told apart.
+    let ratio = ratio(repeated as f64 + reinjected, segments).min(1.0);
+    (sums.iter().map(outcome).collect(), ratio)
 }
 
 fn add(sum: &mut PathReport, other: &PathReport) {

@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
     /// The two ends of the next connection's application.
     pub(super) fn application(&self, workload: Workload) -> (Writer, Reader) {
         let (mss, warm_up) = (self.scenario.transport.mss, self.scenario.warm_up);
-        let writes = Writes::new(workload, self.seed, self.number());
+        let writes = Writes::new(workload, self.seed, self.number(), self.scenario.duration);
         (Writer::new(writes, mss), Reader::new(workload, mss, warm_up))
     }
 

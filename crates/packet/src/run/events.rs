@@ -35,6 +35,7 @@ impl Engine {
         for (sender, receiver) in self.senders.iter_mut().zip(&mut self.receivers) {
             if !over[receiver.id.connection as usize] {
                 sender.before = sender.stats;
+                sender.measured_from = self.connections[receiver.id.connection as usize].sender.data.next();
                 receiver.before_bytes = receiver.first_copy_bytes;
             }
         }

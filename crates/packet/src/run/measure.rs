@@ -33,6 +33,7 @@ impl PathTotals {
         sent.segments += now.segments - before.segments;
         sent.retransmissions += now.retransmissions - before.retransmissions;
         sent.reinjections += now.reinjections - before.reinjections;
+        sent.old_copies += now.old_copies - before.old_copies;
         sent.timeouts += now.timeouts - before.timeouts;
         sent.loss_events += now.loss_events - before.loss_events;
         sent.rtt_samples += now.rtt_samples - before.rtt_samples;
@@ -41,9 +42,9 @@ impl PathTotals {
         self.first_copy_bytes += receiver.first_copy_bytes - receiver.before_bytes;
     }
 
-    /// Number of segments sent again, on this subflow or after another one.
+    /// Number of copies of segments that first left in the measured interval, on this subflow or another.
     fn repeated(&self) -> u64 {
-        self.sent.retransmissions + self.sent.reinjections
+        self.sent.retransmissions + self.sent.reinjections - self.sent.old_copies
     }
 }
 

@@ -31,7 +31,9 @@ impl Sender<'_> {
             && let Some((i, Committed { dsn, len, is_copy })) =
                 self.end.next_assignment(Nanos(self.cx.now_ns))
         {
-            self.subflows[i].stats.reinjections += u64::from(is_copy);
+            if is_copy {
+                self.subflows[i].count_reinjection(dsn);
+            }
             self.send_new(i, dsn, len);
         }
         self.rescue();
@@ -121,7 +123,7 @@ impl Sender<'_> {
     pub(super) fn reinject_on(&mut self, i: usize, dsn: u32) {
         self.end.data.carried_again(dsn, i);
         let len = self.end.writer.segment_len(dsn);
-        self.subflows[i].stats.reinjections += 1;
+        self.subflows[i].count_reinjection(dsn);
         self.send_new(i, dsn, len);
     }
 

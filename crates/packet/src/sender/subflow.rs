@@ -71,6 +71,8 @@ pub(crate) struct SenderStats {
     pub(crate) retransmissions: u64,
     /// Number of segments that another subflow carried before.
     pub(crate) reinjections: u64,
+    /// Number of both whose first copy left before the measured interval.
+    pub(crate) old_copies: u64,
     pub(crate) timeouts: u64,
     pub(crate) loss_events: u64,
     pub(crate) rtt_samples: u64,
@@ -126,6 +128,8 @@ pub(crate) struct SubflowSender {
     pub(crate) held_until_ns: u64,
     /// The counters at the end of the warm-up.
     pub(crate) before: SenderStats,
+    /// First DSN whose first copy leaves in the measured interval.
+    pub(crate) measured_from: u32,
 }
 
 fn bounds(transport: &Transport) -> RtoBounds {
@@ -173,6 +177,7 @@ impl SubflowSender {
             held_until_ns: 0,
             stats: SenderStats::default(),
             before: SenderStats::default(),
+            measured_from: 0,
         }
     }
 

@@ -93,7 +93,7 @@ impl SubflowSender {
     #[inline(always)]
     pub(crate) fn repeat(&mut self, ssn: u32, now_ns: u64) -> Departing {
         let Segment { dsn, len, .. } = self.board.retransmit(ssn, Stamp::at(now_ns));
-        self.stats.retransmissions += 1;
+        self.count_retransmission(dsn);
         if let Some(undo) = &mut self.undo {
             undo.retransmitted(ssn, Stamp::at(now_ns));
         }
@@ -103,6 +103,19 @@ impl SubflowSender {
             self.timer.clear();
         }
         Departing { ssn, dsn, len, is_copy: true }
+    }
+
+    #[inline(always)]
+    fn count_retransmission(&mut self, dsn: u32) {
+        self.stats.retransmissions += 1;
+        self.stats.old_copies += u64::from(dsn < self.measured_from);
+    }
+
+    /// Counts a segment that another subflow has carried before.
+    #[inline(always)]
+    pub(crate) fn count_reinjection(&mut self, dsn: u32) {
+        self.stats.reinjections += 1;
+        self.stats.old_copies += u64::from(dsn < self.measured_from);
     }
 
     /// Takes the connection's next new segment.
@@ -132,7 +145,7 @@ impl SubflowSender {
     /// Sends a second copy of a segment that may still be in flight.
     pub(super) fn copy(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
         let Segment { dsn, len, .. } = self.board.copy(ssn, Stamp::at(cx.now_ns));
-        self.stats.retransmissions += 1;
+        self.count_retransmission(dsn);
         let departing = Departing { ssn, dsn, len, is_copy: true };
         self.transmit(cx, departing);
         if self.owned.is_some() {
@@ -158,7 +171,9 @@ impl SubflowSender {
 
     /// Sends a segment that was committed to this subflow.
     pub(super) fn send_committed(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, segment: Committed) {
-        self.stats.reinjections += u64::from(segment.is_copy);
+        if segment.is_copy {
+            self.count_reinjection(segment.dsn);
+        }
         self.send_new(cx, end, segment.dsn, segment.len);
     }
 

@@ -290,3 +290,35 @@ fn an_overflow_of_a_queue_loses_one_packet() {
         assert_between("packets lost for each", result.links[0].queue_drops as f64 / events, 0.94, 1.06);
     }
 }
+
+/// The 69 segments of a file leave in windows of 10, 20 and 39, until 0.42 s. An outage at 0.37 s loses the
+/// last ones, whose copies leave after the warm-up.
+#[test]
+fn copies_of_segments_that_left_before_the_warm_up_do_not_count() {
+    let ratio = |warm_up: &str| {
+        let result = simulate(
+            &format!(
+                r#"
+                duration = "20 s"
+                warm_up = "{warm_up}"
+                [[path]]
+                name = "only"
+                rate = "10 Mbit/s"
+                delay = "50 ms"
+                outages = [["0.37 s", "3 s"]]
+                energy = "free"
+                [workload]
+                kind = "file"
+                size = "100 kB"
+                "#
+            ),
+            "reno",
+            1,
+        );
+        (result.retransmission_ratio, result.paths[0].segments)
+    };
+    let (late, segments) = ratio("2 s");
+    assert!(late == 0.0 && segments > 0, "{late} of {segments}");
+    let (whole, _) = ratio("0 s");
+    assert!(whole > 0.0 && whole < 0.5, "{whole}");
+}

@@ -5,7 +5,7 @@ use joulepath_model::result::{Comparison, Row};
 use super::measure::{Contrast, Measure, Tone};
 use crate::chart::{Axis, Chart, Mark, Row as ChartRow, look_of, place};
 use crate::scale::{Quantity, Scale, Value};
-use crate::sheet::reference_name;
+use crate::sheet::{efficiency, reference_name};
 
 /// Row of the policy that differences refer to.
 fn first(name: &str, zero: f64) -> ChartRow {
@@ -178,7 +178,7 @@ impl Field<'_> {
     pub(super) fn causes(&self) -> Stack {
         let of_row = |row: &Row| {
             let split = row.energy_split;
-            let per_bit = 1.0 / (row.bits_per_joule.mean * split.total_j());
+            let per_bit = 1.0 / (efficiency(row) * split.total_j());
             [split.sunk_j, split.transfer_j, split.tail_j].map(|joules| joules * per_bit).to_vec()
         };
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());

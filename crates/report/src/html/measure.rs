@@ -62,7 +62,7 @@ impl Measure {
     pub(super) fn of_row(self, row: &Row) -> Option<Value> {
         let value = |estimate: Estimate| Value::of(estimate, row, row.n);
         let value = match self {
-            Measure::EnergyPerBit => value(inverse(row.bits_per_joule)),
+            Measure::EnergyPerBit => value(inverse(row.bits_per_joule?)),
             Measure::Completion => Value::of(row.completion_s?, row, row.completed.unwrap_or(row.n)),
             Measure::DelayP95 => value(row.delay_p95_s?),
             Measure::Goodput => value(row.goodput_bps),
@@ -75,7 +75,7 @@ impl Measure {
     /// Value of a run. Energy per bit is averaged as its inverse, as in the table.
     fn of_run(self, run: &RunResult) -> Option<f64> {
         match self {
-            Measure::EnergyPerBit => Some(run.bits_per_joule),
+            Measure::EnergyPerBit => (run.energy_j > 0.0).then_some(run.bits_per_joule),
             Measure::Completion => run.completion_s,
             Measure::DelayP95 => run.delay.map(|delay| delay.p95_s),
             Measure::Goodput => Some(run.goodput_bps),

@@ -27,7 +27,7 @@ use measure::Measure;
 use crate::chart::{Chart, rows_html};
 use crate::machine::ReportError;
 use crate::scale::{Quantity, Scale, Value};
-use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, notes, reference_name};
+use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, efficiency, notes, reference_name};
 use crate::table::{Cell, Column, Line, Table};
 
 /// One self-contained page: answer, charts, overview, time series, limits, provenance. It loads nothing; its
@@ -122,12 +122,12 @@ impl Page<'_> {
 
 /// Rows by efficiency, best first; rows without one last.
 fn order(comparison: &Comparison) -> Vec<usize> {
-    let efficiency = |row: &usize| {
-        let mean = comparison.rows[*row].bits_per_joule.mean;
+    let by = |row: &usize| {
+        let mean = efficiency(&comparison.rows[*row]);
         if mean.is_finite() { mean } else { f64::NEG_INFINITY }
     };
     let mut order: Vec<usize> = (0..comparison.rows.len()).collect();
-    order.sort_by(|a, b| efficiency(b).total_cmp(&efficiency(a)));
+    order.sort_by(|a, b| by(b).total_cmp(&by(a)));
     order
 }
 

@@ -3,7 +3,7 @@
 use joulepath_model::result::{Comparison, PathRow, Row};
 
 use crate::scale::{Quantity, Scale, Value};
-use crate::sheet::costs_energy;
+use crate::sheet::{costs_energy, efficiency};
 
 /// The policy that a system uses without further choice.
 const USUAL: &str = "mptcp";
@@ -25,7 +25,7 @@ pub(super) fn reason(comparison: &Comparison, order: &[usize]) -> Option<String>
     let whole = is_whole(best) && is_whole(other);
     let spent = |row: &Row, path: &PathRow| match whole {
         true => path.energy_j,
-        false => path.energy_j / row.energy_j.mean / row.bits_per_joule.mean,
+        false => path.energy_j / row.energy_j.mean / efficiency(row),
     };
     let pairs = best.paths.iter().zip(&other.paths).filter(|(own, its)| own.name == its.name);
     let spent_by = |(own, its): &(&PathRow, &PathRow)| (spent(best, own), spent(other, its));

@@ -1,6 +1,6 @@
 use crate::common::Fake;
-use joulepath_model::result::Comparison;
-use joulepath_report::{runs_to_csv, to_csv, to_json};
+use joulepath_model::result::{Comparison, RunResult};
+use joulepath_report::{PolicyRuns, runs_to_csv, summarise, to_csv, to_json};
 use serde_json::Value;
 
 #[test]
@@ -35,6 +35,34 @@ fn json_can_be_read_back() {
     }
 }
 
+#[test]
+fn rows_without_energy_have_no_efficiency_and_no_ratio() {
+    let free = RunResult { policy: "a".into(), goodput_bps: 1e6, ..RunResult::default() };
+    let runs = |policy: &str| PolicyRuns {
+        policy: policy.into(),
+        label: policy.into(),
+        parts: String::new(),
+        uncoupled: false,
+        runs: (1..4).map(|seed| RunResult { seed, ..free.clone() }).collect(),
+    };
+    let scenario = Fake::default().comparison().scenario;
+    for row in summarise(&scenario, &[], vec![runs("a"), runs("b")]) {
+        assert_eq!((row.bits_per_joule, row.ratio_interval), (None, None));
+        assert!(serde_json::to_value(&row).unwrap()["ratio"].is_null());
+    }
+}
+
+#[test]
+fn runs_without_energy_have_no_bits_per_joule() {
+    let mut comparison = Fake { policies: 1, ..Fake::default() }.comparison();
+    let run = &mut comparison.rows[0].runs[0];
+    (run.energy_j, run.bits_per_joule) = (0.0, 0.0);
+    let (header, lines) = parse(&runs_to_csv(&comparison).unwrap());
+    let column = header.iter().position(|name| name == "bits_per_joule").unwrap();
+    assert_eq!(lines[0][column], "");
+    assert_ne!(lines[1][column], "");
+}
+
 /// Header and lines.
 fn parse(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -54,7 +82,7 @@ fn csv_has_a_line_per_policy_and_the_numbers_of_the_rows() {
     for (line, row) in lines.iter().zip(&comparison.rows) {
         assert_eq!(line[column("policy")], row.policy);
         assert_eq!(line[column("label")], row.label);
-        assert_eq!(line[column("bits_per_joule_lo")].parse(), Ok(row.bits_per_joule.lo));
+        assert_eq!(line[column("bits_per_joule_lo")].parse(), Ok(row.bits_per_joule.unwrap().lo));
         assert_eq!(line[column("lte_goodput_bps")].parse(), Ok(row.paths[1].goodput_bps));
         assert_eq!(line[column("completion_s_mean")], "", "there is no file");
     }

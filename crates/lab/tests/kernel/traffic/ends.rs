@@ -172,7 +172,7 @@ fn messages_wait_for_their_tolerance() {
 
 /// Number of messages that a seed draws up to a time.
 fn drawn(seed: u64, until_ns: u64) -> u64 {
-    let mut writes = Writes::new(MESSAGES.into(), seed, 0);
+    let mut writes = Writes::new(MESSAGES.into(), seed, 0, Nanos::from_secs(3_600));
     let mut due = writes.start(Nanos::ZERO).next;
     let mut count = 0;
     while let Some(at) = due.filter(|at| at.0 < until_ns) {
