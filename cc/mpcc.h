@@ -59,6 +59,7 @@ enum mpcc_event_flags {
 	MPCC_ECE = 1,          /* this ACK echoes a congestion mark */
 	MPCC_CWND_LIMITED = 2, /* cwnd limited the sender; no window grows without it */
 	MPCC_ROUND_END = 4,    /* one RTT round ends with this ACK */
+	MPCC_PACED = 512,      /* the sender paces, although the controller sets no rate */
 	/* Only `control` receives the flags below. */
 	MPCC_APP_LIMITED = 8, /* application-limited rate sample: a lower bound */
 	MPCC_STARTS = 16, /* a subflow starts: no ACK, the area is all zero; srtt_us may be known */
@@ -200,8 +201,11 @@ struct mpcc_conn {
  *   UNCOUPLED            reads nothing of its siblings, so the runner need not gather them
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
- *   ACKS_IN_SUM          `ack` only adds up the packets of ACKs and reads the clock, so one call may report
- *                        several ACKs with the same flags; a controller without `ack` does not need this flag
+ *   ACKS_IN_SUM          in congestion avoidance `ack` only adds up the packets of ACKs and reads the clock, so
+ *                        one call may report several ACKs with the same flags; a controller without `ack` does
+ *                        not need this flag
+ *   ENDS_SLOW_START      RTT samples end slow start before a loss (HyStart); READS_DELAY covers only congestion
+ *                        avoidance
  */
 enum mpcc_capability {
 	MPCC_READS_ENERGY_COST = 1,
@@ -213,6 +217,7 @@ enum mpcc_capability {
 	MPCC_ACTS_BY_ROUND = 64,
 	MPCC_OWNS_WINDOW = 128,
 	MPCC_ACKS_IN_SUM = 256,
+	MPCC_ENDS_SLOW_START = 512,
 };
 #define MPCC_CAPABILITIES(name, flags) enum { mpcc_capabilities_##name = (flags) }
 

@@ -3,7 +3,7 @@
  * mpcc_run.h - the bookkeeping around a controller: one source for the simulator's glue and the eBPF wrappers
  *
  *   ACK  -> mpcc_observe()    RTT, rounds, packets since the last loss; hooks ack and round
- *        -> mpcc_slow_start() while cwnd < ssthresh, +1 per packet (the kernel has its own)
+ *        -> mpcc_slow_start() while cwnd < ssthresh, +1 per packet
  *        -> mpcc_avoid()      congestion avoidance for the remaining packets
  *   loss -> mpcc_loss()       the new ssthresh; the caller sets cwnd
  *

@@ -154,6 +154,7 @@ static const u64 jp_layout[] = {
 	MPCC_ACTS_BY_ROUND,
 	MPCC_OWNS_WINDOW,
 	MPCC_ACKS_IN_SUM,
+	MPCC_ENDS_SLOW_START,
 };
 
 extern const struct jp_table jp_layout_table;

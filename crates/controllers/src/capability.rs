@@ -24,13 +24,16 @@ pub enum Capability {
     /// It sets window, ssthresh and pacing rate in every state: see
     /// [`Controller::control`](crate::Controller::control).
     OwnsWindow = 128,
-    /// Its `ack` hook only adds up packets and reads the clock, so one call may report several ACKs.
+    /// In congestion avoidance its `ack` hook only adds up packets and reads the clock, so one call may report
+    /// several ACKs.
     AcksInSum = 256,
+    /// RTT samples end its slow start before a loss (HyStart).
+    EndsSlowStart = 512,
 }
 
 impl Capability {
     /// Every capability, in the order of the flags.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ReadsEnergyCost,
         Self::ReadsPathPrice,
         Self::ReadsTargetShare,
@@ -40,5 +43,6 @@ impl Capability {
         Self::ActsByRound,
         Self::OwnsWindow,
         Self::AcksInSum,
+        Self::EndsSlowStart,
     ];
 }

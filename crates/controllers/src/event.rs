@@ -28,6 +28,8 @@ impl AckFlags {
     pub const RESTARTS: Self = Self(128);
     /// The last loss episode was spurious: the packets were only late.
     pub const IN_VAIN: Self = Self(256);
+    /// The sender paces its packets, although the controller sets no rate.
+    pub const PACED: Self = Self(512);
 
     /// Adds `flag` if `condition` holds.
     #[inline]
@@ -64,7 +66,7 @@ pub struct Ack {
     pub acked: u32,
     /// RTT sample, µs; 0 = none.
     pub rtt_us: u32,
-    /// [`AckFlags::ECE`], [`AckFlags::CWND_LIMITED`], [`AckFlags::ROUND_END`].
+    /// [`AckFlags::ECE`], [`AckFlags::CWND_LIMITED`], [`AckFlags::ROUND_END`], [`AckFlags::PACED`].
     pub flags: AckFlags,
 }
 

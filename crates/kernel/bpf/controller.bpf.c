@@ -4,7 +4,7 @@
  * per controller: JP_NAME is the controller's name, JP_HEADER its header. Controllers with
  * MPCC_OWNS_WINDOW use owner.bpf.c.
  *
- * The kernel keeps slow start, loss recovery and RTO. An ACK takes three steps here:
+ * The kernel keeps loss recovery and RTO. An ACK takes three steps here:
  *   gather    reads the sockets of the connection's subflows into this socket's scratch
  *   compute   in global functions, which the verifier checks one by one
  *   write     sets this socket's window, and publishes 104 bytes for the siblings
@@ -55,9 +55,10 @@ __noinline int jp_renew_in(struct jp_scratch *s)
 }
 
 /*
- * Updates the books for `acked` packets and grows the window for `grow` packets, in the scratch. A
- * step is valid until the siblings are read again or this subflow's window changes. A step that
- * depends only on the window stays valid when the siblings are read.
+ * Updates the books for `acked` packets, then grows the window for `grow` packets, in the scratch:
+ * in between the controller may end slow start. A step is valid until the siblings are read again
+ * or this subflow's window changes. A step that depends only on the window stays valid when the
+ * siblings are read.
  */
 __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u32 grow)
 {
@@ -66,10 +67,11 @@ __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u3
 	if (!s)
 		return 0;
 	jp_note(&s->conn, JP_SELF(s), acked, rtt_us, flags);
+	sub = jp_own_subflow(s);
+	grow = mpcc_slow_start(sub, grow);
 	if (!grow)
 		return 0;
 	jp_renew_in(s);
-	sub = jp_own_subflow(s);
 	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
 	/* Computes the step here, so that the next ACK can be a short one. */
 	jp_renew_in(s);
@@ -392,8 +394,6 @@ static __noinline void jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 ac
 	jp_load(s, tp);
 	limited = jp_cwnd_limited(tp);
 	grow = limited ? acked : 0;
-	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
-		grow = tcp_slow_start(tp, grow);
 	round_ends = jp_round_ends(&jp_own_subflow(s)->own, tp);
 	due = JP_SHORT_ACKS ? jp_short_acks_end(s, tp, acked) : tp->tcp_mstamp >= s->look_us;
 	if (JP_OPS.ack && !limited)
@@ -405,6 +405,8 @@ static __noinline void jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 ac
 		flags |= JP_ANEW;
 	if (limited)
 		flags |= MPCC_CWND_LIMITED;
+	if (tp->inet_conn.icsk_inet.sk.sk_pacing_status != SK_PACING_NONE)
+		flags |= MPCC_PACED;
 	books = jp_books(s);
 	delivered = tp->delivered - books->delivered;
 	marked = mpcc_min(tp->delivered_ce - books->marked, delivered);

@@ -202,7 +202,6 @@ struct tcp_congestion_ops {
 
 /* kfuncs */
 extern void *bpf_rdonly_cast(const void *object, u32 btf_id) __ksym __weak;
-extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 #endif

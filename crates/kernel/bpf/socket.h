@@ -54,10 +54,10 @@ MPCC_INLINE void jp_leave_socket(struct sock *sk, struct tcp_sock *tp)
 	bpf_sk_storage_delete(&jp_scratches, sk);
 }
 
-/* A round ends when the packets in flight at its start are delivered. */
+/* A round ends with the first packet delivered that was not in flight at its start. */
 MPCC_INLINE bool jp_round_is_over(const struct mpcc_own *own, struct tcp_sock *tp)
 {
-	return (s32)(tp->delivered - own->round_end) >= 0;
+	return (s32)(tp->delivered - own->round_end) > 0;
 }
 
 MPCC_INLINE void jp_begin_round(struct mpcc_own *own, struct tcp_sock *tp)

@@ -3,6 +3,7 @@
 mod behaviour;
 mod headers;
 mod hosted;
+mod hystart;
 mod joule;
 mod owners;
 mod pipe;

@@ -17,6 +17,7 @@ mod energy;
 mod equilibria;
 mod fuzz;
 mod handshake;
+mod hystart;
 mod ideal;
 mod limits;
 mod limits_terms;

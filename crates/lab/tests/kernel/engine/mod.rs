@@ -3,6 +3,7 @@
 mod differential;
 mod failures;
 mod fair;
+mod hystart;
 mod integrity;
 mod late;
 mod owners;
