@@ -86,7 +86,8 @@ pub(crate) fn machine(status: &Status) -> Option<String> {
 /// Today's joules compared with all paths at all times; `None` without energy models, or if MPTCP has moved
 /// nothing today.
 pub(crate) fn all_paths(status: &Status) -> Option<String> {
-    let Spared { mptcp_bytes, spared_j } = status.all_paths.filter(|all| all.today.mptcp_bytes > 0)?.today;
+    let Spared { mptcp_bytes, spared_j } =
+        status.all_paths.filter(|all| all.today != Spared::default())?.today;
     let used_j: f64 = status.interfaces.iter().filter_map(|one| one.today.energy_j).sum();
     let joules = |joules: f64| {
         if joules < 1e4 {
@@ -96,7 +97,8 @@ pub(crate) fn all_paths(status: &Status) -> Option<String> {
         }
     };
     Some(format!(
-        "Today {}; with all paths always {} (modelled, for {} over MPTCP).",
+        "Today {}; with all paths always at least {} (modelled for {} over MPTCP, if every transfer uses the \
+         full rate of all paths).",
         joules(used_j),
         joules(used_j + spared_j),
         amount(mptcp_bytes)

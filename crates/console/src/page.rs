@@ -342,7 +342,8 @@ mod tests {
             "The daemon steers 2 connections: 5 subflows opened, 1 closed; 1 started under",
             "Rule `program ffmpeg`: frugal, may wait 2 min for 1 connection: wlan0 regular",
             "A tolerance keeps a further radio asleep after a failure.",
-            "Today 123 kJ; with all paths always 149 kJ (modelled, for 8.60 MB over MPTCP).",
+            "Today 123 kJ; with all paths always at least 149 kJ (modelled for 8.60 MB over MPTCP, if every \
+             transfer uses the full rate of all paths).",
             "wlp0s20f3 modelled by wifi-huang2012",
             "not named in the configuration: docker0",
             "warning: NetworkManager",

@@ -348,8 +348,8 @@ impl<'a> Daemon<'a> {
     fn live(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         loop {
             let now = now();
-            if now < self.next_look && self.bounds.due().is_some_and(|at| now >= at) {
-                self.check_bounds(now, say);
+            if now < self.next_look && self.reading_due().is_some_and(|at| now >= at) {
+                self.read_counters(now, say);
             }
             if now >= self.next_look {
                 self.look(now, say);
@@ -360,7 +360,7 @@ impl<'a> Daemon<'a> {
             let until = alive
                 .into_iter()
                 .chain(self.server.next_due())
-                .chain(self.bounds.due())
+                .chain(self.reading_due())
                 .fold(self.next_look, Nanos::min);
             self.reactor.wait(Some(until.0))?;
             self.look_after_clients(say)?;

@@ -6,6 +6,8 @@ use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, Traffic};
 use joulepath_model::units::{Dbm, Nanos};
 use serde::Serialize;
 
+use crate::placing::Placed;
+
 /// Most packets into which an interval is split.
 const MOST_PACKETS: u64 = 1000;
 /// Time constant of the smoothed power, s: the power between two close polls is noisy.
@@ -66,21 +68,34 @@ pub struct Passed {
     pub packets: u64,
 }
 
+impl Passed {
+    /// Adds later traffic.
+    pub(crate) fn add(&mut self, other: Passed) {
+        self.received_bytes += other.received_bytes;
+        self.sent_bytes += other.sent_bytes;
+        self.packets += other.packets;
+    }
+
+    /// Bytes in both directions.
+    pub(crate) fn bytes(self) -> u64 {
+        self.received_bytes.saturating_add(self.sent_bytes)
+    }
+}
+
 /// A source of an interface's energy.
 pub trait Joules {
     /// How reliable the values are.
     fn quality(&self) -> Quality;
 
-    /// Energy since the last call, J; `passed` is the traffic of that time, `signal` that of the path.
-    fn advance(&mut self, now: Nanos, passed: Passed, signal: Option<Dbm>) -> f64;
+    /// Energy of the interval that follows that of the last call, J; `signal` is that of the path.
+    fn advance(&mut self, interval: Placed, signal: Option<Dbm>) -> f64;
 
     /// The signal for which it computes; `None` if the model does not depend on the signal.
     fn signal(&self) -> Option<Dbm>;
 }
 
-/// Energy by the model of one interface. Counters do not show when packets passed, so the packets of an
-/// interval are spread evenly over it. Bursts between two polls therefore look longer than they were, and the
-/// radio seems to stay awake longer.
+/// Energy by the model of one interface. The packets of an interval are spread evenly between the first and
+/// the last.
 #[derive(Clone, Debug)]
 pub struct Modelled {
     meter: DeviceMeter,
@@ -116,8 +131,9 @@ impl Joules for Modelled {
         self.signal
     }
 
-    fn advance(&mut self, now: Nanos, passed: Passed, signal: Option<Dbm>) -> f64 {
-        let now = now.max(self.at);
+    fn advance(&mut self, interval: Placed, signal: Option<Dbm>) -> f64 {
+        let Placed { first, last, passed, until, .. } = interval;
+        let now = until.max(self.at);
         let signal = self.signal.map(|_| signal.unwrap_or(REFERENCE));
         if let Some(signal) = signal.filter(|_| signal != self.signal) {
             // The reading is of the end of the interval, and stands for all of it.
@@ -128,9 +144,9 @@ impl Joules for Modelled {
         if bytes != [0, 0] {
             let least = bytes.iter().sum::<u64>().div_ceil(u64::from(u32::MAX));
             let packets = passed.packets.clamp(1, MOST_PACKETS).max(least);
-            let length = (now - self.at).0;
+            let length = last.saturating_sub(first).0;
             for k in 0..packets {
-                let at = Nanos(self.at.0 + (u128::from(length) * u128::from(k) / u128::from(packets)) as u64);
+                let at = Nanos(first.0 + (u128::from(length) * u128::from(k) / u128::from(packets)) as u64);
                 for (total, direction) in bytes.into_iter().zip([Traffic::Down, Traffic::Up]) {
                     let part = part_of(total, k, packets);
                     if part > 0 {
@@ -163,22 +179,28 @@ mod tests {
         InterfaceEnergy { profile: name.into(), model: profile(name).unwrap().model }
     }
 
+    /// Energy until `now` with packets spread over the whole time.
+    fn advance(joules: &mut Modelled, now: Nanos, passed: Passed, signal: Option<Dbm>) -> f64 {
+        let from = joules.at;
+        joules.advance(Placed::evenly(from, now, passed), signal)
+    }
+
     #[test]
     fn a_radio_costs_the_power_of_its_signal_and_without_one_that_of_the_reference() {
         let radio = joulepath_model::energy::radios::radio("5g-mmwave-2021").unwrap();
         let mut joules = Modelled::new(&energy("5g-mmwave-2021"), Quality::Modelled, Nanos::ZERO);
         // 100 Mbit/s down. The first 20 s contain the promotion.
         let passed = |s: u64| Passed { received_bytes: 12_500_000 * s, sent_bytes: 0, packets: 10_000 * s };
-        joules.advance(Nanos::from_secs(20), passed(20), None);
+        advance(&mut joules, Nanos::from_secs(20), passed(20), None);
         for (s, signal, dbm) in [(30, None, -80.0), (40, Some(-110.0), -110.0), (50, None, -80.0)] {
-            let spent = joules.advance(Nanos::from_secs(s), passed(10), signal.map(Dbm));
+            let spent = advance(&mut joules, Nanos::from_secs(s), passed(10), signal.map(Dbm));
             let expected = 10.0 * radio.power(Dbm(dbm), 100e6, 0.0).0;
             assert!((spent / expected - 1.0).abs() < 0.15, "{s}: {spent} J, {expected} J");
             assert_eq!(joules.signal(), Some(Dbm(dbm)));
         }
         // A model without signal ignores it.
         let mut wifi = Modelled::new(&energy("wifi-seed000"), Quality::Modelled, Nanos::ZERO);
-        wifi.advance(Nanos::from_secs(2), passed(1), Some(Dbm(-60.0)));
+        advance(&mut wifi, Nanos::from_secs(2), passed(1), Some(Dbm(-60.0)));
         assert_eq!(wifi.signal(), None);
     }
 
@@ -188,9 +210,9 @@ mod tests {
         // 0.1329 W = 1.3618 J.
         let mut joules = Modelled::new(&energy("wifi-seed000"), Quality::Modelled, Nanos::ZERO);
         let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
-        let spent = joules.advance(Nanos::from_secs(2), passed, None);
+        let spent = advance(&mut joules, Nanos::from_secs(2), passed, None);
         assert!((spent - 1.3618).abs() < 1e-6, "{spent}");
-        assert!((joules.advance(Nanos::from_secs(3), Passed::default(), None) - 0.1329).abs() < 1e-9);
+        assert!((advance(&mut joules, Nanos::from_secs(3), Passed::default(), None) - 0.1329).abs() < 1e-9);
     }
 
     #[test]
@@ -199,9 +221,9 @@ mod tests {
         let (mut used, mut idle) = (new(), new());
         let passed = Passed { received_bytes: 100, sent_bytes: 60, packets: 2 };
         let after = Nanos::from_secs(60);
-        used.advance(Nanos::from_secs(1), passed, None);
-        let used = used.advance(after, Passed::default(), None);
-        let slept = idle.advance(after, Passed::default(), None);
+        advance(&mut used, Nanos::from_secs(1), passed, None);
+        let used = advance(&mut used, after, Passed::default(), None);
+        let slept = advance(&mut idle, after, Passed::default(), None);
         // The tail of LTE: 1060.04 mW for 11.576 s, 12.3 J (Huang et al., table 3).
         assert!(used - slept > 11.0 && used - slept < 14.0, "{used} {slept}");
     }

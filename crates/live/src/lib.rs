@@ -87,6 +87,7 @@ mod networks;
 mod notify;
 mod owned;
 mod pace;
+pub mod placing;
 mod precheck;
 mod refusals;
 mod report;
@@ -94,6 +95,8 @@ mod roaming;
 #[cfg(test)]
 mod samples;
 mod server;
+mod sources;
+mod still;
 mod subflows;
 mod systemd;
 mod user_space;

@@ -25,6 +25,7 @@ use crate::pace::{Pace, Seen};
 use crate::refusals::{Ear, Refusals};
 use crate::roaming::Roaming;
 use crate::snapshot::{Battery, Families, Interface, Place, STALE, Snapshot, Strength, StrengthSource};
+use crate::still::Still;
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u32 = 254;
@@ -32,6 +33,8 @@ const MAIN_TABLE: u32 = 254;
 const IDENTIFY: Nanos = Nanos::from_secs(30);
 /// The same while an interface has no network yet: its router has not answered.
 const IDENTIFY_SOON: Nanos = Nanos::from_secs(5);
+/// The kernel is asked again where connections start after changes, after packets, and this often.
+const ASK_AGAIN: Nanos = Nanos::from_secs(30);
 
 /// Views the network namespace in which it was opened.
 #[derive(Debug)]
@@ -47,6 +50,9 @@ pub(crate) struct Machine {
     ear: Option<Ear>,
     measurer: Measurer,
     pace: Pace,
+    still: Still,
+    /// Where new connections start, and when the kernel answered.
+    starts: Option<(Nanos, Starts)>,
     answers: mute::Paths,
     /// Of the last listing.
     counted: Counted,
@@ -87,6 +93,8 @@ pub(crate) struct Look {
     pub(crate) owners: BTreeMap<IpAddr, u32>,
     /// Numbers of connections.
     pub(crate) counted: Counted,
+    /// True if some MPTCP connection was established since the last poll.
+    pub(crate) begun: bool,
     /// Connections that did not fall back, by address family.
     pub(crate) families: Families,
     /// The kernel's limit of endpoints.
@@ -133,6 +141,8 @@ impl Machine {
             ear: Ear::open().ok(),
             measurer: Measurer::default(),
             pace: Pace::default(),
+            still: Still::open(),
+            starts: None,
             answers: mute::Paths::default(),
             counted: Counted::default(),
             families: Families::default(),
@@ -156,6 +166,7 @@ impl Machine {
         if has_changed {
             self.pace.list_next();
             self.identified = None;
+            self.starts = None;
         }
         Ok(has_changed)
     }
@@ -177,6 +188,11 @@ impl Machine {
     ) -> Result<()> {
         let mut kernel = Kernel { routing: &mut self.routing, manager: self.manager.as_mut() };
         guard.observe(config, self.monitor.view(), listing, &mut kernel)
+    }
+
+    /// True if no device has carried a packet since the last call.
+    pub(crate) fn is_still(&mut self) -> bool {
+        self.still.is_still()
     }
 
     /// Counters of all devices.
@@ -203,7 +219,6 @@ impl Machine {
         self.roaming.observe(now, self.monitor.view().links.values(), &self.wifi_clients);
         self.identify(now);
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
-        let starts = foreign::starts(&mut |flow| self.routing.lookup(flow))?;
         let view = self.monitor.view();
         let links: Vec<&Link> = view.links.values().filter(|link| !link.loopback).collect();
         let addresses: Vec<Vec<IpAddr>> = links.iter().map(|link| all_addresses(view, link.index)).collect();
@@ -218,6 +233,13 @@ impl Machine {
             })
             .collect();
         let mut measured = self.measurer.count_all(now, &looked);
+        let known = self
+            .starts
+            .take()
+            .filter(|(at, _)| !seen(measured.values()).passed && now.saturating_sub(*at) < ASK_AGAIN);
+        let asked = || Ok((now, foreign::starts(&mut |flow| self.routing.lookup(flow))?));
+        let (at, starts) = known.map_or_else(asked, Ok)?;
+        self.starts = Some((at, starts.clone()));
         if self.answers.is_asking() {
             self.pace.list_next();
         }
@@ -272,6 +294,7 @@ impl Machine {
             rates: BTreeMap::new(),
             owners,
             counted,
+            begun: self.ear.as_mut().is_some_and(Ear::begun),
             families,
             places,
             starts,

@@ -360,7 +360,8 @@ fn capacity(remembered: Option<f64>, rate_bps: f64, seconds: f64) -> Option<f64>
     }
 }
 
-fn between(last: Counters, now: Counters) -> Passed {
+/// Traffic between two readings. Counters that are lower than before count from 0.
+pub(crate) fn between(last: Counters, now: Counters) -> Passed {
     let since = |now: u64, last: u64| now.checked_sub(last).unwrap_or(now);
     Passed {
         received_bytes: since(now.received_bytes, last.received_bytes),

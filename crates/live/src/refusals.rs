@@ -73,6 +73,8 @@ impl Refusals {
 pub(crate) struct Ear {
     events: Events,
     pub(crate) refusals: Refusals,
+    /// Some connection was established since [`Self::begun`].
+    begun: bool,
 }
 
 impl Ear {
@@ -83,7 +85,12 @@ impl Ear {
     pub(crate) fn open() -> Result<Self> {
         let events = PathManager::open()?.events()?;
         events.set_room(ROOM)?;
-        Ok(Ear { events, refusals: Refusals::default() })
+        Ok(Ear { events, refusals: Refusals::default(), begun: false })
+    }
+
+    /// True if some connection was established since the last call.
+    pub(crate) fn begun(&mut self) -> bool {
+        std::mem::take(&mut self.begun)
     }
 
     /// Reads the events since the last call.
@@ -93,7 +100,10 @@ impl Ear {
     pub(crate) fn hear(&mut self, now: Nanos) -> Result<()> {
         for _ in 0..MOST_EVENTS {
             match self.events.next_within(Duration::ZERO)? {
-                Some(event) => self.refusals.observe(now, &event),
+                Some(event) => {
+                    self.begun |= matches!(event, Event::Established { .. });
+                    self.refusals.observe(now, &event);
+                }
                 None => break,
             }
         }

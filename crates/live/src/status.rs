@@ -172,13 +172,25 @@ pub struct MachineStatus {
 pub struct Spared {
     /// Payload of MPTCP connections in both directions, from listings.
     pub mptcp_bytes: u64,
-    /// Energy that all usable radios would have used besides if they had been awake, J. Modelled.
+    /// Energy that all paths would have used besides, at least, J. Modelled.
     pub spared_j: f64,
+}
+
+/// What the comparison with all paths assumes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Assumption {
+    /// The estimate errs to the low side.
+    #[default]
+    #[serde(rename = "every transfer uses the full rate of all paths")]
+    FullRate,
 }
 
 /// Comparison with all paths at all times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AllPaths {
+    /// What it assumes.
+    #[serde(default)]
+    pub assumes: Assumption,
     /// Since the daemon's start.
     pub total: Spared,
     /// Since midnight UTC.

@@ -25,9 +25,16 @@ const QUEUE_LENGTH: Known = Known(13, "IFLA_TXQLEN");
 const OPERATION: Known = Known(16, "IFLA_OPERSTATE");
 const INFO: Known = Known(18, "IFLA_LINKINFO");
 const INFO_KIND: Known = Known(1, "IFLA_INFO_KIND");
-const COUNTERS: Known = Known(23, "IFLA_STATS64");
 const EXTENT: Known = Known(29, "IFLA_EXT_MASK");
 const GSO_SEGMENTS: Known = Known(40, "IFLA_GSO_MAX_SEGS");
+
+/// `struct if_stats_msg`.
+const STATS_LEN: usize = 12;
+const STATS: &str = "struct if_stats_msg";
+const STATS_FILTER_AT: usize = 8;
+const COUNTERS: Known = Known(1, "IFLA_STATS_LINK_64");
+/// The filter for these counters alone.
+const ONLY_COUNTERS: u32 = 1 << (COUNTERS.0 - 1);
 
 /// `RTEXT_FILTER_SKIP_STATS`: omit the counters.
 const WITHOUT_COUNTERS: u32 = 1 << 3;
@@ -139,7 +146,7 @@ impl Operation {
 impl Counters {
     /// Index and counters of a device; `None` if the kernel does not count.
     pub(super) fn parse(payload: &[u8]) -> Result<Option<(u32, Self)>, Malformed> {
-        let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
+        let (header, attributes) = Bytes::split(STATS, payload, STATS_LEN)?;
         let Some(bytes) = attributes.bytes(COUNTERS) else { return Ok(None) };
         // The structure grows with the kernel; these are its first fields.
         let Some(fields) = bytes.first_chunk::<32>() else {
@@ -167,12 +174,17 @@ fn header(index: u32, flags: u32, change: u32) -> Vec<u8> {
     bytes
 }
 
-/// The request to list devices, with or without counters.
-pub(super) fn list_request(with_counters: bool) -> Vec<u8> {
+/// The request to list devices.
+pub(super) fn list_request() -> Vec<u8> {
     let mut payload = header(0, 0, 0);
-    if !with_counters {
-        put(&mut payload, EXTENT.0, &WITHOUT_COUNTERS.to_ne_bytes());
-    }
+    put(&mut payload, EXTENT.0, &WITHOUT_COUNTERS.to_ne_bytes());
+    payload
+}
+
+/// The request to list counters.
+pub(super) fn counters_request() -> Vec<u8> {
+    let mut payload = vec![0; STATS_LEN];
+    payload[STATS_FILTER_AT..][..4].copy_from_slice(&ONLY_COUNTERS.to_ne_bytes());
     payload
 }
 
@@ -228,17 +240,23 @@ mod tests {
         assert!(Link::parse(&[0; 8]).unwrap_err().to_string().starts_with(HEADER));
     }
 
+    fn counters_of(index: u32) -> Vec<u8> {
+        let mut payload = counters_request();
+        payload[INDEX_AT..][..4].copy_from_slice(&index.to_ne_bytes());
+        payload
+    }
+
     #[test]
     fn counters_are_the_first_fields_of_a_structure_that_grows() {
         let numbers = |n: u64| (1..=n).flat_map(u64::to_ne_bytes).collect::<Vec<u8>>();
-        let mut payload = header(7, 0, 0);
+        let mut payload = counters_of(7);
         put(&mut payload, COUNTERS.0, &numbers(25));
         let expected = Counters { received_packets: 1, sent_packets: 2, received_bytes: 3, sent_bytes: 4 };
         assert_eq!(Counters::parse(&payload), Ok(Some((7, expected))));
-        let mut short = header(7, 0, 0);
+        let mut short = counters_of(7);
         put(&mut short, COUNTERS.0, &numbers(3));
-        assert!(Counters::parse(&short).unwrap_err().to_string().starts_with("IFLA_STATS64"));
-        assert_eq!(Counters::parse(&header(7, 0, 0)), Ok(None));
+        assert!(Counters::parse(&short).unwrap_err().to_string().starts_with("IFLA_STATS_LINK_64"));
+        assert_eq!(Counters::parse(&counters_of(7)), Ok(None));
     }
 
     mod properties {

@@ -39,7 +39,7 @@ impl Routing {
     /// [`Error::Busy`](crate::Error::Busy) if the list keeps changing,
     /// [`Error::Malformed`](crate::Error::Malformed) if the kernel's answer cannot be parsed.
     pub fn links(&mut self) -> Result<Vec<Link>> {
-        let request = link::list_request(false);
+        let request = link::list_request();
         let links = self.netlink.list(kind::GET_LINK, &request, |reply| Link::parse(reply.payload).map(Some));
         sorted(links.map_err(|failure| failure.doing("listing network devices")))
     }
@@ -49,8 +49,8 @@ impl Routing {
     /// # Errors
     /// As [`Self::links`].
     pub fn counters(&mut self) -> Result<Vec<(u32, Counters)>> {
-        let request = link::list_request(true);
-        let counters = self.netlink.list(kind::GET_LINK, &request, |reply| Counters::parse(reply.payload));
+        let request = link::counters_request();
+        let counters = self.netlink.list(kind::GET_STATS, &request, |reply| Counters::parse(reply.payload));
         counters.map_err(|failure| failure.doing("reading the counters of network devices"))
     }
 

@@ -16,6 +16,7 @@ pub(super) mod kind {
     pub(in super::super) const NEW_RULE: u16 = 32;
     pub(in super::super) const DEL_RULE: u16 = 33;
     pub(in super::super) const GET_RULE: u16 = 34;
+    pub(in super::super) const GET_STATS: u16 = 94;
     pub(in super::super) const NEW_NEXTHOP: u16 = 104;
     pub(in super::super) const DEL_NEXTHOP: u16 = 105;
     pub(in super::super) const GET_NEXTHOP: u16 = 106;

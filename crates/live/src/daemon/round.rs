@@ -57,7 +57,7 @@ impl Daemon<'_> {
         let counters = look.counters.iter().filter_map(|(name, one)| Some((index(name)?, *one)));
         look.rates = self.bounds.count(now, counters);
         let is_off = self.last.as_ref().is_none_or(|(_, decision, _)| decision.endpoints.is_none());
-        self.accounts.list(listing.as_ref(), !self.paused && !is_off);
+        self.accounts.list(listing.as_ref(), look.begun, !self.paused && !is_off);
         self.accounts.take(&self.config, &mut look, now, times());
         self.accounts.save(now, false);
         self.networks.take(&mut look, now, self.accounts.midnight_s());
@@ -111,10 +111,20 @@ impl Daemon<'_> {
         self.last = Some((look, decision, outcome));
     }
 
+    /// When to read the counters before the next round.
+    pub(super) fn reading_due(&self) -> Option<Nanos> {
+        self.bounds.due().into_iter().chain(self.accounts.due()).min()
+    }
+
     /// Reads the counters. Makes the next round immediate if a quota or budget is used up.
-    pub(super) fn check_bounds(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+    pub(super) fn read_counters(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        let is_near = self.bounds.due().is_some_and(|at| now >= at);
+        if self.machine.is_still() && !is_near {
+            return self.accounts.is_still(now);
+        }
         match self.machine.counters() {
             Ok(counters) => {
+                self.accounts.read(now, &counters);
                 self.bounds.count(now, counters.into_iter());
                 if self.bounds.is_reached() {
                     self.machine.list_next();

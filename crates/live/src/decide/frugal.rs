@@ -13,7 +13,7 @@ use joulepath_model::units::{BitRate, Dbm, Nanos, Probability, Watts};
 use crate::reason::Reason;
 
 /// Rate assumed for a path that was never busy.
-pub(super) const UNTRIED_BPS: f64 = 10e6;
+pub(crate) const UNTRIED_BPS: f64 = 10e6;
 /// RTT assumed for a path without subflows.
 const UNTRIED_RTT: Nanos = Nanos::from_millis(50);
 /// Least relative saving that justifies a switch.

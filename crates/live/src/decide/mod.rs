@@ -59,6 +59,7 @@ use serde::{Deserialize, Serialize};
 pub use self::decision::{Bound, Decision, Role, Told, Wanted};
 use self::eligible::Eligible;
 use self::frugal::Frugal;
+pub(crate) use self::frugal::UNTRIED_BPS;
 use self::handover::Handover;
 pub(crate) use self::lately::Lately;
 use self::lately::lasted;
