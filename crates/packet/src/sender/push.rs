@@ -54,6 +54,9 @@ impl Sender<'_> {
         let mss_bytes = self.cx.config.transport.mss.0;
         self.end.fill_send_buffer(mss_bytes);
         self.end.begin_push(mss_bytes);
+        // Linux computes the timeout when it chooses a subflow, before that subflow sets its own timer: the first
+        // data after an idle time waits for the minimum RTO.
+        let starts_ns = (!self.end.data_timer.is_set()).then(|| self.data_timeout_ns());
         for i in 0..self.subflows.len() {
             self.send_committed(i);
         }
@@ -63,8 +66,10 @@ impl Sender<'_> {
             let (subflow, cx, end) = self.split(i);
             subflow.show_queued(cx.config, end);
         }
-        if !self.end.data_timer.is_set() {
-            self.arm_data();
+        if let Some(timeout_ns) = starts_ns
+            && self.end.data.una() < self.end.data.next()
+        {
+            self.set_data_timer(timeout_ns);
         }
         if self.end.owns_window {
             self.wait_for_releases();

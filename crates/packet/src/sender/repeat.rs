@@ -8,16 +8,21 @@ use super::subflow::SubflowSender;
 use crate::connection::subflow::Phase;
 
 impl Sender<'_> {
-    /// Sets the timer to the longest remaining time of the subflows' own timers, without subflows in timeout.
+    /// Restarts the timer while data waits for its DATA_ACK.
     pub(super) fn arm_data(&mut self) {
         let data = &self.end.data;
         if data.una() == data.next() {
             return self.end.data_timer.clear();
         }
+        self.set_data_timer(self.data_timeout_ns());
+    }
+
+    /// The longest remaining time of the subflows' own timers, without subflows in timeout; the minimum RTO if no
+    /// timer is set.
+    pub(super) fn data_timeout_ns(&self) -> u64 {
         let waiting = self.subflows.iter().filter(|subflow| subflow.rtt.timeouts_in_a_row() == 0);
         let left_ns = waiting.filter_map(|subflow| subflow.timer.left_ns(self.cx.now_ns)).max();
-        let rto_min_ns = self.cx.config.transport.rto_min.0;
-        self.set_data_timer(left_ns.filter(|&left_ns| left_ns > 0).unwrap_or(rto_min_ns));
+        left_ns.filter(|&left_ns| left_ns > 0).unwrap_or(self.cx.config.transport.rto_min.0)
     }
 
     pub(super) fn set_data_timer(&mut self, wait_ns: u64) {

@@ -274,3 +274,34 @@ fn placing_repairs_on_two_paths_where_losses_are_frequent() {
     println!("{with} {without}");
     assert!(with > without, "{with} {without}");
 }
+
+/// After an idle time the radio sleeps: the first ACK comes after the promotion of 79 ms, which is more than the
+/// probe timeout of two RTTs. The data-level timer waits for the minimum RTO of 200 ms, as in Linux, so the idle
+/// second path does not carry the message again.
+#[test]
+fn the_default_scheduler_resends_no_message_because_a_radio_wakes_up() {
+    let result = simulate(
+        r#"
+        duration = "60 s"
+        [[path]]
+        name = "wifi"
+        rate = "20 Mbit/s"
+        delay = "5 ms"
+        energy = "wifi-huang2012"
+        [[path]]
+        name = "lte"
+        rate = "20 Mbit/s"
+        delay = "20 ms"
+        energy = "free"
+        [workload]
+        kind = "messages"
+        mean_gap = "5 s"
+        size = "10 kB"
+        [transport]
+        recovery = "rack"
+        "#,
+        "linux",
+        1,
+    );
+    assert_eq!(result.paths[1].retransmissions, 0, "copies on lte");
+}
