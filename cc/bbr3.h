@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * BBR, version 3: draft-ietf-ccwg-bbr; Cardwell et al., IETF 117 and 119, ccwg.
+ * BBR, version 3: draft-ietf-ccwg-bbr-06 (6 July 2026). Names and section numbers are the draft's.
  *
  *   max rate = max sample of this and the last cycle     min RTT of 10 s, probed every 5 s
  *   rate = min(max rate, short-term rate)                BDP = rate * min RTT
@@ -9,47 +9,57 @@
  *   STARTUP 2.77 ──► DRAIN 0.5 ──► DOWN 0.9 ──► CRUISE 1 ──► REFILL 1 ──► UP 1.25 ──► DOWN ...
  *                                  from all: PROBE_RTT, window BDP / 2, 200 ms and a round
  *
+ *   DRAIN   until the BDP is in flight, or for 3 rounds
  *   UP      until over 2 % of a round is lost, or until 3 rounds raise the rate by less than a quarter;
  *           the long-term window grows by 1, 2, 4 ... packets a round
- *   over 2 % lost:   long-term window <- max(what was in flight, 0.7 BDP)
- *   loss in a round of DOWN or CRUISE:  short-term rate, window <- max(latest, 0.7 of it);  none from REFILL
+ *   over 2 % lost:   long-term window <- max(what was in flight, 0.7 BDP); the next UP ends where it reaches
+ *                    that window, and another probe follows at once if it lost less
+ *   loss in a round of DRAIN, DOWN or CRUISE:  short-term rate, window <- max(latest, 0.7 of it);  none from
+ *                    REFILL
  *   CRUISE  leaves 15 % of the long-term window free, for 2 .. 3 s or as many rounds as Reno would, <= 63
+ *   a loss episode that was spurious:  bounds and state as before it
  *
- * Deviations
- *   - packets in flight at a departure, and packets lost since then, are counted by round: delivered and lost
- *     in the round. The kernel's rate samples do not carry them.
- *   - during PROBE_RTT and for the round after it, samples count as application-limited; random choices are a
- *     hash of the clock.
- *   - in the draft only a round of DOWN ends a cycle of the max rate. If a round takes longer than the 5 s
+ * Deviations, each with its reason; section
+ *   - 5.5.10.2  RS.tx_in_flight and RS.lost are delivered + lost and lost since the first loss of the round:
+ *     the kernel's rate samples carry neither. The prefix of a burst (InflightAtLoss) is not computed.
+ *   - 5.3.1.3   6 ACKs that report losses stand for 6 lost ranges: the kernel does not report ranges.
+ *   - 5.3.3.9   the early end of UP compares the packets in flight before the ACK. After it there are always
+ *     fewer than the window, which the long-term window bounds.
+ *   - 5.3.4.3   MarkConnectionAppLimited: samples during PROBE_RTT and a round after it count as
+ *     application-limited, because a controller cannot write tcp_sock.app_limited for its own samples.
+ *   - 5.3.4.3   the min RTT does not expire during PROBE_RTT: its first samples still contain the queue.
+ *   - 5.3.4.3, 5.5.6   only a round of DOWN ends a cycle of the max rate. If a round takes longer than the 5 s
  *     between two PROBE_RTTs, no cycle ends, and a path that has become slow keeps its old rate. Here
  *     PROBE_RTT takes the latest rate if no cycle has ended since the last PROBE_RTT and the RTT exceeds
- *     twice the min RTT, which also ends STARTUP. The min RTT does not expire during PROBE_RTT.
- *   - aggregation is the largest excess of 5 to 10 rounds, in two bins.
- *   - losses are subtracted from the window, and the end of recovery restores it; no packet conservation. No
- *     ECN.
+ *     twice the min RTT, which also ends STARTUP.
+ *   - 5.3.3.8   random choices are a hash of the clock, so that simulator and kernel agree.
+ *   - 5.5.9     the aggregation is the maximum of two bins of 5 rounds (STARTUP: 1 round) instead of a filter
+ *     over 10 rounds, as in Linux: the state is 128 bytes.
+ *   - 5.6.3     the send quantum is the kernel's: a controller cannot set it.
+ *   - 2         volumes are packets and rates packets per time, the kernel's units, not bytes.
+ *   - no ECN: the draft does not define an answer to marks.
  */
 #ifndef MPCC_BBR3_H
 #define MPCC_BBR3_H
 
-#include "bbr3_model.h"
+#include "bbr3_losses.h"
+#include "bbr3_rtt.h"
 
 /* The cycle DOWN, CRUISE, REFILL, UP. */
-MPCC_INLINE void bbr3_cycle(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
-                            const struct mpcc_event *event, u32 begins)
+MPCC_FUNC u32 bbr3_cycle(const struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                         const struct mpcc_event *event, u32 begins)
 {
+	MPCC_REQUIRE(conn);
+	MPCC_REQUIRE(b);
+	MPCC_REQUIRE(event);
 	u32 waited = (u32)conn->now_us - b->phase_at > b->wait_us ||
 	             b->rounds >= mpcc_min(bbr3_target(b), BBR3_RENO_ROUNDS);
 
 	if ((b->state == BBR3_DOWN || b->state == BBR3_CRUISE) && waited) {
-		bbr3_no_short_term(b);
-		b->up_rounds = 0;
-		b->up_acks = 0;
-		b->acks = BBR3_ACKS_NONE;
-		b->round_until = event->total_delivered;
-		b->state = BBR3_REFILL;
+		bbr3_refill(b, event);
 	} else if (b->state == BBR3_DOWN) {
 		if (event->in_flight <= bbr3_with_headroom(conn, b) &&
-		    event->in_flight <= bbr3_inflight(b, bbr3_max_rate(b), MPCC_GAIN_ONE))
+		    bbr3_drained(&conn->sub[MPCC_SLOT(self)], b, bbr3_max_rate(b), event))
 			b->state = BBR3_CRUISE;
 	} else if (b->state == BBR3_REFILL && begins) {
 		b->samples = 1;
@@ -59,135 +69,61 @@ MPCC_INLINE void bbr3_cycle(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
 		b->state = BBR3_UP;
 		bbr3_steeper(b);
 	} else if (b->state == BBR3_UP) {
-		if ((event->flags & MPCC_CWND_LIMITED) && b->cwnd >= b->long_cwnd)
+		u32 at_bound = b->too_high && event->prior_in_flight >= b->long_cwnd;
+
+		if (!at_bound && (event->flags & MPCC_CWND_LIMITED) && b->cwnd >= b->long_cwnd) {
 			bbr3_seek_full(b, mpcc_sampled_rate(event));
-		else if (b->full_now)
+		} else if (at_bound || b->full_now) {
+			b->early = b->early || at_bound;
+			b->too_high = 0;
 			bbr3_down(conn, self, b, event);
+		}
 	}
+	return 0;
 }
 
-MPCC_INLINE void bbr3_save_cwnd(struct bbr3 *b)
+MPCC_FUNC u32 bbr3_startup(const struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                           const struct mpcc_event *event, u32 loss_ends)
 {
-	u32 reduced = b->repairs || b->state == BBR3_PROBE_RTT;
-
-	b->saved_cwnd = reduced ? mpcc_max(b->saved_cwnd, b->cwnd) : b->cwnd;
-}
-
-/* Minimum window of PROBE_RTT: half of the BDP, at least 4 packets. */
-MPCC_INLINE u32 bbr3_probe_cwnd(const struct bbr3 *b)
-{
-	return mpcc_max(bbr3_inflight(b, bbr3_rate(b), bbr3_window_gain(BBR3_PROBE_RTT)),
-	                BBR3_MIN_CWND);
-}
-
-MPCC_INLINE void bbr3_probe_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
-                                const struct mpcc_event *event, u32 begins)
-{
-	struct mpcc_subflow *sub = &conn->sub[self];
-	u32 now = (u32)conn->now_us;
-
-	if (!b->timed && event->in_flight <= bbr3_probe_cwnd(b)) {
-		b->timed = 1;
-		b->probe_end = now + BBR3_PROBE_RTT_US;
-		b->round_until = event->total_delivered;
-	} else if (b->timed && begins) {
-		b->timed = 2;
-	}
-	if (b->timed < 2 || mpcc_after(b->probe_end, now))
-		return;
-	b->recent_at = now;
-	b->limited = 1;
-	b->limited_until = event->total_delivered + event->in_flight;
-	sub->cwnd = mpcc_max(sub->cwnd, b->saved_cwnd);
-	bbr3_no_short_term(b);
-	b->state = BBR3_STARTUP;
-	if (b->filled) {
-		bbr3_down(conn, self, b, event);
-		b->state = BBR3_CRUISE;
-	}
-}
-
-/*
- * Takes the latest rate if no cycle of the max rate has ended since the last PROBE_RTT. If the queue was
- * longer than a BDP all the time, the path was full and delivered at its capacity: its rate has fallen.
- */
-MPCC_INLINE void bbr3_believe_queue(struct bbr3 *b, u32 rtt)
-{
-	if (rtt / 2 <= b->rtt_us || !b->latest_rate)
-		return;
-	b->rate[0] = b->rate[1] = b->latest_rate;
-	b->filled = 1;
-}
-
-/* Updates the min RTT and starts PROBE_RTT when due. The old min RTT holds until PROBE_RTT has measured a new
- * one. */
-MPCC_INLINE void bbr3_watch_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
-                                const struct mpcc_event *event, u32 begins)
-{
-	u32 now = (u32)conn->now_us, rtt = mpcc_min(event->rtt_us, MPCC_RTT_MAX_US);
-	u32 look = b->recent_rtt_us && now - b->recent_at > BBR3_PROBE_US;
-
-	if (rtt && (!b->recent_rtt_us || rtt < b->recent_rtt_us || look)) {
-		b->recent_rtt_us = rtt;
-		b->recent_at = now;
-	}
-	if (look && b->state != BBR3_PROBE_RTT && !b->idle) {
-		bbr3_save_cwnd(b);
-		if (!b->advanced && !(event->flags & MPCC_APP_LIMITED))
-			bbr3_believe_queue(b, rtt);
-		b->advanced = 0;
-		b->state = BBR3_PROBE_RTT;
-		b->timed = 0;
-		b->acks = BBR3_ACKS_STOPPING;
-		b->round_until = event->total_delivered;
-	}
-	if (b->state == BBR3_PROBE_RTT)
-		bbr3_probe_rtt(conn, self, b, event, begins);
-	if (b->recent_rtt_us && (!b->rtt_us || b->recent_rtt_us < b->rtt_us ||
-	                         (b->state != BBR3_PROBE_RTT && now - b->rtt_at > BBR3_RTT_US))) {
-		b->rtt_us = b->recent_rtt_us;
-		b->rtt_at = b->recent_at;
-	}
-	b->idle = 0;
-}
-
-MPCC_INLINE void bbr3_startup(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
-                              const struct mpcc_event *event, u32 begins)
-{
-	u32 lost = b->lost > bbr3_part(event->delivered + b->lost, MPCC_PARAM(conn, BBR3_LOSS));
-
-	if (b->state == BBR3_STARTUP && begins && b->repairs && lost &&
-	    b->loss_events >= BBR3_FULL_LOSSES) {
-		b->filled = 1;
+	MPCC_REQUIRE(conn);
+	MPCC_REQUIRE(b);
+	MPCC_REQUIRE(event);
+	if (b->state == BBR3_STARTUP && loss_ends && b->repairs &&
+	    b->loss_events >= BBR3_FULL_LOSSES && bbr3_loses_much(conn, b, event)) {
+		b->undo = BBR3_STARTUP;
+		b->filled = b->full_now = 1;
 		b->long_cwnd =
-			mpcc_max(bbr3_inflight(b, bbr3_max_rate(b), MPCC_GAIN_ONE), b->latest_cwnd);
+			mpcc_max(bbr3_inflight(b, bbr3_rate(b), MPCC_GAIN_ONE), b->latest_cwnd);
 	}
-	if (b->state == BBR3_STARTUP && b->filled)
+	if (b->state == BBR3_STARTUP && b->filled) {
 		b->state = BBR3_DRAIN;
-	if (b->state == BBR3_DRAIN &&
-	    event->in_flight <= bbr3_inflight(b, bbr3_max_rate(b), MPCC_GAIN_ONE))
+		b->rounds = 0;
+	}
+	if (b->state == BBR3_DRAIN && (bbr3_drained(&conn->sub[MPCC_SLOT(self)], b, bbr3_rate(b), event) ||
+	                               b->rounds > BBR3_DRAIN_ROUNDS))
 		bbr3_down(conn, self, b, event);
+	return 0;
 }
 
-MPCC_INLINE void bbr3_set_cwnd(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
-                               const struct mpcc_event *event)
+MPCC_FUNC u32 bbr3_set_cwnd(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                            const struct mpcc_event *event)
 {
-	struct mpcc_subflow *sub = &conn->sub[self];
+	MPCC_REQUIRE(conn);
+	MPCC_REQUIRE(b);
+	MPCC_REQUIRE(event);
+	struct mpcc_subflow *sub = &conn->sub[MPCC_SLOT(self)];
 	u32 repairs = (sub->flags & (MPCC_RECOVERY | MPCC_LOSS)) != 0, bound = BBR3_NONE, most,
 	    grown;
 
 	if (repairs && !b->repairs)
 		bbr3_save_cwnd(b);
-	sub->cwnd = sub->cwnd > event->lost ? sub->cwnd - event->lost : 1;
 	if ((b->repairs && !repairs) || (event->flags & MPCC_IN_VAIN))
 		sub->cwnd = mpcc_max(sub->cwnd, b->saved_cwnd);
-	b->repairs = (unsigned char)repairs;
+	b->repairs = repairs & 1;
 
 	most = bbr3_inflight(b, bbr3_rate(b), bbr3_window_gain(b->state)) +
 	       mpcc_max(b->extra[0], b->extra[1]);
-	most = mpcc_max(mpcc_max(most, 3 * mpcc_burst(sub->own.pacing_rate, event->mss)),
-	                BBR3_MIN_CWND);
-	most += b->state == BBR3_UP ? 2 : 0;
+	most = bbr3_with_bursts(b, sub->own.pacing_rate, event->mss, most);
 	grown = mpcc_add_saturating(sub->cwnd, event->acked);
 	if (b->filled)
 		sub->cwnd = mpcc_min(grown, most);
@@ -201,30 +137,40 @@ MPCC_INLINE void bbr3_set_cwnd(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
 		bound = b->long_cwnd;
 	bound = mpcc_max(mpcc_min(bound, b->short_cwnd), BBR3_MIN_CWND);
 	sub->cwnd = mpcc_min(mpcc_max(sub->cwnd, BBR3_MIN_CWND), bound);
+	return 0;
 }
 
 MPCC_INLINE void bbr3_ack(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
                           const struct mpcc_event *event)
 {
 	struct mpcc_subflow *sub = &conn->sub[self];
-	u32 begins = mpcc_round_by_delivery(&b->round_until, event), limited;
+	u32 when = 0, loss_ends;
 	u64 before = sub->own.pacing_rate;
 
+	if (event->flags & MPCC_IN_VAIN)
+		bbr3_take_back(b, event);
 	if (b->limited && event->acked && !mpcc_after(b->limited_until, event->prior_delivered))
 		b->limited = 0;
-	limited = b->limited || (event->flags & MPCC_APP_LIMITED) || b->state == BBR3_PROBE_RTT;
-	b->lost = mpcc_add_saturating(b->lost, event->lost);
-	b->loss_events += event->lost > 0;
-	b->rounds = (unsigned char)mpcc_min(b->rounds + begins, BBR3_RENO_ROUNDS);
-	bbr3_learn(conn, b, event, begins, limited);
-	bbr3_aggregate(b, event, (u32)conn->now_us, begins);
-	bbr3_startup(conn, self, b, event, begins);
-	if (b->filled)
-		bbr3_bound(conn, self, b, event, begins, limited);
-	bbr3_cycle(conn, self, b, event, begins);
-	bbr3_watch_rtt(conn, self, b, event, begins);
-	if (begins)
+	if (b->limited || (event->flags & MPCC_APP_LIMITED) || b->state == BBR3_PROBE_RTT)
+		when |= BBR3_LIMITED;
+	if (event->lost)
+		bbr3_losses(conn, self, b, event, when);
+	/* After the losses, because they may begin another round. */
+	when |= mpcc_round_by_delivery(&b->round_until, event) ? BBR3_BEGINS : 0;
+	loss_ends = mpcc_round_by_delivery(&b->loss_until, event);
+	when |= loss_ends ? BBR3_LOSS_ENDS : 0;
+	b->rounds = (unsigned char)mpcc_min(b->rounds + (when & BBR3_BEGINS), BBR3_RENO_ROUNDS);
+	bbr3_learn(conn, b, event, when);
+	bbr3_aggregate(b, event, (u32)conn->now_us, when);
+	bbr3_startup(conn, self, b, event, loss_ends);
+	if (b->filled && !bbr3_bound(conn, b, event, when))
+		bbr3_cycle(conn, self, b, event, when & BBR3_BEGINS);
+	bbr3_watch_rtt(conn, self, b, event, when);
+	if (loss_ends) {
+		b->latest_rate = mpcc_sampled_rate(event);
+		b->latest_cwnd = event->delivered;
 		b->lost = b->loss_events = 0;
+	}
 	if (bbr3_max_rate(b)) {
 		mpcc_pace(sub, bbr3_rate(b), bbr3_gain(b->state), BBR3_MARGIN, event->mss);
 		if (!b->filled && sub->own.pacing_rate < before)
@@ -243,6 +189,7 @@ MPCC_INLINE void bbr3_control(struct mpcc_conn *conn, u32 self, const struct mpc
 	if (event->flags & MPCC_STARTS) {
 		bbr3_no_short_term(b);
 		b->long_cwnd = b->up_every = BBR3_NONE;
+		b->undo = BBR3_NEVER;
 		mpcc_pace(sub, (u32)mpcc_rate(mpcc_min(sub->cwnd, 1U << 16), srtt),
 		          bbr3_gain(BBR3_STARTUP), BBR3_MARGIN, event->mss);
 	} else if (event->flags & MPCC_RESTARTS) {
@@ -251,11 +198,12 @@ MPCC_INLINE void bbr3_control(struct mpcc_conn *conn, u32 self, const struct mpc
 		b->extra_acked = 0;
 		if (b->state >= BBR3_DOWN && b->state <= BBR3_UP)
 			mpcc_pace(sub, bbr3_rate(b), MPCC_GAIN_ONE, BBR3_MARGIN, event->mss);
+		else if (b->state == BBR3_PROBE_RTT)
+			bbr3_end_probe_rtt(conn, self, b, event);
 	} else if (event->flags & MPCC_TIMED_OUT) {
 		bbr3_save_cwnd(b);
 		b->repairs = 1;
-		b->lossy = 1;
-		b->lost = mpcc_add_saturating(b->lost, event->lost);
+		bbr3_losses(conn, self, b, event, b->limited ? BBR3_LIMITED : 0);
 	} else {
 		bbr3_ack(conn, self, b, event);
 	}
@@ -264,17 +212,61 @@ MPCC_INLINE void bbr3_control(struct mpcc_conn *conn, u32 self, const struct mpc
 	b->cwnd = sub->cwnd;
 }
 
+/* What `joulepath cc test` sees; the order of bbr3_shows. */
+static const char bbr3_shows[] =
+	"max_bw_pps bw_pps bw_shortterm_pps inflight_longterm inflight_shortterm min_rtt_us extra_acked "
+	"full_bw_now full_bw_count full_bw_reached rounds prev_probe_too_high prev_probe_precautionary bdp";
+
+MPCC_INLINE u64 bbr3_per_s(u32 rate)
+{
+	return rate == BBR3_NONE ? MPCC_SHOW_NONE : mpcc_delivers(rate, 1000000) >> MPCC_AGGREGATE_BITS;
+}
+
+MPCC_INLINE u64 bbr3_bound_of(u32 packets)
+{
+	return packets == BBR3_NONE ? MPCC_SHOW_NONE : packets;
+}
+
+MPCC_INLINE void bbr3_show(const struct mpcc_conn *conn, u32 self, struct mpcc_area *area,
+                           struct mpcc_shown *shown)
+{
+	const struct bbr3 *b = bbr3_area(area);
+	u64 values[] = { bbr3_per_s(bbr3_max_rate(b)),
+		         bbr3_per_s(bbr3_rate(b)),
+		         bbr3_per_s(b->short_rate),
+		         bbr3_bound_of(b->long_cwnd),
+		         bbr3_bound_of(b->short_cwnd),
+		         b->rtt_us ? b->rtt_us : MPCC_SHOW_NONE,
+		         mpcc_max(b->extra[0], b->extra[1]),
+		         b->full_now,
+		         b->full_rounds,
+		         b->filled,
+		         b->rounds,
+		         b->too_high,
+		         b->early,
+		         bbr3_inflight(b, bbr3_rate(b), MPCC_GAIN_ONE) };
+
+	(void)conn;
+	(void)self;
+	shown->state = b->state;
+	for (u32 k = 0; k < sizeof(values) / sizeof(values[0]); k++)
+		shown->value[k] = values[k];
+}
+
 MPCC_CAPABILITIES(bbr3, MPCC_UNCOUPLED | MPCC_READS_DELAY | MPCC_OWNS_WINDOW);
 
 static const struct mpcc_ops mpcc_ops_bbr3 = {
 	.name = "bbr3",
 	.title = "BBRv3",
-	.paper = "draft-ietf-ccwg-bbr",
+	.paper = "draft-ietf-ccwg-bbr-06",
 	.summary = "BBR that stays below 2 % loss and leaves room for other flows, uncoupled",
-	.confidence = "L",
+	.confidence = "V",
 	.capabilities = mpcc_capabilities_bbr3,
 	.min_cwnd = 1,
 	.control = bbr3_control,
+	.states = "STARTUP DRAIN DOWN CRUISE REFILL UP PROBE_RTT",
+	.shows = bbr3_shows,
+	.show = bbr3_show,
 };
 
 #endif

@@ -26,6 +26,7 @@ enum { BBR3_PARAMS(MPCC_PARAM_DEFAULT) };
 #define BBR3_WAIT_MORE_US 1000000U    /* us: random part of that time */
 #define BBR3_RENO_ROUNDS  63U         /* maximum of rounds between them */
 #define BBR3_FULL_ROUNDS  3U
+#define BBR3_DRAIN_ROUNDS 3U
 #define BBR3_FULL_LOSSES  6U    /* loss events in a round that end STARTUP */
 #define BBR3_MIN_CWND     4U    /* packets */
 #define BBR3_INITIAL_CWND 10U   /* packets */
@@ -39,7 +40,14 @@ enum bbr3_state {
 	BBR3_CRUISE,
 	BBR3_REFILL,
 	BBR3_UP,
-	BBR3_PROBE_RTT
+	BBR3_PROBE_RTT,
+	BBR3_NEVER /* no state: nothing to return to */
+};
+/* What an ACK is. */
+enum bbr3_when {
+	BBR3_BEGINS = 1,   /* it begins a round */
+	BBR3_LIMITED = 2,  /* its sample is application-limited */
+	BBR3_LOSS_ENDS = 4 /* a round trip has passed since the first loss, or since the last such ACK */
 };
 /* The probe that the present ACKs belong to. */
 enum bbr3_acks { BBR3_ACKS_NONE, BBR3_ACKS_STARTING, BBR3_ACKS_FEEDBACK, BBR3_ACKS_STOPPING };
@@ -67,14 +75,18 @@ struct bbr3 {
 	u32 phase_at, wait_us, probe_end;             /* us */
 	u32 round_until, loss_until, limited_until;   /* packets delivered */
 	u32 up_every, up_acks;               /* packets acked: the long-term window grows by 1 */
-	u32 lost, loss_events;               /* in this round */
+	u32 lost;                            /* in this round of losses */
 	u32 saved_cwnd, cwnd;                /* packets: before recovery or PROBE_RTT; latest */
 	u32 extra_at, extra_acked, extra[2]; /* us, packets: aggregation */
-	unsigned char state, acks, up_rounds, full_rounds, rounds,
-		extra_rounds; /* rounds since the last probe */
-	unsigned char filled, full_now, repairs, lossy, samples, timed, idle,
-		limited;        /* 0 or 1; timed 2 = and a round passed */
-	unsigned char advanced; /* 1: a cycle of the max rate has ended since the last PROBE_RTT */
+	u32 undo_rate, undo_short, undo_long; /* the bounds before the latest loss episode */
+	unsigned char rounds;      /* since DRAIN began, then since the last probe */
+	unsigned char up_rounds;   /* in which the long-term window has grown */
+	unsigned char loss_events; /* ACKs that reported losses in this round of losses */
+	unsigned char state : 3, undo : 3, full_rounds : 2; /* undo: state that a loss ended, or BBR3_NEVER */
+	unsigned char acks : 2, timed : 2, extra_rounds : 3, filled : 1; /* timed 2: a round has passed */
+	unsigned char full_now : 1, repairs : 1, lossy : 1, samples : 1, idle : 1, limited : 1;
+	unsigned char too_high : 1, early : 1; /* the last UP lost too much; ended at the long-term window */
+	unsigned char advanced : 1; /* a cycle of the max rate has ended since the last PROBE_RTT */
 };
 MPCC_AREA(bbr3);
 
@@ -104,6 +116,22 @@ MPCC_INLINE u32 bbr3_target(const struct bbr3 *b)
 	return mpcc_min(bbr3_inflight(b, bbr3_rate(b), MPCC_GAIN_ONE), b->cwnd);
 }
 
+/* Room for three bursts and for delayed ACKs, section 5.6.4.2. */
+MPCC_INLINE u32 bbr3_with_bursts(const struct bbr3 *b, u64 pacing_rate, u32 mss, u32 packets)
+{
+	packets = mpcc_max(mpcc_max(packets, 3 * mpcc_burst(pacing_rate, mss)), BBR3_MIN_CWND);
+	return packets + (b->state == BBR3_UP ? 2 : 0);
+}
+
+/* True if no more than `rate` * min RTT is in flight. */
+MPCC_INLINE u32 bbr3_drained(const struct mpcc_subflow *sub, const struct bbr3 *b, u32 rate,
+                             const struct mpcc_event *event)
+{
+	u32 bdp = bbr3_inflight(b, rate, MPCC_GAIN_ONE);
+
+	return event->in_flight <= bbr3_with_bursts(b, sub->own.pacing_rate, event->mss, bdp);
+}
+
 MPCC_INLINE u32 bbr3_with_headroom(const struct mpcc_conn *conn, const struct bbr3 *b)
 {
 	u32 room = mpcc_max(bbr3_part(b->long_cwnd, MPCC_PARAM(conn, BBR3_HEADROOM)), 1);
@@ -116,6 +144,10 @@ MPCC_INLINE u32 bbr3_with_headroom(const struct mpcc_conn *conn, const struct bb
 MPCC_INLINE void bbr3_no_short_term(struct bbr3 *b)
 {
 	b->short_rate = b->short_cwnd = BBR3_NONE;
+}
+
+MPCC_INLINE void bbr3_no_signals(struct bbr3 *b)
+{
 	b->latest_rate = b->latest_cwnd = 0;
 	b->lossy = 0;
 }
@@ -126,10 +158,10 @@ MPCC_INLINE void bbr3_seek_full(struct bbr3 *b, u32 rate)
 	b->full_rounds = b->full_now = 0;
 }
 
-MPCC_INLINE void bbr3_down(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+MPCC_INLINE void bbr3_down(const struct mpcc_conn *conn, u32 self, struct bbr3 *b,
                            const struct mpcc_event *event)
 {
-	bbr3_no_short_term(b);
+	bbr3_no_signals(b);
 	b->up_every = BBR3_NONE;
 	b->rounds = (unsigned char)mpcc_noise(conn, self, event, 2);
 	b->wait_us = BBR3_WAIT_US + mpcc_noise(conn, self ^ 4, event, BBR3_WAIT_MORE_US);
@@ -137,6 +169,17 @@ MPCC_INLINE void bbr3_down(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
 	b->acks = BBR3_ACKS_STOPPING;
 	b->round_until = event->total_delivered;
 	b->state = BBR3_DOWN;
+}
+
+MPCC_INLINE void bbr3_refill(struct bbr3 *b, const struct mpcc_event *event)
+{
+	bbr3_no_short_term(b);
+	b->up_rounds = 0;
+	b->up_acks = 0;
+	b->early = 0;
+	b->acks = BBR3_ACKS_NONE;
+	b->round_until = event->total_delivered;
+	b->state = BBR3_REFILL;
 }
 
 /* Makes the long-term window grow by 1, 2, 4 ... packets in successive rounds of UP. */
@@ -147,17 +190,19 @@ MPCC_INLINE void bbr3_steeper(struct bbr3 *b)
 }
 
 /* Updates the bandwidth filter and the short-term bounds, and detects a full pipe. */
-MPCC_INLINE void bbr3_learn(struct mpcc_conn *conn, struct bbr3 *b, const struct mpcc_event *event,
-                            u32 begins, u32 limited)
+MPCC_FUNC u32 bbr3_learn(const struct mpcc_conn *conn, struct bbr3 *b,
+                         const struct mpcc_event *event, u32 when)
 {
-	u32 rate = mpcc_sampled_rate(event);
+	MPCC_REQUIRE(conn);
+	MPCC_REQUIRE(b);
+	MPCC_REQUIRE(event);
+	u32 rate = mpcc_sampled_rate(event), limited = when & BBR3_LIMITED;
 
-	if (rate && (!limited || rate >= bbr3_max_rate(b)))
-		b->rate[0] = mpcc_max(b->rate[0], rate);
 	b->latest_rate = mpcc_max(b->latest_rate, rate);
 	b->latest_cwnd = mpcc_max(b->latest_cwnd, event->delivered);
-	b->lossy |= event->lost > 0;
-	if (mpcc_round_by_delivery(&b->loss_until, event)) {
+	if (rate && (!limited || rate >= bbr3_max_rate(b)))
+		b->rate[0] = mpcc_max(b->rate[0], rate);
+	if (when & BBR3_LOSS_ENDS) {
 		if (b->lossy && b->state != BBR3_STARTUP && b->state != BBR3_REFILL &&
 		    b->state != BBR3_UP) {
 			s32 beta = MPCC_PARAM(conn, BBR3_BETA);
@@ -170,24 +215,25 @@ MPCC_INLINE void bbr3_learn(struct mpcc_conn *conn, struct bbr3 *b, const struct
 			b->short_cwnd = mpcc_max(b->latest_cwnd, bbr3_part(b->short_cwnd, beta));
 		}
 		b->lossy = 0;
-		b->latest_rate = rate;
-		b->latest_cwnd = event->delivered;
 	}
-	if (b->full_now || !begins || limited)
-		return;
+	if (b->full_now || !(when & BBR3_BEGINS) || limited)
+		return 0;
 	if ((u64)rate * 4 >= (u64)b->full_rate * 5) {
 		bbr3_seek_full(b, rate);
 	} else if (++b->full_rounds >= BBR3_FULL_ROUNDS) {
 		b->full_now = b->filled = 1;
 	}
+	return 0;
 }
 
 /* ACK aggregation: packets acknowledged in excess of the rate. */
-MPCC_INLINE void bbr3_aggregate(struct bbr3 *b, const struct mpcc_event *event, u32 now, u32 begins)
+MPCC_FUNC u32 bbr3_aggregate(struct bbr3 *b, const struct mpcc_event *event, u32 now, u32 when)
 {
+	MPCC_REQUIRE(b);
+	MPCC_REQUIRE(event);
 	u32 due = mpcc_pipe(bbr3_rate(b), now - b->extra_at, MPCC_GAIN_ONE), extra;
 
-	if (begins && ++b->extra_rounds >= BBR3_BIN_ROUNDS) {
+	if (when & BBR3_BEGINS && ++b->extra_rounds >= (b->filled ? BBR3_BIN_ROUNDS : 1)) {
 		b->extra[1] = b->extra[0];
 		b->extra[0] = b->extra_rounds = 0;
 	}
@@ -198,48 +244,7 @@ MPCC_INLINE void bbr3_aggregate(struct bbr3 *b, const struct mpcc_event *event, 
 	b->extra_acked = mpcc_add_saturating(b->extra_acked, event->acked);
 	extra = b->extra_acked > due ? b->extra_acked - due : 0;
 	b->extra[0] = mpcc_max(b->extra[0], mpcc_min(extra, b->cwnd));
-}
-
-/* Updates the long-term window; too many losses reduce it. */
-MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
-                            const struct mpcc_event *event, u32 begins, u32 limited)
-{
-	u32 was = event->delivered + b->lost;
-
-	if (begins && b->acks == BBR3_ACKS_STARTING) {
-		b->acks = BBR3_ACKS_FEEDBACK;
-	} else if (begins && b->acks == BBR3_ACKS_STOPPING) {
-		b->acks = BBR3_ACKS_NONE;
-		if (b->state != BBR3_PROBE_RTT && !limited) {
-			b->rate[1] = b->rate[0];
-			b->rate[0] = 0;
-			b->advanced = 1;
-		}
-	}
-	if (b->lost > bbr3_part(was, MPCC_PARAM(conn, BBR3_LOSS))) {
-		if (!b->samples)
-			return;
-		b->samples = 0;
-		if (!limited)
-			b->long_cwnd = mpcc_max(
-				was, bbr3_part(bbr3_target(b), MPCC_PARAM(conn, BBR3_BETA)));
-		if (b->state == BBR3_UP)
-			bbr3_down(conn, self, b, event);
-		return;
-	}
-	if (b->long_cwnd == BBR3_NONE)
-		return;
-	b->long_cwnd = mpcc_max(b->long_cwnd, was);
-	if (b->state != BBR3_UP || !(event->flags & MPCC_CWND_LIMITED) || b->cwnd < b->long_cwnd)
-		return;
-	b->up_every = mpcc_max(b->up_every, 1);
-	b->up_acks += event->acked;
-	if (b->up_acks >= b->up_every) {
-		b->long_cwnd = mpcc_min(b->long_cwnd + b->up_acks / b->up_every, MPCC_CWND_MAX);
-		b->up_acks %= b->up_every;
-	}
-	if (begins)
-		bbr3_steeper(b);
+	return 0;
 }
 
 #endif

@@ -102,6 +102,15 @@ struct mpcc_area {
 	u64 word[MPCC_AREA_BYTES / 8];
 } __attribute__((may_alias));
 
+#define MPCC_MAX_SHOWN 16      /* values that a controller shows */
+#define MPCC_SHOW_NONE (~0ULL) /* a shown value that does not exist, or is unbounded */
+
+/* The private state that a controller shows: an index into mpcc_ops.states, and the values of mpcc_ops.shows. */
+struct mpcc_shown {
+	u64 state;
+	u64 value[MPCC_MAX_SHOWN];
+};
+
 #define MPCC_AREA(type)                                                                      \
 	_Static_assert(sizeof(struct type) <= MPCC_AREA_BYTES, "must fit struct mpcc_area"); \
 	MPCC_INLINE struct type *type##_area(struct mpcc_area *area)                         \
@@ -267,6 +276,15 @@ struct mpcc_ops {
 	 */
 	void (*control)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
 	                struct mpcc_area *area);
+
+	/*
+	 * Optional. What `joulepath cc test` sees of the private state: names of states and of values, each list
+	 * separated by spaces. `show` writes the index of the state and the values in that order. Changes nothing.
+	 */
+	const char *states;
+	const char *shows;
+	void (*show)(const struct mpcc_conn *conn, u32 self, struct mpcc_area *area,
+	             struct mpcc_shown *shown);
 };
 
 /*

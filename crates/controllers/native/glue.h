@@ -145,6 +145,8 @@ static const u64 jp_layout[] = {
 	offsetof(struct mpcc_ops, sample),
 	offsetof(struct mpcc_ops, ack),
 	offsetof(struct mpcc_ops, round),
+	offsetof(struct mpcc_ops, show),
+	sizeof(struct mpcc_shown),
 	MPCC_READS_ENERGY_COST,
 	MPCC_READS_PATH_PRICE,
 	MPCC_READS_TARGET_SHARE,

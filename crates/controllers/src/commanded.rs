@@ -53,6 +53,9 @@ static OPS: Ops = Ops {
     loss: null(),
     restart: null(),
     control: keep as *const () as *const c_void,
+    states: null(),
+    shows: null(),
+    show: None,
 };
 
 static COMMANDED: NativeController = NativeController {

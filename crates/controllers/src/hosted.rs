@@ -293,6 +293,9 @@ impl Host {
             loss: optional(has(Hook::Loss) && !owns_window, hooks::loss as *const ()),
             restart: optional(has(Hook::Restart) && !owns_window, hooks::restart as *const ()),
             control: optional(owns_window, hooks::control as *const ()),
+            states: null(),
+            shows: null(),
+            show: None,
         }
     }
 }

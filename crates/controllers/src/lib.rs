@@ -40,6 +40,7 @@ mod native;
 mod param;
 mod registry;
 mod rules;
+mod shown;
 mod state;
 
 pub use adopted::AdoptError;
@@ -51,6 +52,7 @@ pub use native::Table;
 pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Confidence, Controller, UnknownController};
 pub use rules::{PRESETS as RULE_PRESETS, RuleError, Rules};
+pub use shown::Shown;
 pub use state::{Connection, LossKind, Own, Subflow};
 
 /// The headers of `cc/` and native/glue.h by name, for compiling a user's controller.

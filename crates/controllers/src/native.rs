@@ -25,6 +25,20 @@ pub(crate) struct Ops {
     pub(crate) loss: *const c_void,
     pub(crate) restart: *const c_void,
     pub(crate) control: *const c_void,
+    pub(crate) states: *const c_char,
+    pub(crate) shows: *const c_char,
+    pub(crate) show: Option<Show>,
+}
+
+/// The hook `show`.
+pub(crate) type Show = unsafe extern "C" fn(*const Connection, u32, *mut Area, *mut NativeShown);
+
+/// `struct mpcc_shown`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NativeShown {
+    pub(crate) state: u64,
+    pub(crate) value: [u64; 16],
 }
 
 /// `struct jp_param`.

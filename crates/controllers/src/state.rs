@@ -206,7 +206,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use super::{Connection, Own, Subflow};
-    use crate::native::Ops;
+    use crate::native::{NativeShown, Ops};
     use crate::{Area, Capability, Event};
 
     #[test]
@@ -238,6 +238,8 @@ mod tests {
             offset_of!(Ops, sample),
             offset_of!(Ops, ack),
             offset_of!(Ops, round),
+            offset_of!(Ops, show),
+            size_of::<NativeShown>(),
         ];
         let offsets = offsets.into_iter().map(|bytes| bytes as u64);
         let rust: Vec<u64> = offsets.chain(Capability::ALL.map(|flag| flag as u64)).collect();
