@@ -33,4 +33,4 @@ pub use run::error::RunError;
 pub use run::options::{Cores, RunOptions};
 pub use run::run;
 pub use run::session::trace::{Trace, TraceCut, TraceLimits, TracedPacket, TracedPath, trace};
-pub use run::session::{PathStatus, Session, Status};
+pub use run::session::{Inside, PathStatus, SenderPhase, Session, Status};

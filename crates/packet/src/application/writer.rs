@@ -92,6 +92,17 @@ impl Writer {
         fresh
     }
 
+    /// From now on, endless data arrives only as this many segments more than `next`, the first DSN not sent,
+    /// or than what is written; `None`: without end again. Returns false for other workloads.
+    pub(crate) fn supply(&mut self, segments: Option<u32>, next: u32) -> bool {
+        if self.workload != Workload::Bulk {
+            return false;
+        }
+        let written = if self.is_endless() { next } else { self.written };
+        self.written = segments.map_or(ENDLESS, |segments| written.saturating_add(segments).min(ENDLESS - 1));
+        true
+    }
+
     fn write(&mut self, bytes: u64) {
         if bytes > 0 {
             let (segments, last_len) = cut(bytes, self.mss_bytes);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use joulepath_control::Setup;
 use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::{Counters, PathSnapshot, Use, differences};
-use joulepath_controllers::{Command, Controller};
+use joulepath_controllers::{Command, Controller, Shown, Subflow as Window};
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{PathIndex, Scenario};
@@ -85,6 +85,32 @@ pub struct PathStatus {
     pub cwnd: u32,
     /// Energy of its interface since the warm-up, J.
     pub energy_j: f64,
+}
+
+/// Congestion control of a path's subflow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inside {
+    /// Phase of the sender.
+    pub phase: SenderPhase,
+    /// Slow start threshold, packets.
+    pub ssthresh: u32,
+    /// Send rate that the controller permits, bytes of payload per second; `None` if it does not pace.
+    pub pacing_bytes_per_s: Option<u64>,
+    /// The controller's private state; `None` if it shows none.
+    pub shown: Option<Shown>,
+}
+
+/// Phase of a sender, the same for all controllers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderPhase {
+    /// The window is below the slow start threshold.
+    SlowStart,
+    /// Congestion avoidance.
+    Avoidance,
+    /// Fast recovery.
+    Recovery,
+    /// Recovery from a timeout.
+    Timeout,
 }
 
 impl Session {
@@ -208,6 +234,39 @@ impl Session {
         for (&path, split) in device.paths.iter().zip(&self.reading.interfaces) {
             status.paths[path].energy_j = split.total_j();
         }
+    }
+
+    /// Congestion control of the subflow on a path; `None` without such a subflow.
+    pub fn inside(&self, path: PathIndex) -> Option<Inside> {
+        let s = (*self.subflows.get(path)?)?;
+        let sender = &self.engine.senders[s];
+        let end = &self.engine.connections[0].sender;
+        let i = sender.id.index();
+        let window = &end.cc.subflows[i];
+        let phase = match window.flags {
+            flags if flags & Window::LOSS != 0 => SenderPhase::Timeout,
+            flags if flags & Window::RECOVERY != 0 => SenderPhase::Recovery,
+            _ if window.cwnd < window.ssthresh => SenderPhase::SlowStart,
+            _ => SenderPhase::Avoidance,
+        };
+        Some(Inside {
+            phase,
+            ssthresh: window.ssthresh,
+            pacing_bytes_per_s: end.controller.pacing_rate_bytes_per_s(&end.cc, i),
+            shown: end.controller.show(&end.cc, i, sender.area()),
+        })
+    }
+
+    /// From now on, bulk data arrives only as this many segments more than have been sent or supplied; `None`:
+    /// without end again. Returns false for other workloads.
+    pub fn supply(&mut self, segments: Option<u32>) -> bool {
+        let end = &mut self.engine.connections[0].sender;
+        let next = end.data.next();
+        let supplied = end.writer.supply(segments, next);
+        if supplied && !self.is_over() {
+            self.engine.endpoints(0).sender().push();
+        }
+        supplied
     }
 
     /// Commands the subflow on a path to keep a window or a rate from now on. Returns false without such a

@@ -1,6 +1,6 @@
 //! Reports to a controller that owns the window (`owned`), and the release of the segments that it admits.
 
-use joulepath_controllers::{AckFlags, Event, within};
+use joulepath_controllers::{AckFlags, Area, Event, within};
 
 use super::ack::AckReport;
 use super::connection::{Sender, SenderEnd};
@@ -125,6 +125,11 @@ impl SubflowSender {
     pub(super) fn tell_of_timeout(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         self.held_until_ns = 0;
         self.tell_of(cx, end, AckFlags::TIMED_OUT);
+    }
+
+    /// The controller's memory; zero if the sender keeps the window.
+    pub(crate) fn area(&self) -> Area {
+        self.owned.as_ref().map_or_else(Area::default, |owned| owned.area)
     }
 
     /// Releases held segments and clears the timer: the subflow is closed.
