@@ -1,4 +1,4 @@
-//! Embeds the shipped scenarios and the papers' experiments in the library.
+//! Embeds the shipped scenarios, the papers' experiments and the cases for controllers in the library.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,12 @@ fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
     // In the repository these are links to folders at its top; a published package holds the files
     // themselves.
-    let [scenarios, papers] = ["scenarios", "papers"].map(|folder| crate_root.join(folder));
-    for folder in [&scenarios, &papers] {
+    let [scenarios, papers, cases] = ["scenarios", "papers", "cases"].map(|folder| crate_root.join(folder));
+    for folder in [&scenarios, &papers, &cases] {
         println!("cargo:rerun-if-changed={}", folder.display());
     }
     fs::write(out.join("papers.rs"), shipped(&papers, is_scenario)).expect("OUT_DIR can be written");
+    fs::write(out.join("cases.rs"), shipped(&cases, is_scenario)).expect("OUT_DIR can be written");
     fs::write(out.join("shipped.rs"), shipped(&scenarios, is_scenario)).expect("OUT_DIR can be written");
     fs::write(out.join("daemon.rs"), shipped(&scenarios, is_daemon)).expect("OUT_DIR can be written");
     fs::write(out.join("traces.rs"), shipped(&scenarios, |file| has_extension(file, "trace")))

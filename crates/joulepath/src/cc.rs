@@ -12,6 +12,7 @@ use joulepath_live::daemon;
 use serde_json::json;
 
 use crate::cli::cc::{CcCommand, CcDefaultOptions, CcJson, CcNames};
+use crate::conformance;
 use crate::diagnose;
 use crate::failure::{Exit, Failure};
 use crate::own;
@@ -31,6 +32,7 @@ pub(crate) fn cc(command: &CcCommand) -> Result<Exit, Failure> {
         CcCommand::Status(options) => status(options),
         CcCommand::New(options) => own::new(options),
         CcCommand::Check(options) => own::check(options),
+        CcCommand::Test(options) => conformance::test(options),
     }
 }
 

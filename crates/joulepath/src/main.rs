@@ -6,6 +6,7 @@
 //! | `compare`, `map`, `study`, `benchmark`, `gap`, `reproduce`, `advise` | `joulepath_study` in a terminal |
 //! | `list`, `show`, `explain` | names; a scenario with all defaults; a controller's step |
 //! | `cc`, `own` | our controllers in the running kernel; users' own controllers |
+//! | `conformance` | test cases for controllers |
 //! | `doctor` | what this machine can run |
 //! | `meter`, `calibrate`, `profile` | power meters of this machine; a radio's energy model from a meter |
 //! | `lab` | any program inside emulated radios |
@@ -29,6 +30,7 @@ mod cc;
 mod cli;
 mod compare;
 mod complete;
+mod conformance;
 mod diagnose;
 #[cfg(feature = "live")]
 mod doctor;
@@ -129,6 +131,8 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Cc(CcCommand::New(options)) => own::new(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(CcCommand::Check(options)) => own::check(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Cc(CcCommand::Test(options)) => conformance::test(&options),
         #[cfg(feature = "live")]
         Command::On(options) => switch::on(&options),
         #[cfg(feature = "live")]

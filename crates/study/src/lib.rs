@@ -50,6 +50,8 @@ mod batch;
 pub mod benchmark;
 pub mod compare;
 pub mod completion;
+#[cfg(all(feature = "packet", not(target_family = "wasm")))]
+pub mod conformance;
 #[cfg(all(feature = "live", feature = "packet"))]
 pub mod deployed;
 pub mod diagnose;

@@ -341,6 +341,9 @@ proptest! {
                 let cwnd = connection.subflows[0].cwnd;
                 prop_assert!((1..=CWND_MAX).contains(&cwnd), "{controller}: window {cwnd}");
                 prop_assert!(connection.subflows[0].ssthresh >= 1, "{controller}");
+                if let Some(shown) = controller.show(&connection, 0, area) {
+                    prop_assert_eq!(shown.values.len(), controller.value_names().count());
+                }
             }
         }
     }

@@ -14,6 +14,7 @@ Examples:
   joulepath cc unload --all
   joulepath cc new mine
   joulepath cc check mine.h
+  joulepath cc test mine.h
   joulepath cc load ./mine.h
 
 A loaded controller has the name jp_NAME: for setsockopt TCP_CONGESTION, or as the default of a namespace. \
@@ -38,6 +39,9 @@ pub(crate) enum CcCommand {
     /// declares what it reads, and computes the examples in its comments. Asks the kernel's verifier, too,
     /// where that is possible. Loads nothing.
     Check(CcCheckOptions),
+    /// Run test cases on a controller in the packet engine: of the BBR draft, RFC 9438 and RFC 9743, or your own.
+    /// Each is a scenario with checks of states and values.
+    Test(CcTestOptions),
     /// Show the connections that use loaded controllers, in all namespaces: window, RTT, rate, target share
     /// and cost of each subflow.
     Status(CcJson),
@@ -70,6 +74,23 @@ pub(crate) struct CcNewOptions {
 pub(crate) struct CcCheckOptions {
     /// The C header.
     pub(crate) header: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `cc test`.
+#[derive(Debug, Args)]
+pub(crate) struct CcTestOptions {
+    /// A controller: its name, or the C header or the rules of one of your own.
+    #[arg(add = complete::controllers())]
+    pub(crate) controller: String,
+    /// A suite by name or file. Default: all suites for this controller.
+    #[arg(long, value_name = "SUITE")]
+    pub(crate) cases: Vec<String>,
+    /// Only this case of the suite.
+    #[arg(long = "case", value_name = "CASE", requires = "cases")]
+    pub(crate) only: Vec<String>,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -107,3 +107,46 @@ fn an_invalid_controller_is_refused_with_a_fix() {
         assert!(said.stderr.contains(says), "{arguments:?}: {}", said.stderr);
     }
 }
+
+const SUITE: &str = r#"
+title = "my cases"
+source = "none"
+[scenario]
+title = "one path"
+duration = "2 s"
+path = [{ name = "p", rate = "10 Mbit/s", delay = "10 ms", queue = "50 packets", energy = "free" }]
+workload = { kind = "bulk" }
+[[case]]
+name = "full"
+title = "The path is full"
+check = [{ value = "goodput_mbps", stat = "result", at-least = 9, at-most = 10 }]
+[[case]]
+name = "calm"
+title = "Nothing is lost"
+check = [{ never = "RECOVERY" }]
+"#;
+
+#[test]
+fn cases_are_run_on_a_controller_of_ones_own_and_the_exit_code_says_whether_they_hold() {
+    let folder = folder();
+    let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
+    fs::write(folder.path().join("mine.rules"), "on_ack: cwnd += acked / cwnd\n").unwrap();
+    fs::write(folder.path().join("mine.toml"), SUITE).unwrap();
+    let all = ["cc", "test", "mine.rules", "--cases", "mine.toml"];
+    let said = run(&all);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stdout.contains("2 cases: 1 did not hold"), "{}", said.stdout);
+    assert!(said.stdout.lines().all(|line| line.chars().count() <= 80), "{}", said.stdout);
+    let held = run(&[&all[..], &["--case", "full", "--json"]].concat()).json();
+    assert_eq!((&held["holds"], &held["cases"][0]["case"]), (&true.into(), &"full".into()), "{held}");
+    for (arguments, message) in [
+        (&["cc", "test", "ren"][..], "did you mean `reno`?"),
+        (&["cc", "test", "reno", "--cases", "none.toml"], "no suite of cases `none.toml`"),
+        (&["cc", "test", "reno", "--cases", "mine.toml", "--case", "ful"], "did you mean `full`?"),
+        (&["cc", "test", "reno", "--cases", "bbr3"], "which `reno` does not show"),
+    ] {
+        let said = run(arguments);
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
+        assert!(said.stderr.contains(message), "{}", said.stderr);
+    }
+}

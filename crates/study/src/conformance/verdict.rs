@@ -1,0 +1,264 @@
+//! Checks against courses.
+
+use joulepath_controllers::Controller;
+use joulepath_model::cancel::Cancel;
+use joulepath_model::result::RunResult;
+
+use super::course::{At, Course, run};
+use super::suite::{Case, Check, Stat, Suite};
+use crate::error::{Error, Result};
+
+/// Numbers of the whole run.
+pub(super) const RESULTS: [&str; 8] = [
+    "goodput_mbps",
+    "competitors_mbps",
+    "share",
+    "retransmission_ratio",
+    "completion_s",
+    "delay_p95_ms",
+    "delay_max_ms",
+    "longest_stall_s",
+];
+
+/// Outcome of a check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What it asserts.
+    pub says: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// What was measured.
+    pub measured: String,
+    /// What it may be.
+    pub limit: String,
+}
+
+/// The words of a value: names and numbers with operators between them, from left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Words(Vec<(char, Operand)>);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Operand {
+    Name(String),
+    Number(f64),
+}
+
+impl Words {
+    /// `cwnd`, `cwnd / bdp`, `pacing_mbps / 20`.
+    pub(super) fn of(text: &str) -> std::result::Result<Self, String> {
+        let wrong = || format!("`{text}` is no value: write `cwnd`, or `cwnd / bdp` with spaces");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let operand = |word: &str| match word.parse() {
+            Ok(number) => Operand::Number(number),
+            Err(_) => Operand::Name(word.to_owned()),
+        };
+        let Some((first, rest)) = words.split_first() else { return Err(wrong()) };
+        let mut all = vec![('+', operand(first))];
+        for pair in rest.chunks(2) {
+            match pair {
+                [op @ ("+" | "-" | "*" | "/"), word] => {
+                    all.push((op.chars().next().unwrap_or('+'), operand(word)));
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(Words(all))
+    }
+
+    pub(super) fn names(self) -> Vec<String> {
+        let name = |(_, operand)| match operand {
+            Operand::Name(name) => Some(name),
+            Operand::Number(_) => None,
+        };
+        self.0.into_iter().filter_map(name).collect()
+    }
+
+    fn value(&self, of: impl Fn(&str) -> f64) -> f64 {
+        self.0.iter().fold(0.0, |sum, (op, operand)| {
+            let operand = match operand {
+                Operand::Name(name) => of(name),
+                Operand::Number(number) => *number,
+            };
+            match op {
+                '+' => sum + operand,
+                '-' => sum - operand,
+                '*' => sum * operand,
+                _ => sum / operand,
+            }
+        })
+    }
+}
+
+/// Runs the case and judges its checks.
+///
+/// # Errors
+/// If it cannot run.
+pub(super) fn judge(
+    suite: &Suite,
+    case: &Case,
+    controller: Controller,
+    cancel: &Cancel,
+) -> Result<Vec<Verdict>> {
+    let course = run(suite, case, controller, cancel)?;
+    let mut verdicts = vec![];
+    for check in &case.checks {
+        let judged = match &course {
+            Ok(course) => judge_one(course, check),
+            Err(why) => Err(why.clone()),
+        };
+        let judged = match (&check.against, judged) {
+            (Some(other), Ok(Measured::Number(mine))) => {
+                let other = Controller::by_name(other).map_err(|error| Error::usage(error.to_string()))?;
+                let its = match run(suite, case, other, cancel)? {
+                    Ok(course) => judge_one(&course, check),
+                    Err(why) => Err(why),
+                };
+                its.map(|its| match its {
+                    Measured::Number(its) => Measured::Number(mine / its),
+                    states @ Measured::States { .. } => states,
+                })
+            }
+            (_, judged) => judged,
+        };
+        verdicts.push(verdict(check, judged));
+    }
+    Ok(verdicts)
+}
+
+/// What a check has measured.
+enum Measured {
+    Number(f64),
+    States { seen: Vec<&'static str>, holds: bool },
+}
+
+fn verdict(check: &Check, measured: std::result::Result<Measured, String>) -> Verdict {
+    let (holds, measured) = match measured {
+        Ok(Measured::Number(value)) => {
+            let above = check.at_least.is_none_or(|least| value >= least);
+            let below = check.at_most.is_none_or(|most| value <= most);
+            (above && below, number(value))
+        }
+        Ok(Measured::States { seen, holds }) => (holds, seen.join(" ")),
+        Err(why) => (false, why),
+    };
+    Verdict { says: says(check), holds, measured, limit: limit(check) }
+}
+
+/// Up to four significant digits.
+fn number(value: f64) -> String {
+    match value.abs() {
+        v if v.is_infinite() => "none".to_owned(),
+        v if v >= 1000.0 || v.fract() == 0.0 => format!("{value:.0}"),
+        v if v >= 100.0 => format!("{value:.1}"),
+        v if v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+fn limit(check: &Check) -> String {
+    match (&check.never, check.at_least, check.at_most) {
+        (Some(never), ..) => format!("never {never}"),
+        (_, Some(least), Some(most)) => format!("{} to {}", number(least), number(most)),
+        (_, Some(least), None) => format!(">= {}", number(least)),
+        (_, None, Some(most)) => format!("<= {}", number(most)),
+        (_, None, None) => check.states.join(" "),
+    }
+}
+
+fn says(check: &Check) -> String {
+    if let Some(says) = &check.says {
+        return says.clone();
+    }
+    let mut text = match &check.value {
+        Some(value) if check.stat == Stat::Result => value.clone(),
+        Some(value) => format!("{} of {value}", format!("{:?}", check.stat).to_lowercase()),
+        None => "states".to_owned(),
+    };
+    if let Some(other) = &check.against {
+        text += &format!(", divided by that of {other}");
+    }
+    for (word, at) in [("from", &check.from), ("until", &check.until)] {
+        if let Some(at) = at {
+            text += &format!(" {word} {at}");
+        }
+    }
+    text
+}
+
+fn judge_one(course: &Course, check: &Check) -> std::result::Result<Measured, String> {
+    let instant = |at: &str, since| {
+        let parsed = At::parse(at)?;
+        course.find(&parsed, since).ok_or_else(|| format!("`{at}` did not happen"))
+    };
+    let from = check.from.as_deref().map_or(Ok(0), |at| instant(at, 0))?;
+    let until = check.until.as_deref().map_or(Ok(course.len()), |at| instant(at, from + 1))?;
+    if let Some(never) = &check.never {
+        let seen = states(course, never, from, until);
+        let holds = !seen.contains(&never.as_str());
+        return Ok(Measured::States { seen: short(seen, 8), holds });
+    }
+    if let Some(first) = check.states.first() {
+        let seen = states(course, first.split('|').next().unwrap_or(first), from, until);
+        let fits = |(wanted, seen): (&String, &&str)| wanted.split('|').any(|name| name == *seen);
+        let holds = seen.len() >= check.states.len() && check.states.iter().zip(&seen).all(fits);
+        return Ok(Measured::States { seen: short(seen, check.states.len()), holds });
+    }
+    let words = Words::of(check.value.as_deref().unwrap_or_default())?;
+    if check.stat == Stat::Result {
+        return Ok(Measured::Number(words.value(|name| of_result(&course.result, name))));
+    }
+    let at = |k: usize| words.value(|name| course.series(name)[k]);
+    let value = statistic(check.stat, &at, from, until, course.series("time_s"));
+    value.map(Measured::Number).ok_or_else(|| "the interval is empty".to_owned())
+}
+
+fn statistic(
+    stat: Stat,
+    at: &dyn Fn(usize) -> f64,
+    from: usize,
+    until: usize,
+    time_s: &[f64],
+) -> Option<f64> {
+    let last = until.checked_sub(1).filter(|&last| last >= from)?;
+    let all = || (from..until).map(at);
+    Some(match stat {
+        Stat::Min => all().fold(f64::INFINITY, f64::min),
+        Stat::Max => all().fold(f64::NEG_INFINITY, f64::max),
+        Stat::Mean => all().sum::<f64>() / (until - from) as f64,
+        Stat::First => at(from),
+        Stat::Last | Stat::Result => at(last),
+        Stat::Rise => at(last) - at(from),
+        Stat::Ratio => at(last) / at(from.checked_sub(1)?),
+        Stat::Rate => (at(last) - at(from)) / (time_s[last] - time_s[from]),
+    })
+}
+
+/// The states in an interval.
+fn states(course: &Course, one: &str, from: usize, until: usize) -> Vec<&'static str> {
+    let sequence = course.sequence(one);
+    let begins_before = sequence.iter().rposition(|entry| entry.0 <= from).unwrap_or(0);
+    sequence[begins_before..].iter().take_while(|entry| entry.0 < until).map(|entry| entry.1).collect()
+}
+
+fn short(mut seen: Vec<&'static str>, most: usize) -> Vec<&'static str> {
+    seen.truncate(most);
+    seen
+}
+
+/// A number of the whole run; infinite if there is none.
+fn of_result(result: &RunResult, name: &str) -> f64 {
+    let delay = |value: fn(&joulepath_model::result::DelayStats) -> f64| {
+        result.delay.as_ref().map_or(f64::INFINITY, |delay| value(delay) * 1e3)
+    };
+    let (mine, theirs) = (result.goodput_bps, result.competitors_bps);
+    match name {
+        "goodput_mbps" => mine / 1e6,
+        "competitors_mbps" => theirs / 1e6,
+        "share" => mine / (mine + theirs),
+        "retransmission_ratio" => result.retransmission_ratio,
+        "completion_s" => result.completion_s.unwrap_or(f64::INFINITY),
+        "delay_p95_ms" => delay(|delay| delay.p95_s),
+        "delay_max_ms" => delay(|delay| delay.max_s),
+        _ => result.longest_stall_s.unwrap_or(f64::INFINITY),
+    }
+}
