@@ -54,8 +54,8 @@ impl Sender<'_> {
         let mss_bytes = self.cx.config.transport.mss.0;
         self.end.fill_send_buffer(mss_bytes);
         self.end.begin_push(mss_bytes);
-        // Linux computes the timeout when it chooses a subflow, before that subflow sets its own timer: the first
-        // data after an idle time waits for the minimum RTO.
+        // Linux computes the timeout when it chooses a subflow, before that subflow sets its own timer: the
+        // first data after an idle time waits for the minimum RTO.
         let starts_ns = (!self.end.data_timer.is_set()).then(|| self.data_timeout_ns());
         for i in 0..self.subflows.len() {
             self.send_committed(i);

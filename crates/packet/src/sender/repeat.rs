@@ -17,8 +17,8 @@ impl Sender<'_> {
         self.set_data_timer(self.data_timeout_ns());
     }
 
-    /// The longest remaining time of the subflows' own timers, without subflows in timeout; the minimum RTO if no
-    /// timer is set.
+    /// The longest remaining time of the subflows' own timers, without subflows in timeout; the minimum RTO
+    /// if no timer is set.
     pub(super) fn data_timeout_ns(&self) -> u64 {
         let waiting = self.subflows.iter().filter(|subflow| subflow.rtt.timeouts_in_a_row() == 0);
         let left_ns = waiting.filter_map(|subflow| subflow.timer.left_ns(self.cx.now_ns)).max();

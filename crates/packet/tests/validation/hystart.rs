@@ -4,8 +4,8 @@ use joulepath_model::result::RunResult;
 
 use crate::{assert_between, simulate};
 
-/// The first 1.5 s on a path of 83 packets in flight (20 Mbit/s, 50 ms): slow start, but no sawtooth after it.
-/// `queue` in packets.
+/// The first 1.5 s on a path of 83 packets in flight (20 Mbit/s, 50 ms): slow start, but no sawtooth after
+/// it. `queue` in packets.
 fn start(policy: &str, queue: u32) -> RunResult {
     let toml = format!(
         r#"

@@ -275,9 +275,9 @@ fn placing_repairs_on_two_paths_where_losses_are_frequent() {
     assert!(with > without, "{with} {without}");
 }
 
-/// After an idle time the radio sleeps: the first ACK comes after the promotion of 79 ms, which is more than the
-/// probe timeout of two RTTs. The data-level timer waits for the minimum RTO of 200 ms, as in Linux, so the idle
-/// second path does not carry the message again.
+/// After an idle time the radio sleeps: the first ACK comes after the promotion of 79 ms, which is more than
+/// the probe timeout of two RTTs. The data-level timer waits for the minimum RTO of 200 ms, as in Linux, so
+/// the idle second path does not carry the message again.
 #[test]
 fn the_default_scheduler_resends_no_message_because_a_radio_wakes_up() {
     let result = simulate(
