@@ -103,10 +103,13 @@ joule: build ## measure the numbers of docs/joule.md again: results/joule.json a
 	scripts/python.sh run scripts/joule measure
 	scripts/python.sh run scripts/joule figures
 
-fuzz: ## give every parser of foreign bytes changes of its corpus, a minute each (ARGS=600: seconds)
+fuzz: ## thousands of random scenarios against invariants; changes of its corpus for every parser, a minute each (ARGS=600: seconds)
 	@scripts/setup.sh test
 	@JOULEPATH_FUZZ_SECONDS=$(or $(ARGS),60) JOULEPATH_FUZZ_SEED=$$RANDOM scripts/cargo.sh test --workspace --exclude joulepath-benches \
 		--exclude joulepath-python --locked --lib --test study -- a_panic --nocapture
+	@from=$$((RANDOM * 10000)); for part in LANGUAGE FUZZ; do export JOULEPATH_$$part=$$from..$$((from + 3000)); done; \
+		scripts/cargo.sh test --workspace --exclude joulepath-benches --exclude joulepath-python --locked \
+		--test study --test validation -- no_scenario_of_the_language random_scenarios_break --nocapture
 
 sanitize: ## run the tests of unsafe code under Miri and sanitizers, where this machine has them (ARGS="miri thread")
 	@scripts/setup.sh test

@@ -2,7 +2,7 @@
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::network::{DeliveryTrace, LinkSpec, RateSpec};
-use joulepath_model::scenario::{CrossPattern, CrossTraffic, Direction, LinkIndex, PathIndex, Scenario};
+use joulepath_model::scenario::{CrossTraffic, Direction, LinkIndex, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 /// Part of a run.
@@ -94,13 +94,7 @@ pub(crate) fn available_bps(scenario: &Scenario, link: LinkIndex, window: Window
 
 /// Mean rate of cross traffic in `window`, bit/s on the wire.
 fn cross_bps(cross: &CrossTraffic, window: Window) -> f64 {
-    let while_on = match cross.pattern {
-        CrossPattern::Constant { rate } => rate.bps() as f64,
-        CrossPattern::Pareto { rate, mean_burst, mean_gap, .. } => {
-            rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64
-        }
-    };
-    while_on * window.overlap_s(cross.start, cross.stop) / window.seconds()
+    cross.pattern.mean_bps() * window.overlap_s(cross.start, cross.stop) / window.seconds()
 }
 
 /// Mean rate of a link in `window`, with rate 0 in outages, limited to what its policer passes in that time

@@ -17,7 +17,7 @@ use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::{LinkSpec, LossSpec, QueueLimit, RateSpec};
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::{
-    Competitor, ConnectionGroup, CrossPattern, Direction, LinkIndex, PathIndex, Scenario, Workload,
+    Competitor, ConnectionGroup, Direction, LinkIndex, PathIndex, Scenario, Workload,
 };
 use joulepath_model::units::Nanos;
 
@@ -464,17 +464,7 @@ impl<'a> Represented<'a> {
             return 0.0;
         }
         let cross = self.scenario.cross.iter().filter(|c| c.link == link && is(c.start, c.stop));
-        let taken: f64 = cross.map(|c| mean_bps(&c.pattern)).sum();
+        let taken: f64 = cross.map(|c| c.pattern.mean_bps()).sum();
         (offered - taken).max(offered.min(LEAST_RATE_PPS * self.wire_bits))
-    }
-}
-
-/// Mean rate of cross traffic, bit/s.
-fn mean_bps(pattern: &CrossPattern) -> f64 {
-    match *pattern {
-        CrossPattern::Constant { rate } => rate.bps() as f64,
-        CrossPattern::Pareto { rate, mean_burst, mean_gap, .. } => {
-            rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64
-        }
     }
 }

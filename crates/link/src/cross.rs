@@ -24,12 +24,17 @@ impl CrossSource {
     pub fn new(spec: &CrossTraffic, seed: u64, index: u64) -> Self {
         let mut random = Stream::new(seed, Domain::CrossTraffic, index);
         let rate = match spec.pattern {
-            CrossPattern::Constant { rate } | CrossPattern::Pareto { rate, .. } => rate,
+            CrossPattern::Constant { rate }
+            | CrossPattern::Poisson { rate }
+            | CrossPattern::Pareto { rate, .. } => rate,
         };
         let start_ns = spec.start.0 as f64;
         // Start in a gap, so that several sources are not in phase.
         let (due_ns, burst_until_ns) = match spec.pattern {
             CrossPattern::Constant { .. } => (start_ns, f64::INFINITY),
+            CrossPattern::Poisson { rate } => {
+                (start_ns + random.exponential(spacing_ns(spec, rate)), f64::INFINITY)
+            }
             CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } => {
                 let begin = start_ns + random.pareto(mean_gap.0 as f64, shape);
                 (begin, begin + random.pareto(mean_burst.0 as f64, shape))
@@ -54,7 +59,10 @@ impl CrossSource {
         if self.next_ns()? > now_ns {
             return None;
         }
-        self.due_ns += self.gap_ns;
+        self.due_ns += match self.spec.pattern {
+            CrossPattern::Poisson { .. } => self.random.exponential(self.gap_ns),
+            CrossPattern::Constant { .. } | CrossPattern::Pareto { .. } => self.gap_ns,
+        };
         if let CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } = self.spec.pattern
             && self.due_ns >= self.burst_until_ns
         {
@@ -91,6 +99,16 @@ mod tests {
         let rate = BitRate::from_bps(7_000_000);
         // 10 s × 7 Mbit/s / 12 kbit = 5833.3 packets
         assert_eq!(packets(CrossPattern::Constant { rate }, Nanos::from_secs(10)).len(), 5834);
+    }
+
+    /// 100 packets per second for 1000 s: standard deviation 316, and e^−1 of the gaps exceed the mean.
+    #[test]
+    fn poisson_traffic_has_its_rate_and_exponential_gaps() {
+        let rate = BitRate::from_bps(1_200_000);
+        let times = packets(CrossPattern::Poisson { rate }, Nanos::from_secs(1000));
+        assert!((times.len() as f64 - 100_000.0).abs() < 1000.0, "{}", times.len());
+        let long = times.windows(2).filter(|pair| pair[1] - pair[0] > 10_000_000).count();
+        assert!((long as f64 / 1e5 - 0.3679).abs() < 0.01, "{long}");
     }
 
     #[test]

@@ -419,6 +419,10 @@ pub struct Comparison {
     pub references: Vec<Reference>,
     /// One row per policy.
     pub rows: Vec<Row>,
+    /// The background of `tcp_share_background`; none if no share rests on phase, or the runs were not repeated
+    /// with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Background>,
     /// Notes on how the engine ran the scenario, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -445,6 +449,16 @@ pub struct ScenarioRef {
     /// [`Scenario::rivals`](crate::scenario::Scenario::rivals).
     #[serde(default)]
     pub rivals: u32,
+}
+
+/// A light random background, without which shares of competitors rest on phase: at a `DropTail` queue where
+/// nothing is random, the order of arrival decides which flow loses packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Background {
+    /// The shared links.
+    pub links: Vec<String>,
+    /// Poisson cross traffic of this part of their rates.
+    pub part: f64,
 }
 
 /// The program that made a result, and the command.
@@ -556,6 +570,12 @@ pub struct Row {
     /// without rivals.
     #[serde(default)]
     pub tcp_share: Option<Estimate>,
+    /// The same with a light random background, if shares rest on phase: see [`Comparison::background`].
+    #[serde(default)]
+    pub tcp_share_background: Option<Estimate>,
+    /// Goodput of the competitors with it, bit/s.
+    #[serde(default)]
+    pub competitors_background_bps: Option<Estimate>,
     /// Energy of the network's switches, J; only in a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_j: Option<Estimate>,

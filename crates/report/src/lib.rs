@@ -67,4 +67,4 @@ pub use scale::rounded;
 pub use sheet::most_efficient;
 pub use stored::StoredResults;
 pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
-pub use summary::{LINK_BOUND, PolicyRuns, TCP_REFERENCE, summarise, summarise_on};
+pub use summary::{LINK_BOUND, PolicyRuns, TCP_REFERENCE, summarise, summarise_on, tcp_share};

@@ -212,6 +212,8 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record.estimate("retransmission_ratio", row.retransmission_ratio);
     record.estimate("competitors_bps", row.competitors_bps);
     record.estimate("tcp_share", row.tcp_share);
+    record.estimate("tcp_share_background", row.tcp_share_background);
+    record.estimate("competitors_background_bps", row.competitors_background_bps);
     record.number("energy_sunk_j", row.energy_split.sunk_j);
     record.number("energy_transfer_j", row.energy_split.transfer_j);
     record.number("energy_tail_j", row.energy_split.tail_j);

@@ -1,8 +1,8 @@
 //! Numbers of a comparison, formatted column by column, for both the terminal and the HTML report.
 
-use joulepath_model::result::{Comparison, Estimate, Reference, Row};
+use joulepath_model::result::{Background, Comparison, Estimate, Reference, Row};
 
-use crate::scale::{Quantity, Scale, Value};
+use crate::scale::{Quantity, Scale, Value, rounded};
 use crate::summary::{LINK_BOUND, TCP_REFERENCE};
 use crate::table::{Cell, Column, Line, Rank, Table, Tone};
 
@@ -372,10 +372,48 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
             _ => {}
         }
     }
+    notes.extend(phase_note(comparison));
     notes.extend(interval_note(&comparison.rows));
     notes.extend(chance_note(&comparison.rows));
     notes.extend(comparison.notes.iter().cloned());
     notes
+}
+
+/// Relative difference below which a share does not rest on phase.
+const SAME_SHARE: f64 = 0.1;
+
+/// The shares that rest on phase, without and with a random background.
+fn phase_note(comparison: &Comparison) -> Option<String> {
+    let Background { links, part } = comparison.background.as_ref()?;
+    let shares = |row: &Row| row.tcp_share.zip(row.tcp_share_background);
+    let rates = |row: &Row| row.competitors_bps.zip(row.competitors_background_bps);
+    let differs = |(without, with): (Estimate, Estimate)| {
+        let difference = (with.mean - without.mean).abs();
+        difference.is_finite() && difference > SAME_SHARE * without.mean.min(with.mean)
+    };
+    let (what, unit, scale) = match comparison.rows.iter().any(|row| shares(row).is_some()) {
+        true => ("TCPs", "", 1.0),
+        false => ("competitors", " Mbit/s", 1e-6),
+    };
+    let of_row = |row: &Row| {
+        let pair = if unit.is_empty() { shares(row) } else { rates(row) };
+        let (without, with) = pair.filter(|&pair| differs(pair))?;
+        let decimals = 2;
+        let [without, with] = [without, with].map(|of| format!("{:.decimals$}", scale * of.mean));
+        Some(format!("{} {without} → {with}", row.label))
+    };
+    let links = links.join(", ");
+    let background = format!("{} % of random cross traffic", rounded(100.0 * part, 3));
+    let moved: Vec<String> = comparison.rows.iter().filter_map(of_row).collect();
+    Some(if moved.is_empty() {
+        format!("{what}: with {background} on {links} within 10 % of the table.")
+    } else {
+        format!(
+            "{what} rest on phase: {links} is a DropTail queue and little on the way is random, so the order of \
+             arrival decides who loses packets. With {background} there: {}{unit}.",
+            moved.join(", ")
+        )
+    })
 }
 
 /// Seeds below which a percentile bootstrap is noticeably too narrow.

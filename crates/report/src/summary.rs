@@ -115,7 +115,9 @@ impl Context<'_> {
             link_bound_share: whole.then(|| self.share_of(LINK_BOUND, efficiency)).flatten(),
             retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
             competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
-            tcp_share: self.tcp_share(&runs),
+            tcp_share: tcp_share(self.rivals, &runs),
+            tcp_share_background: None,
+            competitors_background_bps: None,
             network_j: over_some(&runs, |run| run.network.as_ref().map(NetworkResult::energy_j)),
             network: network(&runs),
             energy_split: EnergySplit {
@@ -139,19 +141,6 @@ impl Context<'_> {
         share.is_finite().then_some(share)
     }
 
-    /// Connections under test are alike, and so are the competitors: compares their means.
-    fn tcp_share(&self, runs: &[RunResult]) -> Option<Estimate> {
-        if self.rivals == 0 {
-            return None;
-        }
-        let of_run = |run: &RunResult| {
-            let own = mean(run.connections_bps.iter().copied());
-            (own, run.competitors_bps / f64::from(self.rivals))
-        };
-        let shares: Vec<(f64, f64)> = runs.iter().map(of_run).collect();
-        ratio_estimate(&shares).filter(|share| share.mean.is_finite())
-    }
-
     /// Over the seeds that both this policy and the first one ran.
     fn ratio_interval(&self, runs: &[RunResult]) -> Option<Estimate> {
         let pairs: Vec<_> = efficiencies(runs)
@@ -163,6 +152,20 @@ impl Context<'_> {
             .collect();
         if pairs.len() < 2 { None } else { ratio_estimate(&pairs).filter(|ratio| ratio.mean.is_finite()) }
     }
+}
+
+/// Mean goodput of a connection under test relative to one of `rivals` competitors. Connections under test are
+/// alike, and so are the competitors: compares their means. `None` without rivals.
+pub fn tcp_share(rivals: u32, runs: &[RunResult]) -> Option<Estimate> {
+    if rivals == 0 {
+        return None;
+    }
+    let of_run = |run: &RunResult| {
+        let own = mean(run.connections_bps.iter().copied());
+        (own, run.competitors_bps / f64::from(rivals))
+    };
+    let shares: Vec<(f64, f64)> = runs.iter().map(of_run).collect();
+    ratio_estimate(&shares).filter(|share| share.mean.is_finite())
 }
 
 /// Whether there are several runs that differ only in their seed.

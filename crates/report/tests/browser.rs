@@ -425,6 +425,7 @@ fn comparison() -> Comparison {
         },
         references: vec![],
         notes: vec![],
+        background: None,
         partial: false,
     }
 }

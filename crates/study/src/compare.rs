@@ -11,11 +11,13 @@ use joulepath_control::limit::{limits, mean_limits};
 use joulepath_controllers::Capability;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
-use joulepath_model::result::{Comparison, Manifest, Provenance, Reference, RunResult, ScenarioRef};
-use joulepath_model::scenario::{self, Scenario, Workload};
+use joulepath_model::result::{
+    Background, Comparison, Manifest, Provenance, Reference, RunResult, ScenarioRef,
+};
+use joulepath_model::scenario::{self, LinkIndex, Scenario, Workload};
 #[cfg(feature = "packet")]
 use joulepath_packet::{Trace, TraceLimits};
-use joulepath_report::{PolicyRuns, summarise_on};
+use joulepath_report::{PolicyRuns, estimate, summarise_on, tcp_share};
 use serde::Serialize;
 use serde_json::json;
 
@@ -101,6 +103,8 @@ pub struct Case {
     manifest: Manifest,
     notes: Vec<String>,
     question: Option<String>,
+    /// The scenario with a light random background, if its shares rest on phase.
+    background: Option<Scenario>,
 }
 
 /// Result of a case.
@@ -176,7 +180,13 @@ impl Plan {
         let wanted = case.wanted(self.series);
         let outcomes = batch.run(&wanted, None, &mut heard);
         let failures = batch.failures(&wanted, &outcomes);
-        let comparison = case.comparison(&*self.engine, cores(self.jobs), outcomes);
+        let mut comparison = case.comparison(&*self.engine, cores(self.jobs), outcomes);
+        if let Some(scenario) = &case.background {
+            watch(Event::Note(case.repeats()));
+            let again = case.wanted_on(scenario, false);
+            let outcomes = batch.run(&again, None, &mut |_| ());
+            case.add_background(&mut comparison, outcomes);
+        }
         Compared { comparison, failures }
     }
 
@@ -277,7 +287,9 @@ impl Case {
         let question =
             request.also.is_empty().then(|| question(source, &scenario, &set, &setups, seeds.len()));
         let question = question.flatten();
-        Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes, question })
+        let part = scenario.compare.background;
+        let background = engine.keeps_phase().then(|| scenario.with_background(part)).flatten();
+        Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes, question, background })
     }
 
     /// The comparison as a link to the playground holds it, as JSON; `None` if the playground cannot do it.
@@ -335,10 +347,14 @@ impl Case {
     /// Every run: all policies with the first seed, then all with the next, so that an interrupted study
     /// compares equal seeds. At most the first [`MOST_SERIES`] seeds record series.
     fn wanted(&self, series: bool) -> Vec<Wanted<'_>> {
+        self.wanted_on(&self.scenario, series)
+    }
+
+    fn wanted_on<'a>(&'a self, scenario: &'a Scenario, series: bool) -> Vec<Wanted<'a>> {
         let of_seed = |(index, &seed): (usize, &u64)| {
             self.setups.iter().map(move |setup| Wanted {
                 name: &self.reference.title,
-                scenario: &self.scenario,
+                scenario,
                 setup,
                 task: Task { seed, series: series && index < MOST_SERIES, settles: false },
                 identity: (&self.manifest.scenario_sha256, &self.set),
@@ -347,12 +363,42 @@ impl Case {
         self.seeds.iter().enumerate().flat_map(of_seed).collect()
     }
 
-    fn comparison(&self, engine: &dyn Engine, threads: NonZeroUsize, outcomes: Vec<Outcome>) -> Comparison {
-        let wanted = outcomes.len();
+    /// What the program does after the runs of the table.
+    fn repeats(&self) -> String {
+        let part = self.scenario.compare.background;
+        format!("shares may rest on phase: the runs are repeated with {part} of random cross traffic")
+    }
+
+    /// Adds the shares of the runs with a random background. Without a run of each policy there are none.
+    fn add_background(&self, comparison: &mut Comparison, outcomes: Vec<Outcome>) {
+        let runs = self.by_policy(outcomes);
+        if runs.iter().any(Vec::is_empty) || runs.len() != comparison.rows.len() {
+            return;
+        }
+        for (row, runs) in comparison.rows.iter_mut().zip(runs) {
+            row.tcp_share_background = tcp_share(self.reference.rivals, &runs);
+            let competitors: Vec<f64> = runs.iter().map(|run| run.competitors_bps).collect();
+            row.competitors_background_bps = estimate(&competitors);
+        }
+        let name = |link: LinkIndex| self.scenario.links[link].name.clone();
+        comparison.background = Some(Background {
+            links: self.scenario.phase_links().into_iter().map(name).collect(),
+            part: self.scenario.compare.background.get(),
+        });
+    }
+
+    /// The runs of each policy.
+    fn by_policy(&self, outcomes: Vec<Outcome>) -> Vec<Vec<RunResult>> {
         let mut runs: Vec<Vec<RunResult>> = vec![vec![]; self.setups.len()];
         for (index, outcome) in outcomes.into_iter().enumerate() {
             runs[index % self.setups.len()].extend(outcome.run());
         }
+        runs
+    }
+
+    fn comparison(&self, engine: &dyn Engine, threads: NonZeroUsize, outcomes: Vec<Outcome>) -> Comparison {
+        let wanted = outcomes.len();
+        let runs = self.by_policy(outcomes);
         let partial = runs.iter().map(Vec::len).sum::<usize>() < wanted;
         let limits = limits_of(&self.scenario, &self.seeds, engine);
         let of_policy = |(setup, runs): (&Setup, Vec<RunResult>)| PolicyRuns {
@@ -374,6 +420,7 @@ impl Case {
             seeds: self.seeds.len() as u32,
             manifest: self.manifest.clone(),
             references: limits,
+            background: None,
             notes: self.notes.clone(),
             partial,
         }
@@ -427,8 +474,38 @@ pub(crate) fn of_first<'a>(scenario: &'a Scenario, seeds: &[u64]) -> Cow<'a, Sce
 
 #[cfg(all(test, feature = "packet"))]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::engine::{EngineName, EngineOptions, open};
+
+    /// Two TCPs' worth of subflows whose RTT is 1.2 ms longer than the rival's.
+    #[test]
+    fn shares_that_rest_on_phase_are_shown_with_a_random_background() {
+        let text = "title = \"phase\"\nduration = \"60 s\"\nwarm_up = \"10 s\"\n[[link]]\nname = \"core\"\n\
+                    rate = \"20 Mbit/s\"\ndelay = \"29 ms\"\n[[path]]\nname = \"a\"\ndelay = \"0.6 ms\"\n\
+                    via = [\"core\"]\nenergy = \"free\"\n[[path]]\nname = \"b\"\ndelay = \"0.6 ms\"\n\
+                    via = [\"core\"]\nenergy = \"free\"\n[[competitor]]\nname = \"tcp\"\nvia = [\"core\"]\n\
+                    [compare]\npolicies = [\"uncoupled\"]\nseeds = 2\n";
+        let compared = |set: &[(&str, &str)]| {
+            let source = Source::given("phase", text.to_owned(), BTreeMap::new(), None);
+            let set = set.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let request = Request { set, ..Request::default() };
+            let engine = open(EngineName::Packet, &EngineOptions::default()).unwrap();
+            let plan = Plan::of(&source, &request, engine, &Provenance::default()).unwrap();
+            compare(&plan, &mut |_| (), &Cancel::default()).remove(0).comparison
+        };
+        let comparison = compared(&[]);
+        let background = comparison.background.as_ref().unwrap();
+        assert_eq!((background.links.as_slice(), background.part), (&["core.down".to_owned()][..], 0.05));
+        let row = &comparison.rows[0];
+        let (without, with) = (row.tcp_share.unwrap().mean, row.tcp_share_background.unwrap().mean);
+        assert!(without > 1.2 * with, "{without} against {with}");
+        assert!(joulepath_report::table(&comparison, 200, false).contains("TCPs rest on phase"));
+        for set in [("compare.background", "0 %"), ("link.core.loss", "0.1 %")] {
+            assert_eq!(compared(&[set]).background, None, "{set:?}");
+        }
+    }
 
     /// The limits hold for the walk of each seed, also in an engine that draws signals but no rates.
     #[test]

@@ -299,6 +299,7 @@ named!(Medium, "a medium", {
 });
 named!(CrossKind, "a kind of cross traffic", {
     "constant" => CrossKind::Constant,
+    "poisson" => CrossKind::Poisson,
     "pareto" => CrossKind::Pareto,
 });
 named!(AqmKind, "a way to manage a queue", {

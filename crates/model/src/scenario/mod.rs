@@ -20,6 +20,7 @@ mod live_programs;
 mod live_rules;
 mod load;
 mod parts;
+mod phase;
 mod raw;
 mod read;
 mod resolve;
@@ -54,7 +55,7 @@ use crate::policy::Policy;
 use crate::receive::GrowingMemory;
 use crate::signal::{PathSignal, SignalSpec, rates};
 use crate::topology::TopologySpec;
-use crate::units::{BitRate, Bytes, Nanos};
+use crate::units::{BitRate, Bytes, Nanos, Probability};
 
 /// Index into [`Scenario::links`].
 pub type LinkIndex = usize;
@@ -420,6 +421,11 @@ pub enum CrossPattern {
         /// Rate on the wire.
         rate: BitRate,
     },
+    /// Packets at the instants of a Poisson process.
+    Poisson {
+        /// Mean rate on the wire.
+        rate: BitRate,
+    },
     /// Bursts at a constant rate. Lengths and gaps have Pareto distributions.
     Pareto {
         /// Rate on the wire within a burst.
@@ -433,6 +439,18 @@ pub enum CrossPattern {
     },
 }
 
+impl CrossPattern {
+    /// Mean rate on the wire, bit/s.
+    pub fn mean_bps(&self) -> f64 {
+        match *self {
+            CrossPattern::Constant { rate } | CrossPattern::Poisson { rate } => rate.bps() as f64,
+            CrossPattern::Pareto { rate, mean_burst, mean_gap, .. } => {
+                rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64
+            }
+        }
+    }
+}
+
 /// Defaults of `compare`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareDefaults {
@@ -440,4 +458,7 @@ pub struct CompareDefaults {
     pub policies: Vec<Policy>,
     /// Number of seeds per policy.
     pub seeds: u32,
+    /// Random cross traffic of the repeated runs where shares rest on phase, as a part of the link's rate: see
+    /// [`Scenario::with_background`].
+    pub background: Probability,
 }

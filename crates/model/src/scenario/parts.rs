@@ -413,6 +413,8 @@ pub(super) enum Medium {
 pub(super) enum CrossKind {
     /// Evenly spaced packets.
     Constant,
+    /// Packets at random instants.
+    Poisson,
     /// Bursts.
     Pareto,
 }

@@ -388,7 +388,7 @@ table! {
         link: Option<At<String>>,
         /// Towards the device or towards the server.
         direction: Direction = "download",
-        /// Pattern of the packets: evenly spaced, or in bursts.
+        /// Pattern of the packets: evenly spaced, at random instants, or in bursts.
         kind: At<CrossKind>,
         /// Rate on the wire; for bursts, the rate within a burst.
         rate: At<BitRate>,
@@ -415,6 +415,9 @@ table! {
             ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp", "joule"],
         /// Number of seeds per policy.
         seeds: At<u32> = 10,
+        /// Where shares of competitors rest on phase, `compare` repeats the runs with random cross traffic of
+        /// this part of the shared links' rates; 0 %: it does not.
+        background: At<Probability> = "5 %",
     }
 }
 

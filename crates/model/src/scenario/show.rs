@@ -71,7 +71,8 @@ impl Page {
             "policies",
             list(scenario.compare.policies.iter().map(|policy| quoted(&policy.to_string()))),
         )?;
-        self.key("seeds", scenario.compare.seeds)
+        self.key("seeds", scenario.compare.seeds)?;
+        self.key("background", scenario.compare.background.exact())
     }
 
     fn receive_memory(&mut self, scenario: &Scenario) -> fmt::Result {
@@ -337,6 +338,10 @@ impl Page {
         match cross.pattern {
             CrossPattern::Constant { rate } => {
                 self.key("kind", quoted("constant"))?;
+                self.key("rate", rate.exact())?;
+            }
+            CrossPattern::Poisson { rate } => {
+                self.key("kind", quoted("poisson"))?;
                 self.key("rate", rate.exact())?;
             }
             CrossPattern::Pareto { rate, mean_burst, mean_gap, shape } => {

@@ -90,6 +90,7 @@ fn comparison(policies: &[Policy], rival_bps: Option<f64>) -> Comparison {
         },
         references: limits,
         notes: vec![],
+        background: None,
         partial: false,
     }
 }

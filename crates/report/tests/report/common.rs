@@ -113,6 +113,7 @@ impl Fake {
             },
             references: limits,
             notes: vec![],
+            background: None,
             partial: false,
         }
     }

@@ -76,6 +76,12 @@ impl Family {
         if Family::of_kind(Kind::Random).contains(&self) { Kind::Random } else { Kind::Ranked }
     }
 
+    /// Whether its tables show what competitors lose or get.
+    pub(super) fn judges_harm(self) -> bool {
+        let judges = |metric: &Metric| matches!(metric, Metric::Kept | Metric::Share);
+        self == Family::Shared || self.row().columns.iter().any(judges)
+    }
+
     /// Row of the report.
     pub(super) fn row(self) -> FamilyRow {
         let columns: &[Metric] = match self {

@@ -25,11 +25,15 @@ use self::wide::{GENERATION, Queues};
 use super::family::Family;
 use super::set::Set;
 use crate::shipped;
+use joulepath_model::scenario::{CrossTraffic, load};
+use joulepath_model::units::Probability;
 
 pub(super) use self::ranges::RANKED;
 
 /// Trace of the random family F6: the shipped scenario next to it, and its file name.
 const TRACE: (&str, &str) = ("fidelity/trace", "cellular.trace");
+/// Part of a link's rate that random cross traffic takes where shares would rest on phase.
+const BACKGROUND: f64 = 0.05;
 /// Data that one line of a trace delivers, bits.
 const OPPORTUNITY_BITS: f64 = 1504.0 * 8.0;
 
@@ -62,7 +66,7 @@ pub(super) fn of_seed(family: Family, seed: u64, number: u32) -> Option<Random> 
         "# Scenario {number} of the family `{family}`: `joulepath benchmark --family {family} --seed {seed}`."
     );
     let name = format!("{family}-{seed}-{number:02}");
-    Some(Random { name, number, text: text(&comment, body), trace: None })
+    Some(Random { name, number, text: text(&comment, family, body), trace: None })
 }
 
 /// The `index`-th scenario, from 1, of `set` for a random family; `None` for other families and beyond the
@@ -92,14 +96,37 @@ pub(super) fn of_set(family: Family, set: Set, index: u32) -> Option<Random> {
         "# Scenario {index} of the family `{family}`, set `{set}`, generation {GENERATION}:\n\
          # `joulepath benchmark --family {family} --random {set} --first {index} --scenarios 1`."
     );
-    Some(Random { name: format!("{family}-{set}-{index:04}"), number, text: text(&comment, body), trace })
+    Some(Random {
+        name: format!("{family}-{set}-{index:04}"),
+        number,
+        text: text(&comment, family, body),
+        trace,
+    })
 }
 
-fn text(comment: &str, body: Body) -> String {
+fn text(comment: &str, family: Family, body: Body) -> String {
     let Body { title, duration_s, warm_up_s, tables } = body;
-    format!(
+    let text = format!(
         "{comment}\ntitle = \"{title}\"\nduration = \"{duration_s} s\"\nwarm_up = \"{warm_up_s} s\"\n{tables}"
-    )
+    );
+    let background = if family.judges_harm() { background(&text) } else { String::new() };
+    text + &background
+}
+
+/// Random cross traffic on the links of a scenario without a trace where shares rest on phase.
+fn background(text: &str) -> String {
+    let scenario = load(text, &|name| Err(format!("no trace {name}"))).expect("the text is a scenario");
+    let part = Probability::new(BACKGROUND).expect("a part");
+    let Some(with) = scenario.with_background(part) else { return String::new() };
+    let table = |cross: &CrossTraffic| {
+        let own = scenario.paths.iter().find(|path| path.radio.0 == cross.link);
+        let place = match own {
+            Some(path) => format!("path = \"{}\"", path.name),
+            None => format!("link = \"{}\"", scenario.links[cross.link].name.trim_end_matches(".down")),
+        };
+        format!("[[cross]]\n{place}\nkind = \"poisson\"\nrate = \"{:.0} bit/s\"\n", cross.pattern.mean_bps())
+    };
+    with.cross[scenario.cross.len()..].iter().map(table).collect()
 }
 
 /// Delivery times of the trace, ms.

@@ -58,6 +58,12 @@ pub trait Engine: Send + Sync {
         true
     }
 
+    /// Whether flows keep their phase at a `DropTail` queue if nothing in the scenario is random. Real hosts
+    /// do not, and equations have no phase.
+    fn keeps_phase(&self) -> bool {
+        false
+    }
+
     /// Maximum number of concurrent runs; `None`: limited by the cores only.
     fn most_at_a_time(&self) -> Option<NonZeroUsize> {
         None

@@ -19,6 +19,10 @@ impl Engine for Packet {
         "packet"
     }
 
+    fn keeps_phase(&self) -> bool {
+        true
+    }
+
     fn run(
         &self,
         scenario: &Scenario,

@@ -2,4 +2,5 @@
 
 mod cases;
 mod foreign;
+mod language;
 mod stored_results;

@@ -109,6 +109,9 @@ fn transport(raw: &RawTransport, out: &mut Problems) -> Option<Transport> {
     })
 }
 
+/// Largest part of a link's rate that a background may take.
+const MOST_BACKGROUND: f64 = 0.2;
+
 fn compare(raw: &RawCompare, out: &mut Problems) -> Option<CompareDefaults> {
     let before = out.len();
     if raw.policies.value.is_empty() {
@@ -132,5 +135,10 @@ fn compare(raw: &RawCompare, out: &mut Problems) -> Option<CompareDefaults> {
     if raw.seeds.value > MAX_SEEDS {
         out.note(&raw.seeds.span, format!("{} seeds are more than {MAX_SEEDS}", raw.seeds.value));
     }
-    (out.len() == before).then_some(CompareDefaults { policies, seeds: raw.seeds.value })
+    let background = raw.background.value;
+    if background.get() > MOST_BACKGROUND {
+        let message = format!("a background of {background} is not light");
+        out.note_with_help(&raw.background.span, message, "write at most 20 %");
+    }
+    (out.len() == before).then_some(CompareDefaults { policies, seeds: raw.seeds.value, background })
 }

@@ -400,16 +400,19 @@ fn cross_pattern(raw: &RawCross, out: &mut Problems) -> Option<CrossPattern> {
         out.note_with_help(&raw.rate.span, "a rate of zero sends nothing", "write for example \"10 Mbit/s\"");
     }
     let bursts = [("mean_burst", &raw.mean_burst), ("mean_gap", &raw.mean_gap)];
-    if raw.kind.value == CrossKind::Constant {
+    if raw.kind.value != CrossKind::Pareto {
         for (key, value) in bursts {
             if let Some(value) = value {
-                not_of_constant(key, &value.span, out);
+                only_of_pareto(key, &value.span, out);
             }
         }
         if let Some(shape) = &raw.shape {
-            not_of_constant("shape", &shape.span, out);
+            only_of_pareto("shape", &shape.span, out);
         }
-        return (out.len() == before).then_some(CrossPattern::Constant { rate });
+        let is_constant = raw.kind.value == CrossKind::Constant;
+        let pattern =
+            if is_constant { CrossPattern::Constant { rate } } else { CrossPattern::Poisson { rate } };
+        return (out.len() == before).then_some(pattern);
     }
     for (key, value) in bursts {
         match value {
@@ -431,9 +434,9 @@ fn cross_pattern(raw: &RawCross, out: &mut Problems) -> Option<CrossPattern> {
     (out.len() == before).then_some(CrossPattern::Pareto { rate, mean_burst, mean_gap, shape })
 }
 
-fn not_of_constant(key: &str, span: &std::ops::Range<usize>, out: &mut Problems) {
+fn only_of_pareto(key: &str, span: &std::ops::Range<usize>, out: &mut Problems) {
     let help = "leave it out, or write kind = \"pareto\"";
-    out.note_with_help(span, format!("`{key}` is not a key of constant traffic"), help);
+    out.note_with_help(span, format!("`{key}` is a key of pareto traffic"), help);
 }
 
 /// Notes a size of zero.
