@@ -184,8 +184,12 @@ impl Link {
         if t.0 > self.free_ns {
             self.free_ns = t.0;
             self.rate.interrupt();
-            if let Some(front) = self.front_mut() {
-                front.start_ns = front.start_ns.max(t.0);
+            let Some(extras) = self.extras.as_deref_mut() else { return };
+            let front = extras.keeper.as_mut().and_then(|keeper| keeper.front.as_mut());
+            if let Some(front) = front.filter(|front| front.start_ns != NEVER_NS) {
+                // A recorded link must not use an opportunity before `t`.
+                let start_ns = front.start_ns.max(t.0);
+                front.start_ns = extras.service.start_ns(start_ns, start_ns);
             }
         }
     }
@@ -296,10 +300,6 @@ impl Link {
 
     fn front(&self) -> Option<&Front> {
         self.extras.as_deref()?.keeper.as_ref()?.front.as_ref()
-    }
-
-    fn front_mut(&mut self) -> Option<&mut Front> {
-        self.extras.as_deref_mut()?.keeper.as_mut()?.front.as_mut().filter(|front| front.start_ns != NEVER_NS)
     }
 
     #[inline(never)]
