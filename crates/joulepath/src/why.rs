@@ -36,7 +36,7 @@ pub(crate) fn why(options: &WhyOptions) -> Result<Exit, Failure> {
             }
         };
         if let Some(file) = &options.record {
-            files::write(file, &line(&seen)?)?;
+            files::write_own(file, &line(&seen)?)?;
         }
         let report = examine(&seen, |subject| wanted.has(subject), &mut remedy::predict);
         print(&report, options)?;

@@ -34,8 +34,6 @@ const SAVED_EVERY: Nanos = Nanos::from_secs(60);
 const SAVED_SHARE: u64 = 100;
 /// The least RTT assumed: that of a full queue, which may have grown since connections were listed.
 const LEAST_RTT: Nanos = Nanos::from_millis(100);
-/// Time in which the daemon closes an interface.
-const REACTION: Nanos = Nanos::from_millis(30);
 
 pub(crate) struct Accounts {
     ledger: Ledger,
@@ -64,8 +62,6 @@ pub(crate) struct Accounts {
     lacks_base: bool,
     /// Bytes of hard quotas since the ledger was written, by interface.
     unsaved: BTreeMap<String, u64>,
-    /// Interfaces whose hard quota is used up, with the start of the period and the quota.
-    closed: BTreeMap<String, (Day, Bytes)>,
 }
 
 impl Accounts {
@@ -110,7 +106,6 @@ impl Accounts {
             saved: now,
             lacks_base: true,
             unsaved: BTreeMap::new(),
-            closed: BTreeMap::new(),
         }
     }
 
@@ -176,7 +171,7 @@ impl Accounts {
             self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
             let quota = config.interface(name).and_then(|known| known.quota);
             let rate = look.rates.get(&interface.index).copied();
-            interface.under_way = under_way(rate.unwrap_or(0.0), interface.rtt);
+            interface.under_way = under_way(rate.unwrap_or(0.0), closing_time(interface.rtt, look.reaction));
             interface.used = quota.map(|quota| self.used(name, quota, interface.under_way));
         }
         let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
@@ -267,9 +262,9 @@ impl Accounts {
         let used = Bytes(sum.bytes());
         let Some(hard) = quota.hard else { return used };
         if used.0.saturating_add(under_way) >= hard.0 {
-            self.closed.insert(name.to_owned(), (start, hard));
+            self.lacks_base |= self.ledger.close(name, start, hard.0);
         }
-        if self.closed.get(name) == Some(&(start, hard)) { used.max(hard) } else { used }
+        if self.ledger.is_closed(name, start, hard.0) { used.max(hard) } else { used }
     }
 
     fn in_period(&self, name: &str, quota: Quota) -> (Sum, Day) {
@@ -340,13 +335,13 @@ impl Accounts {
 }
 
 /// Bytes that still pass after the decision to close an interface, at a rate in bytes/s.
-fn under_way(rate: f64, rtt: Option<Nanos>) -> u64 {
-    (rate * closing_time(rtt).as_secs_f64()) as u64
+fn under_way(rate: f64, closing: Nanos) -> u64 {
+    (rate * closing.as_secs_f64()) as u64
 }
 
-/// Time from the decision to close an interface until nothing passes.
-pub(crate) fn closing_time(rtt: Option<Nanos>) -> Nanos {
-    rtt.unwrap_or_default().max(LEAST_RTT).saturating_add(REACTION)
+/// Time from the decision to close an interface until nothing passes; `reaction`: until it is closed.
+pub(crate) fn closing_time(rtt: Option<Nanos>, reaction: Nanos) -> Nanos {
+    rtt.unwrap_or_default().max(LEAST_RTT).saturating_add(reaction)
 }
 
 fn spent(sum: Sum) -> Spent {
@@ -404,6 +399,7 @@ mod tests {
             interfaces: vec![seen(3, "wwan0")],
             counters: [("wwan0".to_owned(), counters)].into(),
             rates: [(3, rate)].into(),
+            reaction: Nanos::from_millis(30),
             ..Look::default()
         }
     }
@@ -425,8 +421,18 @@ mod tests {
         let more = read_live(&format!("{QUOTA}quota = {{ hard = \"6 MB\", period_day = 1 }}\n")).unwrap();
         assert_eq!(used(&more, 0.0, 4_500_000, at(TODAY, 5)), 4_500_000);
         assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 6)), 5_000_000);
+        let december = at(TODAY, 4 * 86_400);
+        // A daemon that starts now keeps it closed.
+        let text = serde_json::to_string(&accounts.ledger).unwrap();
+        let mut next =
+            Accounts::of(serde_json::from_str(&text).unwrap(), "a".into(), Nanos::ZERO, at(TODAY, 7));
+        let mut look = carrying(0.0, 4_500_000);
+        next.take(&config, &mut look, Nanos::from_secs(7), at(TODAY, 7));
+        assert_eq!(look.interfaces[0].used, Some(Bytes(5_000_000)));
         // 1 December.
-        assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 4 * 86_400)), 0);
+        let mut look = carrying(0.0, 4_500_000);
+        next.take(&config, &mut look, december.since_boot, december);
+        assert_eq!(look.interfaces[0].used, Some(Bytes(0)));
     }
 
     #[test]

@@ -122,6 +122,9 @@ pub struct Ledger {
     /// awake.
     #[serde(default)]
     mptcp: Account,
+    /// Interfaces whose hard quota is used up: the first day of the period, and the quota, bytes.
+    #[serde(default)]
+    closed: BTreeMap<String, (i64, u64)>,
     /// The trusted time.
     #[serde(default)]
     clock: Option<Anchor>,
@@ -210,6 +213,17 @@ impl Ledger {
     /// Measured energy since `first`, J; `None` if nothing was measured.
     pub fn measured(&self, first: Day) -> Option<f64> {
         self.machine.since(first).joules
+    }
+
+    /// Notes that the hard quota of an interface is used up in the period that began on `first`. Returns true
+    /// if that is new.
+    pub fn close(&mut self, interface: &str, first: Day, hard: u64) -> bool {
+        self.closed.insert(interface.to_owned(), (first.0, hard)) != Some((first.0, hard))
+    }
+
+    /// True if [`Self::close`] was called for this period and quota.
+    pub fn is_closed(&self, interface: &str, first: Day, hard: u64) -> bool {
+        self.closed.get(interface) == Some(&(first.0, hard))
     }
 
     /// Traffic of an interface since `first`.

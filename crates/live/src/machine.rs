@@ -89,6 +89,8 @@ pub(crate) struct Look {
     pub(crate) counters: BTreeMap<String, Counters>,
     /// Present rates of both directions by interface index, bytes/s, where they matter.
     pub(crate) rates: BTreeMap<u32, f64>,
+    /// Time until an interface is closed.
+    pub(crate) reaction: Nanos,
     /// Interface index of every address, including loopback.
     pub(crate) owners: BTreeMap<IpAddr, u32>,
     /// Numbers of connections.
@@ -292,6 +294,7 @@ impl Machine {
             measured,
             counters,
             rates: BTreeMap::new(),
+            reaction: Nanos::ZERO,
             owners,
             counted,
             begun: self.ear.as_mut().is_some_and(Ear::begun),

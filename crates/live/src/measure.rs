@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
+use joulepath_kernel::mptcp::diag::{Connection, Listing, SocketMemory, TcpSocket};
 use joulepath_kernel::mptcp::{TcpState, Token};
 use joulepath_kernel::route::Counters;
 use joulepath_model::units::Nanos;
@@ -57,6 +57,9 @@ pub struct Measured {
     pub lost: usize,
     /// Time since the last packet arrived, if packets arrived steadily before.
     pub silent: Option<Nanos>,
+    /// True if the program of the connection that received last has not read all of it: it may have closed its
+    /// window, so that silence says nothing.
+    pub paused: bool,
     /// True if subflows wait in vain for an answer, and no subflow with data gets one.
     pub stalled: bool,
     /// Connections whose only working subflow is here.
@@ -176,6 +179,7 @@ impl Measurer {
     ) -> BTreeMap<String, Measured> {
         let places = Places { all, owners };
         let mut waits: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        let mut readers: BTreeMap<&str, (u32, bool)> = BTreeMap::new();
         for connection in &listing.connections {
             let works = |subflow: &&TcpSocket| is_established(subflow) && !waits_in_vain(subflow);
             let mut working = connection.subflows.iter().filter(works);
@@ -190,10 +194,15 @@ impl Measurer {
             {
                 measured.only += 1;
             }
+            let unread = connection.memory.as_ref().is_some_and(is_full);
             for subflow in subflows(connection) {
                 let Some(name) = places.of(subflow) else { continue };
                 let Some(measured) = measured.get_mut(name) else { continue };
                 take(measured, subflow);
+                if let Some(info) = subflow.info.as_ref().filter(|info| info.data_segments_in > 0) {
+                    let last = readers.entry(name).or_insert((u32::MAX, false));
+                    *last = (*last).min((info.heard_ms, unread));
+                }
                 let (in_vain, answered) = waits.entry(name).or_default();
                 *in_vain += usize::from(waits_in_vain(subflow));
                 *answered += usize::from(!waits_in_vain(subflow) && has_recent_data(subflow));
@@ -204,6 +213,12 @@ impl Measurer {
         for (name, (in_vain, answered)) in waits {
             if let Some(measured) = measured.get_mut(name) {
                 measured.stalled = in_vain > 0 && answered == 0;
+            }
+        }
+        for (name, (_, unread)) in readers {
+            if let Some(measured) = measured.get_mut(name) {
+                measured.paused = unread;
+                measured.silent = measured.silent.filter(|_| !unread);
             }
         }
         self.known.clone_from(&measured);
@@ -292,6 +307,11 @@ impl Measurer {
     }
 }
 
+/// True if the receive buffer is at least half full: the program does not read.
+fn is_full(memory: &SocketMemory) -> bool {
+    memory.receive_used_bytes > memory.receive_limit_bytes / 2
+}
+
 /// Counts connections without a subflow on an interface because the peer refused it.
 fn count_refused(
     listing: &Listing,
@@ -322,6 +342,7 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
         healthy,
         lost,
         stalled,
+        paused,
         sole,
         only,
         missing,
@@ -330,6 +351,7 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
         retransmitted_bytes,
         ..
     } = *known;
+    let silent = counted.silent.filter(|_| !paused);
     let capacity_bps = counted.capacity_bps.into_iter().chain(known.capacity_bps).reduce(f64::max);
     Measured {
         subflows,
@@ -337,6 +359,8 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
         healthy,
         lost,
         stalled,
+        paused,
+        silent,
         sole,
         only,
         missing,
@@ -422,6 +446,8 @@ fn take(measured: &mut Measured, subflow: &TcpSocket) {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_kernel::mptcp::TcpInfo;
+
     use super::*;
 
     fn look(measurer: &mut Measurer, s: u64, device: u32, received_bytes: u64) -> Measured {
@@ -452,6 +478,43 @@ mod tests {
         let one = measured["eth0"];
         assert_eq!((one.received_bps, one.capacity_bps), (4e6, Some(8e6)));
         assert_eq!((one.subflows, one.healthy, one.rtt), (3, 2, rtt));
+    }
+
+    #[test]
+    fn a_program_that_does_not_read_makes_no_path_silent() {
+        let addresses = ["192.0.2.7".parse().unwrap()];
+        for (used, is_silent) in [(60_000, false), (1_000, true)] {
+            let mut measurer = Measurer::default();
+            let of = |received_bytes| Looked {
+                name: "wlan0",
+                device: 2,
+                addresses: &addresses,
+                counters: Some(Counters {
+                    received_bytes,
+                    received_packets: received_bytes / 1000,
+                    ..Counters::default()
+                }),
+            };
+            let mut connection = crate::samples::connection(1, &addresses);
+            connection.subflows[0].info = Some(TcpInfo { data_segments_in: 9, ..crate::samples::heard(10) });
+            connection.memory = Some(SocketMemory {
+                receive_used_bytes: used,
+                receive_limit_bytes: 100_000,
+                send_used_bytes: 0,
+                send_limit_bytes: 0,
+            });
+            let listing = Listing { connections: vec![connection], ..Listing::default() };
+            for (s, bytes) in [1_000_000, 2_000_000, 3_000_000, 3_000_000].into_iter().enumerate() {
+                let all = [of(bytes)];
+                let counted = measurer.count_all(Nanos::from_secs(s as u64), &all);
+                let owners = [(addresses[0], 2)].into();
+                measurer.list(&all, &owners, &listing, &Refusals::default(), counted);
+            }
+            // Also in a poll without a listing.
+            let mut measured = measurer.count_all(Nanos::from_secs(6), &[of(3_000_000)]);
+            measurer.recall(&mut measured);
+            assert_eq!(measured["wlan0"].silent.is_some(), is_silent, "{used}");
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! | path property | source |
 //! |---|---|
 //! | rate | `rate` of the configuration, or the highest rate in recent hours |
-//! | delay | half of the smallest RTT of its subflows |
+//! | delay | half of the smallest RTT of its subflows, else of the remembered RTT |
+//! | traffic | what passes at present, else a file of `transfer` |
 //! | loss | retransmitted payload divided by sent bytes; includes losses from congestion |
 //! | energy | the configuration, at the present signal |
 //! | history | what the daemon remembers of the interface's network |
@@ -80,7 +81,8 @@ impl Fitted {
             leave_out("no traffic seen and no `rate` configured");
             return None;
         };
-        let rtt = one.rtt_s.map(|rtt_s| Nanos((rtt_s * 1e6) as u64 * 1000));
+        let remembered = one.network.as_ref().and_then(|network| network.rtt_s).map(|rtt| rtt.median);
+        let rtt = one.rtt_s.or(remembered).map(|rtt_s| Nanos((rtt_s * 1e6) as u64 * 1000));
         let sent_bytes = one.total.sent_bytes;
         let is_lossy = sent_bytes >= ENOUGH_SENT;
         let sent_again = one.retransmitted_bytes as f64 / sent_bytes as f64;
@@ -90,7 +92,11 @@ impl Fitted {
             "{}: rate {}; delay {}; loss {}",
             one.name,
             if known.rate.is_some() { "as configured" } else { "the highest seen" },
-            if rtt.is_some() { "half of the smallest RTT" } else { "assumed: no subflow" },
+            match (one.rtt_s, rtt) {
+                (Some(_), _) => "half of the smallest RTT",
+                (None, Some(_)) => "half of the remembered RTT",
+                (None, None) => "assumed: no subflow",
+            },
             if is_lossy { "at most the retransmitted part" } else { "unknown, assumed 0: little was sent" },
         ));
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
@@ -133,9 +139,7 @@ fn known(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> KnownConnect
 /// `bulk` if all paths with traffic are full, `stream` if they are not, `file` without traffic.
 fn workload(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
     let sum = |of: &dyn Fn(&InterfaceStatus) -> f64| status.interfaces.iter().map(of).sum::<f64>();
-    let mean_bps = |bytes: f64| if status.up_s > 0.0 { bytes * 8.0 / status.up_s } else { 0.0 };
-    let down = sum(&|one| one.received_bps).max(mean_bps(sum(&|one| one.total.received_bytes as f64)));
-    let up = sum(&|one| one.sent_bps).max(mean_bps(sum(&|one| one.total.sent_bytes as f64)));
+    let (down, up) = (sum(&|one| one.received_bps), sum(&|one| one.sent_bps));
     let direction = if up > down { "upload" } else { "download" };
     let carried: Vec<&Fitted> = paths.iter().filter(|path| path.busy_bps >= LEAST_BPS).collect();
     let is_full = !carried.is_empty()

@@ -45,9 +45,21 @@ pub(crate) fn read<T: DeserializeOwned>(
 /// # Errors
 /// As [`State::write`].
 pub(crate) fn write<T: Serialize>(state: &State, name: &str, schema: u64, value: &T) -> Result<()> {
+    state.write(name, &stamped(schema, value))
+}
+
+/// As [`write`], but only the owner may read the record.
+///
+/// # Errors
+/// As [`State::write`].
+pub(crate) fn write_own<T: Serialize>(state: &State, name: &str, schema: u64, value: &T) -> Result<()> {
+    state.write_own(name, &stamped(schema, value))
+}
+
+fn stamped<T: Serialize>(schema: u64, value: &T) -> Value {
     let mut value = serde_json::to_value(value).expect("what is kept has only texts as keys");
     value[KEY] = schema.into();
-    state.write(name, &value)
+    value
 }
 
 #[cfg(test)]

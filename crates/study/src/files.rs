@@ -108,6 +108,15 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     write_bytes(path, text.as_bytes())
 }
 
+/// Like [`write`], but a new file has mode 0600.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_own(path: &Path, text: &str) -> Result<()> {
+    system::write_own(path, text.as_bytes())
+        .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
+}
+
 /// Like [`write`], for bytes.
 pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     system::write(path, bytes)

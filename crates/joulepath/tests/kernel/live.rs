@@ -3,6 +3,7 @@
 mod behaviour;
 mod controllers;
 mod end;
+mod families;
 mod faults;
 mod first;
 mod judge;

@@ -1,6 +1,6 @@
 //! Ends connections of other processes (`SOCK_DESTROY`, `CONFIG_INET_DIAG_DESTROY`).
 //!
-//! [`abort_connections`]: a connection outlives its process while it closes: for minutes if the other end
+//! [`Aborter`] resets single connections. [`abort_connections`]: a connection outlives its process while it closes: for minutes if the other end
 //! does not answer. Until then it keeps its network namespace and its congestion controller alive.
 
 use std::net::{IpAddr, SocketAddr};
@@ -50,16 +50,30 @@ pub fn abort_connections() -> Result<usize> {
     Ok(found.len())
 }
 
-/// Resets a TCP connection or a subflow of the calling thread's network namespace; an MPTCP connection goes
-/// on over its other subflows. `interface`: index of the device to which it is bound. Returns false if it
-/// has already ended.
-///
-/// # Errors
-/// As [`abort_connections`].
-pub fn abort(local: SocketAddr, remote: SocketAddr, interface: Option<u32>) -> Result<bool> {
-    let mut netlink = Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")?;
-    let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    destroy(&mut netlink, &request(family, 0, id(local, remote, interface)))
+/// Resets single connections of the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct Aborter {
+    netlink: Netlink,
+}
+
+impl Aborter {
+    /// Opens a socket in the calling thread's namespace.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the process has no file descriptors left.
+    pub fn open() -> Result<Self> {
+        Ok(Aborter { netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")? })
+    }
+
+    /// Resets a TCP connection or a subflow; an MPTCP connection goes on over its other subflows. `interface`:
+    /// index of the device to which it is bound. Returns false if it has already ended.
+    ///
+    /// # Errors
+    /// As [`abort_connections`].
+    pub fn abort(&mut self, local: SocketAddr, remote: SocketAddr, interface: Option<u32>) -> Result<bool> {
+        let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+        destroy(&mut self.netlink, &request(family, 0, id(local, remote, interface)))
+    }
 }
 
 /// `struct inet_diag_sockid`, for any cookie.

@@ -206,12 +206,24 @@ impl State {
     /// # Errors
     /// [`Error::Permission`] if this user may not write to the folder; [`Error::Io`] if there is no space.
     pub fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        self.write_record(name, value, FILE_MODE)
+    }
+
+    /// As [`Self::write`], but only the owner may read the record.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_own<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        self.write_record(name, value, PRIVATE_MODE)
+    }
+
+    fn write_record<T: Serialize>(&self, name: &str, value: &T, mode: Mode) -> Result<()> {
         let path = self.path.join(name);
         let record = Record { boot: boot_id()?, value };
         let text = serde_json::to_vec(&record)
             .map_err(io::Error::from)
             .doing(format!("writing {}", path.display()))?;
-        self.replace(name, &text, FILE_MODE)
+        self.replace(name, &text, mode)
     }
 
     /// Writes a text that only the owner may read. As [`Self::write`], but the file has nothing else.

@@ -122,7 +122,7 @@ impl Store for OnDisk {
     }
 
     fn write(&mut self, journal: &Journal) -> Result<()> {
-        versioned::write(&self.state, &self.name, SCHEMA, journal)
+        versioned::write_own(&self.state, &self.name, SCHEMA, journal)
     }
 
     fn remove(&mut self) -> Result<()> {

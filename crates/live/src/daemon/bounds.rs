@@ -23,6 +23,10 @@ const SOON_IDLE: Nanos = Nanos::from_millis(40);
 const LEAST_TIME: Nanos = Nanos::from_millis(5);
 /// More bytes per s are moving data.
 const MOVING: f64 = 10e3;
+/// Assumed time from a reading until an interface is closed.
+const LEAST_REACTION: Nanos = Nanos::from_millis(30);
+/// Longest such time: longer ones are those of a machine that slept.
+const MOST_REACTION: Nanos = Nanos::from_secs(1);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
@@ -31,8 +35,14 @@ pub(super) struct Bounds {
     base: BTreeMap<u32, (u64, f64)>,
     /// The last counters, and their time.
     last: Option<(Nanos, BTreeMap<u32, u64>)>,
-    /// Bytes/s of both directions.
+    /// Bytes/s of both directions: those of the last interval, and as much more as they have grown in it.
     rates: BTreeMap<u32, f64>,
+    /// Bytes/s of the last interval.
+    measured: BTreeMap<u32, f64>,
+    /// How late the counters were read lately, at most.
+    late: Nanos,
+    /// How long a round took lately, at most.
+    took: Nanos,
     /// Time until nothing passes after closing an interface.
     closing_s: BTreeMap<u32, f64>,
 }
@@ -55,10 +65,33 @@ impl Bounds {
                 let moved = bytes.saturating_sub(*before.get(index)?);
                 Some((*index, moved as f64 / past.as_secs_f64()))
             };
-            self.rates = bytes.iter().filter_map(rate).collect();
+            let rates: BTreeMap<u32, f64> = bytes.iter().filter_map(rate).collect();
+            let growing = |(index, &rate): (&u32, &f64)| {
+                let before = self.measured.get(index).copied().unwrap_or(rate);
+                (*index, rate + (rate - before).max(0.0))
+            };
+            self.rates = rates.iter().map(growing).collect();
+            self.measured = rates;
         }
         self.last = Some((now, bytes));
         self.rates.clone()
+    }
+
+    /// Notes when counters are read that were due earlier.
+    pub(super) fn is_late(&mut self, now: Nanos) {
+        let late = self.due().map_or(Nanos::ZERO, |at| now.saturating_sub(at));
+        self.late = late.max(Nanos(self.late.0 - self.late.0 / 8));
+    }
+
+    /// Notes how long a round took.
+    pub(super) fn took(&mut self, time: Nanos) {
+        self.took = time.max(Nanos(self.took.0 - self.took.0 / 8));
+    }
+
+    /// Time from a reading that finds a bound reached until the interface is closed: it is longer on a busy
+    /// machine.
+    pub(super) fn reaction(&self) -> Nanos {
+        self.late.saturating_add(self.took).saturating_add(SOON).clamp(LEAST_REACTION, MOST_REACTION)
     }
 
     /// Sets the bounds after a round.
@@ -76,7 +109,7 @@ impl Bounds {
             let fastest = (one.capacity_bps.unwrap_or(0.0) / 8.0).max(LEAST_RATE);
             let bytes = counters.received_bytes.saturating_add(counters.sent_bytes);
             self.base.insert(one.index, (bytes, fastest));
-            self.closing_s.insert(one.index, closing_time(one.rtt).as_secs_f64());
+            self.closing_s.insert(one.index, closing_time(one.rtt, self.reaction()).as_secs_f64());
         }
     }
 
@@ -146,5 +179,28 @@ mod tests {
         assert_eq!(near.due(), Some(ms(1580)));
         near.bounds[0].left_bytes = 4_000_001;
         assert_eq!(near.due(), Some(ms(1540)));
+        // A flow that begins may grow as much again: 5 MB/s, and soon 10 MB/s.
+        near.count(ms(1520), counters(4_000_000));
+        assert_eq!(near.count(ms(1540), counters(4_100_000)), [(3, 10e6)].into());
+    }
+
+    #[test]
+    fn a_busy_machine_closes_earlier() {
+        let mut near = Bounds::default();
+        let ms = Nanos::from_millis;
+        assert_eq!(near.reaction(), ms(30));
+        near.count(ms(1000), counters(0));
+        near.bounds = vec![Bound { interfaces: vec![3], left_bytes: 5_000_000 }];
+        near.base = [(3, (0, 12.5e6))].into();
+        // Due after 400 ms.
+        near.is_late(ms(1440));
+        near.took(ms(60));
+        assert_eq!(near.reaction(), ms(110));
+        // Calm again.
+        for _ in 0..40 {
+            near.is_late(ms(1400));
+            near.took(ms(2));
+        }
+        assert_eq!(near.reaction(), ms(30));
     }
 }

@@ -1,6 +1,6 @@
 //! Steering of single connections, with the daemon as path manager.
 
-use joulepath_kernel::mptcp::abort::abort;
+use joulepath_kernel::mptcp::abort::Aborter;
 use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_kernel::reactor::Interest;
 use joulepath_model::live::Manager as PathManaging;
@@ -46,7 +46,7 @@ impl Daemon<'_> {
         if self.guard.has_strays() && !self.paused {
             // An endpoint that stays for another connection may have served one of them.
             for &(local, remote, interface) in self.guard.beside() {
-                match abort(local, remote, interface) {
+                match Aborter::open().and_then(|mut all| all.abort(local, remote, interface)) {
                     Ok(true) => say(&format!(
                         "the subflow from {local} to {remote} is closed: its connection began in a tunnel"
                     )),

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use joulepath_kernel::mptcp::TcpState;
-use joulepath_kernel::mptcp::abort::abort;
+use joulepath_kernel::mptcp::abort::Aborter;
 use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
 use joulepath_model::live::{First, Manager as PathManaging};
 use joulepath_model::units::Nanos;
@@ -34,6 +34,13 @@ const SOON: Nanos = Nanos::from_millis(100);
 
 impl Daemon<'_> {
     pub(super) fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        self.round(now, say);
+        self.bounds.took(super::now().saturating_sub(now));
+        // Last: a slow disk must not delay what the round changes.
+        self.accounts.save(now, false);
+    }
+
+    fn round(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
         self.next_look = now.saturating_add(self.config.sample);
         self.failure.poll_begins();
         if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
@@ -56,10 +63,10 @@ impl Daemon<'_> {
         let index = |name: &str| look.interfaces.iter().find(|one| one.name == name).map(|one| one.index);
         let counters = look.counters.iter().filter_map(|(name, one)| Some((index(name)?, *one)));
         look.rates = self.bounds.count(now, counters);
+        look.reaction = self.bounds.reaction();
         let is_off = self.last.as_ref().is_none_or(|(_, decision, _)| decision.endpoints.is_none());
         self.accounts.list(listing.as_ref(), look.begun, !self.paused && !is_off);
         self.accounts.take(&self.config, &mut look, now, times());
-        self.accounts.save(now, false);
         self.networks.take(&mut look, now, self.accounts.midnight_s());
         self.tell_of_clock(say);
         self.look_for_blockers(say);
@@ -78,12 +85,18 @@ impl Daemon<'_> {
         let recorded =
             recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
         self.recorded(recorded, say);
+        let seen = (&look, listing.as_ref());
+        // What ends an interface comes first.
+        let is_cut = !cut(&self.config, &look).is_empty();
+        if is_cut && let Err(error) = self.start_connections(&decision, seen, now, say) {
+            self.fail(&error.to_string(), say);
+        }
         let acted = self.act(&decision, &look, now);
         // Close forbidden subflows even if the rest of the action failed.
         if let Err(error) = self.actor.close_first(&decision.closed) {
             self.fail(&error.to_string(), say);
         }
-        if let Err(error) = self.start_connections(&decision, (&look, listing.as_ref()), now, say) {
+        if !is_cut && let Err(error) = self.start_connections(&decision, seen, now, say) {
             self.fail(&error.to_string(), say);
         }
         let outcome = match acted {
@@ -118,6 +131,7 @@ impl Daemon<'_> {
 
     /// Reads the counters. Makes the next round immediate if a quota or budget is used up.
     pub(super) fn read_counters(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        self.bounds.is_late(now);
         let is_near = self.bounds.due().is_some_and(|at| now >= at);
         if self.machine.is_still() && !is_near {
             return self.accounts.is_still(now);
@@ -218,14 +232,19 @@ impl Daemon<'_> {
         let device = |one: &TcpSocket| {
             one.interface.or_else(|| look.owners.get(&one.local.ip().to_canonical()).copied())
         };
+        let mut aborter = None;
         for socket in all {
             let remote = socket.remote.ip().to_canonical();
             let Some(device) = device(socket).filter(|device| cut.contains(device)) else { continue };
             let has_ended = matches!(socket.state, TcpState::Closed | TcpState::TimeWait);
-            if !has_ended
-                && is_beyond(self.machine.view(), remote)
-                && abort(socket.local, socket.remote, socket.interface)?
-            {
+            if has_ended || !is_beyond(self.machine.view(), remote) {
+                continue;
+            }
+            let aborter = match &mut aborter {
+                Some(aborter) => aborter,
+                none => none.insert(Aborter::open()?),
+            };
+            if aborter.abort(socket.local, socket.remote, socket.interface)? {
                 *counts.entry(device).or_default() += 1;
             }
         }

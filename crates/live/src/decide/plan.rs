@@ -59,8 +59,9 @@ impl Decider {
                 want.afresh = revert == Revert::AtOnce && want.role != Role::Regular;
             }
         }
-        let again = self.handover.bound(config, intent, eligible, &self.memory, &mut plan, now);
+        // Before the budget, which also bounds a path that opens for this.
         open_beside_watched(eligible, &mut plan);
+        let again = self.handover.bound(config, intent, eligible, &self.memory, &mut plan, now);
         let waits = self.tolerance.hold_back(config, intent, eligible, &self.memory, &mut plan, now);
         let again = again.into_iter().chain(waits).min();
         let regular = plan.iter().filter(|(_, want)| want.role == Role::Regular);

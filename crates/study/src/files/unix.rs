@@ -34,6 +34,8 @@ impl From<Errno> for Trouble {
 
 /// Modes of new files and folders, before the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+/// Of files that only their owner may read.
+const OWN_MODE: Mode = Mode::from_raw_mode(0o600);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
 
 /// System folders whose links belong to the system, such as /tmp and /var/run. Users cannot create links
@@ -57,6 +59,15 @@ pub(super) fn check(file: &Path) -> Result<(), Trouble> {
 }
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+    replace(path, bytes, FILE_MODE)
+}
+
+pub(super) fn write_own(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+    replace(path, bytes, OWN_MODE)
+}
+
+/// `mode`: that of a new file.
+fn replace(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Trouble> {
     if is_stream(path) {
         return write_to(openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?, bytes);
     }
@@ -71,7 +82,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
         There::Nothing => None,
     };
     let temporary = Temporary::new(&folder);
-    let mut file = File::from(temporary.open(before.as_deref())?);
+    let mut file = File::from(temporary.open(before.as_deref(), mode)?);
     fill(&mut file, bytes)?;
     temporary.becomes(name)
 }
@@ -87,7 +98,7 @@ pub(super) fn create(path: &Path) -> Result<Option<File>, Trouble> {
         There::Nothing => None,
     };
     let temporary = Temporary::new(&folder);
-    let file = temporary.open(before.as_deref())?;
+    let file = temporary.open(before.as_deref(), FILE_MODE)?;
     temporary.becomes(name)?;
     Ok(Some(File::from(file)))
 }
@@ -153,9 +164,10 @@ impl<'a> Temporary<'a> {
     }
 
     /// Opens it with the owner and the permissions of the file that it replaces.
-    fn open(&self, before: Option<&Stat>) -> Result<OwnedFd, Trouble> {
+    /// A new file has this `mode`.
+    fn open(&self, before: Option<&Stat>, mode: Mode) -> Result<OwnedFd, Trouble> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | CAREFUL;
-        let file = openat(self.folder, &self.name, flags, FILE_MODE)?;
+        let file = openat(self.folder, &self.name, flags, mode)?;
         if let Some(stat) = before {
             // Only root can change a file's owner; for others the new file is their own.
             let _ = fchown(&file, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));

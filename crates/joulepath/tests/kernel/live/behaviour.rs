@@ -93,7 +93,7 @@ impl Host {
 /// Time between two polls in the tests' configuration.
 const POLL: Duration = Duration::from_millis(200);
 
-fn reno() -> Options {
+pub(super) fn reno() -> Options {
     Options { congestion: Some("reno".into()), ..Options::default() }
 }
 

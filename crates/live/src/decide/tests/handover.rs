@@ -43,6 +43,18 @@ fn bytes_under_way_use_up_the_handover_budget() {
 }
 
 #[test]
+fn the_budget_bounds_a_path_from_when_it_opens_beside_a_silent_one() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.pass(60);
+    world.wifi().silent = Some(Nanos::from_secs(3));
+    let decision = world.pass(1);
+    assert_eq!(told(&decision, "wwan0").role, Backup);
+    assert_eq!(decision.budget, Some(Bound { interfaces: vec![3], left_bytes: 1_000_000 }));
+    world.lte().carried_bytes += 1_000_000;
+    assert_eq!(world.roles(1)[1], Unused);
+}
+
+#[test]
 fn the_next_poll_comes_before_the_handover_budget_can_be_used_up() {
     let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
     world.pass(60);
