@@ -12,7 +12,7 @@ fn mixed(net: Net) -> (Host, std::os::fd::OwnedFd) {
         false => ("198.18.0.3", "198.18.0.1"),
     };
     host.net.paths[1].ip = own.parse().unwrap();
-    let family = if host.net.server_ip.is_ipv4() { "-6" } else { "-4" };
+    let (family, at_once) = if host.net.server_ip.is_ipv4() { ("-6", " nodad") } else { ("-4", "") };
     let run = |namespace: &joulepath_kernel::Namespace, commands: &[String]| {
         for command in commands {
             let run = || Command::new("ip").args(command.split(' ')).status().unwrap();
@@ -23,7 +23,7 @@ fn mixed(net: Net) -> (Host, std::os::fd::OwnedFd) {
         &host.net.client,
         &[
             "addr flush dev c1 scope global".into(),
-            format!("{family} addr add {own}{} dev c1", if family == "-6" { " nodad" } else { "" }),
+            format!("{family} addr add {own}{at_once} dev c1"),
             format!("{family} rule add from {own} table 101"),
             format!("{family} route add default dev c1 src {own} table 101"),
         ],
@@ -31,7 +31,7 @@ fn mixed(net: Net) -> (Host, std::os::fd::OwnedFd) {
     run(
         &host.net.server,
         &[
-            format!("{family} addr add {server} dev lo"),
+            format!("{family} addr add {server}{at_once} dev lo"),
             format!("{family} route add {own} dev s1 src {server}"),
             "mptcp limits set subflows 4".into(),
             format!("mptcp endpoint add {server} signal"),
