@@ -15,6 +15,7 @@
 //! | [`ledger`] | bytes and joules by interface and day: pure |
 //! | [`gauge`] | the reading of a whole-machine meter |
 //! | [`joules`] | the energy of traffic |
+//! | [`placing`] | when packets passed between two readings of counters: pure |
 //! | [`measure`] | rates, RTTs, subflows without answers: pure |
 //! | `subflows` | subflows of single connections, when the daemon is the path manager |
 //! | `first` | rules and routes by which new connections start on the preferred interface |

@@ -45,14 +45,8 @@ impl Daemon<'_> {
         }
         if self.guard.has_strays() && !self.paused {
             // An endpoint that stays for another connection may have served one of them.
-            for &(local, remote, interface) in self.guard.beside() {
-                match Aborter::open().and_then(|mut all| all.abort(local, remote, interface)) {
-                    Ok(true) => say(&format!(
-                        "the subflow from {local} to {remote} is closed: its connection began in a tunnel"
-                    )),
-                    Ok(false) => {}
-                    Err(error) => say(&error.to_string()),
-                }
+            if let Err(error) = self.abort_beside(say) {
+                say(&error.to_string());
             }
             self.machine.list_next();
         }
@@ -63,6 +57,22 @@ impl Daemon<'_> {
                 self.fail(&error.to_string(), say);
             }
         }
+    }
+
+    /// Resets the subflows beside devices in which their connections began.
+    fn abort_beside(&self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        if self.guard.beside().is_empty() {
+            return Ok(());
+        }
+        let mut aborter = Aborter::open()?;
+        for &(local, remote, interface) in self.guard.beside() {
+            if aborter.abort(local, remote, interface)? {
+                say(&format!(
+                    "the subflow from {local} to {remote} is closed: its connection began in a tunnel"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Applies a decision to single connections.
