@@ -1,9 +1,9 @@
 //! A network drops what exceeds a rate: losses at a steady rate, without a queue.
 
-use super::random_loss::{has_no_queue, is_steady, loss};
+use super::random_loss::{has_no_queue, is_steady, loss, queueing};
 use crate::finding::{Cost, Finding, Fix};
 use crate::subject::{Flow, Subject};
-use crate::words::{mbit, ms, percent};
+use crate::words::{mbit, percent};
 
 pub(super) const NAME: &str = "policer";
 
@@ -24,11 +24,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         verdict: format!("a network drops what exceeds {rate} on {}", flow.name(subject.host)),
         evidence: vec![
             format!("{} of its segments were lost, at a steady {rate}", percent(loss(flow))),
-            format!(
-                "queueing delay: {} at most over a minimum RTT of {}",
-                ms(flow.queue_s(true, 0.9).unwrap_or(0.0)),
-                ms(flow.min_rtt_s().unwrap_or(0.0))
-            ),
+            queueing(flow),
         ],
         cost: Cost::new(0.0, "nothing: it carries as much as the network lets through"),
         fix: Fix::default(),

@@ -58,11 +58,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         verdict: format!("{controller} takes random losses on {} for congestion", worst.name(subject.host)),
         evidence: vec![
             format!("{} of its segments were lost ({lost:.0})", percent(loss(worst))),
-            format!(
-                "queueing delay: {} at most over a minimum RTT of {}",
-                ms(worst.queue_s(true, 0.9).unwrap_or(0.0)),
-                ms(worst.min_rtt_s().unwrap_or(0.0))
-            ),
+            queueing(worst),
         ],
         cost: Cost::new(
             1.0 - rate / possible,
@@ -76,6 +72,15 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         remedy: Some(remedy),
         gain: None,
     })
+}
+
+/// Evidence that a queue is short.
+pub(super) fn queueing(flow: &Flow<'_>) -> String {
+    format!(
+        "queueing delay: {} at most over a minimum RTT of {}",
+        ms(flow.queue_s(true, 0.9).unwrap_or(0.0)),
+        ms(flow.min_rtt_s().unwrap_or(0.0))
+    )
 }
 
 /// A controller that does not take losses for congestion: the kernel's BBR if it has one.
