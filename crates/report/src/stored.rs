@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::html::reproduction::reproduction_html;
 use crate::html::search::search_html;
 use crate::machine::ReportError;
-use crate::reproduction::Reproduction;
+use crate::reproduction::{Report, Reproduction};
 use crate::search::Search;
 
 /// Results of `joulepath reproduce` that were stored as JSON.
@@ -17,7 +17,8 @@ pub enum StoredResults {
 }
 
 impl StoredResults {
-    /// Reads what [`crate::reproduction_json`] or [`crate::search::search_json`] wrote.
+    /// Reads what [`crate::reproduction_json`] or [`crate::search::search_json`] wrote. Verdicts of experiments
+    /// follow from their numbers, whatever the file says.
     ///
     /// # Errors
     /// If it is neither.
@@ -25,7 +26,11 @@ impl StoredResults {
         let stored: Value = serde_json::from_str(json)?;
         Ok(match stored.get("claims") {
             Some(_) => Self::Search(serde_json::from_value(stored)?),
-            None => Self::Reproduction(serde_json::from_value(stored)?),
+            None => {
+                let mut found: Reproduction = serde_json::from_value(stored)?;
+                found.experiments = found.experiments.into_iter().map(Report::judged).collect();
+                Self::Reproduction(found)
+            }
         })
     }
 

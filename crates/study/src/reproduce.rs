@@ -34,7 +34,7 @@ use std::sync::Arc;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::names::suggest;
 use joulepath_model::result::Provenance;
-use joulepath_report::{Judged, Report, Reproduction, SecondMeasurement};
+use joulepath_report::{Finding, Judged, Report, Reproduction, SecondMeasurement, Verdict};
 use serde::Serialize;
 
 use self::experiment::{Experiment, Standing};
@@ -250,14 +250,20 @@ impl Plan {
         let (evidence, mut missing) = self.runs.evidence(experiment, done, On::Packet);
         let findings = experiment.findings(&evidence);
         let figures = experiment.figures(&evidence);
-        let Judged { verdict, reading, reason } = experiment.judged(&findings);
+        let Judged { mut verdict, reading, mut reason } = experiment.judged(&findings);
         let mut kernel = None;
         if self.kernel.is_some() && experiment.studies.iter().any(|study| study.kernel.is_some()) {
             let (evidence, lacking) = self.runs.evidence(experiment, done, On::Kernel);
             missing += lacking;
-            kernel = SecondMeasurement::of(&experiment.findings(&evidence), &findings);
+            kernel = SecondMeasurement::of(&experiment.findings(&evidence), &findings, reading.as_deref());
         }
-        Report {
+        let is_unmeasured = |finding: &Finding| finding.verdict.is_some() && finding.measured.is_none();
+        let is_open = matches!(experiment.standing, Standing::Open(_));
+        if !is_open && missing > 0 && findings.iter().any(is_unmeasured) {
+            verdict = Verdict::NotRun;
+            reason = format!("{missing} of its runs are missing");
+        }
+        let report = Report {
             id: experiment.id.clone(),
             title: experiment.title.clone(),
             source: experiment.source.clone(),
@@ -273,7 +279,8 @@ impl Plan {
             kernel,
             figures,
             missing,
-        }
+        };
+        report.confirmed()
     }
 }
 

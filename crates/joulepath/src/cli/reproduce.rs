@@ -22,7 +22,7 @@ Examples:
       --docs target/docs/papers
 
 ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
-before anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. An interrupted \
+before anything ran, and a verdict (docs/reproduce.md lists them). An interrupted \
 command resumes: finished runs are stored in the folder --out. Experiments with two and three radios are \
 measured a second time in the kernel's own stack (--full only; needs root).
 

@@ -53,10 +53,9 @@ impl Page<'_> {
         Verdict::ALL.map(|verdict| (verdict, self.all.count(verdict), self.all.causes(verdict)))
     }
 
-    /// Number of experiments measured in the kernel, and of those where it differs.
-    fn kernel_counts(&self) -> (usize, usize) {
-        let all = || self.all.experiments.iter().filter_map(|report| report.kernel.as_ref());
-        (all().count(), all().filter(|kernel| kernel.agreement == Agreement::Differs).count())
+    /// Numbers of experiments in which the kernel agrees, differs, and decides nothing.
+    fn kernel_counts(&self) -> [usize; Agreement::ALL.len()] {
+        self.all.kernel_counts()
     }
 
     /// Kinds of experiments without repetition, in the order of the experiments.
@@ -169,11 +168,13 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
 fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
+        Verdict::InSimulation => "simulation",
         Verdict::DirectionOnly => "direction",
         Verdict::Inconclusive => "unsure",
         Verdict::NotReproduced => "not",
         Verdict::Erratum => "erratum",
-        Verdict::CannotBe => "cannot",
+        Verdict::NotTestable => "cannot",
+        Verdict::NotRun => "missing",
     }
 }
 
@@ -181,10 +182,12 @@ fn class(verdict: &Verdict) -> &'static str {
 fn sign(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "✓",
+        Verdict::InSimulation => "~",
         Verdict::DirectionOnly => "↗",
         Verdict::Inconclusive => "?",
         Verdict::NotReproduced => "✗",
         Verdict::Erratum => "!",
-        Verdict::CannotBe => "–",
+        Verdict::NotTestable => "–",
+        Verdict::NotRun => "…",
     }
 }

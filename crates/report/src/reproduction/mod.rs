@@ -102,14 +102,13 @@ pub struct Report {
 pub struct SecondMeasurement {
     /// Findings with the same names.
     pub findings: Vec<Finding>,
-    /// Their weakest verdict.
+    /// Their weakest verdict under the reading of the simulator's.
     pub verdict: Verdict,
     /// Whether its numbers agree with the simulator's.
     #[serde(default)]
     pub agreement: Agreement,
-    /// The finding that differs most: the kernel's number divided by the simulator's, with the kernel's
-    /// interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The finding that differs most.
+    #[serde(default, skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub farthest: Option<Farthest>,
 }
 
@@ -117,7 +116,8 @@ pub struct SecondMeasurement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
-    /// All intervals lie within a factor of 1.25 of the simulator's numbers.
+    /// All intervals lie within a factor of 1.25 of the simulator's numbers; where a claim is about a ratio, of
+    /// the simulator's effect, which is the ratio minus 1.
     Agrees,
     /// Some interval lies entirely outside.
     Differs,
@@ -127,12 +127,31 @@ pub enum Agreement {
 }
 
 impl Agreement {
+    /// All of them.
+    pub const ALL: [Agreement; 3] = [Agreement::Agrees, Agreement::Differs, Agreement::Inconclusive];
+
     /// Name for readers.
     pub fn name(self) -> &'static str {
         match self {
             Agreement::Agrees => "agrees",
             Agreement::Differs => "differs",
             Agreement::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// Agreement of `kernel` with the simulator's number; of their effects for a ratio.
+    fn of(rule: &Rule, simulated: f64, kernel: &Estimate) -> Self {
+        let none = if rule.is_about_a_ratio() { 1.0 } else { 0.0 };
+        let (effect, slack) = (simulated - none, rule::NEGLIGIBLE * none);
+        let ends = [effect / SAME, effect * SAME];
+        let (low, high) = (ends[0].min(ends[1]) - slack, ends[0].max(ends[1]) + slack);
+        let (lo, hi) = (kernel.lo - none, kernel.hi - none);
+        if hi < low || high < lo {
+            Agreement::Differs
+        } else if low <= lo && hi <= high {
+            Agreement::Agrees
+        } else {
+            Agreement::Inconclusive
         }
     }
 }
@@ -142,17 +161,28 @@ impl Agreement {
 pub struct Farthest {
     /// The measured quantity.
     pub what: String,
-    /// The kernel's number divided by the simulator's mean.
-    pub ratio: Estimate,
+    /// The simulator's mean.
+    pub simulated: f64,
+    /// The kernel's number.
+    pub kernel: Estimate,
     /// Number of the kernel's values.
     pub n: u32,
 }
 
 impl Farthest {
-    /// Text such as `0.52 [0.47, 0.58] of the simulator's, n = 5`.
+    /// Text such as `energy, ES-MPTCP ÷ lowRTT: 0.976 [0.961, 0.991], simulator 0.777, n = 5`.
     pub fn words(&self) -> String {
-        let Estimate { mean, lo, hi } = self.ratio;
-        format!("{}: {mean:.2} [{lo:.2}, {hi:.2}] of the simulator's, n = {}", self.what, self.n)
+        let Estimate { mean, lo, hi } = self.kernel;
+        let decimals = digits::digits_after_point(mean.abs().max(hi.abs()), 3);
+        let Farthest { what, simulated, n, .. } = self;
+        format!(
+            "{what}: {mean:.decimals$} [{lo:.decimals$}, {hi:.decimals$}], simulator {simulated:.decimals$}, n = {n}"
+        )
+    }
+
+    /// Distance of the two, in units of the simulator's number.
+    fn distance(&self) -> f64 {
+        (self.kernel.mean - self.simulated).abs() / self.simulated.abs().max(1e-9)
     }
 }
 
@@ -160,39 +190,49 @@ impl Farthest {
 const SAME: f64 = 1.25;
 
 impl SecondMeasurement {
-    /// Compares the kernel's findings with the simulator's; `None` if the kernel measured nothing that is
-    /// judged.
-    pub fn of(measured: &[Finding], simulated: &[Finding]) -> Option<Self> {
+    /// Compares the kernel's findings with the simulator's, which count under `reading`; `None` if the kernel
+    /// measured nothing that is judged.
+    pub fn of(measured: &[Finding], simulated: &[Finding], reading: Option<&str>) -> Option<Self> {
         let has_spread = |finding: &Finding| finding.measured.is_some() && finding.n > 1;
         let pairs: Vec<_> = measured.iter().zip(simulated).filter(|(real, _)| has_spread(real)).collect();
         if pairs.iter().all(|(real, _)| real.verdict.is_none()) {
             return None;
         }
-        let beside = |(real, simulated): &(&Finding, &Finding)| {
-            let (ours, base) = (real.measured?, simulated.measured?.mean);
-            let [mean, lo, hi] = [ours.mean, ours.lo, ours.hi].map(|value| value / base);
-            let ratio = Estimate { mean, lo: lo.min(hi), hi: hi.max(lo) };
-            mean.is_finite().then(|| Farthest { what: real.what_and_where(), ratio, n: real.n })
+        let counts = |finding: &&Finding| {
+            finding.reading.is_none() || reading.is_none() || finding.reading.as_deref() == reading
         };
-        let ratios: Vec<Farthest> = pairs.iter().filter_map(beside).collect();
-        let is_same = |f: &Farthest| 1.0 / SAME <= f.ratio.lo && f.ratio.hi <= SAME;
-        let is_other = |f: &Farthest| f.ratio.hi < 1.0 / SAME || SAME < f.ratio.lo;
-        let agreement = match () {
-            () if ratios.iter().any(is_other) => Agreement::Differs,
-            () if !ratios.is_empty() && ratios.iter().all(is_same) => Agreement::Agrees,
-            () => Agreement::Inconclusive,
+        let beside = |&(real, other): &(&Finding, &Finding)| {
+            let (kernel, simulated) = (real.measured?, other.measured?.mean);
+            let agreement = Agreement::of(&real.rule, simulated, &kernel);
+            let far = Farthest { what: real.what_and_where(), simulated, kernel, n: real.n };
+            (kernel.mean.is_finite() && simulated.is_finite()).then_some((agreement, far))
+        };
+        let compared: Vec<(Agreement, Farthest)> = pairs.iter().filter_map(beside).collect();
+        let is = |agreement| move |one: &(Agreement, Farthest)| one.0 == agreement;
+        let agreement = if compared.iter().any(is(Agreement::Differs)) {
+            Agreement::Differs
+        } else if !compared.is_empty() && compared.iter().all(is(Agreement::Agrees)) {
+            Agreement::Agrees
+        } else {
+            Agreement::Inconclusive
         };
         // A significant difference takes precedence over an uncertain one.
-        let decides = |f: &Farthest| (is_other(f), libm::fabs(libm::log(f.ratio.mean.abs().max(1e-9))));
-        let farthest = ratios.into_iter().max_by(|a, b| {
-            let ((a_other, a), (b_other, b)) = (decides(a), decides(b));
-            a_other.cmp(&b_other).then(a.total_cmp(&b))
+        let decides = |one: &(Agreement, Farthest)| (one.0 == Agreement::Differs, one.1.distance());
+        let farthest = compared.into_iter().max_by(|a, b| {
+            let ((a_differs, a), (b_differs, b)) = (decides(a), decides(b));
+            a_differs.cmp(&b_differs).then(a.total_cmp(&b))
         });
+        let all = || pairs.iter().map(|(real, _)| *real).filter(|real| real.verdict.is_some());
+        // The kernel may not have run the policies of that reading.
+        let counting: Vec<&Finding> = match all().any(|real| counts(&real)) {
+            true => all().filter(counts).collect(),
+            false => all().collect(),
+        };
         Some(SecondMeasurement {
-            verdict: Verdict::weakest(pairs.iter().filter_map(|(real, _)| real.verdict)),
+            verdict: Verdict::weakest(counting.iter().filter_map(|real| real.verdict)),
             findings: pairs.iter().map(|(real, _)| (*real).clone()).collect(),
             agreement,
-            farthest,
+            farthest: farthest.map(|(_, farthest)| farthest),
         })
     }
 }
@@ -393,6 +433,47 @@ impl FiveNumbers {
 }
 
 impl Report {
+    /// The same with all verdicts derived again from the numbers of its findings, by the rules of now. What its
+    /// paper leaves open and what was not run stays so.
+    #[must_use]
+    pub fn judged(mut self) -> Self {
+        let again = |findings: &mut Vec<Finding>| {
+            for finding in findings {
+                finding.verdict = finding.rule.judge_one_run(finding.measured, finding.run);
+            }
+        };
+        again(&mut self.findings);
+        if !matches!(self.verdict, Verdict::NotTestable | Verdict::NotRun) {
+            let Judged { verdict, reading, reason } = judge(&self.findings);
+            let is_slip = self.verdict == Verdict::Erratum && verdict == Verdict::NotReproduced;
+            self.verdict = if is_slip { Verdict::Erratum } else { verdict };
+            (self.reading, self.reason) = (reading, reason);
+        }
+        self.kernel = self.kernel.take().and_then(|mut kernel| {
+            again(&mut kernel.findings);
+            let name = |finding: &Finding| (finding.what.clone(), finding.reading.clone());
+            let simulated = |real: &Finding| self.findings.iter().find(|other| name(other) == name(real));
+            let pairs =
+                kernel.findings.iter().filter_map(|real| Some((real.clone(), simulated(real)?.clone())));
+            let (real, simulated): (Vec<Finding>, Vec<Finding>) = pairs.unzip();
+            SecondMeasurement::of(&real, &simulated, self.reading.as_deref())
+        });
+        self.confirmed()
+    }
+
+    /// The same without the verdict *reproduced* if the kernel's own stack does not confirm it.
+    #[must_use]
+    pub fn confirmed(mut self) -> Self {
+        let unconfirmed = self.kernel.as_ref().map(|kernel| kernel.verdict).filter(|verdict| {
+            !matches!(verdict, Verdict::Reproduced | Verdict::NotTestable | Verdict::NotRun)
+        });
+        if let (Verdict::Reproduced, Some(kernel)) = (self.verdict, unconfirmed) {
+            self.verdict = Verdict::InSimulation;
+            self.reason += &format!("; in the kernel: {}", kernel.name());
+        }
+        self
+    }
+
     /// The id up to its first dash: `000`.
     pub(crate) fn paper(&self) -> &str {
         self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
@@ -428,6 +509,12 @@ impl Reproduction {
     /// Number of the papers' experiments with `verdict`.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.experiments.iter().filter(|report| !report.is_ours && report.verdict == verdict).count()
+    }
+
+    /// Numbers of experiments by the kernel's agreement, in the order of [`Agreement::ALL`].
+    pub(crate) fn kernel_counts(&self) -> [usize; Agreement::ALL.len()] {
+        let kernels = || self.experiments.iter().filter_map(|report| report.kernel.as_ref());
+        Agreement::ALL.map(|agreement| kernels().filter(|kernel| kernel.agreement == agreement).count())
     }
 
     /// Number of independent causes of those experiments.

@@ -1,5 +1,7 @@
 //! The rule that combines findings into a verdict and a sentence with its reason.
 
+use std::cmp::Reverse;
+
 use super::{Finding, Verdict};
 
 /// Joint result of an experiment's findings.
@@ -17,7 +19,8 @@ pub struct Judged {
 const NAMED: usize = 3;
 
 /// Under one reading all findings must hold: the weakest verdict counts. Among several readings of what the
-/// paper leaves open, the most favourable one counts and is named. Findings without a reading belong to all.
+/// paper leaves open, the one under which most findings hold counts and is named; of several such ones, that
+/// with the strongest verdict, then the first. Findings without a reading belong to all.
 pub fn judge(findings: &[Finding]) -> Judged {
     let mut readings: Vec<Option<&str>> = vec![];
     for reading in findings.iter().filter(|f| f.verdict.is_some()).filter_map(|f| f.reading.as_deref()) {
@@ -33,12 +36,14 @@ pub fn judge(findings: &[Finding]) -> Judged {
     };
     let verdict = |of: &[&Finding]| Verdict::weakest(of.iter().filter_map(|finding| finding.verdict));
     let several = readings.len() > 1;
-    let (best, reading) = readings
-        .into_iter()
-        .map(|reading| (verdict(&under(reading)), reading))
-        .min_by_key(|(verdict, _)| *verdict)
-        .expect("there is at least one reading");
+    let holds = |of: &[&Finding]| of.iter().filter(|f| f.verdict == Some(Verdict::Reproduced)).count();
+    let rank = |reading: &Option<&str>| {
+        let of = under(*reading);
+        (Reverse(holds(&of)), verdict(&of))
+    };
+    let reading = readings.into_iter().min_by_key(rank).expect("there is at least one reading");
     let of_reading = under(reading);
+    let best = verdict(&of_reading);
     Judged {
         verdict: best,
         reading: reading.filter(|_| several).map(str::to_owned),
@@ -115,6 +120,28 @@ mod tests {
             Verdict::NotReproduced,
             "a finding without a reading belongs to all"
         );
+    }
+
+    #[test]
+    fn the_reading_under_which_most_findings_hold_counts() {
+        let all = [
+            finding("a", 0.8, Some("100 segments")),
+            finding("b", 0.8, Some("100 segments")),
+            finding("a", 1.2, Some("4 MiB")),
+            finding("b", 0.8, Some("4 MiB")),
+        ];
+        let judged = judge(&all);
+        // Both fail; the second has one finding that holds.
+        assert_eq!((judged.verdict, judged.reading.as_deref()), (Verdict::NotReproduced, Some("4 MiB")));
+        assert!(judged.reason.starts_with("1 of 2 findings is not reproduced: b"), "{}", judged.reason);
+        // The first has none that holds, but nothing against it.
+        let undecided = [
+            finding("a", 1.0, Some("undecided")),
+            finding("b", 1.0, Some("undecided")),
+            finding("a", 1.2, Some("half")),
+            finding("b", 0.8, Some("half")),
+        ];
+        assert_eq!(judge(&undecided).reading.as_deref(), Some("half"));
     }
 
     #[test]

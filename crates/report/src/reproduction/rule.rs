@@ -11,6 +11,8 @@ use super::digits::{number, stated};
 pub enum Verdict {
     /// The measurement confirms the number or the relation.
     Reproduced,
+    /// The simulator confirms it; the same runs in the kernel's own stack do not.
+    InSimulation,
     /// The effect has the stated sign beyond chance, but not the stated size.
     DirectionOnly,
     /// The interval contains both confirming and refuting values: too few runs to decide.
@@ -20,40 +22,46 @@ pub enum Verdict {
     /// The paper's own equations contradict the statement: a slip of the paper.
     Erratum,
     /// The paper says too little, or states nothing measurable.
-    CannotBe,
+    NotTestable,
+    /// Runs that it needs are missing.
+    NotRun,
 }
 
 impl Verdict {
     /// All verdicts, the strongest first.
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Verdict; 8] = [
         Verdict::Reproduced,
+        Verdict::InSimulation,
         Verdict::DirectionOnly,
         Verdict::Inconclusive,
         Verdict::NotReproduced,
         Verdict::Erratum,
-        Verdict::CannotBe,
+        Verdict::NotTestable,
+        Verdict::NotRun,
     ];
 
     /// Name for readers.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
+            Verdict::InSimulation => "simulated only",
             Verdict::DirectionOnly => "direction only",
             Verdict::Inconclusive => "inconclusive",
             Verdict::NotReproduced => "not reproduced",
             Verdict::Erratum => "erratum",
-            Verdict::CannotBe => "cannot be",
+            Verdict::NotTestable => "not testable",
+            Verdict::NotRun => "not run",
         }
     }
 
-    /// The weakest verdict; [`Verdict::CannotBe`] for none.
+    /// The weakest verdict; [`Verdict::NotTestable`] for none.
     pub fn weakest(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
-        verdicts.max().unwrap_or(Verdict::CannotBe)
+        verdicts.max().unwrap_or(Verdict::NotTestable)
     }
 }
 
 /// Relative size below which an effect counts as absent: a ratio within 1 % of 1.
-const NEGLIGIBLE: f64 = 0.01;
+pub(super) const NEGLIGIBLE: f64 = 0.01;
 /// Maximum reach of a prediction interval to either side, relative to the stated value. A wider one contains
 /// nearly everything and says nothing.
 const WIDEST_PREDICTION: f64 = 0.5;
@@ -121,7 +129,7 @@ impl Rule {
 
     fn judged(&self, measured: Option<Estimate>, run: Option<(f64, f64)>) -> Verdict {
         let Some(ours) = measured.filter(|ours| ours.mean.is_finite()) else {
-            return Verdict::CannotBe;
+            return Verdict::NotTestable;
         };
         match *self {
             Rule::Value { stated, tolerance } => hit(&ours, run, stated, tolerance * stated.abs(), stated),
@@ -146,7 +154,17 @@ impl Rule {
             Rule::Within { low, high } if low <= ours.lo && ours.hi <= high => Verdict::Reproduced,
             Rule::Within { low, high } if ours.hi < low || high < ours.lo => Verdict::NotReproduced,
             Rule::Within { .. } => Verdict::Inconclusive,
-            Rule::Shown => Verdict::CannotBe,
+            Rule::Shown => Verdict::NotTestable,
+        }
+    }
+
+    /// Whether it compares a ratio with 1.
+    pub(super) fn is_about_a_ratio(&self) -> bool {
+        match *self {
+            Rule::Ratio { .. } | Rule::UpTo { .. } => true,
+            Rule::Above { than } | Rule::Below { than } => than == 1.0,
+            Rule::Within { low, high } => low <= 1.0 && 1.0 <= high,
+            Rule::Value { .. } | Rule::Shown => false,
         }
     }
 
@@ -214,13 +232,16 @@ fn hit(ours: &Estimate, run: Option<(f64, f64)>, stated: f64, slack: f64, scale:
     }
 }
 
-/// Above `than` beyond chance; not reproduced if it is below, or so close that there is no effect.
+/// Above `than` beyond chance, and in the mean by more than a negligible effect; not reproduced if it is
+/// below, or if the whole interval is negligible.
 fn above(ours: &Estimate, than: f64) -> Verdict {
-    let none = NEGLIGIBLE * than.abs();
-    match () {
-        () if ours.lo > than => Verdict::Reproduced,
-        () if ours.hi <= than || (ours.lo >= than - none && ours.hi <= than + none) => Verdict::NotReproduced,
-        () => Verdict::Inconclusive,
+    let least = than + NEGLIGIBLE * than.abs();
+    if ours.lo > than && ours.mean >= least {
+        Verdict::Reproduced
+    } else if ours.hi <= than || (ours.hi < least && ours.lo >= than - NEGLIGIBLE * than.abs()) {
+        Verdict::NotReproduced
+    } else {
+        Verdict::Inconclusive
     }
 }
 
@@ -265,7 +286,7 @@ mod tests {
         let rule = Rule::Value { stated: 100.0, tolerance: 0.1 };
         assert_eq!(rule.judge(between(105.0, 109.0)), Some(Verdict::Reproduced));
         assert_eq!(rule.judge(between(111.0, 120.0)), Some(Verdict::NotReproduced));
-        assert_eq!(rule.judge(None), Some(Verdict::CannotBe));
+        assert_eq!(rule.judge(None), Some(Verdict::NotTestable));
     }
 
     #[test]
@@ -331,6 +352,24 @@ mod tests {
     }
 
     #[test]
+    fn an_effect_below_one_percent_counts_as_none() {
+        let (less, more) = (Rule::Below { than: 1.0 }, Rule::Above { than: 1.0 });
+        // Beyond chance, and negligible.
+        assert_eq!(less.judge(between(0.9924, 0.9997)), Some(Verdict::NotReproduced));
+        assert_eq!(more.judge(between(1.0003, 1.0076)), Some(Verdict::NotReproduced));
+        // Perhaps more than 1 %.
+        assert_eq!(less.judge(between(0.985, 0.9997)), Some(Verdict::Inconclusive));
+        assert_eq!(less.judge(between(0.975, 0.9997)), Some(Verdict::Reproduced));
+        // 1 % of another bound.
+        let most = Rule::Below { than: 0.5 };
+        assert_eq!(most.judge(between(0.4955, 0.4999)), Some(Verdict::NotReproduced));
+        assert_eq!(most.judge(between(0.48, 0.4999)), Some(Verdict::Reproduced));
+        // The same holds for the direction of a ratio.
+        let ratio = Rule::Ratio { stated: 0.5, tolerance: 0.2 };
+        assert_eq!(ratio.judge(between(0.9924, 0.9997)), Some(Verdict::NotReproduced));
+    }
+
+    #[test]
     fn shown_findings_have_no_verdict() {
         assert_eq!(Rule::Shown.judge(between(1.0, 2.0)), None);
         assert_eq!(Rule::Above { than: 0.5 }.judge(between(1.0, 2.0)), Some(Verdict::Reproduced));
@@ -340,6 +379,6 @@ mod tests {
     fn the_weakest_verdict_counts() {
         let all = [Verdict::Reproduced, Verdict::NotReproduced, Verdict::DirectionOnly];
         assert_eq!(Verdict::weakest(all.into_iter()), Verdict::NotReproduced);
-        assert_eq!(Verdict::weakest(std::iter::empty()), Verdict::CannotBe);
+        assert_eq!(Verdict::weakest(std::iter::empty()), Verdict::NotTestable);
     }
 }

@@ -83,16 +83,20 @@ fn described(finding: &Finding) -> String {
 /// The first finding with the experiment's verdict. Findings that are only shown decide nothing.
 fn deciding(report: &Report) -> Option<&Finding> {
     // A failing finding shows a slip.
-    let deciding = if report.verdict == Verdict::Erratum { Verdict::NotReproduced } else { report.verdict };
+    let deciding = match report.verdict {
+        Verdict::Erratum => Verdict::NotReproduced,
+        Verdict::InSimulation => Verdict::Reproduced,
+        other => other,
+    };
     report.findings.iter().find(|finding| finding.verdict == Some(deciding))
 }
 
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Reproduced => Tone::Good,
-        Verdict::DirectionOnly => Tone::Fair,
+        Verdict::InSimulation | Verdict::DirectionOnly => Tone::Fair,
         Verdict::NotReproduced => Tone::Bad,
         Verdict::Inconclusive | Verdict::Erratum => Tone::Note,
-        Verdict::CannotBe => Tone::Dim,
+        Verdict::NotTestable | Verdict::NotRun => Tone::Dim,
     }
 }

@@ -83,7 +83,7 @@ impl Experiment {
             Standing::Open(why) => {
                 let shown = shown(findings);
                 let measured = if shown.is_empty() { shown } else { format!(". Measured: {shown}") };
-                Judged { verdict: Verdict::CannotBe, reading: None, reason: format!("{why}{measured}") }
+                Judged { verdict: Verdict::NotTestable, reading: None, reason: format!("{why}{measured}") }
             }
         }
     }

@@ -25,7 +25,9 @@ pub(crate) fn scoreboard() -> Reproduction {
             throughput(),
             summary(),
             energy_by_size(),
+            not_in_the_kernel(),
             bottlenecks(),
+            not_run(),
             data_centre(),
             queue_bound(),
             few_runs(),
@@ -102,7 +104,7 @@ fn throughput() -> Report {
     Report {
         reason: "Losses of 10 % make every window a few packets: timeouts decide, not the rule of increase."
             .into(),
-        kernel: SecondMeasurement::of(&[in_the_kernel], &findings[1..2]),
+        kernel: SecondMeasurement::of(&[in_the_kernel], &findings[1..2], None),
         missing: 3,
         ..report(
             "000-fig4",
@@ -144,7 +146,7 @@ fn summary() -> Report {
         ),
     ];
     Report {
-        kernel: SecondMeasurement::of(&findings, &findings),
+        kernel: SecondMeasurement::of(&findings, &findings, None),
         ..report(
             "000-tab1",
             "Summary of throughput, power and efficiency",
@@ -259,6 +261,23 @@ fn bottlenecks() -> Report {
             )],
         )
     }
+}
+
+/// The simulator shows the effect, the kernel hardly any.
+fn not_in_the_kernel() -> Report {
+    let finding =
+        |ratio| Finding::new("ES-MPTCP's energy ÷ lowRTT's", "", Rule::Below { than: 1.0 }, ratio, 5);
+    let findings = vec![finding(estimate(0.777, 0.01))];
+    let kernel = SecondMeasurement::of(&[finding(estimate(0.995, 0.004))], &findings, None);
+    let claim = "ES-MPTCP needs less energy than lowRTT.";
+    Report { kernel, ..report("001-fig8c", "Energy by size", claim, findings, vec![]) }.confirmed()
+}
+
+/// An interrupted one.
+fn not_run() -> Report {
+    let findings = vec![Finding::new("DTS's energy ÷ LIA's", "", Rule::Below { than: 1.0 }, None, 0)];
+    let report = report("002-fig17", "Energy of DTS", "DTS needs less energy than LIA.", findings, vec![]);
+    Report { verdict: Verdict::NotRun, reason: "10 of its runs are missing".into(), missing: 10, ..report }
 }
 
 /// Many groups with long names; a value that cannot be measured.

@@ -32,9 +32,9 @@ impl Judgement {
             findings.into_iter().filter(|finding| finding.measured.is_some()).collect();
         let judged = experiment.judged(&measured);
         let state = match judged.verdict {
-            Verdict::Reproduced => State::Holds,
+            Verdict::Reproduced | Verdict::InSimulation => State::Holds,
             Verdict::DirectionOnly | Verdict::NotReproduced | Verdict::Erratum => State::Fails,
-            Verdict::Inconclusive | Verdict::CannotBe => State::Undecided,
+            Verdict::Inconclusive | Verdict::NotTestable | Verdict::NotRun => State::Undecided,
         };
         let has_direction = judged.verdict == Verdict::DirectionOnly;
         Judgement { state, has_direction, findings: measured, reason: judged.reason }
