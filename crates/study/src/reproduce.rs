@@ -61,7 +61,7 @@ pub struct Description {
     pub source: String,
     /// Names of the shipped scenarios.
     pub scenarios: Vec<String>,
-    /// Whether it is part of [`Extent::Quick`].
+    /// Whether it is part of [`Extent::Quick`] without being named.
     pub quick: bool,
     /// Whether the kernel's own stack repeats the measurement.
     pub kernel: bool,
@@ -136,7 +136,7 @@ impl Plan {
     /// measurement of the full extent. Also returns the reason if `kernel` is needed and unable.
     ///
     /// # Errors
-    /// If there is no such experiment, or none of them is part of the quick extent.
+    /// If there is no such experiment.
     pub fn of(
         request: &Request,
         packet: Box<dyn Engine>,
@@ -144,10 +144,7 @@ impl Plan {
     ) -> Result<(Self, Option<Error>)> {
         let extent = request.extent;
         let mut chosen = choose(&request.ids)?;
-        chosen.retain(|experiment| extent == Extent::Full || experiment.is_quick());
-        if chosen.is_empty() {
-            return Err(Error::usage("none of these experiments is part of --quick").with_help("use --full"));
-        }
+        chosen.retain(|one| extent == Extent::Full || !request.ids.is_empty() || one.is_quick());
         let (kernel, refused) = match kernel.filter(|_| extent == Extent::Full) {
             Some(kernel) => second_engine(&chosen, kernel),
             None => (None, None),

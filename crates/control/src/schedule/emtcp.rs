@@ -4,24 +4,32 @@
 //! window space; on a tie the smallest RTT decides, so equal paths give `minrtt` (001 says the same of
 //! eMTCP).
 //!
+//! Off-loading (001, section 5.2: once the WLAN path is idle, it takes over data of the 3G path), option `offload`:
+//!
+//! | value | a cheaper subflow with window space sends again what only dearer ones carry |
+//! |---|---|
+//! | `none` | never |
+//! | `idle` | before new data |
+//! | `tail` | once there is no new data |
+//!
 //! Deviations: the text of the paper was not available. The subflow interface state detector is "has window
-//! space". The paper's offload controller takes back unsent data from a more expensive subflow; here segments
-//! are assigned when they are sent, so there is nothing to take back. The channel-state factor that bounds
-//! offloading in 000's description is missing.
+//! space". The channel-state factor that bounds off-loading in 000's description is missing.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::energy::Confidence;
 
-use super::scheduler::{Features, PacketScheduler, Style};
+use super::scheduler::{Features, Offload, PacketScheduler, Style};
 use super::view::{PathView, members, open};
 use crate::energy::PathEnergy;
-use crate::options::PartInfo;
+use crate::options::{OptionError, PartInfo};
 
 /// Cheapest subflow first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emtcp {
     /// Number of cheaper paths.
     rank: [u8; MAX_SUBFLOWS],
+    /// When data moves to a cheaper path.
+    offload: Offload,
 }
 
 impl PacketScheduler for Emtcp {
@@ -30,7 +38,7 @@ impl PacketScheduler for Emtcp {
         ..PartInfo::verified(
             "emtcp",
             "the interface with the least sunk power that has window space",
-            &[],
+            &["offload"],
             "Chen, Yuan, Muntean 2013",
         )
     };
@@ -44,6 +52,33 @@ impl PacketScheduler for Emtcp {
     fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
         let free = members(open(paths, carried)).filter(|&i| paths[i].has_space());
         free.min_by_key(|&i| (self.rank[i], paths[i].srtt_us))
+    }
+
+    fn offloads(&self) -> Offload {
+        self.offload
+    }
+
+    fn takes_over(&self, paths: &[PathView], carried: u8) -> Option<usize> {
+        let cheapest = members(carried).map(|i| self.rank[i]).min()?;
+        let free = members(open(paths, 0)).filter(|&i| paths[i].has_space() && !paths[i].in_loss);
+        free.filter(|&i| self.rank[i] < cheapest).min_by_key(|&i| (self.rank[i], paths[i].srtt_us))
+    }
+
+    fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
+        self.offload = match (option, value) {
+            ("offload", "none") => Offload::Never,
+            ("offload", "idle") => Offload::First,
+            ("offload", "tail") => Offload::Last,
+            ("offload", _) => {
+                return Err(OptionError::BadValue {
+                    option: "offload",
+                    value: value.to_owned(),
+                    expected: "none, idle or tail",
+                });
+            }
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        };
+        Ok(())
     }
 
     fn learn_costs(&mut self, costs: &[PathEnergy]) {

@@ -45,7 +45,7 @@ pub(crate) use registry::info;
 pub use registry::{SCHEDULERS, Scheduler};
 pub use rescue::{Rescue, Rescuer, penalised};
 pub use round_robin::RoundRobin;
-pub use scheduler::{Features, PacketScheduler, Style};
+pub use scheduler::{Features, Offload, PacketScheduler, Style};
 pub use sttf::Sttf;
 pub(crate) use view::members;
 pub use view::{Backlog, PathView, Placement, RttView, usable};

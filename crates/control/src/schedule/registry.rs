@@ -3,7 +3,7 @@
 use joulepath_model::units::Nanos;
 
 use super::rescue::Rescue;
-use super::scheduler::{Features, PacketScheduler};
+use super::scheduler::{Features, Offload, PacketScheduler};
 use super::view::{Backlog, PathView, Placement};
 use super::{allotted, blest, daps, ecf, emtcp, first_free, hosted, mainline, min_rtt, placing};
 use super::{proactive, redundant, round_robin, sttf};
@@ -43,6 +43,16 @@ macro_rules! schedulers {
             /// See [`PacketScheduler::TAKES_THE_ONLY_CHOICE`].
             pub fn takes_the_only_choice(&self) -> bool {
                 match self { $(Scheduler::$name(_) => <$scheduler>::TAKES_THE_ONLY_CHOICE,)* }
+            }
+
+            /// See [`PacketScheduler::offloads`].
+            pub fn offloads(&self) -> Offload {
+                match self { $(Scheduler::$name(one) => one.offloads(),)* }
+            }
+
+            /// See [`PacketScheduler::takes_over`].
+            pub fn takes_over(&self, paths: &[PathView], carried: u8) -> Option<usize> {
+                match self { $(Scheduler::$name(one) => one.takes_over(paths, carried),)* }
             }
 
             /// See [`PacketScheduler::copies_repairs`].

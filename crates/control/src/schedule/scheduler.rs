@@ -21,6 +21,18 @@ pub enum Style {
     Copies,
 }
 
+/// When a scheduler moves data that is outstanding on one subflow to another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Offload {
+    /// Never.
+    #[default]
+    Never,
+    /// Before new data is sent.
+    First,
+    /// Once no new data may be sent.
+    Last,
+}
+
 /// Properties of a scheduler, and its inputs. The caller updates only the inputs that the scheduler reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
@@ -107,6 +119,17 @@ pub trait PacketScheduler: Sized {
 
     /// An ACK of the subflow on `path` has been processed, and the admitted data has been sent.
     fn acknowledged(&mut self, _path: usize, _view: &PathView) {}
+
+    /// When [`Self::takes_over`] is asked.
+    fn offloads(&self) -> Offload {
+        Offload::Never
+    }
+
+    /// The subflow that sends again a segment without DATA_ACK, carried by the subflows in `carried`; `None` leaves
+    /// it to them.
+    fn takes_over(&self, _paths: &[PathView], _carried: u8) -> Option<usize> {
+        None
+    }
 
     /// True if retransmissions are also sent on a second path while the data-level window binds and exceeds
     /// the mean number of packets between losses.

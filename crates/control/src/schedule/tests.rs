@@ -262,7 +262,11 @@ fn a_wrong_name_or_option_is_told_the_right_one() {
 fn every_listed_option_is_taken_by_its_scheduler() {
     for info in SCHEDULERS {
         for option in info.options {
-            let value = if ["num_segments", "queue"].contains(option) { "2" } else { "on" };
+            let value = match *option {
+                "num_segments" | "queue" => "2",
+                "offload" => "tail",
+                _ => "on",
+            };
             scheduler(info.name, &[(option, value)]);
         }
     }

@@ -248,6 +248,11 @@ fn emtcp_fills_the_interface_with_the_least_sunk_power_first() {
     let full = [paths[0], paths[1], PathView { in_flight: 2, ..paths[2] }];
     assert_eq!(chosen(&mut emtcp, &full, &backlog(9, 99)), Some(1));
     // Equal costs: minrtt.
+    // Off-loading: only to a cheaper subflow with space, and not for data that it carries.
+    assert_eq!(emtcp.takes_over(&paths, 0b001), Some(2));
+    assert_eq!(emtcp.takes_over(&full, 0b001), Some(1));
+    assert_eq!(emtcp.takes_over(&paths, 0b010), None, "as cheap");
+    assert_eq!((emtcp.takes_over(&paths, 0b101), emtcp.takes_over(&paths, 0)), (None, None));
     emtcp.learn_costs(&[PathEnergy::default(); 3]);
     assert_eq!(chosen(&mut emtcp, &paths, &backlog(9, 99)), Some(0));
 }

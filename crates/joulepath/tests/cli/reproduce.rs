@@ -32,7 +32,7 @@ fn the_quick_extent_yields_verdicts_figures_page_and_json() {
         let verdict = experiment["verdict"].as_str().unwrap();
         assert!(table.contains(id), "{id} is not in the table");
         let judged = experiment["findings"].as_array().unwrap().iter().any(|f| !f["verdict"].is_null());
-        assert!(judged || verdict == "cannot-be", "{id} is `{verdict}` by nothing");
+        assert!(judged || verdict == "not-testable", "{id} is `{verdict}` by nothing");
     }
     // What is known by arithmetic comes out in any extent.
     let verdict_of = |id: &str| {
@@ -94,9 +94,25 @@ fn an_unknown_experiment_gets_a_suggestion() {
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("there is no experiment `000-fig44`"), "{}", said.stderr);
     assert!(said.stderr.contains("did you mean `000-fig4`?"), "{}", said.stderr);
-    let said = joulepath(&["reproduce", "002-fig5a/6", "--quick"]);
-    assert_eq!(said.code, Some(2));
-    assert!(said.stderr.contains("none of these experiments is part of --quick"), "{}", said.stderr);
+}
+
+#[test]
+fn a_named_experiment_runs_even_if_it_is_expensive() {
+    let quick = |ids: &[&str]| {
+        let json = joulepath(&[ids, &["--list", "--json"]].concat()).json();
+        json["experiments"].as_array().unwrap().iter().map(|one| one["quick"] == true).collect::<Vec<bool>>()
+    };
+    assert_eq!(quick(&["reproduce", "004-fig7", "004-dT"]), [true, false]);
+    let json = joulepath(&["reproduce", "004-fig7", "004-dT", "--json"]).json();
+    let rows = json["experiments"].as_array().unwrap();
+    let of = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("{json}"));
+    assert_eq!(rows.len(), 2);
+    assert!(
+        of("004-fig7")["set_up"][0].as_str().unwrap().ends_with("--seeds 2"),
+        "{}",
+        of("004-fig7")["set_up"]
+    );
+    assert_eq!(of("004-fig7")["missing"], 0);
 }
 
 #[test]

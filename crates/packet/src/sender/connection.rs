@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use joulepath_control::schedule::{
-    Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style, usable,
+    Backlog, Features, MAX_SUBFLOWS, Offload, PathView, Placement, Scheduler, Style, usable,
 };
 use joulepath_controllers::{self as controllers, Ack, Capability, Controller, Hosting, within};
 use joulepath_model::units::Nanos;
@@ -37,6 +37,8 @@ pub(crate) struct SenderEnd {
     takes_the_only_choice: bool,
     /// Whether retransmissions also travel on a second subflow where losses are frequent.
     pub(crate) copies_repairs: bool,
+    /// When the scheduler moves outstanding data to another subflow.
+    pub(super) offload: Offload,
     /// Bit mask of the subflows with space in their windows, according to `views`.
     space: u8,
     pub(crate) features: Features,
@@ -90,6 +92,7 @@ impl SenderEnd {
         let (n, features) = (spec.cc.n as usize, spec.scheduler.features());
         let queues_ahead = features.queues_ahead();
         let owns_window = spec.controller.has(Capability::OwnsWindow);
+        let moves_data = spec.scheduler.offloads() != Offload::Never;
         SenderEnd {
             controller: spec.controller,
             hosting: spec.controller.hosting(n),
@@ -99,12 +102,13 @@ impl SenderEnd {
             features,
             queues_ahead,
             owns_window,
-            is_unusual: queues_ahead || owns_window || spec.controller.is_hosted(),
-            has_paced_path: (owns_window || queues_ahead) && !spec.controller.is_hosted(),
+            is_unusual: queues_ahead || owns_window || moves_data || spec.controller.is_hosted(),
+            has_paced_path: (owns_window || queues_ahead) && !moves_data && !spec.controller.is_hosted(),
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
             space: 0,
             takes_the_only_choice: spec.scheduler.takes_the_only_choice(),
             copies_repairs: spec.scheduler.copies_repairs(),
+            offload: spec.scheduler.offloads(),
             has_relays: spec.has_relays,
             committed: Default::default(),
             data: DataSender::new(spec.window, n, features.style == Style::Places),

@@ -1,6 +1,6 @@
 //! Sends what the scheduler decides: new data, reinjections, and the segment that blocks the connection.
 
-use joulepath_control::schedule::penalised;
+use joulepath_control::schedule::{Offload, penalised};
 use joulepath_model::units::Nanos;
 
 use super::connection::{Committed, Sender};
@@ -27,6 +27,9 @@ impl Sender<'_> {
         if self.end.queues_ahead {
             return self.push_ahead();
         }
+        if self.end.offload == Offload::First {
+            self.offload();
+        }
         while self.end.has_space()
             && let Some((i, Committed { dsn, len, is_copy })) =
                 self.end.next_assignment(Nanos(self.cx.now_ns))
@@ -35,6 +38,9 @@ impl Sender<'_> {
                 self.subflows[i].count_reinjection(dsn);
             }
             self.send_new(i, dsn, len);
+        }
+        if self.end.offload == Offload::Last {
+            self.offload();
         }
         self.rescue();
         if self.end.owns_window {
@@ -97,6 +103,20 @@ impl Sender<'_> {
     pub(crate) fn refresh_view(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         subflow.refresh_view(cx, end);
+    }
+
+    /// Sends outstanding data again on the subflows to which the scheduler moves it.
+    #[inline(never)]
+    fn offload(&mut self) {
+        let next = self.end.data.next();
+        let mut dsn = self.end.data.una();
+        while dsn != next && self.end.has_space() {
+            let carried = self.end.data.carried(dsn);
+            if let Some(i) = self.end.scheduler.takes_over(self.end.views(), carried) {
+                self.reinject_on(i, dsn);
+            }
+            dsn = dsn.wrapping_add(1);
+        }
     }
 
     /// Opportunistic retransmission and penalisation while the data-level window is full.

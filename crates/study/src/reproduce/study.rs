@@ -5,7 +5,7 @@ use super::slotted::System;
 /// How much to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Less than two minutes: some experiments, few seeds.
+    /// Few seeds; without names, only the experiments that are cheap.
     Quick,
     /// Everything.
     Full,
@@ -21,6 +21,9 @@ impl Extent {
     }
 }
 
+/// Seeds of the quick extent for experiments that are expensive.
+const FEW: u32 = 2;
+
 /// A scenario with several policies.
 #[derive(Clone, Debug)]
 pub(super) struct Study {
@@ -34,7 +37,8 @@ pub(super) struct Study {
     pub(super) policies: Vec<Named>,
     /// Seeds of the full extent.
     pub(super) seeds: u32,
-    /// Seeds of the quick extent; 0 leaves the experiment out of it.
+    /// Seeds of the quick extent; 0 leaves the experiment out of it unless it is named, which then has
+    /// [`FEW`].
     pub(super) quick: u32,
     /// Number of seeds with time series.
     pub(super) series: u32,
@@ -98,6 +102,7 @@ impl Study {
     /// Number of seeds.
     pub(super) fn seeds_of(&self, extent: Extent) -> u32 {
         match extent {
+            Extent::Quick if self.quick == 0 => FEW.min(self.seeds),
             Extent::Quick => self.quick.min(self.seeds),
             Extent::Full => self.seeds,
         }
