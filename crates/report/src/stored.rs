@@ -17,8 +17,8 @@ pub enum StoredResults {
 }
 
 impl StoredResults {
-    /// Reads what [`crate::reproduction_json`] or [`crate::search::search_json`] wrote. Verdicts of experiments
-    /// follow from their numbers, whatever the file says.
+    /// Reads what [`crate::reproduction_json`] or [`crate::search::search_json`] wrote. Verdicts of
+    /// experiments follow from their numbers, whatever the file says.
     ///
     /// # Errors
     /// If it is neither.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | the schema of the JSON |
 //! | `rule` | turns a measurement into a verdict |
+//! | `second` | compares the kernel's findings with the simulator's |
 //! | `reason` | combines findings into one verdict and a sentence |
 //! | `digits`, `shown` | number of digits of stated and measured numbers |
 //! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, as JSON |
@@ -13,6 +14,7 @@ mod machine;
 mod markdown;
 mod reason;
 mod rule;
+mod second;
 mod shown;
 mod table;
 
@@ -28,6 +30,7 @@ pub(crate) use machine::short_json;
 pub use markdown::{capital, reproduction_markdown, reproduction_summary};
 pub use reason::{Judged, judge, shown};
 pub use rule::{Rule, Verdict};
+pub use second::{Agreement, Farthest, SecondMeasurement};
 pub(crate) use shown::Shown;
 pub use table::reproduction_table;
 
@@ -95,146 +98,6 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Number of missing runs.
     pub missing: u64,
-}
-
-/// The same claims, measured in the kernel's own stack.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SecondMeasurement {
-    /// Findings with the same names.
-    pub findings: Vec<Finding>,
-    /// Their weakest verdict under the reading of the simulator's.
-    pub verdict: Verdict,
-    /// Whether its numbers agree with the simulator's.
-    #[serde(default)]
-    pub agreement: Agreement,
-    /// The finding that differs most.
-    #[serde(default, skip_deserializing, skip_serializing_if = "Option::is_none")]
-    pub farthest: Option<Farthest>,
-}
-
-/// Agreement of two engines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Agreement {
-    /// All intervals lie within a factor of 1.25 of the simulator's numbers; where a claim is about a ratio, of
-    /// the simulator's effect, which is the ratio minus 1.
-    Agrees,
-    /// Some interval lies entirely outside.
-    Differs,
-    /// The intervals are too wide to decide.
-    #[default]
-    Inconclusive,
-}
-
-impl Agreement {
-    /// All of them.
-    pub const ALL: [Agreement; 3] = [Agreement::Agrees, Agreement::Differs, Agreement::Inconclusive];
-
-    /// Name for readers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Agreement::Agrees => "agrees",
-            Agreement::Differs => "differs",
-            Agreement::Inconclusive => "inconclusive",
-        }
-    }
-
-    /// Agreement of `kernel` with the simulator's number; of their effects for a ratio.
-    fn of(rule: &Rule, simulated: f64, kernel: &Estimate) -> Self {
-        let none = if rule.is_about_a_ratio() { 1.0 } else { 0.0 };
-        let (effect, slack) = (simulated - none, rule::NEGLIGIBLE * none);
-        let ends = [effect / SAME, effect * SAME];
-        let (low, high) = (ends[0].min(ends[1]) - slack, ends[0].max(ends[1]) + slack);
-        let (lo, hi) = (kernel.lo - none, kernel.hi - none);
-        if hi < low || high < lo {
-            Agreement::Differs
-        } else if low <= lo && hi <= high {
-            Agreement::Agrees
-        } else {
-            Agreement::Inconclusive
-        }
-    }
-}
-
-/// A number of the kernel compared with the simulator's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Farthest {
-    /// The measured quantity.
-    pub what: String,
-    /// The simulator's mean.
-    pub simulated: f64,
-    /// The kernel's number.
-    pub kernel: Estimate,
-    /// Number of the kernel's values.
-    pub n: u32,
-}
-
-impl Farthest {
-    /// Text such as `energy, ES-MPTCP ÷ lowRTT: 0.976 [0.961, 0.991], simulator 0.777, n = 5`.
-    pub fn words(&self) -> String {
-        let Estimate { mean, lo, hi } = self.kernel;
-        let decimals = digits::digits_after_point(mean.abs().max(hi.abs()), 3);
-        let Farthest { what, simulated, n, .. } = self;
-        format!(
-            "{what}: {mean:.decimals$} [{lo:.decimals$}, {hi:.decimals$}], simulator {simulated:.decimals$}, n = {n}"
-        )
-    }
-
-    /// Distance of the two, in units of the simulator's number.
-    fn distance(&self) -> f64 {
-        (self.kernel.mean - self.simulated).abs() / self.simulated.abs().max(1e-9)
-    }
-}
-
-/// Numbers within this factor of each other agree, given the accuracy of both engines.
-const SAME: f64 = 1.25;
-
-impl SecondMeasurement {
-    /// Compares the kernel's findings with the simulator's, which count under `reading`; `None` if the kernel
-    /// measured nothing that is judged.
-    pub fn of(measured: &[Finding], simulated: &[Finding], reading: Option<&str>) -> Option<Self> {
-        let has_spread = |finding: &Finding| finding.measured.is_some() && finding.n > 1;
-        let pairs: Vec<_> = measured.iter().zip(simulated).filter(|(real, _)| has_spread(real)).collect();
-        if pairs.iter().all(|(real, _)| real.verdict.is_none()) {
-            return None;
-        }
-        let counts = |finding: &&Finding| {
-            finding.reading.is_none() || reading.is_none() || finding.reading.as_deref() == reading
-        };
-        let beside = |&(real, other): &(&Finding, &Finding)| {
-            let (kernel, simulated) = (real.measured?, other.measured?.mean);
-            let agreement = Agreement::of(&real.rule, simulated, &kernel);
-            let far = Farthest { what: real.what_and_where(), simulated, kernel, n: real.n };
-            (kernel.mean.is_finite() && simulated.is_finite()).then_some((agreement, far))
-        };
-        let compared: Vec<(Agreement, Farthest)> = pairs.iter().filter_map(beside).collect();
-        let is = |agreement| move |one: &(Agreement, Farthest)| one.0 == agreement;
-        let agreement = if compared.iter().any(is(Agreement::Differs)) {
-            Agreement::Differs
-        } else if !compared.is_empty() && compared.iter().all(is(Agreement::Agrees)) {
-            Agreement::Agrees
-        } else {
-            Agreement::Inconclusive
-        };
-        // A significant difference takes precedence over an uncertain one.
-        let decides = |one: &(Agreement, Farthest)| (one.0 == Agreement::Differs, one.1.distance());
-        let farthest = compared.into_iter().max_by(|a, b| {
-            let ((a_differs, a), (b_differs, b)) = (decides(a), decides(b));
-            a_differs.cmp(&b_differs).then(a.total_cmp(&b))
-        });
-        let all = || pairs.iter().map(|(real, _)| *real).filter(|real| real.verdict.is_some());
-        // The kernel may not have run the policies of that reading.
-        let counting: Vec<&Finding> = match all().any(|real| counts(&real)) {
-            true => all().filter(counts).collect(),
-            false => all().collect(),
-        };
-        Some(SecondMeasurement {
-            verdict: Verdict::weakest(counting.iter().filter_map(|real| real.verdict)),
-            findings: pairs.iter().map(|(real, _)| (*real).clone()).collect(),
-            agreement,
-            farthest: farthest.map(|(_, farthest)| farthest),
-        })
-    }
 }
 
 /// A number or relation.
@@ -433,8 +296,8 @@ impl FiveNumbers {
 }
 
 impl Report {
-    /// The same with all verdicts derived again from the numbers of its findings, by the rules of now. What its
-    /// paper leaves open and what was not run stays so.
+    /// The same with all verdicts derived again from the numbers of its findings. What its paper leaves open and
+    /// what was not run stays so.
     #[must_use]
     pub fn judged(mut self) -> Self {
         let again = |findings: &mut Vec<Finding>| {
