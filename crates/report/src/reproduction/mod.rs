@@ -296,8 +296,8 @@ impl FiveNumbers {
 }
 
 impl Report {
-    /// The same with all verdicts derived again from the numbers of its findings. What its paper leaves open and
-    /// what was not run stays so.
+    /// The same with all verdicts derived again from the numbers of its findings. What its paper leaves open
+    /// and what was not run stays so.
     #[must_use]
     pub fn judged(mut self) -> Self {
         let again = |findings: &mut Vec<Finding>| {
