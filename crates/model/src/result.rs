@@ -419,8 +419,8 @@ pub struct Comparison {
     pub references: Vec<Reference>,
     /// One row per policy.
     pub rows: Vec<Row>,
-    /// The background of `tcp_share_background`; none if no share rests on phase, or the runs were not repeated
-    /// with one.
+    /// The background of `tcp_share_background`; none if no share rests on phase, or the runs were not
+    /// repeated with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
     /// Notes on how the engine ran the scenario, one sentence each.

@@ -409,8 +409,8 @@ fn phase_note(comparison: &Comparison) -> Option<String> {
         format!("{what}: with {background} on {links} within 10 % of the table.")
     } else {
         format!(
-            "{what} rest on phase: {links} is a DropTail queue and little on the way is random, so the order of \
-             arrival decides who loses packets. With {background} there: {}{unit}.",
+            "{what} rest on phase: {links} is a DropTail queue and little on the way is random, so the order \
+             of arrival decides who loses packets. With {background} there: {}{unit}.",
             moved.join(", ")
         )
     })

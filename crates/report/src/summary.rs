@@ -154,8 +154,8 @@ impl Context<'_> {
     }
 }
 
-/// Mean goodput of a connection under test relative to one of `rivals` competitors. Connections under test are
-/// alike, and so are the competitors: compares their means. `None` without rivals.
+/// Mean goodput of a connection under test relative to one of `rivals` competitors. Connections under test
+/// are alike, and so are the competitors: compares their means. `None` without rivals.
 pub fn tcp_share(rivals: u32, runs: &[RunResult]) -> Option<Estimate> {
     if rivals == 0 {
         return None;

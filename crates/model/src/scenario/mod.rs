@@ -458,7 +458,7 @@ pub struct CompareDefaults {
     pub policies: Vec<Policy>,
     /// Number of seeds per policy.
     pub seeds: u32,
-    /// Random cross traffic of the repeated runs where shares rest on phase, as a part of the link's rate: see
-    /// [`Scenario::with_background`].
+    /// Random cross traffic of the repeated runs where shares rest on phase, as a part of the link's rate:
+    /// see [`Scenario::with_background`].
     pub background: Probability,
 }

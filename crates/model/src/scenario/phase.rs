@@ -1,5 +1,5 @@
-//! Shares that rest on phase: at a `DropTail` queue where little is random, the order of arrival decides which
-//! flow loses packets (Floyd and Jacobson 1992). A light random background restores the shares.
+//! Shares that rest on phase: at a `DropTail` queue where little is random, the order of arrival decides
+//! which flow loses packets (Floyd and Jacobson 1992). A light random background restores the shares.
 
 use super::{CrossPattern, CrossTraffic, Direction, LinkIndex, Scenario, Workload};
 use crate::aqm::AqmSpec;

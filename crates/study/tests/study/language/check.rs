@@ -73,7 +73,8 @@ fn offered_bits(scenario: &Scenario, group: &ConnectionGroup) -> Option<f64> {
     Some(each * f64::from(group.count))
 }
 
-/// What the paths' own links carry in the measured interval, with what they and the hosts hold before it, bit.
+/// What the paths' own links carry in the measured interval, with what they and the hosts hold before it,
+/// bit.
 /// `None` if a rate is random or unlimited.
 fn capacity_bits(scenario: &Scenario, result: &RunResult) -> Option<f64> {
     let most = |link: &LinkIndex| match &scenario.links[*link].rate {
