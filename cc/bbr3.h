@@ -28,8 +28,8 @@
  *   - 5.3.4.3   MarkConnectionAppLimited: samples during PROBE_RTT and a round after it count as
  *     application-limited, because a controller cannot write tcp_sock.app_limited for its own samples.
  *   - 5.3.4.3   the min RTT does not expire during PROBE_RTT: its first samples still contain the queue.
- *   - 5.3.4.3, 5.5.6   only a round of DOWN ends a cycle of the max rate. If a round takes longer than the 5 s
- *     between two PROBE_RTTs, no cycle ends, and a path that has become slow keeps its old rate. Here
+ *   - 5.3.4.3, 5.5.6   only a round of DOWN ends a cycle of the max rate. If a round takes longer than the
+ *     5 s between two PROBE_RTTs, no cycle ends, and a path that has become slow keeps its old rate. Here
  *     PROBE_RTT takes the latest rate if no cycle has ended since the last PROBE_RTT and the RTT exceeds
  *     twice the min RTT, which also ends STARTUP.
  *   - 5.3.3.8   random choices are a hash of the clock, so that simulator and kernel agree.
@@ -99,8 +99,9 @@ MPCC_FUNC u32 bbr3_startup(const struct mpcc_conn *conn, u32 self, struct bbr3 *
 		b->state = BBR3_DRAIN;
 		b->rounds = 0;
 	}
-	if (b->state == BBR3_DRAIN && (bbr3_drained(&conn->sub[MPCC_SLOT(self)], b, bbr3_rate(b), event) ||
-	                               b->rounds > BBR3_DRAIN_ROUNDS))
+	if (b->state == BBR3_DRAIN &&
+	    (bbr3_drained(&conn->sub[MPCC_SLOT(self)], b, bbr3_rate(b), event) ||
+	     b->rounds > BBR3_DRAIN_ROUNDS))
 		bbr3_down(conn, self, b, event);
 	return 0;
 }
@@ -213,13 +214,15 @@ MPCC_INLINE void bbr3_control(struct mpcc_conn *conn, u32 self, const struct mpc
 }
 
 /* What `joulepath cc test` sees; the order of bbr3_shows. */
-static const char bbr3_shows[] =
-	"max_bw_pps bw_pps bw_shortterm_pps inflight_longterm inflight_shortterm min_rtt_us extra_acked "
-	"full_bw_now full_bw_count full_bw_reached rounds prev_probe_too_high prev_probe_precautionary bdp";
+static const char bbr3_shows[] = "max_bw_pps bw_pps bw_shortterm_pps inflight_longterm "
+                                 "inflight_shortterm min_rtt_us extra_acked "
+				 "full_bw_now full_bw_count full_bw_reached rounds "
+                                 "prev_probe_too_high prev_probe_precautionary bdp";
 
 MPCC_INLINE u64 bbr3_per_s(u32 rate)
 {
-	return rate == BBR3_NONE ? MPCC_SHOW_NONE : mpcc_delivers(rate, 1000000) >> MPCC_AGGREGATE_BITS;
+	return rate == BBR3_NONE ? MPCC_SHOW_NONE
+	                         : mpcc_delivers(rate, 1000000) >> MPCC_AGGREGATE_BITS;
 }
 
 MPCC_INLINE u64 bbr3_bound_of(u32 packets)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * bbr3_losses.h - what BBRv3 does on losses: the long-term window, and the return to the state before a spurious
- * loss episode. Equations, source and deviations are in bbr3.h.
+ * bbr3_losses.h - what BBRv3 does on losses: the long-term window, and the return to the state before a
+ * spurious loss episode. Equations, source and deviations are in bbr3.h.
  */
 #ifndef MPCC_BBR3_LOSSES_H
 #define MPCC_BBR3_LOSSES_H
@@ -45,9 +45,8 @@ MPCC_FUNC u32 bbr3_losses(const struct mpcc_conn *conn, u32 self, struct bbr3 *b
 	b->samples = 0;
 	b->too_high = 1;
 	if (!(when & BBR3_LIMITED))
-		b->long_cwnd =
-			mpcc_max(bbr3_flight(b, event),
-		                 bbr3_part(bbr3_target(b), MPCC_PARAM(conn, BBR3_BETA)));
+		b->long_cwnd = mpcc_max(bbr3_flight(b, event),
+		                        bbr3_part(bbr3_target(b), MPCC_PARAM(conn, BBR3_BETA)));
 	if (b->state == BBR3_UP) {
 		b->undo = BBR3_UP;
 		bbr3_down(conn, self, b, event);

@@ -45,9 +45,10 @@ enum bbr3_state {
 };
 /* What an ACK is. */
 enum bbr3_when {
-	BBR3_BEGINS = 1,   /* it begins a round */
-	BBR3_LIMITED = 2,  /* its sample is application-limited */
-	BBR3_LOSS_ENDS = 4 /* a round trip has passed since the first loss, or since the last such ACK */
+	BBR3_BEGINS = 1,  /* it begins a round */
+	BBR3_LIMITED = 2, /* its sample is application-limited */
+	BBR3_LOSS_ENDS =
+		4 /* a round trip has passed since the first loss, or since the last such ACK */
 };
 /* The probe that the present ACKs belong to. */
 enum bbr3_acks { BBR3_ACKS_NONE, BBR3_ACKS_STARTING, BBR3_ACKS_FEEDBACK, BBR3_ACKS_STOPPING };
@@ -74,18 +75,21 @@ struct bbr3 {
 	u32 rtt_us, rtt_at, recent_rtt_us, recent_at; /* us: min RTT of 10 s, of 5 s; their times */
 	u32 phase_at, wait_us, probe_end;             /* us */
 	u32 round_until, loss_until, limited_until;   /* packets delivered */
-	u32 up_every, up_acks;               /* packets acked: the long-term window grows by 1 */
-	u32 lost;                            /* in this round of losses */
-	u32 saved_cwnd, cwnd;                /* packets: before recovery or PROBE_RTT; latest */
-	u32 extra_at, extra_acked, extra[2]; /* us, packets: aggregation */
+	u32 up_every, up_acks;                /* packets acked: the long-term window grows by 1 */
+	u32 lost;                             /* in this round of losses */
+	u32 saved_cwnd, cwnd;                 /* packets: before recovery or PROBE_RTT; latest */
+	u32 extra_at, extra_acked, extra[2];  /* us, packets: aggregation */
 	u32 undo_rate, undo_short, undo_long; /* the bounds before the latest loss episode */
-	unsigned char rounds;      /* since DRAIN began, then since the last probe */
-	unsigned char up_rounds;   /* in which the long-term window has grown */
+	unsigned char rounds;                 /* since DRAIN began, then since the last probe */
+	unsigned char up_rounds;              /* in which the long-term window has grown */
 	unsigned char loss_events; /* ACKs that reported losses in this round of losses */
-	unsigned char state : 3, undo : 3, full_rounds : 2; /* undo: state that a loss ended, or BBR3_NEVER */
-	unsigned char acks : 2, timed : 2, extra_rounds : 3, filled : 1; /* timed 2: a round has passed */
+	unsigned char state : 3, undo : 3,
+		full_rounds : 2; /* undo: state that a loss ended, or BBR3_NEVER */
+	unsigned char acks : 2, timed : 2, extra_rounds : 3,
+		filled : 1; /* timed 2: a round has passed */
 	unsigned char full_now : 1, repairs : 1, lossy : 1, samples : 1, idle : 1, limited : 1;
-	unsigned char too_high : 1, early : 1; /* the last UP lost too much; ended at the long-term window */
+	unsigned char too_high : 1,
+		early : 1;          /* the last UP lost too much; ended at the long-term window */
 	unsigned char advanced : 1; /* a cycle of the max rate has ended since the last PROBE_RTT */
 };
 MPCC_AREA(bbr3);

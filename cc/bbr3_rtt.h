@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * bbr3_rtt.h - BBRv3's min RTT and the state PROBE_RTT, which measures it. Source and deviations are in bbr3.h.
+ * bbr3_rtt.h - BBRv3's min RTT and the state PROBE_RTT, which measures it. Source and deviations are in
+ * bbr3.h.
  */
 #ifndef MPCC_BBR3_RTT_H
 #define MPCC_BBR3_RTT_H

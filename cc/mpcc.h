@@ -105,7 +105,7 @@ struct mpcc_area {
 #define MPCC_MAX_SHOWN 16      /* values that a controller shows */
 #define MPCC_SHOW_NONE (~0ULL) /* a shown value that does not exist, or is unbounded */
 
-/* The private state that a controller shows: an index into mpcc_ops.states, and the values of mpcc_ops.shows. */
+/* The private state that a controller shows: an index into mpcc_ops.states, and values for mpcc_ops.shows. */
 struct mpcc_shown {
 	u64 state;
 	u64 value[MPCC_MAX_SHOWN];

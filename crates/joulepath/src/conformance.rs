@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use joulepath_controllers::Controller;
-use joulepath_study::conformance::{self, Judged, Suite};
+use joulepath_report::conformance::{Judged, Verdict, table};
+use joulepath_study::conformance::{self, Suite};
 use serde_json::json;
 
 use crate::cli::Engine;
@@ -13,11 +14,6 @@ use crate::interrupt;
 use crate::own;
 use crate::show::print_json;
 use crate::terminal;
-
-/// Width of a table.
-const WIDTH: usize = 80;
-/// Width of the column of names, and of the text behind it.
-const NAME: usize = 8;
 
 /// Runs the command.
 ///
@@ -47,24 +43,11 @@ pub(crate) fn test(options: &CcTestOptions) -> Result<Exit, Failure> {
         }))?;
         return Ok(exit);
     }
-    let mut text = String::new();
-    for (suite, judged) in &all {
-        text += &format!("{}: {}\n{}\n", controller.name(), suite.title, "─".repeat(WIDTH));
-        judged.iter().for_each(|judged| text += &rows(judged));
-        text.push('\n');
-    }
-    let failed = judged().filter(|judged| !judged.holds()).count();
-    text += &match failed {
-        0 => format!("{}: all hold\n", cases(judged().count())),
-        failed => format!("{}: {failed} did not hold\n", cases(judged().count())),
-    };
+    let suites: Vec<(&str, &[Judged])> =
+        all.iter().map(|(suite, judged)| (suite.title.as_str(), judged.as_slice())).collect();
+    let text = table(controller.name(), &suites);
     terminal::print(&text)?;
     Ok(exit)
-}
-
-/// For example `7 cases`.
-fn cases(n: usize) -> String {
-    if n == 1 { "1 case".to_owned() } else { format!("{n} cases") }
 }
 
 /// The controller of this name or file. Under `sudo`, code of a file runs without root's rights.
@@ -81,62 +64,10 @@ fn controller(options: &CcTestOptions) -> Result<Controller, Failure> {
 }
 
 fn as_json(judged: &Judged) -> serde_json::Value {
-    let check = |verdict: &conformance::Verdict| {
+    let check = |verdict: &Verdict| {
         json!({"says": verdict.says, "holds": verdict.holds, "measured": verdict.measured,
             "limit": verdict.limit})
     };
     json!({"suite": judged.suite, "case": judged.case, "title": judged.title, "source": judged.source,
         "holds": judged.holds(), "checks": judged.verdicts.iter().map(check).collect::<Vec<_>>()})
-}
-
-/// A case and its checks, each within [`WIDTH`].
-fn rows(judged: &Judged) -> String {
-    let word = if judged.holds() { "held" } else { "DID NOT HOLD" };
-    let title = textwrap::wrap(&judged.title, WIDTH - NAME - 1 - word.len());
-    let mut text = String::new();
-    for (k, line) in title.iter().enumerate() {
-        let name = if k == 0 { judged.case.as_str() } else { "" };
-        let word = if k == 0 { word } else { "" };
-        let gap = WIDTH.saturating_sub(NAME + line.chars().count() + word.len());
-        text += format!("{name:<NAME$}{line}{}{word}", " ".repeat(gap)).trim_end();
-        text.push('\n');
-    }
-    for verdict in &judged.verdicts {
-        let mark = if verdict.holds { "ok" } else { "WRONG" };
-        let line = format!("{mark:<5} {}: {} ({})", verdict.says, verdict.measured, verdict.limit);
-        let indent = " ".repeat(NAME);
-        let further = " ".repeat(NAME + 6);
-        text += &textwrap::fill(
-            &line,
-            textwrap::Options::new(WIDTH).initial_indent(&indent).subsequent_indent(&further),
-        );
-        text.push('\n');
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_line_of_the_table_is_wider_than_80_columns() {
-        let verdict = conformance::Verdict {
-            says: "the greatest window in the interval from enter PROBE_RTT until leave PROBE_RTT".to_owned(),
-            holds: false,
-            measured: "STARTUP DRAIN DOWN CRUISE REFILL UP DOWN CRUISE REFILL UP DOWN".to_owned(),
-            limit: "STARTUP DRAIN DOWN|CRUISE".to_owned(),
-        };
-        let judged = Judged {
-            suite: "bbr3".to_owned(),
-            case: "A.10".to_owned(),
-            title: "a title that is so long that it does not fit into the line with the word at its end"
-                .to_owned(),
-            source: String::new(),
-            verdicts: vec![verdict],
-        };
-        let text = rows(&judged);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        assert!(text.contains("DID NOT HOLD") && text.contains("WRONG"), "{text}");
-    }
 }

@@ -25,6 +25,7 @@ pub mod benchmark;
 mod bootstrap;
 mod chart;
 mod compared;
+pub mod conformance;
 pub mod gap;
 mod html;
 mod judgement;

@@ -1,14 +1,16 @@
-//! Test cases for congestion controllers: scenarios and assertions as data, judged on the controller's trajectory.
+//! Test cases for congestion controllers: scenarios and checks as data, judged on the controller's course.
 //!
 //! | module | content |
 //! |---|---|
 //! | `suite` | the file: a scenario, cases that change it, checks |
 //! | `course` | a run, sampled; changes when the controller enters a state |
 //! | `verdict` | a check against a course |
+//! | `names` | states, values and instants |
 //!
 //! Suites that are part of this library are in `cases/`.
 
 mod course;
+mod names;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -20,9 +22,9 @@ use joulepath_controllers::Controller;
 use joulepath_files::By;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::names::suggest;
+use joulepath_report::conformance::Judged;
 
 pub use suite::{Case, Suite};
-pub use verdict::Verdict;
 
 use crate::error::{Error, Kind, Result};
 use crate::parallel;
@@ -30,28 +32,6 @@ use crate::source::{Text, not_shown};
 
 /// Names and texts of the suites of this library, sorted by name.
 static SUITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/cases.rs"));
-
-/// A case and what came of its checks.
-#[derive(Clone, Debug)]
-pub struct Judged {
-    /// Name of the suite.
-    pub suite: String,
-    /// Name of the case.
-    pub case: String,
-    /// What the case shows.
-    pub title: String,
-    /// The document and section.
-    pub source: String,
-    /// One verdict for each check.
-    pub verdicts: Vec<Verdict>,
-}
-
-impl Judged {
-    /// Whether all checks hold.
-    pub fn holds(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.holds)
-    }
-}
 
 /// The suites of this library.
 pub fn shipped() -> impl Iterator<Item = Suite> {

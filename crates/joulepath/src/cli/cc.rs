@@ -39,8 +39,8 @@ pub(crate) enum CcCommand {
     /// declares what it reads, and computes the examples in its comments. Asks the kernel's verifier, too,
     /// where that is possible. Loads nothing.
     Check(CcCheckOptions),
-    /// Run test cases on a controller in the packet engine: of the BBR draft, RFC 9438 and RFC 9743, or your own.
-    /// Each is a scenario with checks of states and values.
+    /// Run test cases on a controller in the packet engine: those of the BBR draft, RFC 9438 and RFC 9743, or
+    /// your own. Each is a scenario with checks of states and values.
     Test(CcTestOptions),
     /// Show the connections that use loaded controllers, in all namespaces: window, RTT, rate, target share
     /// and cost of each subflow.

@@ -257,8 +257,8 @@ impl Session {
         })
     }
 
-    /// From now on, bulk data arrives only as this many segments more than have been sent or supplied; `None`:
-    /// without end again. Returns false for other workloads.
+    /// From now on, bulk data arrives only as this many segments more than have been sent or supplied;
+    /// `None`: without end again. Returns false for other workloads.
     pub fn supply(&mut self, segments: Option<u32>) -> bool {
         let end = &mut self.engine.connections[0].sender;
         let next = end.data.next();

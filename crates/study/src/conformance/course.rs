@@ -11,27 +11,11 @@ use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use joulepath_packet::{Inside, RunOptions, SenderPhase, Session, Status};
 
+use super::names::{At, PHASES, SERIES};
 use super::suite::{Application, Case, Suite, Then, Word};
 use crate::error::{Error, Kind, Result};
 use crate::policies;
 use crate::source::Source;
-
-/// States that every controller has: the sender's phases.
-pub(super) const PHASES: [&str; 4] = ["SLOW_START", "AVOIDANCE", "RECOVERY", "TIMEOUT"];
-
-/// Series that every controller has.
-pub(super) const SERIES: [&str; 10] = [
-    "time_s",
-    "cwnd",
-    "ssthresh",
-    "in_flight",
-    "srtt_ms",
-    "min_rtt_ms",
-    "pacing_mbps",
-    "delivered_mbit",
-    "segments",
-    "retransmissions",
-];
 
 /// A sampled run.
 pub(super) struct Course {
@@ -40,49 +24,6 @@ pub(super) struct Course {
     states: Vec<(usize, &'static str)>,
     series: BTreeMap<&'static str, Vec<f64>>,
     pub(super) result: RunResult,
-}
-
-/// An instant of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum At {
-    Time(f64),
-    /// The n-th time, from 1, that the state begins.
-    Enter(String, usize),
-    /// The n-th time that it ends.
-    Leave(String, usize),
-    /// So many seconds later.
-    Later(Box<At>, f64),
-}
-
-impl At {
-    /// `5 s`, `enter UP`, `leave UP 2`, `enter UP + 0.5 s`.
-    pub(super) fn parse(text: &str) -> std::result::Result<Self, String> {
-        if let Some((at, later)) = text.rsplit_once(" + ") {
-            let At::Time(s) = Self::parse(later)? else {
-                return Err(format!("`{later}` is no time: write `0.5 s`"));
-            };
-            return Ok(At::Later(Box::new(Self::parse(at)?), s));
-        }
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let wrong = || format!("`{text}` is no instant: write `5 s`, `enter STATE`, `leave STATE 2`");
-        let nth = |text: &str| text.parse().ok().filter(|&n| n > 0).ok_or_else(wrong);
-        match words[..] {
-            [number, "s"] => number.parse().ok().filter(|&s: &f64| s >= 0.0).map(At::Time).ok_or_else(wrong),
-            ["enter", state] => Ok(At::Enter(state.to_owned(), 1)),
-            ["leave", state] => Ok(At::Leave(state.to_owned(), 1)),
-            ["enter", state, n] => Ok(At::Enter(state.to_owned(), nth(n)?)),
-            ["leave", state, n] => Ok(At::Leave(state.to_owned(), nth(n)?)),
-            _ => Err(wrong()),
-        }
-    }
-
-    pub(super) fn state(self) -> Option<String> {
-        match self {
-            At::Time(_) => None,
-            At::Enter(state, _) | At::Leave(state, _) => Some(state),
-            At::Later(at, _) => at.state(),
-        }
-    }
 }
 
 impl Course {
@@ -185,8 +126,8 @@ fn enter(sequence: &mut Vec<(usize, &'static str)>, k: usize, state: &'static st
     }
 }
 
-/// Runs the case. The scenario's changes at an instant of the controller are found by running it up to there: a
-/// run is the same until the scenario differs.
+/// Runs the case. To find the instant of a change of the scenario, it runs up to there: a run is the same
+/// until the scenario differs.
 ///
 /// # Errors
 /// If the scenario or the policy is wrong. `Err` of the inner result: an instant that did not come.

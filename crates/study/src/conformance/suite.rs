@@ -6,8 +6,7 @@ use joulepath_controllers::Controller;
 use joulepath_model::names::suggest;
 use serde::Deserialize;
 
-use super::course::{PHASES, SERIES};
-use super::verdict::{RESULTS, Words};
+use super::names::{At, PHASES, RESULTS, SERIES, Words};
 use crate::error::{Error, Result};
 
 /// A suite: a scenario, and cases that change it and check what a controller does.
@@ -235,7 +234,7 @@ impl Case {
         let mut all: Vec<String> = vec![];
         let instants = self.then.iter().map(|then| &then.at);
         let bounds = self.checks.iter().flat_map(|check| check.from.iter().chain(&check.until));
-        all.extend(instants.chain(bounds).filter_map(|at| super::course::At::parse(at).ok()?.state()));
+        all.extend(instants.chain(bounds).filter_map(|at| At::parse(at).ok()?.state()));
         let sequences = self.checks.iter().flat_map(|check| check.states.iter().chain(&check.never));
         all.extend(sequences.flat_map(|names| names.split('|').map(str::to_owned)));
         all
@@ -251,7 +250,7 @@ impl Case {
         }
         let instants = self.then.iter().map(|then| &then.at);
         let bounds = self.checks.iter().flat_map(|check| check.from.iter().chain(&check.until));
-        if let Some(why) = instants.chain(bounds).find_map(|at| super::course::At::parse(at).err()) {
+        if let Some(why) = instants.chain(bounds).find_map(|at| At::parse(at).err()) {
             return Some(why);
         }
         let idle = |then: &&Then| then.set.is_empty() && then.application.is_none();

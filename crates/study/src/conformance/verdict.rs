@@ -3,91 +3,12 @@
 use joulepath_controllers::Controller;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
+use joulepath_report::conformance::Verdict;
 
-use super::course::{At, Course, run};
+use super::course::{Course, run};
+use super::names::{At, Words};
 use super::suite::{Case, Check, Stat, Suite};
 use crate::error::{Error, Result};
-
-/// Numbers of the whole run.
-pub(super) const RESULTS: [&str; 8] = [
-    "goodput_mbps",
-    "competitors_mbps",
-    "share",
-    "retransmission_ratio",
-    "completion_s",
-    "delay_p95_ms",
-    "delay_max_ms",
-    "longest_stall_s",
-];
-
-/// Outcome of a check.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
-    /// What it asserts.
-    pub says: String,
-    /// Whether it holds.
-    pub holds: bool,
-    /// What was measured.
-    pub measured: String,
-    /// What it may be.
-    pub limit: String,
-}
-
-/// The words of a value: names and numbers with operators between them, from left to right.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Words(Vec<(char, Operand)>);
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operand {
-    Name(String),
-    Number(f64),
-}
-
-impl Words {
-    /// `cwnd`, `cwnd / bdp`, `pacing_mbps / 20`.
-    pub(super) fn of(text: &str) -> std::result::Result<Self, String> {
-        let wrong = || format!("`{text}` is no value: write `cwnd`, or `cwnd / bdp` with spaces");
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let operand = |word: &str| match word.parse() {
-            Ok(number) => Operand::Number(number),
-            Err(_) => Operand::Name(word.to_owned()),
-        };
-        let Some((first, rest)) = words.split_first() else { return Err(wrong()) };
-        let mut all = vec![('+', operand(first))];
-        for pair in rest.chunks(2) {
-            match pair {
-                [op @ ("+" | "-" | "*" | "/"), word] => {
-                    all.push((op.chars().next().unwrap_or('+'), operand(word)));
-                }
-                _ => return Err(wrong()),
-            }
-        }
-        Ok(Words(all))
-    }
-
-    pub(super) fn names(self) -> Vec<String> {
-        let name = |(_, operand)| match operand {
-            Operand::Name(name) => Some(name),
-            Operand::Number(_) => None,
-        };
-        self.0.into_iter().filter_map(name).collect()
-    }
-
-    fn value(&self, of: impl Fn(&str) -> f64) -> f64 {
-        self.0.iter().fold(0.0, |sum, (op, operand)| {
-            let operand = match operand {
-                Operand::Name(name) => of(name),
-                Operand::Number(number) => *number,
-            };
-            match op {
-                '+' => sum + operand,
-                '-' => sum - operand,
-                '*' => sum * operand,
-                _ => sum / operand,
-            }
-        })
-    }
-}
 
 /// Runs the case and judges its checks.
 ///
