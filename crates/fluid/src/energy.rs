@@ -8,7 +8,8 @@
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
-use joulepath_model::scenario::{ConnectionGroup, Direction, Scenario};
+use joulepath_model::network::RateSpec;
+use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, Scenario};
 use joulepath_model::units::{BitRate, Nanos};
 
 use crate::represent::Member;
@@ -168,16 +169,32 @@ impl Metering<'_> {
             }
         };
         let (interface, now) = (self.interface(route), Nanos::from_secs_f64(at_s));
+        let links = self.scenario.paths[self.member.paths[route]].radio;
         let mut burst = |bytes: &mut f64, least: f64, traffic| {
             if *bytes >= least {
                 // A tick of 0.1 s holds less than 4 GB up to 300 Gbit/s.
                 let whole = bytes.floor().min(f64::from(u32::MAX));
-                meter.on_packet(interface, now, whole as u32, traffic);
+                let link = if traffic == Traffic::Down { links.0 } else { links.1 };
+                meter.on_packet(interface, now, whole as u32, traffic, self.air(link, now, whole));
                 *bytes -= whole;
             }
         };
         burst(&mut pending.down, least_down, Traffic::Down);
         burst(&mut pending.up, least_up, Traffic::Up);
+    }
+
+    /// Time that `bytes` take on a link at the rate of `now`.
+    fn air(&self, link: LinkIndex, now: Nanos, bytes: f64) -> Nanos {
+        let bps = match self.scenario.links.get(link).map(|link| &link.rate) {
+            Some(RateSpec::Constant(rate)) => rate.bps() as f64,
+            Some(RateSpec::Steps(steps)) => {
+                let next = steps.partition_point(|(at, _)| *at <= now);
+                next.checked_sub(1).map_or(0.0, |at| steps[at].1.bps() as f64)
+            }
+            Some(RateSpec::LogNormal { mean, .. }) => mean.bps() as f64,
+            Some(RateSpec::Unlimited | RateSpec::Trace(_)) | None => 0.0,
+        };
+        Nanos::from_secs_f64(if bps > 0.0 { bytes * 8.0 / bps } else { 0.0 })
     }
 
     fn sample_host(&self, meter: &mut DeviceMeter, flows: &[Pace], at_s: f64) {

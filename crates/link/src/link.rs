@@ -261,6 +261,29 @@ impl Link {
         self.front().is_none().then_some(Nanos(self.free_ns))
     }
 
+    /// Time that the transmission of `size` bytes takes at the present rate: none without a rate, during an
+    /// outage, and on a trace, whose opportunities are instants.
+    pub fn air(&self, size: u64) -> Nanos {
+        let service = self.extras.as_deref().map(|extras| &extras.service);
+        let bps = match service {
+            None | Some(Service::Constant) => self.rate.bps(),
+            Some(Service::Piecewise(rate)) => rate.bps(),
+            Some(Service::Trace(_)) => 0,
+        };
+        Nanos((size.saturating_mul(8_000_000_000)).checked_div(bps).unwrap_or(0))
+    }
+
+    /// End of the transmission of all packets accepted by `now`, maybe in the past; an estimate if a managed
+    /// queue holds some; `now` if the rate stays 0.
+    pub fn busy_until(&self, now: Nanos) -> Nanos {
+        let waiting = self.front().map_or(0, |front| front.aqm.waiting().1);
+        match self.free_ns {
+            NEVER_NS => now,
+            free_ns if waiting > 0 => Nanos(free_ns.max(now.0)).saturating_add(self.air(waiting)),
+            free_ns => Nanos(free_ns),
+        }
+    }
+
     /// Propagation delay, without jitter.
     pub fn delay(&self) -> Nanos {
         Nanos(self.delay_ns)

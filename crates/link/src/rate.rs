@@ -43,6 +43,11 @@ impl ConstantRate {
         Some(ConstantRate { divisor, phase: divisor.bps - 1 })
     }
 
+    /// bit/s; 0 for a transmitter that takes no time.
+    pub(crate) fn bps(&self) -> u64 {
+        if self.divisor.reciprocal == 0 { 0 } else { self.divisor.bps }
+    }
+
     /// Notes a gap between the last transmission and the next.
     #[inline]
     pub(crate) fn interrupt(&mut self) {
@@ -102,6 +107,11 @@ enum Pieces {
 }
 
 impl PiecewiseRate {
+    /// Rate of the latest piece that a transmission has reached, bit/s.
+    pub(crate) fn bps(&self) -> u64 {
+        self.bps
+    }
+
     /// # Panics
     /// If the steps do not begin at time 0 or do not ascend.
     pub(crate) fn steps(steps: &[(Nanos, BitRate)]) -> Self {

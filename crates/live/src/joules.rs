@@ -150,7 +150,8 @@ impl Joules for Modelled {
                 for (total, direction) in bytes.into_iter().zip([Traffic::Down, Traffic::Up]) {
                     let part = part_of(total, k, packets);
                     if part > 0 {
-                        self.meter.on_packet(0, at, part, direction);
+                        // The kernel's counters do not give the rate of the link.
+                        self.meter.on_packet(0, at, part, direction, Nanos::ZERO);
                     }
                 }
             }

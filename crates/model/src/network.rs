@@ -333,6 +333,15 @@ impl RateSpec {
             RateSpec::Trace(trace) => trace.mean_bps(),
         }
     }
+
+    /// The lowest rate except pauses; `None` if packets take no time or the rate is random.
+    pub fn least(&self) -> Option<BitRate> {
+        match self {
+            RateSpec::Constant(rate) => Some(*rate),
+            RateSpec::Steps(steps) => steps.iter().map(|(_, rate)| *rate).filter(|rate| rate.bps() > 0).min(),
+            RateSpec::Unlimited | RateSpec::LogNormal { .. } | RateSpec::Trace(_) => None,
+        }
+    }
 }
 
 impl DeliveryTrace {

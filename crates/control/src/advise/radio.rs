@@ -39,8 +39,12 @@ impl Radio {
         let per_payload = (MSS_BYTES + HEADER_BYTES) / MSS_BYTES;
         let wire = WireBits { down: per_payload, up: ACK_BYTES / MSS_BYTES };
         // An infinitely fast link adds nothing for gaps between packets: β burns throughout, see below.
-        let pace =
-            Pace { payload_bps: f64::INFINITY, slowest_bps: f64::INFINITY, segment_bits: 8.0 * MSS_BYTES };
+        let pace = Pace {
+            payload_bps: f64::INFINITY,
+            slowest_bps: f64::INFINITY,
+            air_bps: f64::INFINITY,
+            segment_bits: 8.0 * MSS_BYTES,
+        };
         let cost = interface_cost(&path.energy, wire, pace);
         let wake_s = cost.wake_s;
         Radio {

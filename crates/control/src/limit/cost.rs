@@ -48,6 +48,8 @@ pub struct Pace {
     pub payload_bps: f64,
     /// Payload rate at the link's minimum, bit/s.
     pub slowest_bps: f64,
+    /// Payload rate at the maximum of the link next to the device, bit/s; infinite if packets take no time.
+    pub air_bps: f64,
     /// Payload of a full segment, bits.
     pub segment_bits: f64,
 }
@@ -89,10 +91,10 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
 /// Minimum power of a radio that is not idle, W, and the energy per bit that ACTIVE adds while packets pass,
 /// J/bit.
 ///
-/// A train of n packets, s apart, is ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is
-/// TAIL. That is no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. Slower
-/// links add nothing; links of varying rate add what their maximum adds. A link that is out for the whole
-/// measured time carries no bits and adds nothing.
+/// The radio is ACTIVE while its own link transmits. If the path is slower: a train of n packets, s apart, is
+/// ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is TAIL. That is no cheaper than ACTIVE
+/// for n spacings if tail power × inactivity ≥ active power × s. Links of varying rate add what their maximum
+/// adds. A link that is out for the whole measured time carries no bits and adds nothing.
 fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let active_w = rrc.active.0;
     let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);
@@ -100,7 +102,8 @@ fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let gap_s =
         rrc.tail.first().map_or(rrc.inactivity, |stage| stage.duration.min(rrc.inactivity)).as_secs_f64();
     let in_trains = pace.payload_bps > 0.0 && tail_w * gap_s >= active_w * spacing_s;
-    (tail_w, if in_trains { (active_w - tail_w) / pace.payload_bps } else { 0.0 })
+    let active_bps = if in_trains { pace.payload_bps } else { pace.air_bps };
+    (tail_w, if pace.payload_bps > 0.0 { (active_w - tail_w) / active_bps } else { 0.0 })
 }
 
 /// One promotion and one whole tail, J.

@@ -1,7 +1,8 @@
 //! Bits and rates at a device's interface, from the links of its path.
 
 use joulepath_model::energy::Traffic;
-use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario};
+use joulepath_model::network::RateSpec;
+use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, PathIndex, Scenario};
 
 use super::cost::{Pace, WireBits};
 use crate::path::{
@@ -29,11 +30,22 @@ pub(super) fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: Path
 
 /// Rate at which the path delivers segments without other traffic.
 pub(super) fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
-    pace_in(scenario, links_of(scenario, group.direction, path).0, &|_| window)
+    pace_in(scenario, group.direction, path, &|_| window)
 }
 
-/// As [`pace`] over the links `data`, each of them in the part of the run that `seen` gives.
-pub(super) fn pace_in(scenario: &Scenario, data: &[LinkIndex], seen: &dyn Fn(LinkIndex) -> Window) -> Pace {
+/// As [`pace`], each link in the part of the run that `seen` gives.
+pub(super) fn pace_in(
+    scenario: &Scenario,
+    direction: Direction,
+    path: PathIndex,
+    seen: &dyn Fn(LinkIndex) -> Window,
+) -> Pace {
+    let (data, _) = links_of(scenario, direction, path);
+    let (down, up) = scenario.paths[path].radio;
+    let own = match traffic_of(direction) {
+        Traffic::Down => down,
+        Traffic::Up => up,
+    };
     let least = |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);
     let trough = |link: LinkIndex| trough_bps(&scenario.links[link], seen(link));
     Pace {
@@ -42,6 +54,11 @@ pub(super) fn pace_in(scenario: &Scenario, data: &[LinkIndex], seen: &dyn Fn(Lin
             false => least(&|link| peak_bps(&scenario.links[link], seen(link))),
         },
         slowest_bps: least(&|link| trough(link).unwrap_or(f64::INFINITY)),
+        air_bps: match scenario.links[own].rate {
+            // Opportunities are instants.
+            RateSpec::Trace(_) => f64::INFINITY,
+            _ => peak_bps(&scenario.links[own], seen(own)) / wire_per_payload(scenario),
+        },
         segment_bits: scenario.transport.mss.0 as f64 * 8.0,
     }
 }

@@ -91,7 +91,7 @@ fn a_file_pays_for_each_radio_that_it_wakes() {
     // WiFi 12.062 J.
     let cost = |name: &str| {
         let wire = WireBits { down: 1.0, up: 0.0 };
-        let pace = Pace { payload_bps: 10e6, slowest_bps: 10e6, segment_bits: 11_680.0 };
+        let pace = Pace { payload_bps: 10e6, slowest_bps: 10e6, air_bps: 10e6, segment_bits: 11_680.0 };
         InterfaceCost { unused_w: 0.0, ..interface_cost(&profile(name).unwrap().model, wire, pace) }
     };
     let transfer = Goal::File { bits: 80e6 };

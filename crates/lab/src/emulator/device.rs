@@ -57,10 +57,16 @@ impl Device {
         self.meter.wake(interface, Nanos(now_ns))
     }
 
-    /// Counts a packet of `size` bytes that the device sends or receives.
-    pub(super) fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32) {
+    /// The link at an interface will transmit packets to the device until `until`.
+    pub(super) fn foretell(&mut self, now_ns: u64, interface: usize, until: Nanos) {
+        self.meter.foretell(interface, Nanos(now_ns), until);
+    }
+
+    /// Counts a packet of `size` bytes that the device sends or receives, with its
+    /// [air time](DeviceMeter::on_packet).
+    pub(super) fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32, air: Nanos) {
         if let Some(interface) = self.interfaces[tunnel] {
-            self.meter.on_packet(interface, Nanos(now_ns), size, direction);
+            self.meter.on_packet(interface, Nanos(now_ns), size, direction, air);
         }
     }
 

@@ -183,8 +183,20 @@ impl Network {
             },
         );
         if direction == Traffic::Up {
-            self.device.meter(now_ns, tunnel, direction, size);
+            self.meter(now_ns, tunnel, direction, size);
         }
+    }
+
+    /// Counts a packet that passes the device's interface.
+    fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32) {
+        let route = &self.routes[tunnel].links[direction as usize];
+        let air = match direction {
+            Traffic::Down => route.last().map(|&link| self.wires[link].link.air(size.into())),
+            Traffic::Up => route
+                .first()
+                .map(|&link| self.wires[link].link.busy_until(Nanos(now_ns)).saturating_sub(Nanos(now_ns))),
+        };
+        self.device.meter(now_ns, tunnel, direction, size, air.unwrap_or_default());
     }
 
     /// Closes a tunnel, which loses the packets in it, or opens it.
@@ -312,7 +324,7 @@ impl Network {
         flow.delivered_payload += u64::from(payload);
         flow.transit_ns += due_ns - entered_ns;
         if direction == Traffic::Down {
-            self.device.meter(due_ns, tunnel, direction, size);
+            self.meter(due_ns, tunnel, direction, size);
         }
         self.arrivals.push_back(Arrival { tunnel, direction, due_ns, bytes });
     }
@@ -327,6 +339,14 @@ impl Network {
             let ready = self.device.wake(now_ns, interface);
             if ready.0 > now_ns {
                 wire.link.hold_until(ready);
+            }
+            if packet.direction == Traffic::Down {
+                let busy = wire.link.busy_until(Nanos(now_ns)).max(ready);
+                self.device.foretell(
+                    now_ns,
+                    interface,
+                    busy.saturating_add(wire.link.air(packet.size.into())),
+                );
             }
         }
         let outcome = wire.link.offer_of(packet.flow, Nanos(now_ns), packet.size, packet.ecn_capable);

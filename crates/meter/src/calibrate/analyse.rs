@@ -455,7 +455,7 @@ fn model_joules(timeline: &Timeline, calibration: &Calibration, windows: &[Windo
     let mut sums = Vec::with_capacity(ends.len());
     for &end in &ends {
         while let Some(passed) = passed.next_if(|passed| passed.at <= end) {
-            meter.on_packet(0, passed.at, passed.bytes, passed.direction);
+            meter.on_packet(0, passed.at, passed.bytes, passed.direction, Nanos::ZERO);
         }
         sums.push(meter.snapshot(end).total_j());
     }

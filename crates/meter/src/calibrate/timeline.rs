@@ -243,7 +243,7 @@ impl Follower {
 
     fn on_passed(&mut self, passed: &Passed) {
         for machine in 0..2 {
-            self.meter.on_packet(machine, passed.at, passed.bytes, passed.direction);
+            self.meter.on_packet(machine, passed.at, passed.bytes, passed.direction, Nanos::ZERO);
         }
         let bits = f64::from(passed.bytes) * 8.0;
         match passed.direction {

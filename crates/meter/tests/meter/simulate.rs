@@ -204,7 +204,7 @@ impl Simulated {
     }
 
     fn packets(&mut self, interface: usize, direction: Traffic, bytes: u32, packets: u32) {
-        self.device.on_packet(interface, self.now, bytes, direction);
+        self.device.on_packet(interface, self.now, bytes, direction, Nanos::ZERO);
         self.last_packet[interface] = self.now;
         self.packets += f64::from(packets);
         self.bits += f64::from(bytes) * 8.0;

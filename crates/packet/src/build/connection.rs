@@ -16,7 +16,7 @@ use joulepath_topology::Path;
 use super::builder::{Builder, SubflowConfig};
 use super::routes::Sinks;
 use super::tested::Tested;
-use crate::connection::device::{Device, Interface};
+use crate::connection::device::{Access, Device, Interface};
 use crate::connection::plane::{ControlPlane, Slots};
 use crate::connection::selection::{Selection, Surroundings};
 use crate::connection::state::Connection;
@@ -25,6 +25,10 @@ use crate::path::routes::Routes;
 use crate::receiver::{ReceiverEnd, Reception, Tuning};
 use crate::run::error::RunError;
 use crate::sender::{SenderEnd, SenderSpec};
+
+/// Air time of a full packet, in parts of the shortest gap that ends a radio's activity, above which each packet
+/// reaches the meter at once.
+const LEAST_AIR: f64 = 1.0 / 16.0;
 
 /// Size of the buffers of competitors, bytes: large enough never to limit them.
 const COMPETITOR_BUFFER_BYTES: u64 = 1 << 30;
@@ -60,6 +64,7 @@ impl<'a> Builder<'a> {
         let selection = self.selection(&tested)?;
         let meter = self.meter(&tested);
         let first = self.subflows.len() as u32;
+        let access = self.access(&tested);
         let has_relays = self.add_subflows(&tested, &meter);
         let (sender, receiver) = self.ends(&tested, cc, has_relays);
         let n = tested.paths.len();
@@ -67,7 +72,7 @@ impl<'a> Builder<'a> {
             Connection::new(first, n, group.direction, tested.starts_at_ns, sender, receiver);
         (connection.control, connection.selection) = (control, selection);
         self.connections.push(connection);
-        self.devices.push(Some(Device::new(meter, group.paths.clone())));
+        self.devices.push(Some(Device::new(meter, group.paths.clone(), access)));
         Ok(())
     }
 
@@ -140,6 +145,32 @@ impl<'a> Builder<'a> {
         meter
     }
 
+    /// The links next to the device of each interface.
+    fn access(&self, tested: &Tested<'_>) -> Vec<Access> {
+        let of = |&index: &PathIndex| {
+            let spec = &self.scenario.paths[index];
+            if self.topology.is_none() && spec.relay.is_none() {
+                return Access::Links([spec.radio.0, spec.radio.1]);
+            }
+            let path = tested.paths.iter().find(|path| path.interface == index && spec.relay.is_none());
+            let ends = path.map_or([None; 2], |path| [path.down.last(), path.up.first()]);
+            Access::PerByte(ends.map(|link| link.map_or(0.0, |&link| self.net.ns_per_byte(link))))
+        };
+        tested.group.paths.iter().map(of).collect()
+    }
+
+    /// Whether full packets take so long on the air of a path's links that each one must reach the meter at
+    /// once.
+    fn is_slow(&self, spec: &PathSpec, limit: Nanos) -> bool {
+        let transport = &self.scenario.transport;
+        let bits = 8.0 * (transport.mss.0 + transport.header.0) as f64;
+        let is_slow = |link: usize| {
+            let least = self.scenario.links.get(link).and_then(|link| link.rate.least());
+            least.is_some_and(|rate| bits / rate.bps() as f64 > limit.as_secs_f64() * LEAST_AIR)
+        };
+        self.topology.is_none() && (is_slow(spec.radio.0) || is_slow(spec.radio.1))
+    }
+
     /// Adds a subflow on each path; returns whether one of them ends at a TCP relay.
     fn add_subflows(&mut self, tested: &Tested<'_>, meter: &DeviceMeter) -> bool {
         let mut sinks = Sinks::none(self.scenario.channels.len());
@@ -147,7 +178,8 @@ impl<'a> Builder<'a> {
         for (local, (path, spec)) in tested.paths.iter().zip(&tested.specs).enumerate() {
             let used = tested.group.paths.iter().position(|&of_group| of_group == path.interface);
             let index = used.expect("the path is one of the group's");
-            let patience_ns = meter.patience(index).0;
+            let patience = meter.patience(index);
+            let patience_ns = if self.is_slow(spec, patience) { 0 } else { patience.0 };
             let (routes, relay) = self.routes(tested, path, &mut sinks);
             has_relays |= relay.is_some();
             self.add_subflow(SubflowConfig {

@@ -3,7 +3,7 @@
 use joulepath_model::energy::Traffic;
 use joulepath_model::units::Nanos;
 
-use crate::connection::device::{Device, Interface};
+use crate::connection::device::{Access, Device, Interface};
 use crate::event::{EventQueue, Source};
 use crate::parallel::shared::Shared;
 use crate::path::hop::Hop;
@@ -116,27 +116,33 @@ impl Context<'_> {
     /// radio is awake.
     #[inline(always)]
     pub(crate) fn send(&mut self, i: usize, hop: Hop, mut packet: Packet, size: u32) {
-        self.rouse_radio(i, hop);
+        self.rouse_radio(i, hop, size);
         self.net.offer(self.now_ns, hop, &mut packet, size);
     }
 
     /// Wakes a sleeping radio at `hop` before a packet of subflow `i` enters.
     #[inline(always)]
-    pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop) {
+    pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop, size: u32) {
         if hop.is_at_radio() && self.now_ns >= self.interfaces[self.global(i)].awake_until_ns {
-            self.wake_radio(i, hop);
+            self.wake_radio(i, hop, size);
         }
     }
 
     #[cold]
-    fn wake_radio(&mut self, i: usize, hop: Hop) {
+    fn wake_radio(&mut self, i: usize, hop: Hop, size: u32) {
         self.catch_up();
-        let now = self.now();
-        if let Some(((device, interface), link)) = self.device_of(i).zip(hop.link()) {
-            let ready = device.meter.wake(interface.index.into(), now);
-            if ready > now {
-                self.net.link_before(link, self.now_ns).hold_until(ready);
-            }
+        let (now, s) = (self.now(), self.global(i));
+        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
+        let Some((device, link)) = device.zip(hop.link()) else { return };
+        let index = usize::from(self.interfaces[s].index);
+        let ready = device.meter.wake(index, now);
+        let access = self.net.link_before(link, self.now_ns);
+        if ready > now {
+            access.hold_until(ready);
+        }
+        if matches!(device.access[index], Access::Links([down, _]) if down == link) {
+            let until = access.busy_until(now).max(ready).saturating_add(access.air(size.into()));
+            device.meter.foretell(index, now, until);
         }
     }
 
@@ -152,18 +158,20 @@ impl Context<'_> {
     #[cold]
     fn meter_now(&mut self, i: usize, bytes: u32, traffic: Traffic) {
         self.catch_up();
-        let now_ns = self.now_ns;
-        if let Some((device, interface)) = self.device_of(i) {
-            interface.count_at(now_ns, bytes, traffic, &mut device.meter);
+        let s = self.global(i);
+        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
+        if let Some(device) = device {
+            self.interfaces[s].count_at(self.now_ns, bytes, traffic, device, self.net);
         }
     }
 
     /// Reports the packets counted at the interfaces to the meter. Call this before any other call to the
     /// meter.
     pub(crate) fn catch_up(&mut self) {
+        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
+        let Some(device) = device else { return };
         for i in 0..self.n as usize {
-            let Some((device, interface)) = self.device_of(i) else { return };
-            interface.catch_up(&mut device.meter);
+            self.interfaces[self.first_subflow as usize + i].catch_up(self.now_ns, device, self.net);
         }
     }
 }

@@ -5,11 +5,15 @@ use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::scenario::PathIndex;
 use joulepath_model::units::Nanos;
 
+use crate::path::network::Network;
+
 /// The device of a connection under test. Competitors have none.
 pub(crate) struct Device {
     pub(crate) meter: DeviceMeter,
     /// The scenario's path of each interface of the meter.
     pub(crate) paths: Vec<PathIndex>,
+    /// The links of each interface of the meter.
+    pub(crate) access: Vec<Access>,
     /// The latest sample of the meter.
     pub(crate) latest: EnergyReading,
     /// When the last byte arrived and the meter stopped.
@@ -17,8 +21,39 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(meter: DeviceMeter, paths: Vec<PathIndex>) -> Self {
-        Device { meter, paths, latest: EnergyReading::default(), finished_ns: None }
+    pub(crate) fn new(meter: DeviceMeter, paths: Vec<PathIndex>, access: Vec<Access>) -> Self {
+        Device { meter, paths, access, latest: EnergyReading::default(), finished_ns: None }
+    }
+}
+
+/// How long packets are on the air of an interface. Pairs are by direction: down, up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access {
+    /// As long as these links transmit them.
+    Links([usize; 2]),
+    /// These times for each byte, ns: the links may belong to another part of the network.
+    PerByte([f64; 2]),
+}
+
+impl Access {
+    /// The air time of a packet of `bytes` that passes the interface now, as the meter takes it.
+    pub(crate) fn air(self, net: &mut Network, now_ns: u64, bytes: u32, traffic: Traffic) -> Nanos {
+        let way = traffic as usize;
+        match self {
+            Access::PerByte(ns) => Nanos((ns[way] * f64::from(bytes)) as u64),
+            Access::Links(links) if traffic == Traffic::Down => {
+                net.link_before(links[way], now_ns).air(bytes.into())
+            }
+            Access::Links(_) => self.sent_until(net, now_ns).saturating_sub(Nanos(now_ns)),
+        }
+    }
+
+    /// When the device has sent all that it has given to its link.
+    fn sent_until(self, net: &mut Network, now_ns: u64) -> Nanos {
+        match self {
+            Access::PerByte(_) => Nanos::ZERO,
+            Access::Links([_, up]) => net.link_before(up, now_ns).busy_until(Nanos(now_ns)),
+        }
     }
 }
 
@@ -86,21 +121,30 @@ impl Interface {
 
     /// Counts the first packet after a gap, directly in `meter`.
     #[cold]
-    pub(crate) fn count_at(&mut self, now_ns: u64, bytes: u32, traffic: Traffic, meter: &mut DeviceMeter) {
+    pub(crate) fn count_at(
+        &mut self,
+        now_ns: u64,
+        bytes: u32,
+        traffic: Traffic,
+        device: &mut Device,
+        net: &mut Network,
+    ) {
         let (index, now) = (usize::from(self.index), Nanos(now_ns));
-        let ready = meter.wake(index, now);
-        meter.on_packet(index, now, bytes * self.crossings, traffic);
+        let air = device.access[index].air(net, now_ns, bytes, traffic);
+        let ready = device.meter.on_packet(index, now, bytes * self.crossings, traffic, air);
         if ready <= now {
             self.stay_awake(now_ns);
         }
     }
 
-    /// Reports the packets counted here to `meter`.
-    pub(crate) fn catch_up(&mut self, meter: &mut DeviceMeter) {
+    /// Reports the packets counted here to the meter of `device`.
+    pub(crate) fn catch_up(&mut self, now_ns: u64, device: &mut Device, net: &mut Network) {
         let bytes = std::mem::take(&mut self.unmetered);
         if bytes != [0, 0] {
+            let index = usize::from(self.index);
+            let sent = if bytes[1] > 0 { device.access[index].sent_until(net, now_ns) } else { Nanos::ZERO };
             let bytes = bytes.map(|bytes| bytes * u64::from(self.crossings));
-            meter.on_burst(usize::from(self.index), Nanos(self.last_packet_ns), bytes);
+            device.meter.on_burst(index, sent.max(Nanos(self.last_packet_ns)), bytes);
         }
     }
 }

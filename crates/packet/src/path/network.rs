@@ -506,6 +506,12 @@ impl Network {
         (0..self.held.len()).for_each(|at| self.release(at, now_ns));
     }
 
+    /// Time that the present rate of a link takes for a byte, ns.
+    pub(crate) fn ns_per_byte(&self, link: usize) -> f64 {
+        const BYTES: u64 = 1_000_000;
+        self.wires[link].link.air(BYTES).0 as f64 / BYTES as f64
+    }
+
     /// The link, after it has transmitted all packets that are due before `now_ns`.
     pub(crate) fn link_before(&mut self, link: usize, now_ns: u64) -> &mut Link {
         let link = &mut self.wires[link].link;

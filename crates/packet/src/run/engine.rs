@@ -252,7 +252,7 @@ impl Engine {
             return self.pass_on(hop, packet.apart(), size);
         }
         if hop.is_at_radio() {
-            self.rouse_radio(packet.subflow(), hop);
+            self.rouse_radio(packet.subflow(), hop, size);
         }
         self.net.offer(self.now_ns, hop, packet, size);
     }
@@ -272,17 +272,17 @@ impl Engine {
     #[inline(never)]
     fn forward(&mut self, hop: Hop, mut packet: Packet, size: u32) {
         if hop.is_at_radio() {
-            self.rouse_radio(packet.subflow(), hop);
+            self.rouse_radio(packet.subflow(), hop, size);
         }
         self.net.offer(self.now_ns, hop, &mut packet, size);
     }
 
     /// Wakes the device's radio before a packet enters the link at it.
     #[inline]
-    fn rouse_radio(&mut self, s: u32, hop: Hop) {
+    fn rouse_radio(&mut self, s: u32, hop: Hop, size: u32) {
         if self.now_ns >= self.interfaces[s as usize].awake_until_ns {
             let id = self.senders[s as usize].id;
-            self.endpoints(id.connection as usize).cx.rouse_radio(id.index(), hop);
+            self.endpoints(id.connection as usize).cx.rouse_radio(id.index(), hop, size);
         }
     }
 

@@ -45,6 +45,11 @@ impl Clock {
         self.active >= 2 && self.sharing
     }
 
+    /// True if κ applies while two or more interfaces are active.
+    pub(super) const fn is_sharing(&self) -> bool {
+        self.sharing
+    }
+
     /// Time since the start of the measurement with at least one active interface.
     pub(super) const fn any(&self) -> Nanos {
         self.any
@@ -55,7 +60,7 @@ impl Clock {
         self.any = Nanos::ZERO;
     }
 
-    /// Both clocks at `at`, which is not in the past. No interface may change its state before `at`.
+    /// Both clocks at `at`, which is not in the past; exact if no interface changes its state before `at`.
     #[inline]
     pub(super) fn stamp(&self, at: Nanos) -> Stamp {
         let since = if self.is_shared() { at.saturating_sub(self.now) } else { Nanos::ZERO };

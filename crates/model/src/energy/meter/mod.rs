@@ -102,7 +102,7 @@ impl DeviceMeter {
         let here = self.settle(now);
         let entry = &mut self.interfaces[interface];
         if let (Some(follower), Machine::Rrc(rrc)) = (&mut entry.follower, &entry.machine) {
-            let seen = (rrc.active(), total(entry.bytes));
+            let seen = (rrc.active(here), total(entry.bytes));
             follower.turn(here.at, signal, seen, self.sharing_factor);
             self.next_change = self.next_change.min(entry.due());
         }
@@ -129,24 +129,61 @@ impl DeviceMeter {
     /// later if it must first be promoted.
     #[inline]
     pub fn wake(&mut self, interface: usize, now: Nanos) -> Nanos {
+        self.pass(interface, now, Traffic::Up, Nanos::ZERO)
+    }
+
+    /// The link at the device transmits packets to `interface` until `until`; it has been [woken](Self::wake).
+    pub fn foretell(&mut self, interface: usize, now: Nanos, until: Nanos) {
+        self.settle(now);
+        if let Machine::Rrc(rrc) = &mut self.interfaces[interface].machine {
+            rrc.foretell(until, &self.clock);
+            self.next_change = self.next_change.min(self.interfaces[interface].due());
+        }
+    }
+
+    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes an idle radio. `air`: how
+    /// long the transmission took that now ends (down), or how long it is until the transmission ends, with the
+    /// wait for earlier packets (up). Returns when the radio is ready.
+    #[inline]
+    pub fn on_packet(
+        &mut self,
+        interface: usize,
+        now: Nanos,
+        bytes: u32,
+        direction: Traffic,
+        air: Nanos,
+    ) -> Nanos {
+        let ready = self.pass(interface, now, direction, air);
+        let shared = usize::from(self.clock.is_shared());
+        self.interfaces[interface].bytes[shared][direction as usize] += u64::from(bytes);
+        ready
+    }
+
+    #[inline]
+    fn pass(&mut self, interface: usize, now: Nanos, direction: Traffic, air: Nanos) -> Nanos {
         let now = now.max(self.clock.now());
         if now >= self.next_change {
             self.sweep(now);
         }
+        let sent = if direction == Traffic::Up { air } else { Nanos::ZERO };
         let awake = match &mut self.interfaces[interface].machine {
             Machine::Linear(_) => true,
-            Machine::Rrc(rrc) => rrc.touch_if_active(now, &self.clock),
-            Machine::Slotted(slots) => slots.is_busy(),
+            Machine::Rrc(rrc) => {
+                if sent < air && rrc.is_active() {
+                    rrc.precede(now, air);
+                }
+                let awake = rrc.touch_if_active(now, sent, &self.clock);
+                if awake && self.clock.is_sharing() {
+                    self.next_change = self.next_change.min(rrc.due());
+                }
+                awake
+            }
+            Machine::Slotted(slots) => {
+                slots.extend(now.saturating_add(air));
+                slots.is_busy()
+            }
         };
-        if awake { now } else { self.rouse(interface, now) }
-    }
-
-    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes an idle radio.
-    #[inline]
-    pub fn on_packet(&mut self, interface: usize, now: Nanos, bytes: u32, direction: Traffic) {
-        self.wake(interface, now);
-        let shared = usize::from(self.clock.is_shared());
-        self.interfaces[interface].bytes[shared][direction as usize] += u64::from(bytes);
+        if awake { now } else { self.rouse(interface, now, direction, air) }
     }
 
     /// How late traffic on `interface` may be reported to the meter by [`Self::on_burst`]. The result is the
@@ -166,13 +203,13 @@ impl DeviceMeter {
     }
 
     /// Reports the packets that passed `interface` since the last call for it: `bytes` down and up, the last
-    /// packet at `last`, no gap as long as [`Self::patience`]. Report the bursts of all interfaces before any
+    /// transmission to its end at `last`, no gap as long as [`Self::patience`]. Report the bursts of all interfaces before any
     /// other call.
     pub fn on_burst(&mut self, interface: usize, last: Nanos, bytes: [u64; 2]) {
         let shared = usize::from(self.clock.is_shared());
         let entry = &mut self.interfaces[interface];
         let awake = match &mut entry.machine {
-            Machine::Rrc(rrc) => rrc.touch_if_active(last, &self.clock),
+            Machine::Rrc(rrc) => rrc.touch_if_active(last, Nanos::ZERO, &self.clock),
             Machine::Linear(_) => true,
             Machine::Slotted(_) => false,
         };
@@ -271,15 +308,16 @@ impl DeviceMeter {
 
     /// Handles a packet for an interface that is not active.
     #[cold]
-    fn rouse(&mut self, interface: usize, now: Nanos) -> Nanos {
+    fn rouse(&mut self, interface: usize, now: Nanos, direction: Traffic, air: Nanos) -> Nanos {
         self.advance(now);
         let interface = &mut self.interfaces[interface];
         interface.end_window(&self.clock, self.sharing_factor);
         let ready = match &mut interface.machine {
             Machine::Linear(_) => now,
-            Machine::Rrc(rrc) => rrc.rouse(&mut self.clock),
+            Machine::Rrc(rrc) => rrc.rouse(&mut self.clock, direction, air),
             Machine::Slotted(slots) => {
                 slots.rouse(&mut self.clock);
+                slots.extend(now.saturating_add(air));
                 now
             }
         };
@@ -391,7 +429,8 @@ impl Interface {
         if let (Some(follower), Machine::Rrc(rrc)) = (&mut self.follower, &self.machine)
             && follower.due() <= clock.now()
         {
-            follower.close(clock.now(), rrc.active(), total(self.bytes), sharing_factor);
+            let active = rrc.active(clock.stamp(clock.now()));
+            follower.close(clock.now(), active, total(self.bytes), sharing_factor);
         }
     }
 
@@ -414,7 +453,7 @@ impl Interface {
             Machine::Slotted(slots) => slots.read(here, sharing_factor),
         };
         if let (Some(follower), Machine::Rrc(rrc)) = (&self.follower, &self.machine) {
-            let active = follower.read(rrc.active(), total(self.bytes), sharing_factor, whole);
+            let active = follower.read(rrc.active(here), total(self.bytes), sharing_factor, whole);
             return EnergySplit {
                 sunk_j: split.sunk_j + active.sunk_j,
                 transfer_j: active.transfer_j,

@@ -11,13 +11,17 @@
 //!      +------------------------------------------------------------------- last stage over --+
 //! ```
 //!
-//! In terms of sharing, every state except IDLE is active. The gap after the last packet is not charged until
-//! the next packet or the limit decides whether it was ACTIVE or TAIL. So no energy is ever taken back, and
-//! timers run from the last packet, as in the radio.
+//! In terms of sharing, every state except IDLE is active. The gap after the last transmission is not charged
+//! until the next packet or the limit decides whether it was ACTIVE or TAIL. So no energy is ever taken back,
+//! and timers run from the end of the last transmission, as in the radio.
+//!
+//! The meter learns of a received packet when its transmission ends. If the radio was in its tail, that time
+//! is already charged: instead the radio is ACTIVE for as long afterwards, and everything until the next gap
+//! counts that much later.
 
 use super::clock::{Clock, Span, Stamp};
 use super::phase::{RadioPhase, RadioState};
-use crate::energy::{RrcModel, Stage};
+use crate::energy::{RrcModel, Stage, Traffic};
 use crate::result::EnergySplit;
 use crate::units::{Nanos, Watts};
 
@@ -25,6 +29,14 @@ use crate::units::{Nanos, Watts};
 pub(super) struct RrcMeter {
     model: Machine,
     state: State,
+    /// How much later than it happens everything counts until the next gap.
+    shift: Nanos,
+    /// Start of the first transmission since the last gap, as it happened.
+    began: Nanos,
+    /// Whether the transmission of the next packet to the device is charged already.
+    foretold: bool,
+    /// Whether the end of ACTIVE lies ahead of the clock, so that its stamp is not final.
+    ahead: bool,
     idle: Span,
     promotion: Span,
     active: Span,
@@ -41,11 +53,11 @@ struct Machine {
     limit: Nanos,
 }
 
-/// `from` is the start of the charge for the current state.
+/// `from` is the start of the charge for the current state; `until` and `last` the end of the last transmission.
 #[derive(Clone, Copy, Debug)]
 enum State {
     Idle { from: Stamp },
-    Promotion { from: Stamp, ready: Nanos },
+    Promotion { from: Stamp, ready: Nanos, until: Nanos },
     Active { from: Stamp, last: Stamp },
     Tail { stage: usize, from: Stamp, end: Nanos },
 }
@@ -67,7 +79,9 @@ impl RrcMeter {
         let model = Machine::new(model);
         let tail = vec![Span::default(); model.tail.len()].into();
         let (idle, promotion, active) = Default::default();
-        RrcMeter { model, state: State::Idle { from: start }, idle, promotion, active, tail }
+        let state = State::Idle { from: start };
+        let (shift, began, foretold, ahead) = Default::default();
+        RrcMeter { model, state, shift, began, foretold, ahead, idle, promotion, active, tail }
     }
 
     /// Length of the gap that ends ACTIVE.
@@ -75,35 +89,81 @@ impl RrcMeter {
         self.model.limit
     }
 
-    /// A packet in ACTIVE at `now`, which is not before the clock's time. Returns false in any other state.
+    /// A packet in ACTIVE at `now`, which is not before the clock's time, and for which the radio stays ACTIVE
+    /// `air` longer. Returns false in any other state.
     #[inline]
-    pub(super) fn touch_if_active(&mut self, now: Nanos, clock: &Clock) -> bool {
+    pub(super) fn touch_if_active(&mut self, now: Nanos, air: Nanos, clock: &Clock) -> bool {
         let State::Active { last, .. } = &mut self.state else { return false };
-        *last = clock.stamp(now);
+        let until = Nanos(now.0.saturating_add(self.shift.0).saturating_add(air.0));
+        if until >= last.at {
+            *last = clock.stamp(until);
+            self.ahead = until > now && clock.is_sharing();
+        }
         true
     }
 
-    /// A packet at the clock's time. Returns when the radio is ready for it.
-    pub(super) fn rouse(&mut self, clock: &mut Clock) -> Nanos {
+    /// A packet has arrived at `now` whose transmission took `air`, in ACTIVE.
+    #[inline]
+    pub(super) fn precede(&mut self, now: Nanos, air: Nanos) {
+        let start = now.saturating_sub(air);
+        let charged = std::mem::take(&mut self.foretold);
+        if start < self.began && !charged {
+            self.shift = self.shift.saturating_add(self.began - start);
+            self.began = start;
+        }
+    }
+
+    /// A packet at the clock's time: its transmission to the device took `air`, or from the device takes until
+    /// `air` from now. Returns when the radio is ready for it.
+    pub(super) fn rouse(&mut self, clock: &mut Clock, direction: Traffic, air: Nanos) -> Nanos {
         let here = clock.stamp(clock.now());
+        let (received, sent) = match direction {
+            Traffic::Down => (air, Nanos::ZERO),
+            Traffic::Up => (Nanos::ZERO, air),
+        };
         match self.state {
-            State::Active { from, .. } => {
-                self.state = State::Active { from, last: here };
+            State::Active { .. } => {
+                self.precede(here.at, received);
+                self.touch_if_active(here.at, sent, clock);
                 here.at
             }
-            State::Promotion { ready, .. } => ready,
+            State::Promotion { from, ready, until } => {
+                let until = until.max(ready.saturating_add(received)).max(here.at.saturating_add(sent));
+                self.state = State::Promotion { from, ready, until };
+                ready
+            }
             State::Tail { stage, from, .. } => {
                 self.tail[stage].add(from, here);
                 self.state = State::Active { from: here, last: here };
+                (self.shift, self.began) = (Nanos::ZERO, here.at);
+                self.precede(here.at, received);
+                self.touch_if_active(here.at, sent, clock);
                 here.at
             }
             State::Idle { from } => {
                 self.idle.add(from, here);
                 clock.enter();
                 let ready = here.at.saturating_add(self.model.promotion.duration);
-                self.state = State::Promotion { from: here, ready };
+                // A link waits for the promotion, unless the packet came unforetold.
+                (self.shift, self.began) = match received {
+                    Nanos::ZERO => Default::default(),
+                    _ => (ready.saturating_add(received) - here.at, here.at.saturating_sub(received)),
+                };
+                self.foretold = false;
+                let until = ready.saturating_add(received).max(here.at.saturating_add(sent));
+                self.state = State::Promotion { from: here, ready, until };
                 ready
             }
+        }
+    }
+
+    /// The link transmits to the device until `until`; the packet is not yet there. The radio is not IDLE.
+    pub(super) fn foretell(&mut self, until: Nanos, clock: &Clock) {
+        self.foretold = true;
+        if let State::Promotion { until: known, .. } = &mut self.state {
+            *known = until.max(*known);
+        } else {
+            self.touch_if_active(clock.now(), until.saturating_sub(clock.now()), clock);
         }
     }
 
@@ -117,15 +177,21 @@ impl RrcMeter {
         RadioState::new(phase, from.at)
     }
 
+    /// True in ACTIVE.
+    #[inline]
+    pub(super) fn is_active(&self) -> bool {
+        matches!(self.state, State::Active { .. })
+    }
+
     /// True in every state except IDLE.
     pub(super) fn is_up(&self) -> bool {
         !matches!(self.state, State::Idle { .. })
     }
 
-    /// Time in ACTIVE since the start of the measurement, without an open gap.
-    pub(super) fn active(&self) -> Span {
+    /// Time in ACTIVE from the start of the measurement to `here`, without an open gap.
+    pub(super) fn active(&self, here: Stamp) -> Span {
         match self.state {
-            State::Active { from, last } => self.active.and(from, last),
+            State::Active { from, last } => self.active.and(from, last.min(here)),
             _ => self.active,
         }
     }
@@ -140,6 +206,7 @@ impl RrcMeter {
         match self.state {
             State::Idle { .. } => Nanos::MAX,
             State::Promotion { ready, .. } => ready,
+            State::Active { last, .. } if self.ahead => last.at,
             State::Active { last, .. } => last.at.saturating_add(self.model.limit),
             State::Tail { end, .. } => end,
         }
@@ -153,9 +220,14 @@ impl RrcMeter {
         let here = clock.stamp(clock.now());
         match self.state {
             State::Idle { .. } => {}
-            State::Promotion { from, .. } => {
+            State::Promotion { from, until, .. } => {
                 self.promotion.add(from, here);
                 self.state = State::Active { from: here, last: here };
+                self.touch_if_active(here.at, until.saturating_sub(here.at), clock);
+            }
+            State::Active { from, .. } if self.ahead => {
+                self.ahead = false;
+                self.state = State::Active { from, last: here };
             }
             State::Active { from, last } => {
                 self.active.add(from, last);
@@ -194,6 +266,7 @@ impl RrcMeter {
     pub(super) fn close_gap(&mut self, here: Stamp) {
         if let State::Active { last, .. } = &mut self.state {
             *last = here;
+            self.ahead = false;
         }
     }
 
@@ -206,7 +279,7 @@ impl RrcMeter {
         match self.state {
             State::Idle { from } => idle.add(from, here),
             State::Promotion { from, .. } => promotion.add(from, here),
-            State::Active { from, last } => active.add(from, last),
+            State::Active { from, last } => active.add(from, last.min(here)),
             State::Tail { stage, from, .. } => open_tail = Some((stage, from)),
         }
         let tail = self.model.tail.iter().zip(&self.tail).enumerate().map(|(i, (stage, span))| {

@@ -1,5 +1,5 @@
 //! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. An interface is active from the
-//! first packet of a slot to the end of the slot.
+//! first packet of a slot to the end of the slot in which its transmission ends.
 //!
 //! A slot is charged when it ends or has its first packet: only then is it known which of the two costs
 //! applies.
@@ -62,6 +62,15 @@ impl SlotMeter {
             self.idle.add(self.idle_from, self.current);
             self.busy_until = Some(self.current.at.saturating_add(self.slot));
             clock.enter();
+        }
+    }
+
+    /// A transmission, of a packet in the current slot, lasts until `until`.
+    pub(super) fn extend(&mut self, until: Nanos) {
+        if let Some(busy_until) = &mut self.busy_until {
+            let slots = until.saturating_sub(self.start).0.div_ceil(self.slot.0);
+            let end = Nanos(self.start.0.saturating_add(slots.saturating_mul(self.slot.0)));
+            *busy_until = end.max(*busy_until);
         }
     }
 

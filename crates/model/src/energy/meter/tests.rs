@@ -72,7 +72,7 @@ fn file_of_10_mb(name: &str, mbps: u64) -> f64 {
     let mut last = ready;
     for packet in 1..=8_000 {
         last = ready + Nanos(packet * packet_time);
-        meter.on_packet(0, last, 1250, Traffic::Down);
+        meter.on_packet(0, last, 1250, Traffic::Down, Nanos::ZERO);
     }
     meter.finish_with_tails(last).total_j()
 }
@@ -90,8 +90,8 @@ fn the_meter_reproduces_table_1_of_000() {
     // 120 s at 415.66 kbit/s are 6 234 900 B, shared 0.18 / 0.43 / 0.39, in 100 parts each.
     for (interface, bytes) in [11_222, 26_810, 24_316].into_iter().enumerate() {
         for part in 0..100 {
-            meter.on_packet(interface, ms(1200 * part), bytes, Traffic::Down);
-            meter.on_packet(interface, ms(1200 * part), 40, Traffic::Up); // ACKs are free in 000
+            meter.on_packet(interface, ms(1200 * part), bytes, Traffic::Down, Nanos::ZERO);
+            meter.on_packet(interface, ms(1200 * part), 40, Traffic::Up, Nanos::ZERO); // ACKs are free in 000
         }
     }
     // 2.2781 W; rounding these shares to bytes does not change it.
@@ -112,9 +112,9 @@ fn the_first_packet_waits_for_the_promotion() {
 #[test]
 fn a_packet_ends_the_tail() {
     let mut meter = simple_meter();
-    meter.on_packet(0, ms(0), 1000, Traffic::Down); // ready at 100 ms
+    meter.on_packet(0, ms(0), 1000, Traffic::Down, Nanos::ZERO); // ready at 100 ms
     assert_eq!(meter.wake(0, ms(1600)), ms(1600), "no promotion out of a tail");
-    meter.on_packet(0, ms(1600), 1000, Traffic::Up);
+    meter.on_packet(0, ms(1600), 1000, Traffic::Up, Nanos::ZERO);
     // Tail from 0.1 s: 1 s in the first stage, 0.5 s in the second; then a whole tail.
     let reading = meter.finish_with_tails(ms(1600));
     let bits = 8000.0;
@@ -125,8 +125,8 @@ fn a_packet_ends_the_tail() {
 fn a_short_gap_is_active_and_a_long_gap_is_tail_from_its_start() {
     let run = |gap| {
         let mut meter = simple_meter();
-        meter.on_packet(0, ms(0), 0, Traffic::Down); // ready at 100 ms
-        meter.on_packet(0, ms(100) + gap, 0, Traffic::Down);
+        meter.on_packet(0, ms(0), 0, Traffic::Down, Nanos::ZERO); // ready at 100 ms
+        meter.on_packet(0, ms(100) + gap, 0, Traffic::Down, Nanos::ZERO);
         meter.finish_with_tails(ms(100) + gap)
     };
     assert_split(&run(ms(199)), 2.0 * 0.199, 0.0, 0.3 + 2.0);
@@ -136,7 +136,7 @@ fn a_short_gap_is_active_and_a_long_gap_is_tail_from_its_start() {
 #[test]
 fn the_radio_is_idle_after_its_tail_and_must_be_promoted_again() {
     let mut meter = simple_meter();
-    meter.on_packet(0, ms(0), 0, Traffic::Down); // tail from 100 ms to 3100 ms
+    meter.on_packet(0, ms(0), 0, Traffic::Down, Nanos::ZERO); // tail from 100 ms to 3100 ms
     assert_eq!(meter.wake(0, ms(5100)), ms(5200));
     let reading = meter.finish_with_tails(ms(5100));
     assert_split(&reading, 0.01 * 2.0, 0.0, 2.0 * (0.3 + 2.0));
@@ -145,7 +145,7 @@ fn the_radio_is_idle_after_its_tail_and_must_be_promoted_again() {
 #[test]
 fn finishing_during_traffic_cuts_the_tail_and_counts_the_gap_as_active() {
     let mut meter = simple_meter();
-    meter.on_packet(0, ms(0), 0, Traffic::Down);
+    meter.on_packet(0, ms(0), 0, Traffic::Down, Nanos::ZERO);
     assert_split(&meter.clone().finish(ms(50)), 0.0, 0.0, 3.0 * 0.05);
     assert_split(&meter.clone().finish(ms(250)), 2.0 * 0.15, 0.0, 0.3);
     assert_split(&meter.clone().finish(ms(600)), 0.0, 0.0, 0.3 + 0.5);
@@ -160,7 +160,7 @@ fn a_radio_without_tail_stays_active_for_its_inactivity_time() {
     let InterfaceModel::Rrc(mut rrc) = simple_radio() else { unreachable!("it is a radio") };
     rrc.tail.clear();
     let mut meter = DeviceMeter::new(&[InterfaceModel::Rrc(rrc)], &DeviceEnergy::additive(), Nanos::ZERO);
-    meter.on_packet(0, ms(0), 0, Traffic::Down);
+    meter.on_packet(0, ms(0), 0, Traffic::Down, Nanos::ZERO);
     assert_split(&meter.finish_with_tails(ms(100)), 0.0, 0.0, 0.3 + 2.0 * 0.2);
 }
 
@@ -174,12 +174,12 @@ fn the_measurement_can_start_in_any_state() {
         (3350, 0.0, 0.0),
     ] {
         let mut meter = simple_meter();
-        meter.on_packet(0, ms(0), 1000, Traffic::Down);
+        meter.on_packet(0, ms(0), 1000, Traffic::Down, Nanos::ZERO);
         if begin < 250 {
             meter.begin_measurement(ms(begin));
-            meter.on_packet(0, ms(250), 0, Traffic::Down);
+            meter.on_packet(0, ms(250), 0, Traffic::Down, Nanos::ZERO);
         } else {
-            meter.on_packet(0, ms(250), 0, Traffic::Down);
+            meter.on_packet(0, ms(250), 0, Traffic::Down, Nanos::ZERO);
             meter.begin_measurement(ms(begin));
         }
         assert_split(&meter.finish_with_tails(ms(begin.max(250))), sunk, 0.0, tail);
@@ -204,7 +204,7 @@ fn sunk_power_is_charged_while_any_subflow_is_open() {
 fn a_burst_reported_late_costs_the_same_as_its_packets() {
     let mut meter = simple_meter();
     let ready = meter.wake(0, Nanos::ZERO);
-    meter.on_packet(0, ready, 1000, Traffic::Down);
+    meter.on_packet(0, ready, 1000, Traffic::Down, Nanos::ZERO);
     meter.on_burst(0, ms(400), [3000, 500]);
     // Promotion: 0.1 s at 3 W. Active from 0.1 s to 0.4 s at 2 W. 4000 B down at 1 nJ/bit, 500 B up at
     // 2 nJ/bit.
@@ -225,9 +225,9 @@ fn two_active_interfaces_share_power() {
     let device = DeviceEnergy { shared_base: Watts(0.5), sharing_factor: 0.8, host: None };
     let mut meter = meter(&["wlan-seed001", "3g-seed001"], device);
     meter.open(0, secs(1));
-    meter.on_packet(0, secs(2), 125_000, Traffic::Down); // 1 Mbit alone
+    meter.on_packet(0, secs(2), 125_000, Traffic::Down, Nanos::ZERO); // 1 Mbit alone
     meter.open(1, secs(3));
-    meter.on_packet(0, secs(4), 125_000, Traffic::Down); // 1 Mbit while sharing
+    meter.on_packet(0, secs(4), 125_000, Traffic::Down, Nanos::ZERO); // 1 Mbit while sharing
     meter.close(0, secs(5));
     let reading = meter.finish(secs(6));
     // WLAN alone 2 s, sharing 2 s; 3G sharing 2 s, alone 1 s; base from 1 s to 6 s.
@@ -242,7 +242,7 @@ fn two_active_interfaces_share_power() {
 fn a_free_interface_never_counts_as_active() {
     let mut meter = meter(&["free", "wlan-seed001"], device_preset("phone2015").expect("shipped"));
     meter.open(0, secs(0));
-    meter.on_packet(0, secs(1), 1500, Traffic::Down);
+    meter.on_packet(0, secs(1), 1500, Traffic::Down, Nanos::ZERO);
     assert_eq!(meter.snapshot(secs(2)).total_j(), 0.0);
 }
 
@@ -250,9 +250,9 @@ fn a_free_interface_never_counts_as_active() {
 fn slots_without_traffic_cost_c_e() {
     let slotted = InterfaceModel::Slotted { transfer: JoulesPerBit(5e-6), idle: Watts(0.25), slot: secs(1) };
     let mut meter = DeviceMeter::new(&[slotted], &DeviceEnergy::additive(), Nanos::ZERO);
-    meter.on_packet(0, ms(2500), 125_000, Traffic::Down); // slot 2: 1 Mbit, 5 J
-    meter.on_packet(0, ms(2900), 125_000, Traffic::Up); // same slot
-    meter.on_packet(0, ms(3000), 125_000, Traffic::Down); // slot 3
+    meter.on_packet(0, ms(2500), 125_000, Traffic::Down, Nanos::ZERO); // slot 2: 1 Mbit, 5 J
+    meter.on_packet(0, ms(2900), 125_000, Traffic::Up, Nanos::ZERO); // same slot
+    meter.on_packet(0, ms(3000), 125_000, Traffic::Down, Nanos::ZERO); // slot 3
     assert_split(&meter.snapshot(ms(5900)), 0.25 * 3.0, 15.0, 0.0); // slots 0, 1, 4; slot 5 is open
     assert_split(&meter.finish(ms(5900)), 0.25 * 3.9, 15.0, 0.0);
 }
@@ -275,7 +275,7 @@ fn a_timer_longer_than_the_run_does_not_overflow() {
     let InterfaceModel::Rrc(mut rrc) = simple_radio() else { unreachable!("it is a radio") };
     rrc.tail[1].duration = Nanos::MAX;
     let mut meter = DeviceMeter::new(&[InterfaceModel::Rrc(rrc)], &DeviceEnergy::additive(), Nanos::ZERO);
-    meter.on_packet(0, ms(0), 0, Traffic::Down);
+    meter.on_packet(0, ms(0), 0, Traffic::Down, Nanos::ZERO);
     assert_split(&meter.finish(ms(2100)), 0.0, 0.0, 0.3 + 1.0 + 0.5);
 }
 
@@ -301,7 +301,7 @@ fn sunk_while_open_and_always_differ_only_in_when() {
     meter.open(1, Nanos::ZERO);
     for interface in 0..2 {
         assert_eq!(meter.wake(interface, ms(10)), ms(10));
-        meter.on_packet(interface, ms(10), 1500, Traffic::Up);
+        meter.on_packet(interface, ms(10), 1500, Traffic::Up, Nanos::ZERO);
     }
     let reading = meter.finish(secs(1));
     assert_eq!(reading.interfaces[0], reading.interfaces[1]);
@@ -319,7 +319,7 @@ fn a_radio_tells_its_phase_and_when_it_began() {
         (state.phase, state.since)
     };
     assert_eq!(at(&mut meter, ms(400)), (RadioPhase::Idle, Nanos::ZERO));
-    meter.on_packet(0, ms(500), 1500, Traffic::Down);
+    meter.on_packet(0, ms(500), 1500, Traffic::Down, Nanos::ZERO);
     assert_eq!(at(&mut meter, ms(550)), (RadioPhase::Promotion, ms(500)));
     assert_eq!(at(&mut meter, ms(700)), (RadioPhase::Active, ms(600)));
     assert_eq!(at(&mut meter, ms(900)), (RadioPhase::Tail, ms(600)));
@@ -331,8 +331,8 @@ fn a_radio_tells_its_phase_and_when_it_began() {
 fn energy_after_traffic_grows_to_that_with_tails() {
     let mut meter = meter(&["wifi-huang2012", "lte-huang2012"], DeviceEnergy::additive());
     for i in 0..20 {
-        meter.on_packet(0, ms(100 + 10 * i), 1500, Traffic::Down);
-        meter.on_packet(1, ms(100 + 40 * i), 1500, Traffic::Down);
+        meter.on_packet(0, ms(100 + 10 * i), 1500, Traffic::Down, Nanos::ZERO);
+        meter.on_packet(1, ms(100 + 40 * i), 1500, Traffic::Down, Nanos::ZERO);
     }
     let end = ms(900);
     let whole = meter.clone().finish_with_tails(end);
@@ -346,4 +346,23 @@ fn energy_after_traffic_grows_to_that_with_tails() {
         assert_eq!(is_idle, reading == whole, "{step}");
     }
     assert_eq!(before, whole.total_j());
+}
+
+/// 20 packets of half a second each, received back to back, and ACKs that the device sends meanwhile: the radio
+/// is active for ten seconds and until the last ACK is sent.
+#[test]
+fn a_radio_is_active_while_its_slow_link_transmits() {
+    for ack_ms in [0, 30, 250, 499] {
+        let mut meter = simple_meter();
+        meter.on_packet(0, ms(0), 0, Traffic::Up, Nanos::ZERO); // ready at 100 ms
+        for i in 1..=20 {
+            let arrival = 150 + 500 * i;
+            meter.on_packet(0, ms(arrival), 1500, Traffic::Down, ms(500));
+            meter.on_packet(0, ms(arrival + ack_ms), 40, Traffic::Up, ms(1));
+        }
+        let reading = meter.finish_with_tails(ms(10_700));
+        // The meter learns of the first packet at 650 ms: until then the radio is in its tail.
+        let active_j = 2.0 * (10.0 + 1e-3 * ack_ms.max(1) as f64);
+        assert_split(&reading, active_j, 20.0 * (1500e-9 + 80e-9) * 8.0, 0.3 + 0.55 + 2.0);
+    }
 }

@@ -21,7 +21,7 @@ fn meter(series: &[(Nanos, f64)], device: &DeviceEnergy) -> DeviceMeter {
 fn send(meter: &mut DeviceMeter, from: Nanos, until: Nanos, gap: Nanos) {
     let mut at = from;
     while at < until {
-        meter.on_packet(0, at, 1250, Traffic::Down);
+        meter.on_packet(0, at, 1250, Traffic::Down, Nanos::ZERO);
         at += gap;
     }
 }
@@ -66,7 +66,7 @@ fn a_snapshot_never_takes_energy_back() {
 #[test]
 fn a_radio_that_sleeps_has_no_windows() {
     let mut meter = meter(&[(Nanos::ZERO, -80.0)], &DeviceEnergy::additive());
-    meter.on_packet(0, Nanos::ZERO, 1250, Traffic::Down);
+    meter.on_packet(0, Nanos::ZERO, 1250, Traffic::Down, Nanos::ZERO);
     // Promotion, the gap limit of 0.1 s from its end, the tail of 10.5 s; then nothing for an hour.
     let reading = meter.finish_with_tails(secs(3_600));
     let split = reading.interfaces[0];

@@ -12,7 +12,7 @@ use crate::units::{JoulesPerBit, Nanos, Watts};
 /// An action; each has its own millisecond.
 #[derive(Clone, Copy, Debug)]
 enum Action {
-    Packet { interface: usize, bytes: u32, direction: Traffic },
+    Packet { interface: usize, bytes: u32, direction: Traffic, air: u64 },
     Open { interface: usize },
     Close { interface: usize },
     Snapshot,
@@ -47,9 +47,11 @@ fn models() -> Vec<InterfaceModel> {
 struct Radio<'a> {
     model: &'a RrcModel,
     tail: Vec<(u64, f64)>,
+    /// A gap this long ends ACTIVE.
+    limit: u64,
     promotions: Vec<(u64, u64)>,
-    /// Times at which packets passed, after any promotion.
-    passed: Vec<u64>,
+    /// Times at which packets passed, after any promotion, and the end of their transmission.
+    passed: Vec<(u64, u64)>,
 }
 
 fn millis(time: Nanos) -> u64 {
@@ -57,22 +59,41 @@ fn millis(time: Nanos) -> u64 {
 }
 
 impl<'a> Radio<'a> {
-    fn new(model: &'a RrcModel, packets: impl Iterator<Item = u64>) -> Self {
+    fn new(model: &'a RrcModel, packets: impl Iterator<Item = (u64, Traffic, u64)>) -> Self {
         let tail: Vec<_> = model.tail.iter().map(|s| (millis(s.duration), s.power.0)).collect();
         let whole_tail: u64 = tail.iter().map(|(duration, _)| duration).sum();
-        let (mut promotions, mut passed) = (Vec::new(), Vec::<u64>::new());
-        for packet in packets {
-            match passed.last() {
-                Some(last) if packet < *last => {} // waits for the promotion
-                Some(last) if packet < last + whole_tail => passed.push(packet),
+        let first_stage = tail.iter().map(|(duration, _)| *duration).find(|duration| *duration > 0);
+        let limit = millis(model.inactivity).min(first_stage.expect("radios here have a tail"));
+        let (mut promotions, mut passed) = (Vec::new(), Vec::<(u64, u64)>::new());
+        // A received packet's transmission lies in the past. If the gap before it is charged already, it
+        // counts that much later.
+        let (mut shift, mut began) = (0, 0);
+        for (packet, direction, air) in packets {
+            let (received, sent) = if direction == Traffic::Down { (air, 0) } else { (0, air) };
+            match passed.last_mut() {
+                // Waits for the promotion.
+                Some((ready, until)) if packet < *ready => {
+                    *until = (*until).max(*ready + received).max(packet + sent);
+                }
+                Some(&mut (_, until)) if packet < until + whole_tail => {
+                    if packet >= until + limit {
+                        (shift, began) = (0, packet);
+                    }
+                    let start = packet.saturating_sub(received).min(began);
+                    shift += began - start;
+                    began = start;
+                    passed.push((packet, until.max(packet + shift + sent)));
+                }
                 _ => {
                     let ready = packet + millis(model.promotion.duration);
                     promotions.push((packet, ready));
-                    passed.push(ready);
+                    passed.push((ready, (ready + received).max(packet + sent)));
+                    let unforetold = (ready + received - packet, packet.saturating_sub(received));
+                    (shift, began) = if received > 0 { unforetold } else { (0, 0) };
                 }
             }
         }
-        Radio { model, tail, promotions, passed }
+        Radio { model, tail, limit, promotions, passed }
     }
 
     /// Power in the millisecond from `t` (sunk, tail), and whether the radio is active. `end`, if any, is the
@@ -81,17 +102,14 @@ impl<'a> Radio<'a> {
         if self.promotions.iter().any(|(from, ready)| (*from..*ready).contains(&t)) {
             return (0.0, self.model.promotion.power.0, true);
         }
-        let Some(last) = self.passed.iter().rev().find(|passed| **passed <= t) else {
+        let Some((_, until)) = self.passed.iter().rev().find(|(passed, _)| *passed <= t) else {
             return (self.model.idle.0, 0.0, false);
         };
-        let next = self.passed.iter().find(|passed| **passed > t).copied();
-        let mut stages = self.tail.iter().map(|(duration, _)| *duration);
-        let first_stage = stages.find(|duration| *duration > 0).expect("radios here have a tail");
-        let limit = millis(self.model.inactivity).min(first_stage);
-        if next.or(end).is_some_and(|next| next.saturating_sub(*last) < limit) {
+        let next = self.passed.iter().find(|(passed, _)| *passed > t).map(|(passed, _)| *passed);
+        if t < *until || next.or(end).is_some_and(|next| next.saturating_sub(*until) < self.limit) {
             return (self.model.active.0, 0.0, true);
         }
-        let mut age = t - last;
+        let mut age = t - until;
         for (duration, power) in &self.tail {
             if age < *duration {
                 return (0.0, *power, true);
@@ -112,7 +130,12 @@ fn power_at(
     tails: bool,
 ) -> (f64, f64, bool) {
     let own = |action: &Action| matches!(action, Action::Packet { interface, .. } if *interface == index);
-    let packets = || history.iter().filter(|(_, action)| own(action)).map(|(at, _)| *at);
+    let packets = || {
+        history.iter().filter(|(_, action)| own(action)).map(|(at, action)| match action {
+            Action::Packet { direction, air, .. } => (*at, *direction, *air),
+            _ => unreachable!("only packets are left"),
+        })
+    };
     match model {
         InterfaceModel::Rrc(rrc) => {
             let (sunk, tail, active) = Radio::new(rrc, packets()).at(t, (!tails).then_some(end));
@@ -133,8 +156,11 @@ fn power_at(
         }
         InterfaceModel::Slotted { idle, slot, .. } => {
             let slot_of = |at: u64| at / millis(*slot);
-            let used = packets().any(|at| slot_of(at) == slot_of(t) && at < end);
-            let active = packets().any(|at| slot_of(at) == slot_of(t) && at <= t);
+            let within = |(at, _, air): (u64, _, u64)| {
+                (slot_of(at)..=slot_of((at + air).max(at + 1) - 1)).contains(&slot_of(t))
+            };
+            let used = packets().any(|packet| within(packet) && packet.0 < end);
+            let active = packets().any(|packet| within(packet) && packet.0 <= t);
             (if used { 0.0 } else { idle.0 }, 0.0, active)
         }
     }
@@ -166,7 +192,7 @@ fn integrate(
             split.tail_j += factor * tail * 1e-3;
         }
         for (at, action) in history {
-            if let Action::Packet { interface, bytes, direction } = action
+            if let Action::Packet { interface, bytes, direction, .. } = action
                 && *at == t
             {
                 let joules = f64::from(*bytes) * 8.0 * models[*interface].slope(*direction).0;
@@ -184,10 +210,8 @@ fn play(models: &[InterfaceModel], device: &DeviceEnergy, history: &History) -> 
     for (at, action) in history {
         let now = ms(*at);
         match *action {
-            Action::Packet { interface, bytes, direction } => {
-                let ready = meter.wake(interface, now);
-                assert!(ready >= now);
-                meter.on_packet(interface, now, bytes, direction);
+            Action::Packet { interface, bytes, direction, air } => {
+                assert!(meter.on_packet(interface, now, bytes, direction, ms(air)) >= now);
             }
             Action::Open { interface } => meter.open(interface, now),
             Action::Close { interface } => meter.close(interface, now),
@@ -229,16 +253,17 @@ fn assert_same(meter: &EnergyReading, oracle: &EnergyReading) {
 /// Up to 40 actions. Only open subflows are closed, and the measurement starts at most a few times.
 fn histories(interfaces: usize) -> impl Strategy<Value = (History, u64)> {
     let direction = prop_oneof![Just(Traffic::Down), Just(Traffic::Up)];
-    let action =
-        (0..interfaces, 0..20u32, 0..1500u32, direction).prop_map(|(interface, kind, bytes, direction)| {
-            match kind {
-                0..=12 => Action::Packet { interface, bytes, direction },
-                13..=14 => Action::Open { interface },
-                15..=16 => Action::Close { interface },
-                17..=18 => Action::Snapshot,
-                _ => Action::BeginMeasurement,
-            }
-        });
+    // Links are mostly fast.
+    let air = prop_oneof![2 => Just(0u64), 1 => 1..60u64, 1 => 1..600u64];
+    let action = (0..interfaces, 0..20u32, 0..1500u32, direction, air).prop_map(
+        |(interface, kind, bytes, direction, air)| match kind {
+            0..=12 => Action::Packet { interface, bytes, direction, air },
+            13..=14 => Action::Open { interface },
+            15..=16 => Action::Close { interface },
+            17..=18 => Action::Snapshot,
+            _ => Action::BeginMeasurement,
+        },
+    );
     // Gaps are mostly within a transfer, sometimes within a tail, rarely longer.
     let gap = prop_oneof![6 => 1..40u64, 2 => 1..400u64, 1 => 1..3_500u64];
     let steps = prop::collection::vec((gap, action), 0..40);
@@ -301,8 +326,8 @@ proptest! {
         for (i, model) in models.iter().enumerate() {
             let own = history.iter().filter_map(|(at, action)| {
                 let mine = match *action {
-                    Action::Packet { interface, bytes, direction } if interface == i => {
-                        Action::Packet { interface: 0, bytes, direction }
+                    Action::Packet { interface, bytes, direction, air } if interface == i => {
+                        Action::Packet { interface: 0, bytes, direction, air }
                     }
                     Action::Open { interface } if interface == i => Action::Open { interface: 0 },
                     Action::Close { interface } if interface == i => Action::Close { interface: 0 },
