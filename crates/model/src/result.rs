@@ -508,6 +508,30 @@ pub struct Reference {
     pub bits_per_joule: f64,
     /// For a file: lowest possible energy, J.
     pub energy_j: Option<f64>,
+    /// What a run delivers to which the value applies; `None`: it applies to every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivers: Option<Delivers>,
+}
+
+/// What a run delivers of the data that its applications write at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivers {
+    /// Rate of the data, bit/s.
+    pub goodput_bps: f64,
+    /// Part of it that is delivered at least.
+    pub least: f64,
+    /// Longest mean delay, s.
+    pub mean_delay_s: f64,
+}
+
+impl Reference {
+    /// Whether the value applies to runs with this mean goodput, bit/s, and mean delay, s.
+    pub fn applies_to(&self, goodput_bps: f64, mean_delay_s: Option<f64>) -> bool {
+        self.delivers.is_none_or(|delivers| {
+            let is_in_time = mean_delay_s.is_some_and(|delay_s| delay_s <= delivers.mean_delay_s);
+            is_in_time && goodput_bps >= delivers.least * delivers.goodput_bps
+        })
+    }
 }
 
 /// One policy's row of a comparison.

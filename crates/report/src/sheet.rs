@@ -356,6 +356,22 @@ fn completed(comparison: &Comparison) -> MetricColumn {
 pub(crate) const PARTIAL: &str =
     "Interrupted or failed: some runs are missing. The numbers cover the finished runs.";
 
+/// Names the rows to which the reference values do not apply.
+fn beyond_note(comparison: &Comparison) -> Option<String> {
+    let delivers = comparison.references.iter().find_map(|limit| limit.delivers)?;
+    let is_beyond = |row: &&Row| row.tcp_reference_share.is_none() && row.link_bound_share.is_none();
+    let labels: Vec<&str> = comparison.rows.iter().filter(is_beyond).map(|row| row.label.as_str()).collect();
+    (!labels.is_empty()).then(|| {
+        format!(
+            "{}: no share of the reference values, which are for runs that deliver {:.0} % of what is offered with \
+             a mean delay of at most {:.0} ms.",
+            labels.join(", "),
+            100.0 * delivers.least,
+            1e3 * delivers.mean_delay_s
+        )
+    })
+}
+
 /// Notes on the numbers, one a line: number of runs, incomplete files, intervals.
 pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
@@ -373,6 +389,7 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
         }
     }
     notes.extend(phase_note(comparison));
+    notes.extend(beyond_note(comparison));
     notes.extend(interval_note(&comparison.rows));
     notes.extend(chance_note(&comparison.rows));
     notes.extend(comparison.notes.iter().cloned());

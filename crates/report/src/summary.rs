@@ -111,8 +111,8 @@ impl Context<'_> {
             delay_max_s: over_some(&runs, |run| run.delay.map(|delay| delay.max_s)),
             longest_stall_s: over_some(&runs, |run| run.longest_stall_s),
             // The limit is for whole files including tails, so it does not apply to runs that were cut short.
-            tcp_reference_share: whole.then(|| self.share_of(TCP_REFERENCE, efficiency)).flatten(),
-            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, efficiency)).flatten(),
+            tcp_reference_share: whole.then(|| self.share_of(TCP_REFERENCE, efficiency, &runs)).flatten(),
+            link_bound_share: whole.then(|| self.share_of(LINK_BOUND, efficiency, &runs)).flatten(),
             retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
             competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
             tcp_share: tcp_share(self.rivals, &runs),
@@ -135,10 +135,12 @@ impl Context<'_> {
         }
     }
 
-    fn share_of(&self, kind: &str, bits_per_joule: f64) -> Option<f64> {
+    fn share_of(&self, kind: &str, bits_per_joule: f64, runs: &[RunResult]) -> Option<f64> {
         let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
+        let delay = over_some(runs, |run| run.delay.map(|delay| delay.mean_s)).map(|delay| delay.mean);
         let share = bits_per_joule / limit.bits_per_joule;
-        share.is_finite().then_some(share)
+        let applies = limit.applies_to(over(runs, |run| run.goodput_bps).mean, delay);
+        (applies && share.is_finite()).then_some(share)
     }
 
     /// Over the seeds that both this policy and the first one ran.

@@ -46,7 +46,7 @@ pub struct Pace {
     /// Payload rate at the link's maximum, bit/s; may be infinite; 0 if the link is out for the whole
     /// measured time.
     pub payload_bps: f64,
-    /// Payload rate at the link's minimum, bit/s.
+    /// Payload rate at the link's minimum, bit/s; 0 if packets need not follow each other at the link's rate.
     pub slowest_bps: f64,
     /// Payload rate at the maximum of the link next to the device, bit/s; infinite if packets take no time.
     pub air_bps: f64,
@@ -104,6 +104,12 @@ fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let in_trains = pace.payload_bps > 0.0 && tail_w * gap_s >= active_w * spacing_s;
     let active_bps = if in_trains { pace.payload_bps } else { pace.air_bps };
     (tail_w, if pace.payload_bps > 0.0 { (active_w - tail_w) / active_bps } else { 0.0 })
+}
+
+/// Time of one promotion and one whole tail, s.
+pub(super) fn around_s(model: &InterfaceModel) -> f64 {
+    let InterfaceModel::Rrc(rrc) = model else { return 0.0 };
+    rrc.tail.iter().chain([&rrc.promotion]).map(|stage| stage.duration.as_secs_f64()).sum()
 }
 
 /// One promotion and one whole tail, J.

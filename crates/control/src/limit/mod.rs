@@ -22,24 +22,29 @@ mod slots;
 mod start;
 mod steady;
 mod terms;
+mod uses;
 mod varying;
 
-use joulepath_model::result::Reference;
+use joulepath_model::result::{Delivers, Reference};
 use joulepath_model::scenario::{ConnectionGroup, LinkIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
 use self::route::{pace, wire_bits};
 use crate::allocate::{CapacityModel, tcp_bps};
-use crate::path::{Window, base_rtt_s, links_of};
+use crate::path::{Window, base_rtt_s, carried_bps, delivered, links_of, wire_per_payload};
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
 pub use most::most_bps;
 pub use problem::{Capacity, DeviceProblem, Excess, Goal, Optimum, Shared, Slot};
 pub use terms::Terms;
 
+/// Mean time that the data of streams and messages waits at most, besides propagation and the tolerance of
+/// messages, s: limits of comparisons are for runs in which it waits no longer.
+const MEAN_WAIT_S: f64 = 0.1;
+
 /// Both limits of a scenario, `tcp-reference` first. A kind is left out if its rates or efficiency are
 /// unbounded, or if some connection cannot carry anything.
 pub fn limits(scenario: &Scenario) -> Vec<Reference> {
-    attainable(scenario, &Terms::default())
+    attainable(scenario, &Terms { mean_wait_s: Some(MEAN_WAIT_S), ..Terms::default() })
 }
 
 /// As [`limits`], with additional `terms`.
@@ -47,14 +52,51 @@ pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Reference> {
     if scenario.topology.is_some() {
         return vec![]; // hosts share links that no path names
     }
-    let kinds = [Capacity::TcpFriendly, Capacity::Link].into_iter();
-    kinds.filter_map(|kind| limit(scenario, kind, terms)).collect()
+    let link = limit(scenario, Capacity::Link, terms);
+    let tcp = limit(scenario, Capacity::TcpFriendly, terms).map(|tcp| match &link {
+        // It may carry less of what is offered, without the part that costs most.
+        Some(link) if link.bits_per_joule < tcp.bits_per_joule => Reference {
+            bits_per_joule: link.bits_per_joule,
+            power_w: tcp.goodput_bps / link.bits_per_joule,
+            energy_j: link.energy_j,
+            ..tcp
+        },
+        _ => tcp,
+    });
+    tcp.into_iter().chain(link).collect()
+}
+
+/// The link bound for a run of `scenario` that delivered `bps` for each connection of its only group, whose
+/// data waited for `wait_s` on average. `None` if there is none, or if its applications have no rate.
+pub fn link_bound_at(scenario: &Scenario, bps: f64, wait_s: f64) -> Option<f64> {
+    let [group] = scenario.connections.as_slice() else { return None };
+    let terms = Terms { mean_wait_s: Some(wait_s), ..Terms::default() };
+    let problem = problem_under(scenario, group, Capacity::Link, &terms);
+    matches!(group.workload, Workload::Stream { .. } | Workload::Messages { .. })
+        .then(|| problem.solve(Goal::Rate { bps }))?
+        .map(|optimum| optimum.bits_per_joule())
+}
+
+/// The part of a mean delay that is no propagation, s: how long the data waited.
+pub fn waited_s(scenario: &Scenario, mean_delay_s: f64) -> f64 {
+    (mean_delay_s - shortest_s(scenario)).max(0.0)
+}
+
+/// The shortest propagation delay of the data, s.
+fn shortest_s(scenario: &Scenario) -> f64 {
+    let of = |group: &ConnectionGroup, path: usize| -> f64 {
+        let (data, _) = links_of(scenario, group.direction, path);
+        data.iter().map(|&link| scenario.links[link].delay.as_secs_f64()).sum()
+    };
+    let all = scenario.connections.iter().flat_map(|group| group.paths.iter().map(move |&r| of(group, r)));
+    let least = all.fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 0.0 }
 }
 
 /// Means of the limits of several realisations of one scenario. Each limit bounds the runs with its seed, so
 /// the mean bounds the runs' mean. A kind that is missing in one realisation is left out.
 pub fn mean_limits(realisations: &[Scenario]) -> Vec<Reference> {
-    mean_attainable(realisations, &Terms::default())
+    mean_attainable(realisations, &Terms { mean_wait_s: Some(MEAN_WAIT_S), ..Terms::default() })
 }
 
 /// As [`mean_limits`], with additional `terms`.
@@ -86,6 +128,7 @@ fn mean(scenario: &Scenario, limits: &[&Reference]) -> Option<Reference> {
         power_w: of(&|limit| limit.power_w),
         bits_per_joule: of(&|limit| limit.bits_per_joule),
         energy_j: energies.map(|energies| energies.iter().sum::<f64>() / n),
+        delivers: first.delivers,
     })
 }
 
@@ -99,7 +142,7 @@ fn label(scenario: &Scenario, rates_bps: &[f64]) -> (Vec<String>, String) {
 }
 
 fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Reference> {
-    let mut sum = Totals::new(scenario.paths.len());
+    let mut sum = Totals::new(scenario.paths.len(), scenario.links.len());
     for group in &scenario.connections {
         let problem = problem_under(scenario, group, kind, terms);
         let optimum = match goal(scenario, group) {
@@ -114,9 +157,31 @@ fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Reference
             }
             None => optimum,
         };
-        sum.add(group, &problem, &optimum);
+        sum.add(scenario, group, &problem, &optimum);
     }
-    Some(sum.into_limit(scenario, kind))
+    let limit = sum.into_limit(scenario, kind);
+    Some(Reference { delivers: delivers(scenario, terms), ..limit })
+}
+
+/// What a run delivers to which the limit applies; `None` for any run.
+fn delivers(scenario: &Scenario, terms: &Terms) -> Option<Delivers> {
+    let offered = |group: &ConnectionGroup| match (group.workload, goal(scenario, group)) {
+        (Workload::Messages { tolerance, .. }, Goal::Rate { bps }) => Some((bps, tolerance)),
+        (_, Goal::Rate { bps }) => Some((bps, Nanos::ZERO)),
+        _ => None,
+    };
+    let groups = scenario.connections.iter().map(|group| Some((group.count, offered(group)?)));
+    let groups: Vec<_> = groups.collect::<Option<_>>()?;
+    let tolerance = groups.iter().map(|(_, (_, tolerance))| *tolerance).max()?;
+    let messages =
+        scenario.connections.iter().any(|group| matches!(group.workload, Workload::Messages { .. }));
+    let waits_s = tolerance.as_secs_f64() + terms.mean_wait_s?;
+    Some(Delivers {
+        goodput_bps: groups.iter().map(|(count, (bps, _))| f64::from(*count) * bps).sum(),
+        // The number of messages is random.
+        least: if messages { 0.9 } else { 0.99 },
+        mean_delay_s: shortest_s(scenario) + waits_s,
+    })
 }
 
 struct Totals {
@@ -124,6 +189,8 @@ struct Totals {
     capacities_bps: Vec<f64>,
     /// What the links of each path carry, bit/s: connections that may each fill them take turns.
     links_bps: Vec<f64>,
+    /// Mean bits on each link over what it carries.
+    loads: Vec<f64>,
     goodput_bps: f64,
     power_w: f64,
     bits: f64,
@@ -133,11 +200,12 @@ struct Totals {
 }
 
 impl Totals {
-    fn new(paths: usize) -> Self {
+    fn new(paths: usize, links: usize) -> Self {
         Totals {
             rates_bps: vec![0.0; paths],
             capacities_bps: vec![0.0; paths],
             links_bps: vec![0.0; paths],
+            loads: vec![0.0; links],
             goodput_bps: 0.0,
             power_w: 0.0,
             bits: 0.0,
@@ -146,8 +214,24 @@ impl Totals {
         }
     }
 
-    fn add(&mut self, group: &ConnectionGroup, problem: &DeviceProblem<'_>, optimum: &Optimum) {
+    fn add(
+        &mut self,
+        scenario: &Scenario,
+        group: &ConnectionGroup,
+        problem: &DeviceProblem<'_>,
+        optimum: &Optimum,
+    ) {
         let count = f64::from(group.count);
+        let window = window(scenario, group);
+        for (&path, rate_bps) in group.paths.iter().zip(&optimum.rates_bps) {
+            let (data, _) = links_of(scenario, group.direction, path);
+            for (at, &link) in data.iter().enumerate() {
+                let wire_bps =
+                    count * rate_bps * wire_per_payload(scenario) / delivered(scenario, &data[at..]);
+                let load = wire_bps / carried_bps(&scenario.links[link], window);
+                self.loads[link] += if load.is_finite() { load } else { 0.0 };
+            }
+        }
         for (i, &path) in group.paths.iter().enumerate() {
             self.rates_bps[path] += count * optimum.rates_bps[i];
             self.capacities_bps[path] += count * problem.alone_bps(i);
@@ -169,6 +253,7 @@ impl Totals {
     fn take_turns(&mut self) {
         let part = |(rate, most): (&f64, &f64)| if rate > most { most / rate } else { 1.0 };
         let part = self.rates_bps.iter().zip(&self.links_bps).map(part).fold(1.0, f64::min);
+        let part = self.loads.iter().fold(part, |part, load| part.min(1.0 / load.max(1.0)));
         let rates = self.rates_bps.iter_mut().chain([&mut self.goodput_bps, &mut self.power_w]);
         rates.for_each(|rate| *rate *= part);
         for (capacity, most) in self.capacities_bps.iter_mut().zip(&self.links_bps) {
@@ -194,6 +279,7 @@ impl Totals {
             goodput_bps: self.goodput_bps,
             power_w: self.power_w,
             energy_j: self.energy_j,
+            delivers: None,
         }
     }
 }
@@ -216,6 +302,7 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
             Goal::Requests {
                 bits: size.0 as f64 * 8.0,
                 waiting_s: think.as_secs_f64() + fastest,
+                think_s: think.as_secs_f64(),
                 repeated_s: window.seconds(),
             }
         }
@@ -336,6 +423,13 @@ fn problem_under<'a>(
         start: (terms.slow_start && file).then(|| terms::start(scenario, group)),
         in_order: (terms.in_order && bulk).then(|| terms::in_order(scenario, group, &flow_control)),
         shared: vec![flow_control],
+        written: match (terms.mean_wait_s, group.workload) {
+            (Some(wait_s), Workload::Messages { tolerance, .. }) => {
+                uses::written(scenario, group, window, wait_s + tolerance.as_secs_f64())
+            }
+            (Some(wait_s), _) => uses::written(scenario, group, window, wait_s),
+            (None, _) => vec![],
+        },
         slots: slots.into_iter().map(|(_, slot)| slot).collect(),
         device: &scenario.device,
     }
@@ -359,10 +453,10 @@ fn parts(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, kind: Ca
 
 /// Unacknowledged data fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B.
 fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
-    Shared {
-        weights: group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect(),
-        most: 8.0 * group.receive_buffer.0.min(group.send_buffer.0) as f64,
-    }
+    let weights: Vec<f64> = group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect();
+    let use_s = weights.iter().copied().fold(0.0, f64::max);
+    let most = 8.0 * group.receive_buffer.0.min(group.send_buffer.0) as f64;
+    Shared { weights, most, use_s, slack: 0.0 }
 }
 
 #[cfg(test)]

@@ -9,17 +9,17 @@ impl DeviceProblem<'_> {
     /// The optimum; `None` if nothing can be carried, or if energy or rates are unbounded.
     pub fn solve(&self, goal: Goal) -> Option<Optimum> {
         match goal {
-            Goal::Bulk if self.is_even() => self.best(|mask| self.steady(mask)),
+            Goal::Bulk if self.is_even() && !self.has_uses() => self.best(|mask| self.steady(mask)),
             Goal::Bulk => self.bulk_over_slots(),
             Goal::File { bits } => self.file(bits),
-            Goal::Requests { bits, waiting_s, repeated_s } => self.best(|mask| {
+            Goal::Requests { bits, waiting_s, think_s, repeated_s } => self.best(|mask| {
                 let steady = self.steady(mask)?;
                 let seconds = bits / steady.goodput_bps;
                 // n answers take n · `seconds` plus n − 1 waits.
                 let n = ((repeated_s + waiting_s) / (seconds + waiting_s)).max(1.0);
-                Some(self.transfer(mask, steady, bits, waiting_s * (n - 1.0) / n))
+                Some(self.transfer(mask, steady, bits, [waiting_s, think_s], (n - 1.0) / n))
             }),
-            Goal::Rate { bps } if !self.is_even() => self.rate_over_slots(bps),
+            Goal::Rate { bps } if !self.is_even() || self.has_uses() => self.rate_over_slots(bps),
             Goal::Rate { bps } => {
                 let rests = |r: usize| self.costs[r].sleeps || self.costs[r].closes;
                 let fixed = self.members(self.all()).filter(|&r| !rests(r));

@@ -42,6 +42,8 @@ pub struct DeviceProblem<'a> {
     pub start: Option<Start>,
     /// The run in slots with their own capacities, in addition to the bounds above; at least one slot.
     pub slots: Vec<Slot>,
+    /// Bounds on what each radio can carry of the application's data.
+    pub written: Vec<Shared>,
     /// Base, sharing factor, host.
     pub device: &'a DeviceEnergy,
 }
@@ -53,6 +55,10 @@ pub struct Shared {
     pub weights: Vec<f64>,
     /// In the unit of weight × bit/s.
     pub most: f64,
+    /// Time that each use of a radio adds, s (see `uses`); 0: the bound holds at any instant.
+    pub use_s: f64,
+    /// Part of the whole time that is added.
+    pub slack: f64,
 }
 
 /// Part of a run.
@@ -94,6 +100,8 @@ pub enum Goal {
         bits: f64,
         /// Time without data between two answers, s.
         waiting_s: f64,
+        /// Part of it before the request, s.
+        think_s: f64,
         /// Time that is filled with as many answers as fit, s.
         repeated_s: f64,
     },
@@ -125,6 +133,11 @@ impl Optimum {
 }
 
 impl Shared {
+    /// A bound that holds at any instant.
+    pub fn always(weights: Vec<f64>, most: f64) -> Self {
+        Shared { weights, most, use_s: 0.0, slack: 0.0 }
+    }
+
     /// Maximum rate of path `i` alone.
     pub(super) fn alone(&self, i: usize) -> f64 {
         if self.weights[i] > 0.0 { self.most / self.weights[i] } else { f64::INFINITY }

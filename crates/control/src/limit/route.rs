@@ -2,7 +2,7 @@
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::network::RateSpec;
-use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, PathIndex, Scenario};
+use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
 
 use super::cost::{Pace, WireBits};
 use crate::path::{
@@ -30,19 +30,21 @@ pub(super) fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: Path
 
 /// Rate at which the path delivers segments without other traffic.
 pub(super) fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
-    pace_in(scenario, group.direction, path, &|_| window)
+    pace_in(scenario, group, path, &|_| window)
 }
 
 /// As [`pace`], each link in the part of the run that `seen` gives.
 pub(super) fn pace_in(
     scenario: &Scenario,
-    direction: Direction,
+    group: &ConnectionGroup,
     path: PathIndex,
     seen: &dyn Fn(LinkIndex) -> Window,
 ) -> Pace {
-    let (data, _) = links_of(scenario, direction, path);
+    let (data, _) = links_of(scenario, group.direction, path);
+    // Data with a rate need not come in trains.
+    let has_rate = matches!(group.workload, Workload::Stream { .. } | Workload::Messages { .. });
     let (down, up) = scenario.paths[path].radio;
-    let own = match traffic_of(direction) {
+    let own = match traffic_of(group.direction) {
         Traffic::Down => down,
         Traffic::Up => up,
     };
@@ -53,7 +55,10 @@ pub(super) fn pace_in(
             true => f64::INFINITY,
             false => least(&|link| peak_bps(&scenario.links[link], seen(link))),
         },
-        slowest_bps: least(&|link| trough(link).unwrap_or(f64::INFINITY)),
+        slowest_bps: match has_rate {
+            true => 0.0,
+            false => least(&|link| trough(link).unwrap_or(f64::INFINITY)),
+        },
         air_bps: match scenario.links[own].rate {
             // Opportunities are instants.
             RateSpec::Trace(_) => f64::INFINITY,

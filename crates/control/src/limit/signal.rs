@@ -100,7 +100,7 @@ impl Follower<'_> {
                 Window { from: window.from.saturating_sub(delay), until: window.until.saturating_sub(delay) }
             }
         };
-        let pace = pace_in(scenario, group.direction, self.path, &seen);
+        let pace = pace_in(scenario, group, self.path, &seen);
         let (down_bps, up_bps) = self.most_bps(scenario, group, data, &seen);
         let model = self.radio.below(self.signals(window), self.model, down_bps, up_bps);
         interface_cost(&InterfaceModel::Rrc(model), wire_bits(scenario, group, self.path), pace)

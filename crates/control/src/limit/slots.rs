@@ -9,11 +9,13 @@
 //!   in 100 ms), while all modes together carry at most what the link does in the slot;
 //! - uplink data may be sent long before a link has carried it: there is one slot.
 
+use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::RateSpec;
 use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use super::problem::{Capacity, Shared, Slot};
+use super::uses::gathered_s;
 use crate::path::{Window, available_bps, carried_bps, delivered, links_of, peak_bps, wire_per_payload};
 
 /// Maximum of slots per run, and of variables per programme: more paths have fewer slots.
@@ -40,6 +42,8 @@ struct Crossed {
     delays: [Nanos; 2],
     /// Number of connections that share it at any instant, and on average.
     parts: [f64; 2],
+    /// The longest promotion of the radios that it leads to; `None` if it is next to the device.
+    wake_s: Option<f64>,
 }
 
 /// The slots of `window` for one connection of `group`. `changes`: further instants at which slots end.
@@ -80,7 +84,8 @@ fn slot(
     let kind = division.kind;
     let seconds = until.saturating_sub(from).as_secs_f64();
     let (mut peak, mut mean) = (vec![], vec![]);
-    for Crossed { link, weights, delays, parts } in crossed {
+    let segment_bits = 8.0 * scenario.transport.mss.0 as f64 * wire_per_payload(scenario);
+    for Crossed { link, weights, delays, parts, wake_s } in crossed {
         let seen = Window { from: from.saturating_sub(delays[1]), until: until.saturating_sub(delays[0]) };
         let highest = peak_bps(&scenario.links[*link], seen);
         let carried = match kind {
@@ -99,9 +104,11 @@ fn slot(
         let at_most = kind == Capacity::TcpFriendly || shared;
         let highest = if at_most { highest.min(average) } else { highest };
         let (highest, average) = (highest / parts[0], average / parts[1]);
-        peak.push(Shared { weights: weights.clone(), most: highest });
+        let use_s =
+            wake_s.map_or(0.0, |wake_s| gathered_s(&scenario.links[*link], wake_s, segment_bits, highest));
+        peak.push(Shared { weights: weights.clone(), most: highest, use_s, slack: 0.0 });
         if average < highest * (1.0 - 1e-12) {
-            mean.push(Shared { weights: weights.clone(), most: average });
+            mean.push(Shared::always(weights.clone(), average));
         }
     }
     Slot { seconds, peak, mean, excess: vec![] }
@@ -128,7 +135,18 @@ fn crossed(
         };
         let delays: Vec<Nanos> = places.iter().flatten().map(|rest| delay(rest)).collect();
         let delays = [*delays.iter().min()?, *delays.iter().max()?];
-        Some(Crossed { link, weights: places.iter().map(weight).collect(), delays, parts: parts(link) })
+        let is_own = |&path: &usize| {
+            let (down, up) = scenario.paths[path].radio;
+            link == if group.direction == Direction::Download { down } else { up }
+        };
+        let wake_s = |&path: &usize| match &scenario.paths[path].energy.model {
+            InterfaceModel::Rrc(rrc) => rrc.promotion.duration.as_secs_f64(),
+            InterfaceModel::Linear { .. } | InterfaceModel::Slotted { .. } => 0.0,
+        };
+        let longest_s = || group.paths.iter().map(wake_s).fold(0.0, f64::max);
+        let wake_s = (!group.paths.iter().any(is_own)).then(longest_s);
+        let weights = places.iter().map(weight).collect();
+        Some(Crossed { link, weights, delays, parts: parts(link), wake_s })
     };
     (0..scenario.links.len()).filter_map(of_link).collect()
 }

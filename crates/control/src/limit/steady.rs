@@ -22,7 +22,8 @@ impl DeviceProblem<'_> {
     /// Adds y_r ≤ C_r t and all bounds of a one-slot problem; `y` has the paths' indices.
     fn constrain(&self, lp: &mut Lp, t: Variable, y: &[(usize, Variable)]) {
         let peak = self.slots.iter().flat_map(|slot| &slot.peak);
-        self.constrain_by(lp, t, y, self.shared.iter().chain(peak));
+        let all = self.shared.iter().chain(peak);
+        self.constrain_by(lp, t, y, all.filter(|shared| !self.may_nap(shared)));
     }
 
     /// (a) for the set `mask`.
@@ -54,10 +55,26 @@ impl DeviceProblem<'_> {
     }
 
     /// (b) for the set `mask` with its most efficient rates `steady`.
-    pub(super) fn transfer(&self, mask: u32, steady: Optimum, bits: f64, waiting_s: f64) -> Optimum {
+    ///
+    /// Between two answers each radio that carried data is in its tail, or has a tail and another promotion.
+    pub(super) fn transfer(
+        &self,
+        mask: u32,
+        steady: Optimum,
+        bits: f64,
+        [waiting_s, think_s]: [f64; 2],
+        waits: f64,
+    ) -> Optimum {
+        let waiting_s = waiting_s * waits;
+        let gap_j = |r: usize| match &self.costs[r] {
+            cost if !cost.sleeps || cost.use_j == 0.0 => 0.0,
+            cost if think_s >= cost.tail_s => self.another_use_j(r),
+            cost => self.device.sharing_factor.min(1.0) * (cost.used_w - cost.unused_w).max(0.0) * think_s,
+        };
+        let gaps_j: f64 = waits * self.members(mask).map(gap_j).sum::<f64>();
         let seconds = bits / steady.goodput_bps;
         let awake = self.members(mask).filter(|&r| !self.costs[r].sleeps).fold(0, |awake, r| awake | 1 << r);
-        let energy_j = seconds * steady.power_w + waiting_s * self.mode(awake).power_w;
+        let energy_j = seconds * steady.power_w + waiting_s * self.mode(awake).power_w + gaps_j;
         let whole_s = seconds + waiting_s;
         Optimum {
             rates_bps: steady.rates_bps,

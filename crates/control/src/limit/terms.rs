@@ -26,6 +26,8 @@ pub struct Terms {
     pub others_share: bool,
     /// Streams: data is carried within this time, s.
     pub deadline_s: Option<f64>,
+    /// Streams, messages: data waits for at most this time on average, s.
+    pub mean_wait_s: Option<f64>,
 }
 
 impl Terms {
@@ -38,6 +40,7 @@ impl Terms {
             slow_start: true,
             others_share: true,
             deadline_s,
+            mean_wait_s: None,
         }
     }
 }
@@ -68,7 +71,9 @@ pub(super) fn whole_segments(scenario: &Scenario, group: &ConnectionGroup, windo
     };
     let buffer = group.receive_buffer.0.min(group.send_buffer.0);
     let whole = (buffer / transport.mss.0).max(1) * transport.mss.0;
-    Shared { weights: group.paths.iter().map(rtt_s).collect(), most: 8.0 * whole as f64 }
+    let weights: Vec<f64> = group.paths.iter().map(rtt_s).collect();
+    let use_s = weights.iter().copied().fold(0.0, f64::max);
+    Shared { weights, most: 8.0 * whole as f64, use_s, slack: 0.0 }
 }
 
 /// Start of the subflows of `group`: the device opens them, and the data's sender starts once the other end

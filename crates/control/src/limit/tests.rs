@@ -51,6 +51,7 @@ fn problem<'a>(
         in_order: None,
         start: None,
         slots,
+        written: vec![],
         device,
     }
 }
@@ -348,7 +349,7 @@ fn n_answers_have_n_minus_one_waits() {
     // 1 s of transfer at 1 W, then 3 s at 0.1 W, for 21 s: n = (21 + 3) / (1 + 3) = 6, so 6 · 1 W·s + 5 · 3 s
     // · 0.1 W = 7.5 J.
     let one = problem(&ADDITIVE, vec![radio(0.0, 1000.0, 100.0)], &[10.0]);
-    let goal = Goal::Requests { bits: 10e6, waiting_s: 3.0, repeated_s: 21.0 };
+    let goal = Goal::Requests { bits: 10e6, waiting_s: 3.0, think_s: 0.0, repeated_s: 21.0 };
     assert_close(one.solve(goal).unwrap().bits_per_joule(), 60e6 / 7.5, 1e-9);
 }
 
@@ -397,7 +398,7 @@ proptest! {
         link in 0.5..30.0,
     ) {
         let mut limit = problem(&device, costs.clone(), &c);
-        limit.shared.push(Shared { weights: vec![1.0, 1.3], most: link * 1e6 });
+        limit.shared.push(Shared::always(vec![1.0, 1.3], link * 1e6));
         let best = limit.solve(Goal::Bulk).unwrap().bits_per_joule();
         let mut found: f64 = 0.0;
         for k in 0..61 * 61 * 6 {
@@ -551,7 +552,7 @@ fn a_sleeping_radio_uses_the_better_part_of_a_varying_rate() {
     let mut one = problem(&ADDITIVE, vec![radio(10.0, 1000.0, 100.0)], &[f64::INFINITY]);
     let slot = |seconds: f64, mbps: f64| Slot {
         seconds,
-        peak: vec![Shared { weights: vec![1.0], most: mbps * 1e6 }],
+        peak: vec![Shared::always(vec![1.0], mbps * 1e6)],
         mean: vec![],
         excess: vec![],
     };
@@ -574,7 +575,7 @@ fn a_sleeping_radio_uses_the_better_part_of_a_varying_rate() {
 fn a_mean_below_the_peak_bounds_the_whole_slot() {
     // At most 10 Mbit/s at any instant, 2 on average: a fifth of the time at 1 W, 10 mJ/Mbit, idle at 0.1 W.
     let mut one = problem(&ADDITIVE, vec![radio(10.0, 1000.0, 100.0)], &[f64::INFINITY]);
-    let bound = |mbps: f64| vec![Shared { weights: vec![1.0], most: mbps * 1e6 }];
+    let bound = |mbps: f64| vec![Shared::always(vec![1.0], mbps * 1e6)];
     one.slots = vec![Slot { seconds: 5.0, peak: bound(10.0), mean: bound(2.0), excess: vec![] }];
     assert_close(one.solve(Goal::Bulk).unwrap().bits_per_joule(), 2e6 / (0.2 + 0.08 + 0.02), 1e-9);
 }

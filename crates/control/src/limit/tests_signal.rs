@@ -45,6 +45,7 @@ fn a_slot_costs_more_where_its_signal_is_weak() {
         in_order: None,
         start: None,
         slots: vec![slot(vec![Excess::default()]), slot(vec![excess])],
+        written: vec![],
         device: &device,
     };
     // Endless data in the first part only: 50 Mbit for 5 + 5 + 0.5 J; in both 100 Mbit for 27.5 J.
@@ -66,6 +67,7 @@ fn a_slot_costs_more_where_its_signal_is_weak() {
         capacities_bps: vec![10e6, 0.0],
         rtts_s: vec![0.05; 2],
         slots: slots.into(),
+        written: vec![],
         device: &device,
         ..problem
     };

@@ -31,7 +31,7 @@ fn varying<'a>(costs: Vec<InterfaceCost>, capacities: &[Vec<f64>]) -> DeviceProb
     let n = costs.len();
     let alone = |r: usize, mbps: f64| {
         let weights = (0..n).map(|i| f64::from(u8::from(i == r))).collect();
-        Shared { weights, most: mbps * 1e6 }
+        Shared::always(weights, mbps * 1e6)
     };
     let slot = |mbps: &Vec<f64>| Slot {
         seconds: 1.0,
@@ -47,6 +47,7 @@ fn varying<'a>(costs: Vec<InterfaceCost>, capacities: &[Vec<f64>]) -> DeviceProb
         in_order: None,
         start: None,
         slots: capacities.iter().map(slot).collect(),
+        written: vec![],
         device: &ADDITIVE,
     }
 }

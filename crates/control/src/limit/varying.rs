@@ -14,13 +14,14 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
 use super::problem::{DeviceProblem, Goal, Optimum, Shared, Slot};
 use super::programme::{MEGA, Mode, TOLERANCE, solution};
 use super::start::Carrier;
+use super::uses::Term;
 
 /// Modes of one slot.
-struct Part {
+pub(super) struct Part {
     /// Mode and its time, s.
-    times: Vec<(usize, Variable)>,
+    pub(super) times: Vec<(usize, Variable)>,
     /// Path and Mbit.
-    bits: Vec<(usize, Variable)>,
+    pub(super) bits: Vec<(usize, Variable)>,
 }
 
 impl DeviceProblem<'_> {
@@ -57,6 +58,10 @@ impl DeviceProblem<'_> {
         let mut cost = vec![];
         for (slot, part) in self.slots.iter().zip(&parts) {
             self.bound(&mut lp, slot, part, (t, slot.seconds / seconds));
+            let uses = self.add_uses(&mut lp, 0.0);
+            let lasts = ((t, slot.seconds / seconds), Term::Of(t, 1.0 / seconds));
+            self.bound_uses(&mut lp, slot, (part, modes), &uses, lasts);
+            cost.extend(uses.iter().map(|&(r, n)| (n, self.another_use_j(r))));
             let power_w = |m: usize| modes[m].1.power_w + self.excess_w(slot, modes[m].0, &modes[m].1);
             cost.extend(part.times.iter().map(|&(m, time)| (time, power_w(m))));
             cost.extend(part.priced(modes, slot));
@@ -92,10 +97,19 @@ impl DeviceProblem<'_> {
             };
             let parts: Vec<Part> =
                 self.slots.iter().map(|slot| self.add(&mut lp, slot, &modes, price)).collect();
-            let mut all = vec![];
+            let (mut all, mut in_slots) = (vec![], vec![]);
+            let first = Term::Of(t, 1.0 / seconds);
             for (slot, part) in self.slots.iter().zip(&parts) {
-                self.bound(&mut lp, slot, part, (t, slot.seconds / seconds));
+                let length = (t, slot.seconds / seconds);
+                self.bound(&mut lp, slot, part, length);
+                let uses = self.add_uses(&mut lp, if least_power { 1.0 } else { 0.0 });
+                self.bound_uses(&mut lp, slot, (part, &modes), &uses, (length, first));
                 all.extend(part.bits.iter().map(|&(_, y)| (y, 1.0)));
+                in_slots.push((part, uses));
+            }
+            let in_slots: Vec<_> = in_slots.iter().map(|(part, uses)| (*part, uses.as_slice())).collect();
+            for written in &self.written {
+                self.bound_radios(&mut lp, written, &in_slots, &modes, ((t, 1.0), first));
             }
             if least_power {
                 lp.add_constraint(all.as_slice(), ComparisonOp::Eq, rate / MEGA);
@@ -140,6 +154,8 @@ impl DeviceProblem<'_> {
                 // an earlier one.
                 lp.add_constraint([(s, length), (before, -slot.seconds)], ComparisonOp::Le, 0.0);
             }
+            let uses = self.add_uses(&mut lp, 1.0);
+            self.bound_uses(&mut lp, slot, (part, &modes), &uses, ((s, 1.0), Term::Fixed(1.0)));
             before = Some((s, slot.seconds));
             elapsed.push(s);
             burns.extend(part.times.iter().filter(|(m, _)| modes[*m].1.active).map(|&(_, t)| (t, -1.0)));
@@ -149,7 +165,8 @@ impl DeviceProblem<'_> {
         let on = |r: usize| parts.iter().flat_map(move |part| part.bits.iter().filter(move |(p, _)| *p == r));
         for r in self.members(set).filter(|&r| self.costs[r].active_when_used) {
             let (peak_bps, cost) = (self.peak_bps(r), &self.costs[r]);
-            let busy = on(r).map(|&(_, y)| (y, -MEGA / peak_bps)).filter(|_| peak_bps.is_finite());
+            let is_busy = peak_bps.is_finite() && !self.has_uses();
+            let busy = on(r).map(|&(_, y)| (y, -MEGA / peak_bps)).filter(|_| is_busy);
             let terms: Vec<_> = busy.chain([(awake, 1.0)]).collect();
             lp.add_constraint(terms.as_slice(), ComparisonOp::Ge, cost.wake_s + cost.tail_s);
         }
@@ -235,7 +252,8 @@ impl DeviceProblem<'_> {
             let of_bits = |r: usize| if of_bits == 0.0 { mode.slope_in(slot, r) * MEGA } else { of_bits };
             let y: Vec<_> =
                 self.members(*mask).map(|r| (r, lp.add_var(of_bits(r), (0.0, f64::INFINITY)))).collect();
-            self.constrain_by(lp, time, &y, self.shared.iter().chain(&slot.peak));
+            let at_once = self.shared.iter().chain(&slot.peak).filter(|shared| !self.may_nap(shared));
+            self.constrain_by(lp, time, &y, at_once);
             part.bits.extend(y);
         }
         part
@@ -246,7 +264,7 @@ impl DeviceProblem<'_> {
         let mut time: Vec<_> = part.times.iter().map(|&(_, t)| (t, 1.0)).collect();
         time.push((whole, -of_it));
         lp.add_constraint(time.as_slice(), ComparisonOp::Eq, 0.0);
-        for Shared { weights, most } in &slot.mean {
+        for Shared { weights, most, .. } in &slot.mean {
             let mut terms: Vec<_> = part.bits.iter().map(|&(r, y)| (y, weights[r])).collect();
             terms.push((whole, -most * of_it / MEGA));
             lp.add_constraint(terms.as_slice(), ComparisonOp::Le, 0.0);

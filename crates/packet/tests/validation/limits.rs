@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use joulepath_control::limit::{Capacity, Goal, device_problem, limits};
+use joulepath_control::limit::{Capacity, limits, link_bound_at, waited_s};
 use joulepath_control::policy::POLICIES;
 use joulepath_link::{realised, trace};
 use joulepath_model::network::{LinkSpec, LossSpec};
@@ -42,7 +42,7 @@ impl Bound {
         let best = match group.workload {
             Workload::Messages { .. } | Workload::Stream { .. } => {
                 let bps = result.goodput_bps / f64::from(group.count);
-                device_problem(&self.met, group, Capacity::Link).solve(Goal::Rate { bps })?.bits_per_joule()
+                link_bound_at(&self.met, bps, waited_s(&self.met, result.delay?.mean_s))?
             }
             _ => self.bits_per_joule?,
         };

@@ -62,6 +62,7 @@ fn comparison(policies: &[Policy], rival_bps: Option<f64>) -> Comparison {
         power_w: 1.0,
         bits_per_joule: 400e3,
         energy_j: None,
+        delivers: None,
     }];
     let of_policy = |policy: &Policy| PolicyRuns {
         policy: policy.label.into(),

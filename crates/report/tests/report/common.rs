@@ -233,5 +233,6 @@ fn limit(kind: &str, label: &str, rates_bps: [f64; 3]) -> Reference {
         power_w,
         bits_per_joule: goodput_bps / power_w,
         energy_j: None,
+        delivers: None,
     }
 }

@@ -151,6 +151,7 @@ mod tests {
             power_w: 0.0,
             bits_per_joule: 0.0,
             energy_j: None,
+            delivers: None,
         }
     }
 

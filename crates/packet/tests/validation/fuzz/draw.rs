@@ -59,23 +59,23 @@ pub(super) struct Drawn {
 }
 
 /// Random choices from lists and ranges.
-struct Dice(Stream);
+pub(super) struct Dice(pub(super) Stream);
 
 impl Dice {
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(super) fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.0.below(of.len() as u64) as usize]
     }
 
-    fn chance(&mut self, p: f64) -> bool {
+    pub(super) fn chance(&mut self, p: f64) -> bool {
         self.0.uniform() < p
     }
 
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub(super) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.0.uniform()
     }
 
     /// Log-uniform.
-    fn scale(&mut self, low: f64, high: f64) -> f64 {
+    pub(super) fn scale(&mut self, low: f64, high: f64) -> f64 {
         (low.ln() + (high / low).ln() * self.0.uniform()).exp()
     }
 }

@@ -4,6 +4,7 @@
 //! `JOULEPATH_FUZZ=0..20000 cargo test -p joulepath-packet --test validation fuzz -- --nocapture` tries
 //! these seeds. A single seed, `JOULEPATH_FUZZ=4711..4712`, also prints the scenario.
 
+mod bounds;
 mod draw;
 mod invariants;
 

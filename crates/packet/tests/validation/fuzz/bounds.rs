@@ -1,0 +1,164 @@
+//! Random scenarios against the limits of `joulepath_control::limit`: no run is more efficient than its link
+//! bound, and the TCP-rate reference is not above it. All workloads, all shipped radios, slow and fast links,
+//! long and short round trips, small buffers.
+
+use std::fmt::Write as _;
+
+use joulepath_control::limit::{Capacity, limits, link_bound_at, waited_s};
+use joulepath_link::realised;
+use joulepath_model::energy::{InterfaceModel, profiles};
+use joulepath_model::random::{Domain, Stream};
+use joulepath_model::result::{Reference, RunResult};
+use joulepath_model::scenario::{Scenario, Workload, load};
+use joulepath_model::units::Nanos;
+use joulepath_packet::{RunOptions, run};
+
+use super::draw::Dice;
+use crate::common::setup;
+
+const POLICIES: &[&str] =
+    &["single:p0", "single:p0", "mptcp", "uncoupled", "linux", "joule", "redundant", "bbr3"];
+/// Wire bits of a run on all links, which limits the time for it.
+const MOST_BITS: f64 = 60e6;
+
+/// The scenario of a seed, and a policy.
+fn drawn(seed: u64) -> (String, &'static str) {
+    let mut dice = Dice(Stream::new(seed, Domain::Study, 54));
+    let paths = dice.one(&[1, 1, 1, 2, 2, 3]);
+    let radios: Vec<&str> = profiles().map(|profile| profile.name).collect();
+    let (mut text, mut sum_bps) = (String::new(), 0.0);
+    let via = dice.chance(0.25);
+    for i in 0..paths {
+        let bps = dice.scale(12e3, 30e6);
+        let own_bps = if via { bps * dice.scale(1.0, 100.0) } else { bps };
+        sum_bps += own_bps;
+        let rate = match dice.one(&[0, 0, 0, 1]) {
+            0 => format!("\"{own_bps:.0} bit/s\""),
+            _ => format!(
+                "{{ steps = [[\"0 s\", \"{own_bps:.0} bit/s\"], [\"{:.1} s\", \"{:.0} bit/s\"]] }}",
+                dice.between(1.0, 10.0),
+                own_bps * dice.scale(0.2, 1.0)
+            ),
+        };
+        let radio = dice.one(&radios);
+        let _ = write!(
+            text,
+            "[[path]]\nname = \"p{i}\"\nrate = {rate}\ndelay = \"{:.1} ms\"\nqueue = \"{} packets\"\n\
+             energy = \"{radio}\"\n",
+            dice.scale(1.0, 740.0),
+            dice.one(&[10, 50, 200]),
+        );
+        if via {
+            let _ = write!(
+                text,
+                "via = [\"line{i}\"]\n[[link]]\nname = \"line{i}\"\nrate = \"{bps:.0} bit/s\"\ndelay = \"5 ms\"\n"
+            );
+        }
+    }
+    let _ = writeln!(text, "[receiver]\nbuffer = \"{:.0} B\"", dice.scale(16e3, 4e6));
+    if dice.chance(0.4) {
+        let _ = writeln!(text, "[device]\nshared_base = \"{:.0} mW\"", dice.scale(50.0, 2000.0));
+    }
+    let duration_s = dice.between(10.0, 60.0).min(MOST_BITS / sum_bps).max(4.0);
+    let load_bps = (sum_bps * dice.scale(0.01, 1.2)).max(1e3);
+    let workload = match dice.one(&[0, 1, 2, 3, 3, 4, 4]) {
+        0 => "kind = \"bulk\"\n".to_owned(),
+        1 => format!(
+            "kind = \"file\"\nsize = \"{:.0} B\"\n",
+            sum_bps / 8.0 * duration_s * dice.scale(0.002, 0.3)
+        ),
+        2 => format!(
+            "kind = \"requests\"\nsize = \"{:.0} B\"\nthink = \"{:.0} ms\"\n",
+            (sum_bps / 8.0 * dice.scale(0.01, 2.0)).max(100.0),
+            dice.scale(10.0, 5000.0)
+        ),
+        3 => {
+            let mut text = format!(
+                "kind = \"stream\"\nrate = \"{load_bps:.0} bit/s\"\ninterval = \"{:.0} ms\"\n",
+                dice.scale(20.0, 1000.0)
+            );
+            if dice.chance(0.5) {
+                let (on, off) = (dice.scale(0.5, 10.0), dice.scale(0.5, 20.0));
+                let _ = write!(text, "on = \"{on:.2} s\"\noff = \"{off:.2} s\"\n");
+            }
+            text
+        }
+        _ => {
+            let gap_s = dice.scale(0.05, 10.0);
+            let bytes = (load_bps / 8.0 * gap_s).max(40.0);
+            format!("kind = \"messages\"\nsize = \"{bytes:.0} B\"\nmean_gap = \"{:.0} ms\"\n", 1e3 * gap_s)
+        }
+    };
+    let direction =
+        if !workload.contains("requests") && dice.chance(0.25) { "direction = \"upload\"\n" } else { "" };
+    let _ = write!(text, "[workload]\n{workload}{direction}");
+    // The limit of a file is for all of it.
+    let warm_up = if workload.contains("file") { "0 s" } else { dice.one(&["0 s", "0 s", "1 s"]) };
+    let head = format!("title = \"{seed}\"\nduration = \"{duration_s:.2} s\"\nwarm_up = \"{warm_up}\"\n");
+    (head + &text, dice.one(POLICIES))
+}
+
+/// Efficiency that the limits allow a run; `None` without a limit, or if the workload is incomplete.
+fn allowed(met: &Scenario, all: &[Reference], result: &RunResult) -> Option<f64> {
+    let link = all.iter().find(|limit| limit.kind == Capacity::Link.name());
+    match met.connections[0].workload {
+        Workload::Messages { .. } | Workload::Stream { .. } => {
+            let delay_s = result.delay?.mean_s;
+            link_bound_at(met, result.goodput_bps, waited_s(met, delay_s))
+        }
+        Workload::File { .. } if result.completion_s.is_none() => None,
+        _ => Some(link?.bits_per_joule),
+    }
+}
+
+#[test]
+fn no_run_beats_the_link_bound() {
+    let (mut beaten, mut tried, mut near) = (vec![], 0, 0);
+    for seed in super::seeds() {
+        let (text, policy) = drawn(seed);
+        let scenario = match load(&text, &|name| Err(format!("no trace {name}"))) {
+            Ok(scenario) => scenario,
+            Err(errors) => panic!("{seed}: {errors}\n{text}"),
+        };
+        let met = realised(&scenario, seed).unwrap_or_else(|| scenario.clone());
+        let all = limits(&met);
+        if let [tcp, link] = all.as_slice()
+            && tcp.bits_per_joule > link.bits_per_joule * (1.0 + 1e-9)
+        {
+            beaten.push(format!("seed {seed}: the TCP-rate reference is above the link bound\n{text}"));
+        }
+        let Ok(result) = run(&scenario, &setup(&scenario, policy), seed, RunOptions::default()) else {
+            continue;
+        };
+        let Some(allowed) = allowed(&met, &all, &result).filter(|_| result.bits_per_joule > 0.0) else {
+            continue;
+        };
+        let share = result.bits_per_joule / allowed;
+        let packets = result.paths.iter().map(|path| path.segments).sum::<u64>().max(1) as f64;
+        // A packet on each path may be in transmission at the start and at the end of the measured time.
+        // Data that came before may be delivered within it.
+        let early_bits = match scenario.warm_up {
+            Nanos::ZERO => 0.0,
+            _ => 8.0 * scenario.connections[0].receive_buffer.0 as f64,
+        };
+        let bits = result.goodput_bps * (scenario.duration.as_secs_f64() - scenario.warm_up.as_secs_f64());
+        let tolerance = 1e-6 + 2.0 * scenario.paths.len() as f64 / packets + early_bits / bits;
+        tried += 1;
+        near += u32::from(share > 0.8);
+        if share > 1.0 + tolerance {
+            let kinds: Vec<&str> = scenario.paths.iter().map(|path| kind(&path.energy.model)).collect();
+            beaten.push(format!("seed {seed}: {share:.4} of the link bound, {policy}, {kinds:?}\n{text}"));
+        }
+    }
+    println!("{tried} runs, {near} above 0.8 of the link bound, {} above it", beaten.len());
+    assert!(beaten.is_empty(), "{}", beaten.join("\n"));
+    assert!(10 * near >= tried, "only {near} of {tried} runs come near: the bound says nothing");
+}
+
+fn kind(model: &InterfaceModel) -> &'static str {
+    match model {
+        InterfaceModel::Linear { .. } => "linear",
+        InterfaceModel::Rrc(_) => "radio",
+        InterfaceModel::Slotted { .. } => "slotted",
+    }
+}
