@@ -465,3 +465,5 @@ mod tests;
 mod tests_signal;
 #[cfg(test)]
 mod tests_terms;
+#[cfg(test)]
+mod tests_uses;
