@@ -138,8 +138,11 @@ impl Context<'_> {
     fn share_of(&self, kind: &str, bits_per_joule: f64, runs: &[RunResult]) -> Option<f64> {
         let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
         let delay = over_some(runs, |run| run.delay.map(|delay| delay.mean_s)).map(|delay| delay.mean);
-        let share = bits_per_joule / limit.bits_per_joule;
-        let applies = limit.applies_to(over(runs, |run| run.goodput_bps).mean, delay);
+        let goodput_bps = over(runs, |run| run.goodput_bps).mean;
+        let applies = limit.applies_to(goodput_bps, delay);
+        // Random messages may be more than offered on average.
+        let more = limit.delivers.map_or(1.0, |delivers| (goodput_bps / delivers.goodput_bps).max(1.0));
+        let share = bits_per_joule / more / limit.bits_per_joule;
         (applies && share.is_finite()).then_some(share)
     }
 

@@ -39,7 +39,7 @@ pub use terms::Terms;
 
 /// Mean time that the data of streams and messages waits at most, besides propagation and the tolerance of
 /// messages, s: limits of comparisons are for runs in which it waits no longer.
-const MEAN_WAIT_S: f64 = 0.1;
+const MEAN_WAIT_S: f64 = 0.25;
 
 /// Both limits of a scenario, `tcp-reference` first. A kind is left out if its rates or efficiency are
 /// unbounded, or if some connection cannot carry anything.
