@@ -280,7 +280,7 @@ fn no_term_raises_a_limit() {
             text += "[[competitor]]\nname = \"c\"\npath = \"a\"\ncount = 2\n";
         }
         let scenario = scenario(&text);
-        let free = limits(&scenario);
+        let free = attainable(&scenario, &Terms::default());
         let one = |terms: Terms| attainable(&scenario, &terms);
         let all = [
             Terms { always_on: true, ..Terms::default() },

@@ -98,19 +98,35 @@ pub(super) fn gathered_s(link: &LinkSpec, wake_s: f64, segment_bits: f64, peak_b
 impl DeviceProblem<'_> {
     /// K of interface `r`, J.
     pub(super) fn another_use_j(&self, r: usize) -> f64 {
-        let (cost, alone) = (&self.costs[r], self.costs.len() == 1);
-        let base_w = if alone { self.device.shared_base.0 } else { 0.0 };
-        let sharing = if alone { 1.0 } else { self.device.sharing_factor.min(1.0) };
+        // Another radio may keep the base on.
+        let base_w = if self.costs.len() == 1 { self.device.shared_base.0 } else { 0.0 };
+        self.use_with_base_j(r, base_w)
+    }
+
+    fn use_with_base_j(&self, r: usize, base_w: f64) -> f64 {
+        let cost = &self.costs[r];
+        let sharing = if self.costs.len() == 1 { 1.0 } else { self.device.sharing_factor.min(1.0) };
         (sharing * (cost.use_j + (base_w - cost.unused_w) * (cost.wake_s + cost.tail_s))).max(0.0)
+    }
+
+    /// Whether radio `r` may save energy if it sleeps while `shared` holds it up, with the base on or off.
+    fn gains(&self, r: usize, shared: &Shared) -> bool {
+        let (cost, base_w) = (&self.costs[r], self.device.shared_base.0);
+        let is_less = |base_w: f64| {
+            self.use_with_base_j(r, base_w) < shared.use_s * (cost.used_w - cost.unused_w + base_w)
+        };
+        cost.sleeps && shared.use_s > 0.0 && shared.weights[r] > 0.0 && (is_less(0.0) || is_less(base_w))
     }
 
     /// Whether some radio may save energy if it sleeps while `shared` holds it up.
     pub(super) fn may_nap(&self, shared: &Shared) -> bool {
-        let gains = |(r, cost): (usize, &super::InterfaceCost)| {
-            let awake_w = cost.used_w + self.device.shared_base.0 - cost.unused_w;
-            cost.sleeps && shared.weights[r] > 0.0 && self.another_use_j(r) < shared.use_s * awake_w
-        };
-        shared.use_s > 0.0 && self.costs.iter().enumerate().any(gains)
+        (0..self.costs.len()).any(|r| self.gains(r, shared))
+    }
+
+    /// Whether radio `r` may save energy if it sleeps while anything holds it up.
+    pub(super) fn naps(&self, r: usize) -> bool {
+        let peaks = self.slots.iter().flat_map(|slot| &slot.peak);
+        self.shared.iter().chain(peaks).any(|shared| self.gains(r, shared))
     }
 
     /// Whether uses count: a radio may nap, or the application's data limits it.
@@ -138,7 +154,7 @@ impl DeviceProblem<'_> {
         (length, first): ((Variable, f64), Term),
     ) {
         for shared in self.shared.iter().chain(&slot.peak).filter(|shared| self.may_nap(shared)) {
-            self.bound_radios(lp, shared, &[(part, uses)], modes, (length, first));
+            self.bound_radios(lp, shared, self.all(), (&[(part, uses)], modes), (length, first));
             let mut terms: Vec<_> = part.bits.iter().map(|&(r, y)| (y, shared.weights[r])).collect();
             terms.push((length.0, -shared.most * length.1 / MEGA));
             let free = scaled(&mut terms, first, shared.most * shared.use_s / MEGA);
@@ -146,17 +162,34 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// The bound `shared` for the uses of each radio over `parts`, which together last `length`.
-    pub(super) fn bound_radios(
+    /// The application's data bounds the uses of radios that sleep; an interface without promotion and tail may
+    /// close for nothing.
+    pub(super) fn bound_written(
+        &self,
+        lp: &mut Lp,
+        parts: &[(&Part, &[(usize, Variable)])],
+        modes: &[(u32, Mode)],
+        whole: ((Variable, f64), Term),
+    ) {
+        let radios = self.members(self.all()).filter(|&r| self.costs[r].sleeps);
+        let radios = radios.fold(0, |mask, r| mask | 1 << r);
+        for written in &self.written {
+            self.bound_radios(lp, written, radios, (parts, modes), whole);
+        }
+    }
+
+    /// The bound `shared` for the uses of each of the `radios` over `parts`, which together last `length`.
+    fn bound_radios(
         &self,
         lp: &mut Lp,
         shared: &Shared,
-        parts: &[(&Part, &[(usize, Variable)])],
-        modes: &[(u32, Mode)],
+        radios: u32,
+        (parts, modes): (&[(&Part, &[(usize, Variable)])], &[(u32, Mode)]),
         (length, first): ((Variable, f64), Term),
     ) {
         let most = shared.most / MEGA;
-        for r in self.members(self.all()).filter(|&r| shared.weights[r] > 0.0 && self.costs[r].used_w > 0.0) {
+        let counts = |&r: &usize| shared.weights[r] > 0.0 && self.costs[r].used_w > 0.0;
+        for r in self.members(radios).filter(counts) {
             let mut terms = vec![];
             for (part, uses) in parts {
                 terms.extend(part.bits.iter().filter(|(p, _)| *p == r).map(|&(_, y)| (y, shared.weights[r])));

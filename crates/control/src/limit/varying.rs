@@ -108,9 +108,7 @@ impl DeviceProblem<'_> {
                 in_slots.push((part, uses));
             }
             let in_slots: Vec<_> = in_slots.iter().map(|(part, uses)| (*part, uses.as_slice())).collect();
-            for written in &self.written {
-                self.bound_radios(&mut lp, written, &in_slots, &modes, ((t, 1.0), first));
-            }
+            self.bound_written(&mut lp, &in_slots, &modes, ((t, 1.0), first));
             if least_power {
                 lp.add_constraint(all.as_slice(), ComparisonOp::Eq, rate / MEGA);
             }
@@ -165,7 +163,7 @@ impl DeviceProblem<'_> {
         let on = |r: usize| parts.iter().flat_map(move |part| part.bits.iter().filter(move |(p, _)| *p == r));
         for r in self.members(set).filter(|&r| self.costs[r].active_when_used) {
             let (peak_bps, cost) = (self.peak_bps(r), &self.costs[r]);
-            let is_busy = peak_bps.is_finite() && !self.has_uses();
+            let is_busy = peak_bps.is_finite() && !self.naps(r);
             let busy = on(r).map(|&(_, y)| (y, -MEGA / peak_bps)).filter(|_| is_busy);
             let terms: Vec<_> = busy.chain([(awake, 1.0)]).collect();
             lp.add_constraint(terms.as_slice(), ComparisonOp::Ge, cost.wake_s + cost.tail_s);
