@@ -14,7 +14,7 @@ use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::Nanos;
 
 use crate::decide::{UNTRIED_BPS, is_over_hard_quota};
-use crate::joules::Passed;
+use crate::placing::Passed;
 use crate::placing::Placed;
 use crate::snapshot::Interface;
 

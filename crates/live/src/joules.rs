@@ -6,7 +6,7 @@ use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, Traffic};
 use joulepath_model::units::{Dbm, Nanos};
 use serde::Serialize;
 
-use crate::placing::Placed;
+use crate::placing::{Passed, Placed};
 
 /// Most packets into which an interval is split.
 const MOST_PACKETS: u64 = 1000;
@@ -54,31 +54,6 @@ impl Smoothed {
     /// Smoothed power, W.
     pub fn power_w(self) -> Option<f64> {
         self.power_w
-    }
-}
-
-/// Traffic of an interface in an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
-    /// Bytes received, with link-layer headers.
-    pub received_bytes: u64,
-    /// Bytes sent, with link-layer headers.
-    pub sent_bytes: u64,
-    /// In both directions.
-    pub packets: u64,
-}
-
-impl Passed {
-    /// Adds later traffic.
-    pub(crate) fn add(&mut self, other: Passed) {
-        self.received_bytes += other.received_bytes;
-        self.sent_bytes += other.sent_bytes;
-        self.packets += other.packets;
-    }
-
-    /// Bytes in both directions.
-    pub(crate) fn bytes(self) -> u64 {
-        self.received_bytes.saturating_add(self.sent_bytes)
     }
 }
 

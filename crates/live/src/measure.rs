@@ -11,7 +11,7 @@ use joulepath_kernel::mptcp::{TcpState, Token};
 use joulepath_kernel::route::Counters;
 use joulepath_model::units::Nanos;
 
-use crate::joules::Passed;
+use crate::placing::Passed;
 use crate::refusals::Refusals;
 
 /// Time after which half of the difference between the highest rate and the present one is forgotten.
@@ -57,8 +57,8 @@ pub struct Measured {
     pub lost: usize,
     /// Time since the last packet arrived, if packets arrived steadily before.
     pub silent: Option<Nanos>,
-    /// True if the program of the connection that received last has not read all of it: it may have closed its
-    /// window, so that silence says nothing.
+    /// True if the program of the connection that received last has not read all of it: it may have closed
+    /// its window, so that silence says nothing.
     pub paused: bool,
     /// True if subflows wait in vain for an answer, and no subflow with data gets one.
     pub stalled: bool,

@@ -297,7 +297,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::joules::Passed;
+    use crate::placing::Passed;
     use crate::samples::seen;
 
     const DAY_S: u32 = 86_400;

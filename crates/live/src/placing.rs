@@ -1,13 +1,36 @@
 //! When packets passed, from counters that are read now and then: pure.
 //!
 //! A reading gives the packets of an interval, not their times. A burst that began or ended between two
-//! readings would look longer than it was, and the radio would seem to stay awake longer. The intervals before
-//! and after tell: beside a quiet interval, a burst fills only as much of its own as its bytes need at the rate
-//! of the other neighbour, or at the highest rate seen.
+//! readings would look longer than it was, and the radio would seem to stay awake longer. Beside a quiet
+//! interval, a burst fills only as much of its own as its bytes need at the rate of the other neighbour, or at
+//! the highest rate seen.
 
 use joulepath_model::units::Nanos;
 
-use crate::joules::Passed;
+/// Traffic of an interface in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Bytes received, with link-layer headers.
+    pub received_bytes: u64,
+    /// Bytes sent, with link-layer headers.
+    pub sent_bytes: u64,
+    /// In both directions.
+    pub packets: u64,
+}
+
+impl Passed {
+    /// Adds later traffic.
+    pub(crate) fn add(&mut self, other: Passed) {
+        self.received_bytes += other.received_bytes;
+        self.sent_bytes += other.sent_bytes;
+        self.packets += other.packets;
+    }
+
+    /// Bytes in both directions.
+    pub(crate) fn bytes(self) -> u64 {
+        self.received_bytes.saturating_add(self.sent_bytes)
+    }
+}
 
 /// An interval, and when its packets passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

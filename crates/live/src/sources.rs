@@ -1,7 +1,7 @@
 //! The energy of interfaces, from their counters.
 //!
-//! Counters are read in every round and between rounds, more often while packets pass. In a round the readings
-//! since the last one become joules, and what all paths would have needed.
+//! Counters are read in every round and between rounds, more often while packets pass. In a round the
+//! readings since the last one become joules, and what all paths would have needed.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use joulepath_model::energy::InterfaceEnergy;
 use joulepath_model::units::{Dbm, Nanos};
 
 use crate::always::Shortened;
-use crate::joules::{Joules, Modelled, Passed, Quality, Smoothed};
+use crate::joules::{Joules, Modelled, Quality, Smoothed};
 use crate::measure::between;
-use crate::placing::{Placed, Placing};
+use crate::placing::{Passed, Placed, Placing};
 
 /// Pause between two readings while packets pass.
 const BUSY: Nanos = Nanos::from_millis(50);
@@ -246,8 +246,8 @@ mod tests {
             |profile: &str, device: u32, s: u64| (0..3).map(|k| spend(profile, device, s + k)).sum::<f64>();
         assert!(spends("lte-huang2012", 3, 1) > 1.0);
         assert!(spends("wifi-huang2012", 3, 4) > 1.0);
-        // The first of three polls counts nothing, the last is not placed yet. What waited is: 2 MB in all, with
-        // 1.1 J for the bits of each.
+        // The first of three polls counts nothing, the last is not placed yet. What waited is: 2 MB in all,
+        // with 1.1 J for the bits of each.
         let renewed = spends("wifi-huang2012", 4, 100);
         assert!((2.3..3.0).contains(&renewed), "{renewed}");
     }
