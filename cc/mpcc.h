@@ -210,11 +210,11 @@ struct mpcc_conn {
  *   UNCOUPLED            reads nothing of its siblings, so the runner need not gather them
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
- *   ACKS_IN_SUM          in congestion avoidance `ack` only adds up the packets of ACKs and reads the clock, so
- *                        one call may report several ACKs with the same flags; a controller without `ack` does
- *                        not need this flag
- *   ENDS_SLOW_START      RTT samples end slow start before a loss (HyStart); READS_DELAY covers only congestion
- *                        avoidance
+ *   ACKS_IN_SUM          in congestion avoidance `ack` only adds up the packets of ACKs and reads the
+ *                        clock, so one call may report several ACKs with the same flags; a controller
+ *                        without `ack` does not need this flag
+ *   ENDS_SLOW_START      RTT samples end slow start before a loss (HyStart); READS_DELAY covers only
+ *                        congestion avoidance
  */
 enum mpcc_capability {
 	MPCC_READS_ENERGY_COST = 1,

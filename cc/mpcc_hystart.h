@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * mpcc_hystart.h - HyStart: an end of slow start before the queue overflows. Ha and Rhee, Taming the elephants:
- * New TCP slow start, Computer Networks 55 (9), 2011, with the constants of Linux (tcp_cubic.c).
+ * mpcc_hystart.h - HyStart: an end of slow start before the queue overflows. Ha and Rhee, Taming the
+ * elephants: New TCP slow start, Computer Networks 55 (9), 2011, with the constants of Linux (tcp_cubic.c).
  *
  * From a window of 16 packets on, an ACK of slow start ends it if, in the present round,
  *

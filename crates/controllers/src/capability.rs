@@ -24,8 +24,8 @@ pub enum Capability {
     /// It sets window, ssthresh and pacing rate in every state: see
     /// [`Controller::control`](crate::Controller::control).
     OwnsWindow = 128,
-    /// In congestion avoidance its `ack` hook only adds up packets and reads the clock, so one call may report
-    /// several ACKs.
+    /// In congestion avoidance its `ack` hook only adds up packets and reads the clock, so one call may
+    /// report several ACKs.
     AcksInSum = 256,
     /// RTT samples end its slow start before a loss (HyStart).
     EndsSlowStart = 512,

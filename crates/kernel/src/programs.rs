@@ -195,8 +195,8 @@ mod loaded {
         found.update(key, &[1], MapFlags::ANY).map_err(|error| refused(&error))
     }
 
-    /// The address of a symbol of the kernel. The kernel takes 50 ms to list its symbols, so the answer is kept
-    /// for this boot, in a file that only its owner reads: it tells where the kernel is in memory.
+    /// The address of a symbol of the kernel. The kernel takes 50 ms to list its symbols, so the answer is
+    /// kept for this boot, in a file that only its owner reads: it tells where the kernel is in memory.
     fn symbol(name: &str) -> Result<u64> {
         let folder = State::open().and_then(|state| state.folder(KNOWN)).ok();
         let boot = boot_id()?;

@@ -530,8 +530,8 @@ mod tests {
     }
 
     /// 20 MB at 20 Mbit/s take 8 s over WiFi, and 5.33 s with LTE. By Huang et al., table 3, LTE then needs
-    /// 5.33 s · 1.288 W + 53.3 Mbit · 0.052 J + 0.3 J of promotion + 12.3 J of tail = 22.2 J, and WiFi needs a third
-    /// less than 160 Mbit · 0.137 J + 8 s · 0.133 W = 23.0 J.
+    /// 5.33 s · 1.288 W + 53.3 Mbit · 0.052 J + 0.3 J of promotion + 12.3 J of tail = 22.2 J, and WiFi needs
+    /// a third less than 160 Mbit · 0.137 J + 8 s · 0.133 W = 23.0 J.
     #[test]
     fn a_transfer_at_full_rate_would_end_sooner_with_all_paths() {
         let mut polls = Polls::new();

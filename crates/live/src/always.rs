@@ -3,8 +3,8 @@
 //!
 //! In a round in which MPTCP connections move data, every usable interface without an open subflow joins. Its
 //! radio gets its share of the data, by capacity, or one packet. What passed at full rate would have passed
-//! sooner, so the round shrinks for all interfaces. Where a program limited the rate, that is too much, and the
-//! estimate too low. An interface with open subflows spares nothing.
+//! sooner, so the round shrinks for all interfaces. Where a program limited the rate, that is too much, and
+//! the estimate too low. An interface with open subflows spares nothing.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,8 @@ pub(crate) struct Shortened {
 
 impl Shortened {
     /// A round of `length_s` in which MPTCP moved data; `None` if nothing joins. `passed`: the traffic of an
-    /// interface that has an energy model. All traffic beside that of MPTCP counts as its: the estimate is lower.
+    /// interface that has an energy model. All traffic beside that of MPTCP counts as its: the estimate is
+    /// lower.
     pub(crate) fn new(
         config: &LiveConfig,
         interfaces: &[Interface],

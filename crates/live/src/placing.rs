@@ -2,8 +2,8 @@
 //!
 //! A reading gives the packets of an interval, not their times. A burst that began or ended between two
 //! readings would look longer than it was, and the radio would seem to stay awake longer. Beside a quiet
-//! interval, a burst fills only as much of its own as its bytes need at the rate of the other neighbour, or at
-//! the highest rate seen.
+//! interval, a burst fills only as much of its own as its bytes need at the rate of the other neighbour, or
+//! at the highest rate seen.
 
 use joulepath_model::units::Nanos;
 

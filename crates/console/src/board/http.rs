@@ -1,5 +1,5 @@
-//! HTTP/1.1 (RFC 9112) for the page: one request for each connection, a bounded number of connections, and none
-//! of them delays another.
+//! HTTP/1.1 (RFC 9112) for the page: one request for each connection, a bounded number of connections, and
+//! none of them delays another.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

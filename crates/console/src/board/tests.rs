@@ -155,8 +155,8 @@ fn with_a_token_only_its_holder_gets_the_page() {
 fn the_page_has_interfaces_quotas_reasons_and_what_holds_back() {
     let html = page(&seen(Ok(samples::everything())));
     for part in [
-        "</p>\n<p>Today 1322 J; with all paths always at least 26.5 kJ (modelled for 8.60 MB over MPTCP, if every \
-             transfer uses the full rate of all paths).",
+        "</p>\n<p>Today 1322 J; with all paths always at least 26.5 kJ (modelled for 8.60 MB over MPTCP, if \
+             every transfer uses the full rate of all paths).",
         "<th scope=\"row\">wlp0s20f3</th>",
         "<span class=\"role\">backup</span>",
         "<td>1235</td><td>1234</td>",

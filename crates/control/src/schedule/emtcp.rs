@@ -4,7 +4,8 @@
 //! window space; on a tie the smallest RTT decides, so equal paths give `minrtt` (001 says the same of
 //! eMTCP).
 //!
-//! Off-loading (001, section 5.2: once the WLAN path is idle, it takes over data of the 3G path), option `offload`:
+//! Off-loading (001, section 5.2: once the WLAN path is idle, it takes over data of the 3G path), option
+//! `offload`:
 //!
 //! | value | a cheaper subflow with window space sends again what only dearer ones carry |
 //! |---|---|

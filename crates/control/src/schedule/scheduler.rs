@@ -125,8 +125,8 @@ pub trait PacketScheduler: Sized {
         Offload::Never
     }
 
-    /// The subflow that sends again a segment without DATA_ACK, carried by the subflows in `carried`; `None` leaves
-    /// it to them.
+    /// The subflow that sends again a segment without DATA_ACK, carried by the subflows in `carried`; `None`
+    /// leaves it to them.
     fn takes_over(&self, _paths: &[PathView], _carried: u8) -> Option<usize> {
         None
     }

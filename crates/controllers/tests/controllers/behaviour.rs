@@ -547,8 +547,8 @@ fn no_parameter_is_ignored() {
     // controllers that own their window have their own test
     for controller in Controller::all().filter(|controller| !controller.has(Capability::OwnsWindow)) {
         for param in controller.params() {
-            // `reset` of CWA needs a path that stops being the slowest: a test above covers it. `hystart` needs
-            // a long slow start: hystart.rs
+            // `reset` of CWA needs a path that stops being the slowest: a test above covers it. `hystart`
+            // needs a long slow start: hystart.rs
             let told =
                 settings.iter().any(|(name, known, _)| *name == controller.name() && *known == param.name());
             let elsewhere = ["reset", "hystart"].contains(&param.name());

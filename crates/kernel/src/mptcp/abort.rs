@@ -1,7 +1,8 @@
 //! Ends connections of other processes (`SOCK_DESTROY`, `CONFIG_INET_DIAG_DESTROY`).
 //!
-//! [`Aborter`] resets single connections. [`abort_connections`]: a connection outlives its process while it closes: for minutes if the other end
-//! does not answer. Until then it keeps its network namespace and its congestion controller alive.
+//! [`Aborter`] resets single connections. [`abort_connections`]: a connection outlives its process while it
+//! closes: for minutes if the other end does not answer. Until then it keeps its network namespace and its
+//! congestion controller alive.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -65,8 +66,8 @@ impl Aborter {
         Ok(Aborter { netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")? })
     }
 
-    /// Resets a TCP connection or a subflow; an MPTCP connection goes on over its other subflows. `interface`:
-    /// index of the device to which it is bound. Returns false if it has already ended.
+    /// Resets a TCP connection or a subflow; an MPTCP connection goes on over its other subflows.
+    /// `interface`: index of the device to which it is bound. Returns false if it has already ended.
     ///
     /// # Errors
     /// As [`abort_connections`].
