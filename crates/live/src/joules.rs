@@ -6,7 +6,7 @@ use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, Traffic};
 use joulepath_model::units::{Dbm, Nanos};
 use serde::Serialize;
 
-use crate::placing::{Passed, Placed};
+use crate::placing::Placed;
 
 /// Most packets into which an interval is split.
 const MOST_PACKETS: u64 = 1000;
@@ -150,6 +150,7 @@ mod tests {
     use joulepath_model::energy::profile;
 
     use super::*;
+    use crate::placing::Passed;
 
     fn energy(name: &str) -> InterfaceEnergy {
         InterfaceEnergy { profile: name.into(), model: profile(name).unwrap().model }
