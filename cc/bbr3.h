@@ -215,9 +215,9 @@ MPCC_INLINE void bbr3_control(struct mpcc_conn *conn, u32 self, const struct mpc
 
 /* What `joulepath cc test` sees; the order of bbr3_shows. */
 static const char bbr3_shows[] = "max_bw_pps bw_pps bw_shortterm_pps inflight_longterm "
-                                 "inflight_shortterm min_rtt_us extra_acked "
+				 "inflight_shortterm min_rtt_us extra_acked "
 				 "full_bw_now full_bw_count full_bw_reached rounds "
-                                 "prev_probe_too_high prev_probe_precautionary bdp";
+				 "prev_probe_too_high prev_probe_precautionary bdp";
 
 MPCC_INLINE u64 bbr3_per_s(u32 rate)
 {
