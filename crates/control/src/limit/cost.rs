@@ -92,9 +92,9 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
 /// J/bit.
 ///
 /// The radio is ACTIVE while its own link transmits. If the path is slower: a train of n packets, s apart, is
-/// ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is TAIL. That is no cheaper than ACTIVE
-/// for n spacings if tail power × inactivity ≥ active power × s. Links of varying rate add what their maximum
-/// adds. A link that is out for the whole measured time carries no bits and adds nothing.
+/// ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is TAIL. That is no cheaper than
+/// ACTIVE for n spacings if tail power × inactivity ≥ active power × s. Links of varying rate add what their
+/// maximum adds. A link that is out for the whole measured time carries no bits and adds nothing.
 fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let active_w = rrc.active.0;
     let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);

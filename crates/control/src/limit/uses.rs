@@ -47,8 +47,9 @@ pub(super) enum Term {
 /// ```text
 ///   R (d + n (g + c/2) + T W/c)
 /// ```
-/// A stream that pauses for z also carries at most its mean rate times d + z. Random messages come, on average,
-/// as often while the radio is awake as otherwise: its use begins with one, and ends after a tail without any.
+/// A stream that pauses for z also carries at most its mean rate times d + z. Random messages come, on
+/// average, as often while the radio is awake as otherwise: its use begins with one, and ends after a tail
+/// without any.
 pub(super) fn written(
     scenario: &Scenario,
     group: &ConnectionGroup,
@@ -144,7 +145,8 @@ impl DeviceProblem<'_> {
         radios.map(|r| (r, lp.add_var(price * self.another_use_j(r), (0.0, f64::INFINITY)))).collect()
     }
 
-    /// Bounds what passes in the uses `uses` of a slot that lasts `length`, in which one use is free: `first`.
+    /// Bounds what passes in the uses `uses` of a slot that lasts `length`, in which one use is free:
+    /// `first`.
     pub(super) fn bound_uses(
         &self,
         lp: &mut Lp,
@@ -162,8 +164,8 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// The application's data bounds the uses of radios that sleep; an interface without promotion and tail may
-    /// close for nothing.
+    /// The application's data bounds the uses of radios that sleep; an interface without promotion and tail
+    /// may close for nothing.
     pub(super) fn bound_written(
         &self,
         lp: &mut Lp,

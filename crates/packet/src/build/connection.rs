@@ -26,8 +26,8 @@ use crate::receiver::{ReceiverEnd, Reception, Tuning};
 use crate::run::error::RunError;
 use crate::sender::{SenderEnd, SenderSpec};
 
-/// Air time of a full packet, in parts of the shortest gap that ends a radio's activity, above which each packet
-/// reaches the meter at once.
+/// Air time of a full packet, in parts of the shortest gap that ends a radio's activity, above which each
+/// packet reaches the meter at once.
 const LEAST_AIR: f64 = 1.0 / 16.0;
 
 /// Size of the buffers of competitors, bytes: large enough never to limit them.

@@ -132,7 +132,8 @@ impl DeviceMeter {
         self.pass(interface, now, Traffic::Up, Nanos::ZERO)
     }
 
-    /// The link at the device transmits packets to `interface` until `until`; it has been [woken](Self::wake).
+    /// The link at the device transmits packets to `interface` until `until`; it has been
+    /// [woken](Self::wake).
     pub fn foretell(&mut self, interface: usize, now: Nanos, until: Nanos) {
         self.settle(now);
         if let Machine::Rrc(rrc) = &mut self.interfaces[interface].machine {
@@ -141,9 +142,9 @@ impl DeviceMeter {
         }
     }
 
-    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes an idle radio. `air`: how
-    /// long the transmission took that now ends (down), or how long it is until the transmission ends, with the
-    /// wait for earlier packets (up). Returns when the radio is ready.
+    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes an idle radio. `air`:
+    /// how long the transmission took that now ends (down), or how long it is until the transmission ends,
+    /// with the wait for earlier packets (up). Returns when the radio is ready.
     #[inline]
     pub fn on_packet(
         &mut self,
@@ -203,8 +204,8 @@ impl DeviceMeter {
     }
 
     /// Reports the packets that passed `interface` since the last call for it: `bytes` down and up, the last
-    /// transmission to its end at `last`, no gap as long as [`Self::patience`]. Report the bursts of all interfaces before any
-    /// other call.
+    /// transmission to its end at `last`, no gap as long as [`Self::patience`]. Report the bursts of all
+    /// interfaces before any other call.
     pub fn on_burst(&mut self, interface: usize, last: Nanos, bytes: [u64; 2]) {
         let shared = usize::from(self.clock.is_shared());
         let entry = &mut self.interfaces[interface];

@@ -53,7 +53,8 @@ struct Machine {
     limit: Nanos,
 }
 
-/// `from` is the start of the charge for the current state; `until` and `last` the end of the last transmission.
+/// `from` is the start of the charge for the current state; `until` and `last` the end of the last
+/// transmission.
 #[derive(Clone, Copy, Debug)]
 enum State {
     Idle { from: Stamp },
@@ -89,8 +90,8 @@ impl RrcMeter {
         self.model.limit
     }
 
-    /// A packet in ACTIVE at `now`, which is not before the clock's time, and for which the radio stays ACTIVE
-    /// `air` longer. Returns false in any other state.
+    /// A packet in ACTIVE at `now`, which is not before the clock's time, and for which the radio stays
+    /// ACTIVE `air` longer. Returns false in any other state.
     #[inline]
     pub(super) fn touch_if_active(&mut self, now: Nanos, air: Nanos, clock: &Clock) -> bool {
         let State::Active { last, .. } = &mut self.state else { return false };
@@ -113,8 +114,8 @@ impl RrcMeter {
         }
     }
 
-    /// A packet at the clock's time: its transmission to the device took `air`, or from the device takes until
-    /// `air` from now. Returns when the radio is ready for it.
+    /// A packet at the clock's time: its transmission to the device took `air`, or from the device takes
+    /// until `air` from now. Returns when the radio is ready for it.
     pub(super) fn rouse(&mut self, clock: &mut Clock, direction: Traffic, air: Nanos) -> Nanos {
         let here = clock.stamp(clock.now());
         let (received, sent) = match direction {

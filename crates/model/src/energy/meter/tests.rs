@@ -348,8 +348,8 @@ fn energy_after_traffic_grows_to_that_with_tails() {
     assert_eq!(before, whole.total_j());
 }
 
-/// 20 packets of half a second each, received back to back, and ACKs that the device sends meanwhile: the radio
-/// is active for ten seconds and until the last ACK is sent.
+/// 20 packets of half a second each, received back to back, and ACKs that the device sends meanwhile: the
+/// radio is active for ten seconds and until the last ACK is sent.
 #[test]
 fn a_radio_is_active_while_its_slow_link_transmits() {
     for ack_ms in [0, 30, 250, 499] {

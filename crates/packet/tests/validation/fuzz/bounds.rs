@@ -51,7 +51,8 @@ fn drawn(seed: u64) -> (String, &'static str) {
         if via {
             let _ = write!(
                 text,
-                "via = [\"line{i}\"]\n[[link]]\nname = \"line{i}\"\nrate = \"{bps:.0} bit/s\"\ndelay = \"5 ms\"\n"
+                "via = [\"line{i}\"]\n[[link]]\nname = \"line{i}\"\nrate = \"{bps:.0} bit/s\"\n\
+                 delay = \"5 ms\"\n"
             );
         }
     }
