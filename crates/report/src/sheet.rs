@@ -363,8 +363,8 @@ fn beyond_note(comparison: &Comparison) -> Option<String> {
     let labels: Vec<&str> = comparison.rows.iter().filter(is_beyond).map(|row| row.label.as_str()).collect();
     (!labels.is_empty()).then(|| {
         format!(
-            "{}: no share of the reference values, which are for runs that deliver {:.0} % of what is offered \
-             with a mean delay of at most {:.0} ms.",
+            "{}: no share of the reference values, which are for runs that deliver {:.0} % of what is \
+             offered with a mean delay of at most {:.0} ms.",
             labels.join(", "),
             100.0 * delivers.least,
             1e3 * delivers.mean_delay_s

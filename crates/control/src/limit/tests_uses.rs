@@ -35,8 +35,9 @@ fn a_radio_sleeps_between_two_windows() {
 #[test]
 fn a_radio_sleeps_between_the_packets_of_a_slow_link() {
     let [_, link] = both(
-        "[[path]]\nname = \"wifi\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nenergy = \
-         \"wifi-huang2012\"\nvia = [\"line\"]\n[[link]]\nname = \"line\"\nrate = \"12 kbit/s\"\ndelay = \"10 ms\"\n",
+        "[[path]]\nname = \"wifi\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\n\
+         energy = \"wifi-huang2012\"\nvia = [\"line\"]\n\
+         [[link]]\nname = \"line\"\nrate = \"12 kbit/s\"\ndelay = \"10 ms\"\n",
     );
     assert!(link.power_w < 0.119, "{} W: it is in its tail all the time", link.power_w);
     assert!(link.power_w > 0.01, "{} W: its tails cost nothing", link.power_w);
@@ -47,8 +48,8 @@ fn a_radio_sleeps_between_the_packets_of_a_slow_link() {
 fn the_tcp_reference_is_not_above_the_link_bound() {
     let path = |name: &str, delay: &str, energy: &str| {
         format!(
-            "[[path]]\nname = \"{name}\"\nrate = \"10 Mbit/s\"\ndelay = \"{delay}\"\nloss = \"1 \
-             %\"\nenergy = \"{energy}\"\n"
+            "[[path]]\nname = \"{name}\"\nrate = \"10 Mbit/s\"\ndelay = \"{delay}\"\nloss = \"1 %\"\n\
+             energy = \"{energy}\"\n"
         )
     };
     let paths = path("wifi", "10 ms", "wifi-huang2012") + &path("lte", "80 ms", "lte-huang2012");
@@ -62,8 +63,8 @@ fn the_tcp_reference_is_not_above_the_link_bound() {
 #[test]
 fn a_stream_that_may_wait_needs_less_energy() {
     let met = scenario(
-        "[[path]]\nname = \"lte\"\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nenergy = \
-         \"lte-huang2012\"\n[workload]\nkind = \"stream\"\nrate = \"200 kbit/s\"\ninterval = \"100 ms\"\n",
+        "[[path]]\nname = \"lte\"\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\n\
+         energy = \"lte-huang2012\"\n[workload]\nkind = \"stream\"\nrate = \"200 kbit/s\"\ninterval = \"100 ms\"\n",
     );
     let power_w = |wait_s: f64| 200e3 / link_bound_at(&met, 200e3, wait_s).unwrap();
     // The tail of 11.6 s at 1.06 W never ends.
@@ -75,8 +76,8 @@ fn a_stream_that_may_wait_needs_less_energy() {
 fn two_connections_over_one_link_do_not_add_up() {
     let path = |name: &str| {
         format!(
-            "[[path]]\nname = \"{name}\"\nrate = \"50 Mbit/s\"\ndelay = \"5 ms\"\nenergy = \
-             \"wifi-huang2012\"\nvia = [\"line\"]\n"
+            "[[path]]\nname = \"{name}\"\nrate = \"50 Mbit/s\"\ndelay = \"5 ms\"\n\
+             energy = \"wifi-huang2012\"\nvia = [\"line\"]\n"
         )
     };
     let link = "[[link]]\nname = \"line\"\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n";
