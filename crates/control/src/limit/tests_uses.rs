@@ -64,7 +64,8 @@ fn the_tcp_reference_is_not_above_the_link_bound() {
 fn a_stream_that_may_wait_needs_less_energy() {
     let met = scenario(
         "[[path]]\nname = \"lte\"\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\n\
-         energy = \"lte-huang2012\"\n[workload]\nkind = \"stream\"\nrate = \"200 kbit/s\"\ninterval = \"100 ms\"\n",
+         energy = \"lte-huang2012\"\n[workload]\nkind = \"stream\"\n\
+         rate = \"200 kbit/s\"\ninterval = \"100 ms\"\n",
     );
     let power_w = |wait_s: f64| 200e3 / link_bound_at(&met, 200e3, wait_s).unwrap();
     // The tail of 11.6 s at 1.06 W never ends.
