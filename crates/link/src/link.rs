@@ -275,6 +275,7 @@ impl Link {
 
     /// End of the transmission of all packets accepted by `now`, maybe in the past; an estimate if a managed
     /// queue holds some; `now` if the rate stays 0.
+    #[inline]
     pub fn busy_until(&self, now: Nanos) -> Nanos {
         let waiting = self.front().map_or(0, |front| front.aqm.waiting().1);
         match self.free_ns {

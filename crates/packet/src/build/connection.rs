@@ -65,7 +65,7 @@ impl<'a> Builder<'a> {
         let meter = self.meter(&tested);
         let first = self.subflows.len() as u32;
         let access = self.access(&tested);
-        let has_relays = self.add_subflows(&tested, &meter);
+        let has_relays = self.add_subflows(&tested, &meter, &access);
         let (sender, receiver) = self.ends(&tested, cc, has_relays);
         let n = tested.paths.len();
         let mut connection =
@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a subflow on each path; returns whether one of them ends at a TCP relay.
-    fn add_subflows(&mut self, tested: &Tested<'_>, meter: &DeviceMeter) -> bool {
+    fn add_subflows(&mut self, tested: &Tested<'_>, meter: &DeviceMeter, access: &[Access]) -> bool {
         let mut sinks = Sinks::none(self.scenario.channels.len());
         let mut has_relays = false;
         for (local, (path, spec)) in tested.paths.iter().zip(&tested.specs).enumerate() {
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
                 path: Some(path.interface as u16),
                 routes,
                 relay,
-                interface: Interface::metered(index as u8, patience_ns, 1 + path.relays),
+                interface: Interface::metered(index as u8, patience_ns, 1 + path.relays, access[index]),
                 opens_at_ns: tested.starts_at_ns + spec.start.0,
             });
         }

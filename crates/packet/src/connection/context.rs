@@ -150,7 +150,7 @@ impl Context<'_> {
     #[inline]
     pub(crate) fn meter(&mut self, i: usize, bytes: u32, traffic: Traffic) {
         let s = self.global(i);
-        if !self.interfaces[s].count(self.now_ns, bytes, traffic) {
+        if !self.interfaces[s].count(self.now_ns, bytes, traffic, self.net) {
             self.meter_now(i, bytes, traffic);
         }
     }
@@ -171,7 +171,7 @@ impl Context<'_> {
         let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
         let Some(device) = device else { return };
         for i in 0..self.n as usize {
-            self.interfaces[self.first_subflow as usize + i].catch_up(self.now_ns, device, self.net);
+            self.interfaces[self.first_subflow as usize + i].catch_up(&mut device.meter);
         }
     }
 }

@@ -44,18 +44,24 @@ impl Access {
             Access::Links(links) if traffic == Traffic::Down => {
                 net.link_before(links[way], now_ns).air(bytes.into())
             }
-            Access::Links(_) => self.sent_until(net, now_ns).saturating_sub(Nanos(now_ns)),
+            Access::Links(links) => {
+                let until = net.link_before(links[way], now_ns).busy_until(Nanos(now_ns));
+                until.saturating_sub(Nanos(now_ns))
+            }
         }
     }
 
-    /// When the device has sent all that it has given to its link.
-    fn sent_until(self, net: &mut Network, now_ns: u64) -> Nanos {
+    /// The link that sends the device's packets, if it belongs to this part of the network.
+    pub(crate) fn up_link(self) -> u32 {
         match self {
-            Access::PerByte(_) => Nanos::ZERO,
-            Access::Links([_, up]) => net.link_before(up, now_ns).busy_until(Nanos(now_ns)),
+            Access::Links([_, up]) => up as u32,
+            Access::PerByte(_) => NO_LINK,
         }
     }
 }
+
+/// Stands for a link that is not asked.
+const NO_LINK: u32 = u32::MAX;
 
 /// The device's interface of one subflow. While the radio is certainly awake, bytes are added up here and
 /// reported to the meter later.
@@ -70,31 +76,44 @@ pub(crate) struct Interface {
     unmetered: [u64; 2],
     /// When the last of them passed the interface, ns.
     last_packet_ns: u64,
+    /// When the device has sent the last packet that was counted here, ns.
+    sent_until_ns: u64,
     /// Bytes count this many times: the number of hosts whose interfaces each packet enters or leaves,
     /// where the two ends count as one.
     crossings: u32,
+    /// See [`Access::up_link`].
+    up_link: u32,
     /// Its index in the meter.
     pub(crate) index: u8,
 }
 
 impl Interface {
     /// Interface `index` of a meter that may learn of packets `patience_ns` late.
-    pub(crate) fn metered(index: u8, patience_ns: u64, crossings: u32) -> Self {
-        Interface { awake_until_ns: 0, patience_ns, unmetered: [0; 2], last_packet_ns: 0, crossings, index }
+    pub(crate) fn metered(index: u8, patience_ns: u64, crossings: u32, access: Access) -> Self {
+        Interface {
+            awake_until_ns: 0,
+            patience_ns,
+            unmetered: [0; 2],
+            last_packet_ns: 0,
+            sent_until_ns: 0,
+            crossings,
+            up_link: access.up_link(),
+            index,
+        }
     }
 
     /// An interface of a connection without a meter: no radio sleeps and no byte is counted.
     pub(crate) fn unmetered() -> Self {
-        Interface { awake_until_ns: u64::MAX, ..Self::metered(0, u64::MAX, 1) }
+        Interface { awake_until_ns: u64::MAX, ..Self::metered(0, u64::MAX, 1, Access::PerByte([0.0; 2])) }
     }
 
     /// Counts a packet at the interface. Returns false if the meter must learn of it at once.
     #[inline]
-    pub(crate) fn count(&mut self, now_ns: u64, bytes: u32, traffic: Traffic) -> bool {
+    pub(crate) fn count(&mut self, now_ns: u64, bytes: u32, traffic: Traffic, net: &Network) -> bool {
         let awake = self.is_awake(now_ns);
         if awake {
             let (down, up) = if traffic == Traffic::Down { (bytes, 0) } else { (0, bytes) };
-            self.count_awake(now_ns, down, up);
+            self.count_awake(now_ns, down, up, net);
         }
         awake
     }
@@ -105,9 +124,13 @@ impl Interface {
         now_ns < self.awake_until_ns
     }
 
-    /// Counts bytes at the interface, received and sent by the device, while it [is awake](Self::is_awake).
+    /// Counts bytes at the interface, received and sent by the device, while it [is awake](Self::is_awake). What is
+    /// sent is in its link.
     #[inline(always)]
-    pub(crate) fn count_awake(&mut self, now_ns: u64, down: u32, up: u32) {
+    pub(crate) fn count_awake(&mut self, now_ns: u64, down: u32, up: u32, net: &Network) {
+        if up > 0 && self.up_link != NO_LINK {
+            self.sent_until_ns = net.busy_until_ns(self.up_link, now_ns);
+        }
         let [received, sent] = &mut self.unmetered;
         (*received, *sent) = (*received + u64::from(down), *sent + u64::from(up));
         self.last_packet_ns = now_ns;
@@ -137,14 +160,13 @@ impl Interface {
         }
     }
 
-    /// Reports the packets counted here to the meter of `device`.
-    pub(crate) fn catch_up(&mut self, now_ns: u64, device: &mut Device, net: &mut Network) {
+    /// Reports the packets counted here to `meter`.
+    pub(crate) fn catch_up(&mut self, meter: &mut DeviceMeter) {
         let bytes = std::mem::take(&mut self.unmetered);
         if bytes != [0, 0] {
-            let index = usize::from(self.index);
-            let sent = if bytes[1] > 0 { device.access[index].sent_until(net, now_ns) } else { Nanos::ZERO };
             let bytes = bytes.map(|bytes| bytes * u64::from(self.crossings));
-            device.meter.on_burst(index, sent.max(Nanos(self.last_packet_ns)), bytes);
+            let last_ns = self.last_packet_ns.max(self.sent_until_ns);
+            meter.on_burst(usize::from(self.index), Nanos(last_ns), bytes);
         }
     }
 }

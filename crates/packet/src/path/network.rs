@@ -506,6 +506,12 @@ impl Network {
         (0..self.held.len()).for_each(|at| self.release(at, now_ns));
     }
 
+    /// When a link has sent all that it has accepted, ns.
+    #[inline(always)]
+    pub(crate) fn busy_until_ns(&self, link: u32, now_ns: u64) -> u64 {
+        self.wires.link_at(link).busy_until(Nanos(now_ns)).0
+    }
+
     /// Time that the present rate of a link takes for a byte, ns.
     pub(crate) fn ns_per_byte(&self, link: usize) -> f64 {
         const BYTES: u64 = 1_000_000;

@@ -145,12 +145,13 @@ impl RrcMeter {
                 self.idle.add(from, here);
                 clock.enter();
                 let ready = here.at.saturating_add(self.model.promotion.duration);
+                let charged = std::mem::take(&mut self.foretold);
+                let received = if charged { Nanos::ZERO } else { received };
                 // A link waits for the promotion, unless the packet came unforetold.
                 (self.shift, self.began) = match received {
                     Nanos::ZERO => Default::default(),
                     _ => (ready.saturating_add(received) - here.at, here.at.saturating_sub(received)),
                 };
-                self.foretold = false;
                 let until = ready.saturating_add(received).max(here.at.saturating_add(sent));
                 self.state = State::Promotion { from: here, ready, until };
                 ready
@@ -223,8 +224,9 @@ impl RrcMeter {
             State::Idle { .. } => {}
             State::Promotion { from, until, .. } => {
                 self.promotion.add(from, here);
-                self.state = State::Active { from: here, last: here };
-                self.touch_if_active(here.at, until.saturating_sub(here.at), clock);
+                let last = clock.stamp(until.max(here.at));
+                self.ahead = last.at > here.at && clock.is_sharing();
+                self.state = State::Active { from: here, last };
             }
             State::Active { from, .. } if self.ahead => {
                 self.ahead = false;

@@ -362,7 +362,7 @@ fn a_radio_is_active_while_its_slow_link_transmits() {
         }
         let reading = meter.finish_with_tails(ms(10_700));
         // The meter learns of the first packet at 650 ms: until then the radio is in its tail.
-        let active_j = 2.0 * (10.0 + 1e-3 * ack_ms.max(1) as f64);
+        let active_j = 2.0 * (10.0 + 1e-3 * (ack_ms + 1) as f64);
         assert_split(&reading, active_j, 20.0 * (1500e-9 + 80e-9) * 8.0, 0.3 + 0.55 + 2.0);
     }
 }

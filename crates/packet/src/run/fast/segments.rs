@@ -76,7 +76,7 @@ impl Engine {
         if subflow.id.downloads
             && let Some(interface) = interface
         {
-            interface.count_awake(now_ns, packet.aux() + config.sizes.header, size);
+            interface.count_awake(now_ns, packet.aux() + config.sizes.header, size, net);
         }
         self.count_fast_path();
         if taken.completes {

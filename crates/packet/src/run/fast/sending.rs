@@ -64,7 +64,7 @@ impl<'a> SendingSide<'a> {
         if !self.subflow.id.downloads
             && let Some(interface) = &mut self.interface
         {
-            interface.count_awake(self.now_ns, self.config.sizes.ack, 0);
+            interface.count_awake(self.now_ns, self.config.sizes.ack, 0, self.net);
         }
     }
 
@@ -118,7 +118,7 @@ impl<'a> SendingSide<'a> {
         if !self.subflow.id.downloads
             && let Some(interface) = &mut self.interface
         {
-            interface.count_awake(self.now_ns, 0, size);
+            interface.count_awake(self.now_ns, 0, size, self.net);
         }
     }
 }
