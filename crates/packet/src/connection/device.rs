@@ -124,8 +124,8 @@ impl Interface {
         now_ns < self.awake_until_ns
     }
 
-    /// Counts bytes at the interface, received and sent by the device, while it [is awake](Self::is_awake). What is
-    /// sent is in its link.
+    /// Counts bytes at the interface, received and sent by the device, while it [is awake](Self::is_awake).
+    /// What is sent is in its link.
     #[inline(always)]
     pub(crate) fn count_awake(&mut self, now_ns: u64, down: u32, up: u32, net: &Network) {
         if up > 0 && self.up_link != NO_LINK {
