@@ -30,6 +30,29 @@ impl Mode {
     }
 }
 
+/// Modes of one slot.
+pub(super) struct Part {
+    /// Mode and its time, s.
+    pub(super) times: Vec<(usize, Variable)>,
+    /// Path and Mbit.
+    pub(super) bits: Vec<(usize, Variable)>,
+}
+
+impl Part {
+    /// Each mode's bits with their cost in `slot`, J/Mbit.
+    pub(super) fn priced<'a>(
+        &'a self,
+        modes: &'a [(u32, Mode)],
+        slot: &'a Slot,
+    ) -> impl Iterator<Item = (Variable, f64)> + 'a {
+        let masks = modes.iter().flat_map(move |(mask, mode)| {
+            let used = (0..mode.slopes.len()).filter(move |r| mask >> r & 1 == 1);
+            used.map(move |r| mode.slope_in(slot, r) * MEGA)
+        });
+        self.bits.iter().map(|&(_, y)| y).zip(masks)
+    }
+}
+
 impl DeviceProblem<'_> {
     /// The most efficient set; the first on a tie. `None` if a set carries data for free: then there is no
     /// bound.

@@ -20,8 +20,7 @@ use joulepath_model::scenario::{ConnectionGroup, Scenario, Workload};
 use microlp::{ComparisonOp, Problem as Lp, Variable};
 
 use super::problem::{DeviceProblem, Shared, Slot};
-use super::programme::{MEGA, Mode};
-use super::varying::Part;
+use super::programme::{MEGA, Mode, Part};
 use crate::path::Window;
 
 /// Standard deviations by which the number of random messages may exceed its mean.

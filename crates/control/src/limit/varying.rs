@@ -12,17 +12,9 @@
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
 
 use super::problem::{DeviceProblem, Goal, Optimum, Shared, Slot};
-use super::programme::{MEGA, Mode, TOLERANCE, solution};
+use super::programme::{MEGA, Mode, Part, TOLERANCE, solution};
 use super::start::Carrier;
 use super::uses::Term;
-
-/// Modes of one slot.
-pub(super) struct Part {
-    /// Mode and its time, s.
-    pub(super) times: Vec<(usize, Variable)>,
-    /// Path and Mbit.
-    pub(super) bits: Vec<(usize, Variable)>,
-}
 
 impl DeviceProblem<'_> {
     /// Bits per joule over all slots, in any mixture of modes.
@@ -288,20 +280,5 @@ impl DeviceProblem<'_> {
         let own = self.shared.iter().map(|shared| shared.alone(r)).fold(f64::INFINITY, f64::min);
         let of_slot = |slot: &Slot| slot.peak.iter().map(|shared| shared.alone(r)).fold(own, f64::min);
         self.slots.iter().map(of_slot).fold(0.0, f64::max)
-    }
-}
-
-impl Part {
-    /// Each mode's bits with their cost in `slot`, J/Mbit.
-    fn priced<'a>(
-        &'a self,
-        modes: &'a [(u32, Mode)],
-        slot: &'a Slot,
-    ) -> impl Iterator<Item = (Variable, f64)> + 'a {
-        let masks = modes.iter().flat_map(move |(mask, mode)| {
-            let used = (0..mode.slopes.len()).filter(move |r| mask >> r & 1 == 1);
-            used.map(move |r| mode.slope_in(slot, r) * MEGA)
-        });
-        self.bits.iter().map(|&(_, y)| y).zip(masks)
     }
 }
