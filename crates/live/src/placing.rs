@@ -104,7 +104,7 @@ impl Placing {
         let Placed { from, until, .. } = self.waits;
         let [begins, ends] = [self.before, after].map(|one| one.is_quiet());
         if self.waits.is_quiet() || !(begins || ends) {
-            let is_full = !self.waits.is_quiet() && !(begins || ends);
+            let is_full = !(self.waits.is_quiet() || begins || ends);
             self.fastest = self.fastest.max(if is_full { self.waits.rate() } else { 0.0 });
             return self.waits;
         }

@@ -37,6 +37,9 @@ pub(super) enum Term {
     Fixed(f64),
 }
 
+/// Modes of a slot, and the number of uses of each interface in it.
+type PartUses<'a> = (&'a Part, &'a [(usize, Variable)]);
+
 /// Bounds on what an application's data lets a radio carry, if the data waits for `wait_s` on average.
 ///
 /// With writes every g at rate R, a use of d seconds carries at most R (d + g + v), where v is how long the
@@ -80,7 +83,7 @@ pub(super) fn written(
             let luck = 1.0 + LUCK / (window.seconds() / gap_s).sqrt();
             let bps = 8.0 * size.0 as f64 / gap_s * luck;
             let models = group.paths.iter().map(|&path| &scenario.paths[path].energy.model);
-            let around_s = models.map(|model| super::cost::around_s(model)).fold(0.0, f64::max);
+            let around_s = models.map(super::cost::around_s).fold(0.0, f64::max);
             times.into_iter().map(|c| bound(bps, gap_s + around_s + 0.5 * c, wait_s / c)).collect()
         }
         Workload::Bulk | Workload::File { .. } | Workload::Requests { .. } => vec![],
@@ -168,7 +171,7 @@ impl DeviceProblem<'_> {
     pub(super) fn bound_written(
         &self,
         lp: &mut Lp,
-        parts: &[(&Part, &[(usize, Variable)])],
+        parts: &[PartUses<'_>],
         modes: &[(u32, Mode)],
         whole: ((Variable, f64), Term),
     ) {
@@ -185,7 +188,7 @@ impl DeviceProblem<'_> {
         lp: &mut Lp,
         shared: &Shared,
         radios: u32,
-        (parts, modes): (&[(&Part, &[(usize, Variable)])], &[(u32, Mode)]),
+        (parts, modes): (&[PartUses<'_>], &[(u32, Mode)]),
         (length, first): ((Variable, f64), Term),
     ) {
         let most = shared.most / MEGA;
