@@ -110,7 +110,7 @@ fn entries(request: &Request) -> Result<Vec<Entry>> {
     match request.scenarios.as_slice() {
         [] => suite::all(request.quick),
         named => {
-            let entries: Result<Vec<Vec<Entry>>> = named.iter().map(|name| suite::named(name)).collect();
+            let entries: Result<Vec<Vec<Entry>>> = named.iter().map(suite::named).collect();
             Ok(entries?.into_iter().flatten().collect())
         }
     }

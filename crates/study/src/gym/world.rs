@@ -22,7 +22,7 @@ pub struct World(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    One { name: String, scenario: Arc<Scenario>, limit: OnceLock<Option<Reference>> },
+    One { name: String, scenario: Arc<Scenario>, limit: OnceLock<Option<Box<Reference>>> },
     Family { family: Family, set: Set, draws: u32 },
 }
 
@@ -113,7 +113,7 @@ impl World {
         match &self.0 {
             // Random rates differ from seed to seed.
             Kind::One { scenario, limit, .. } if joulepath_link::realised(scenario, seed).is_none() => {
-                limit.get_or_init(find).clone()
+                limit.get_or_init(|| find().map(Box::new)).as_deref().cloned()
             }
             _ => find(),
         }

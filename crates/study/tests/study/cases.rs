@@ -60,7 +60,7 @@ pub(crate) fn all() -> Vec<Case> {
         others().into_iter().map(|policy| (policy.clone(), scenarios_of(&policy, &files))).collect();
     let mut cases = slotted();
     for (scenario, file) in &files {
-        let plain = Source::open(&file).and_then(|source| source.load(&[]));
+        let plain = Source::open(file).and_then(|source| source.load(&[]));
         let plain = plain.unwrap_or_else(|error| panic!("{scenario}: {error:?}"));
         let changes = changes(scenario, &plain);
         let chosen = further.iter().filter(|(_, scenarios)| scenarios.contains(&scenario.as_str()));
@@ -233,7 +233,7 @@ impl Case {
     /// # Errors
     /// If the policy does not fit the scenario, or the engine refuses the run.
     fn on(&self, engine: &dyn Engine, file: &Path, changes: &Overrides) -> Result<Outcome> {
-        let scenario = Source::open(&file).and_then(|source| source.load(changes));
+        let scenario = Source::open(file).and_then(|source| source.load(changes));
         let scenario =
             scenario.unwrap_or_else(|error| panic!("{} with {changes:?}: {error:?}", self.scenario));
         let [policy] = &policies::parse(&self.policy)?[..] else { panic!("{} is one policy", self.policy) };
