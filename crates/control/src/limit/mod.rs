@@ -26,7 +26,7 @@ mod uses;
 mod varying;
 
 use joulepath_model::result::{Delivers, Reference};
-use joulepath_model::scenario::{ConnectionGroup, LinkIndex, Scenario, Workload};
+use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
 use self::route::{pace, wire_bits};
@@ -403,10 +403,20 @@ fn problem_under<'a>(
         true => terms::whole_segments(scenario, group, window),
         false => flow_control(scenario, group),
     };
+    let flow_control = match group.workload {
+        Workload::Requests { size, .. } => beyond_a_window(flow_control, 8.0 * size.0 as f64),
+        _ => flow_control,
+    };
     let followers = signal::followers(scenario, group, window);
     let mut slots = match group.workload {
         // Answers repeat, and each counts as if it were at the best time.
-        Workload::Requests { .. } => vec![(window, slots::at_best(scenario, group, window, &of_links))],
+        Workload::Requests { .. } => {
+            vec![(window, slots::at_best(scenario, group, window, &of_links))]
+        }
+        // It may be complete before the rate falls.
+        Workload::File { .. } if group.direction == Direction::Upload => {
+            vec![(window, slots::at_best(scenario, group, window, &of_links))]
+        }
         _ => {
             let changes: Vec<Nanos> = followers.iter().flat_map(signal::Follower::changes).collect();
             slots::slots(scenario, group, window, &of_links, &changes)
@@ -449,6 +459,12 @@ fn parts(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, kind: Ca
         Capacity::Link => [1.0, if ends { 1.0 } else { f64::from(group.count) }],
         Capacity::TcpFriendly => [f64::from(own + rivals.map(|c| c.count).sum::<u32>()); 2],
     }
+}
+
+/// `window` for answers of `bits`: the first window of each arrives in the round trip that counts as waiting.
+fn beyond_a_window(window: Shared, bits: f64) -> Shared {
+    let rest = bits - window.most;
+    Shared { most: if rest > 0.0 { window.most * bits / rest } else { f64::INFINITY }, ..window }
 }
 
 /// Unacknowledged data fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B.

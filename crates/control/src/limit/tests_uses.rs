@@ -86,3 +86,28 @@ fn two_connections_over_one_link_do_not_add_up() {
     let [_, bound] = both(&(path("a") + &path("b") + link + &each("x", "a") + &each("y", "b")));
     assert!(bound.goodput_bps < 10e6, "{} bit/s over a link of 10 Mbit/s", bound.goodput_bps);
 }
+
+/// 100 kB at 1 Mbit/s end before the rate falls.
+#[test]
+fn an_upload_that_ends_early_does_not_meet_a_later_rate() {
+    let upload = |rate: &str| {
+        let [_, link] = both(&format!(
+            "[[path]]\nname = \"a\"\nrate = {rate}\ndelay = \"5 ms\"\nenergy = \"umts-seed000\"\n[workload]\nkind = \
+             \"file\"\nsize = \"100 kB\"\ndirection = \"upload\"\n"
+        ));
+        link.energy_j.unwrap()
+    };
+    let falls = upload("{ steps = [[\"0 s\", \"1 Mbit/s\"], [\"10 s\", \"50 kbit/s\"]] }");
+    assert!((falls / upload("\"1 Mbit/s\"") - 1.0).abs() < 1e-9, "{falls}");
+}
+
+/// 95 kB through a window of 36 kB: windows arrive in the round trip after the request, and in two more.
+#[test]
+fn the_first_window_of_an_answer_arrives_with_its_request() {
+    let text = "[[path]]\nname = \"a\"\nrate = \"1 Gbit/s\"\ndelay = \"100 ms\"\nenergy = \"umts-seed000\"\n[receiver]\nbuffer \
+                = \"36 kB\"\n[workload]\nkind = \"requests\"\nsize = \"95 kB\"\nthink = \"100 ms\"\n";
+    let [_, link] = both(text);
+    let rounds = 1.0 + (95.0 - 36.0) / 36.0;
+    let bound_bps = 8.0 * 95e3 / (0.1 + rounds * 0.2);
+    assert!((link.goodput_bps / bound_bps - 1.0).abs() < 0.01, "{} {bound_bps}", link.goodput_bps);
+}

@@ -30,15 +30,15 @@ const TIMES: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
 /// Shortest of these times, s.
 const LEAST_TIME_S: f64 = 0.02;
 
+/// The variables of a slot: modes and bits, and n_r of each radio.
+type InSlot<'a> = (&'a Part, &'a [(usize, Variable)]);
+
 /// A time of the programme: a variable and its factor, or a number.
 #[derive(Clone, Copy)]
 pub(super) enum Term {
     Of(Variable, f64),
     Fixed(f64),
 }
-
-/// Modes of a slot, and the number of uses of each interface in it.
-type PartUses<'a> = (&'a Part, &'a [(usize, Variable)]);
 
 /// Bounds on what an application's data lets a radio carry, if the data waits for `wait_s` on average.
 ///
@@ -118,7 +118,8 @@ impl DeviceProblem<'_> {
         let is_less = |base_w: f64| {
             self.use_with_base_j(r, base_w) < shared.use_s * (cost.used_w - cost.unused_w + base_w)
         };
-        cost.sleeps && shared.use_s > 0.0 && shared.weights[r] > 0.0 && (is_less(0.0) || is_less(base_w))
+        let is_held = shared.use_s > 0.0 && shared.most.is_finite();
+        cost.sleeps && is_held && shared.weights[r] > 0.0 && (is_less(0.0) || is_less(base_w))
     }
 
     /// Whether some radio may save energy if it sleeps while `shared` holds it up.
@@ -171,7 +172,7 @@ impl DeviceProblem<'_> {
     pub(super) fn bound_written(
         &self,
         lp: &mut Lp,
-        parts: &[PartUses<'_>],
+        parts: &[InSlot<'_>],
         modes: &[(u32, Mode)],
         whole: ((Variable, f64), Term),
     ) {
@@ -188,7 +189,7 @@ impl DeviceProblem<'_> {
         lp: &mut Lp,
         shared: &Shared,
         radios: u32,
-        (parts, modes): (&[PartUses<'_>], &[(u32, Mode)]),
+        (parts, modes): (&[InSlot<'_>], &[(u32, Mode)]),
         (length, first): ((Variable, f64), Term),
     ) {
         let most = shared.most / MEGA;
