@@ -105,7 +105,8 @@ fn an_upload_that_ends_early_does_not_meet_a_later_rate() {
 #[test]
 fn the_first_window_of_an_answer_arrives_with_its_request() {
     let text = "[[path]]\nname = \"a\"\nrate = \"1 Gbit/s\"\ndelay = \"100 ms\"\nenergy = \"umts-seed000\"\n\
-                [receiver]\nbuffer = \"36 kB\"\n[workload]\nkind = \"requests\"\nsize = \"95 kB\"\nthink = \"100 ms\"\n";
+                [receiver]\nbuffer = \"36 kB\"\n\
+                [workload]\nkind = \"requests\"\nsize = \"95 kB\"\nthink = \"100 ms\"\n";
     let [_, link] = both(text);
     let rounds = 1.0 + (95.0 - 36.0) / 36.0;
     let bound_bps = 8.0 * 95e3 / (0.1 + rounds * 0.2);
