@@ -92,8 +92,8 @@ fn two_connections_over_one_link_do_not_add_up() {
 fn an_upload_that_ends_early_does_not_meet_a_later_rate() {
     let upload = |rate: &str| {
         let [_, link] = both(&format!(
-            "[[path]]\nname = \"a\"\nrate = {rate}\ndelay = \"5 ms\"\nenergy = \"umts-seed000\"\n[workload]\nkind = \
-             \"file\"\nsize = \"100 kB\"\ndirection = \"upload\"\n"
+            "[[path]]\nname = \"a\"\nrate = {rate}\ndelay = \"5 ms\"\nenergy = \"umts-seed000\"\n\
+             [workload]\nkind = \"file\"\nsize = \"100 kB\"\ndirection = \"upload\"\n"
         ));
         link.energy_j.unwrap()
     };
