@@ -254,7 +254,9 @@ def _front_of_policies(ax: Axes, result: Comparison) -> None:
     scale, unit = _unit("goodput_bps", [*rates, *result.references["goodput_bps"]])
     # Nanojoules per bit: the inverse of the efficiency, so the interval's ends are swapped.
     ends = ("mean", "lo", "hi")
-    cost = {end: [1e9 / value if value else None for value in result[f"bits_per_joule_{end}"]] for end in ends}
+    cost = {
+        end: [1e9 / value if value else None for value in result[f"bits_per_joule_{end}"]] for end in ends
+    }
     for row, label in enumerate(result["label"]):
         x, y = rates[row], cost["mean"][row]
         if y is None:

@@ -28,7 +28,7 @@ use crate::sender::{SenderEnd, SenderSpec};
 
 /// Air time of a full packet, in parts of the shortest gap that ends a radio's activity, above which each
 /// packet reaches the meter at once.
-const LEAST_AIR: f64 = 1.0 / 16.0;
+const LEAST_AIR: f64 = 0.25;
 
 /// Size of the buffers of competitors, bytes: large enough never to limit them.
 const COMPETITOR_BUFFER_BYTES: u64 = 1 << 30;
