@@ -108,10 +108,10 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     write_bytes(path, text.as_bytes())
 }
 
-/// Like [`write`], but a new file has mode 0600.
+/// Like [`write()`], but a new file has mode 0600.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_own(path: &Path, text: &str) -> Result<()> {
     system::write_own(path, text.as_bytes())
         .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
