@@ -93,9 +93,29 @@ fn the_json_has_the_bytes_of_the_command_line() -> Result<(), Failed> {
         let expected = without_commit(&command_line(&arguments)?).replacen(" --json\"", "\"", 1);
         let answer = without_commit(answer);
         let differs = expected.lines().zip(answer.lines()).find(|(a, b)| a != b);
-        ensure(answer == expected, (name, differs, answer.len(), expected.len()))?;
+        let is_same = answer == expected || {
+            // The page does not repeat runs with a random background.
+            let [ours, theirs] = [&answer, &expected].map(|text| without_background(text));
+            theirs? == ours? && expected.contains("\"tcp_share_background\": {")
+        };
+        ensure(is_same, (name, differs, answer.len(), expected.len()))?;
     }
     Ok(())
+}
+
+/// The JSON without what runs with a random background add.
+fn without_background(json: &str) -> Result<Value, Failed> {
+    let mut all: Value = serde_json::from_str(json)?;
+    let added = ["background", "tcp_share_background", "competitors_background_bps"];
+    if let Some(top) = all.as_object_mut() {
+        added.iter().for_each(|key| drop(top.remove(*key)));
+    }
+    for row in all["rows"].as_array_mut().into_iter().flatten() {
+        if let Some(row) = row.as_object_mut() {
+            added.iter().for_each(|key| drop(row.remove(*key)));
+        }
+    }
+    Ok(all)
 }
 
 fn the_page_fits_its_width_works_by_keyboard_and_axe_has_no_findings() -> Result<(), Failed> {
