@@ -77,7 +77,7 @@ impl Writes {
                 let bytes = (self.owed_bits / 8.0) as u64;
                 self.owed_bits -= (bytes * 8) as f64;
                 let next = self.next_tick(now, interval, on, off);
-                Write { bytes: Bytes(bytes), since: now, next: Some(next) }
+                Write { bytes: Bytes(bytes), since: now, next: Some(next).filter(|next| *next < self.ends) }
             }
         }
     }
@@ -167,12 +167,13 @@ mod tests {
             let (interval, on) = (Nanos::from_secs(interval_s), Nanos::from_secs(10));
             let stream = Workload::Stream { rate: BitRate::from_bps(8000), interval, on, off: Nanos::ZERO };
             let mut application = Writes::new(stream, 1, 0, Nanos::from_secs(10));
-            let mut next = application.start(Nanos::from_secs(start_s)).next.unwrap();
+            let mut next = application.start(Nanos::from_secs(start_s)).next;
             let mut bytes = 0;
-            while next < Nanos::from_secs(10) {
-                let write = application.wake(next);
+            while let Some(at) = next {
+                assert!(at < Nanos::from_secs(10));
+                let write = application.wake(at);
                 bytes += write.bytes.0;
-                next = write.next.unwrap();
+                next = write.next;
             }
             assert_eq!(bytes, expected, "every {interval_s} s from {start_s} s");
         }

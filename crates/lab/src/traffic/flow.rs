@@ -84,7 +84,7 @@ impl Flow {
             application: if sends {
                 Application::Ready(pattern, writes)
             } else {
-                Application::Receives(Box::new(Receiver::new(pattern, writes, ends)))
+                Application::Receives(Box::new(Receiver::new(pattern, writes)))
             },
             tracker: Tracker::default(),
             opened_ns: None,

@@ -27,8 +27,6 @@ pub(crate) struct Receiver {
     writes: Writes,
     /// When the next write is due, since the sender began.
     due: Option<Nanos>,
-    /// Nothing is written from then on.
-    ends: Nanos,
     /// The write that is arriving.
     current: Option<Piece>,
     /// Offset of the end of the last complete write.
@@ -64,14 +62,13 @@ pub(crate) enum Read {
 }
 
 impl Receiver {
-    /// A receiver for a sender with these writes, of which there are none from `ends` on.
-    pub(crate) fn new(pattern: Pattern, mut writes: Writes, ends: Nanos) -> Self {
+    /// A receiver for a sender with these writes.
+    pub(crate) fn new(pattern: Pattern, mut writes: Writes) -> Self {
         let due = writes.start(Nanos::ZERO).next;
         Receiver {
             pattern,
             writes,
             due,
-            ends,
             current: None,
             complete: 0,
             received: 0,
@@ -212,7 +209,7 @@ impl Receiver {
     /// The write that is arriving; `None` for bulk data and files, which have no writes to wait for.
     fn piece(&mut self) -> Option<Piece> {
         while self.current.is_none() {
-            let due = self.due.filter(|due| *due < self.ends)?;
+            let due = self.due?;
             let write = self.writes.wake(due);
             self.due = write.next;
             if write.bytes.0 > 0 {
