@@ -96,13 +96,13 @@ impl Context<'_> {
 
     /// The device, if it has a meter and is in this part of the network.
     pub(crate) fn device(&mut self) -> Option<&mut Device> {
-        if self.has_device { self.devices[self.connection as usize].as_mut() } else { None }
+        own_device(self.has_device, self.devices, self.connection)
     }
 
     /// [`Self::device`], with the interface of subflow `i`.
     pub(crate) fn device_of(&mut self, i: usize) -> Option<(&mut Device, &mut Interface)> {
         let s = self.global(i);
-        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
+        let device = own_device(self.has_device, self.devices, self.connection);
         Some((device?, &mut self.interfaces[s]))
     }
 
@@ -132,7 +132,7 @@ impl Context<'_> {
     fn wake_radio(&mut self, i: usize, hop: Hop, size: u32) {
         self.catch_up();
         let (now, s) = (self.now(), self.global(i));
-        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
+        let device = own_device(self.has_device, self.devices, self.connection);
         let Some((device, link)) = device.zip(hop.link()) else { return };
         let index = usize::from(self.interfaces[s].index);
         let ready = device.meter.wake(index, now);
@@ -159,8 +159,7 @@ impl Context<'_> {
     fn meter_now(&mut self, i: usize, bytes: u32, traffic: Traffic) {
         self.catch_up();
         let s = self.global(i);
-        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
-        if let Some(device) = device {
+        if let Some(device) = own_device(self.has_device, self.devices, self.connection) {
             self.interfaces[s].count_at(self.now_ns, bytes, traffic, device, self.net);
         }
     }
@@ -168,10 +167,20 @@ impl Context<'_> {
     /// Reports the packets counted at the interfaces to the meter. Call this before any other call to the
     /// meter.
     pub(crate) fn catch_up(&mut self) {
-        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
-        let Some(device) = device else { return };
+        let Some(device) = own_device(self.has_device, self.devices, self.connection) else { return };
         for i in 0..self.n as usize {
             self.interfaces[self.first_subflow as usize + i].catch_up(&mut device.meter);
         }
     }
+}
+
+/// The device of a connection that has one. Not a method, so that the caller may borrow interfaces and links,
+/// too.
+#[inline]
+fn own_device(
+    has_device: bool,
+    devices: &mut Shared<Option<Device>>,
+    connection: u32,
+) -> Option<&mut Device> {
+    if has_device { devices[connection as usize].as_mut() } else { None }
 }
