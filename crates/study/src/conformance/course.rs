@@ -219,6 +219,8 @@ impl Run<'_> {
         let mut session =
             Session::new(Arc::new(scenario), &setup, case.seed, options).map_err(|error| failed(&error))?;
         let step = Nanos((case.step_ms * 1e6) as u64);
+        let instants = case.then.iter().map(|then| At::parse(&then.at).expect("the suite was checked"));
+        let instants: Vec<At> = instants.collect();
         let mut application = Supply::default();
         let (mut course, mut status, mut next) = (Course::new(controller), Status::default(), 0);
         while !session.is_over() {
@@ -230,8 +232,7 @@ impl Run<'_> {
             }
             course.note(controller, &inside, &status);
             while let Some(then) = case.then.get(next) {
-                let at = At::parse(&then.at).expect("the suite was checked");
-                if course.find(&at, 0).is_none() {
+                if course.find(&instants[next], 0).is_none() {
                     break;
                 }
                 if stop_at == Some(next) {

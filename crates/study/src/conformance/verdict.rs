@@ -1,5 +1,8 @@
 //! Checks against courses.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use joulepath_controllers::Controller;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
@@ -21,6 +24,8 @@ pub(super) fn judge(
     cancel: &Cancel,
 ) -> Result<Vec<Verdict>> {
     let course = run(suite, case, controller, cancel)?;
+    // Runs of the controllers that checks compare with, by name.
+    let mut others: BTreeMap<&str, _> = BTreeMap::new();
     let mut verdicts = vec![];
     for check in &case.checks {
         let judged = match &course {
@@ -29,10 +34,17 @@ pub(super) fn judge(
         };
         let judged = match (&check.against, judged) {
             (Some(other), Ok(Measured::Number(mine))) => {
-                let other = Controller::by_name(other).map_err(|error| Error::usage(error.to_string()))?;
-                let its = match run(suite, case, other, cancel)? {
-                    Ok(course) => judge_one(&course, check),
-                    Err(why) => Err(why),
+                let its = match others.entry(other.as_str()) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(free) => {
+                        let other = Controller::by_name(other);
+                        let other = other.map_err(|error| Error::usage(error.to_string()))?;
+                        free.insert(run(suite, case, other, cancel)?)
+                    }
+                };
+                let its = match its {
+                    Ok(course) => judge_one(course, check),
+                    Err(why) => Err(why.clone()),
                 };
                 its.map(|its| match its {
                     Measured::Number(its) => Measured::Number(mine / its),
