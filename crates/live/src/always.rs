@@ -14,8 +14,7 @@ use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::Nanos;
 
 use crate::decide::{UNTRIED_BPS, is_over_hard_quota};
-use crate::placing::Passed;
-use crate::placing::Placed;
+use crate::placing::{Passed, Placed};
 use crate::snapshot::Interface;
 
 /// A DATA_ACK without data: IPv4 and TCP headers, timestamps, and 12 bytes of option.

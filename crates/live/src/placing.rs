@@ -120,7 +120,7 @@ impl Placing {
         Placed { first, last, ..self.waits }
     }
 
-    /// How long the packets of an interval beside a quiet one took.
+    /// How long the packets of an interval next to a quiet one took.
     fn busy(&self, after: Placed) -> Nanos {
         let beside = self.before.rate().max(after.rate());
         let rate = if beside > 0.0 { beside } else { self.fastest };

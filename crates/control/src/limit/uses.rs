@@ -25,7 +25,7 @@ use crate::path::Window;
 
 /// Standard deviations by which the number of random messages may exceed its mean.
 const LUCK: f64 = 4.0;
-/// Times of which each gives a bound, in parts of the mean wait; see [`written`].
+/// Each of these times gives a bound; in parts of the mean wait, see [`written`].
 const TIMES: [f64; 4] = [1.0, 4.0, 16.0, 64.0];
 /// Shortest of these times, s.
 const LEAST_TIME_S: f64 = 0.02;
@@ -135,8 +135,7 @@ impl DeviceProblem<'_> {
 
     /// Whether uses count: a radio may nap, or the application's data limits it.
     pub(super) fn has_uses(&self) -> bool {
-        let peaks = self.slots.iter().flat_map(|slot| &slot.peak);
-        !self.written.is_empty() || self.shared.iter().chain(peaks).any(|shared| self.may_nap(shared))
+        !self.written.is_empty() || (0..self.costs.len()).any(|r| self.naps(r))
     }
 
     /// Adds n_r of each radio, with its cost in the objective times `price`.
