@@ -56,14 +56,20 @@ fn main() {
             for (name, policy) in [
                 ("mptcp", Policy::Mptcp),
                 ("emptcp", Policy::Emptcp),
-                ("so-mptcp", Policy::SO_MPTCP),
-                ("so-mptcp, X = links", Policy::so_mptcp_within_links(100.0)),
+                ("mptcp, round-robin", Policy::RoundRobin),
+                ("so-mptcp", Policy::so_mptcp_within_links(100.0)),
+                ("so-mptcp, X = windows", Policy::SO_MPTCP),
             ] {
                 show(&format!("{load}, {set}, {name}"), &params, policy, seeds);
             }
         }
         for v in [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0] {
-            show(&format!("{load}, V = {v}"), &Params::three_radios(load), Policy::so_mptcp(v), seeds);
+            show(
+                &format!("{load}, V = {v}"),
+                &Params::three_radios(load),
+                Policy::so_mptcp_within_links(v),
+                seeds,
+            );
         }
     }
     for v in [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0] {

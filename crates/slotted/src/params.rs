@@ -85,6 +85,8 @@ pub enum Policy {
     Emptcp,
     /// Fills every window, starting with the lowest RTT.
     Mptcp,
+    /// Sends packets on the paths in turn, and waits until the window of the path whose turn it is has room.
+    RoundRobin,
 }
 
 impl Policy {
@@ -101,12 +103,13 @@ impl Policy {
         Policy::SoMptcp { v, shape: EnergyShape::Linear, feasible: Feasible::Link, place_holder: false }
     }
 
-    /// `so-mptcp`, `emptcp` or `mptcp`, as elsewhere in the project.
+    /// As elsewhere in the project, without the options of `so-mptcp`.
     pub const fn name(self) -> &'static str {
         match self {
             Policy::SoMptcp { .. } => "so-mptcp",
             Policy::Emptcp => "emptcp",
             Policy::Mptcp => "mptcp",
+            Policy::RoundRobin => "mptcp[scheduler=round-robin]",
         }
     }
 }
@@ -116,28 +119,26 @@ const TRANSFER_J_PER_MBIT: [f64; 3] = [5.0, 10.0, 20.0];
 const NAMES: [&str; 3] = ["wifi", "lte", "mmwave"];
 /// Table 1, Mbit/s.
 const RATE_MBPS: [u64; 3] = [300, 600, 2000];
-/// RTTs, which the paper leaves open, ms.
-const RTT_MS: [u64; 3] = [20, 50, 10];
-/// Losses, which the paper leaves open: LIA carries 12 Mbit/s with these.
+/// Table 1: proportional to 1/bandwidth. WiFi's, which the paper leaves open, is 20 ms.
+const RTT_MS: [u64; 3] = [20, 10, 3];
+/// Losses, which the paper leaves open.
 const LOSS: [f64; 3] = [0.01, 0.005, 0.02];
-/// A twentieth of these losses: LIA carries 40 to 50 Mbit/s, so that loads of 35 and 45 Mbit/s are close to
-/// what the windows allow.
+/// A twentieth of these losses.
 const LIGHT_LOSS: [f64; 3] = [0.0005, 0.000_25, 0.001];
 /// RFC 6928.
 const INITIAL_WINDOW: u32 = 10;
 
 impl Params {
-    /// Three radios as in table 1, with losses of 1, 0.5 and 2 %: the load is three times what LIA's windows
-    /// carry, for any policy.
+    /// Three radios as in table 1, with losses of 1, 0.5 and 2 %.
     ///
-    /// `load_mbps` is λ in Mbit/s. The paper leaves the following open, chosen here: losses, RTTs of 20, 50
-    /// and 10 ms, Δt = 10 ms, 1500 B, LIA, c^e = 0, buffers of one bandwidth-delay product.
+    /// `load_mbps` is λ in Mbit/s. The paper leaves the following open, chosen here: losses, WiFi's RTT of
+    /// 20 ms, Δt = 10 ms, 1500 B, LIA, c^e = 0.
     pub fn three_radios_lossy(load_mbps: u64) -> Self {
         three_radios(load_mbps, LOSS)
     }
 
     /// [`Params::three_radios_lossy`] with a twentieth of the losses, as in
-    /// `scenarios/papers/003-three-radios.toml`: the windows carry about the loads of the paper.
+    /// `scenarios/papers/003-three-radios.toml`.
     pub fn three_radios(load_mbps: u64) -> Self {
         three_radios(load_mbps, LIGHT_LOSS)
     }

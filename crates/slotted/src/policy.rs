@@ -34,6 +34,8 @@ pub(crate) enum Allotment {
     Slots([f64; MAX_SUBFLOWS]),
     /// As much as its window carries, for each path in use.
     Windows([bool; MAX_SUBFLOWS]),
+    /// One packet on each path in turn, as long as the window of the path whose turn it is has room.
+    Turns,
 }
 
 /// A policy with its state.
@@ -41,6 +43,7 @@ pub(crate) enum Decider {
     SoMptcp { allocator: SoMptcp, paths: Vec<SlotPath>, feasible: Feasible, place_holder: bool },
     Selecting(Box<Selecting>),
     All,
+    RoundRobin,
 }
 
 /// A selector with its observations.
@@ -57,6 +60,7 @@ impl Decider {
     pub(crate) fn new(params: &Params, policy: Policy) -> Result<Self, BadParams> {
         Ok(match policy {
             Policy::Mptcp => Decider::All,
+            Policy::RoundRobin => Decider::RoundRobin,
             Policy::Emptcp => Decider::Selecting(Box::new(Selecting::new(params))),
             Policy::SoMptcp { v, .. } if !v.is_finite() || v < 0.0 => {
                 return Err(BadParams::V { v });
@@ -88,6 +92,7 @@ impl Decider {
     ) -> Allotment {
         match self {
             Decider::All => Allotment::Windows([true; MAX_SUBFLOWS]),
+            Decider::RoundRobin => Allotment::Turns,
             Decider::Selecting(selecting) => Allotment::Windows(selecting.in_use(now, views, backlog)),
             Decider::SoMptcp { allocator, paths, feasible, place_holder } => {
                 for (path, view) in paths.iter_mut().zip(views) {
@@ -112,7 +117,7 @@ impl Decider {
     pub(crate) fn virtual_queue(&self, i: usize) -> f64 {
         match self {
             Decider::SoMptcp { allocator, .. } => allocator.virtual_queues()[i],
-            Decider::Selecting(_) | Decider::All => 0.0,
+            Decider::Selecting(_) | Decider::All | Decider::RoundRobin => 0.0,
         }
     }
 
@@ -120,7 +125,7 @@ impl Decider {
     pub(crate) fn is_open(&self, i: usize) -> bool {
         match self {
             Decider::Selecting(selecting) => selecting.uses[i] != Use::Closed,
-            Decider::SoMptcp { .. } | Decider::All => true,
+            Decider::SoMptcp { .. } | Decider::All | Decider::RoundRobin => true,
         }
     }
 }

@@ -68,6 +68,8 @@ struct Run<'a> {
     backlog: VecDeque<Packet>,
     /// Unused fractions of a packet that the allocator has given to each path.
     credit: [f64; MAX_SUBFLOWS],
+    /// The path whose turn it is in [`Allotment::Turns`].
+    turn: usize,
     receiver: Receiver,
     recorder: Recorder,
 }
@@ -91,6 +93,7 @@ pub fn run(params: &Params, policy: Policy, seed: u64, cancel: &Cancel) -> Resul
         arrivals: Arrivals::new(params, seed),
         backlog: VecDeque::new(),
         credit: [0.0; MAX_SUBFLOWS],
+        turn: 0,
         receiver: Receiver::default(),
         recorder: Recorder::new(params),
     };
@@ -173,6 +176,9 @@ impl Run<'_> {
 
     /// Moves packets from the backlog to the subflows: the oldest go to the path with the lowest RTT.
     fn give(&mut self, allotment: &Allotment) -> [f64; MAX_SUBFLOWS] {
+        if *allotment == Allotment::Turns {
+            return self.give_in_turn();
+        }
         let n = self.paths.len();
         let mut order: [usize; MAX_SUBFLOWS] = std::array::from_fn(|i| i);
         let views = &self.views;
@@ -182,7 +188,7 @@ impl Run<'_> {
             let path = &mut self.paths[i];
             let wanted = match allotment {
                 Allotment::Windows(in_use) if in_use[i] => path.room(),
-                Allotment::Windows(_) => 0,
+                Allotment::Windows(_) | Allotment::Turns => 0,
                 Allotment::Slots(x) => {
                     let credit = self.credit[i] + x[i];
                     self.credit[i] = credit.fract();
@@ -193,6 +199,19 @@ impl Run<'_> {
             let taken = wanted.min(self.backlog.len());
             path.waiting.extend(self.backlog.drain(..taken));
             given[i] = taken as f64;
+        }
+        given
+    }
+
+    /// Moves packets from the backlog to the subflows one by one, as [`Allotment::Turns`] says.
+    fn give_in_turn(&mut self) -> [f64; MAX_SUBFLOWS] {
+        let mut given = [0.0; MAX_SUBFLOWS];
+        while self.paths[self.turn].room() > 0
+            && let Some(packet) = self.backlog.pop_front()
+        {
+            self.paths[self.turn].waiting.push_back(packet);
+            given[self.turn] += 1.0;
+            self.turn = (self.turn + 1) % self.paths.len();
         }
         given
     }

@@ -125,6 +125,9 @@ pub struct Finding {
     /// Reading of the paper for this measurement; `None` if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
+    /// Whether the claim includes it although it cannot be judged. The reason names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rival: bool,
 }
 
 impl Finding {
@@ -139,7 +142,7 @@ impl Finding {
         let verdict = rule.judge(measured);
         let (what, unit) = (what.into(), unit.to_owned());
         let (n, run, reading) = (n as u32, None, None);
-        Finding { what, best_at: None, unit, rule, measured, n, verdict, run, reading }
+        Finding { what, best_at: None, unit, rule, measured, n, verdict, run, reading, rival: false }
     }
 
     /// Judges a paper's statement about a single run by the range of one of our runs; `values` are one per

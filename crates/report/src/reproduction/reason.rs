@@ -68,7 +68,10 @@ fn reason(findings: &[&Finding], verdict: Verdict) -> String {
     if decide.len() > NAMED {
         named.push(format!("and {} more", decide.len() - NAMED));
     }
-    count + &named.join("; ")
+    let rivals: Vec<String> =
+        findings.iter().filter(|f| f.rival && f.measured.is_some()).map(|finding| said(finding)).collect();
+    let not_judged = if rivals.is_empty() { "" } else { "; claimed but not judged: " };
+    count + &named.join("; ") + not_judged + &rivals.join("; ")
 }
 
 /// The first findings with their numbers, judged or not; empty if nothing was measured.
@@ -142,6 +145,20 @@ mod tests {
             finding("b", 0.8, Some("half")),
         ];
         assert_eq!(judge(&undecided).reading.as_deref(), Some("half"));
+    }
+
+    #[test]
+    fn a_reason_names_what_the_claim_includes_but_nobody_can_judge() {
+        let rival =
+            Finding { verdict: None, rule: Rule::Shown, rival: true, ..finding("energy ÷ X's", 2.2, None) };
+        let judged = judge(&[finding("a", 1.2, None), rival]);
+        assert_eq!(judged.verdict, Verdict::Reproduced);
+        assert!(
+            judged.reason.ends_with("; claimed but not judged: energy ÷ X's: 2.20 [2.19, 2.21]"),
+            "{judged:?}"
+        );
+        let shown = Finding { verdict: None, rule: Rule::Shown, ..finding("b", 2.2, None) };
+        assert!(!judge(&[finding("a", 1.2, None), shown]).reason.contains("not judged"));
     }
 
     #[test]

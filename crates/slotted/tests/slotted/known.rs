@@ -82,10 +82,11 @@ fn virtual_queues_grow_only_if_a_path_may_get_more_than_its_window() {
     assert_eq!(within.virtual_queue_packets, [0.0; 3]);
     assert_eq!(within.waiting_packets.iter().filter(|&&packets| packets > 0.5).count(), 0, "{within:?}");
     let links = ran(&Params::three_radios(35), Policy::so_mptcp_within_links(100.0), 1).means;
-    assert!(links.virtual_queue_packets.iter().all(|&w| w > 10.0), "{links:?}");
+    // mmWave carries nothing: Q stays below V c.
+    assert!(links.virtual_queue_packets[..2].iter().all(|&w| w > 10.0), "{links:?}");
     // W is the number of packets that wait at the subflow, except for chance: expected losses against
     // actual ones.
-    for (w, waiting) in links.virtual_queue_packets.iter().zip(&links.waiting_packets) {
+    for (w, waiting) in links.virtual_queue_packets[..2].iter().zip(&links.waiting_packets) {
         assert!((w / waiting - 1.0).abs() < 0.2, "{links:?}");
     }
 }

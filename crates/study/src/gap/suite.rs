@@ -25,6 +25,9 @@ struct Paper {
 /// Real time is expensive: endless scenarios stop after 40 or 60 s, many RTTs after the warm-up.
 const LOSSY: &[(&str, &str)] = &[("duration", "60 s"), ("warm_up", "2 s"), RACK];
 const FADING: &[(&str, &str)] = &[("duration", "40 s"), ("warm_up", "4 s")];
+/// `FADING` on two paths of 004 whose propagation delays differ.
+const WIRES: &[(&str, &str)] = &far(r#"{ deviation = "2.4 ms", correlation = "1 s" }"#);
+const RADIOS: &[(&str, &str)] = &far(r#"{ deviation = "24 ms", correlation = "1 s" }"#);
 /// Linux has no other recovery; 6.17 removed the rest of RFC 6675.
 const RACK: (&str, &str) = ("transport.recovery", "rack");
 /// The emulator carries at most 1 Gbit/s in total, which does not limit 35 Mbit/s of messages.
@@ -33,7 +36,23 @@ const SLOWER: &[(&str, &str)] = &[
     ("path.wifi.rate", "150 Mbit/s"),
     ("path.lte.rate", "300 Mbit/s"),
     ("path.mmwave.rate", "500 Mbit/s"),
+    ("path.lte.delay", "25 ms"),
+    ("path.mmwave.delay", "5 ms"),
+    ("path.wifi.queue", "170 packets"),
+    ("path.lte.queue", "420 packets"),
+    ("path.mmwave.queue", "85 packets"),
 ];
+
+const fn far(jitter: &'static str) -> [(&'static str, &'static str); 6] {
+    [
+        FADING[0],
+        FADING[1],
+        ("path.slow.delay", "120 ms"),
+        ("path.slow.jitter", jitter),
+        ("path.fast.queue", "50 packets"),
+        ("path.slow.queue", "50 packets"),
+    ]
+}
 
 const PAPERS: [Paper; 12] = [
     Paper { name: "papers/000-table1", variant: None, set: LOSSY },
@@ -44,10 +63,10 @@ const PAPERS: [Paper; 12] = [
     Paper { name: "papers/002-fig17", variant: None, set: FADING },
     Paper { name: "papers/002-fig17", variant: Some("4MB"), set: FADING },
     Paper { name: "papers/003-three-radios", variant: None, set: SLOWER },
-    Paper { name: "papers/004-wired", variant: None, set: FADING },
-    Paper { name: "papers/004-wired", variant: Some("loss"), set: FADING },
-    Paper { name: "papers/004-wireless", variant: None, set: FADING },
-    Paper { name: "papers/004-wireless", variant: Some("loss"), set: FADING },
+    Paper { name: "papers/004-wired", variant: None, set: WIRES },
+    Paper { name: "papers/004-wired", variant: Some("loss"), set: WIRES },
+    Paper { name: "papers/004-wireless", variant: None, set: RADIOS },
+    Paper { name: "papers/004-wireless", variant: Some("loss"), set: RADIOS },
 ];
 
 /// A scenario with its name in tables, its overrides, and its policies if they differ from its own.

@@ -52,6 +52,9 @@ pub(super) struct Row {
     /// Whether the paper has a single run.
     #[serde(default)]
     one_run: bool,
+    /// Whether the claim includes it although it cannot be judged. The reason names it.
+    #[serde(default)]
+    rival: bool,
     /// The study with this ratio represents all.
     best: Option<Best>,
     /// Among findings with the same word, only the lowest is judged.
@@ -92,6 +95,9 @@ impl Row {
             .count();
         if rules + usize::from(self.within.is_some()) > 1 {
             return wrong("a finding has one of `stated`, `up_to`, `above`, `below` and `within`");
+        }
+        if self.rival && (rules > 0 || self.within.is_some()) {
+            return wrong("`rival` is for a finding without a rule");
         }
         if self.tolerance.is_some() && self.stated.is_none() && self.up_to.is_none() {
             return wrong("`tolerance` belongs to `stated` or `up_to`");
@@ -166,13 +172,14 @@ impl Row {
 
     /// Measures the number and judges it.
     pub(super) fn finding(&self, evidence: &Evidence<'_>) -> Finding {
-        let finding = match (&self.computed, &self.leads) {
+        let mut finding = match (&self.computed, &self.leads) {
             (Some(computed), _) => self.computed(*computed),
             (None, Some(series)) => self.lead(evidence, *series.get_ref()),
             (None, None) if self.best.is_some() => self.best_of_sweep(evidence),
             (None, None) if self.is_ratio() => self.ratio(evidence, &self.studies),
             (None, None) => self.mean(evidence),
         };
+        finding.rival = self.rival;
         match &self.reading {
             Some(reading) => finding.under(reading),
             None => finding,

@@ -68,6 +68,7 @@ const NUMBERS: &[Entry<Number>] = &[
     ("U_ep, packets", false, "packets", Number::Engine(price)),
     ("block goodput, Mbit/s", false, "Mbit/s", Number::Engine(block_goodput)),
     ("slow block goodput, Mbit/s", false, "Mbit/s", Number::Engine(slow_blocks)),
+    ("block goodput variation", false, "", Number::Engine(block_variation)),
     ("block buffer, packets", false, "packets", Number::Engine(block_buffer)),
     ("share", true, "", Number::Path(|path| path.share)),
     ("path goodput, Mbit/s", true, "Mbit/s", Number::Path(|path| path.goodput_bps / 1e6)),
@@ -204,6 +205,12 @@ fn slow_blocks(run: &RunResult) -> f64 {
     run.blocks.map_or(f64::NAN, |blocks| blocks.goodput_bps.p5 / 1e6)
 }
 
+/// Width of the middle 90 % of the blocks' goodput, divided by its mean.
+fn block_variation(run: &RunResult) -> f64 {
+    run.blocks
+        .map_or(f64::NAN, |blocks| (blocks.goodput_bps.p95 - blocks.goodput_bps.p5) / blocks.goodput_bps.mean)
+}
+
 fn block_buffer(run: &RunResult) -> f64 {
     run.blocks.map_or(f64::NAN, |blocks| blocks.buffer.mean)
 }
@@ -327,12 +334,24 @@ pub(super) fn leads_from(time_s: &[f64], a: &[f64], b: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::result::{BlockStats, Spread};
+
     use super::*;
 
     #[test]
     fn a_running_mean_is_weighted_by_time() {
         // 2 for one second, then 5 for two: (2 + 10) / 3.
         assert_eq!(running_mean(&[1.0, 3.0], &[2.0, 5.0]), [2.0, 4.0]);
+    }
+
+    #[test]
+    fn the_variation_of_blocks_is_the_width_of_their_middle_divided_by_their_mean() {
+        // 100 blocks of 1, 2, … 100 bit/s: 95 − 5, divided by 50.5.
+        let goodput = Spread::of((1..=100).map(|bps| (f64::from(bps), 1.0)).collect()).unwrap();
+        let blocks = BlockStats { segments: 100, count: 100, goodput_bps: goodput, buffer: goodput };
+        let run = RunResult { blocks: Some(blocks), ..RunResult::default() };
+        assert_eq!(block_variation(&run), 90.0 / 50.5);
+        assert!(block_variation(&RunResult::default()).is_nan());
     }
 
     #[test]

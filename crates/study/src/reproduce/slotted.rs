@@ -49,11 +49,9 @@ type Change = fn(&mut Params, &mut Policy, &str, f64);
 /// Keys that can be set, named like a scenario's.
 const KEYS: [(&str, Change); 6] = [
     ("delays", |params, _, text, _| {
-        // τ ∝ 1/C for 300, 600 and 2000 Mbit/s; WiFi keeps its value.
-        if text == "∝ 1/bandwidth" {
-            let wifi = params.paths[0].rtt.0 as f64 * params.paths[0].rate.bps() as f64;
-            for path in &mut params.paths {
-                path.rtt = Nanos((wifi / path.rate.bps() as f64) as u64);
+        if text == "20, 50 and 10 ms" {
+            for (path, ms) in params.paths.iter_mut().zip([20, 50, 10]) {
+                path.rtt = Nanos::from_millis(ms);
             }
         }
     }),
@@ -81,14 +79,15 @@ const KEYS: [(&str, Change); 6] = [
     }),
     ("set X", |_, policy, text, _| {
         if let Policy::SoMptcp { feasible, .. } = policy
-            && text == "within the link"
+            && text == "within the window"
         {
-            *feasible = Feasible::Link;
+            *feasible = Feasible::Window;
         }
     }),
 ];
 
-/// Parses `so-mptcp`, `so-mptcp[v=10]`, `so-mptcp[x=link]`, `emptcp` or `mptcp`.
+/// Parses `so-mptcp`, `so-mptcp[v=10]`, `so-mptcp[x=link]`, `emptcp`, `mptcp` or
+/// `mptcp[scheduler=round-robin]`.
 ///
 /// # Errors
 /// The mistake and what to write.
@@ -103,14 +102,21 @@ fn policy(written: &str) -> Result<Policy, String> {
             return Err(format!("the slotted system has no policy `{name}`; {}", suggest(name, &known)));
         }
     };
+    let kind = policy;
     for (key, value) in &parsed.overrides {
         let wrong = || {
-            format!("`{key}={value}` is not an option of `{}`; there are v=NUMBER and x=link", parsed.name)
+            let known = match kind {
+                Policy::SoMptcp { .. } => "there are v=NUMBER and x=link",
+                Policy::Mptcp | Policy::RoundRobin => "there are scheduler=minrtt and scheduler=round-robin",
+                Policy::Emptcp => "it has none",
+            };
+            format!("`{key}={value}` is not an option of `{}`; {known}", parsed.name)
         };
-        let Policy::SoMptcp { v, feasible, .. } = &mut policy else { return Err(wrong()) };
-        match (key.as_str(), value.as_str()) {
-            ("v", number) => *v = number.parse().map_err(|_| wrong())?,
-            ("x", "link") => *feasible = Feasible::Link,
+        match (&mut policy, key.as_str(), value.as_str()) {
+            (Policy::SoMptcp { v, .. }, "v", number) => *v = number.parse().map_err(|_| wrong())?,
+            (Policy::SoMptcp { feasible, .. }, "x", "link") => *feasible = Feasible::Link,
+            (Policy::Mptcp, "scheduler", "minrtt") => {}
+            (Policy::Mptcp, "scheduler", "round-robin") => policy = Policy::RoundRobin,
             _ => return Err(wrong()),
         }
     }
@@ -203,9 +209,28 @@ mod tests {
         assert!(case("so-mtcp", "slot").unwrap_err().contains("did you mean `so-mptcp`"));
         assert!(case("mptcp[v=3]", "slot").unwrap_err().contains("not an option of `mptcp`"));
         assert!(case("so-mptcp", "rt").unwrap_err().contains("did you mean `rtt`"));
+        assert!(case("mptcp[scheduler=sttf]", "slot").unwrap_err().contains("scheduler=round-robin"));
+        assert_eq!(case("mptcp[scheduler=round-robin]", "slot").unwrap().1, Policy::RoundRobin);
         let (params, policy) = case("so-mptcp[v=7,x=link]", "slot").unwrap();
         assert_eq!((params.slot, policy), (Nanos(5_000_000), Policy::so_mptcp_within_links(7.0)));
         let (_, kept) = case("so-mptcp[v=7]", "V").unwrap();
         assert_eq!(kept, Policy::so_mptcp(7.0), "a policy with its own V keeps it");
+    }
+
+    #[test]
+    fn delays_and_the_set_x_follow_table_1_unless_the_box_says_otherwise() {
+        let at = |key: &str, value: &str| {
+            let set = [(key.to_owned(), value.to_owned())];
+            Case::new(System::Radios, 35, "so-mptcp[x=link]", &set, 1..=2).unwrap().parts()
+        };
+        let rtts = |(params, _): (Params, Policy)| -> Vec<u64> {
+            params.paths.iter().map(|path| path.rtt.0 / 1_000_000).collect()
+        };
+        // 300, 600 and 2000 Mbit/s: C τ is the same for all.
+        assert_eq!(rtts(at("delays", "∝ 1/bandwidth")), [20, 10, 3]);
+        assert_eq!(rtts(at("delays", "20, 50 and 10 ms")), [20, 50, 10]);
+        assert_eq!(rtts(at("rtt", "40 ms")), [40, 20, 6]);
+        assert_eq!(at("set X", "within the link").1, Policy::so_mptcp_within_links(V));
+        assert_eq!(at("set X", "within the window").1, Policy::so_mptcp(V));
     }
 }

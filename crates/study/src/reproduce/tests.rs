@@ -163,7 +163,8 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
 fn engine_run(seed: u64, scale: f64) -> RunResult {
     let path =
         |share: f64| PathResult { share: share * scale, goodput_bps: 1e6 * scale, ..PathResult::default() };
-    let spread = |of: f64| Spread::of(vec![(of * scale, 1.0)]).expect("it has a weight");
+    let spread =
+        |of: f64| Spread::of(vec![(0.9 * of * scale, 1.0), (1.1 * of * scale, 1.0)]).expect("it has weights");
     let (blocks, price) =
         (BlockStats { goodput_bps: spread(5e6), buffer: spread(90.0), segments: 100, count: 1 }, 3.0);
     let network = NetworkResult {
