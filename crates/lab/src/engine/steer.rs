@@ -260,6 +260,10 @@ impl Steered {
                 Some(ends) if is_drained || now >= deadline => {
                     done = subflows.close(view.token, ends).and(done);
                 }
+                Some(ends) if !path.counters.backup => {
+                    let prioritised = pending.send_priority(now, true, ends, path.rto, view.token, subflows);
+                    done = prioritised.and(done);
+                }
                 Some(_) => {}
             }
         }
@@ -308,11 +312,7 @@ impl SteeredPath {
             // The MP_JOIN of the next subflow will carry it.
             return Ok(());
         };
-        if now < self.pending.priority_again_at {
-            return Ok(());
-        }
-        self.pending.priority_again_at = now.saturating_add(path.rto);
-        subflows.set_backup(view.token, ends, backup)
+        self.pending.send_priority(now, backup, ends, path.rto, view.token, subflows)
     }
 
     /// Stops new data on the subflow. If the server has not answered the subflow yet, destroys it at once.
@@ -323,7 +323,28 @@ impl SteeredPath {
             return subflows.close(view.token, ends);
         }
         self.pending.closing_until = Some(now.saturating_add(patience(path.rto)));
-        subflows.set_backup(view.token, ends, true)
+        self.pending.send_priority(now, true, ends, path.rto, view.token, subflows)
+    }
+}
+
+impl Pending {
+    /// Sends MP_PRIO, unless the last one may still arrive. The kernel refuses it until the MP_JOIN handshake
+    /// is complete at this end (RFC 8684, section 3.2); the caller tries again.
+    fn send_priority(
+        &mut self,
+        now: Nanos,
+        backup: bool,
+        ends: Ends,
+        rto: Nanos,
+        token: Token,
+        subflows: &mut dyn Subflows,
+    ) -> Result<()> {
+        if now < self.priority_again_at {
+            return Ok(());
+        }
+        subflows.set_backup(token, ends, backup)?;
+        self.priority_again_at = now.saturating_add(rto);
+        Ok(())
     }
 }
 

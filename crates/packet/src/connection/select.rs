@@ -145,12 +145,11 @@ impl Endpoints<'_> {
         self.sender().push();
     }
 
-    /// Stops assigning new data to the subflow.
+    /// Stops assigning new data to the subflow. It sends what is committed to it, as in Linux.
     fn begin_closing(&mut self, i: usize) {
         self.set_phase(i, Phase::Closing);
         self.connection.sender.views[i].established = false;
-        self.connection.sender.reinject_committed(i);
-        if self.senders[i].board.is_empty() {
+        if self.senders[i].board.is_empty() && self.connection.sender.committed[i].is_empty() {
             self.finish_closing(i);
         }
         self.sender().push();
@@ -165,12 +164,20 @@ impl Endpoints<'_> {
 
     /// Closes a subflow that did not deliver its data in time, and reinjects the data.
     pub(crate) fn abandon(&mut self, i: usize) {
-        self.sender().reinject_outstanding(i);
+        let mut sender = self.sender();
+        sender.reinject_outstanding(i);
+        sender.end.reinject_committed(i);
         self.finish_closing(i);
         self.sender().push();
     }
 
     pub(crate) fn finish_closing(&mut self, i: usize) {
+        let (end, had_data) = (&mut self.connection.sender, self.senders[i].phase == Phase::Closing);
+        if had_data && end.queues_ahead && end.can_reinject() {
+            // Linux sends all data again that is not DATA_ACKed, whichever subflow carries it
+            // (`__mptcp_retransmit_pending_data`).
+            end.data.reinject_all();
+        }
         self.close(i);
         self.set_phase(i, Phase::Closed);
         self.subflows[i].wanted = false;

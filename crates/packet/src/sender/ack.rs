@@ -78,7 +78,7 @@ impl Sender<'_> {
             subflow.weigh_probe(cx, end, &packet);
             subflow.refresh_view(cx, end);
         }
-        if subflow.phase == Phase::Closing && subflow.board.is_empty() {
+        if subflow.phase == Phase::Closing && subflow.board.is_empty() && end.committed[i].is_empty() {
             return Progress::Drained;
         }
         Progress::Taken

@@ -223,6 +223,17 @@ impl DataSender {
         }
     }
 
+    /// Queues everything that is not DATA_ACKed for reinjection, on any subflow.
+    pub(crate) fn reinject_all(&mut self) {
+        self.reinjections.clear();
+        for dsn in self.una..self.next {
+            if let Some(record) = self.record(dsn) {
+                *record = WAITING;
+                self.reinjections.push_back(dsn);
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn has_reinjections(&self) -> bool {
         !self.reinjections.is_empty()

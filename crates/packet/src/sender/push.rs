@@ -94,7 +94,7 @@ impl Sender<'_> {
     #[inline(never)]
     fn send_into_space(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
-        while subflow.has_space(end, cx.now_ns) {
+        while subflow.has_room(end, cx.now_ns) {
             let Some(segment) = end.committed[i].pop_front() else { return };
             subflow.send_committed(cx, end, segment);
         }

@@ -40,11 +40,16 @@ impl SubflowSender {
         self.plain_space(end, self.id.index(), self.board.outstanding())
     }
 
-    /// Whether one more segment may be sent.
+    /// Whether one more new segment may be sent.
     #[inline]
     pub(super) fn has_space(&self, end: &SenderEnd, now_ns: u64) -> bool {
+        self.phase == Phase::Established && self.has_room(end, now_ns)
+    }
+
+    /// Whether the window and the pacing admit one more segment. A closing subflow may have room, too.
+    #[inline]
+    pub(super) fn has_room(&self, end: &SenderEnd, now_ns: u64) -> bool {
         self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd
-            && self.phase == Phase::Established
             && self.board.next() < self.window_end
             && !self.is_held(now_ns)
     }

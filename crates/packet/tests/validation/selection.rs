@@ -1,5 +1,7 @@
 //! Selectors in the engine: a closed path costs nothing more, a reopened path works, and no byte is lost.
 
+use joulepath_model::result::RunResult;
+
 use crate::simulate;
 
 fn two_paths(wifi: &str, rest: &str) -> String {
@@ -113,6 +115,24 @@ fn es_mptcp_closes_the_less_efficient_path() {
     println!("{:?} {:?}", result.paths, mptcp.paths);
     assert!(result.paths[1].share < 0.5 * mptcp.paths[1].share);
     assert!(result.bits_per_joule > mptcp.bits_per_joule);
+}
+
+/// Linux cannot take back what it has queued on a subflow, and sends all data that is not DATA_ACKed again when
+/// a subflow closes. `minrtt` gives a subflow no more than its window, and sends nothing twice.
+#[test]
+fn linux_sends_what_is_queued_on_a_closing_subflow_and_then_all_outstanding_data_again() {
+    let deep = format!("{TEN}\nqueue = \"1000 packets\"");
+    let toml = two_paths(&deep, &file(2));
+    let [minrtt, mainline] =
+        ["minrtt", "mainline"].map(|name| simulate(&toml, &format!("es-mptcp[scheduler={name}]"), 1));
+    println!("{:?} {:?}", minrtt.paths, mainline.paths);
+    let resent = |result: &RunResult| result.paths.iter().map(|path| path.retransmissions).sum::<u64>();
+    assert_eq!(resent(&minrtt), 0);
+    // A page more of 32 KiB.
+    let [window, queue] = [&minrtt, &mainline].map(|result| result.paths[1].segments);
+    assert!(queue >= window + 22, "{window} {queue}");
+    // WiFi's window at least.
+    assert!(resent(&mainline) > 20, "{:?}", mainline.paths);
 }
 
 /// Bursts over a lossy path: the second path opens and closes many times, and everything arrives.

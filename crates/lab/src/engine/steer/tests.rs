@@ -25,6 +25,8 @@ struct Kernel {
     told: Vec<Told>,
     /// The result of the next call to open.
     refusal: Option<io::ErrorKind>,
+    /// True until the MP_JOIN handshake is complete: the kernel refuses MP_PRIO.
+    is_joining: bool,
 }
 
 /// The last part of an address is the number of its path.
@@ -44,6 +46,9 @@ impl Subflows for Kernel {
     }
 
     fn set_backup(&mut self, _token: Token, ends: Ends, backup: bool) -> Result<()> {
+        if self.is_joining {
+            return Err(KernelError::io("priority", io::Error::from(io::ErrorKind::InvalidInput)).into());
+        }
         self.told.push(Told::Backup(path_of(ends.local.ip()), backup));
         Ok(())
     }
@@ -179,8 +184,26 @@ fn a_subflow_with_unacknowledged_data_is_closed_after_two_timeouts() {
     bench.opened(1);
     // Never wanted, so closed at the first look. The deadline is 2 · 200 ms later.
     assert_eq!(bench.act(10), [Told::Backup(1, true)]);
+    bench.view.paths[1].counters.backup = true;
     assert_eq!(bench.act(405), []);
     assert_eq!(bench.act(410), [Told::Close(1)]);
+}
+
+#[test]
+fn a_closing_subflow_becomes_a_backup_as_soon_as_its_handshake_permits() {
+    let mut bench = bench("overflow", &[], Demand::Bytes(0.0));
+    bench.opened(1);
+    bench.kernel.is_joining = true;
+    assert_eq!(bench.act(10), []);
+    assert_eq!(bench.act(15), []);
+    bench.kernel.is_joining = false;
+    assert_eq!(bench.act(20), [Told::Backup(1, true)]);
+    // It may have been lost if the sender still gives data to the subflow a timeout later.
+    assert_eq!(bench.act(25), []);
+    assert_eq!(bench.act(220), [Told::Backup(1, true)]);
+    bench.view.paths[1].counters.backup = true;
+    bench.view.paths[1].outstanding_bytes = 0;
+    assert_eq!(bench.act(225), [Told::Close(1)]);
 }
 
 #[test]
