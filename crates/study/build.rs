@@ -1,8 +1,11 @@
-//! Embeds the shipped scenarios, the papers' experiments and the cases for controllers in the library.
+//! Embeds the shipped scenarios, the papers' experiments with their stored results, and the cases for
+//! controllers in the library.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+use serde_json::Value;
 
 fn main() {
     let crate_root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -19,6 +22,36 @@ fn main() {
     fs::write(out.join("daemon.rs"), shipped(&scenarios, is_daemon)).expect("OUT_DIR can be written");
     fs::write(out.join("traces.rs"), shipped(&scenarios, |file| has_extension(file, "trace")))
         .expect("OUT_DIR can be written");
+    // Pages of a paper show verdicts and sentences, not points and figures.
+    for (name, parts) in
+        [("claims.json", ["states", "findings", "compare"]), ("full.json", ["figures", "set_up", ""])]
+    {
+        let file = crate_root.join(name);
+        println!("cargo:rerun-if-changed={}", file.display());
+        fs::write(out.join(name), shortened(&file, parts)).expect("OUT_DIR can be written");
+    }
+}
+
+/// Stored results without boxes, and without `parts` of each claim or experiment.
+fn shortened(file: &Path, parts: [&str; 3]) -> String {
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
+    let mut all: Value = serde_json::from_str(&text).expect("stored results are JSON");
+    for (list, of) in all.as_object_mut().expect("results are an object").iter_mut() {
+        match (list.as_str(), of) {
+            ("boxes" | "fits", of) => *of = Value::Array(vec![]),
+            ("claims" | "experiments", Value::Array(items)) => {
+                let rows = items.iter_mut().filter_map(Value::as_object_mut);
+                rows.for_each(|row| {
+                    row.iter_mut()
+                        .filter(|(key, _)| parts.contains(&key.as_str()))
+                        .for_each(|(_, of)| *of = Value::Array(vec![]))
+                });
+            }
+            _ => {}
+        }
+    }
+    all.to_string()
 }
 
 fn has_extension(file: &Path, extension: &str) -> bool {

@@ -115,7 +115,11 @@ fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
     let page = pages::of(options, stored.name());
     files::prepare(&page)?;
     files::write(&page, &stored.html()?)?;
-    terminal::print(&format!("report: {}\n", page.display()))
+    let mut said = format!("report: {}\n", page.display());
+    if let StoredResults::Reproduction(found) = &stored {
+        said += &pages::of_papers(options, found)?;
+    }
+    terminal::print(&said)
 }
 
 fn list(experiments: &[Description], json: bool) -> Result<Exit, Failure> {
@@ -144,11 +148,12 @@ fn write(
     let page_at = pages::of(options, &reproduction.extent);
     files::write(&json_at, &reproduction_json(reproduction)?)?;
     files::write(&page_at, &reproduction_html(reproduction)?)?;
+    let papers = pages::of_papers(options, reproduction)?;
     if options.json {
         return print_json(reproduction).map(drop);
     }
     let (width, color) = terminal::stdout();
     terminal::print(&reproduction_table(reproduction, width, color))?;
-    terminal::print(&format!("report: {}\nresults: {}\n", page_at.display(), json_at.display()))?;
+    terminal::print(&format!("report: {}\n{papers}results: {}\n", page_at.display(), json_at.display()))?;
     Ok(())
 }

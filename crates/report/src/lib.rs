@@ -50,6 +50,7 @@ pub use chart::COLOURS;
 pub use compared::{table, table_with};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceWay, advice_html};
 pub use html::map::{MapAxis, MapPage, map_html};
+pub use html::paper::paper_html;
 pub use html::reproduction::reproduction_html;
 pub use html::search::search_html;
 pub use html::{Playground, html, html_with};
@@ -60,9 +61,9 @@ pub use machine::{
 };
 pub use notebook::notebook;
 pub use reproduction::{
-    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Plot, Report, Reproduction,
-    Rule, SecondMeasurement, Verdict, capital, judge, reproduction_json, reproduction_markdown,
-    reproduction_summary, reproduction_table, shown,
+    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Origin, Paper, Plot,
+    Report, Reproduction, Rule, SecondMeasurement, SetUp, UsedValue, Verdict, capital, judge,
+    reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table, shown,
 };
 pub use scale::rounded;
 pub use sheet::most_efficient;

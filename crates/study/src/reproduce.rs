@@ -26,6 +26,7 @@ mod set_up;
 mod slotted;
 mod space;
 mod study;
+mod values;
 mod wrong;
 
 use std::num::NonZeroUsize;
@@ -34,7 +35,11 @@ use std::sync::Arc;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::names::suggest;
 use joulepath_model::result::Provenance;
-use joulepath_report::{Finding, Judged, Report, Reproduction, SecondMeasurement, Verdict};
+use joulepath_report::search::Search;
+use joulepath_report::{
+    Finding, Judged, Paper, Report, ReportError, Reproduction, SecondMeasurement, SetUp, StoredResults,
+    Verdict,
+};
 use serde::Serialize;
 
 use self::experiment::{Experiment, Standing};
@@ -118,9 +123,19 @@ pub struct Request {
     pub jobs: Option<NonZeroUsize>,
 }
 
+/// Facts about the chosen experiments that need no run.
+#[derive(Clone)]
+struct About {
+    papers: Vec<Paper>,
+    set_ups: Vec<SetUp>,
+    /// Ids of the experiments that are too expensive to run without being named.
+    left_out: Vec<String>,
+}
+
 /// Experiments, ready to run.
 pub struct Plan {
     chosen: Vec<Arc<Experiment>>,
+    about: About,
     /// Whether these are all experiments.
     is_whole: bool,
     extent: Extent,
@@ -143,8 +158,10 @@ impl Plan {
         kernel: Option<Box<dyn Engine>>,
     ) -> Result<(Self, Option<Error>)> {
         let extent = request.extent;
-        let mut chosen = choose(&request.ids)?;
-        chosen.retain(|one| extent == Extent::Full || !request.ids.is_empty() || one.is_quick());
+        let runs_all = extent == Extent::Full || !request.ids.is_empty();
+        let (chosen, left_out): (Vec<_>, Vec<_>) =
+            choose(&request.ids)?.into_iter().partition(|one| runs_all || one.is_quick());
+        let left_out = left_out.iter().map(|one| one.id.clone()).collect();
         let (kernel, refused) = match kernel.filter(|_| extent == Extent::Full) {
             Some(kernel) => second_engine(&chosen, kernel),
             None => (None, None),
@@ -152,7 +169,9 @@ impl Plan {
         let runs = runs::Plan::of(&chosen, extent, kernel.as_deref())?;
         let is_whole = chosen.len() == paper::papers()?.experiments.len();
         let jobs = request.jobs;
-        Ok((Plan { chosen, is_whole, extent, jobs, packet, kernel, runs }, refused))
+        let (papers, set_ups) = values::of(&chosen)?;
+        let about = About { papers, set_ups, left_out };
+        Ok((Plan { chosen, about, is_whole, extent, jobs, packet, kernel, runs }, refused))
     }
 
     /// Whether the plan has all experiments.
@@ -165,9 +184,9 @@ impl Plan {
         self.runs.len()
     }
 
-    /// Number of experiments.
+    /// Number of the papers' experiments, without this project's own statements.
     pub fn experiments(&self) -> usize {
-        self.chosen.len()
+        self.chosen.iter().filter(|of| of.standing != Standing::Ours).count()
     }
 }
 
@@ -214,6 +233,20 @@ pub fn reproduce_at(
     search::at(request, choose(ids)?, at, packet, by, watch, cancel)
 }
 
+/// Results of all experiments and all claims, as stored in `results/` when this library was built, without
+/// figures, points and boxes.
+///
+/// # Errors
+/// If they are of another version of the schema.
+pub fn stored_results() -> Result<(Reproduction, Search), ReportError> {
+    let full = StoredResults::parse(include_str!(concat!(env!("OUT_DIR"), "/full.json")))?;
+    let claims = StoredResults::parse(include_str!(concat!(env!("OUT_DIR"), "/claims.json")))?;
+    match (full, claims) {
+        (StoredResults::Reproduction(full), StoredResults::Search(claims)) => Ok((full, claims)),
+        _ => unreachable!("`parse` tells them apart by their keys"),
+    }
+}
+
 /// Does every run that `stored` lacks, and evaluates the results. Reports failed runs and counts them as
 /// missing.
 pub fn reproduce(
@@ -238,7 +271,10 @@ pub fn reproduce(
         runs: plan.runs.len() as u64,
         cores: parallel::cores(None).get() as u32,
         partial: examined.iter().any(|report| report.missing > 0),
+        left_out: plan.about.left_out.clone(),
         experiments: examined,
+        papers: plan.about.papers.clone(),
+        set_ups: plan.about.set_ups.clone(),
     }
 }
 
@@ -270,6 +306,7 @@ impl Plan {
             reason,
             cause: experiment.cause.clone(),
             is_ours: experiment.standing == Standing::Ours,
+            values_of: experiment.set_up.clone(),
             set_up: experiment.studies.iter().filter_map(|study| study.describe(self.extent)).collect(),
             engines: engines(experiment, !findings.is_empty()),
             findings,

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use joulepath_study::marks;
+use joulepath_report::{Reproduction, paper_html};
+use joulepath_study::reproduce::stored_results;
+use joulepath_study::{files, marks};
 
 use crate::cli::ReproduceOptions;
 use crate::failure::Failure;
@@ -23,6 +25,26 @@ pub(super) const SUMMARY: &str = "README.md";
 /// The HTML page called `stem`: in the folder of the results, or where `--report` says.
 pub(super) fn of(options: &ReproduceOptions, stem: &str) -> PathBuf {
     outputs::page(options.report.as_deref().unwrap_or(&options.out), stem)
+}
+
+/// Writes the HTML page of each paper of which `found` has all experiments, such as `004.html`, beside the page
+/// of all experiments. Returns a line for each.
+///
+/// # Errors
+/// If a page cannot be made or written.
+pub(super) fn of_papers(options: &ReproduceOptions, found: &Reproduction) -> Result<String, Failure> {
+    let (full, search) = stored_results()?;
+    let mut said = String::new();
+    for paper in &found.papers {
+        let prefix = format!("{}-", paper.id);
+        let rows = found.experiments.iter().filter(|report| report.id.starts_with(&prefix));
+        if rows.count() == paper.rows {
+            let page = of(options, &found.extent).with_file_name(format!("{}.html", paper.id));
+            files::write(&page, &paper_html(found, paper, &full, &search)?)?;
+            said += &format!("paper {}: {}\n", paper.id, page.display());
+        }
+    }
+    Ok(said)
 }
 
 /// Writes each paper's results between the marks of its page, and the `summary` of all papers, if any.

@@ -34,6 +34,10 @@ fn the_quick_extent_yields_verdicts_figures_page_and_json() {
         let judged = experiment["findings"].as_array().unwrap().iter().any(|f| !f["verdict"].is_null());
         assert!(judged || verdict == "not-testable", "{id} is `{verdict}` by nothing");
     }
+    for left_out in results["left_out"].as_array().unwrap() {
+        let id = left_out.as_str().unwrap();
+        assert!(table.contains(id), "{id} is left out without a word");
+    }
     // What is known by arithmetic comes out in any extent.
     let verdict_of = |id: &str| {
         let found = experiments.iter().find(|experiment| experiment["id"] == id);
@@ -43,6 +47,41 @@ fn the_quick_extent_yields_verdicts_figures_page_and_json() {
     assert_eq!(verdict_of("004-dT").as_deref(), Some("erratum"));
     let page = fs::read_to_string(folder.path().join("joulepath-reproduction/quick.html")).unwrap();
     assert!(page.contains("id=\"000-fig4\""));
+}
+
+#[test]
+fn every_named_experiment_is_run_or_refused() {
+    let folder = folder();
+    let table =
+        joulepath_in(folder.path(), &["reproduce", "004-fig3", "003-thm2", "000-alg1", "--quiet"]).ok();
+    for id in ["004-fig3", "003-thm2", "000-alg1"] {
+        assert!(table.contains(id), "{id}: {table}");
+    }
+    for id in ["002-fig99", "4", "005"] {
+        let said = joulepath_in(folder.path(), &["reproduce", "004-fig3", id]);
+        assert_eq!(said.code, Some(2), "{}", said.stdout);
+        assert!(said.stderr.contains(&format!("there is no experiment `{id}`")), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn a_paper_has_a_page_with_all_its_experiments() {
+    let folder = folder();
+    let table = joulepath_in(folder.path(), &["reproduce", "000", "004-dT", "--quiet"]).ok();
+    assert!(table.contains("paper 000: joulepath-reproduction/000.html"), "{table}");
+    // One experiment is not the paper.
+    assert!(!table.contains("004.html") && !folder.path().join("joulepath-reproduction/004.html").exists());
+    let page = fs::read_to_string(folder.path().join("joulepath-reproduction/000.html")).unwrap();
+    let list: Value =
+        serde_json::from_str(&joulepath(&["reproduce", "--list", "--json", "000"]).ok()).unwrap();
+    for experiment in list["experiments"].as_array().unwrap() {
+        let id = experiment["id"].as_str().unwrap();
+        assert!(page.contains(&format!("<section class=\"row\" id=\"{id}\"")), "{id}");
+    }
+    // The paper's line, the stored kernel's verdict and the stored search.
+    for part in ["EEMPTCP (paper)", "also ran in the kernel", "of the box"] {
+        assert!(page.contains(part), "{part}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod chart;
 pub(crate) mod figures;
 pub(crate) mod map;
 mod measure;
+pub(crate) mod paper;
 mod papers;
 mod reason;
 pub(crate) mod reproduction;

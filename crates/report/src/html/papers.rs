@@ -8,6 +8,11 @@ pub(super) trait Judged {
     fn id(&self) -> &str;
     fn paper(&self) -> &str;
     fn verdict(&self) -> Self::Verdict;
+
+    /// Whether it is a statement of a paper; this project's own are shown and not counted.
+    fn is_counted(&self) -> bool {
+        true
+    }
 }
 
 /// The sections of one paper.
@@ -22,13 +27,22 @@ impl<S: Judged> Group<S> {
         if self.paper == "claim" { "Headline claims".into() } else { format!("Paper {}", self.paper) }
     }
 
-    /// For each verdict: number of sections, and the id of the first one.
+    fn counted(&self) -> impl Iterator<Item = &S> {
+        self.sections.iter().filter(|section| section.is_counted())
+    }
+
+    /// Number of sections that count.
+    pub(super) fn count(&self) -> usize {
+        self.counted().count()
+    }
+
+    /// For each verdict: number of sections that count, and the id of the first one.
     pub(super) fn counts<const N: usize>(
         &self,
         verdicts: [S::Verdict; N],
     ) -> [(S::Verdict, usize, Option<&str>); N] {
         verdicts.map(|verdict| {
-            let of = || self.sections.iter().filter(|section| section.verdict() == verdict);
+            let of = || self.counted().filter(|section| section.verdict() == verdict);
             (verdict, of().count(), of().next().map(S::id))
         })
     }

@@ -38,7 +38,7 @@ impl Page<'_> {
     fn chips(&self) -> Vec<String> {
         let all = self.all;
         let mut chips = vec![
-            format!("{} experiments", all.experiments.len()),
+            format!("{} experiments", self.groups.iter().map(Group::count).sum::<usize>()),
             all.extent.clone(),
             format!("{} runs", all.runs),
             time_of_one_core(&all.run_s),
@@ -79,7 +79,7 @@ fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 /// Text such as `85 min of one core`.
-fn time_of_one_core(run_s: &f64) -> String {
+pub(super) fn time_of_one_core(run_s: &f64) -> String {
     format!("{:.0} min of one core", (run_s / 60.0).ceil())
 }
 
@@ -102,6 +102,10 @@ impl Judged for Section<'_> {
 
     fn verdict(&self) -> Verdict {
         self.report.verdict
+    }
+
+    fn is_counted(&self) -> bool {
+        !self.report.is_ours
     }
 }
 
@@ -129,11 +133,11 @@ impl Section<'_> {
 }
 
 /// A line of the table of findings.
-struct Row<'a> {
-    finding: &'a Finding,
-    shown: Shown,
+pub(super) struct Row<'a> {
+    pub(super) finding: &'a Finding,
+    pub(super) shown: Shown,
     /// Whether it was measured in the kernel.
-    is_kernel: bool,
+    pub(super) is_kernel: bool,
 }
 
 impl<'a> Row<'a> {
@@ -151,7 +155,7 @@ fn sections(all: &Reproduction) -> impl Iterator<Item = Section<'_>> {
 }
 
 /// Each finding, followed by the kernel's finding of the same name; then findings of the kernel only.
-fn rows(report: &Report) -> Vec<Row<'_>> {
+pub(super) fn rows(report: &Report) -> Vec<Row<'_>> {
     let second = report.kernel.as_ref().map_or(&[][..], |kernel| &kernel.findings);
     let real = |finding| Row::of(finding, true);
     let mut rows = Vec::new();
@@ -165,7 +169,7 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
 }
 
 /// Class for style sheets and filters.
-fn class(verdict: &Verdict) -> &'static str {
+pub(super) fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
         Verdict::InSimulation => "simulation",
@@ -179,7 +183,7 @@ fn class(verdict: &Verdict) -> &'static str {
 }
 
 /// Sign for readers who do not see the colour.
-fn sign(verdict: &Verdict) -> &'static str {
+pub(super) fn sign(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "✓",
         Verdict::InSimulation => "~",

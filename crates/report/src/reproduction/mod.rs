@@ -53,8 +53,75 @@ pub struct Reproduction {
     pub cores: u32,
     /// Whether some runs are missing: interrupted or failed.
     pub partial: bool,
+    /// Ids of the experiments that a quick run leaves out unless they are named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Experiments in the order of the papers.
     pub experiments: Vec<Report>,
+    /// The papers of the experiments.
+    #[serde(default)]
+    pub papers: Vec<Paper>,
+    /// The set-ups of the experiments.
+    #[serde(default)]
+    pub set_ups: Vec<SetUp>,
+}
+
+/// A paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paper {
+    /// For example `000`.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Authors, journal or conference, year.
+    pub published: String,
+    /// Number of its experiments, whether they ran or not.
+    pub rows: usize,
+}
+
+/// Values that the experiments of a set-up use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetUp {
+    /// Its name, which starts with the paper's id.
+    pub name: String,
+    /// The values.
+    pub values: Vec<UsedValue>,
+}
+
+/// A value that experiments use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsedValue {
+    /// A key of the scenario, an option of a policy (`MPTCP[scheduler]`), or a parameter of the box.
+    pub key: String,
+    /// The value; several for a sweep.
+    pub value: String,
+    /// Its origin.
+    pub origin: Origin,
+    /// For a printed value the place in the paper, else the derivation or the reason.
+    pub why: String,
+}
+
+/// Origin of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The paper prints it.
+    Printed,
+    /// It follows from printed values.
+    Derived,
+    /// The paper leaves it open.
+    Chosen,
+}
+
+impl Origin {
+    /// Name for readers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Printed => "printed",
+            Origin::Derived => "derived",
+            Origin::Chosen => "chosen",
+        }
+    }
 }
 
 /// One experiment of a paper.
@@ -83,6 +150,9 @@ pub struct Report {
     /// Whether it is this project's own statement, which is shown but not counted.
     #[serde(default)]
     pub is_ours: bool,
+    /// Name of the set-up with the values that it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values_of: Option<String>,
     /// Runs: scenarios with their overrides, policies, seeds, engine.
     pub set_up: Vec<String>,
     /// Sources of its numbers except the kernel: `packet`, `slotted`, `computed` (closed forms and solvers);

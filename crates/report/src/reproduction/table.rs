@@ -30,6 +30,14 @@ pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> Stri
         .collect();
     let counts = if counts.is_empty() { "no experiment".to_owned() } else { counts.join(", ") };
     text += &format!("\n\n{}\n", textwrap::fill(&counts, width));
+    if !all.left_out.is_empty() {
+        let said = format!(
+            "{} longer experiments are left out; name them or their paper, or use --full: {}",
+            all.left_out.len(),
+            all.left_out.join(", ")
+        );
+        text += &format!("{}\n", textwrap::fill(&said, width));
+    }
     text
 }
 

@@ -70,7 +70,7 @@ fn when(claim: &Claim) -> String {
     };
     let near = match (&claim.nearest, claim.changed.as_slice()) {
         (None, _) => String::new(),
-        (Some(_), []) => "; it holds as usual".to_owned(),
+        (Some(_), []) => "; also at the shipped setting".to_owned(),
         (Some(at), changed) => {
             let values: Vec<String> = changed
                 .iter()

@@ -28,6 +28,8 @@ pub(super) struct Experiment {
     /// In a search it gets the weakest verdict of these experiments.
     pub(super) weaker_of: Vec<String>,
     pub(super) studies: Vec<Study>,
+    /// Name of the set-up.
+    pub(super) set_up: Option<String>,
     /// Box that a search covers.
     pub(super) in_box: Option<Arc<ClaimBox>>,
     pub(super) findings: Vec<Row>,

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+use joulepath_report::Paper;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -22,6 +23,7 @@ use super::finding::Row;
 use super::names::Names;
 use super::set_up::{RawStudy, SetUp};
 use super::study::Study;
+use super::values::Values;
 use super::wrong::{FileError, Wrong, known_name, parsed};
 use crate::error::Result;
 
@@ -33,6 +35,10 @@ pub(super) struct Papers {
     pub(super) experiments: Vec<Arc<Experiment>>,
     /// Boxes in the order of the papers.
     pub(super) boxes: Vec<Arc<ClaimBox>>,
+    /// Papers with a reference.
+    pub(super) papers: Vec<Paper>,
+    /// Origins of the values, by the name of the set-up.
+    pub(super) values: BTreeMap<String, Values>,
 }
 
 /// The papers of this library.
@@ -47,6 +53,11 @@ pub(super) fn papers() -> Result<&'static Papers> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawPaper {
+    /// Without it the rows are of several papers.
+    title: Option<String>,
+    /// Authors, journal or conference, year.
+    #[serde(default)]
+    published: String,
     /// Ids of its rows.
     rows: Vec<Spanned<String>>,
     #[serde(default)]
@@ -121,6 +132,15 @@ impl<T> Held<'_, T> {
     }
 }
 
+impl Held<'_, RawPaper> {
+    /// `None` for rows of several papers.
+    fn described(&self) -> Option<Paper> {
+        let RawPaper { title, published, rows, .. } = &self.holds;
+        let (id, published, rows) = (self.folder().to_owned(), published.clone(), rows.len());
+        title.clone().map(|title| Paper { id, title, published, rows })
+    }
+}
+
 type SetUps<'a> = BTreeMap<String, Held<'a, SetUp>>;
 /// Boxes by the name of their set-up.
 type Boxes = BTreeMap<String, Arc<ClaimBox>>;
@@ -151,9 +171,13 @@ impl Papers {
                 rows.insert(file.holds.id.get_ref().clone(), file);
             }
         }
-        let mut all = Papers { experiments: vec![], boxes: vec![] };
+        let named =
+            |(name, file): (&String, &Held<'_, SetUp>)| Some((name.clone(), file.holds.values.clone()?));
+        let values = set_ups.iter().filter_map(named).collect();
+        let mut all = Papers { experiments: vec![], boxes: vec![], papers: vec![], values };
         let boxes = all.add_boxes(&papers, &set_ups)?;
         for paper in &papers {
+            all.papers.extend(paper.described());
             for id in &paper.holds.rows {
                 known_name("row", id, rows.keys().map(String::as_str)).map_err(|wrong| paper.told(wrong))?;
                 let Held { name, text, holds } = rows.remove(id.get_ref()).expect("it is known");
@@ -245,6 +269,7 @@ impl RawExperiment {
             standing,
             weaker_of: self.weaker_of,
             studies,
+            set_up: self.set_up.map(Spanned::into_inner),
             in_box,
             findings: self.findings,
             figures: self.figures,

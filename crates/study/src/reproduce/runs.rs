@@ -101,7 +101,7 @@ impl Plan {
         let mut plan = Plan::new(extent, 1);
         for experiment in experiments {
             for (index, study) in experiment.studies.iter().enumerate() {
-                let wanted = plan.want(study)?;
+                let wanted = plan.want(&study.of_extent(extent))?;
                 plan.wanted.insert((experiment.id.clone(), index, On::Packet), wanted);
                 if let (Some(real), Some(kernel)) = (study.in_kernel(), kernel) {
                     let wanted = plan.add_checked(&real, kernel)?;

@@ -294,6 +294,7 @@ pub(super) fn at(
             reason,
             cause: experiment.cause.clone(),
             is_ours: false,
+            values_of: experiment.set_up.clone(),
             set_up: of.commands(claim, 0),
             engines: vec![],
             findings,
@@ -311,6 +312,9 @@ pub(super) fn at(
         runs,
         cores: parallel::cores(None).get() as u32,
         partial: lacks > 0,
+        left_out: vec![],
+        papers: vec![],
+        set_ups: vec![],
         experiments: of.experiments.iter().enumerate().map(report).collect(),
     })
 }

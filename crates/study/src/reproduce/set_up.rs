@@ -9,6 +9,7 @@ use toml::Spanned;
 use super::boxes::RawBox;
 use super::slotted::{Case, System};
 use super::study::{InKernel, Named, RunsOn, Study};
+use super::values::Values;
 use super::wrong::{Wrong, key_value, known_name};
 use crate::source::{Overrides, Source};
 
@@ -26,6 +27,7 @@ pub(super) struct SetUp {
     #[serde(default, rename = "study")]
     pub(super) studies: Vec<RawStudy>,
     pub(super) kernel: Option<RawKernel>,
+    pub(super) values: Option<Values>,
     #[serde(rename = "box")]
     pub(super) claim_box: Option<RawBox>,
 }
@@ -39,6 +41,8 @@ pub(super) struct RawStudy {
     variant: Option<String>,
     /// `key=value`, as on the command line.
     set: Option<Vec<Spanned<String>>>,
+    /// The same, for a run without `--full`.
+    quick_set: Option<Vec<Spanned<String>>>,
     system: Option<Spanned<System>>,
     load: Option<u64>,
     seeds: Option<u32>,
@@ -95,6 +99,7 @@ impl RawStudy {
             scenario: this.scenario.or(other.scenario),
             variant: this.variant.or(other.variant),
             set: this.set.or(other.set),
+            quick_set: this.quick_set.or(other.quick_set),
             system: this.system.or(other.system),
             load: this.load.or(other.load),
             seeds: this.seeds.or(other.seeds),
@@ -120,11 +125,10 @@ impl RawStudy {
             let policy = known[of.get_ref()].get_ref().clone();
             policies.push(Named { name: of.into_inner(), policy });
         }
-        let mut set: Overrides = vec![];
-        for pair in self.set.unwrap_or_default() {
-            let (key, value) = key_value(&pair)?;
-            set.push((key, value));
-        }
+        let pairs = |set: Option<Vec<Spanned<String>>>| -> Result<Overrides, Wrong> {
+            set.unwrap_or_default().iter().map(key_value).collect()
+        };
+        let (set, quick_set) = (pairs(self.set)?, pairs(self.quick_set)?);
         let seeds = self.seeds.ok_or_else(|| missing("seeds"))?;
         let runs_on = match (self.scenario, self.system) {
             (Some(scenario), None) => {
@@ -144,7 +148,7 @@ impl RawStudy {
         };
         let kernel = kernel.and_then(|kernel| kernel.of(&name, &policies));
         let (quick, series) = (self.quick.unwrap_or(0), self.series.unwrap_or(0));
-        Ok(Study { name, x: self.x, runs_on, set, policies, seeds, quick, series, kernel })
+        Ok(Study { name, x: self.x, runs_on, set, quick_set, policies, seeds, quick, series, kernel })
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Study {
     pub(super) runs_on: RunsOn,
     /// Keys of the scenario to set, in this order.
     pub(super) set: Vec<(String, String)>,
+    /// Keys to set besides in a run of the quick extent, such as a shorter duration.
+    pub(super) quick_set: Vec<(String, String)>,
     pub(super) policies: Vec<Named>,
     /// Seeds of the full extent.
     pub(super) seeds: u32,
@@ -99,6 +101,15 @@ impl Study {
         })
     }
 
+    /// The study with the keys of an extent set.
+    pub(super) fn of_extent(&self, extent: Extent) -> Study {
+        let mut study = self.clone();
+        if extent == Extent::Quick {
+            study.set.extend(self.quick_set.iter().cloned());
+        }
+        study
+    }
+
     /// Number of seeds.
     pub(super) fn seeds_of(&self, extent: Extent) -> u32 {
         match extent {
@@ -115,7 +126,7 @@ impl Study {
         if let Some(variant) = variant {
             command += &format!(" --variant {variant}");
         }
-        for (key, value) in &self.set {
+        for (key, value) in &self.of_extent(extent).set {
             command += &format!(" --set {}", shlex::try_quote(&format!("{key}={value}")).unwrap_or_default());
         }
         let policies: Vec<&str> = self.policies.iter().map(|policy| policy.policy.as_str()).collect();

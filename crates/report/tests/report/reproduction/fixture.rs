@@ -21,6 +21,9 @@ pub(crate) fn scoreboard() -> Reproduction {
         runs: 1234,
         cores: 2,
         partial: false,
+        left_out: vec![],
+        papers: vec![],
+        set_ups: vec![],
         experiments: vec![
             throughput(),
             summary(),
@@ -49,6 +52,7 @@ fn report(id: &str, title: &str, claim: &str, findings: Vec<Finding>, figures: V
         reason: String::new(),
         cause: format!("what {id} asks"),
         is_ours: false,
+        values_of: None,
         set_up: vec![format!(
             "scenarios/papers/{id}.toml --policy lia --policy eemptcp, 30 seeds, packet engine"
         )],
@@ -309,6 +313,7 @@ fn queue_bound() -> Report {
     let rule = Rule::Value { stated: 1.0, tolerance: 0.1 };
     Report {
         reason: "B and ε of the bound are not given.".into(),
+        values_of: None,
         set_up: Vec::new(),
         engines: Vec::new(),
         ..report(

@@ -255,3 +255,28 @@ fn the_page_of_the_shipped_results_has_every_experiment() {
         assert_eq!(page.matches(&format!("id=\"{}\"", report.id)).count(), 1, "{}", report.id);
     }
 }
+
+#[test]
+fn the_number_of_experiments_is_the_same_in_the_head_the_bar_and_the_index() {
+    let mut all = scoreboard();
+    all.experiments[1].is_ours = true;
+    let page = page(&all);
+    let counted = all.experiments.len() - 1;
+    assert!(page.contains(&format!("<span>{counted} experiments</span>")), "head");
+    let sum = |text: &str, from: &str, to: &str| -> usize {
+        let numbers = text.split(from).skip(1).map(|rest| rest.split(to).next().unwrap());
+        numbers.map(|number| number.parse::<usize>().unwrap()).sum()
+    };
+    let (_, bar) = page.split_once("class=\"strip\"").unwrap();
+    assert_eq!(sum(bar.split_once("</div>").unwrap().0, "flex-grow: ", "\""), counted, "bar");
+    let (_, index) = page.split_once("<table class=\"index\"").unwrap();
+    let (index, _) = index.split_once("</table>").unwrap();
+    assert_eq!(sum_of_last(index), counted, "index");
+}
+
+/// Sum of the last column of the index.
+fn sum_of_last(index: &str) -> usize {
+    let rows = index.split("</tr>").filter(|row| row.contains("<td>"));
+    rows.map(|row| row.rsplit("<td>").next().unwrap().split('<').next().unwrap().parse::<usize>().unwrap())
+        .sum()
+}

@@ -3,4 +3,5 @@
 mod fixture;
 mod html;
 mod markdown;
+mod paper;
 mod table;

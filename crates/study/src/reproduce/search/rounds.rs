@@ -187,6 +187,7 @@ mod tests {
             x: None,
             runs_on,
             set: vec![],
+            quick_set: vec![],
             policies,
             seeds: 1,
             quick: 0,

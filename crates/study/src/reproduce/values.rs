@@ -1,0 +1,223 @@
+//! Origin of every value that a set-up uses: printed in the paper, derived from printed values, or chosen.
+//!
+//! The values are those of the scenarios that its experiments run, of the options of their policies, and of
+//! the parameters of its box. `[values]` names the printed and derived ones, and the chosen ones that are not
+//! in the box; the reason for the others is the box's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use joulepath_report::{Origin, Paper, SetUp, UsedValue};
+use serde::Deserialize;
+use toml::Value;
+
+use super::boxes::ClaimBox;
+use super::experiment::Experiment;
+use super::paper::papers;
+use super::space::{Acts, Parameter};
+use super::study::{RunsOn, Study};
+use crate::error::{Error, Result};
+use crate::source::Source;
+
+/// Each key with its value, and the place in the paper, the derivation, or the reason.
+type Named = BTreeMap<String, (String, String)>;
+
+/// `[values]` of a set-up.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Values {
+    #[serde(default)]
+    printed: Named,
+    #[serde(default)]
+    derived: Named,
+    #[serde(default)]
+    chosen: Named,
+}
+
+/// Keys of a scenario that change no run.
+const WORDS: [&str; 4] = ["title", "source", "compare", "variant"];
+
+impl Values {
+    fn origins(&self) -> impl Iterator<Item = (Origin, &Named)> {
+        [(Origin::Printed, &self.printed), (Origin::Derived, &self.derived), (Origin::Chosen, &self.chosen)]
+            .into_iter()
+    }
+
+    /// The values that `experiments`, which share the set-up `name`, use.
+    ///
+    /// # Errors
+    /// If a value differs from the one that `[values]` or the box names, or neither names it.
+    pub(super) fn described(
+        &self,
+        name: &str,
+        experiments: &[&Experiment],
+        claim_box: Option<&ClaimBox>,
+    ) -> Result<SetUp> {
+        let mut used = Used::default();
+        for study in experiments.iter().flat_map(|experiment| &experiment.studies) {
+            used.add(study)?;
+        }
+        let wrong = |what: String| Error::usage(format!("set-up `{name}`: {what}"));
+        let mut values = vec![];
+        for (origin, named) in self.origins() {
+            for (key, (value, why)) in named {
+                let ours = used.values.remove(key).map(|of| of.join(", "));
+                match ours {
+                    None => return Err(wrong(format!("[values] has `{key}`, which no study uses"))),
+                    Some(ours) if ours != *value => {
+                        return Err(wrong(format!("`{key}` is {ours}, but [values] has {value}")));
+                    }
+                    Some(_) => {}
+                }
+                let (key, value, why) = (key.clone(), value.clone(), why.clone());
+                values.push(UsedValue { key, value, origin, why });
+            }
+        }
+        for parameter in claim_box.map_or(&[][..], |of| &of.parameters) {
+            let covered = used.take(parameter);
+            if covered.is_empty() && values.iter().any(|known| covers(parameter, &known.key)) {
+                continue;
+            }
+            values.push(UsedValue {
+                key: parameter.key.clone(),
+                value: parameter.usual.0.clone(),
+                origin: Origin::Chosen,
+                why: parameter.reason.clone(),
+            });
+        }
+        match used.values.keys().next() {
+            None => Ok(SetUp { name: name.to_owned(), values }),
+            Some(_) => {
+                let keys: Vec<String> = used
+                    .values
+                    .iter()
+                    .map(|(key, of)| format!("\"{key}\" = [\"{}\", \"\"]", of.join(", ")))
+                    .collect();
+                Err(wrong(format!("neither [values] nor the box names\n{}", keys.join("\n"))))
+            }
+        }
+    }
+}
+
+/// The papers and the set-ups of `experiments`, the latter with the values that all their experiments use.
+///
+/// # Errors
+/// If a value has no origin, or a different value.
+pub(super) fn of(experiments: &[Arc<Experiment>]) -> Result<(Vec<Paper>, Vec<SetUp>)> {
+    let all = papers()?;
+    let is_of = |paper: &&Paper| experiments.iter().any(|of| of.id.starts_with(&paper.id));
+    let uses = |name: &String| experiments.iter().any(|of| of.set_up.as_ref() == Some(name));
+    let mut set_ups = vec![];
+    for (name, values) in all.values.iter().filter(|(name, _)| uses(name)) {
+        let of: Vec<&Experiment> =
+            all.experiments.iter().filter(|of| of.set_up.as_ref() == Some(name)).map(|of| &**of).collect();
+        let claim_box = all.boxes.iter().find(|of| of.name == *name);
+        set_ups.push(values.described(name, &of, claim_box.map(|of| &**of))?);
+    }
+    Ok((all.papers.iter().filter(is_of).cloned().collect(), set_ups))
+}
+
+/// Values by key; several for a sweep.
+#[derive(Default)]
+struct Used {
+    values: BTreeMap<String, Vec<String>>,
+}
+
+impl Used {
+    fn add(&mut self, study: &Study) -> Result<()> {
+        let mut flat = BTreeMap::new();
+        let set = match &study.runs_on {
+            RunsOn::Scenario { name, variant } => {
+                let source = Source::named(name)?;
+                let text: toml::Table =
+                    source.content().parse().map_err(|error| Error::usage(format!("{name}: {error}")))?;
+                let text = text.into_iter().filter(|(key, _)| !WORDS.contains(&key.as_str()));
+                flatten("", &Value::Table(text.collect()), &mut flat);
+                source.overrides(variant.as_deref(), &study.set)?
+            }
+            RunsOn::Slotted { load, .. } => {
+                flat.insert("load".to_owned(), format!("{load} Mbit/s"));
+                study.set.clone()
+            }
+        };
+        for (key, text) in set.into_iter().filter(|(key, _)| !WORDS.contains(&key.as_str())) {
+            let replaced = |known: &String| is_in(known, &key) || is_in(&key, known);
+            flat.retain(|known, _| !replaced(known));
+            flatten(&key, &parsed(&text), &mut flat);
+        }
+        for policy in &study.policies {
+            let written: joulepath_model::policy::Policy = policy.policy.parse()?;
+            for (option, value) in written.overrides {
+                flat.insert(format!("{}[{option}]", policy.name), value);
+            }
+        }
+        for (key, value) in flat {
+            let known = self.values.entry(key).or_default();
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes and returns the keys that a parameter of the box sets.
+    fn take(&mut self, parameter: &Parameter) -> Vec<String> {
+        let covered: Vec<String> = self.values.keys().filter(|key| covers(parameter, key)).cloned().collect();
+        for key in &covered {
+            self.values.remove(key);
+        }
+        covered
+    }
+}
+
+/// Whether a parameter of the box sets the key of [`Used`].
+fn covers(parameter: &Parameter, key: &str) -> bool {
+    let sets = |set: &[(String, String)], is_template: bool| {
+        let mut flat = BTreeMap::new();
+        set.iter().for_each(|(key, text)| flatten(key, &parsed(text), &mut flat));
+        // Of a table, the parameter sets only the parts with its value.
+        flat.iter()
+            .any(|(known, text)| (known == key || is_in(known, key)) && (!is_template || text.contains('{')))
+    };
+    match &parameter.acts {
+        Acts::Set(set) => sets(set, true),
+        Acts::SetBy(choices) => choices.values().any(|set| sets(set, false)),
+        Acts::Option(policies, option) => match (key.split_once('['), policies) {
+            (Some((policy, rest)), Some(names)) => {
+                rest.trim_end_matches(']') == option && names.iter().any(|name| name == policy)
+            }
+            (Some((_, rest)), None) => rest.trim_end_matches(']') == option,
+            (None, _) => false,
+        },
+        Acts::Reading => false,
+    }
+}
+
+/// Whether `key` is below `table`.
+fn is_in(key: &str, table: &str) -> bool {
+    key == table || key.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// A value as `--set` has it: TOML, or a text without quotes.
+fn parsed(text: &str) -> Value {
+    let table: Result<toml::Table, _> = format!("value = {text}").parse();
+    table.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// Adds every leaf by its key, as `--set` has it. Elements of a list are called by their `name`.
+fn flatten(key: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+    match value {
+        Value::Table(table) => table.iter().for_each(|(name, value)| flatten(&below(name), value, into)),
+        Value::Array(items) if items.iter().all(Value::is_table) => {
+            for (index, item) in items.iter().enumerate() {
+                let mut item = item.clone();
+                let name = item.as_table_mut().and_then(|item| item.remove("name"));
+                let name = name.as_ref().and_then(Value::as_str).map_or(index.to_string(), str::to_owned);
+                flatten(&below(&name), &item, into);
+            }
+        }
+        Value::String(text) => drop(into.insert(key.to_owned(), text.clone())),
+        other => drop(into.insert(key.to_owned(), other.to_string())),
+    }
+}
