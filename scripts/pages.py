@@ -32,7 +32,7 @@ COMMAND = re.compile(r"^(?=\$ )", re.MULTILINE)
 CELL = re.compile(r"(?<!\\)\|")
 CLAIMS = RESULTS / "claims.json"
 EXPERIMENTS = RESULTS / "reproduction/full.json"
-SOURCES = {"claims": CLAIMS, "verdicts": CLAIMS, "results": EXPERIMENTS}
+SOURCES = {"claims": CLAIMS, "verdicts": CLAIMS, "results": EXPERIMENTS, "values": EXPERIMENTS}
 """Places that `joulepath reproduce --from` fills."""
 JOULE = "joule-"
 """Names of the places that `scripts/joule tables` fills begin so."""
@@ -84,6 +84,7 @@ WITHOUT_WIFI = {
     "results",
     "sensitive",
     "speed",
+    "values",
     "verdicts",
     "engines.svg",
     "joule-alone.svg",

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 
 use joulepath_report::{
     Reproduction, StoredResults, reproduction_html, reproduction_json, reproduction_markdown,
-    reproduction_summary, reproduction_table,
+    reproduction_summary, reproduction_table, values_markdown,
 };
 use joulepath_study::event::Event;
 use joulepath_study::files;
-use joulepath_study::reproduce::{Description, Extent, Plan, Request, describe, reproduce as run};
+use joulepath_study::reproduce::{
+    Description, Extent, Plan, Request, describe, reproduce as run, with_values,
+};
 use joulepath_study::stored::StoredRuns;
 use serde::Serialize;
 
@@ -27,8 +29,9 @@ use crate::terminal;
 
 /// Longest results that are read, bytes.
 const MAX_STORED_BYTES: u64 = 256 << 20;
-/// Name of the marks between which the results stand in the papers' pages.
+/// Names of the marks in the papers' pages between which the results and the set-ups' values stand.
 const MARKS: &str = "results";
+const VALUES: &str = "values";
 
 /// Runs the command.
 ///
@@ -88,6 +91,7 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
 
 /// Writes the papers' pages, the summary too if `is_whole`.
 fn fill(folder: &Path, found: &Reproduction, is_whole: bool) -> Result<(), Failure> {
+    pages::fill(folder, VALUES, |paper| values_markdown(found, paper), None)?;
     let tables = |paper: &str| reproduction_markdown(found, paper);
     pages::fill(folder, MARKS, tables, is_whole.then(|| reproduction_summary(found)))
 }
@@ -96,10 +100,13 @@ fn fill(folder: &Path, found: &Reproduction, is_whole: bool) -> Result<(), Failu
 fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
     let text = files::read_text(file, MAX_STORED_BYTES)
         .map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
-    let stored = StoredResults::parse(&text).map_err(|error| {
+    let mut stored = StoredResults::parse(&text).map_err(|error| {
         let text = format!("{}: no results of `joulepath reproduce`: {error}", file.display());
         Failure::usage(text).help("name a full.json, quick.json or claims.json")
     })?;
+    if let StoredResults::Reproduction(found) = &mut stored {
+        with_values(found)?;
+    }
     let has_summary = |folder: &Path| folder.join(pages::SUMMARY).exists();
     match (&stored, &options.docs, &options.markdown) {
         (StoredResults::Reproduction(_), _, Some(_)) => {

@@ -64,6 +64,7 @@ pub use reproduction::{
     Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Origin, Paper, Plot,
     Report, Reproduction, Rule, SecondMeasurement, SetUp, UsedValue, Verdict, capital, judge,
     reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table, shown,
+    values_markdown,
 };
 pub use scale::rounded;
 pub use sheet::most_efficient;

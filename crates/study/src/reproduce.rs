@@ -247,6 +247,23 @@ pub fn stored_results() -> Result<(Reproduction, Search), ReportError> {
     }
 }
 
+/// Adds the papers and the values of the set-ups as this library has them, if the results lack them.
+///
+/// # Errors
+/// If a value has no origin.
+pub fn with_values(all: &mut Reproduction) -> Result<()> {
+    if all.set_ups.is_empty() && all.papers.is_empty() {
+        let is_in = |of: &&Arc<Experiment>| all.experiments.iter().any(|report| report.id == of.id);
+        let experiments: Vec<_> = paper::papers()?.experiments.iter().filter(is_in).cloned().collect();
+        (all.papers, all.set_ups) = values::of(&experiments)?;
+        for report in &mut all.experiments {
+            let of = experiments.iter().find(|of| of.id == report.id);
+            report.values_of = of.and_then(|of| of.set_up.clone());
+        }
+    }
+    Ok(())
+}
+
 /// Does every run that `stored` lacks, and evaluates the results. Reports failed runs and counts them as
 /// missing.
 pub fn reproduce(

@@ -128,7 +128,7 @@ pub(super) fn at(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let (width, color) = terminal::stdout();
     let mut text = reproduction_table(&shown, width, color);
     for report in &shown.experiments {
-        let place = report.reading.as_deref().unwrap_or("as usual");
+        let place = report.reading.as_deref().unwrap_or("at the shipped setting");
         text += &format!("{}, {place}: {}\n", report.id, report.reason);
     }
     terminal::print(&text).map(|_| exit)

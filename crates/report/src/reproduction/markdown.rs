@@ -1,6 +1,6 @@
 //! Results of one paper, for its page in `docs/papers`.
 
-use super::{Finding, Report, Reproduction, Verdict};
+use super::{Finding, Report, Reproduction, SetUp, UsedValue, Verdict};
 use crate::table::{Cell, Column, Line, Table};
 
 /// Tables of the experiments whose id starts with `paper`; empty if there are none.
@@ -25,6 +25,21 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
         text += &section(report);
     }
     text
+}
+
+/// Every value that the set-ups of `paper` use, with its origin; empty if there are none.
+pub fn values_markdown(all: &Reproduction, paper: &str) -> String {
+    let columns = ["value", "", "origin", "where, from what, or why"].map(Column::words);
+    let set_ups = all.set_ups.iter().filter(|set_up| set_up.name.starts_with(paper));
+    let table = |set_up: &SetUp| {
+        let line = |of: &UsedValue| {
+            let key = format!("`{}`", of.key);
+            Line::new([key, of.value.clone(), of.origin.name().to_owned(), of.why.clone()].map(Cell::text))
+        };
+        let lines = Table::new(columns.clone()).with(set_up.values.iter().map(line));
+        format!("**{}**\n\n{}", set_up.name, lines.markdown())
+    };
+    set_ups.map(table).collect::<Vec<_>>().join("\n")
 }
 
 /// All experiments by paper: number of each verdict, and each experiment with its claim. Links lead to the

@@ -81,7 +81,7 @@ fn what_was_open(all: &Search, paper: &str) -> String {
 impl SearchedBox {
     /// Table of the parameters that the paper leaves open, with the reasons for their ranges.
     pub(crate) fn what_was_open(&self) -> Table {
-        let columns = ["open", "from … to", "as usual", "why"].map(Column::words);
+        let columns = ["open", "from … to", "shipped", "why"].map(Column::words);
         Table::new(columns).with(self.parameters.iter().map(|open| {
             let key = format!("`{}`", open.key);
             Line::new([&key, &open.values, &open.usual, &open.reason].map(Cell::text))

@@ -154,6 +154,9 @@ pub struct Claim {
     /// numbers of points there.
     #[serde(default)]
     pub when: When,
+    /// Judged findings that need time series, which a search does not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_searched: Vec<String>,
     /// Reason at the usual point, from its findings.
     pub reason: String,
     /// Findings at the nearest point with fresh seeds, or at the usual one if there is none.
@@ -164,12 +167,16 @@ pub struct Claim {
 /// A region of a box.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct When {
-    /// Conditions that must all be met; empty if no parameter decides beyond chance.
+    /// Conditions that must all be met; empty if no parameter decides beyond chance, or if the claim holds at
+    /// less than 90 of 100 new points that meet them.
     pub conditions: Vec<String>,
-    /// Number of points in the region where the claim holds.
+    /// Number of new points in the region where the claim holds.
     pub holding: usize,
-    /// Number of decided points in the region.
+    /// Number of new points in the region, by which the conditions are checked.
     pub points: usize,
+    /// Number of points that ran to find and check the conditions, besides those of the box.
+    #[serde(default)]
+    pub ran: usize,
 }
 
 /// State of a claim at a point.

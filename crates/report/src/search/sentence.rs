@@ -15,11 +15,19 @@ fn part(claim: &Claim, name: &str, part: f64) -> String {
 
 /// Sentence on where the claim holds.
 pub fn sentence(claim: &Claim) -> String {
+    let said = verdict(claim);
+    match claim.not_searched.as_slice() {
+        [] => said,
+        all => format!("{said} Not searched: {}.", all.join("; ")),
+    }
+}
+
+fn verdict(claim: &Claim) -> String {
     match claim.verdict {
         Holds::Erratum => format!("Erratum: {}.", end(&claim.reason)),
         Holds::Undetermined if claim.states.len() > 1 => format!(
             "Undetermined: it fails in {}, is undecided in {}, and no point was seen to hold twice; \
-             as usual, {}.",
+             at the shipped setting, {}.",
             part(claim, "fails", claim.part_fails),
             part(claim, "undecided", claim.part_undecided),
             end(&claim.reason)
@@ -40,7 +48,7 @@ pub fn sentence(claim: &Claim) -> String {
             let fails = part(claim, "fails", claim.part_fails);
             format!(
                 "Contradicted throughout: at none of {tried} points does it hold, and it fails in {fails}\
-                 {direction}; as usual, {}.",
+                 {direction}; at the shipped setting, {}.",
                 end(&claim.reason)
             )
         }
@@ -51,18 +59,10 @@ pub fn sentence(claim: &Claim) -> String {
 fn when(claim: &Claim) -> String {
     let holds = part(claim, "holds", claim.part_holds);
     let region = match claim.when.conditions.as_slice() {
-        [] if claim.part_holds > 0.0 && !claim.deciding.is_empty() => {
-            format!(
-                "Holds in {holds}; what decides most is {}, without a clean limit",
-                claim.deciding.join(" and ")
-            )
-        }
-        [] if claim.part_holds > 0.0 => {
-            format!("Holds in {holds}, in a region that no one or two parameters describe")
-        }
+        [] if claim.part_holds > 0.0 => format!("Holds in {holds}, without a condition that says where"),
         [] => "Holds only at points that were added at the border, at none of those drawn first".to_owned(),
         conditions => format!(
-            "Holds when {} ({} of {} points there); in {holds}",
+            "Holds when {} ({} of {} new points there); in {holds}",
             conditions.join(" and "),
             claim.when.holding,
             claim.when.points

@@ -36,7 +36,8 @@ fn claim(id: &str, verdict: Holds) -> Claim {
         in_box: Some("004, radios".to_owned()),
         states: vec![PointState::Fails, PointState::Holds, PointState::Undecided, PointState::Fails],
         part_direction: 0.4,
-        when: When { conditions: vec!["queue > 100 packets".into()], holding: 1, points: 2 },
+        when: When { conditions: vec!["queue > 100 packets".into()], holding: 93, points: 100, ran: 120 },
+        not_searched: vec![],
         reason: "goodput, A ÷ B: 0.9 [0.8, 0.95], stated > 1".to_owned(),
         findings: vec![],
     };
@@ -100,7 +101,7 @@ fn a_sentence_gives_region_fraction_and_nearest_point() {
     let said = claim("004-fig4", Holds::When).sentence;
     assert_eq!(
         said,
-        "Holds when queue > 100 packets (1 of 2 points there); in 25 % [7, 59] of the box; nearest to the \
+        "Holds when queue > 100 packets (93 of 100 new points there); in 25 % [7, 59] of the box; nearest to the \
          usual: queue = 200 packets."
     );
     let said = claim("004-fig4", Holds::Nowhere).sentence;

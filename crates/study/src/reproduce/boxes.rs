@@ -1,7 +1,7 @@
 //! The box of a set-up: the parameters that its paper leaves open, their ranges, and the reasons.
 //!
-//! The experiments of a set-up share a box and are judged on the same runs. Values that a paper prints are
-//! not in its box.
+//! The experiments of a set-up share a box and are judged on the same runs. A box contains every value that
+//! the paper prints for its parameters.
 
 use std::collections::BTreeMap;
 
@@ -68,6 +68,9 @@ struct RawOpen {
     usual: Option<String>,
     /// Number of the usual value, if its text does not start with it.
     usual_number: Option<f64>,
+    /// Values that the paper prints or that its text permits, as numbers of the unit or as choices.
+    #[serde(default)]
+    printed: Vec<toml::Value>,
     /// Keys of the scenario that receive the value.
     #[serde(default)]
     keys: Vec<String>,
@@ -120,6 +123,9 @@ impl RawOpen {
                 let number = self.usual_number.or(number);
                 let number = number
                     .ok_or_else(|| wrong("`usual` does not start with a number; add `usual_number`"))?;
+                if !(from..=to).contains(&number) {
+                    return Err(wrong(&format!("the range lacks its `usual` value, {number}")));
+                }
                 let unit = self.unit.clone();
                 let range = if self.log { Range::Log(from, to, unit) } else { Range::Linear(from, to, unit) };
                 (range, (text, number))
@@ -130,6 +136,18 @@ impl RawOpen {
                 ));
             }
         };
+        let is_in = |value: &toml::Value| match (&range, value) {
+            (Range::Choice(values), of) => {
+                of.as_str().is_some_and(|text| values.iter().any(|known| known == text))
+            }
+            (Range::Linear(low, high, _) | Range::Log(low, high, _), of) => {
+                let number = of.as_float().or(of.as_integer().map(|whole| whole as f64));
+                number.is_some_and(|number| (*low..=*high).contains(&number))
+            }
+        };
+        if let Some(lacking) = self.printed.iter().find(|value| !is_in(value)) {
+            return Err(wrong(&format!("the box lacks {lacking}, which the paper prints")));
+        }
         let acts = [
             !self.keys.is_empty() || !self.set.is_empty(),
             !self.set_by.is_empty(),

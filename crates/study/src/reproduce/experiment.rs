@@ -90,6 +90,11 @@ impl Experiment {
         }
     }
 
+    /// Judged findings that need time series.
+    pub(super) fn needs_series(&self) -> Vec<String> {
+        self.findings.iter().filter(|row| row.needs_series()).map(|row| row.what().to_owned()).collect()
+    }
+
     /// Whether it is part of `--quick`.
     pub(super) fn is_quick(&self) -> bool {
         self.studies.iter().all(|study| study.quick > 0)

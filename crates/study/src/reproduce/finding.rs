@@ -145,6 +145,16 @@ impl Row {
         self.over.is_some() || self.over_study.is_some() || self.over_metric.is_some()
     }
 
+    /// Name of the measured quantity.
+    pub(super) fn what(&self) -> &str {
+        self.what.get_ref()
+    }
+
+    /// Whether it is judged by time series.
+    pub(super) fn needs_series(&self) -> bool {
+        self.leads.is_some() && self.rule() != Rule::Shown
+    }
+
     /// True if `when` matches the evidence's readings.
     pub(super) fn applies(&self, evidence: &Evidence<'_>, in_box: Option<&ClaimBox>) -> bool {
         self.when.iter().all(|(key, wanted)| {

@@ -11,11 +11,13 @@
 //! | `rounds` | runs the points and judges each claim there |
 //! | `state` | a claim at a point: holds, fails, undecided |
 //! | `tree` | finds the deciding parameters |
+//! | `region` | describes where a claim holds, and checks it on new points |
 //! | `fit` | finds the point that fits all of a paper's numbers |
 //! | `answer` | builds the report |
 
 mod answer;
 mod fit;
+mod region;
 mod rounds;
 mod sample;
 mod state;
@@ -27,8 +29,8 @@ use std::sync::Arc;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::Provenance;
-use joulepath_report::search::Search;
-use joulepath_report::{Judged, Report, Reproduction};
+use joulepath_report::search::{Holds, Search};
+use joulepath_report::{Finding, Judged, Report, Reproduction};
 
 use self::answer::Answers;
 use self::rounds::{Round, Searched};
@@ -181,7 +183,8 @@ pub fn search(
         }
         round.run(&mut plan.searched, watch)?;
     }
-    let nearest = confirm(&plan.searched, &mut round, watch)?;
+    let mut nearest = confirm(&plan.searched, &mut round, watch)?;
+    describe(&plan.searched, &mut nearest, &mut round, watch)?;
     let (tally, lacks) = (round.tally, round.lacks);
     let answers =
         Answers { searched: &plan.searched, nearest: &nearest, seed, is_quick: plan.request.is_quick };
@@ -212,8 +215,10 @@ fn confirm(
     round: &mut Round<'_>,
     watch: Watch<'_>,
 ) -> Result<Vec<Vec<answer::Nearest>>> {
-    let mut found: Vec<Vec<answer::Nearest>> =
-        searched.iter().map(|of| vec![answer::Nearest::default(); of.experiments.len()]).collect();
+    let mut found: Vec<Vec<answer::Nearest>> = searched
+        .iter()
+        .map(|of| of.experiments.iter().map(|_| answer::Nearest::default()).collect())
+        .collect();
     for candidate in 0..CANDIDATES {
         let mut again: Vec<Searched> = vec![];
         let mut asked = vec![];
@@ -242,6 +247,32 @@ fn confirm(
         }
     }
     Ok(found)
+}
+
+/// Describes where each claim holds that does so in a part of its box.
+fn describe(
+    searched: &[Searched],
+    nearest: &mut [Vec<answer::Nearest>],
+    round: &mut Round<'_>,
+    watch: Watch<'_>,
+) -> Result<()> {
+    for (of, of_box) in searched.iter().zip(nearest) {
+        for (claim, nearest) in of_box.iter_mut().enumerate() {
+            let states = nearest.states(of, claim);
+            if answer::verdict(&states, nearest) != Holds::When || round.cancel.is_set() {
+                continue;
+            }
+            let mut judge = |points: &[Point]| -> Result<Vec<State>> {
+                let mut new = [Searched { points: points.to_vec(), ..of.again(claim, 0, 1) }];
+                round.run(&mut new, watch)?;
+                Ok(new[0].states().swap_remove(0))
+            };
+            let columns = region::Columns::of(&of.claim_box.parameters);
+            let mut random = of.random.clone();
+            nearest.region = region::describe(&columns, of.points.clone(), states, &mut random, &mut judge)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs experiments at one point of their box with the seeds that confirmed it, for a claim's command.
@@ -282,7 +313,7 @@ pub(super) fn at(
     let of = &searched[0];
     let where_to = of.where_to(0);
     let report = |(claim, experiment): (usize, &Arc<Experiment>)| {
-        let findings = of.judged[0][claim].findings.clone();
+        let findings = at_values(of.judged[0][claim].findings.clone(), experiment, where_to.as_deref());
         let Judged { verdict, reading, reason } = experiment.judged(&findings);
         Report {
             id: experiment.id.clone(),
@@ -317,6 +348,19 @@ pub(super) fn at(
         set_ups: vec![],
         experiments: of.experiments.iter().enumerate().map(report).collect(),
     })
+}
+
+/// Findings of the reading that counts, named after the values that are set: a study's own label, such as
+/// `sink of 100 segments`, is wrong where the point sets another value.
+fn at_values(findings: Vec<Finding>, experiment: &Experiment, values: Option<&str>) -> Vec<Finding> {
+    let Some(values) = values else { return findings };
+    let counts = experiment.judged(&findings).reading;
+    let is_other = |of: &Finding| counts.is_some() && of.reading.is_some() && of.reading != counts;
+    let named = |of: Finding| match of.reading {
+        Some(_) => of.under(values),
+        None => of,
+    };
+    findings.into_iter().filter(|of| !is_other(of)).map(named).collect()
 }
 
 #[cfg(test)]

@@ -59,16 +59,17 @@ pub(super) struct Parameter {
     pub(super) acts: Acts,
 }
 
-/// `text` with a value inserted: `{}` is the value, `{0.2*}` 0.2 times its number, `{45000/}` 45000 divided
-/// by its number, rounded up.
+/// `text` with a value inserted: `{}` is the value, `{0.2*}` 0.2 times its number, `{1+0.2*}` that plus 1,
+/// `{45000/}` 45000 divided by its number, rounded up.
 fn filled(text: &str, value: &Value) -> String {
     let mut text = text.replace("{}", &value.text);
     for operator in ["*}", "/}"] {
         let Some(end) = text.find(operator) else { continue };
         let Some(start) = text[..end].rfind('{') else { continue };
-        let Ok(number) = text[start + 1..end].parse::<f64>() else { continue };
+        let (least, number) = text[start + 1..end].split_once('+').unwrap_or(("0", &text[start + 1..end]));
+        let (Ok(least), Ok(number)) = (least.parse::<f64>(), number.parse::<f64>()) else { continue };
         let result = match operator {
-            "*}" => format!("{:.4}", number * value.number),
+            "*}" => format!("{:.4}", least + number * value.number),
             _ => format!("{}", (number / value.number).ceil()),
         };
         text.replace_range(start..end + operator.len(), &result);
@@ -85,18 +86,45 @@ impl Parameter {
             Value { text, number }
         };
         let value = match &self.range {
-            Range::Linear(low, high, unit) => number(low + (high - low) * place, unit),
-            Range::Log(low, high, unit) => number(low * libm::pow(high / low, place), unit),
+            Range::Linear(_, _, unit) | Range::Log(_, _, unit) => number(self.number_at(place), unit),
             Range::Choice(values) => {
-                let index = ((place * values.len() as f64) as usize).min(values.len() - 1);
-                Value { text: values[index].clone(), number: index as f64 }
+                let number = self.number_at(place);
+                Value { text: values[number as usize].clone(), number }
             }
         };
         (value.text != self.usual.0).then_some(value)
     }
 
+    /// The number at a place; of a choice its index.
+    pub(super) fn number_at(&self, place: f64) -> f64 {
+        match &self.range {
+            Range::Linear(low, high, _) => low + (high - low) * place,
+            Range::Log(low, high, _) => low * libm::pow(high / low, place),
+            Range::Choice(values) => ((place * values.len() as f64) as usize).min(values.len() - 1) as f64,
+        }
+    }
+
+    /// The value at a place, with some digits.
+    pub(super) fn words_at(&self, place: f64, digits: usize) -> String {
+        let number = self.number_at(place);
+        match &self.range {
+            Range::Linear(_, _, unit) | Range::Log(_, _, unit) => {
+                format!("{} {unit}", rounded(number, digits)).trim_end().to_owned()
+            }
+            Range::Choice(values) => values[number as usize].clone(),
+        }
+    }
+
+    /// Unit of numbers that are all above 0, which have quotients.
+    pub(super) fn positive_unit(&self) -> Option<&str> {
+        match &self.range {
+            Range::Linear(low, _, unit) | Range::Log(low, _, unit) if *low > 0.0 => Some(unit),
+            _ => None,
+        }
+    }
+
     /// Place of a number, from 0 to 1; of a choice the middle of its part.
-    fn place_of(&self, number: f64) -> f64 {
+    pub(super) fn place_of(&self, number: f64) -> f64 {
         let place = match &self.range {
             Range::Linear(low, high, _) => (number - low) / (high - low),
             Range::Log(low, high, _) => libm::log(number / low) / libm::log(high / low),
@@ -312,6 +340,7 @@ mod tests {
         let value = Value { text: "40 ms".to_owned(), number: 40.0 };
         assert_eq!(filled("{}", &value), "40 ms");
         assert_eq!(filled("{ deviation = \"{0.2*} ms\" }", &value), "{ deviation = \"8.0000 ms\" }");
+        assert_eq!(filled("{1.5+0.01*} s", &value), "1.9000 s");
         assert_eq!(filled("{45001/} s", &value), "1126 s", "1125.025, rounded up");
     }
 

@@ -131,6 +131,18 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
         ("004/set-ups/wires", r#"studies = ["4 MiB"]"#, r#"studies = ["4 MB"]"#, "no study `4 MB`"),
         ("004/paper", "    \"004, wires\",", "", "wires.toml: | no paper.toml lists this set-up | `set_ups`"),
         (
+            "002/set-ups/fattree",
+            "to = 100000",
+            "to = 1000",
+            "fattree.toml: | lacks 100000, which the paper prints",
+        ),
+        (
+            "000/set-ups/three-radios",
+            "from = 10\n",
+            "from = 60\n",
+            "three-radios.toml: | lacks its `usual` value",
+        ),
+        (
             "000/set-ups/three-radios",
             "papers/000-table1",
             "papers/000-table2",
@@ -317,4 +329,52 @@ fn every_claim_can_hold_and_can_fail() {
         }
     }
     assert!(judged > 400, "{judged}");
+}
+
+/// The set-up `000, three radios` with other values in its file.
+fn values_of(text: &str) -> Result<joulepath_report::SetUp> {
+    let values: values::Values = toml::from_str(text).unwrap();
+    values.of_set_up("000, three radios", papers().unwrap())
+}
+
+#[test]
+fn every_value_that_a_shipped_set_up_uses_has_an_origin() {
+    let all = papers().unwrap();
+    for experiment in experiments() {
+        if let Some(name) = &experiment.set_up {
+            assert!(all.values.contains_key(name), "{name} has no [values]");
+        }
+    }
+    let wrong = all.values.iter().filter_map(|(name, of)| of.of_set_up(name, all).err());
+    let wrong: Vec<String> = wrong.map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_value_without_an_origin_or_with_another_value_is_refused() {
+    let (_, text) = FILES.iter().find(|(name, _)| *name == "000/set-ups/three-radios").unwrap();
+    let whole: toml::Table = text.parse().unwrap();
+    let written = toml::to_string(&whole["values"]).unwrap();
+    assert!(values_of(&written).is_ok());
+    let refused = |text: &str| values_of(text).unwrap_err().to_string();
+    let other = written.replace("\"10 %\"", "\"11 %\"");
+    assert!(
+        refused(&other).contains("`path.wifi.loss` is 10 %, but [values] has 11 %"),
+        "{}",
+        refused(&other)
+    );
+    let less: String = written
+        .lines()
+        .filter(|line| !line.contains("path.wifi.rate"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert!(
+        refused(&less).contains("neither [values] nor the box names\n\"path.wifi.rate\""),
+        "{}",
+        refused(&less)
+    );
+    let more = format!("{written}\n[extra]\n");
+    assert!(toml::from_str::<values::Values>(&more).is_err());
+    let unknown = written.replace("path.wifi.rate", "path.wifi.speed");
+    assert!(refused(&unknown).contains("which no study uses"), "{}", refused(&unknown));
 }

@@ -11,9 +11,8 @@ use joulepath_report::{Origin, Paper, SetUp, UsedValue};
 use serde::Deserialize;
 use toml::Value;
 
-use super::boxes::ClaimBox;
-use super::experiment::Experiment;
-use super::paper::papers;
+use super::experiment::{Experiment, Standing};
+use super::paper::{Papers, papers};
 use super::space::{Acts, Parameter};
 use super::study::{RunsOn, Study};
 use crate::error::{Error, Result};
@@ -36,6 +35,10 @@ pub(super) struct Values {
 
 /// Keys of a scenario that change no run.
 const WORDS: [&str; 4] = ["title", "source", "compare", "variant"];
+/// Last parts of keys that say what is compared, not with which values.
+const NAMES: [&str; 4] = ["via", "kind", "path", "channel"];
+/// Option of a policy that does so.
+const CONTROLLER: &str = "cc";
 
 impl Values {
     fn origins(&self) -> impl Iterator<Item = (Origin, &Named)> {
@@ -43,39 +46,38 @@ impl Values {
             .into_iter()
     }
 
-    /// The values that `experiments`, which share the set-up `name`, use.
+    /// The values that the papers' experiments with the set-up `name` use.
     ///
     /// # Errors
-    /// If a value differs from the one that `[values]` or the box names, or neither names it.
-    pub(super) fn described(
-        &self,
-        name: &str,
-        experiments: &[&Experiment],
-        claim_box: Option<&ClaimBox>,
-    ) -> Result<SetUp> {
+    /// If a value differs from the one that `[values]` names, or neither `[values]` nor the box names it.
+    pub(super) fn of_set_up(&self, name: &str, all: &Papers) -> Result<SetUp> {
+        let uses =
+            |of: &&Arc<Experiment>| of.set_up.as_deref() == Some(name) && of.standing != Standing::Ours;
         let mut used = Used::default();
-        for study in experiments.iter().flat_map(|experiment| &experiment.studies) {
+        for study in all.experiments.iter().filter(uses).flat_map(|experiment| &experiment.studies) {
             used.add(study)?;
         }
+        let claim_box = all.boxes.iter().find(|of| of.name == name);
         let wrong = |what: String| Error::usage(format!("set-up `{name}`: {what}"));
         let mut values = vec![];
         for (origin, named) in self.origins() {
             for (key, (value, why)) in named {
-                let ours = used.values.remove(key).map(|of| of.join(", "));
-                match ours {
-                    None => return Err(wrong(format!("[values] has `{key}`, which no study uses"))),
-                    Some(ours) if ours != *value => {
+                let ours = used.take(|known| is_like(known, key)).join(", ");
+                match ours.as_str() {
+                    "" => return Err(wrong(format!("[values] has `{key}`, which no study uses"))),
+                    ours if ours != value => {
                         return Err(wrong(format!("`{key}` is {ours}, but [values] has {value}")));
                     }
-                    Some(_) => {}
+                    _ => {}
                 }
                 let (key, value, why) = (key.clone(), value.clone(), why.clone());
                 values.push(UsedValue { key, value, origin, why });
             }
         }
         for parameter in claim_box.map_or(&[][..], |of| &of.parameters) {
-            let covered = used.take(parameter);
-            if covered.is_empty() && values.iter().any(|known| covers(parameter, &known.key)) {
+            let covered = used.take(|key| covers(parameter, key));
+            let is_named = |of: &UsedValue| of.origin == Origin::Printed && covers(parameter, &of.key);
+            if covered.is_empty() && matches!(parameter.acts, Acts::Set(_)) && values.iter().any(is_named) {
                 continue;
             }
             values.push(UsedValue {
@@ -109,10 +111,7 @@ pub(super) fn of(experiments: &[Arc<Experiment>]) -> Result<(Vec<Paper>, Vec<Set
     let uses = |name: &String| experiments.iter().any(|of| of.set_up.as_ref() == Some(name));
     let mut set_ups = vec![];
     for (name, values) in all.values.iter().filter(|(name, _)| uses(name)) {
-        let of: Vec<&Experiment> =
-            all.experiments.iter().filter(|of| of.set_up.as_ref() == Some(name)).map(|of| &**of).collect();
-        let claim_box = all.boxes.iter().find(|of| of.name == *name);
-        set_ups.push(values.described(name, &of, claim_box.map(|of| &**of))?);
+        set_ups.push(values.of_set_up(name, all)?);
     }
     Ok((all.papers.iter().filter(is_of).cloned().collect(), set_ups))
 }
@@ -147,11 +146,16 @@ impl Used {
         }
         for policy in &study.policies {
             let written: joulepath_model::policy::Policy = policy.policy.parse()?;
-            for (option, value) in written.overrides {
+            for (option, value) in written.overrides.into_iter().filter(|(option, _)| option != CONTROLLER) {
+                let is_in_name = policy.name.split(' ').any(|word| word == value);
+                if is_in_name {
+                    continue;
+                }
                 flat.insert(format!("{}[{option}]", policy.name), value);
             }
         }
-        for (key, value) in flat {
+        let is_name = |key: &String| key.rsplit('.').next().is_some_and(|last| NAMES.contains(&last));
+        for (key, value) in flat.into_iter().filter(|(key, _)| !is_name(key)) {
             let known = self.values.entry(key).or_default();
             if !known.contains(&value) {
                 known.push(value);
@@ -160,24 +164,45 @@ impl Used {
         Ok(())
     }
 
-    /// Removes and returns the keys that a parameter of the box sets.
-    fn take(&mut self, parameter: &Parameter) -> Vec<String> {
-        let covered: Vec<String> = self.values.keys().filter(|key| covers(parameter, key)).cloned().collect();
-        for key in &covered {
-            self.values.remove(key);
+    /// Removes the wanted keys and returns their values, each once.
+    fn take(&mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let (wanted, others): (BTreeMap<_, _>, _) =
+            std::mem::take(&mut self.values).into_iter().partition(|(key, _)| is_wanted(key));
+        self.values = others;
+        let mut values: Vec<String> = vec![];
+        for value in wanted.into_values().flatten() {
+            if !values.contains(&value) {
+                values.push(value);
+            }
         }
-        covered
+        values
     }
 }
+
+/// Whether a key is the one that `[values]` names, in which `*` stands for any text.
+fn is_like(key: &str, named: &str) -> bool {
+    match named.split_once('*') {
+        None => key == named,
+        Some((before, after)) => {
+            let rest = key.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+            rest.is_some_and(|rest| !rest.is_empty())
+        }
+    }
+}
+
+/// Stands for a parameter's value.
+const VALUE: &str = "§";
 
 /// Whether a parameter of the box sets the key of [`Used`].
 fn covers(parameter: &Parameter, key: &str) -> bool {
     let sets = |set: &[(String, String)], is_template: bool| {
         let mut flat = BTreeMap::new();
-        set.iter().for_each(|(key, text)| flatten(key, &parsed(text), &mut flat));
+        set.iter().for_each(|(key, text)| flatten(key, &parsed(&text.replace("{}", VALUE)), &mut flat));
         // Of a table, the parameter sets only the parts with its value.
-        flat.iter()
-            .any(|(known, text)| (known == key || is_in(known, key)) && (!is_template || text.contains('{')))
+        let has_value = |text: &str| text.contains(VALUE) || text.contains('{');
+        flat.iter().any(|(known, text)| {
+            (is_in(known, key) || is_in(key, known)) && (!is_template || has_value(text))
+        })
     };
     match &parameter.acts {
         Acts::Set(set) => sets(set, true),

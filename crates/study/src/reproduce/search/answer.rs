@@ -8,9 +8,9 @@ use joulepath_report::{Verdict, wilson};
 use super::super::evidence::Evidence;
 use super::super::experiment::Experiment;
 use super::super::space::{Parameter, Point, Range};
+use super::region::{Columns, Region};
 use super::rounds::Searched;
 use super::state::{Judgement, State};
-use super::tree::{Condition, Sample, deciding};
 
 /// Minimum fraction of decided points for the word "throughout".
 const DECIDED: f64 = 0.8;
@@ -18,13 +18,26 @@ const DECIDED: f64 = 0.8;
 const MOST_DECIDING: usize = 3;
 
 /// The nearest point where a claim held twice.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Nearest {
     pub(super) at: Option<usize>,
     /// Judgement with the fresh seeds.
     pub(super) judged: Option<Judgement>,
     /// Nearer points where it did not hold again.
     pub(super) not_again: Vec<usize>,
+    /// The part of the box where it holds.
+    pub(super) region: Region,
+}
+
+impl Nearest {
+    /// States of a claim at all points.
+    pub(super) fn states(&self, of: &Searched, claim: usize) -> Vec<State> {
+        let state = |point: usize| match self.not_again.contains(&point) {
+            true => State::Undecided,
+            false => of.judged[point][claim].state,
+        };
+        (0..of.judged.len()).map(state).collect()
+    }
 }
 
 /// Input of the answers.
@@ -48,22 +61,21 @@ impl Answers<'_> {
     fn claim(&self, of: &Searched, claim: usize, nearest: &Nearest) -> Claim {
         let parameters = of.claim_box.parameters.as_slice();
         let experiment = &of.experiments[claim];
-        let states: Vec<State> = (0..of.judged.len())
-            .map(|point| match nearest.not_again.contains(&point) {
-                true => State::Undecided,
-                false => of.judged[point][claim].state,
-            })
-            .collect();
+        let states = nearest.states(of, claim);
         let drawn = drawn(of);
         let count = |wanted: State| drawn.clone().filter(|&point| states[point] == wanted).count();
         let (holds, fails, n) = (count(State::Holds), count(State::Fails), drawn.len());
         let part = |count: usize| if n == 0 { 0.0 } else { count as f64 / n as f64 };
         let names = [("holds", holds), ("fails", fails), ("undecided", n - holds - fails)];
         let directed = drawn.clone().filter(|&point| of.judged[point][claim].has_direction).count();
-        let tree = decide(of, &states);
         let shown = nearest.at.unwrap_or(0);
-        let deciding: Vec<String> =
-            tree.parameters.iter().take(MOST_DECIDING).map(|(at, _)| parameters[*at].key.clone()).collect();
+        let deciding: Vec<String> = nearest
+            .region
+            .deciding
+            .iter()
+            .take(MOST_DECIDING)
+            .map(|&at| parameters[at].key.clone())
+            .collect();
         let usual = of.judged.first().map(|of_point| &of_point[claim]);
         let findings = nearest.judged.as_ref().or(usual).map_or(vec![], |judged| judged.findings.clone());
         let keys = || parameters.iter().map(|parameter| parameter.key.clone());
@@ -80,7 +92,8 @@ impl Answers<'_> {
             compare: of.commands(claim, shown),
             in_box: Some(of.claim_box.name.clone()),
             part_direction: part(directed),
-            when: region(of, &states, &tree.when),
+            when: when(of, &nearest.region),
+            not_searched: experiment.needs_series(),
             reason: usual.map_or(String::new(), |judged| judged.reason.clone()),
             findings,
             states: states.iter().map(|state| named(*state)).collect(),
@@ -120,7 +133,7 @@ fn drawn(of: &Searched) -> std::ops::Range<usize> {
     if of.hypercube == 0 { 0..ran.min(1) } else { 1..ran.min(1 + of.hypercube) }
 }
 
-fn verdict(states: &[State], nearest: &Nearest) -> Holds {
+pub(super) fn verdict(states: &[State], nearest: &Nearest) -> Holds {
     let count = |wanted: State| states.iter().filter(|state| **state == wanted).count();
     let (holds, fails) = (count(State::Holds), count(State::Fails));
     let most = |count: usize| count as f64 >= DECIDED * states.len() as f64 && count > 0;
@@ -132,63 +145,14 @@ fn verdict(states: &[State], nearest: &Nearest) -> Holds {
     }
 }
 
-fn decide(of: &Searched, states: &[State]) -> super::tree::Deciding {
-    let samples: Vec<Sample<'_>> = states
-        .iter()
-        .enumerate()
-        .filter(|(_, state)| **state != State::Undecided)
-        .map(|(point, state)| Sample { places: of.points[point].places(), holds: *state == State::Holds })
-        .collect();
-    let is_choice: Vec<bool> = of.claim_box.parameters.iter().map(Parameter::is_choice).collect();
-    deciding(&samples, &is_choice, of.claim_box.name.len() as u64)
-}
-
-/// The conditions in words, with conditions on one number joined, and the number of points inside that hold.
-fn region(of: &Searched, states: &[State], conditions: &[Condition]) -> When {
-    let is_inside = |point: &usize| conditions.iter().all(|of_way| of_way.is_met(of.points[*point].places()));
-    let inside: Vec<usize> = (0..states.len()).filter(is_inside).collect();
-    let count = |wanted: State| inside.iter().filter(|&&point| states[point] == wanted).count();
-    let parameters = of.claim_box.parameters.as_slice();
-    let mut tightest: BTreeMap<(usize, u8), &Condition> = BTreeMap::new();
-    for condition in conditions {
-        let side = match condition {
-            Condition::Above(..) => 0,
-            Condition::AtMost(..) => 1,
-            Condition::Is(..) => 2,
-            Condition::IsNot(_, place) => 3 + (place * 100.0) as u8,
-        };
-        // From the root to the leaf: later bounds are tighter.
-        tightest.insert((condition.parameter(), side), condition);
-    }
+/// The checked condition in words, and the numbers of its check.
+fn when(of: &Searched, region: &Region) -> When {
+    let columns = Columns::of(&of.claim_box.parameters);
     When {
-        conditions: tightest.values().map(|condition| in_words(condition, parameters)).collect(),
-        holding: count(State::Holds),
-        points: count(State::Holds) + count(State::Fails),
-    }
-}
-
-fn in_words(condition: &Condition, parameters: &[Parameter]) -> String {
-    let parameter = &parameters[condition.parameter()];
-    let key = &parameter.key;
-    match *condition {
-        Condition::Above(_, place) => format!("{key} > {}", bound(parameter, place)),
-        Condition::AtMost(_, place) => format!("{key} ≤ {}", bound(parameter, place)),
-        Condition::Is(_, place) => format!("{key} is {}", bound(parameter, place)),
-        Condition::IsNot(_, place) => format!("{key} is not {}", bound(parameter, place)),
-    }
-}
-
-/// The value at a place, with two digits, the accuracy of a border.
-fn bound(parameter: &Parameter, place: f64) -> String {
-    let short = |value: f64, unit: &str| {
-        format!("{} {unit}", joulepath_report::rounded(value, 2)).trim_end().to_owned()
-    };
-    match &parameter.range {
-        Range::Linear(low, high, unit) => short(low + (high - low) * place, unit),
-        Range::Log(low, high, unit) => short(low * libm::pow(high / low, place), unit),
-        Range::Choice(values) => {
-            values[((place * values.len() as f64) as usize).min(values.len() - 1)].clone()
-        }
+        conditions: region.when.iter().map(|condition| columns.words(condition)).collect(),
+        holding: region.held,
+        points: region.checked,
+        ran: region.ran,
     }
 }
 
@@ -223,6 +187,7 @@ fn blank(experiment: &Experiment) -> Claim {
         states: vec![],
         part_direction: 0.0,
         when: When::default(),
+        not_searched: vec![],
         reason: String::new(),
         findings: vec![],
     }

@@ -5,6 +5,7 @@ use joulepath_report::search::Holds;
 use super::rounds::Searched;
 use super::*;
 use crate::reproduce::runs;
+use crate::reproduce::space::Range;
 use crate::reproduce::study::Extent;
 use crate::source::Overrides;
 
@@ -51,6 +52,57 @@ fn every_range_has_a_reason_and_every_box_a_claim() {
         }
         assert!(experiments().iter().any(is_in), "{}: no claim has this box", of.name);
     }
+}
+
+/// Number of base units in a unit: seconds, bit/s, bytes, packets or per cent.
+fn in_base_units(unit: &str) -> Option<(&'static str, f64)> {
+    Some(match unit {
+        "us" | "µs" => ("s", 1e-6),
+        "ms" => ("s", 1e-3),
+        "s" | "second" | "seconds" => ("s", 1.0),
+        "kbit/s" => ("bit/s", 1e3),
+        "Mbit/s" => ("bit/s", 1e6),
+        "Gbit/s" => ("bit/s", 1e9),
+        "B" => ("B", 1.0),
+        "kB" | "KB" => ("B", 1e3),
+        "KiB" => ("B", 1024.0),
+        "MB" => ("B", 1e6),
+        "packets" => ("packets", 1.0),
+        "%" => ("%", 1.0),
+        _ => return None,
+    })
+}
+
+/// Numbers with a unit of the parameter's kind that its reason names, in the parameter's unit.
+fn named(reason: &str, unit: &str) -> Vec<f64> {
+    let Some((kind, ours)) = in_base_units(unit) else { return vec![] };
+    let plain = |word: &str| word.trim_matches(|c: char| "(),;:\".".contains(c)).to_owned();
+    let words: Vec<String> = reason.split_whitespace().map(plain).collect();
+    let number = |two: &[String]| {
+        let (number, (of, size)) = (two[0].parse::<f64>().ok()?, in_base_units(&two[1])?);
+        (of == kind).then_some(number * size / ours)
+    };
+    words.windows(2).filter_map(number).collect()
+}
+
+#[test]
+fn every_box_contains_its_usual_value_and_the_values_that_its_reason_names() {
+    assert_eq!(named("100 ms is printed; 20 s or 1 s, 3 packets", "ms"), [100.0, 20_000.0, 1000.0]);
+    let mut count = 0;
+    for of in &papers().unwrap().boxes {
+        for parameter in &of.parameters {
+            let (Range::Linear(low, high, unit) | Range::Log(low, high, unit)) = &parameter.range else {
+                continue;
+            };
+            for value in named(&parameter.reason, unit).into_iter().chain([parameter.usual.1]) {
+                // A conversion of units rounds.
+                let is_in = (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(&value);
+                assert!(is_in, "{}, {}: {value} {unit} is not in {low} to {high}", of.name, parameter.key);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 60, "{count}");
 }
 
 /// Every corner and some points inside: each key, policy and value must exist.

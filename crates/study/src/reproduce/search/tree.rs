@@ -52,6 +52,25 @@ impl Condition {
         }
     }
 
+    /// The condition with another bound, if it has one.
+    pub(super) fn with_bound(&self, bound: impl Fn(usize, f64) -> f64) -> Condition {
+        match *self {
+            Condition::Above(at, of) => Condition::Above(at, bound(at, of)),
+            Condition::AtMost(at, of) => Condition::AtMost(at, bound(at, of)),
+            Condition::Is(..) | Condition::IsNot(..) => self.clone(),
+        }
+    }
+
+    /// Whether a condition from further down the tree replaces this one.
+    pub(super) fn is_wider_than(&self, other: &Condition) -> bool {
+        match (self, other) {
+            (Condition::Above(a, _), Condition::Above(b, _))
+            | (Condition::AtMost(a, _), Condition::AtMost(b, _))
+            | (Condition::IsNot(a, _), Condition::Is(b, _)) => a == b,
+            _ => self == other,
+        }
+    }
+
     fn other(&self) -> Condition {
         match *self {
             Condition::Above(at, bound) => Condition::AtMost(at, bound),
@@ -120,7 +139,8 @@ fn best_split(samples: &[Sample<'_>], inside: &[usize], is_choice: &[bool]) -> O
     candidates(samples, inside, is_choice)
         .into_iter()
         .map(|(condition, sides)| (gain(&answers, &sides), condition))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        // Of equal splits the first: a parameter rather than a ratio.
+        .min_by(|a, b| b.0.total_cmp(&a.0))
         .filter(|(gain, _)| *gain > 1e-9)
 }
 
