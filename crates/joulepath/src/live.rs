@@ -69,7 +69,8 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         let status = client::ask(Path::new(&config.control.socket), &Request::Status)?;
         return terminal::data(&simulate::scenario(&config, &status)?);
     }
-    let chosen = Chosen { manager: options.pm, intent: options.intent, first: options.first };
+    let LiveOptions { pm: manager, intent, first, adopt, .. } = *options;
+    let chosen = Chosen { manager, intent, first, adopt };
     if options.dry_run {
         let (status, steps) = daemon::dry_run(&options.config, chosen)?;
         return match options.json {

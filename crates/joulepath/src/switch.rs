@@ -13,10 +13,10 @@ use crate::terminal;
 /// If rights or kernel features are missing, the configuration is wrong, or systemd cannot start the daemon.
 pub(crate) fn on(options: &OnOptions) -> Result<Exit, Failure> {
     if options.dry_run {
-        let (status, steps) = switch::dry_run(options.intent)?;
+        let (status, steps) = switch::dry_run(options.intent, options.adopt)?;
         return terminal::print(&page::dry_run(&status, &steps, terminal::stdout().0));
     }
-    terminal::print(&said::on(&switch::on(options.intent)?))
+    terminal::print(&said::on(&switch::on(options.intent, options.adopt)?))
 }
 
 /// Switches off.

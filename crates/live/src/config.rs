@@ -26,6 +26,8 @@ pub struct Chosen {
     pub intent: Option<Intent>,
     /// `first`.
     pub first: Option<First>,
+    /// `adopt`, if true.
+    pub adopt: bool,
 }
 
 /// Reads a configuration file for commands other than the daemon. Rules are always accepted, because the
@@ -62,7 +64,8 @@ pub(crate) fn parse(text: &str, path: &Path, chosen: Chosen) -> Result<LiveConfi
     let (intent, first) = (chosen.intent.unwrap_or(config.intent), chosen.first.unwrap_or(config.first));
     // A tolerance of the file has no meaning beside another intent.
     let tolerance = config.tolerance.filter(|_| intent.may_wait());
-    Ok(LiveConfig { intent, first, tolerance, ..config })
+    let adopt = chosen.adopt || config.adopt;
+    Ok(LiveConfig { intent, first, tolerance, adopt, ..config })
 }
 
 /// A calibrated profile beside the configuration. Errors have the form "message; remedy".

@@ -9,7 +9,7 @@ mod left;
 mod round;
 mod telling;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -24,7 +24,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use self::bounds::Bounds;
-use self::choice::{cut, may_be_used, wish};
+use self::choice::{cut, managed, may_be_used, wish};
 use self::failure::Failure;
 pub(crate) use self::left::is_running;
 pub use self::left::{Undone, undo};
@@ -101,9 +101,11 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     let mut guard = Guard::default();
     machine.guard(&mut guard, config, listing.as_ref())?;
     let guarded = guard.is_on();
+    let disputed = report::disputed(&decision, &there, &managed(&decision, &look));
+    let adopted = if config.adopt { disputed.clone() } else { BTreeSet::new() };
     let mut steps = match guarded {
         true => guard.news(&[]),
-        false => report::steps(&decision, &there, table.limits()?, &snapshot),
+        false => report::steps(&decision, &there, table.limits()?, &snapshot, &adopted),
     };
     steps.extend(report::controller_step(&decision, &table.value(Setting::Controller)?));
     if config.manager == PathManaging::UserSpace || guarded {
@@ -119,8 +121,9 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     let manager = if is_running { PathManaging::UserSpace } else { config.manager };
     let mut warnings =
         precheck::blockers(manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
-    let disputed = if is_running { vec![] } else { report::disputed(&decision, &there, &snapshot) };
-    warnings.extend(precheck::warnings(&used(&decision), &disputed));
+    let disputed = if is_running || config.adopt { BTreeSet::new() } else { disputed };
+    let disputed = report::by_interface(&look.interfaces, disputed.into_iter());
+    warnings.extend(precheck::warnings(&used(&decision), &disputed, config.adopt));
     warnings.extend(accounts.trouble.clone().into_iter().chain(accounts.clock_trouble()));
     warnings.extend(networks.trouble.clone());
     let facts = report::Facts {

@@ -33,14 +33,16 @@ pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
 }
 
 /// Warnings for the user. `used`: interfaces with endpoints; `disputed`: interfaces whose endpoints another
-/// program has set.
-pub(crate) fn warnings(used: &[String], disputed: &[String]) -> Vec<String> {
+/// program has set, with addresses; `adopts`: true if such endpoints are taken over until that program changes
+/// them.
+pub(crate) fn warnings(used: &[String], disputed: &[String], adopts: bool) -> Vec<String> {
     let [(_, network_manager), (_, mptcpd)] = managers(&Machine::default());
     let mut warnings = vec![];
     if !disputed.is_empty() {
+        let remedy = if adopts { "" } else { "; `sudo joulepath on --adopt` takes them over until `off`" };
         let what = format!(
             "another program has set the endpoints of {}: the daemon leaves them unchanged and does not \
-             manage these interfaces until they are removed",
+             manage these interfaces until they are removed{remedy}",
             disputed.join(", ")
         );
         warnings.push(match network_manager.status == Status::Limited {

@@ -1,5 +1,7 @@
 //! Builds the status and the steps of a dry run.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::Path;
 
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
@@ -7,7 +9,7 @@ use joulepath_model::live::{First, LiveConfig};
 use joulepath_model::units::Nanos;
 
 use crate::accounts::Accounts;
-use crate::act::{Outcome, Setting, opens_subflows};
+use crate::act::{Outcome, Setting};
 use crate::decide::{Decision, Role, Told, Wanted};
 use crate::foreign;
 use crate::machine::Look;
@@ -171,26 +173,35 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
     }
 }
 
-/// Interfaces that would get an endpoint, but already have one, and those on which an endpoint opens subflows
-/// that are not wanted.
-pub(crate) fn disputed(decision: &Decision, there: &[Endpoint], snapshot: &Snapshot) -> Vec<String> {
-    let Some(wanted) = &decision.endpoints else { return vec![] };
-    let is_there = |address| there.iter().any(|endpoint| endpoint.address == address);
-    let opens =
-        |address| there.iter().any(|endpoint| endpoint.address == address && opens_subflows(endpoint));
-    let unwanted = decision.managed(&snapshot.interfaces).filter(|&(address, _)| opens(address));
-    let wanted = wanted.iter().filter(|wanted| is_there(wanted.address)).map(|wanted| wanted.interface);
-    let of_all: Vec<u32> = wanted.chain(unwanted.map(|(_, index)| index)).collect();
-    let of_them = snapshot.interfaces.iter().filter(|interface| of_all.contains(&interface.index));
-    of_them.map(|interface| interface.name.clone()).collect()
+/// One text per interface with its addresses of `places`: `wlan0 (192.0.2.7, fd00::7)`.
+pub(crate) fn by_interface(all: &[Interface], places: impl Iterator<Item = (IpAddr, u32)>) -> Vec<String> {
+    let mut addresses: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    places.for_each(|(address, index)| addresses.entry(index).or_default().push(address.to_string()));
+    let text = |one: &Interface| Some(format!("{} ({})", one.name, addresses.get(&one.index)?.join(", ")));
+    all.iter().filter_map(text).collect()
 }
 
-/// What a start would change, one line per step.
+/// Places where an endpoint is wanted and another program has set it, and where its endpoint opens subflows
+/// that are not wanted. `managed`: those of the interfaces that the daemon manages.
+pub(crate) fn disputed(
+    decision: &Decision,
+    there: &[Endpoint],
+    managed: &[(IpAddr, u32)],
+) -> BTreeSet<(IpAddr, u32)> {
+    let Some(wanted) = &decision.endpoints else { return BTreeSet::new() };
+    let at = |address: IpAddr| there.iter().filter(move |there| there.is_at(address));
+    let wanted = wanted.iter().filter(|one| at(one.address).next().is_some());
+    let unwanted = managed.iter().filter(|(address, _)| at(*address).any(Endpoint::opens_subflows));
+    wanted.map(|one| (one.address, one.interface)).chain(unwanted.copied()).collect()
+}
+
+/// What a start would change, one line per step. `adopted`: places whose endpoints are taken over.
 pub(crate) fn steps(
     decision: &Decision,
     there: &[Endpoint],
     limits: Limits,
     snapshot: &Snapshot,
+    adopted: &BTreeSet<(IpAddr, u32)>,
 ) -> Vec<String> {
     let Some(wanted) = &decision.endpoints else { return vec![] };
     let name = |index: u32| {
@@ -198,8 +209,13 @@ pub(crate) fn steps(
         found.map_or_else(|| index.to_string(), |interface| interface.name.clone())
     };
     let line = |one: &Wanted| {
-        if there.iter().any(|endpoint| endpoint.address == one.address) {
-            return format!("keep the existing endpoint {}", one.address);
+        if there.iter().any(|endpoint| endpoint.is_at(one.address)) {
+            let is_adopted = adopted.contains(&(one.address, one.interface));
+            return match (is_adopted, one.backup) {
+                (false, _) => format!("keep the existing endpoint {}", one.address),
+                (true, false) => format!("take over the endpoint {}", one.address),
+                (true, true) => format!("take over the endpoint {} as a backup", one.address),
+            };
         }
         let flags = [
             (!one.signal, " subflow"),
@@ -216,6 +232,10 @@ pub(crate) fn steps(
         steps.push(format!("set the limit of subflows from {before} to {after}"));
     }
     steps.extend(wanted.iter().map(line));
+    let unwanted = adopted.iter().filter(|(address, _)| !wanted.iter().any(|one| one.address == *address));
+    steps.extend(unwanted.map(|(address, index)| {
+        format!("take over the endpoint {address} dev {} and remove it until the end", name(*index))
+    }));
     steps
 }
 

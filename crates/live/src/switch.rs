@@ -64,7 +64,7 @@ impl Plan {
     }
 }
 
-fn plan(root: &Path, intent: Option<Intent>) -> Result<Plan> {
+fn plan(root: &Path, intent: Option<Intent>, adopt: bool) -> Result<Plan> {
     if intent == Some(Intent::Off) {
         let remedy = "run `sudo joulepath off`".into();
         return Err(Error::Refused { what: "`joulepath on` has no intent `off`".into(), remedy });
@@ -77,7 +77,7 @@ fn plan(root: &Path, intent: Option<Intent>) -> Result<Plan> {
     } else if !is_ours(&config) {
         load_for(&config, Chosen::default())?;
     }
-    let options = options(intent);
+    let options = options(intent, adopt);
     plan.by_hand = format!("sudo joulepath live --config {CONFIG} {options}");
     plan.obstacle = obstacle(root);
     if plan.obstacle.is_none() {
@@ -89,13 +89,13 @@ fn plan(root: &Path, intent: Option<Intent>) -> Result<Plan> {
     Ok(plan)
 }
 
-/// The status and the steps if [`on`] were called with this intent. Changes nothing.
+/// The status and the steps if [`on`] were called like this. Changes nothing.
 ///
 /// # Errors
 /// If the configuration is wrong, or a request to the kernel fails.
-pub fn dry_run(intent: Option<Intent>) -> Result<(Status, Vec<String>)> {
-    let (plan, config) = (plan(Path::new("/"), intent)?, Path::new(CONFIG));
-    let chosen = Chosen { intent, first: Some(First::Steer), manager: None };
+pub fn dry_run(intent: Option<Intent>, adopt: bool) -> Result<(Status, Vec<String>)> {
+    let (plan, config) = (plan(Path::new("/"), intent, adopt)?, Path::new(CONFIG));
+    let chosen = Chosen { intent, first: Some(First::Steer), manager: None, adopt };
     let (status, steps) = match config.exists() {
         true => daemon::dry_run(config, chosen)?,
         false => daemon::dry_run_of(SAMPLE, config, chosen)?,
@@ -104,9 +104,10 @@ pub fn dry_run(intent: Option<Intent>) -> Result<(Status, Vec<String>)> {
 }
 
 /// Options of the daemon. Without an intent, the configuration's applies.
-fn options(intent: Option<Intent>) -> String {
+fn options(intent: Option<Intent>, adopt: bool) -> String {
     let intent = intent.map(|intent| format!("--intent {} ", intent.word())).unwrap_or_default();
-    format!("{intent}--first {}", First::Steer.word())
+    let adopt = if adopt { " --adopt" } else { "" };
+    format!("{intent}--first {}{adopt}", First::Steer.word())
 }
 
 fn obstacle(root: &Path) -> Option<String> {
@@ -118,19 +119,20 @@ fn obstacle(root: &Path) -> Option<String> {
         .then(|| format!("systemd has no {SERVICE}: the Debian package and the folder packaging have it"))
 }
 
-/// Switches on; without an intent, the configuration's applies. Returns the status of the started daemon.
+/// Switches on; without an intent, the configuration's applies. `adopt` takes over endpoints of other
+/// programs, also if the configuration does not. Returns the status of the started daemon.
 ///
 /// # Errors
 /// As [`dry_run`]; if rights or MPTCP are missing; if a file cannot be written, or systemd cannot start the
 /// daemon. `off` removes what was done until then.
-pub fn on(intent: Option<Intent>) -> Result<Status> {
+pub fn on(intent: Option<Intent>, adopt: bool) -> Result<Status> {
     need_root("on")?;
     // A running daemon may have chosen the path manager.
     let manager = if daemon::is_running()? { Manager::UserSpace } else { Manager::default() };
     if let Some(blocker) = precheck::blockers(manager).into_iter().next() {
         return Err(blocker.into());
     }
-    let plan = plan(Path::new("/"), intent)?;
+    let plan = plan(Path::new("/"), intent, adopt)?;
     let stamp = Stamp::now()?;
     for (file, body) in &plan.files {
         owned::put(file, PURPOSE, body, stamp.clone()).map_err(|error| unwritten(file, &error))?;
@@ -217,7 +219,7 @@ mod tests {
     use super::*;
 
     fn planned(root: &Path, intent: Option<Intent>) -> Plan {
-        plan(root, intent).unwrap_or_else(|error| panic!("{error}"))
+        plan(root, intent, false).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn write(root: &Path, file: &str, text: &str) {
@@ -236,7 +238,9 @@ mod tests {
         assert_eq!(plan.by_hand, command);
         let step = format!("start no daemon: systemd does not run here; run `{command}`");
         assert_eq!(plan.steps()[1], step);
-        let error = super::plan(root.path(), Some(Intent::Off)).unwrap_err();
+        let adopts = super::plan(root.path(), Some(Intent::Frugal), true).unwrap();
+        assert!(adopts.by_hand.ends_with("--intent frugal --first steer --adopt"), "{}", adopts.by_hand);
+        let error = super::plan(root.path(), Some(Intent::Off), false).unwrap_err();
         assert!(error.to_string().contains("no intent `off`"), "{error}");
     }
 
@@ -262,7 +266,7 @@ mod tests {
         assert_eq!(plan.files, [(drop_in, body.to_owned())]);
         assert_eq!(plan.steps().last().unwrap(), "run systemctl restart joulepathd.service");
         write(root.path(), "etc/joulepath/live.toml", "intent = \"cheap\"\n");
-        let error = super::plan(root.path(), None).unwrap_err().to_string();
+        let error = super::plan(root.path(), None, false).unwrap_err().to_string();
         assert!(error.contains("1:10: `cheap` is not an intent"), "{error}");
     }
 }

@@ -412,6 +412,8 @@ pub struct LiveConfig {
     /// Patterns of devices that the configuration does not use, such as a VPN's, whose connections may get
     /// subflows elsewhere.
     pub bypass: Vec<String>,
+    /// True if the daemon takes over endpoints that other programs have set.
+    pub adopt: bool,
     /// Interfaces; the first entry that matches a name applies.
     pub interfaces: Vec<InterfaceConfig>,
     /// Congestion controller of new sockets by the machine's intent. Under an intent without an entry, the

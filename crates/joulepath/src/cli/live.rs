@@ -71,6 +71,10 @@ pub(crate) struct LiveOptions {
     /// Where new connections start, in place of the configuration's: `leave` or `steer`.
     #[arg(long, value_name = "WORD", conflicts_with = "undo")]
     pub(crate) first: Option<First>,
+    /// Take over the endpoints that other programs have set on interfaces that the daemon may use, and give
+    /// them back at the end as they were.
+    #[arg(long, conflicts_with = "undo")]
+    pub(crate) adopt: bool,
     /// Put the programs of the configuration's mptcp tables on MPTCP: by BPF until this process ends, or
     /// where the kernel cannot, by systemd drop-ins, which --undo removes.
     #[arg(long, conflicts_with_all = ["dry_run", "undo", "simulate", "record", "replay", "keep"])]

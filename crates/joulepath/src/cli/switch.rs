@@ -9,6 +9,7 @@ pub(super) const ON_HELP: &str = "\
 Examples:
   sudo joulepath on
   sudo joulepath on interactive
+  sudo joulepath on frugal --adopt
   joulepath on frugal --dry-run
   sudo joulepath off
 
@@ -27,6 +28,10 @@ pub(crate) struct OnOptions {
     /// The intent. Without it, the configuration's.
     #[arg(value_name = "WORD", value_parser = intents())]
     pub(crate) intent: Option<Intent>,
+    /// Take over the endpoints that other programs, such as NetworkManager and mptcpd, have set on interfaces
+    /// that the daemon may use. `off` gives them back as they were.
+    #[arg(long)]
+    pub(crate) adopt: bool,
     /// Print what would be done, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -1,5 +1,6 @@
 //! `joulepath live` and `joulepath status` as their users see them. Two veth cables act as radios.
 
+mod adoption;
 mod behaviour;
 mod controllers;
 mod end;

@@ -17,8 +17,9 @@ use crate::versioned;
 
 /// Folder of locks and journals, inside the folder of all states.
 pub(crate) const FOLDER: &str = "live";
-/// Schema of the record: 2 added the controller, 3 the path manager, 4 the connections that need an endpoint.
-const SCHEMA: u64 = 4;
+/// Schema of the record: 2 added the controller, 3 the path manager, 4 the connections that need an endpoint,
+/// 5 endpoints of other programs.
+const SCHEMA: u64 = 5;
 /// Remedy for a record that cannot be read.
 const REMEDY: &str = "run `joulepath live --undo` of the version that wrote it; or delete the file if \
                     `ip mptcp endpoint` lists no unwanted endpoint";
@@ -38,6 +39,9 @@ pub(super) struct Own {
     may_be_absent: bool,
     /// True if it replaces an endpoint created by the kernel, with its id.
     replaces: bool,
+    /// If another program's endpoint was taken over: as the kernel lists it, except for id and priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shape: Option<Endpoint>,
 }
 
 /// Limits that we have set.
@@ -74,6 +78,12 @@ pub(super) struct Kept {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     pub(super) endpoints: Vec<Own>,
+    /// Endpoints of other programs that were taken over, as they were found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) adopted: Vec<Endpoint>,
+    /// Addresses of endpoints that other programs have changed since.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) respected: BTreeSet<IpAddr>,
     pub(super) limits: Option<LimitsSet>,
     /// Absent in records of versions that set no controller.
     #[serde(default)]
@@ -131,19 +141,38 @@ impl Store for OnDisk {
 }
 
 impl Own {
-    /// As it will be after `add`.
-    pub(super) fn new(wanted: &Wanted, id: AddressId, replaces: bool) -> Self {
+    /// As it will be after `add`. `found` is the endpoint of another program that was taken over with this
+    /// address.
+    pub(super) fn new(wanted: &Wanted, id: AddressId, replaces: bool, found: Option<&Endpoint>) -> Self {
+        let shape = found.map(|found| shape(found, wanted));
         Own {
             id,
             address: wanted.address,
             interface: wanted.interface,
             signal: wanted.signal,
-            fullmesh: wanted.fullmesh,
+            fullmesh: shape.as_ref().map_or(wanted.fullmesh, |shape| shape.fullmesh),
             backup: wanted.backup,
             may_be_backup: None,
             may_be_absent: true,
             replaces,
+            shape,
         }
+    }
+
+    /// As another program has set it; `None` without an id.
+    pub(super) fn adopted(found: &Endpoint) -> Option<Self> {
+        Some(Own {
+            id: found.id?,
+            address: found.address,
+            interface: found.interface.unwrap_or_default(),
+            signal: !found.opens_subflows(),
+            fullmesh: found.fullmesh,
+            backup: found.backup,
+            may_be_backup: None,
+            may_be_absent: false,
+            replaces: false,
+            shape: Some(found.clone()),
+        })
     }
 
     /// The request to the kernel. It replaces an endpoint created by the kernel only if the request has no
@@ -154,6 +183,9 @@ impl Own {
 
     /// As the kernel lists it.
     fn endpoint(&self) -> Endpoint {
+        if let Some(shape) = &self.shape {
+            return Endpoint { id: Some(self.id), backup: self.backup, ..shape.clone() };
+        }
         Endpoint {
             id: Some(self.id),
             // A server announces the address; the client opens the subflows.
@@ -186,8 +218,12 @@ impl Own {
 
     /// True if it matches `wanted` except for its priority.
     pub(super) fn serves(&self, wanted: &Wanted) -> bool {
-        (self.address, self.interface) == (wanted.address, wanted.interface)
-            && (self.signal, self.fullmesh) == (wanted.signal, wanted.fullmesh)
+        let is_here = (self.address, self.interface) == (wanted.address, wanted.interface);
+        let Some(shape) = &self.shape else {
+            return is_here && (self.signal, self.fullmesh) == (wanted.signal, wanted.fullmesh);
+        };
+        let is_enough = if wanted.signal { shape.signal } else { shape.opens_subflows() };
+        is_here && is_enough && (shape.fullmesh || !wanted.fullmesh)
     }
 
     /// Takes its state from the kernel's list, which resolves doubts.
@@ -200,6 +236,17 @@ impl Own {
     pub(super) fn is_certain(&self) -> bool {
         self.may_be_backup.is_none() && !self.may_be_absent
     }
+}
+
+/// `found` with what `wanted` needs. The kernel refuses `signal` together with `fullmesh`.
+fn shape(found: &Endpoint, wanted: &Wanted) -> Endpoint {
+    let opens = !wanted.signal && !found.opens_subflows();
+    let (signal, fullmesh) = match (found.signal || wanted.signal, found.fullmesh || wanted.fullmesh) {
+        (true, true) => (wanted.signal, wanted.fullmesh),
+        both => both,
+    };
+    let subflow = found.subflow || opens;
+    Endpoint { interface: Some(wanted.interface), subflow, signal, fullmesh, ..found.clone() }
 }
 
 impl LimitsSet {
@@ -246,6 +293,24 @@ impl Journal {
                 (own.backup, own.may_be_backup) = (backup, Some(own.backup));
             }
         });
+    }
+
+    /// Marks the endpoints of other programs that were taken over, before they are removed.
+    pub(super) fn doubt_adopted(&mut self) {
+        let adopted = &self.adopted;
+        let own = self.endpoints.iter_mut();
+        let are_adopted = own.filter(|own| adopted.iter().any(|found| found.address == own.address));
+        are_adopted.for_each(|own| own.may_be_absent = true);
+    }
+
+    /// Marks one of them before it is given back. `id`: its id, if it is there.
+    pub(super) fn returns(&mut self, found: &Endpoint, id: Option<AddressId>) {
+        if let Some(id) = id {
+            return self.doubt_backup(id, found.backup);
+        }
+        self.endpoints.retain(|own| own.address != found.address);
+        let own = Own::adopted(found);
+        self.endpoints.extend(own.map(|own| Own { may_be_absent: true, ..own }));
     }
 
     /// Drops the endpoint from the journal.

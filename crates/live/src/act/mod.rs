@@ -11,18 +11,20 @@
 //!
 //! **No connection is cut off** because an endpoint is no longer wanted or the daemon ends.
 //!
-//! **Only endpoints that are ours and unchanged are touched.** Endpoints of other programs are never changed.
-//! An endpoint of ours that another program changes belongs to that program from then on. An endpoint of ours
+//! **Only endpoints that are ours and unchanged are touched.** Endpoints of other programs are changed only if
+//! they may be taken over (`adopt`), and are given back as they were. An endpoint of ours that another program changes belongs to that program from then on. An endpoint of ours
 //! that another program removes is added again, at growing intervals.
 //!
 //! | module | what |
 //! |---|---|
+//! | `adopt` | takes over endpoints of other programs |
 //! | `journal` | our changes, on disk |
 //! | `needed` | connections that an endpoint's removal would cut off |
 //! | `undo` | restores the settings found at the start |
 //! | `setting` | congestion controller and path manager of new sockets |
 //! | `table` | the kernel's endpoints, limits and settings |
 
+mod adopt;
 mod journal;
 mod needed;
 mod setting;
@@ -42,6 +44,7 @@ use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_model::units::Nanos;
 
+pub use self::adopt::Reach;
 pub(crate) use self::journal::FOLDER;
 pub use self::journal::{Journal, OnDisk, Store};
 use self::journal::{LimitsSet, Own};
@@ -74,6 +77,10 @@ pub struct Actor<T, S> {
     /// True if another program changed the limits: they are left alone.
     limits_of_others: bool,
     standings: BTreeMap<Setting, Standing>,
+    /// Where endpoints of other programs are taken over.
+    reach: Option<Reach>,
+    /// Addresses of endpoints that were taken over, which the machine has lost since.
+    away: BTreeSet<IpAddr>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,6 +107,8 @@ pub struct Outcome {
     pub conflicts: BTreeMap<(IpAddr, u32), String>,
     /// Addresses for which another program's endpoint opens subflows.
     pub others: BTreeSet<IpAddr>,
+    /// Addresses of endpoints of other programs that are taken over.
+    pub adopted: BTreeSet<IpAddr>,
     /// After an undo: addresses whose endpoints stay, and the number of connections without another path.
     pub stays: BTreeMap<IpAddr, usize>,
     /// When to retry.
@@ -109,9 +118,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// True if another program has set the endpoint of `address` on `interface`.
-    pub fn is_of_another(&self, address: IpAddr, interface: u32) -> bool {
-        self.conflicts.get(&(address, interface)).is_some_and(|why| why == OF_ANOTHER)
+    /// Addresses and interfaces whose endpoints another program has set.
+    pub fn of_another(&self) -> impl Iterator<Item = (IpAddr, u32)> {
+        self.conflicts.iter().filter(|(_, why)| *why == OF_ANOTHER).map(|(place, _)| *place)
     }
 
     /// Counts the endpoints of other programs on these interfaces as conflicts: they open subflows, whatever
@@ -163,6 +172,8 @@ impl<T: Table, S: Store> Actor<T, S> {
             refused: BTreeMap::new(),
             limits_of_others: false,
             standings: BTreeMap::new(),
+            reach: None,
+            away: BTreeSet::new(),
         })
     }
 
@@ -186,12 +197,18 @@ impl<T: Table, S: Store> Actor<T, S> {
     ) -> Result<Outcome> {
         let Some(wanted) = wanted else { return self.undo(now) };
         let mut outcome = Outcome::default();
-        let wanted = distinct(wanted, &mut outcome);
-        let table = self.table.endpoints()?;
-        self.take_stock(&table, now);
+        let mut wanted = distinct(wanted, &mut outcome);
+        let mut table = self.table.endpoints()?;
+        self.take_over(&table, &wanted, now);
+        let given = self.give_back(Self::releases);
+        wanted.retain(|one| !self.releases(one.address));
+        if !matches!(given, Ok(0)) {
+            table = self.table.endpoints()?;
+        }
+        outcome.adopted = self.journal.adopted.iter().map(|found| found.address).collect();
         let is_own =
             |there: &&Endpoint| self.journal.endpoints.iter().any(|own| own.address == there.address);
-        let of_others = table.iter().filter(|there| opens_subflows(there) && !is_own(there));
+        let of_others = table.iter().filter(|there| there.opens_subflows() && !is_own(there));
         outcome.others = of_others.map(|there| there.address).collect();
         self.staying = None;
         self.journal.kept = None;
@@ -204,7 +221,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             let noted = self.save();
             if noted.is_err() {
                 self.journal = before;
-                steps.retain(|step| step.only_removes(&wanted));
+                steps.retain(|step| step.only_removes(&wanted) && self.is_recorded(step));
             } else if let Some((before, after)) = limits {
                 match self.table.set_limits(after) {
                     Ok(()) => outcome.changes += 1,
@@ -220,9 +237,17 @@ impl<T: Table, S: Store> Actor<T, S> {
         if self.on_disk.is_some() {
             self.save()?;
         }
+        outcome.changes += given?;
         let waiting = self.refused.iter().filter(|(_, refused)| refused.until > now);
         outcome.again = waiting.map(|(_, refused)| refused.until).min();
         Ok(outcome)
+    }
+
+    /// True if the journal on disk has the endpoint of this step.
+    fn is_recorded(&self, step: &Step) -> bool {
+        let (Step::Remove(own) | Step::SetBackup(own, _) | Step::Add(own)) = step;
+        let recorded = self.on_disk.iter().flat_map(|journal| &journal.endpoints);
+        recorded.into_iter().any(|one| (one.id, one.address) == (own.id, own.address))
     }
 
     /// Writes the journal if it has changed.
@@ -258,12 +283,13 @@ impl<T: Table, S: Store> Actor<T, S> {
             if let Some(there) = table.iter().find(|endpoint| own.is(endpoint)) {
                 own.was_found(there);
                 kept.push(own);
-            } else if own.is_certain() && !table.iter().any(|endpoint| endpoint.address == own.address) {
+            } else if own.is_certain() && !table.iter().any(|there| there.is_at(own.address)) {
                 removed.push(own.address);
             }
         }
         self.journal.endpoints = kept;
         for address in removed {
+            self.journal.adopted.retain(|found| found.address != address);
             self.refuse(address, now, "another program has removed its endpoint".into());
         }
     }
@@ -275,9 +301,14 @@ impl<T: Table, S: Store> Actor<T, S> {
         spare: &[(IpAddr, u32)],
         now: Nanos,
     ) -> Result<Vec<Wanted>> {
-        let is_spare = |own: &&Own| {
-            spare.contains(&(own.address, own.interface)) && !wanted.iter().any(|one| own.serves(one))
+        let is_adopted = |address: IpAddr| self.journal.adopted.iter().any(|found| found.address == address);
+        let may_stay = |own: &Own| {
+            let at = |&(address, interface): &(IpAddr, u32)| {
+                address == own.address && (interface == own.interface || is_adopted(address))
+            };
+            spare.iter().any(at)
         };
+        let is_spare = |own: &&Own| may_stay(own) && !wanted.iter().any(|one| own.serves(one));
         let mut spared: Vec<Own> = self.journal.endpoints.iter().filter(is_spare).cloned().collect();
         let was_needed = |own: &Own| self.needed.is_some_and(|until| until > now) && own.backup;
         if !spared.iter().all(was_needed) {
@@ -312,14 +343,19 @@ impl<T: Table, S: Store> Actor<T, S> {
             steps.push(Step::Remove(own.clone()));
         }
         let mut taken: Vec<AddressId> = table.iter().filter_map(|endpoint| endpoint.id).collect();
+        let reserved: Vec<AddressId> = self.journal.adopted.iter().filter_map(|found| found.id).collect();
+        let free = |taken: &[AddressId]| {
+            (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id) && !reserved.contains(id))
+        };
         for wanted in wanted {
+            let found = self.journal.adopted.iter().find(|found| found.address == wanted.address);
             let own = self.journal.endpoints.iter().find(|own| own.serves(wanted));
             if let Some(own) = own.filter(|_| wanted.renew) {
                 // With a new id, because the kernel considers the present one used.
-                if let Some(id) = (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id)) {
+                if let Some(id) = free(&taken) {
                     taken.push(id);
                     steps.push(Step::Remove(own.clone()));
-                    steps.push(Step::Add(Own::new(wanted, id, false)));
+                    steps.push(Step::Add(Own::new(wanted, id, false, found)));
                 }
                 continue;
             }
@@ -332,8 +368,8 @@ impl<T: Table, S: Store> Actor<T, S> {
             let is_removed = |address: IpAddr| {
                 self.journal.endpoints.iter().any(|own| own.address == address && !is_wanted(own))
             };
-            let there = table.iter().find(|there| there.address == wanted.address);
-            let implicit = there.filter(|there| is_implicit(there)).and_then(|there| there.id);
+            let there = table.iter().find(|there| there.is_at(wanted.address));
+            let implicit = there.filter(|there| there.is_implicit()).and_then(|there| there.id);
             if there.is_some() && implicit.is_none() && !is_removed(wanted.address) {
                 outcome.conflicts.insert((wanted.address, wanted.interface), OF_ANOTHER.into());
                 continue;
@@ -342,15 +378,15 @@ impl<T: Table, S: Store> Actor<T, S> {
                 outcome.conflicts.insert((wanted.address, wanted.interface), refused.why.clone());
                 continue;
             }
-            let free = || (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id));
-            let Some(id) = implicit.or_else(free) else {
+            let of_found = || found.and_then(|found| found.id).filter(|id| !taken.contains(id));
+            let Some(id) = implicit.or_else(of_found).or_else(|| free(&taken)) else {
                 outcome
                     .conflicts
                     .insert((wanted.address, wanted.interface), "all 255 endpoint ids are in use".into());
                 continue;
             };
             taken.push(id);
-            steps.push(Step::Add(Own::new(wanted, id, implicit.is_some())));
+            steps.push(Step::Add(Own::new(wanted, id, implicit.is_some(), found)));
         }
         steps
     }
@@ -358,11 +394,11 @@ impl<T: Table, S: Store> Actor<T, S> {
     /// The limits before and after, if they must change.
     fn wanted_limits(&mut self, wanted: &[Wanted]) -> Result<Option<(Limits, Limits)>> {
         let now = self.table.limits()?;
-        if let Some(limits) = self.journal.limits
-            && !limits.is_ours(now)
-        {
-            self.journal.limits = None;
-            self.limits_of_others = true;
+        if let Some(limits) = &mut self.journal.limits {
+            match limits.is_ours(now) {
+                true => (limits.set, limits.was) = (now, None),
+                false => (self.journal.limits, self.limits_of_others) = (None, true),
+            }
         }
         if self.limits_of_others {
             return Ok(None);
@@ -434,16 +470,6 @@ impl<T: Table, S: Store> Actor<T, S> {
             }
         }
     }
-}
-
-/// True if the kernel created this endpoint itself. Adding one for the same address replaces it.
-fn is_implicit(endpoint: &Endpoint) -> bool {
-    !(endpoint.subflow || endpoint.signal || endpoint.backup || endpoint.fullmesh)
-}
-
-/// True if the kernel connects from the endpoint's address to peers.
-pub(crate) fn opens_subflows(endpoint: &Endpoint) -> bool {
-    endpoint.subflow || endpoint.fullmesh
 }
 
 /// The first wish for each address: the kernel accepts an address once.

@@ -14,7 +14,7 @@ use joulepath_model::units::Nanos;
 use super::journal::{Journal, Kept, LimitsSet, Store};
 use super::needed::{Closing, Staying, pause_after};
 use super::table::Table;
-use super::{Actor, Outcome, is_implicit};
+use super::{Actor, Outcome};
 
 /// A socket created while the limit was above 0 is tied when it connects, at most this much later. A socket
 /// that was already connecting is listed.
@@ -35,12 +35,24 @@ impl<T: Table, S: Store> Actor<T, S> {
     /// # Errors
     /// As [`Self::undo`].
     pub fn withdraw(&mut self, now: Nanos) -> Result<Outcome> {
-        self.restore(false, now)
+        let table = self.table.endpoints()?;
+        let before = self.journal.clone();
+        self.take_over(&table, &[], now);
+        let given = self.give_back(Self::releases);
+        let saved = if self.journal.adopted.is_empty() { Ok(()) } else { self.save() };
+        if saved.is_err() {
+            self.journal = before;
+        }
+        let mut outcome = self.restore(false, now)?;
+        outcome.adopted = self.journal.adopted.iter().map(|found| found.address).collect();
+        outcome.changes += given?;
+        saved.map(|()| outcome)
     }
 
     fn restore(&mut self, with_settings: bool, now: Nanos) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         if self.on_disk.is_none() {
+            self.journal = Journal::default();
             return Ok(outcome);
         }
         if let Some(staying) = self.staying.as_ref().filter(|staying| staying.until > now) {
@@ -52,18 +64,23 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
         let settings = if with_settings { self.undo_settings() } else { Ok(0) };
         let begun = thread_cpu_ns();
-        let table = self.table.endpoints()?;
+        let first = self.table.limits()?;
+        let given = if with_settings { self.give_all_back() } else { Ok(0) };
         let limits = self.table.limits()?;
+        let table = self.table.endpoints()?;
         let are_others = self.has_endpoints_of_others(&table);
         if table.iter().any(|there| self.journal.owned_id(there).is_some()) {
             self.undo_endpoints(&table, limits, now, &mut outcome)?;
         } else {
             self.journal.endpoints.clear();
         }
-        // A setting that could not be restored must not block the rest.
-        outcome.changes += settings?;
+        // What could not be restored must not block the rest.
+        outcome.changes += settings? + given?;
+        if with_settings {
+            outcome.changes += self.give_all_back()?;
+        }
         if outcome.stays.is_empty() {
-            outcome.changes += usize::from(self.undo_limits(limits)?);
+            outcome.changes += usize::from(self.undo_limits(first)?);
             (self.journal.kept, self.staying) = (None, None);
             if !with_settings {
                 self.save()?;
@@ -122,6 +139,11 @@ impl<T: Table, S: Store> Actor<T, S> {
         };
         connections.retain(|connection| kept.tied.contains(&connection.info.token));
         self.journal.kept = Some(kept);
+        if !self.journal.adopted.is_empty() {
+            // Else the next process takes them for removed by another program.
+            self.journal.doubt_adopted();
+            let _ = self.save();
+        }
         let is_own = |there: &&Endpoint| self.journal.owned_id(there).is_some();
         let mut own: Vec<(Closing, bool)> = table
             .iter()
@@ -150,7 +172,7 @@ impl<T: Table, S: Store> Actor<T, S> {
     }
 
     fn has_endpoints_of_others(&self, table: &[Endpoint]) -> bool {
-        table.iter().any(|there| self.journal.owned_id(there).is_none() && !is_implicit(there))
+        table.iter().any(|there| self.journal.owned_id(there).is_none() && !there.is_implicit())
     }
 
     /// Sets the limit of extra subflows to 0, unless other programs have endpoints.
@@ -171,7 +193,7 @@ impl<T: Table, S: Store> Actor<T, S> {
     }
 
     /// Restores the limits. Returns true if they differ from `first`.
-    fn undo_limits(&mut self, first: Limits) -> Result<bool> {
+    pub(super) fn undo_limits(&mut self, first: Limits) -> Result<bool> {
         let now = self.table.limits()?;
         let mut after = now;
         if let Some(limits) = self.journal.limits.take().filter(|limits| limits.is_ours(now)) {

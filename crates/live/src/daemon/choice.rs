@@ -1,9 +1,11 @@
 //! The interfaces that new connections and endpoints may use.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use joulepath_model::live::{First, Intent, LiveConfig};
 
+use crate::act::Reach;
 use crate::decide::{Decision, Overrides, Role, Told, is_over_hard_quota};
 use crate::first::Wish;
 use crate::machine::Look;
@@ -44,6 +46,21 @@ pub(super) fn wish(
             First::Leave => vec![],
         },
     }
+}
+
+/// Addresses, with indexes, of the interfaces that the daemon manages.
+pub(super) fn managed(decision: &Decision, look: &Look) -> Vec<(IpAddr, u32)> {
+    let managed: BTreeSet<u32> =
+        look.interfaces.iter().filter(|one| decision.manages(one)).map(|one| one.index).collect();
+    look.owners.iter().map(|(&at, &index)| (at, index)).filter(|(_, index)| managed.contains(index)).collect()
+}
+
+/// Where endpoints of other programs are taken over: on the interfaces that the daemon manages. `None`:
+/// nowhere.
+pub(super) fn reach(config: &LiveConfig, decision: &Decision, look: &Look) -> Option<Reach> {
+    let mut reach: Reach = look.owners.keys().map(|&address| (address, false)).collect();
+    reach.extend(managed(decision, look).into_iter().map(|(address, _)| (address, true)));
+    config.adopt.then_some(reach)
 }
 
 /// Interfaces whose hard quota is used up.

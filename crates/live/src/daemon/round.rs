@@ -11,7 +11,7 @@ use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
 use joulepath_model::live::{First, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 
-use super::choice::{cut, may_be_used, wish};
+use super::choice::{cut, managed, may_be_used, reach, wish};
 use super::{Daemon, times, used};
 use crate::act::{Outcome, Setting};
 use crate::battery;
@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::first::is_beyond;
 use crate::machine::Look;
 use crate::precheck;
+use crate::report;
 use crate::snapshot::Interface;
 use crate::status::ProgramsStatus;
 use crate::strength;
@@ -176,6 +177,7 @@ impl Daemon<'_> {
             let _ = self.actor.set(Setting::Manager, manager, now, &mut early);
         }
         let endpoints = decision.endpoints.as_deref().filter(|_| is_on);
+        self.actor.adopt(reach(&self.config, decision, look));
         let mut outcome = match endpoints {
             Some(_) if guarded => self.actor.withdraw(now)?,
             _ => self.actor.reconcile(endpoints, &self.spare(decision, look), now)?,
@@ -183,7 +185,7 @@ impl Daemon<'_> {
         outcome.changes += early.changes;
         self.guarded = guarded;
         if endpoints.is_some() && !steers {
-            outcome.disputes(decision.managed(&look.interfaces));
+            outcome.disputes(managed(decision, look).into_iter());
         }
         let controller = decision.controller.as_deref().filter(|_| is_on);
         self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
@@ -296,7 +298,7 @@ impl Daemon<'_> {
 
     fn warn(&mut self, interfaces: &[Interface], say: &mut dyn FnMut(&str)) {
         let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
-        let mut warnings = precheck::warnings(&used, &self.disputed);
+        let mut warnings = precheck::warnings(&used, &self.disputed, self.config.adopt);
         warnings.extend(self.strengths.troubles());
         warnings.extend(strength::outside(&self.config, interfaces));
         say_new(&warnings, &self.warnings, say);
@@ -323,10 +325,7 @@ impl Daemon<'_> {
     }
 
     fn note_disputed(&mut self, look: &Look, outcome: &Outcome, say: &mut dyn FnMut(&str)) {
-        let is_disputed =
-            |one: &&Interface| one.addresses.iter().any(|ip| outcome.is_of_another(*ip, one.index));
-        let disputed = look.interfaces.iter().filter(is_disputed);
-        let disputed: Vec<String> = disputed.map(|interface| interface.name.clone()).collect();
+        let disputed = report::by_interface(&look.interfaces, outcome.of_another());
         if disputed != self.disputed {
             self.disputed = disputed;
             // At once, so that the first status that a client gets has the warning.

@@ -1,6 +1,6 @@
 //! The daemon's output: log, status, messages to systemd.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use joulepath_model::units::Nanos;
 
@@ -46,6 +46,11 @@ impl Daemon<'_> {
         }
         for ((address, _), why) in outcome.conflicts.iter().filter(|(place, _)| !before.contains_key(place)) {
             say(&format!("{address}: {why}"));
+        }
+        let nothing = BTreeSet::new();
+        let adopted = self.last.as_ref().map_or(&nothing, |(_, _, outcome)| &outcome.adopted);
+        for address in outcome.adopted.difference(adopted) {
+            say(&format!("{address}: the endpoint of another program is taken over"));
         }
         let stayed = self.last.as_ref().map(|(_, _, outcome)| outcome.stays.clone()).unwrap_or_default();
         if !outcome.stays.keys().eq(stayed.keys()) {

@@ -124,13 +124,9 @@ impl Decision {
         self.endpoints.as_ref().map_or(0, Vec::len) as u32
     }
 
-    /// Addresses, with indexes, of the interfaces that the daemon manages.
-    pub(crate) fn managed<'a>(&'a self, all: &'a [Interface]) -> impl Iterator<Item = (IpAddr, u32)> + 'a {
-        let is_managed = move |one: &&Interface| {
-            let told = self.interfaces.iter().find(|told| told.name == one.name);
-            told.is_some_and(|told| told.allowed && told.intent != Intent::Off)
-        };
-        let managed = all.iter().filter(is_managed);
-        managed.flat_map(|one| one.addresses.iter().map(|&address| (address, one.index)))
+    /// True if the daemon manages the interface.
+    pub(crate) fn manages(&self, interface: &Interface) -> bool {
+        let told = self.interfaces.iter().find(|told| told.name == interface.name);
+        told.is_some_and(|told| told.allowed && told.intent != Intent::Off)
     }
 }

@@ -74,6 +74,9 @@ table! {
         /// Names or patterns of devices that the daemon does not use, such as a VPN's: connections that are
         /// routed into them may get subflows beside them. Without it such a connection stays in its device.
         bypass: Vec<At<String>> = [],
+        /// Take over the endpoints that other programs, such as NetworkManager and mptcpd, have set on
+        /// interfaces that the daemon may use, and give them back at the end as they were.
+        adopt: bool = false,
         /// Interfaces; the first entry that matches a name applies.
         interface: Vec<RawLiveInterface> = [],
         /// With `pm = "userspace"`: intents of some connections; the first rule that matches applies.
@@ -235,6 +238,7 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         device: device?,
         allow: raw.allow.into_iter().map(|at| at.value).collect(),
         bypass: raw.bypass.into_iter().map(|at| at.value).collect(),
+        adopt: raw.adopt,
         interfaces: interfaces.into_iter().collect::<Option<_>>()?,
         controllers: controllers?,
         meter,
@@ -302,6 +306,7 @@ battery_below = "20 %"
 deadline = "8 s"
 allow = ["veth*"]
 bypass = ["tun0", "wg*"]
+adopt = true
 
 [[interface]]
 name = "wlan*"

@@ -34,6 +34,7 @@ impl Page {
         self.key("sample", config.sample.exact())?;
         self.key("allow", list(config.allow.iter().map(|pattern| quoted(pattern))))?;
         self.key("bypass", list(config.bypass.iter().map(|pattern| quoted(pattern))))?;
+        self.key("adopt", config.adopt)?;
         self.key("memory", config.memory)?;
         self.key("state", quoted(&config.state))?;
         self.device(&config.device)?;
@@ -148,6 +149,7 @@ battery_below = "20 %"
 deadline = "8 s"
 allow = ["veth*", "ppp0"]
 bypass = ["tun0"]
+adopt = true
 device = { preset = "phone2015" }
 [[interface]]
 name = "wlan*"

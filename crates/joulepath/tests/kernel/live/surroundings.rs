@@ -25,7 +25,7 @@ fn endpoints_of_another_program_stay_and_are_reported_until_they_are_removed() {
     let dry = host.run(&["live", "--config", "live.toml", "--dry-run"]).ok();
     assert!(dry.contains("another program has set the endpoints of c0"), "{dry}");
     let daemon = host.start();
-    let told = "another program has set the endpoints of c0: the daemon leaves them unchanged";
+    let told = "another program has set the endpoints of c0 (198.18.0.2): the daemon leaves them unchanged";
     wait_until("the warning appears", || host.warnings().contains(told));
     assert!(host.manager().endpoints().unwrap().iter().any(|one| one.id == Some(AddressId(77))));
     host.manager().delete(AddressId(77)).unwrap();

@@ -45,6 +45,9 @@ pub struct Endpoint {
     pub backup: bool,
     /// Connections open a subflow from here to every address of the peer.
     pub fullmesh: bool,
+    /// Port that the kernel announces with the address, and on which it listens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
     /// Further flags, as the kernel lists them: `implicit`, `laminar` and those of newer kernels.
     #[serde(default)]
     pub other_flags: u32,
@@ -61,8 +64,24 @@ impl Endpoint {
             signal: false,
             backup: false,
             fullmesh: false,
+            port: None,
             other_flags: 0,
         }
+    }
+
+    /// True if it has this address and no port. The kernel accepts one such endpoint for an address.
+    pub fn is_at(&self, address: IpAddr) -> bool {
+        self.address == address && self.port.is_none()
+    }
+
+    /// True if connections open subflows from it.
+    pub fn opens_subflows(&self) -> bool {
+        self.subflow || self.fullmesh || self.other_flags & flag::LAMINAR != 0
+    }
+
+    /// True if the kernel created it with a connection. Adding an endpoint of the same address replaces it.
+    pub fn is_implicit(&self) -> bool {
+        self.flags() & !flag::IMPLICIT == 0
     }
 
     fn flags(&self) -> u32 {
@@ -117,6 +136,9 @@ pub(super) fn put_endpoint(payload: &mut Vec<u8>, kind: u16, endpoint: &Endpoint
     put_ip(&mut inner, endpoint.address);
     if let Some(id) = endpoint.id {
         put(&mut inner, address::ID.0, &[id.0]);
+    }
+    if let Some(port) = endpoint.port {
+        put(&mut inner, address::PORT.0, &port.to_ne_bytes());
     }
     if let Some(interface) = endpoint.interface {
         put(&mut inner, address::INTERFACE.0, &interface.to_ne_bytes());
@@ -177,6 +199,7 @@ pub(super) fn endpoint_of(attributes: Attributes<'_>) -> Result<Endpoint, Malfor
         signal: flags & flag::SIGNAL != 0,
         backup: flags & flag::BACKUP != 0,
         fullmesh: flags & flag::FULLMESH != 0,
+        port: attributes.u16(address::PORT)?.filter(|port| *port != 0),
         other_flags: flags & !flag::KNOWN,
     })
 }
@@ -195,6 +218,7 @@ mod tests {
                 ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7)
             },
             Endpoint { signal: true, interface: None, ..Endpoint::subflow("fd00::1".parse().unwrap(), 7) },
+            Endpoint { port: Some(8080), ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7) },
         ];
         for endpoint in endpoints {
             let mut payload = vec![];
@@ -216,6 +240,18 @@ mod tests {
             assert_eq!(attributes.u32(address::FLAGS), Ok(Some(other_flags | flag::SUBFLOW)));
             assert_eq!(endpoint_of(attributes), Ok(endpoint));
         }
+    }
+
+    #[test]
+    fn a_laminar_endpoint_opens_subflows_and_an_implicit_one_has_no_other_flag() {
+        let flags = |subflow: bool, other_flags: u32| {
+            let one = Endpoint { subflow, other_flags, ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7) };
+            (one.opens_subflows(), one.is_implicit())
+        };
+        assert_eq!(flags(true, 0), (true, false));
+        assert_eq!(flags(false, flag::LAMINAR), (true, false));
+        assert_eq!(flags(false, flag::IMPLICIT), (false, true));
+        assert_eq!(flags(true, flag::IMPLICIT), (true, false));
     }
 
     #[test]

@@ -55,7 +55,10 @@ pub(super) mod flag {
     pub(in super::super) const SUBFLOW: u32 = 1 << 1;
     pub(in super::super) const BACKUP: u32 = 1 << 2;
     pub(in super::super) const FULLMESH: u32 = 1 << 3;
-    /// All of these.
+    pub(in super::super) const IMPLICIT: u32 = 1 << 4;
+    /// Since Linux 6.18.
+    pub(in super::super) const LAMINAR: u32 = 1 << 5;
+    /// Those with a field in [`super::Endpoint`].
     pub(in super::super) const KNOWN: u32 = SIGNAL | SUBFLOW | BACKUP | FULLMESH;
 }
 
