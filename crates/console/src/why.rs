@@ -112,7 +112,8 @@ fn decided(status: &Status, socket: Option<&Path>) -> Option<Daemon> {
             .or(one.capacity_bps),
     };
     let interfaces = status.interfaces.iter().filter(|one| one.allowed).map(managed).collect();
-    Some(Daemon { intent: status.intent.word().into(), interfaces })
+    let tunnels = status.first.tunnels.iter().map(|one| (one.name.clone(), one.bypass)).collect();
+    Some(Daemon { intent: status.intent.word().into(), interfaces, tunnels })
 }
 
 /// The daemon's command that lets connections use an interface.
@@ -227,6 +228,7 @@ fn mbit(bps: f64) -> String {
 mod tests {
     use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
     use joulepath_kernel::mptcp::{TcpInfo, TcpState};
+    use joulepath_live::status::TunnelStatus;
     use joulepath_model::units::Nanos;
     use serde_json::{Value, json};
 
@@ -320,6 +322,9 @@ mod tests {
         assert!(first(&status).0);
         status.paused = true;
         assert!(!first(&status).0);
+        status.first.tunnels =
+            vec![TunnelStatus { name: "office".into(), general: true, bypass: true }];
+        assert_eq!(decided(&status, None).unwrap().tunnels, [("office".to_owned(), true)].into());
         // A daemon that is off changes nothing: its interfaces are the user's.
         (status.paused, status.intent) = (false, Intent::Off);
         assert_eq!(decided(&status, None), None);

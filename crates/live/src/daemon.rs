@@ -24,7 +24,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use self::bounds::Bounds;
-use self::choice::{cut, managed, may_be_used, wish};
+use self::choice::{cut, for_kernel, managed, may_be_used, wish};
 use self::failure::Failure;
 pub(crate) use self::left::is_running;
 pub use self::left::{Undone, undo};
@@ -95,7 +95,10 @@ fn would(config: &LiveConfig, path: &Path) -> Result<(Status, Vec<String>)> {
     networks.take(&mut look, now, accounts.midnight_s());
     let battery = battery::read(Path::new(battery::FOLDER));
     let snapshot = look.snapshot(now, battery);
-    let decision = Decider::default().decide(config, &Overrides::default(), &snapshot);
+    let mut decision = Decider::default().decide(config, &Overrides::default(), &snapshot);
+    if config.manager == PathManaging::Kernel {
+        decision.endpoints = decision.endpoints.map(|all| for_kernel(&all, &look));
+    }
     let mut table = Kernel::open()?;
     let there = table.endpoints()?;
     let mut guard = Guard::default();

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::diag::{Diag, Listing, TcpSocket};
-use joulepath_kernel::mptcp::path_manager::PathManager;
+use joulepath_kernel::mptcp::path_manager::{Endpoint, PathManager};
 use joulepath_kernel::mptcp::{TcpState, Token};
+use joulepath_kernel::probe::Version;
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_kernel::route::{
     Counters, Flow, Link, Monitor, Neighbour, Route, RouteKind, Routing, Scope, View, ask_first_hop,
@@ -46,6 +47,7 @@ pub(crate) struct Machine {
     manager: Option<PathManager>,
     /// The kernel's limit of endpoints.
     most_endpoints: Option<usize>,
+    has_laminar: bool,
     /// `None` without the right to receive events.
     ear: Option<Ear>,
     measurer: Measurer,
@@ -101,6 +103,8 @@ pub(crate) struct Look {
     pub(crate) families: Families,
     /// The kernel's limit of endpoints.
     pub(crate) most_endpoints: Option<usize>,
+    /// True if the kernel knows the flag `laminar`.
+    pub(crate) has_laminar: bool,
     /// Networks of interfaces, by name.
     pub(crate) places: BTreeMap<String, Place>,
     /// Where new connections start, by the kernel's answer.
@@ -137,6 +141,7 @@ impl Machine {
         Ok(Machine {
             manager,
             most_endpoints,
+            has_laminar: Version::running().is_some_and(|running| running >= Endpoint::LAMINAR_SINCE),
             monitor: Monitor::open()?,
             routing: Routing::open()?,
             diag: Diag::open()?,
@@ -303,6 +308,7 @@ impl Machine {
             starts,
             routes_by_owner: foreign::selects_by_owner(view),
             most_endpoints: self.most_endpoints,
+            has_laminar: self.has_laminar,
             roaming: (roaming, self.roaming.until()),
             answers,
         };

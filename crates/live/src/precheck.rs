@@ -33,8 +33,7 @@ pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
 }
 
 /// Warnings for the user. `used`: interfaces with endpoints; `disputed`: interfaces whose endpoints another
-/// program has set, with addresses; `adopts`: true if such endpoints are taken over until that program changes
-/// them.
+/// program has set, with addresses; `adopts`: true if they are taken over until that program changes them.
 pub(crate) fn warnings(used: &[String], disputed: &[String], adopts: bool) -> Vec<String> {
     let [(_, network_manager), (_, mptcpd)] = managers(&Machine::default());
     let mut warnings = vec![];

@@ -119,7 +119,13 @@ pub enum Reason {
     /// This number of connections try to open a subflow here and get no answer.
     Unanswered { connections: usize },
     /// It has addresses of one family, and no connection here, although this number use the other family.
-    OtherFamily { addresses: String, connections: usize },
+    /// `remedy`: the path manager in user space may open one.
+    OtherFamily {
+        addresses: String,
+        connections: usize,
+        #[serde(default)]
+        remedy: bool,
+    },
     /// The server refuses subflows of this number of connections.
     Refused { connections: usize },
     /// These addresses get no endpoint: the kernel's table is full.
@@ -301,10 +307,15 @@ impl Display for Reason {
                  `ip mptcp limits`",
                 counted(*connections)
             ),
-            Reason::OtherFamily { addresses, connections } => write!(
+            Reason::OtherFamily { addresses, connections, remedy } => write!(
                 to,
-                "{} no subflow here: this interface has only {addresses} addresses",
-                counted(*connections)
+                "{} no subflow here: this interface has only {addresses} addresses{}",
+                counted(*connections),
+                if *remedy {
+                    "; `pm = \"userspace\"` opens one if the server announces such an address"
+                } else {
+                    ""
+                }
             ),
             Reason::NoPlace { addresses, most } => {
                 let addresses: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
@@ -450,7 +461,7 @@ mod tests {
             Reason::Lost { connections: 3 },
             Reason::StillNeeded { connections: 1 },
             Reason::Unanswered { connections: 2 },
-            Reason::OtherFamily { addresses: "IPv6".into(), connections: 1 },
+            Reason::OtherFamily { addresses: "IPv6".into(), connections: 1, remedy: false },
             Reason::Refused { connections: 2 },
             Reason::NoPlace { addresses: vec![[192, 0, 2, 7].into()], most: 8 },
             Reason::Other { said: "it is the first".into() },

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
-use joulepath_model::live::{First, LiveConfig};
+use joulepath_model::live::{First, LiveConfig, Manager};
 use joulepath_model::units::Nanos;
 
 use crate::accounts::Accounts;
@@ -97,14 +97,16 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
 }
 
 /// Why connections have no subflow on an interface that has addresses of the other family only.
-fn other_family(one: &Interface, look: &Look) -> Option<Reason> {
+fn other_family(one: &Interface, look: &Look, manager: Manager) -> Option<Reason> {
     let is_v4 = one.addresses.first()?.is_ipv4();
     let Families { v4, v6 } = look.families;
     let other = if is_v4 { v6 } else { v4 };
     let lacks = one.addresses.iter().all(|address| address.is_ipv4() == is_v4);
     let addresses = if is_v4 { "IPv4" } else { "IPv6" }.to_owned();
     let is_unused = lacks && one.subflows == 0 && other > 0;
-    is_unused.then_some(Reason::OtherFamily { addresses, connections: other })
+    // Linux opens no IPv6 subflow for an IPv4 socket.
+    let remedy = is_v4 && manager == Manager::Kernel;
+    is_unused.then_some(Reason::OtherFamily { addresses, connections: other, remedy })
 }
 
 /// Adds that to the notes; such an interface does not count as used.
@@ -113,11 +115,12 @@ fn with_families(
     mut notes: Vec<Reason>,
     seen: Option<&Interface>,
     look: &Look,
+    manager: Manager,
 ) -> (Reason, Vec<Reason>) {
-    notes.extend(seen.and_then(|one| other_family(one, look)));
+    notes.extend(seen.and_then(|one| other_family(one, look, manager)));
     let Reason::Aggregate { used, paths } = reason else { return (reason, notes) };
     let usable = look.interfaces.iter().filter(|one| one.usable && one.routed);
-    let idle = usable.filter(|one| other_family(one, look).is_some()).count();
+    let idle = usable.filter(|one| other_family(one, look, manager).is_some()).count();
     (Reason::Aggregate { used: used.saturating_sub(idle), paths }, notes)
 }
 
@@ -135,7 +138,8 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
             None => (told.role, told.reason.clone(), told.notes.clone()),
         },
     };
-    let (reason, notes) = with_families(reason, notes, seen.filter(|_| role != Role::Unused), look);
+    let (reason, notes) =
+        with_families(reason, notes, seen.filter(|_| role != Role::Unused), look, facts.config.manager);
     let conflicts = addresses.iter().filter_map(|address| {
         Some((address.to_string(), facts.outcome.conflicts.get(&(*address, index))?.clone()))
     });
@@ -222,6 +226,7 @@ pub(crate) fn steps(
             (one.signal, " signal"),
             (one.backup, " backup"),
             (one.fullmesh, " fullmesh"),
+            (one.laminar, " laminar"),
         ];
         let flags: String = flags.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect();
         format!("add the endpoint {} dev {}{flags}", one.address, name(one.interface))
@@ -230,6 +235,9 @@ pub(crate) fn steps(
     if decision.extra_subflows() > limits.extra_subflows {
         let (before, after) = (limits.extra_subflows, decision.extra_subflows());
         steps.push(format!("set the limit of subflows from {before} to {after}"));
+    }
+    if limits.accepted_addresses == 0 && wanted.iter().any(|one| one.laminar) {
+        steps.push("set the limit of accepted addresses from 0 to 1".into());
     }
     steps.extend(wanted.iter().map(line));
     let unwanted = adopted.iter().filter(|(address, _)| !wanted.iter().any(|one| one.address == *address));
@@ -271,9 +279,15 @@ mod tests {
             (Families::default(), "all 2 paths are used"),
         ] {
             let look = look(families);
-            let (reason, notes) = with_families(both.clone(), vec![], Some(&v6), &look);
+            let (reason, notes) = with_families(both.clone(), vec![], Some(&v6), &look, Manager::Kernel);
             assert_eq!(reason.to_string(), expected, "{families:?}");
             assert_eq!(!notes.is_empty(), families.v4 > 0);
+        }
+        let v4 = Interface { addresses: vec!["192.0.2.3".parse().unwrap()], ..seen(3, "wwan0") };
+        let look = Look { families: Families { v4: 0, v6: 1 }, ..Look::default() };
+        for (manager, is_named) in [(Manager::Kernel, true), (Manager::UserSpace, false)] {
+            let note = other_family(&v4, &look, manager).unwrap().to_string();
+            assert_eq!(note.contains("`pm = \"userspace\"`"), is_named, "{note}");
         }
     }
 }

@@ -74,6 +74,10 @@ pub struct Daemon {
     pub intent: String,
     /// The interfaces that it manages.
     pub interfaces: Vec<Managed>,
+    /// Devices that take connections and that its configuration does not name; true if these connections may
+    /// have subflows on other devices.
+    #[serde(default)]
+    pub tunnels: BTreeMap<String, bool>,
 }
 
 /// An interface that the daemon manages.
@@ -151,14 +155,26 @@ impl Host {
         link.map_or_else(|| format!("device {index}"), |link| link.name.clone())
     }
 
-    /// True for a device whose packets leave through another one.
+    /// True for a device whose packets leave through another one: as the daemon says, else by its kind.
     pub fn is_tunnel(&self, index: u32) -> bool {
-        let link = self.links.iter().find(|link| link.index == index);
-        link.is_some_and(|link| match link.kind.as_deref() {
+        let Some(link) = self.links.iter().find(|link| link.index == index) else { return false };
+        let daemon = self.daemon.as_ref();
+        if daemon.is_some_and(|daemon| daemon.of(&link.name).is_some()) {
+            return false;
+        }
+        let is_of_vpn = match link.kind.as_deref() {
             Some("tun") => VPNS.iter().any(|start| link.name.starts_with(start)),
             Some(kind) => TUNNELS.contains(&kind),
             None => false,
-        })
+        };
+        is_of_vpn || daemon.is_some_and(|daemon| daemon.tunnels.contains_key(&link.name))
+    }
+
+    /// True for a tunnel whose connections have no subflow on another device.
+    pub fn keeps(&self, index: u32) -> bool {
+        let name = self.device_name(index);
+        let may = self.daemon.as_ref().and_then(|daemon| daemon.tunnels.get(&name)).copied();
+        self.is_tunnel(index) && may != Some(true)
     }
 
     /// The device that has this address.
@@ -179,5 +195,43 @@ impl Host {
     /// The n-th number of a setting.
     pub fn number(&self, name: &str, n: usize) -> Option<u64> {
         self.sysctl(name)?.split_whitespace().nth(n)?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_kernel::route::Operation;
+
+    use super::*;
+
+    #[test]
+    fn the_daemon_knows_better_than_the_kind_which_device_is_a_tunnel() {
+        let link = |index: u32, name: &str, kind: &str| Link {
+            index,
+            name: name.into(),
+            kind: Some(kind.into()),
+            hardware: vec![],
+            up: true,
+            carrier: true,
+            operation: Operation::Up,
+            loopback: false,
+            point_to_point: false,
+            mtu: 1500,
+            master: None,
+        };
+        let links = vec![link(1, "office", "tun"), link(2, "wg0", "wireguard"), link(3, "wg1", "wireguard")];
+        let mut host = Host { links, ..Host::default() };
+        let all = |host: &Host| [1, 2, 3].map(|index| (host.is_tunnel(index), host.keeps(index)));
+        assert_eq!(all(&host), [(false, false), (true, true), (true, true)]);
+        let named = Managed {
+            name: "wg0".into(),
+            is_wanted: true,
+            reason: String::new(),
+            command: None,
+            rate_bps: None,
+        };
+        let tunnels = [("office".into(), false), ("wg1".into(), true)].into();
+        host.daemon = Some(Daemon { interfaces: vec![named], tunnels, ..Daemon::default() });
+        assert_eq!(all(&host), [(true, true), (false, false), (true, false)]);
     }
 }

@@ -258,12 +258,12 @@ impl<'a> Subject<'a> {
     }
 
     /// Usable interfaces without a subflow, with an address of the peer's family. None if the connection
-    /// uses a tunnel: what is inside stays inside. A join without an answer is no subflow yet.
+    /// uses a tunnel and stays in it. A join without an answer is no subflow yet.
     pub fn others(&self) -> Vec<Alternative> {
         let flows = self.flows.iter().filter(|flow| !flow.is_joining());
         let used: Vec<u32> = flows.filter_map(|flow| flow.device).collect();
         let route = self.host.route(self.local.ip(), None, self.remote.ip()).flatten();
-        if used.iter().copied().chain(route).any(|device| self.host.is_tunnel(device)) {
+        if used.iter().copied().chain(route).any(|device| self.host.keeps(device)) {
             return vec![];
         }
         let mut found: Vec<Alternative> = vec![];

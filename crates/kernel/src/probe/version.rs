@@ -1,12 +1,18 @@
 //! Versions of kernels and programs, for comparison.
 
 use std::fmt;
+use std::fs;
 
 /// Major and minor version; the rest is the distribution's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32, pub u32);
 
 impl Version {
+    /// The running kernel's; `None` if its release is not a version.
+    pub fn running() -> Option<Self> {
+        Version::parse(&fs::read_to_string("/proc/sys/kernel/osrelease").ok()?)
+    }
+
     /// Parses `6.12.107+deb13-cloud-amd64`, `6.18-rc1`, `1.42.4`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.');

@@ -39,6 +39,8 @@ pub(super) struct Own {
     may_be_absent: bool,
     /// True if it replaces an endpoint created by the kernel, with its id.
     replaces: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    laminar: bool,
     /// If another program's endpoint was taken over: as the kernel lists it, except for id and priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shape: Option<Endpoint>,
@@ -155,6 +157,8 @@ impl Own {
             may_be_backup: None,
             may_be_absent: true,
             replaces,
+            laminar: wanted.laminar
+                || shape.as_ref().is_some_and(|shape| shape.other_flags & Endpoint::LAMINAR != 0),
             shape,
         }
     }
@@ -171,6 +175,7 @@ impl Own {
             may_be_backup: None,
             may_be_absent: false,
             replaces: false,
+            laminar: found.other_flags & Endpoint::LAMINAR != 0,
             shape: Some(found.clone()),
         })
     }
@@ -193,6 +198,7 @@ impl Own {
             signal: self.signal,
             backup: self.backup,
             fullmesh: self.fullmesh,
+            other_flags: if self.laminar { Endpoint::LAMINAR } else { 0 },
             ..Endpoint::subflow(self.address, self.interface)
         }
     }
@@ -213,12 +219,14 @@ impl Own {
             signal: self.signal,
             fullmesh: self.fullmesh,
             renew: false,
+            laminar: self.laminar,
         }
     }
 
     /// True if it matches `wanted` except for its priority.
     pub(super) fn serves(&self, wanted: &Wanted) -> bool {
-        let is_here = (self.address, self.interface) == (wanted.address, wanted.interface);
+        let is_here = (self.address, self.interface) == (wanted.address, wanted.interface)
+            && (self.laminar || !wanted.laminar);
         let Some(shape) = &self.shape else {
             return is_here && (self.signal, self.fullmesh) == (wanted.signal, wanted.fullmesh);
         };
@@ -246,7 +254,8 @@ fn shape(found: &Endpoint, wanted: &Wanted) -> Endpoint {
         both => both,
     };
     let subflow = found.subflow || opens;
-    Endpoint { interface: Some(wanted.interface), subflow, signal, fullmesh, ..found.clone() }
+    let other_flags = found.other_flags | if wanted.laminar { Endpoint::LAMINAR } else { 0 };
+    Endpoint { interface: Some(wanted.interface), subflow, signal, fullmesh, other_flags, ..found.clone() }
 }
 
 impl LimitsSet {

@@ -11,9 +11,10 @@
 //!
 //! **No connection is cut off** because an endpoint is no longer wanted or the daemon ends.
 //!
-//! **Only endpoints that are ours and unchanged are touched.** Endpoints of other programs are changed only if
-//! they may be taken over (`adopt`), and are given back as they were. An endpoint of ours that another program changes belongs to that program from then on. An endpoint of ours
-//! that another program removes is added again, at growing intervals.
+//! **Only endpoints that are ours and unchanged are touched.** Endpoints of other programs are changed only
+//! if they may be taken over (`adopt`), and are given back as they were. An endpoint of ours that another
+//! program changes belongs to that program from then on. An endpoint of ours that another program removes is
+//! added again, at growing intervals.
 //!
 //! | module | what |
 //! |---|---|
@@ -323,8 +324,11 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
         for own in spared {
             // The kernel accepts an address once.
+            // It keeps its role if it lacks only `laminar`, which the kernel cannot change.
+            let would_do = |one: &Wanted| own.serves(&Wanted { laminar: false, ..one.clone() });
+            let backup = wanted.iter().find(|one| would_do(one)).is_none_or(|one| one.backup);
             wanted.retain(|one| one.address != own.address);
-            wanted.push(Wanted { backup: true, ..own.wanted() });
+            wanted.push(Wanted { backup, ..own.wanted() });
         }
         Ok(wanted)
     }
@@ -406,7 +410,11 @@ impl<T: Table, S: Store> Actor<T, S> {
         let before = self.journal.limits.map_or(now, |limits| limits.before);
         // The decision wants no more endpoints than the kernel allows, and as many subflows.
         let needed = wanted.len() as u32;
-        let after = Limits { extra_subflows: before.extra_subflows.max(needed), ..now };
+        let announced = u32::from(wanted.iter().any(|one| one.laminar));
+        let after = Limits {
+            extra_subflows: before.extra_subflows.max(needed),
+            accepted_addresses: before.accepted_addresses.max(announced),
+        };
         Ok((after != now).then_some((now, after)))
     }
 

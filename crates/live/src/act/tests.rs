@@ -273,6 +273,7 @@ pub(super) fn wanted(host: u8, backup: bool) -> Wanted {
         signal: false,
         fullmesh: false,
         renew: false,
+        laminar: false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use joulepath_model::live::{First, Intent, LiveConfig};
 
 use crate::act::Reach;
-use crate::decide::{Decision, Overrides, Role, Told, is_over_hard_quota};
+use crate::decide::{Decision, Overrides, Role, Told, Wanted, is_over_hard_quota};
 use crate::first::Wish;
 use crate::machine::Look;
 use crate::snapshot::Interface;
@@ -53,6 +53,25 @@ pub(super) fn managed(decision: &Decision, look: &Look) -> Vec<(IpAddr, u32)> {
     let managed: BTreeSet<u32> =
         look.interfaces.iter().filter(|one| decision.manages(one)).map(|one| one.index).collect();
     look.owners.iter().map(|(&at, &index)| (at, index)).filter(|(_, index)| managed.contains(index)).collect()
+}
+
+/// The endpoints for the kernel's path manager. An IPv6 connection opens no subflow from an IPv4 endpoint to
+/// the server's first address: one on an interface without IPv6 may serve an IPv4 address that the server
+/// announces.
+pub(super) fn for_kernel(wanted: &[Wanted], look: &Look) -> Vec<Wanted> {
+    let has_v6 = |one: &&Interface| one.addresses.iter().any(IpAddr::is_ipv6);
+    let with_v6: Vec<u32> = look
+        .interfaces
+        .iter()
+        .filter(|one| one.usable && one.routed)
+        .filter(has_v6)
+        .map(|one| one.index)
+        .collect();
+    let is_laminar = |one: &Wanted| {
+        let plain = one.address.is_ipv4() && !one.signal && !one.fullmesh;
+        look.has_laminar && plain && !with_v6.is_empty() && !with_v6.contains(&one.interface)
+    };
+    wanted.iter().map(|one| Wanted { laminar: is_laminar(one), ..one.clone() }).collect()
 }
 
 /// Where endpoints of other programs are taken over: on the interfaces that the daemon manages. `None`:
@@ -137,6 +156,32 @@ mod tests {
             assert!(reason.to_string().contains("connections over it get no answer"), "{reason}");
             assert_eq!(decide(130, false).0, 2, "{intent}");
         }
+    }
+
+    #[test]
+    fn an_ipv4_endpoint_beside_an_interface_with_ipv6_serves_announced_addresses() {
+        let [v4, v6]: [IpAddr; 2] = ["192.0.2.3", "2001:db8::2"].map(|text| text.parse().unwrap());
+        let config = read_live("intent = \"aggregate\"").unwrap();
+        let wlan = |addresses: Vec<IpAddr>| Interface { addresses, ..seen(2, "wlan0") };
+        let wwan = |addresses: Vec<IpAddr>| Interface { addresses, ..seen(3, "wwan0") };
+        let laminar = |interfaces: Vec<Interface>, has_laminar: bool| {
+            let look = Look { interfaces, has_laminar, ..Look::default() };
+            let snapshot = look.snapshot(Nanos::from_secs(100), None);
+            let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
+            let all = for_kernel(&decision.endpoints.unwrap(), &look);
+            all.into_iter().filter(|one| one.laminar).map(|one| one.address).collect::<Vec<_>>()
+        };
+        let mixed = vec![wlan(vec![[192, 0, 2, 2].into(), v6]), wwan(vec![v4])];
+        assert_eq!(laminar(mixed.clone(), true), [v4]);
+        assert_eq!(laminar(mixed, false), Vec::<IpAddr>::new());
+        assert_eq!(
+            laminar(vec![wlan(vec![[192, 0, 2, 2].into()]), wwan(vec![v4])], true),
+            Vec::<IpAddr>::new()
+        );
+        assert_eq!(
+            laminar(vec![wlan(vec![v6]), wwan(vec![v4, "2001:db8::3".parse().unwrap()])], true),
+            Vec::<IpAddr>::new()
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
 use joulepath_model::live::{First, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 
-use super::choice::{cut, managed, may_be_used, reach, wish};
+use super::choice::{cut, for_kernel, managed, may_be_used, reach, wish};
 use super::{Daemon, times, used};
 use crate::act::{Outcome, Setting};
 use crate::battery;
@@ -178,9 +178,10 @@ impl Daemon<'_> {
         }
         let endpoints = decision.endpoints.as_deref().filter(|_| is_on);
         self.actor.adopt(reach(&self.config, decision, look));
+        let wanted = endpoints.map(|all| if steers { all.to_vec() } else { for_kernel(all, look) });
         let mut outcome = match endpoints {
             Some(_) if guarded => self.actor.withdraw(now)?,
-            _ => self.actor.reconcile(endpoints, &self.spare(decision, look), now)?,
+            _ => self.actor.reconcile(wanted.as_deref(), &self.spare(decision, look), now)?,
         };
         outcome.changes += early.changes;
         self.guarded = guarded;

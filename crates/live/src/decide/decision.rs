@@ -50,6 +50,9 @@ pub struct Wanted {
     pub fullmesh: bool,
     /// True if its lost subflows are to be reopened.
     pub renew: bool,
+    /// True if connections of the other family open subflows from it to addresses that the peer announces.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub laminar: bool,
 }
 
 /// The decision about an interface.

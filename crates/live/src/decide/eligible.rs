@@ -80,6 +80,7 @@ impl Eligible<'_> {
             signal: known.is_some_and(|known| known.signal),
             fullmesh: known.is_some_and(|known| known.fullmesh),
             renew: false,
+            laminar: false,
         };
         self.interface.addresses.iter().map(endpoint).collect()
     }

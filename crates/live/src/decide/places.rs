@@ -66,6 +66,7 @@ mod tests {
             signal: false,
             fullmesh: false,
             renew: false,
+            laminar: false,
         };
         (0..interfaces).flat_map(|i| addresses(i).map(|address| (i, address))).map(wanted).collect()
     }

@@ -67,7 +67,15 @@ fn listing(connections: &[Connection]) -> Listing {
 fn place(interface: u8, role: Role) -> Wanted {
     let backup = role == Role::Backup;
     let (signal, fullmesh, renew) = (false, false, false);
-    Wanted { address: address(interface), interface: interface.into(), backup, signal, fullmesh, renew }
+    Wanted {
+        address: address(interface),
+        interface: interface.into(),
+        backup,
+        signal,
+        fullmesh,
+        renew,
+        laminar: false,
+    }
 }
 
 /// Roles of both interfaces; a second subflow after 1 MB or 3 s.

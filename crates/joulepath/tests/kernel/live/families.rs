@@ -1,5 +1,7 @@
 //! Radios with addresses of different families.
 
+use joulepath_kernel::probe::Version;
+
 use super::behaviour::{Connection, reno};
 use super::*;
 
@@ -53,11 +55,41 @@ fn second(host: &Host) -> (String, Vec<String>) {
 
 #[test(needs(NET))]
 fn an_ipv6_connection_gets_an_ipv4_subflow_to_an_address_that_the_server_announces() {
+    for pm in ["kernel", "userspace"] {
+        // The flag `laminar` is of Linux 6.18.
+        if pm == "kernel" && Version::running() < Some(Endpoint::LAMINAR_SINCE) {
+            continue;
+        }
+        let (host, listener) = mixed(Net::v6(2));
+        host.manager().set_limits(Limits { accepted_addresses: 0, extra_subflows: 0 }).unwrap();
+        for (intent, backup) in [("aggregate", false), ("interactive", true)] {
+            host.configure(&format!("intent = \"{intent}\"\npm = \"{pm}\""), "");
+            let daemon = host.start();
+            let mut endpoints = [(host.ip(0), false), (host.ip(1), backup)];
+            endpoints.sort_unstable();
+            host.wait_for("both have endpoints", &endpoints);
+            let connection: Connection = host.connect(&listener, 0);
+            wait_until("the second subflow opens", || host.kinds() == [(0, false), (1, backup)]);
+            assert_eq!(second(&host).1.iter().filter(|code| *code == "other-family").count(), 0);
+            drop(connection);
+            wait_until("it ends", || host.kinds().is_empty());
+            assert_eq!(daemon.stop(), Some(0));
+            let limits = host.manager().limits().unwrap();
+            assert_eq!(limits, Limits { accepted_addresses: 0, extra_subflows: 0 });
+        }
+    }
+}
+
+/// The kernel's path manager forgets an address that the server announced before the endpoint came.
+#[test(needs(NET))]
+fn status_names_the_path_manager_that_opens_a_subflow_of_the_other_family_later() {
     let (host, listener) = mixed(Net::v6(2));
-    host.configure("intent = \"aggregate\"\npm = \"userspace\"", "");
+    let _connection = host.connect(&listener, 0);
+    host.configure("intent = \"aggregate\"", "");
     let _daemon = host.start();
-    let _connection: Connection = host.connect(&listener, 0);
-    wait_until("the second subflow opens", || host.kinds() == [(0, false), (1, false)]);
+    wait_until("status names the reason", || second(&host).1 == ["other-family"]);
+    let notes = host.status().unwrap()["interfaces"].to_string();
+    assert!(notes.contains("`pm = \\\"userspace\\\"` opens one"), "{notes}");
 }
 
 /// Linux opens no IPv6 subflow for an IPv4 socket.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::uapi::{address, flag};
 use crate::mptcp::AddressId;
 use crate::netlink::{Attributes, Malformed, put, put_nested};
+use crate::probe::Version;
 
 /// Limits of the in-kernel path manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +55,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// In `other_flags`, since [`Self::LAMINAR_SINCE`]: connections open a subflow from it to an address that
+    /// the peer announces, unless they have one from it.
+    pub const LAMINAR: u32 = flag::LAMINAR;
+    /// Older kernels ignore the flag.
+    pub const LAMINAR_SINCE: Version = Version(6, 18);
+
     /// An endpoint from which every connection opens a subflow through this interface.
     pub fn subflow(address: IpAddr, interface: u32) -> Self {
         Endpoint {
