@@ -322,8 +322,7 @@ mod tests {
         assert!(first(&status).0);
         status.paused = true;
         assert!(!first(&status).0);
-        status.first.tunnels =
-            vec![TunnelStatus { name: "office".into(), general: true, bypass: true }];
+        status.first.tunnels = vec![TunnelStatus { name: "office".into(), general: true, bypass: true }];
         assert_eq!(decided(&status, None).unwrap().tunnels, [("office".to_owned(), true)].into());
         // A daemon that is off changes nothing: its interfaces are the user's.
         (status.paused, status.intent) = (false, Intent::Off);
