@@ -17,7 +17,9 @@
 
 #include "mpcc_run.h"
 
-#define LIA_PARAMS(X)
+#define LIA_PARAMS(X) MPCC_GROWTH(X, LIA_GROWTH)
+enum { LIA_PARAMS(MPCC_PARAM_ID) LIA_PARAM_COUNT };
+enum { LIA_PARAMS(MPCC_PARAM_DEFAULT) };
 
 #define LIA_CACHE_ACKS 16 /* packets: maximum delay until a sibling's change counts */
 
@@ -52,6 +54,7 @@ static const struct mpcc_ops mpcc_ops_lia = {
 	.summary = "linked increases: together no more than one TCP on the best path",
 	.confidence = "V",
 	.capabilities = mpcc_capabilities_lia,
+	.growth = LIA_GROWTH + 1,
 	.min_cwnd = 1,
 	.cache_acks = LIA_CACHE_ACKS,
 	.increase = lia_increase,

@@ -243,6 +243,7 @@ struct mpcc_ops {
 	u32 min_cwnd;        /* packets: floor of a window that `increase` lowers */
 	u32 cache_acks;   /* packets for which one increase may be reused, 0 = never; or as above */
 	u32 capabilities; /* enum mpcc_capability: the state it reads, and how it acts */
+	u32 growth;       /* 1 + index of the parameter MPCC_GROWTH, 0 = it has none */
 
 	/* Required without `control`. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
 	s64 (*increase)(const struct mpcc_conn *conn, u32 self);
@@ -290,9 +291,13 @@ struct mpcc_ops {
 /*
  * Parameters: each header lists them once,
  *   #define EWTCP_PARAMS(X) X(EWTCP_A, "a", default, min, max, scale, "word=raw word=raw", "what it does")
- * raw = value * scale; words may be outside [min, max]. The list yields the indices, the defaults, and (in
+ * raw = value * scale; words may be outside [min, max]. MPCC_GROWTH is the same for all. The list yields the indices, the defaults, and (in
  * the native glue) the table that the registry shows.
  */
+#define MPCC_GROWTH(X, id)                                                                   \
+	X(id, "growth", 0, 1, 0, 1, "packets=0 acks=1",                                      \
+	  "what congestion avoidance counts: acknowledged packets (RFC 3465), or ACKs, as "  \
+	  "Linux did before 4.0")
 #define MPCC_PARAM_ID(id, name, def, min, max, scale, words, doc)      id,
 #define MPCC_PARAM_DEFAULT(id, name, def, min, max, scale, words, doc) id##_DEFAULT = (def),
 #define MPCC_PARAM(conn, id)                                           ((conn)->param[id] + id##_DEFAULT)

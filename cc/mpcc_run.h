@@ -150,10 +150,21 @@ MPCC_INLINE void mpcc_add(const struct mpcc_ops *ops, struct mpcc_subflow *sub, 
 	}
 }
 
-/* Congestion avoidance for `acked` packets. */
+/*
+ * Number of increases for one ACK of `acked` packets. A delayed ACK of two packets counts once with
+ * growth=acks. `params`: those of the connection.
+ */
+MPCC_INLINE u32 mpcc_counted(const struct mpcc_ops *ops, const s32 *params, u32 acked)
+{
+	u32 most = ops->growth && params[ops->growth - 1] ? 1 : MPCC_CWND_MAX;
+
+	return mpcc_min(acked, most);
+}
+
+/* Congestion avoidance for an ACK of `acked` packets. */
 MPCC_INLINE void mpcc_avoid(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked)
 {
-	u32 packets = mpcc_min(acked, MPCC_CWND_MAX);
+	u32 packets = mpcc_counted(ops, conn->param, acked);
 
 	if (packets)
 		mpcc_add(ops, &conn->sub[self], mpcc_step(ops, conn, self, packets), packets);

@@ -19,7 +19,9 @@
 
 #include "mpcc_run.h"
 
-#define OLIA_PARAMS(X)
+#define OLIA_PARAMS(X) MPCC_GROWTH(X, OLIA_GROWTH)
+enum { OLIA_PARAMS(MPCC_PARAM_ID) OLIA_PARAM_COUNT };
+enum { OLIA_PARAMS(MPCC_PARAM_DEFAULT) };
 
 /* w_r / tau_r^2 / X^2 in Q32 packets: the part that balances congestion. */
 MPCC_INLINE s64 olia_rate_term(const struct mpcc_conn *conn, u32 self)
@@ -136,6 +138,7 @@ static const struct mpcc_ops mpcc_ops_olia = {
 	.summary = "Pareto-optimal coupling that also probes the best paths",
 	.confidence = "V",
 	.capabilities = mpcc_capabilities_olia,
+	.growth = OLIA_GROWTH + 1,
 	.min_cwnd = 1,
 	.increase = olia_increase,
 	.ssthresh = olia_ssthresh,

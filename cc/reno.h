@@ -13,7 +13,9 @@
 
 #include "mpcc_run.h"
 
-#define RENO_PARAMS(X)
+#define RENO_PARAMS(X) MPCC_GROWTH(X, RENO_GROWTH)
+enum { RENO_PARAMS(MPCC_PARAM_ID) RENO_PARAM_COUNT };
+enum { RENO_PARAMS(MPCC_PARAM_DEFAULT) };
 
 MPCC_CAPABILITIES(reno, MPCC_UNCOUPLED);
 
@@ -24,6 +26,7 @@ static const struct mpcc_ops mpcc_ops_reno = {
 	.summary = "NewReno on every subflow, uncoupled",
 	.confidence = "V",
 	.capabilities = mpcc_capabilities_reno,
+	.growth = RENO_GROWTH + 1,
 	.min_cwnd = 1,
 	.cache_acks = MPCC_CACHE_BY_WINDOW,
 	.increase = mpcc_reno,

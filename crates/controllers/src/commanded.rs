@@ -44,6 +44,7 @@ static OPS: Ops = Ops {
     min_cwnd: 1,
     cache_acks: 0,
     capabilities: Capability::OwnsWindow as u32 | Capability::Uncoupled as u32,
+    growth: 0,
     increase: null(),
     ssthresh: null(),
     init: null(),

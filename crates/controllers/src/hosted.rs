@@ -284,6 +284,7 @@ impl Host {
             min_cwnd: self.min_cwnd,
             cache_acks: self.cache_acks,
             capabilities: self.capabilities.iter().fold(0, |flags, flag| flags | *flag as u32),
+            growth: 0,
             increase: growth as *const () as *const c_void,
             ssthresh: optional(has(Hook::Ssthresh) && !owns_window, hooks::ssthresh as *const ()),
             init: optional(true, hooks::start as *const ()),

@@ -16,6 +16,7 @@ pub(crate) struct Ops {
     pub(crate) min_cwnd: u32,
     pub(crate) cache_acks: u32,
     pub(crate) capabilities: u32,
+    pub(crate) growth: u32,
     pub(crate) increase: *const c_void,
     pub(crate) ssthresh: *const c_void,
     pub(crate) init: *const c_void,

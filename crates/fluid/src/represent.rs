@@ -12,7 +12,7 @@ use joulepath_control::path::{energy_per_bit, links_of, traffic_of};
 use joulepath_control::schedule::Style;
 use joulepath_control::{Setup, competitor_controller};
 use joulepath_controllers::formula::Law;
-use joulepath_controllers::{Capability, Connection};
+use joulepath_controllers::{Capability, Connection, ParamValue};
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::{LinkSpec, LossSpec, QueueLimit, RateSpec};
 use joulepath_model::random::{Domain, Stream};
@@ -134,7 +134,9 @@ fn regular_paths(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) ->
 
 /// A part of the policy that affects arrivals and is missing in the equations.
 fn part_without_equations(setup: &Setup) -> Option<String> {
+    let growth = setup.controller().param_value(&setup.connection(1), "growth");
     match setup.scheduler().features().style {
+        _ if growth == Ok(ParamValue::Word("acks")) => Some("growth per ACK".to_owned()),
         _ if setup.controller().has(Capability::OwnsWindow) => {
             Some(format!("the controller {}, which has no increase for each ACK", setup.controller().name()))
         }

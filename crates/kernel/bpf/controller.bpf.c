@@ -72,7 +72,7 @@ __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u3
 	if (!grow)
 		return 0;
 	jp_renew_in(s);
-	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
+	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_counted(&JP_OPS, s->conn.param, grow));
 	/* Computes the step here, so that the next ACK can be a short one. */
 	jp_renew_in(s);
 	return 0;
@@ -147,7 +147,7 @@ enum jp_way {
 MPCC_INLINE enum jp_way jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 acked,
                                        bool decides)
 {
-	s64 acc = mpcc_grown(own, own->cached_step, acked);
+	s64 acc = mpcc_grown(own, own->cached_step, mpcc_counted(&JP_OPS, (const s32 *)jp_params, acked));
 	u32 cwnd = tp->snd_cwnd;
 
 	if (own->cached_cwnd != cwnd)
@@ -371,7 +371,7 @@ static __noinline void jp_ack_alone(struct tcp_sock *tp, u32 acked)
 	delivered = tp->delivered - own->books.delivered;
 	own->books.delivered = tp->delivered;
 	jp_note(conn, 0, delivered, tp->rack.rtt_us, flags);
-	mpcc_add(&JP_OPS, sub, own->cached_step, mpcc_min(acked, MPCC_CWND_MAX));
+	mpcc_add(&JP_OPS, sub, own->cached_step, mpcc_counted(&JP_OPS, conn->param, acked));
 	sub->cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
 	jp_renew(conn, 0);
 	jp_note_grant(&own->books, own, tp, acked, step_ends);

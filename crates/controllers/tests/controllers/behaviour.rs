@@ -36,6 +36,36 @@ fn reno_grows_by_one_after_a_window_of_acks() {
 }
 
 #[test]
+fn a_delayed_ack_of_two_packets_counts_once_with_growth_per_ack() {
+    for name in ["reno", "lia", "olia"] {
+        let controller = controller(name);
+        let window_after = |acks: u32, growth: &str| {
+            let mut connection = established(controller, &[(10, 50_000)]);
+            controller.set_param(&mut connection, "growth", growth).unwrap();
+            for _ in 0..acks {
+                controller.on_ack(&mut connection, 0, Ack { acked: 2, rtt_us: 50_000, flags: LIMITED });
+            }
+            connection.subflows[0].cwnd
+        };
+        // 10 increases of 1/10 make one packet: 5 ACKs of 2 packets, or 10 ACKs.
+        assert_eq!([4, 5].map(|acks| window_after(acks, "packets")), [10, 11], "{name}");
+        assert_eq!([9, 10].map(|acks| window_after(acks, "acks")), [10, 11], "{name}");
+    }
+}
+
+#[test]
+fn slow_start_counts_packets_whatever_congestion_avoidance_counts() {
+    let reno = controller("reno");
+    let mut connection = established(reno, &[(8, 50_000)]);
+    reno.set_param(&mut connection, "growth", "acks").unwrap();
+    connection.subflows[0].ssthresh = 12;
+    // 4 up to ssthresh, and the rest of the ACK counts once
+    reno.on_ack(&mut connection, 0, Ack { acked: 7, rtt_us: 50_000, flags: LIMITED });
+    assert_eq!(connection.subflows[0].cwnd, 12);
+    assert!((connection.subflows[0].own.fraction() - 1.0 / 12.0).abs() < 1e-8);
+}
+
+#[test]
 fn slow_start_passes_the_rest_of_an_ack_to_congestion_avoidance() {
     let reno = controller("reno");
     let mut connection = established(reno, &[(8, 50_000)]);
@@ -508,6 +538,9 @@ fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
 fn no_parameter_is_ignored() {
     type Changed = &'static [(&'static str, &'static str)];
     let settings: &[(&str, &str, Changed)] = &[
+        ("reno", "growth", &[("growth", "acks")]),
+        ("lia", "growth", &[("growth", "acks")]),
+        ("olia", "growth", &[("growth", "acks")]),
         ("cubic", "fast_convergence", &[("fast_convergence", "off")]),
         ("dctcp", "g", &[("g", "0.5")]),
         ("westwood", "alpha", &[("alpha", "0")]),

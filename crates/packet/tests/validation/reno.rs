@@ -9,6 +9,11 @@ const RTT_S: f64 = 0.1;
 
 /// A path without queueing: 10 Gbit/s, 50 ms each way.
 fn lossy(loss_percent: f64, duration_s: u64, recovery: &str) -> RunResult {
+    let transport = format!("recovery = \"{recovery}\"");
+    on_lossy_path(loss_percent, duration_s, &transport, "uncoupled")
+}
+
+fn on_lossy_path(loss_percent: f64, duration_s: u64, transport: &str, policy: &str) -> RunResult {
     let toml = format!(
         r#"
         duration = "{duration_s} s"
@@ -23,10 +28,10 @@ fn lossy(loss_percent: f64, duration_s: u64, recovery: &str) -> RunResult {
         [workload]
         kind = "bulk"
         [transport]
-        recovery = "{recovery}"
+        {transport}
         "#
     );
-    simulate(&toml, "uncoupled", 1)
+    simulate(&toml, policy, 1)
 }
 
 /// The mean-field model dw/dt = 1/τ − p w²/(2τ) has its fixed point at √(2/p). Under Bernoulli loss the
@@ -55,6 +60,23 @@ fn reno_obeys_the_square_root_law() {
         // The rate per RTT is the window, except for the pause while the pipe drains.
         assert_near(&format!("packets per RTT at p = {loss}"), sent, result.paths[0].mean_cwnd, 0.03);
     }
+}
+
+/// With delayed ACKs the window grows by half a packet per RTT, if growth counts ACKs: the square-root law has
+/// 1/√2 of the window.
+#[test]
+fn growth_per_ack_with_delayed_acks_carries_the_root_of_half() {
+    let packets_per_rtt = |policy: &str, delayed: &str| {
+        let result = on_lossy_path(0.05, 14_000, &format!("recovery = \"sack\"\n{delayed}"), policy);
+        result.goodput_bps / MSS_BITS * RTT_S
+    };
+    let delayed = "delayed_ack = \"40 ms\"";
+    let of_packets = packets_per_rtt("uncoupled", delayed);
+    let of_acks = packets_per_rtt("uncoupled[growth=acks]", delayed);
+    assert_near("rate, ACKs ÷ packets", of_acks / of_packets, 0.5f64.sqrt(), 0.05);
+    // Without delayed ACKs every packet has its own.
+    let at_once = packets_per_rtt("uncoupled[growth=acks]", "");
+    assert_near("rate without delayed ACKs", at_once, packets_per_rtt("uncoupled", ""), 1e-9);
 }
 
 /// Padhye et al. assume that after a lost packet the rest of its round is lost, and that there is no SACK;
