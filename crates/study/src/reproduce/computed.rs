@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use joulepath_control::allocate::{
     CapacityModel, CostedPath, Genetic, Problem, Reading, Solution, costed_path,
 };
+use joulepath_controllers::formula::{Law, Path, Shape, total_rate};
 use joulepath_model::names::suggest;
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::Estimate;
@@ -45,6 +46,13 @@ const NUMBERS: &[(&str, Of)] = &[
     ("equation (2)", Of::Number(|delay_difference| exactly(equation_2(delay_difference)))),
     ("both links", Of::Nothing(|| exactly(1.0 + 1.0 / RATIO as f64))),
     ("equation (5), ms", Of::Number(|theta| exactly(blocking_ms(100.0, theta, 5.0)))),
+    ("ψ_h of DTS", Of::Number(|u| exactly(dts_psi(1.0, u)))),
+    ("ψ_h of DTS with c = 1/2", Of::Number(|u| exactly(dts_psi(0.5, u)))),
+    ("asymmetry of DTS' utility", Of::Number(|rtts| exactly(dts_asymmetry(rtts, false)))),
+    ("asymmetry of DTS' utility, steps by RTT", Of::Number(|rtts| exactly(dts_asymmetry(rtts, true)))),
+    ("mixed derivative of ee", Of::Nothing(|| exactly(mixed_derivative()))),
+    ("equation (12)", Of::Nothing(|| exactly(equation_12(1.0)))),
+    ("equation (12) with a minus", Of::Nothing(|| exactly(equation_12(-1.0)))),
     ("pairs that beat both members", Of::Number(pairs_that_beat_both)),
     ("genetic better than exact", Of::Nothing(|| genetic_on_random_problems().0)),
     ("genetic efficiency ÷ exact, random problems", Of::Nothing(|| genetic_on_random_problems().1)),
@@ -217,6 +225,86 @@ fn blocking_ms(window: f64, theta: f64, interval_ms: f64) -> f64 {
     (window - window / theta) * interval_ms
 }
 
+/// DTS with `c` on two paths of `rates` (packets/s) and `rtts` (s), base RTT ÷ RTT = `u` on both: ψ of each path
+/// in 002's equation (3).
+fn dts_psis(c: f64, u: f64, rates: [f64; 2], rtts: [f64; 2]) -> [f64; 2] {
+    let path = |r: usize| Path {
+        w: rates[r] * rtts[r],
+        tau: rtts[r],
+        tau_last: rtts[r],
+        tau_base: u * rtts[r],
+        l: 1.0,
+        p: 1e-3,
+        e: 1.0,
+        alpha: 0.5,
+        u: 0.0,
+        group: 0,
+    };
+    let paths = [path(0), path(1)];
+    let law = Law::Dts { c, shape: Shape::Sigmoid, latest: true, kappa: 0.0 };
+    // (3) per ACK: δ = ψ w/(τ X)².
+    let psi = |r: usize| {
+        let full = total_rate(&paths) * paths[r].tau;
+        law.increase(&paths, r) * full * full / paths[r].w
+    };
+    [psi(0), psi(1)]
+}
+
+/// ψ on DTS' best path; the same on both, as RTT and queueing are.
+fn dts_psi(c: f64, u: f64) -> f64 {
+    dts_psis(c, u, [200.0, 100.0], [0.05, 0.05])[0]
+}
+
+/// ∂²U/∂x_1∂x_2 ÷ ∂²U/∂x_2∂x_1 by differences, where 002's condition 2 gives the gradient of U: ψ_r/(τ_r X)² for
+/// steps θ_r = x_r², τ_r² times that for steps that also follow 1/τ_r². A utility exists only if it is 1.
+fn dts_asymmetry(rtt_ratio: f64, steps_by_rtt: bool) -> f64 {
+    let rtts = [0.05, 0.05 * rtt_ratio];
+    let slope = |r: usize, rates: [f64; 2]| {
+        let steps = if steps_by_rtt { rtts[r] * rtts[r] } else { 1.0 };
+        let full = (rates[0] + rates[1]) * rtts[r];
+        steps * dts_psis(1.0, 1.0, rates, rtts)[r] / (full * full)
+    };
+    let mixed = |r: usize, by: usize| {
+        let moved = |distance: f64| {
+            let mut rates = [200.0, 100.0];
+            rates[by] += distance;
+            slope(r, rates)
+        };
+        moved(0.1) - moved(-0.1)
+    };
+    mixed(0, 1) / mixed(1, 0)
+}
+
+/// Rates for 000's equations (10) to (12): a tenth of a Mbit/s on each of its radios.
+const RATES_MBPS: [f64; 3] = [0.1; 3];
+
+/// ∂²ee/∂x_1∂x_2 by differences, ee = Σx/Σ(θ + b x), on 000's radios; Mbit/s and W.
+fn mixed_derivative() -> f64 {
+    const WIDTH: f64 = 1e-3;
+    let efficiency = |by: [f64; 2]| {
+        let rates = [RATES_MBPS[0] + by[0] * WIDTH, RATES_MBPS[1] + by[1] * WIDTH, RATES_MBPS[2]];
+        rates.iter().sum::<f64>() / power_w(rates)
+    };
+    let corners = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
+    corners.map(|by| by[0] * by[1] * efficiency(by)).iter().sum::<f64>() / (4.0 * WIDTH * WIDTH)
+}
+
+/// Slopes of 000's radios, W per Mbit/s.
+fn slopes() -> [f64; 3] {
+    std::array::from_fn(|r| costed_paths()[r].slope_j_per_bit * 1e6)
+}
+
+fn power_w(rates: [f64; 3]) -> f64 {
+    slopes().iter().zip(rates).zip(costed_paths()).map(|((slope, rate), of)| of.sunk_w + slope * rate).sum()
+}
+
+/// 000, equation (12), with `sign` 1 before its second term as printed.
+fn equation_12(sign: f64) -> f64 {
+    let ([r, s, _], power) = (slopes(), power_w(RATES_MBPS));
+    let both = 2.0 * r * s * RATES_MBPS.iter().sum::<f64>();
+    -((r + s) * power + sign * both) / (power * power * power)
+}
+
 /// A log-uniform number between the bounds.
 fn log_uniform(random: &mut Stream, low: f64, high: f64) -> f64 {
     low * libm::pow(high / low, random.uniform())
@@ -276,4 +364,31 @@ fn genetic_on_random_problems() -> (Sample, Sample) {
         ((exactly(better).0, solved), (estimate(&gaps), gaps.len()))
     });
     *BOTH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn psi_of_dts_is_its_sigmoid() {
+        // ε(u) = 2/(1 + e^(5 − 10 u)): 2/(1 + e^−5) and 1.
+        assert!((dts_psi(1.0, 1.0) - 1.986_614).abs() < 1e-6, "{}", dts_psi(1.0, 1.0));
+        assert!((dts_psi(1.0, 0.5) - 1.0).abs() < 1e-9);
+        assert!((dts_psi(0.5, 1.0) - 0.993_307).abs() < 1e-6);
+    }
+
+    #[test]
+    fn dts_has_a_utility_only_if_its_steps_follow_the_rtts() {
+        // ψ_r/(τ_r X)² with equal ψ: the mixed derivatives differ by (τ_2/τ_1)².
+        assert!((dts_asymmetry(1.0, false) - 1.0).abs() < 1e-6);
+        assert!((dts_asymmetry(3.0, false) - 9.0).abs() < 1e-4);
+        assert!((dts_asymmetry(3.0, true) - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn equation_12_has_the_mixed_derivative_only_with_a_minus() {
+        assert!((equation_12(-1.0) / mixed_derivative() - 1.0).abs() < 1e-5);
+        assert!((equation_12(1.0) / mixed_derivative() - 1.0).abs() > 1e-3);
+    }
 }
