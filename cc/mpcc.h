@@ -291,12 +291,12 @@ struct mpcc_ops {
 /*
  * Parameters: each header lists them once,
  *   #define EWTCP_PARAMS(X) X(EWTCP_A, "a", default, min, max, scale, "word=raw word=raw", "what it does")
- * raw = value * scale; words may be outside [min, max]. MPCC_GROWTH is the same for all. The list yields the indices, the defaults, and (in
- * the native glue) the table that the registry shows.
+ * raw = value * scale; words may be outside [min, max]. MPCC_GROWTH is the same for all controllers. The list
+ * yields the indices, the defaults, and (in the native glue) the table that the registry shows.
  */
-#define MPCC_GROWTH(X, id)                                                                   \
-	X(id, "growth", 0, 1, 0, 1, "packets=0 acks=1",                                      \
-	  "what congestion avoidance counts: acknowledged packets (RFC 3465), or ACKs, as "  \
+#define MPCC_GROWTH(X, id)                                                                  \
+	X(id, "growth", 0, 1, 0, 1, "packets=0 acks=1",                                     \
+	  "what congestion avoidance counts: acknowledged packets (RFC 3465), or ACKs, as " \
 	  "Linux did before 4.0")
 #define MPCC_PARAM_ID(id, name, def, min, max, scale, words, doc)      id,
 #define MPCC_PARAM_DEFAULT(id, name, def, min, max, scale, words, doc) id##_DEFAULT = (def),

@@ -147,7 +147,8 @@ enum jp_way {
 MPCC_INLINE enum jp_way jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 acked,
                                        bool decides)
 {
-	s64 acc = mpcc_grown(own, own->cached_step, mpcc_counted(&JP_OPS, (const s32 *)jp_params, acked));
+	s64 acc = mpcc_grown(own, own->cached_step,
+	                     mpcc_counted(&JP_OPS, (const s32 *)jp_params, acked));
 	u32 cwnd = tp->snd_cwnd;
 
 	if (own->cached_cwnd != cwnd)

@@ -62,8 +62,8 @@ fn reno_obeys_the_square_root_law() {
     }
 }
 
-/// With delayed ACKs the window grows by half a packet per RTT, if growth counts ACKs: the square-root law has
-/// 1/√2 of the window.
+/// With delayed ACKs the window grows by half a packet per RTT, if growth counts ACKs: the square-root law
+/// then has 1/√2 of the window.
 #[test]
 fn growth_per_ack_with_delayed_acks_carries_the_root_of_half() {
     let packets_per_rtt = |policy: &str, delayed: &str| {

@@ -225,8 +225,8 @@ fn blocking_ms(window: f64, theta: f64, interval_ms: f64) -> f64 {
     (window - window / theta) * interval_ms
 }
 
-/// DTS with `c` on two paths of `rates` (packets/s) and `rtts` (s), base RTT ÷ RTT = `u` on both: ψ of each path
-/// in 002's equation (3).
+/// DTS with `c` on two paths of `rates` (packets/s) and `rtts` (s), base RTT ÷ RTT = `u` on both: ψ of each
+/// path in 002's equation (3).
 fn dts_psis(c: f64, u: f64, rates: [f64; 2], rtts: [f64; 2]) -> [f64; 2] {
     let path = |r: usize| Path {
         w: rates[r] * rtts[r],
@@ -255,8 +255,8 @@ fn dts_psi(c: f64, u: f64) -> f64 {
     dts_psis(c, u, [200.0, 100.0], [0.05, 0.05])[0]
 }
 
-/// ∂²U/∂x_1∂x_2 ÷ ∂²U/∂x_2∂x_1 by differences, where 002's condition 2 gives the gradient of U: ψ_r/(τ_r X)² for
-/// steps θ_r = x_r², τ_r² times that for steps that also follow 1/τ_r². A utility exists only if it is 1.
+/// ∂²U/∂x_1∂x_2 ÷ ∂²U/∂x_2∂x_1 by differences, where 002's condition 2 gives the gradient of U: ψ_r/(τ_r X)²
+/// for steps θ_r = x_r², τ_r² times that for steps that also follow 1/τ_r². A utility exists only if it is 1.
 fn dts_asymmetry(rtt_ratio: f64, steps_by_rtt: bool) -> f64 {
     let rtts = [0.05, 0.05 * rtt_ratio];
     let slope = |r: usize, rates: [f64; 2]| {
