@@ -9,6 +9,7 @@
 //! | [`congestion`] | congestion controllers of the kernel, and a namespace's default |
 //! | [`counters`] | counters of TCP and MPTCP |
 //! | [`error`] | errors and their remedies |
+//! | [`gate`] | limits of bytes that the kernel enforces |
 //! | [`group`] | control groups of processes |
 //! | [`lateness`] | how late this machine's timers fire |
 //! | [`modem`] | signals of modems, from ModemManager |
@@ -33,6 +34,7 @@ pub mod cc;
 pub mod congestion;
 pub mod counters;
 pub mod error;
+pub mod gate;
 pub mod group;
 pub mod lateness;
 pub mod modem;

@@ -34,7 +34,7 @@ const SAVED_EVERY: Nanos = Nanos::from_secs(60);
 /// written: the kernel's counters end with the device or the boot.
 const SAVED_SHARE: u64 = 100;
 /// The least RTT assumed: that of a full queue, which may have grown since connections were listed.
-const LEAST_RTT: Nanos = Nanos::from_millis(100);
+const LEAST_RTT: Nanos = Nanos::from_millis(150);
 
 pub(crate) struct Accounts {
     ledger: Ledger,
@@ -172,7 +172,9 @@ impl Accounts {
             self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
             let quota = config.interface(name).and_then(|known| known.quota);
             let rate = look.rates.get(&interface.index).copied();
-            interface.under_way = under_way(rate.unwrap_or(0.0), closing_time(interface.rtt, look.reaction));
+            let stopped = look.stopped.get(&interface.index).copied().unwrap_or(0);
+            let closing = closing_time(interface.rtt, look.reaction);
+            interface.under_way = under_way(rate.unwrap_or(0.0), closing).max(stopped);
             interface.used = quota.map(|quota| self.used(name, quota, interface.under_way));
         }
         let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
@@ -415,9 +417,9 @@ mod tests {
             look.interfaces[0].used.unwrap().0
         };
         assert_eq!(used(&config, 0.0, 0, at(TODAY, 1)), 0);
-        assert_eq!(used(&config, 10e6, 3_600_000, at(TODAY, 2)), 3_600_000);
-        // 1.3 MB follow in 130 ms.
-        assert_eq!(used(&config, 10e6, 3_700_000, at(TODAY, 3)), 5_000_000);
+        assert_eq!(used(&config, 10e6, 3_100_000, at(TODAY, 2)), 3_100_000);
+        // 1.8 MB follow in 180 ms.
+        assert_eq!(used(&config, 10e6, 3_200_000, at(TODAY, 3)), 5_000_000);
         assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 4)), 5_000_000);
         let more = read_live(&format!("{QUOTA}quota = {{ hard = \"6 MB\", period_day = 1 }}\n")).unwrap();
         assert_eq!(used(&more, 0.0, 4_500_000, at(TODAY, 5)), 4_500_000);

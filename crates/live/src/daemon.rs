@@ -5,6 +5,7 @@ mod choice;
 mod commands;
 mod connections;
 mod failure;
+mod gates;
 mod left;
 mod round;
 mod telling;
@@ -26,6 +27,7 @@ use signal_hook::low_level::pipe;
 use self::bounds::Bounds;
 use self::choice::{cut, for_kernel, managed, may_be_used, wish};
 use self::failure::Failure;
+use self::gates::Gates;
 pub(crate) use self::left::is_running;
 pub use self::left::{Undone, undo};
 use self::left::{actor, undo_files};
@@ -256,6 +258,7 @@ struct Daemon<'a> {
     looked_rarely: Option<Nanos>,
     next_look: Nanos,
     bounds: Bounds,
+    gates: Gates,
     /// The last poll, decision and outcome.
     last: Option<(Look, Decision, Outcome)>,
     told: BTreeMap<String, Role>,
@@ -338,6 +341,7 @@ impl<'a> Daemon<'a> {
             looked_rarely: None,
             next_look: now,
             bounds: Bounds::default(),
+            gates: Gates::default(),
             last: None,
             told: BTreeMap::new(),
             reload_failure: None,

@@ -93,6 +93,8 @@ pub(crate) struct Look {
     pub(crate) rates: BTreeMap<u32, f64>,
     /// Time until an interface is closed.
     pub(crate) reaction: Nanos,
+    /// Interfaces that the kernel has stopped, and what remains of their bound, bytes.
+    pub(crate) stopped: BTreeMap<u32, u64>,
     /// Interface index of every address, including loopback.
     pub(crate) owners: BTreeMap<IpAddr, u32>,
     /// Numbers of connections.
@@ -300,6 +302,7 @@ impl Machine {
             counters,
             rates: BTreeMap::new(),
             reaction: Nanos::ZERO,
+            stopped: BTreeMap::new(),
             owners,
             counted,
             begun: self.ear.as_mut().is_some_and(Ear::begun),

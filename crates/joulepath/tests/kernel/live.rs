@@ -2,6 +2,7 @@
 
 mod adoption;
 mod behaviour;
+mod bounds;
 mod controllers;
 mod end;
 mod families;

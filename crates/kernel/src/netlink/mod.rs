@@ -16,7 +16,7 @@ mod socket;
 
 pub(crate) use generic::Generic;
 pub(crate) use message::{Attributes, Bytes, Known, Malformed, put, put_nested};
-pub(crate) use socket::{Failure, Netlink};
+pub(crate) use socket::{Failure, NLM_F_ACK, Netlink};
 
 #[cfg(test)]
 pub(crate) use message::tests::{attribute_bytes, message_bytes};

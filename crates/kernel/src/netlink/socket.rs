@@ -28,7 +28,7 @@ const SOL_NETLINK: libc::c_int = 270;
 
 /// Flags and message types of `include/uapi/linux/netlink.h`.
 const NLM_F_REQUEST: u16 = 0x01;
-const NLM_F_ACK: u16 = 0x04;
+pub(crate) const NLM_F_ACK: u16 = 0x04;
 const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_CAPPED: u16 = 0x100;
@@ -141,11 +141,26 @@ impl Netlink {
         Err(Failure::Unsteady)
     }
 
+    /// Sends several requests at once, and waits for the completion of all. Each is a type, flags and a
+    /// payload; the last one must ask for an acknowledgement ([`NLM_F_ACK`]).
+    pub(crate) fn batch(&mut self, requests: &[(u16, u16, Vec<u8>)]) -> Result<(), Failure> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let sequence = self.sequence;
+        let one = |(kind, flags, payload): &(u16, u16, Vec<u8>)| {
+            message(*kind, NLM_F_REQUEST | flags, sequence, payload)
+        };
+        self.send_bytes(&requests.iter().flat_map(one).collect::<Vec<u8>>())?;
+        self.answers(&mut |_| Ok(())).map(|_| ())
+    }
+
     fn send(&mut self, kind: u16, flags: u16, payload: &[u8]) -> Result<(), Failure> {
         self.sequence = self.sequence.wrapping_add(1);
-        let bytes = message(kind, flags, self.sequence, payload);
+        self.send_bytes(&message(kind, flags, self.sequence, payload))
+    }
+
+    fn send_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         loop {
-            match send(&self.socket, &bytes, SendFlags::NOSIGNAL) {
+            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Err(Errno::INTR) => {}
                 sent => return Ok(sent.map(|_| ())?),
             }

@@ -6,6 +6,7 @@ extern crate joulepath_testbed;
 
 #[cfg(feature = "bpf")]
 mod cc;
+mod gate;
 mod modem;
 mod mptcp;
 mod probe;

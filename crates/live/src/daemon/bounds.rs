@@ -27,10 +27,17 @@ const MOVING: f64 = 10e3;
 const LEAST_REACTION: Nanos = Nanos::from_millis(30);
 /// Longest such time: longer ones are those of a machine that slept.
 const MOST_REACTION: Nanos = Nanos::from_secs(1);
+/// Bounds that may be reached in this time are near: the longest time without a poll.
+const NEAR_S: f64 = 8.0;
+
+/// Kinds of bounds: names begin with them.
+pub(super) const QUOTA: &str = "quota";
+pub(super) const BUDGET: &str = "budget";
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
-    bounds: Vec<Bound>,
+    /// By name: the kind and the indexes of the interfaces.
+    bounds: BTreeMap<String, Bound>,
     /// Counters at the last round, and the fastest rate that the interface may reach, bytes/s.
     base: BTreeMap<u32, (u64, f64)>,
     /// The last counters, and their time.
@@ -45,6 +52,10 @@ pub(super) struct Bounds {
     took: Nanos,
     /// Time until nothing passes after closing an interface.
     closing_s: BTreeMap<u32, f64>,
+    /// The kernel stops interfaces at bounds that are near.
+    pub(super) enforced: bool,
+    /// Bounds at which the kernel has stopped interfaces, by name.
+    stopped: Vec<String>,
 }
 
 impl Bounds {
@@ -89,8 +100,11 @@ impl Bounds {
     }
 
     /// Time from a reading that finds a bound reached until the interface is closed: it is longer on a busy
-    /// machine.
+    /// machine. The kernel needs none.
     pub(super) fn reaction(&self) -> Nanos {
+        if self.enforced {
+            return Nanos::ZERO;
+        }
         self.late.saturating_add(self.took).saturating_add(SOON).clamp(LEAST_REACTION, MOST_REACTION)
     }
 
@@ -99,9 +113,12 @@ impl Bounds {
         let quotas =
             look.interfaces.iter().filter(|one| !is_over_hard_quota(config, one)).filter_map(|one| {
                 let hard = config.interface(&one.name)?.quota?.hard?;
-                Some(Bound { interfaces: vec![one.index], left_bytes: hard.0.saturating_sub(one.used?.0) })
+                let left_bytes = hard.0.saturating_sub(one.used?.0);
+                Some((QUOTA, Bound { interfaces: vec![one.index], left_bytes }))
             });
-        self.bounds = quotas.chain(budget.cloned()).collect();
+        let budget = budget.map(|budget| (BUDGET, budget.clone()));
+        self.bounds = quotas.chain(budget).map(|(kind, bound)| (name(kind, &bound), bound)).collect();
+        self.stopped.clear();
         self.base.clear();
         self.closing_s.clear();
         for one in &look.interfaces {
@@ -116,35 +133,91 @@ impl Bounds {
     /// When to read the counters next; `None`: the next round suffices.
     pub(super) fn due(&self) -> Option<Nanos> {
         let (at, _) = self.last.as_ref()?;
-        let pauses = self.bounds.iter().map(|bound| self.pause(bound));
+        let pauses = self.ahead().map(|(_, bound)| self.pause(bound));
         pauses.min().map(|pause| at.saturating_add(pause))
     }
 
     fn pause(&self, bound: &Bound) -> Nanos {
-        let rate = |index: &u32| self.rates.get(index).copied().unwrap_or(0.0);
-        let fastest =
-            |index: &u32| self.base.get(index).map_or(LEAST_RATE, |base| base.1).max(2.0 * rate(index));
-        let is_idle = bound.interfaces.iter().map(rate).sum::<f64>() < MOVING;
+        let fastest = |index: &u32| self.fastest(index).max(2.0 * self.rate(index));
+        let is_idle = bound.interfaces.iter().map(|index| self.rate(index)).sum::<f64>() < MOVING;
         let fastest: f64 = bound.interfaces.iter().map(fastest).sum();
         let pause = Nanos::from_secs_f64((self.left(bound) / fastest).clamp(0.0, 3600.0));
         pause.max(if is_idle { SOON_IDLE } else { SOON })
     }
 
+    /// The present rate, bytes/s.
+    fn rate(&self, index: &u32) -> f64 {
+        self.rates.get(index).copied().unwrap_or(0.0)
+    }
+
+    /// The fastest rate that the interface may reach, bytes/s.
+    fn fastest(&self, index: &u32) -> f64 {
+        self.base.get(index).map_or(LEAST_RATE, |base| base.1)
+    }
+
     /// Bytes until the bound, without those under way.
     fn left(&self, bound: &Bound) -> f64 {
+        self.remaining(bound) - self.under_way(bound, |index| self.rate(index))
+    }
+
+    /// Bytes until the bound.
+    fn remaining(&self, bound: &Bound) -> f64 {
         let carried = |index: &u32| {
             let now = self.last.as_ref().and_then(|(_, bytes)| bytes.get(index)).copied().unwrap_or(0);
             let base = self.base.get(index).map_or(now, |base| base.0);
-            let rate = self.rates.get(index).copied().unwrap_or(0.0);
-            now.saturating_sub(base) as f64 + rate * self.closing_s.get(index).copied().unwrap_or(0.0)
+            now.saturating_sub(base)
         };
-        bound.left_bytes as f64 - bound.interfaces.iter().map(carried).sum::<f64>()
+        bound.left_bytes.saturating_sub(bound.interfaces.iter().map(carried).sum()) as f64
+    }
+
+    /// Bytes that pass after closing the interfaces, at these rates in bytes/s.
+    fn under_way(&self, bound: &Bound, rate: impl Fn(&u32) -> f64) -> f64 {
+        let one = |index: &u32| rate(index) * self.closing_s.get(index).copied().unwrap_or(0.0);
+        bound.interfaces.iter().map(one).sum()
+    }
+
+    /// Bytes after which the kernel should stop the interfaces. The rest is under way then: at the present
+    /// rates, or, because rates may rise before the next reading, at the fastest. A slow start has at most as
+    /// much in flight as has passed.
+    pub(super) fn limit(&self, bound: &Bound) -> u64 {
+        let remaining = self.remaining(bound);
+        let at_most = self.under_way(bound, |index| self.fastest(index)).min(remaining / 2.0);
+        (remaining - self.under_way(bound, |index| self.rate(index)).max(at_most)).max(0.0) as u64
+    }
+
+    /// Bounds that are not used up.
+    fn ahead(&self) -> impl Iterator<Item = (&String, &Bound)> {
+        self.bounds.iter().filter(|(_, bound)| bound.left_bytes > 0)
+    }
+
+    /// Bounds that a late poll might miss, and their names.
+    pub(super) fn near(&self) -> impl Iterator<Item = (&String, &Bound)> {
+        let reach =
+            |bound: &Bound| bound.interfaces.iter().map(|index| self.fastest(index)).sum::<f64>() * NEAR_S;
+        self.bounds.iter().filter(move |(_, bound)| self.remaining(bound) < reach(bound))
+    }
+
+    /// Notes at which bounds the kernel has stopped interfaces.
+    pub(super) fn stop<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
+        let is_ahead = |name: &&String| self.ahead().any(|(ahead, _)| ahead == *name);
+        self.stopped = names.filter(is_ahead).cloned().collect();
+    }
+
+    /// What remains of the bounds at which the kernel has stopped interfaces, by interface.
+    pub(super) fn stopped(&self) -> BTreeMap<u32, u64> {
+        let bounds = self.stopped.iter().filter_map(|name| self.bounds.get(name));
+        bounds.flat_map(|bound| bound.interfaces.iter().map(|&index| (index, bound.left_bytes))).collect()
     }
 
     /// True if a bound is reached.
     pub(super) fn is_reached(&self) -> bool {
-        self.bounds.iter().any(|bound| self.left(bound) <= 0.0)
+        !self.stopped.is_empty() || self.ahead().any(|(_, bound)| self.left(bound) <= 0.0)
     }
+}
+
+fn name(kind: &str, bound: &Bound) -> String {
+    let indexes = bound.interfaces.iter().map(|index| format!("-{index}"));
+    format!("{kind}{}", indexes.collect::<String>())
 }
 
 #[cfg(test)]
@@ -161,7 +234,7 @@ mod tests {
         let ms = Nanos::from_millis;
         near.count(ms(1000), counters(0));
         assert_eq!(near.due(), None);
-        near.bounds = vec![Bound { interfaces: vec![3], left_bytes: 5_000_000 }];
+        near.bounds = [("quota-3".into(), Bound { interfaces: vec![3], left_bytes: 5_000_000 })].into();
         near.base = [(3, (0, 12.5e6))].into();
         near.closing_s = [(3, 0.1)].into();
         assert_eq!(near.due(), Some(ms(1400)));
@@ -177,7 +250,7 @@ mod tests {
         near.count(ms(1500), counters(4_000_000));
         assert!(!near.is_reached());
         assert_eq!(near.due(), Some(ms(1580)));
-        near.bounds[0].left_bytes = 4_000_001;
+        near.bounds.get_mut("quota-3").unwrap().left_bytes = 4_000_001;
         assert_eq!(near.due(), Some(ms(1540)));
         // A flow that begins may grow as much again: 5 MB/s, and soon 10 MB/s.
         near.count(ms(1520), counters(4_000_000));
@@ -190,7 +263,7 @@ mod tests {
         let ms = Nanos::from_millis;
         assert_eq!(near.reaction(), ms(30));
         near.count(ms(1000), counters(0));
-        near.bounds = vec![Bound { interfaces: vec![3], left_bytes: 5_000_000 }];
+        near.bounds = [("quota-3".into(), Bound { interfaces: vec![3], left_bytes: 5_000_000 })].into();
         near.base = [(3, (0, 12.5e6))].into();
         // Due after 400 ms.
         near.is_late(ms(1440));
@@ -202,5 +275,30 @@ mod tests {
             near.took(ms(2));
         }
         assert_eq!(near.reaction(), ms(30));
+    }
+
+    #[test]
+    fn the_kernel_stops_an_interface_before_the_bound_by_what_may_be_under_way() {
+        let mut near = Bounds::default();
+        let ms = Nanos::from_millis;
+        near.count(ms(1000), counters(0));
+        let bound = |left_bytes| Bound { interfaces: vec![3], left_bytes };
+        near.base = [(3, (0, 12.5e6))].into();
+        near.closing_s = [(3, 0.16)].into();
+        // 2 MB are under way at the fastest rate, and no more than has passed in a slow start.
+        assert_eq!(near.limit(&bound(10_000_000)), 8_000_000);
+        assert_eq!(near.limit(&bound(1_000_000)), 500_000);
+        // At 10 MB/s 1.6 MB are under way.
+        near.count(ms(1100), counters(1_000_000));
+        assert_eq!(near.limit(&bound(3_800_000)), 1_200_000);
+        assert_eq!(near.limit(&bound(2_000_000)), 0);
+        // Only what a late reading could miss is near; a bound that is used up is, too, and needs no reading.
+        near.bounds = [("quota-3".into(), bound(200_000_000)), ("budget-3".into(), bound(0))].into();
+        assert_eq!(near.near().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["budget-3"]);
+        near.stop(["budget-3".to_owned()].iter());
+        assert!(!near.is_reached() && near.stopped().is_empty());
+        near.stop(["quota-3".to_owned()].iter());
+        assert!(near.is_reached());
+        assert_eq!(near.stopped(), [(3, 200_000_000)].into());
     }
 }

@@ -65,6 +65,8 @@ impl Daemon<'_> {
         let counters = look.counters.iter().filter_map(|(name, one)| Some((index(name)?, *one)));
         look.rates = self.bounds.count(now, counters);
         look.reaction = self.bounds.reaction();
+        self.follow_gates();
+        look.stopped = self.bounds.stopped();
         let is_off = self.last.as_ref().is_none_or(|(_, decision, _)| decision.endpoints.is_none());
         self.accounts.list(listing.as_ref(), look.begun, !self.paused && !is_off);
         self.accounts.take(&self.config, &mut look, now, times());
@@ -87,6 +89,7 @@ impl Daemon<'_> {
             recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
         self.recorded(recorded, say);
         let seen = (&look, listing.as_ref());
+        self.open_gates(&look, &decision, say);
         // What ends an interface comes first.
         let is_cut = !cut(&self.config, &look).is_empty();
         if is_cut && let Err(error) = self.start_connections(&decision, seen, now, say) {
@@ -119,7 +122,7 @@ impl Daemon<'_> {
             self.look_at(at, now);
         }
         self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
-        self.bounds.set(&self.config, &look, decision.budget.as_ref().filter(|_| !self.paused));
+        self.gates.keep(&self.bounds);
         self.failure.poll_ends();
         self.listings.keep(now, listing);
         self.last = Some((look, decision, outcome));
@@ -141,6 +144,7 @@ impl Daemon<'_> {
             Ok(counters) => {
                 self.accounts.read(now, &counters);
                 self.bounds.count(now, counters.into_iter());
+                self.follow_gates();
                 if self.bounds.is_reached() {
                     self.machine.list_next();
                     self.next_look = now;
@@ -148,6 +152,23 @@ impl Daemon<'_> {
             }
             Err(error) => self.fail(&error.to_string(), say),
         }
+    }
+
+    /// Sets the bounds, and makes the kernel enforce them unless the daemon changes nothing.
+    fn open_gates(&mut self, look: &Look, decision: &Decision, say: &mut dyn FnMut(&str)) {
+        let is_on = !self.paused && decision.endpoints.is_some();
+        self.bounds.set(&self.config, look, decision.budget.as_ref().filter(|_| is_on));
+        if !is_on {
+            self.gates.clear();
+        } else if let Some(trouble) = self.gates.open(&self.bounds, look) {
+            say(&format!("warning: quotas and budgets are enforced at polls, not by the kernel: {trouble}"));
+        }
+        self.bounds.enforced = self.gates.is_on();
+    }
+
+    fn follow_gates(&mut self) {
+        self.gates.follow(&self.bounds);
+        self.bounds.stop(self.gates.closed());
     }
 
     /// True if the decision changes endpoints or closes subflows.

@@ -96,8 +96,8 @@ impl Handover {
         if plan[name].role != Role::Regular {
             event.why = Some(plan[name].reason.clone());
         }
-        let is_well = !is_one_open && first.standing.trouble.is_none() && first.watched.is_none();
-        event.calm = match is_well && role(first) == Role::Regular {
+        let is_well = first.standing.trouble.is_none() && first.watched.is_none();
+        event.calm = match is_well && !is_one_open && role(first) == Role::Regular {
             true if first.interface.rate_bps >= BRINGS_BPS => {
                 event.calm.saturating_add(now.saturating_sub(event.looked).min(LONGEST_LOOK))
             }
@@ -115,6 +115,10 @@ impl Handover {
         if left == 0 && !is_over {
             confine(first, &others, plan, (used_bytes, budget_bytes), event.why.as_ref());
             self.event = Some(event);
+            if !is_well {
+                let interfaces = others.iter().map(|one| one.interface.index).collect();
+                self.left = Some(Bound { interfaces, left_bytes: 0 });
+            }
             return None;
         }
         self.event = (!is_over).then_some(event);

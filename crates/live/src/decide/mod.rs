@@ -194,7 +194,7 @@ impl Decider {
             endpoint.renew = renewed.contains(&endpoint.interface);
         }
         decision.closed = closed;
-        decision.budget = self.handover.left.clone();
+        decision.budget = self.budget(&eligible);
         let ends = |one: &&Eligible| {
             let name = &one.interface.name;
             plan[name].forced && self.memory[name].role == Role::Unused
@@ -202,6 +202,20 @@ impl Decider {
         decision.ended = eligible.iter().filter(ends).map(|one| one.interface.index).collect();
         decision.look_again = look_again.into_iter().chain(decision.look_again).min();
         decision
+    }
+
+    /// What remains of the budget of `handover`. 0 while connections without another path keep an interface
+    /// open: they wait for the first path.
+    fn budget(&self, eligible: &[Eligible]) -> Option<Bound> {
+        let mut left = self.handover.left.clone()?;
+        if left.left_bytes == 0 {
+            let open = |index: &u32| {
+                let one = eligible.iter().find(|one| one.interface.index == *index);
+                one.is_some_and(|one| self.memory[&one.interface.name].role != Role::Unused)
+            };
+            left.interfaces.retain(open);
+        }
+        (!left.interfaces.is_empty()).then_some(left)
     }
 
     /// The machine's intent: `frugal` on a weak battery, if configured.

@@ -8,13 +8,16 @@ use super::*;
 /// The daemon leaves a throttled path within this time.
 const LEFT_WITHIN: Duration = Duration::from_secs(30);
 
+/// Bytes in the queue of a slow path.
+const QUEUE: &str = "100000";
+
 impl Host {
-    /// Limits a path to this rate in both directions, with queues of 100 kB.
-    fn throttle(&self, path: usize, rate: &str) {
+    /// Limits a path to this rate in both directions, with queues of `limit` bytes.
+    pub(super) fn throttle(&self, path: usize, rate: &str, limit: &str) {
         for (namespace, device) in
             [(&self.net.server, format!("s{path}")), (&self.net.client, format!("c{path}"))]
         {
-            let shape = ["tbf", "rate", rate, "burst", "3000", "limit", "100000"];
+            let shape = ["tbf", "rate", rate, "burst", "3000", "limit", limit];
             let words = [&["qdisc", "replace", "dev", &device, "root"][..], &shape].concat();
             let run = || Command::new("tc").args(&words).status().unwrap();
             assert!(namespace.enter_thread(run).unwrap().success());
@@ -40,7 +43,7 @@ impl Host {
     }
 
     /// True if a reason or note in the status matches.
-    fn says(&self, is: impl Fn(&Value) -> bool) -> bool {
+    pub(super) fn says(&self, is: impl Fn(&Value) -> bool) -> bool {
         let status = self.status().unwrap();
         let interfaces = status["interfaces"].as_array().unwrap();
         let said = |one: &Value| is(&one["reason"]) || one["notes"].as_array().unwrap().iter().any(&is);
@@ -48,7 +51,7 @@ impl Host {
     }
 
     /// The server's packets to the first path are lost, which the client cannot see.
-    fn silence(&self) {
+    pub(super) fn silence(&self) {
         let back = format!("{}/32", self.ip(0));
         let cut = || Command::new("ip").args(["route", "del", &back, "dev", "s0"]).status().unwrap();
         assert!(self.net.server.enter_thread(cut).unwrap().success());
@@ -66,7 +69,7 @@ fn leaves_the_throttled_path(intent: &str, manager: &str) {
     let download = download(&connection);
     download.beside(4 * MBPS, || {
         wait_until("it flows", || download.received() > 2_000_000);
-        host.throttle(0, "50kbit");
+        host.throttle(0, "50kbit", QUEUE);
         let (begun, before, received) = (Instant::now(), host.carried(1), download.received());
         wait_until("the second carries the stream", || host.carried(1) > before + 1_000_000);
         wait_until("the stream goes on", || download.received() > received + 1_000_000);
@@ -111,8 +114,8 @@ fn a_second_path_that_is_also_slow_is_closed_again() {
     let download = download(&connection);
     download.beside(4 * MBPS, || {
         wait_until("it flows", || download.received() > 2_000_000);
-        host.throttle(1, "50kbit");
-        host.throttle(0, "50kbit");
+        host.throttle(1, "50kbit", QUEUE);
+        host.throttle(0, "50kbit", QUEUE);
         wait_until("the second path is tried", || daemon.role("c1") == "regular");
         wait_until("the second path is closed again", || {
             daemon.role("c0") == "regular" && daemon.role("c1") == "unused"
@@ -138,7 +141,7 @@ fn the_budget_of_handover_bounds_the_bytes_during_a_silence() {
     let download = download(&connection);
     download.beside(4 * MBPS, || {
         wait_until("it flows", || download.received() > 1_000_000);
-        host.throttle(1, "4mbit");
+        host.throttle(1, "4mbit", QUEUE);
         let before = host.carried(1);
         host.silence();
         wait_until("the budget is used up", || host.says(|reason| reason["code"] == "budget-used"));

@@ -76,9 +76,16 @@ fn a_connection_without_another_path_keeps_a_path_over_its_budget() {
     assert_eq!(world.roles(6)[1], Regular);
     world.lte().carried_bytes += 1_000_000;
     world.lte().only = 1;
-    assert_eq!(world.roles(1)[1], Backup);
+    let decision = world.pass(1);
+    assert_eq!(told(&decision, "wwan0").role, Backup);
+    // It carries nothing until WiFi answers.
+    assert_eq!(decision.budget, Some(Bound { interfaces: vec![3], left_bytes: 0 }));
+    world.wifi().stalled = false;
+    assert_eq!(world.pass(30).budget, None);
+    world.wifi().stalled = true;
     world.lte().only = 0;
-    assert_eq!(world.roles(1)[1], Unused);
+    let decision = world.pass(6);
+    assert_eq!((told(&decision, "wwan0").role, decision.budget), (Unused, None));
 }
 
 #[test]
