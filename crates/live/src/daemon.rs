@@ -256,6 +256,8 @@ struct Daemon<'a> {
     clock_doubted: bool,
     rules_warnings: Vec<String>,
     looked_rarely: Option<Nanos>,
+    /// The last round.
+    looked: Nanos,
     next_look: Nanos,
     bounds: Bounds,
     gates: Gates,
@@ -339,6 +341,7 @@ impl<'a> Daemon<'a> {
             clock_doubted: false,
             rules_warnings,
             looked_rarely: None,
+            looked: now,
             next_look: now,
             bounds: Bounds::default(),
             gates: Gates::default(),

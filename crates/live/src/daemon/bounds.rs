@@ -38,8 +38,10 @@ pub(super) const BUDGET: &str = "budget";
 pub(super) struct Bounds {
     /// By name: the kind and the indexes of the interfaces.
     bounds: BTreeMap<String, Bound>,
-    /// Counters at the last round, and the fastest rate that the interface may reach, bytes/s.
-    base: BTreeMap<u32, (u64, f64)>,
+    /// The fastest rate that the interface may reach, bytes/s.
+    fastest: BTreeMap<u32, f64>,
+    /// Bytes since the bounds were set.
+    carried: BTreeMap<u32, u64>,
     /// The last counters, and their time.
     last: Option<(Nanos, BTreeMap<u32, u64>)>,
     /// Bytes/s of both directions: those of the last interval, and as much more as they have grown in it.
@@ -72,11 +74,17 @@ impl Bounds {
             if past < LEAST_TIME {
                 return self.rates.clone();
             }
-            let rate = |(index, bytes): (&u32, &u64)| {
-                let moved = bytes.saturating_sub(*before.get(index)?);
-                Some((*index, moved as f64 / past.as_secs_f64()))
+            // Counters that are lower than before count from 0.
+            let moved = |(index, &bytes): (&u32, &u64)| {
+                let before = *before.get(index)?;
+                Some((*index, bytes.checked_sub(before).unwrap_or(bytes)))
             };
-            let rates: BTreeMap<u32, f64> = bytes.iter().filter_map(rate).collect();
+            let moved: BTreeMap<u32, u64> = bytes.iter().filter_map(moved).collect();
+            for (&index, &bytes) in &moved {
+                *self.carried.entry(index).or_default() += bytes;
+            }
+            let rate = |(index, bytes): (u32, u64)| (index, bytes as f64 / past.as_secs_f64());
+            let rates: BTreeMap<u32, f64> = moved.into_iter().map(rate).collect();
             let growing = |(index, &rate): (&u32, &f64)| {
                 let before = self.measured.get(index).copied().unwrap_or(rate);
                 (*index, rate + (rate - before).max(0.0))
@@ -119,13 +127,11 @@ impl Bounds {
         let budget = budget.map(|budget| (BUDGET, budget.clone()));
         self.bounds = quotas.chain(budget).map(|(kind, bound)| (name(kind, &bound), bound)).collect();
         self.stopped.clear();
-        self.base.clear();
+        self.carried.clear();
+        self.fastest.clear();
         self.closing_s.clear();
         for one in &look.interfaces {
-            let Some(counters) = look.counters.get(&one.name) else { continue };
-            let fastest = (one.capacity_bps.unwrap_or(0.0) / 8.0).max(LEAST_RATE);
-            let bytes = counters.received_bytes.saturating_add(counters.sent_bytes);
-            self.base.insert(one.index, (bytes, fastest));
+            self.fastest.insert(one.index, (one.capacity_bps.unwrap_or(0.0) / 8.0).max(LEAST_RATE));
             self.closing_s.insert(one.index, closing_time(one.rtt, self.reaction()).as_secs_f64());
         }
     }
@@ -152,7 +158,7 @@ impl Bounds {
 
     /// The fastest rate that the interface may reach, bytes/s.
     fn fastest(&self, index: &u32) -> f64 {
-        self.base.get(index).map_or(LEAST_RATE, |base| base.1)
+        self.fastest.get(index).copied().unwrap_or(LEAST_RATE)
     }
 
     /// Bytes until the bound, without those under way.
@@ -162,11 +168,7 @@ impl Bounds {
 
     /// Bytes until the bound.
     fn remaining(&self, bound: &Bound) -> f64 {
-        let carried = |index: &u32| {
-            let now = self.last.as_ref().and_then(|(_, bytes)| bytes.get(index)).copied().unwrap_or(0);
-            let base = self.base.get(index).map_or(now, |base| base.0);
-            now.saturating_sub(base)
-        };
+        let carried = |index: &u32| self.carried.get(index).copied().unwrap_or(0);
         bound.left_bytes.saturating_sub(bound.interfaces.iter().map(carried).sum()) as f64
     }
 
@@ -235,7 +237,7 @@ mod tests {
         near.count(ms(1000), counters(0));
         assert_eq!(near.due(), None);
         near.bounds = [("quota-3".into(), Bound { interfaces: vec![3], left_bytes: 5_000_000 })].into();
-        near.base = [(3, (0, 12.5e6))].into();
+        near.fastest = [(3, 12.5e6)].into();
         near.closing_s = [(3, 0.1)].into();
         assert_eq!(near.due(), Some(ms(1400)));
         // 10 MB/s: 1 MB is under way, and the rate may double.
@@ -255,6 +257,10 @@ mod tests {
         // A flow that begins may grow as much again: 5 MB/s, and soon 10 MB/s.
         near.count(ms(1520), counters(4_000_000));
         assert_eq!(near.count(ms(1540), counters(4_100_000)), [(3, 10e6)].into());
+        // Counters that start again count from 0.
+        near.bounds.get_mut("quota-3").unwrap().left_bytes = 5_000_000;
+        near.count(ms(1560), counters(300_000));
+        assert_eq!(near.remaining(&near.bounds["quota-3"]), 600_000.0);
     }
 
     #[test]
@@ -264,7 +270,7 @@ mod tests {
         assert_eq!(near.reaction(), ms(30));
         near.count(ms(1000), counters(0));
         near.bounds = [("quota-3".into(), Bound { interfaces: vec![3], left_bytes: 5_000_000 })].into();
-        near.base = [(3, (0, 12.5e6))].into();
+        near.fastest = [(3, 12.5e6)].into();
         // Due after 400 ms.
         near.is_late(ms(1440));
         near.took(ms(60));
@@ -283,7 +289,7 @@ mod tests {
         let ms = Nanos::from_millis;
         near.count(ms(1000), counters(0));
         let bound = |left_bytes| Bound { interfaces: vec![3], left_bytes };
-        near.base = [(3, (0, 12.5e6))].into();
+        near.fastest = [(3, 12.5e6)].into();
         near.closing_s = [(3, 0.16)].into();
         // 2 MB are under way at the fastest rate, and no more than has passed in a slow start.
         assert_eq!(near.limit(&bound(10_000_000)), 8_000_000);

@@ -18,7 +18,7 @@ use crate::battery;
 use crate::decide::Decision;
 use crate::error::Result;
 use crate::first::is_beyond;
-use crate::machine::Look;
+use crate::machine::{Counted, Look};
 use crate::precheck;
 use crate::report;
 use crate::snapshot::Interface;
@@ -30,6 +30,8 @@ use crate::units;
 const RARELY: Nanos = Nanos::from_secs(30);
 /// Least time until the next poll after a failure.
 const AFTER_FAILURE: Nanos = Nanos::from_secs(2);
+/// A machine on which nothing happens is polled once in so many poll intervals, until a packet passes.
+const RESTS: u64 = 4;
 /// Least time between two polls.
 const SOON: Nanos = Nanos::from_millis(100);
 
@@ -42,6 +44,7 @@ impl Daemon<'_> {
     }
 
     fn round(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        self.looked = now;
         self.next_look = now.saturating_add(self.config.sample);
         self.failure.poll_begins();
         if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
@@ -118,6 +121,9 @@ impl Daemon<'_> {
         self.note_disputed(&look, &outcome, say);
         self.tell_changes(&decision, &outcome, say);
         let again = [decision.look_again, outcome.again, look.roaming.1, look.answers.again];
+        if again.iter().all(Option::is_none) && self.may_rest(&look) {
+            self.next_look = now.saturating_add(Nanos(self.config.sample.0.saturating_mul(RESTS)));
+        }
         for at in again.into_iter().flatten() {
             self.look_at(at, now);
         }
@@ -142,6 +148,7 @@ impl Daemon<'_> {
         }
         match self.machine.counters() {
             Ok(counters) => {
+                self.next_look = self.next_look.min(self.looked.saturating_add(self.config.sample));
                 self.accounts.read(now, &counters);
                 self.bounds.count(now, counters.into_iter());
                 self.follow_gates();
@@ -169,6 +176,17 @@ impl Daemon<'_> {
     fn follow_gates(&mut self) {
         self.gates.follow(&self.bounds);
         self.bounds.stop(self.gates.closed());
+    }
+
+    /// True if nothing happens: no packet has passed, there is no connection, and nothing is due. Readings of
+    /// the counters notice the next packet.
+    fn may_rest(&self, look: &Look) -> bool {
+        let is_idle = look.measured.values().all(|one| one.passed.packets == 0);
+        let has_none = look.counted == Counted::default();
+        is_idle
+            && has_none
+            && self.accounts.due().is_some()
+            && self.next_look == self.looked.saturating_add(self.config.sample)
     }
 
     /// True if the decision changes endpoints or closes subflows.
