@@ -7,8 +7,8 @@
 //!   chain DEVICE-out  egress            counts; beyond the limit ─► closed
 //!   chain closed                        drops MPTCP, or everything except ARP and ICMPv6; TCP resets pass
 //! ```
-//! What arrives is delivered: its bytes have been spent. Without acknowledgements a sender stops after what is
-//! in flight. Requires Linux 5.16.
+//! What arrives is delivered: its bytes have been spent. Without acknowledgements a sender stops after what
+//! is in flight. Requires Linux 5.16.
 
 use rustix::io::Errno;
 use rustix::net::netlink;
