@@ -258,7 +258,7 @@ pub fn with_values(all: &mut Reproduction) -> Result<()> {
         (all.papers, all.set_ups) = values::of(&experiments)?;
         for report in &mut all.experiments {
             let of = experiments.iter().find(|of| of.id == report.id);
-            report.values_of = of.and_then(|of| of.set_up.clone());
+            report.values_of = of.and_then(|of| of.set_up_of_its_paper()).map(str::to_owned);
         }
     }
     Ok(())
@@ -323,7 +323,7 @@ impl Plan {
             reason,
             cause: experiment.cause.clone(),
             is_ours: experiment.standing == Standing::Ours,
-            values_of: experiment.set_up.clone(),
+            values_of: experiment.set_up_of_its_paper().map(str::to_owned),
             set_up: experiment.studies.iter().filter_map(|study| study.describe(self.extent)).collect(),
             engines: engines(experiment, !findings.is_empty()),
             findings,

@@ -90,6 +90,12 @@ impl Experiment {
         }
     }
 
+    /// Name of its set-up if both are of one paper.
+    pub(super) fn set_up_of_its_paper(&self) -> Option<&str> {
+        let paper = self.id.split('-').next().unwrap_or_default();
+        self.set_up.as_deref().filter(|set_up| set_up.starts_with(paper))
+    }
+
     /// Judged findings that need time series.
     pub(super) fn needs_series(&self) -> Vec<String> {
         self.findings.iter().filter(|row| row.needs_series()).map(|row| row.what().to_owned()).collect()

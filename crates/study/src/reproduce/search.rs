@@ -325,7 +325,7 @@ pub(super) fn at(
             reason,
             cause: experiment.cause.clone(),
             is_ours: false,
-            values_of: experiment.set_up.clone(),
+            values_of: experiment.set_up_of_its_paper().map(str::to_owned),
             set_up: of.commands(claim, 0),
             engines: vec![],
             findings,

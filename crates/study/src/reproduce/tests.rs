@@ -341,7 +341,7 @@ fn values_of(text: &str) -> Result<joulepath_report::SetUp> {
 fn every_value_that_a_shipped_set_up_uses_has_an_origin() {
     let all = papers().unwrap();
     for experiment in experiments() {
-        if let Some(name) = &experiment.set_up {
+        if let Some(name) = experiment.set_up_of_its_paper() {
             assert!(all.values.contains_key(name), "{name} has no [values]");
         }
     }

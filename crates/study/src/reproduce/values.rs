@@ -11,7 +11,7 @@ use joulepath_report::{Origin, Paper, SetUp, UsedValue};
 use serde::Deserialize;
 use toml::Value;
 
-use super::experiment::{Experiment, Standing};
+use super::experiment::Experiment;
 use super::paper::{Papers, papers};
 use super::space::{Acts, Parameter};
 use super::study::{RunsOn, Study};
@@ -46,13 +46,12 @@ impl Values {
             .into_iter()
     }
 
-    /// The values that the papers' experiments with the set-up `name` use.
+    /// The values that the experiments of the set-up's paper use. Headline claims change some of them.
     ///
     /// # Errors
     /// If a value differs from the one that `[values]` names, or neither `[values]` nor the box names it.
     pub(super) fn of_set_up(&self, name: &str, all: &Papers) -> Result<SetUp> {
-        let uses =
-            |of: &&Arc<Experiment>| of.set_up.as_deref() == Some(name) && of.standing != Standing::Ours;
+        let uses = |of: &&Arc<Experiment>| of.set_up_of_its_paper() == Some(name);
         let mut used = Used::default();
         for study in all.experiments.iter().filter(uses).flat_map(|experiment| &experiment.studies) {
             used.add(study)?;
@@ -108,7 +107,7 @@ impl Values {
 pub(super) fn of(experiments: &[Arc<Experiment>]) -> Result<(Vec<Paper>, Vec<SetUp>)> {
     let all = papers()?;
     let is_of = |paper: &&Paper| experiments.iter().any(|of| of.id.starts_with(&paper.id));
-    let uses = |name: &String| experiments.iter().any(|of| of.set_up.as_ref() == Some(name));
+    let uses = |name: &str| experiments.iter().any(|of| of.set_up_of_its_paper() == Some(name));
     let mut set_ups = vec![];
     for (name, values) in all.values.iter().filter(|(name, _)| uses(name)) {
         set_ups.push(values.of_set_up(name, all)?);
