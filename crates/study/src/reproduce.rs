@@ -169,7 +169,7 @@ impl Plan {
         let runs = runs::Plan::of(&chosen, extent, kernel.as_deref())?;
         let is_whole = chosen.len() == paper::papers()?.experiments.len();
         let jobs = request.jobs;
-        let (papers, set_ups) = values::of(&chosen)?;
+        let (papers, set_ups) = papers_and_set_ups(&chosen)?;
         let about = About { papers, set_ups, left_out };
         Ok((Plan { chosen, about, is_whole, extent, jobs, packet, kernel, runs }, refused))
     }
@@ -202,6 +202,21 @@ fn second_engine(
         Some(Ok(())) => (Some(kernel), None),
         Some(Err(refused)) => (None, Some(refused)),
     }
+}
+
+/// The papers and the set-ups of `experiments`, the latter with the values that all their experiments use.
+///
+/// # Errors
+/// If a value has no origin, or a different value.
+fn papers_and_set_ups(experiments: &[Arc<Experiment>]) -> Result<(Vec<Paper>, Vec<SetUp>)> {
+    let all = paper::papers()?;
+    let is_of = |paper: &&Paper| experiments.iter().any(|of| of.id.starts_with(&paper.id));
+    let uses = |name: &str| experiments.iter().any(|of| of.set_up_of_its_paper() == Some(name));
+    let mut set_ups = vec![];
+    for (name, values) in all.values.iter().filter(|(name, _)| uses(name)) {
+        set_ups.push(values.of_set_up(name, &all.experiments, &all.boxes)?);
+    }
+    Ok((all.papers.iter().filter(is_of).cloned().collect(), set_ups))
 }
 
 /// Plans a search of the experiments whose id starts with one of `ids`; default: all. `packet` does the runs.
@@ -255,7 +270,7 @@ pub fn with_values(all: &mut Reproduction) -> Result<()> {
     if all.set_ups.is_empty() && all.papers.is_empty() {
         let is_in = |of: &&Arc<Experiment>| all.experiments.iter().any(|report| report.id == of.id);
         let experiments: Vec<_> = paper::papers()?.experiments.iter().filter(is_in).cloned().collect();
-        (all.papers, all.set_ups) = values::of(&experiments)?;
+        (all.papers, all.set_ups) = papers_and_set_ups(&experiments)?;
         for report in &mut all.experiments {
             let of = experiments.iter().find(|of| of.id == report.id);
             report.values_of = of.and_then(|of| of.set_up_of_its_paper()).map(str::to_owned);

@@ -86,7 +86,8 @@ impl Page<'_> {
         match kernels().count() {
             0 => String::new(),
             n => format!(
-                "{n} of them also ran in the kernel. Compared with the simulator: {agreements}. Verdicts there: {verdicts}."
+                "{n} of them also ran in the kernel. Compared with the simulator: {agreements}. \
+                 Verdicts there: {verdicts}."
             ),
         }
     }

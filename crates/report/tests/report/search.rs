@@ -101,8 +101,8 @@ fn a_sentence_gives_region_fraction_and_nearest_point() {
     let said = claim("004-fig4", Holds::When).sentence;
     assert_eq!(
         said,
-        "Holds when queue > 100 packets (93 of 100 new points there); in 25 % [7, 59] of the box; nearest to the \
-         usual: queue = 200 packets."
+        "Holds when queue > 100 packets (93 of 100 new points there); in 25 % [7, 59] of the box; nearest to \
+         the usual: queue = 200 packets."
     );
     let said = claim("004-fig4", Holds::Nowhere).sentence;
     assert!(said.starts_with("Contradicted throughout: at none of 4 points"), "{said}");

@@ -334,7 +334,8 @@ fn every_claim_can_hold_and_can_fail() {
 /// The set-up `000, three radios` with other values in its file.
 fn values_of(text: &str) -> Result<joulepath_report::SetUp> {
     let values: values::Values = toml::from_str(text).unwrap();
-    values.of_set_up("000, three radios", papers().unwrap())
+    let all = papers().unwrap();
+    values.of_set_up("000, three radios", &all.experiments, &all.boxes)
 }
 
 #[test]
@@ -345,7 +346,8 @@ fn every_value_that_a_shipped_set_up_uses_has_an_origin() {
             assert!(all.values.contains_key(name), "{name} has no [values]");
         }
     }
-    let wrong = all.values.iter().filter_map(|(name, of)| of.of_set_up(name, all).err());
+    let wrong =
+        all.values.iter().filter_map(|(name, of)| of.of_set_up(name, &all.experiments, &all.boxes).err());
     let wrong: Vec<String> = wrong.map(|error| error.to_string()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

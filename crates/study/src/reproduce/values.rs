@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use joulepath_report::{Origin, Paper, SetUp, UsedValue};
+use joulepath_report::{Origin, SetUp, UsedValue};
 use serde::Deserialize;
 use toml::Value;
 
+use super::boxes::ClaimBox;
 use super::experiment::Experiment;
-use super::paper::{Papers, papers};
 use super::space::{Acts, Parameter};
 use super::study::{RunsOn, Study};
 use crate::error::{Error, Result};
@@ -50,13 +50,18 @@ impl Values {
     ///
     /// # Errors
     /// If a value differs from the one that `[values]` names, or neither `[values]` nor the box names it.
-    pub(super) fn of_set_up(&self, name: &str, all: &Papers) -> Result<SetUp> {
+    pub(super) fn of_set_up(
+        &self,
+        name: &str,
+        experiments: &[Arc<Experiment>],
+        boxes: &[Arc<ClaimBox>],
+    ) -> Result<SetUp> {
         let uses = |of: &&Arc<Experiment>| of.set_up_of_its_paper() == Some(name);
         let mut used = Used::default();
-        for study in all.experiments.iter().filter(uses).flat_map(|experiment| &experiment.studies) {
+        for study in experiments.iter().filter(uses).flat_map(|experiment| &experiment.studies) {
             used.add(study)?;
         }
-        let claim_box = all.boxes.iter().find(|of| of.name == name);
+        let claim_box = boxes.iter().find(|of| of.name == name);
         let wrong = |what: String| Error::usage(format!("set-up `{name}`: {what}"));
         let mut values = vec![];
         for (origin, named) in self.origins() {
@@ -98,21 +103,6 @@ impl Values {
             }
         }
     }
-}
-
-/// The papers and the set-ups of `experiments`, the latter with the values that all their experiments use.
-///
-/// # Errors
-/// If a value has no origin, or a different value.
-pub(super) fn of(experiments: &[Arc<Experiment>]) -> Result<(Vec<Paper>, Vec<SetUp>)> {
-    let all = papers()?;
-    let is_of = |paper: &&Paper| experiments.iter().any(|of| of.id.starts_with(&paper.id));
-    let uses = |name: &str| experiments.iter().any(|of| of.set_up_of_its_paper() == Some(name));
-    let mut set_ups = vec![];
-    for (name, values) in all.values.iter().filter(|(name, _)| uses(name)) {
-        set_ups.push(values.of_set_up(name, all)?);
-    }
-    Ok((all.papers.iter().filter(is_of).cloned().collect(), set_ups))
 }
 
 /// Values by key; several for a sweep.

@@ -1,8 +1,8 @@
 //! Describes the part of a box where a claim holds, and checks the description on new points.
 //!
 //! The tree splits on parameters and on ratios of parameters with the same unit. Its best leaf is a
-//! condition, rounded to the digits that are printed. The condition is kept if the claim holds at 90 of 100 new
-//! points that meet it; else these points join the others, and the tree grows again.
+//! condition, rounded to the digits that are printed. The condition is kept if the claim holds at 90 of 100
+//! new points that meet it; else these points join the others, and the tree grows again.
 
 use joulepath_model::random::Stream;
 use joulepath_report::rounded;
