@@ -79,6 +79,7 @@ WITHOUT_WIFI = {
     "joule-links",
     "joule-loss",
     "kernel",
+    "near",
     "reasons",
     "refusals",
     "results",

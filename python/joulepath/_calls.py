@@ -137,12 +137,13 @@ def advise(
     slowest: float | None = None,
     history: str | os.PathLike[str] | None = None,
     preset: str | None = None,
+    cc: str | None = None,
 ) -> Advice:
     """Return the interfaces to use for a transfer, the split, and the cost in joules and seconds.
 
     Args:
-        paths: for each name a dict with ``rate``, ``rtt``, ``energy`` and optionally ``loss``, or texts as on
-            the command line: ``"wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012"``.
+        paths: for each name a dict with ``rate``, ``rtt``, ``energy`` and optionally ``loss`` and ``burst``
+            (mean number of packets lost in a row), or texts as on the command line: ``"wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012"``.
         size: size of the download: ``"10 MB"``.
         deadline: time limit, if any: ``"5 s"``.
         rate: rate at which the data is produced or played, if any; not together with ``deadline``.
@@ -157,6 +158,8 @@ def advise(
             losses that paths leave out. A path's ``network`` says where the device is.
         preset: balance between energy and time, as in ``joule[preset=…]``: ``"saver"``, ``"balanced"`` or
             ``"fast"``. ``slowest`` replaces its longest time. Not with ``rate`` or ``every``.
+        cc: coupling of the congestion control of several paths: ``"uncoupled"`` (the default), ``"lia"`` or
+            ``"olia"``.
 
     Raises:
         UsageError: if an argument is wrong, or no plan meets the demand; its ``help`` says which would.
@@ -183,7 +186,14 @@ def advise(
         ]
     else:
         words = list(paths)
-    options = {"deadline": deadline, "rate": rate, "every": every, "tolerance": tolerance, "device": device}
+    options = {
+        "deadline": deadline,
+        "rate": rate,
+        "every": every,
+        "tolerance": tolerance,
+        "device": device,
+        "cc": cc,
+    }
     given = "".join(f", {name}={value!r}" for name, value in options.items() if value is not None)
     links = ", link_rates=True" if link_rates else ""
     file = None if history is None else os.fspath(history)
@@ -194,7 +204,7 @@ def advise(
     call = f"joulepath.advise({words!r}, {size!r}{given}{most}{links}{memory})"
     return Advice(
         _joulepath.advise(
-            words, file, size, deadline, limit, preset, rate, device, link_rates, repeated, call
+            words, file, size, deadline, limit, preset, rate, device, link_rates, cc, repeated, call
         )
     )
 

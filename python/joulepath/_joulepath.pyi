@@ -517,6 +517,7 @@ def advise(
     rate: str | None,
     device: str | None,
     link_rates: bool,
+    cc: str | None,
     repeated: tuple[str, str] | None,
     command: str,
 ) -> Advice: ...

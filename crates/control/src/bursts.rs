@@ -3,6 +3,7 @@
 
 use joulepath_model::network::LossSpec;
 use joulepath_model::scenario::{LinkIndex, Scenario, Transport};
+use joulepath_model::units::Nanos;
 
 use crate::allocate::mathis_bps;
 
@@ -56,22 +57,33 @@ fn events_of<'a>(losses: impl Iterator<Item = &'a LossSpec>, window: f64) -> f64
 /// The losses of `links` for a TCP that they limit, with an RTT of `rtt_s` and at most `most_window` packets
 /// in flight.
 pub fn losses(scenario: &Scenario, links: &[LinkIndex], rtt_s: f64, most_window: f64) -> Losses {
-    losses_of(links.iter().map(|&link| &scenario.links[link].loss), &scenario.transport, rtt_s, most_window)
+    let Transport { rto_min, rto_max, max_retries, .. } = scenario.transport;
+    let timeouts = Timeouts { rto_min, rto_max, max_retries };
+    losses_of(links.iter().map(|&link| &scenario.links[link].loss), timeouts, rtt_s, most_window)
 }
 
-fn losses_of<'a>(
+/// Bounds of the retransmission timeout, and the number of retransmissions of one packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    pub(crate) rto_min: Nanos,
+    pub(crate) rto_max: Nanos,
+    pub(crate) max_retries: u32,
+}
+
+/// As [`losses`], of links with these losses.
+pub(crate) fn losses_of<'a>(
     losses: impl Iterator<Item = &'a LossSpec> + Clone,
-    transport: &Transport,
+    timeouts: Timeouts,
     rtt_s: f64,
     most_window: f64,
 ) -> Losses {
     let window = window(losses.clone()).min(most_window);
     let timeouts_s = |back_offs: u32| {
-        let doubled_s = (transport.rto_min.as_secs_f64() + rtt_s) * f64::from(1_u32 << back_offs.min(30));
-        doubled_s.min(transport.rto_max.as_secs_f64())
+        let doubled_s = (timeouts.rto_min.as_secs_f64() + rtt_s) * f64::from(1_u32 << back_offs.min(30));
+        doubled_s.min(timeouts.rto_max.as_secs_f64())
     };
     let stall_s = |loss: &LossSpec| -> f64 {
-        let at = |part: f64| loss.stall_s(part * window, (0..transport.max_retries).map(timeouts_s));
+        let at = |part: f64| loss.stall_s(part * window, (0..timeouts.max_retries).map(timeouts_s));
         WINDOWS.into_iter().map(at).sum::<f64>() / WINDOWS.len() as f64
     };
     Losses {

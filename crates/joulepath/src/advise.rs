@@ -26,6 +26,7 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
         rate: options.rate.clone(),
         device: options.device.clone(),
         link_rates: options.link_rates,
+        cc: options.cc.clone(),
         repeated: options.every.clone().zip(options.tolerance.clone()),
     };
     let question = question(&words)?;

@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 
 use joulepath_model::history::PathHistory;
 use joulepath_model::live::LiveConfig;
+use joulepath_model::network::LossSpec;
 use joulepath_model::scenario::{KnownConnection, KnownPath};
 use joulepath_model::units::{BitRate, Dbm, Nanos, Probability};
 
@@ -108,7 +109,7 @@ impl Fitted {
                 name: one.name.chars().map(plain).collect(),
                 rate,
                 rtt: rtt.unwrap_or(ASSUMED_RTT),
-                loss: Probability::new(loss).expect("a part of at most a half"),
+                loss: LossSpec::Bernoulli(Probability::new(loss).expect("a part of at most a half")),
                 queue: None,
                 energy,
                 history: one.network.as_ref().map(history).unwrap_or_default(),
@@ -133,6 +134,7 @@ fn known(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> KnownConnect
         workload: workload(config, status, paths),
         device: config.device.clone(),
         policy: "joule".into(),
+        together: "mptcp".into(),
     }
 }
 

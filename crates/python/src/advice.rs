@@ -31,8 +31,8 @@ type Repeated = Option<(String, String)>;
 /// Paths with their rates and RTTs, size, device, and whether rates are links' rates.
 type About = (Vec<String>, String, Option<String>, bool);
 
-/// Deadline, longest multiple of the fastest path's time, preset, rate, period and tolerance.
-type Limits = (Option<String>, Option<String>, Option<String>, Option<String>, Repeated);
+/// Deadline, longest multiple of the fastest path's time, preset, rate, coupling, period and tolerance.
+type Limits = (Option<String>, Option<String>, Option<String>, Option<String>, Option<String>, Repeated);
 
 /// A question without the memory of networks.
 type Asked = (About, Limits);
@@ -40,7 +40,7 @@ type Asked = (About, Limits);
 /// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
 #[pyfunction]
 #[pyo3(signature = (
-    paths, history, size, deadline, slowest, preset, rate, device, link_rates, repeated, command
+    paths, history, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated, command
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
 pub(crate) fn advise(
@@ -54,10 +54,12 @@ pub(crate) fn advise(
     rate: Option<String>,
     device: Option<String>,
     link_rates: bool,
+    cc: Option<String>,
     repeated: Repeated,
     command: String,
 ) -> PyResult<Advice> {
-    let words = Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, repeated };
+    let words =
+        Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated };
     asked(py, words, command)
 }
 
@@ -67,8 +69,9 @@ fn asked(py: Python<'_>, words: Words, command: String) -> PyResult<Advice> {
         let question = question(&asked)?;
         let waiting = waiting(&asked, &question)?;
         let answer = answer(&question)?;
-        let Words { paths, size, deadline, slowest, preset, rate, device, link_rates, repeated, .. } = asked;
-        let words = ((paths, size, device, link_rates), (deadline, slowest, preset, rate, repeated));
+        let Words { paths, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated, .. } =
+            asked;
+        let words = ((paths, size, device, link_rates), (deadline, slowest, preset, rate, cc, repeated));
         Ok(Advice { question, answer, waiting, words, command })
     })
 }
@@ -82,10 +85,10 @@ impl Advice {
     /// Unpickles by asking again.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (Asked, String)) -> PyResult<Self> {
-        let ((paths, size, device, link_rates), (deadline, slowest, preset, rate, repeated)) = state.0;
+        let ((paths, size, device, link_rates), (deadline, slowest, preset, rate, cc, repeated)) = state.0;
         let history = None;
         let words =
-            Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, repeated };
+            Words { paths, history, size, deadline, slowest, preset, rate, device, link_rates, cc, repeated };
         asked(py, words, state.1)
     }
 

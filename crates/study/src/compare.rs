@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use joulepath_control::Setup;
-use joulepath_control::limit::{limits, mean_limits};
+use joulepath_control::limit::{limits, mean_limits, telling};
 use joulepath_controllers::Capability;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
@@ -400,7 +400,7 @@ impl Case {
         let wanted = outcomes.len();
         let runs = self.by_policy(outcomes);
         let partial = runs.iter().map(Vec::len).sum::<usize>() < wanted;
-        let limits = limits_of(&self.scenario, &self.seeds, engine);
+        let (limits, missing) = telling(limits_of(&self.scenario, &self.seeds, engine));
         let of_policy = |(setup, runs): (&Setup, Vec<RunResult>)| PolicyRuns {
             policy: setup.policy().to_owned(),
             label: setup.label().to_owned(),
@@ -421,7 +421,7 @@ impl Case {
             manifest: self.manifest.clone(),
             references: limits,
             background: None,
-            notes: self.notes.clone(),
+            notes: self.notes.iter().cloned().chain(missing).collect(),
             partial,
         }
     }

@@ -10,6 +10,7 @@ const PATH_SLIDERS = [
   { key: "rate", label: "Rate", low: 0.1, high: 1000, unit: "Mbit/s" },
   { key: "rtt", label: "Round trip", low: 1, high: 500, unit: "ms" },
   { key: "loss", label: "Loss", low: 0, high: 5, unit: "%", linear: true },
+  { key: "burst", label: "Lost in a row", low: 1, high: 30, unit: "packets" },
 ];
 const SIZE = { key: "size", label: "Size", low: 0.01, high: 10_000, unit: "MB" };
 const DEADLINE = { key: "deadline", label: "Deadline", low: 0.1, high: 3600, unit: "s" };
@@ -18,9 +19,12 @@ const JOULES_PER_WH = 3600;
 /** Balances between energy and time. */
 const PRESETS = [["", "Energy alone counts"], ["balanced", "balanced: a second is worth 0.3 J"], ["fast", "fast: a second is worth 3 J"]];
 
+/** Couplings of the congestion control of several paths. */
+const COUPLINGS = [["", "uncoupled: a TCP on each path"], ["lia", "lia: together a TCP on the best path"], ["olia", "olia: as lia, on the best paths alone"]];
+
 const FIRST_PATHS = [
-  { name: "wifi", rate: "20", rtt: "30", loss: "1", energy: "wifi-huang2012" },
-  { name: "lte", rate: "40", rtt: "50", loss: "0", energy: "lte-huang2012" },
+  { name: "wifi", rate: "20", rtt: "30", loss: "1", burst: "1", energy: "wifi-huang2012" },
+  { name: "lte", rate: "40", rtt: "50", loss: "0", burst: "1", energy: "lte-huang2012" },
 ];
 
 function positionOf({ low, high, linear }, value) {
@@ -61,10 +65,10 @@ class AdvisePanel {
     this.library = library;
     this.changed = changed;
     this.compare = compare;
-    this.show({ paths: FIRST_PATHS, size: "10", deadline: "", preset: "", device: "", battery: "15" });
+    this.show({ paths: FIRST_PATHS, size: "10", deadline: "", preset: "", device: "", cc: "", battery: "15" });
   }
 
-  show({ paths, size, deadline, preset, device, battery }) {
+  show({ paths, size, deadline, preset, device, cc, battery }) {
     const profiles = this.library.profiles.map(({ name, summary }) => [name, `${name}: ${summary}`]);
     const devices = this.library.devices.map(({ name, summary }) => [name, `${name}: ${summary}`]);
     const again = change => {
@@ -84,7 +88,7 @@ class AdvisePanel {
     this.count = paths.length;
     const names = paths.map(({ name }) => name);
     const add = button("advise-add", "Add a radio", () => again(now =>
-      now.paths.push({ name: freshName("radio", names), rate: "10", rtt: "50", loss: "0", energy: "lte-huang2012" })));
+      now.paths.push({ name: freshName("radio", names), rate: "10", rtt: "50", loss: "0", burst: "1", energy: "lte-huang2012" })));
     const isDue = make("input", { type: "checkbox", id: "advise-due", checked: deadline !== "" });
     isDue.addEventListener("change", () => {
       at("advise-deadline").disabled = !isDue.checked;
@@ -99,7 +103,8 @@ class AdvisePanel {
     });
     const file = card("My file", slider("advise-size", SIZE, size, this.changed),
       make("label", { className: "tick wide" }, isDue, make("span", { textContent: "It must arrive in time" })), due,
-      choice("advise-preset", "My time", preset, PRESETS, this.changed));
+      choice("advise-preset", "My time", preset, PRESETS, this.changed),
+      choice("advise-cc", "Congestion control of several paths", cc, COUPLINGS, this.changed));
     const own = card("My battery", slider("advise-battery", BATTERY, battery, this.changed),
       choice("advise-device", "Device", device, [["", "no shared power"], ...devices], this.changed));
     const said = make("div", { id: "advice", className: "claim", hidden: true });
@@ -112,30 +117,32 @@ class AdvisePanel {
   saved() {
     const paths = Array.from({ length: this.count }, (_, index) => {
       const value = key => at(`advise-${index}-${key}`).value.trim();
-      return { name: value("name"), rate: value("rate"), rtt: value("rtt"), loss: value("loss"), energy: value("energy") };
+      return { name: value("name"), rate: value("rate"), rtt: value("rtt"), loss: value("loss"), burst: value("burst"), energy: value("energy") };
     });
     return {
       paths, size: at("advise-size").value, deadline: at("advise-due").checked ? at("advise-deadline").value : "",
-      preset: at("advise-preset").value, device: at("advise-device").value, battery: at("advise-battery").value,
+      preset: at("advise-preset").value, device: at("advise-device").value, cc: at("advise-cc").value, battery: at("advise-battery").value,
     };
   }
 
   /** Sets the fields of a link. */
   load(saved) {
     const isText = value => typeof value === "string";
-    // Links without a preset are older.
-    const { paths, size, deadline, preset = "", device, battery } = saved;
-    const isPath = path => ["name", "rate", "rtt", "loss", "energy"].every(key => isText(path?.[key]));
-    const isWhole = Array.isArray(paths) && paths.length > 0 && paths.every(isPath) && [size, deadline, preset, device, battery].every(isText);
-    if (isWhole) this.show({ paths: paths.slice(0, MOST_PATHS), size, deadline, preset, device, battery });
+    // Links without a preset, bursts or a coupling are older.
+    const { paths: given, size, deadline, preset = "", device, cc = "", battery } = saved;
+    const paths = Array.isArray(given) ? given.map(path => ({ burst: "1", ...path })) : [];
+    const isPath = path => ["name", "rate", "rtt", "loss", "burst", "energy"].every(key => isText(path?.[key]));
+    const isWhole = paths.length > 0 && paths.every(isPath) && [size, deadline, preset, device, cc, battery].every(isText);
+    if (isWhole) this.show({ paths: paths.slice(0, MOST_PATHS), size, deadline, preset, device, cc, battery });
   }
 
   /** The panel as a request. */
   question() {
-    const { paths, size, deadline, preset, device } = this.saved();
+    const { paths, size, deadline, preset, device, cc } = this.saved();
+    const bursts = burst => (Number(burst) === 1 ? "" : `,burst=${burst}`);
     const of = {
-      paths: paths.map(({ name, rate, rtt, loss, energy }) => `${name}:rate=${rate}Mbit/s,rtt=${rtt}ms,loss=${loss}%,energy=${energy}`),
-      size: `${size}MB`, deadline: deadline ? `${deadline}s` : null, preset: preset || null, device: device || null,
+      paths: paths.map(({ name, rate, rtt, loss, burst, energy }) => `${name}:rate=${rate}Mbit/s,rtt=${rtt}ms,loss=${loss}%${bursts(burst)},energy=${energy}`),
+      size: `${size}MB`, deadline: deadline ? `${deadline}s` : null, preset: preset || null, device: device || null, cc: cc || null,
     };
     return { ...of, command: asAdviseCommand(of) };
   }

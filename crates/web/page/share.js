@@ -94,11 +94,11 @@ function asMapPython(of) {
   return asCall("map", [of.name, ...of.axes], { policies, metric, spot_check: check }, "plane");
 }
 
-function asAdviseCommand({ paths, size, deadline, preset, device }) {
-  return asWords(["advise"], { size, deadline, preset, device, path: paths });
+function asAdviseCommand({ paths, size, deadline, preset, device, cc }) {
+  return asWords(["advise"], { size, deadline, preset, device, cc, path: paths });
 }
 
-function asAdvisePython({ paths, size, deadline, preset, device }) {
-  const call = asCall("advise", ["PATHS", size], { deadline, preset, device }, "advice");
+function asAdvisePython({ paths, size, deadline, preset, device, cc }) {
+  const call = asCall("advise", ["PATHS", size], { deadline, preset, device, cc }, "advice");
   return call.replace('"PATHS"', () => JSON.stringify(paths));
 }

@@ -23,6 +23,9 @@ pub struct Question {
     pub preset: Option<String>,
     /// A device, or the power that it uses while any interface is active.
     pub device: Option<String>,
+    /// Coupling of the congestion control of several paths, if not `uncoupled`.
+    #[serde(default)]
+    pub cc: Option<String>,
     /// The command that gives the same numbers.
     pub command: String,
 }
@@ -34,6 +37,7 @@ pub(crate) fn advise(of: &Question) -> Result<Value> {
         deadline: of.deadline.clone(),
         preset: of.preset.clone(),
         device: of.device.clone(),
+        cc: of.cc.clone(),
         ..Words::default()
     };
     let question = question(&words)?;
@@ -62,6 +66,7 @@ mod tests {
             deadline: deadline.map(str::to_owned),
             preset: None,
             device: None,
+            cc: None,
             command: "joulepath advise --size 10MB".into(),
         }
     }

@@ -1,25 +1,22 @@
-//! Piecewise linear functions: the least energy of each set of paths over time or size, and their lower
-//! envelope.
+//! Piecewise linear functions: the least energy of each set of paths over time, and their lower envelope.
 
 use super::answer::LEAST_SHARE;
-use super::device::{Device, Point};
+use super::device::{Device, Devices, Point, members};
 
 /// Smaller relative differences are rounding errors.
 pub(super) const TOLERANCE: f64 = 1e-9;
 /// Plans within this relative difference cost the same. The programmes' solutions are slightly more precise.
-const EQUAL: f64 = 1e-7;
+pub(super) const EQUAL: f64 = 1e-7;
 /// A path with a smaller share is dropped if that costs nothing. Among equally cheap plans a set's chain ends
 /// at the fastest, so a path that costs hardly more than another may carry a part without an energy reason.
 const LITTLE: f64 = 1e-4;
 
-/// Energy of one set as a convex, piecewise linear function of x.
+/// Energy of one set as a convex, piecewise linear function of the time x.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     pub(super) set: u32,
-    /// x and the plan at x, x ascending.
+    /// x and the plan at x, x ascending. The last is possible at every larger x.
     pub(super) points: Vec<(f64, Point)>,
-    /// Whether a plan that is possible at x is possible at every larger x.
-    pub(super) lasts: bool,
 }
 
 impl Chain {
@@ -27,14 +24,13 @@ impl Chain {
     /// slope.
     pub(super) fn between(
         set: u32,
-        lasts: bool,
         ends: [(f64, Point); 2],
         solve: &dyn Fn(f64) -> Option<(f64, Point)>,
     ) -> Self {
         let [first, last] = ends;
         let mut points = vec![first];
         refine(&mut points, last, solve);
-        Chain { set, points, lasts }
+        Chain { set, points }
     }
 
     /// The two points around x, and the relative position of x between them.
@@ -44,8 +40,7 @@ impl Chain {
         let (x0, p0) = &self.points[before];
         match self.points.get(after) {
             Some((x1, p1)) => Some((p0, p1, (x - x0) / (x1 - x0))),
-            None if self.lasts || x == *x0 => Some((p0, p0, 0.0)),
-            None => None,
+            None => Some((p0, p0, 0.0)),
         }
     }
 
@@ -57,12 +52,12 @@ impl Chain {
         self.around(x).map(|(a, b, part)| a.towards(b, part, device, self.set))
     }
 
-    /// Both ends of each straight part; the last part may be endless.
+    /// Both ends of each straight part; the last part is endless.
     fn parts(&self) -> impl Iterator<Item = [End; 2]> {
         let end = |(x, point): &(f64, Point)| End { x: *x, joules: point.joules };
         let last = end(self.points.last().expect("a chain has a point"));
-        let rest = self.lasts.then_some([last, End { x: f64::INFINITY, ..last }]);
-        self.points.windows(2).map(move |pair| [end(&pair[0]), end(&pair[1])]).chain(rest)
+        let rest = [last, End { x: f64::INFINITY, ..last }];
+        self.points.windows(2).map(move |pair| [end(&pair[0]), end(&pair[1])]).chain([rest])
     }
 }
 
@@ -143,20 +138,20 @@ impl<'a> Envelope<'a> {
         all.fold(None, lower).map(|(_, chain)| chain)
     }
 
-    /// Places where the lowest chain changes from one set to another, with both sets.
-    pub(super) fn changes(&self) -> Vec<(f64, u32, u32)> {
+    /// Places where the lowest chain changes from one set to another.
+    fn changes(&self) -> Vec<f64> {
         let middles = self.places.windows(2).filter_map(|pair| {
             let chain = self.lowest((pair[0] + pair[1]) / 2.0)?;
             Some((pair[0], chain.set))
         });
         let middles: Vec<(f64, u32)> = middles.collect();
         let pairs = middles.windows(2).filter(|pair| pair[0].1 != pair[1].1);
-        pairs.map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
+        pairs.map(|pair| pair[1].0).collect()
     }
 
     /// Corners of the lowest chain that are lower than every point before.
-    pub(super) fn descent(&self, device: &Device) -> Front {
-        let changes: Vec<f64> = self.changes().into_iter().map(|(x, ..)| x).collect();
+    pub(super) fn descent(&self, devices: &Devices) -> Front {
+        let changes = self.changes();
         let mut front = Front::default();
         for &x in &self.places {
             let Some(chain) = self.lowest(x) else { continue };
@@ -164,10 +159,10 @@ impl<'a> Envelope<'a> {
             if !is_corner && !changes.contains(&x) {
                 continue;
             }
-            let point = chain.point(x, device).expect("the lowest chain is defined here");
+            let point = chain.point(x, devices.using(chain.set)).expect("the lowest chain is defined here");
             let last = front.corners.last();
             let falls = last.is_none_or(|(_, last)| point.joules < last.joules * (1.0 - EQUAL));
-            if !falls || self.is_of_smaller_set(x, chain.set, &point, device) {
+            if !falls || self.is_of_smaller_set(x, chain.set, &point) {
                 continue;
             }
             // Up to here the last corner's set was the lowest.
@@ -182,9 +177,9 @@ impl<'a> Envelope<'a> {
 
     /// True if the plan at x is a smaller set's plan: one of the paths carries only a rounding error, or so
     /// little that the others carry it for the same energy.
-    fn is_of_smaller_set(&self, x: f64, set: u32, point: &Point, device: &Device) -> bool {
+    fn is_of_smaller_set(&self, x: f64, set: u32, point: &Point) -> bool {
         let without = |share: f64| {
-            let idle = device.members(set).filter(|&r| point.loads[r].bits <= share * point.bits);
+            let idle = members(set).filter(|&r| point.loads[r].bits <= share * point.bits);
             idle.fold(set, |rest, r| rest & !(1 << r))
         };
         let rest = without(LITTLE);

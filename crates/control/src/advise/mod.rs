@@ -1,11 +1,13 @@
 //! Advice for a transfer before it starts: which interfaces, what split, how many joules and seconds.
 //!
-//! It is the exact optimum of the energy model, including sunk power, promotion, tail and shared base: a
-//! linear programme for each set of interfaces. Dynamics cost nothing: no handshake, no slow start, no
-//! queues, no retransmissions. Downloads only. Model, scope and deviations: docs/advise.md.
+//! It is the optimum of the energy model, including sunk power, promotion, tail and shared base: a linear
+//! programme for each set of interfaces. Handshakes, slow start and losses give each path its mean rate in
+//! the transfer. Downloads only. Model, scope and deviations: docs/advise.md.
 
 mod answer;
 mod chain;
+mod coupling;
+mod course;
 mod device;
 mod programme;
 mod question;
@@ -17,40 +19,45 @@ use joulepath_model::preset::Preset;
 use joulepath_model::units::{BitRate, Nanos, Watts};
 
 use self::answer::LEAST_SHARE;
-use self::chain::{Chain, Envelope, TOLERANCE};
-use self::device::{Device, Load, Point};
+use self::chain::{Chain, EQUAL, Envelope, TOLERANCE};
+use self::device::{Device, Devices, Load, Point, members};
 use self::programme::{Bounds, Weights};
-use self::radio::Radio;
 pub use answer::{Advice, BreakEven, Part, Plan};
+pub use coupling::Coupling;
 pub use question::{Impossible, MOST_PATHS, Path, Question, Within};
+pub use radio::QUEUE_PACKETS;
 pub use reason::significant;
 pub use waiting::{Batches, Waiting, waiting};
 
-/// Largest size considered for break-even, bits.
-const MOST_BITS: f64 = 8e11;
+/// Sizes considered for break-even, bits: from, to, and the ratio of successive ones.
+const SIZES: (f64, f64) = (8e3, 8e11);
+const SIZE_STEP: f64 = 1.2;
+/// Precision of break-even sizes.
+const SIZE_PRECISION: f64 = 1e-6;
 
 /// Answers `question`.
 ///
 /// # Errors
 /// If no plan meets it.
 pub fn advise(question: &Question) -> Result<Advice, Impossible> {
-    let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
-    let sound = (1..=MOST_PATHS).contains(&radios.len())
-        && radios.iter().all(|radio| radio.rate_bps > 0.0 && radio.rate_bps.is_finite())
+    let is_sound = |path: &Path| path.rate.bps() > 0 && path.loss.mean() < 1.0;
+    let sound = (1..=MOST_PATHS).contains(&question.paths.len())
+        && question.paths.iter().all(is_sound)
         && question.size.0 > 0
         && question.within != Within::Rate(BitRate::from_bps(0));
     if !sound {
         return Err(Impossible::Degenerate);
     }
-    Solver { question, bits: question.size.0 as f64 * 8.0, device: Device { radios, base: question.base } }
-        .advice()
+    let bits = question.size.0 as f64 * 8.0;
+    Solver { question, bits, devices: Devices::of(question, bits) }.advice()
 }
 
 /// Time in which the fastest path alone carries the data, s; `None` if no path does.
 pub fn fastest_alone_s(question: &Question) -> Option<f64> {
-    let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
-    let (device, bits) = (Device { radios, base: question.base }, question.size.0 as f64 * 8.0);
-    let alone_s = (0..question.paths.len()).map(|path| device.fastest(1 << path, bits).seconds);
+    let bits = question.size.0 as f64 * 8.0;
+    let whenever = Question { within: Within::Whenever, ..question.clone() };
+    let alone_s = (0..question.paths.len())
+        .map(|path| Device::of(&whenever, 1 << path, bits).fastest(1 << path, bits).seconds);
     alone_s.filter(|seconds| seconds.is_finite()).reduce(f64::min)
 }
 
@@ -83,16 +90,18 @@ impl Question {
 
 struct Solver<'a> {
     question: &'a Question,
-    device: Device,
     bits: f64,
+    /// For these bits.
+    devices: Devices,
 }
 
 impl Solver<'_> {
     fn advice(&self) -> Result<Advice, Impossible> {
         let (over_time, beaten) = self.all_over_time();
         let envelope = Envelope::of(&over_time);
-        let front = envelope.descent(&self.device);
-        let most_bps = self.device.radios.iter().map(|radio| radio.rate_bps).sum();
+        let front = envelope.descent(&self.devices);
+        let all = self.devices.sets().last().map(|&all| self.devices.using(all));
+        let most_bps = all.iter().flat_map(|all| &all.radios).map(|radio| radio.rate_bps).sum();
         let (Some((_, fastest)), Some(cheapest)) = (front.corners.first(), front.corners.last()) else {
             return Err(Impossible::Rate { most_bps });
         };
@@ -101,7 +110,7 @@ impl Solver<'_> {
                 let x = deadline.as_secs_f64() * (1.0 + TOLERANCE);
                 let late = Impossible::Deadline { fastest_s: fastest.seconds };
                 let chain = envelope.lowest(x).ok_or(late)?;
-                (chain.set, chain.point(x, &self.device).ok_or(late)?)
+                (chain.set, chain.point(x, self.devices.using(chain.set)).ok_or(late)?)
             }
             _ => cheapest.clone(),
         };
@@ -131,6 +140,10 @@ impl Solver<'_> {
         })
     }
 
+    fn device(&self, set: u32) -> &Device {
+        self.devices.using(set)
+    }
+
     /// Energy and the price of the time, J.
     fn cost_j(&self, point: &Point) -> f64 {
         self.question.cost_j(point.joules, point.seconds)
@@ -140,15 +153,15 @@ impl Solver<'_> {
     /// more than a smaller set at any time.
     fn all_over_time(&self) -> (Vec<Chain>, Vec<(u32, f64)>) {
         let (mut chains, mut beaten): (Vec<Chain>, _) = (vec![], vec![]);
-        for set in self.device.sets() {
-            let fastest_s = self.device.fastest(set, self.bits).seconds;
+        for set in self.devices.sets() {
+            let fastest_s = self.device(set).fastest(set, self.bits).seconds;
             let beaten_at = |least_j: f64| {
                 let beats = |chain: &Chain| chain.joules(fastest_s).is_some_and(|joules| joules <= least_j);
                 chains.iter().any(beats).then_some((set, least_j))
             };
             let is_free = !matches!(self.question.within, Within::Rate(_));
             // The cheap bound first, then the tight one.
-            let bounds = [|s: &Self, set| s.device.least_joules(set, s.bits), Self::cheapest_joules];
+            let bounds = [|s: &Self, set| s.device(set).least_joules(set, s.bits), Self::cheapest_joules];
             let found = bounds.iter().filter(|_| is_free).find_map(|bound| beaten_at(bound(self, set)));
             match found {
                 Some(found) => beaten.push(found),
@@ -160,66 +173,44 @@ impl Solver<'_> {
 
     /// The least energy of `set` at any time, J.
     fn cheapest_joules(&self, set: u32) -> f64 {
-        let cheapest = self.device.solve(set, Weights { energy: 1.0, ..Weights::default() }, self.all_bits());
+        if set.count_ones() == 1 {
+            return self.device(set).fastest(set, self.bits).joules;
+        }
+        let cheapest = self.device(set).solve(set, Weights { energy: 1.0, time: 0.0 }, self.all_bits());
         cheapest.map_or(f64::INFINITY, |point| point.joules)
     }
 
     /// All of the data, without a time limit.
     fn all_bits(&self) -> Bounds {
-        Bounds { bits: (self.bits, self.bits), most_s: f64::INFINITY, most_j: f64::INFINITY }
+        Bounds { bits: self.bits, most_s: f64::INFINITY, most_j: f64::INFINITY }
     }
 
     /// The least energy of `set` over its transfer time.
     fn over_time(&self, set: u32) -> Option<Chain> {
         if let Within::Rate(rate) = self.question.within {
             let point = self.at_rate(set, rate, self.bits)?;
-            return Some(Chain { set, lasts: true, points: vec![(point.seconds, point)] });
+            return Some(Chain { set, points: vec![(point.seconds, point)] });
         }
-        let fastest = self.device.fastest(set, self.bits);
+        let fastest = self.device(set).fastest(set, self.bits);
         if set.count_ones() == 1 {
             // A single path has no choice.
-            return Some(Chain { set, lasts: true, points: vec![(fastest.seconds, fastest)] });
+            return Some(Chain { set, points: vec![(fastest.seconds, fastest)] });
         }
         let free = self.all_bits();
-        let solve =
-            |energy, time, bounds| self.device.solve(set, Weights { energy, time, bits: 0.0 }, bounds);
+        let solve = |energy, time, bounds| self.device(set).solve(set, Weights { energy, time }, bounds);
         let cheapest = solve(1.0, 0.0, free)?;
         // The fastest of the equally cheap plans.
         let most_j = cheapest.joules * (1.0 + TOLERANCE);
         let cheapest = solve(0.0, 1.0, Bounds { most_j, ..free }).unwrap_or(cheapest);
         let ends = [fastest, cheapest].map(|point| (point.seconds, point));
         let corner = |slope: f64| solve(1.0, -slope, free).map(|point| (point.seconds, point));
-        Some(Chain::between(set, true, ends, &corner))
-    }
-
-    /// The least energy and price of `set` over the size, up to its capacity within the time limit.
-    fn over_size(&self, set: u32) -> Option<Chain> {
-        let most = self.most_bits(set);
-        let nothing = self.device.fastest(set, 0.0);
-        if nothing.seconds > self.most_s() {
-            return None;
+        let mut chain = Chain::between(set, ends, &corner);
+        for (x, point) in &mut chain.points {
+            *point = self.device(set).in_full(set, point);
+            *x = point.seconds;
         }
-        let straight = match self.question.within {
-            Within::Rate(rate) => Some([0.0, most].map(|bits| self.at_rate(set, rate, bits))),
-            // A single path has no choice.
-            _ if set.count_ones() == 1 => Some([0.0, most].map(|bits| Some(self.device.fastest(set, bits)))),
-            Within::Deadline(_) | Within::Whenever => None,
-        };
-        let priced = |point: Point| Point { joules: self.cost_j(&point), ..point };
-        if let Some([first, last]) = straight {
-            return Some(Chain {
-                set,
-                lasts: false,
-                points: vec![(0.0, priced(first?)), (most, priced(last?))],
-            });
-        }
-        let solve = |slope: f64, bits: (f64, f64)| {
-            let weights = Weights { energy: 1.0, time: self.question.price_w(), bits: -slope };
-            let bounds = Bounds { bits, most_s: self.most_s(), most_j: f64::INFINITY };
-            self.device.solve(set, weights, bounds).map(|point| (point.bits, priced(point)))
-        };
-        let ends = [(0.0, priced(nothing)), solve(0.0, (most, most))?];
-        Some(Chain::between(set, false, ends, &|slope| solve(slope, (0.0, most))))
+        chain.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Some(chain)
     }
 
     /// Time limit, s.
@@ -230,27 +221,21 @@ impl Solver<'_> {
         }
     }
 
-    /// The largest size of interest that `set` carries within the time limit, bits.
-    fn most_bits(&self, set: u32) -> f64 {
-        let radio = |r: usize| &self.device.radios[r];
-        let carries = |r: usize| (self.most_s() - radio(r).wake_s).max(0.0) * radio(r).rate_bps;
-        self.device.members(set).map(carries).sum::<f64>().min(MOST_BITS)
-    }
-
     /// `set` at a given total rate, the cheapest bits first; `None` if its rate is lower.
     fn at_rate(&self, set: u32, rate: BitRate, bits: f64) -> Option<Point> {
-        let mut members: Vec<usize> = self.device.members(set).collect();
-        let slope = |r: &usize| self.device.radios[*r].slope_j_per_bit;
+        let device = self.device(set);
+        let mut members: Vec<usize> = members(set).collect();
+        let slope = |r: &usize| device.radios[*r].slope_j_per_bit;
         members.sort_by(|a, b| slope(a).total_cmp(&slope(b)));
         let rate = rate.bps() as f64;
         let mut left = rate;
-        let mut loads = vec![Load::default(); self.device.radios.len()];
+        let mut loads = vec![Load::default(); device.radios.len()];
         for r in members {
-            let part = left.min(self.device.radios[r].rate_bps);
+            let part = left.min(device.radios[r].rate_bps);
             left -= part;
             loads[r] = Load { bits: bits * part / rate, busy_s: bits / rate };
         }
-        (left <= rate * TOLERANCE).then(|| Point::of(&self.device, set, loads))
+        (left <= rate * TOLERANCE).then(|| Point::of(device, set, loads))
     }
 
     fn plan(&self, point: &Point) -> Plan {
@@ -296,7 +281,11 @@ impl Solver<'_> {
     fn in_time(&self, chain: &Chain) -> Option<(Plan, f64)> {
         let most_s = self.most_s();
         let last = &chain.points.last()?.1;
-        let latest = if last.seconds <= most_s { last.clone() } else { chain.point(most_s, &self.device)? };
+        let latest = if last.seconds <= most_s {
+            last.clone()
+        } else {
+            chain.point(most_s, self.devices.using(chain.set))?
+        };
         let in_time = chain.points.iter().map(|(_, point)| point).filter(|point| point.seconds <= most_s);
         let point =
             in_time.fold(
@@ -306,49 +295,65 @@ impl Solver<'_> {
                 },
             );
         let plan = self.plan(&point);
-        let uses_j = self.device.members(chain.set).map(|r| self.device.radios[r].use_j).sum();
+        let uses_j = members(chain.set).map(|r| self.device(chain.set).radios[r].use_j).sum();
         (plan.set() == chain.set).then_some((plan, uses_j))
     }
 
-    /// True if at each size that `set` carries, one of `chains` costs less than the set's lower bound.
-    fn is_beaten_at_any_size(&self, set: u32, chains: &[Chain]) -> bool {
-        let most = self.most_bits(set);
-        let below = |chain: &Chain, bits: f64| {
-            chain.joules(bits).is_some_and(|joules| joules <= self.device.least_joules(set, bits))
-        };
-        let mut from = 0.0;
-        // The bound is a line and chains are convex: a chain below it at two sizes is below it between them.
-        while from < most {
-            let ends = chains.iter().filter(|chain| below(chain, from)).filter_map(|chain| {
-                let end = chain.points.last()?.0.min(most);
-                below(chain, end).then_some(end)
-            });
-            let end = ends.fold(from, f64::max);
-            if end <= from {
-                return false;
+    /// The set with the least energy and price in time; `None` if no set carries the data in time.
+    fn best_set(&self) -> Option<u32> {
+        let mut best: Option<(u32, f64)> = None;
+        for set in self.devices.sets() {
+            let most_j = best.map_or(f64::INFINITY, |(_, least_j)| least_j * (1.0 - EQUAL));
+            let device = self.device(set);
+            let point = match self.question.within {
+                Within::Rate(rate) => self.at_rate(set, rate, self.bits),
+                _ if device.least_joules(set, self.bits) >= most_j => None,
+                // A single path has no choice.
+                _ if set.count_ones() == 1 => Some(device.fastest(set, self.bits)),
+                Within::Deadline(_) | Within::Whenever => {
+                    let weights = Weights { energy: 1.0, time: self.question.price_w() };
+                    device.solve(set, weights, Bounds { most_s: self.most_s(), ..self.all_bits() })
+                }
+            };
+            let is_whole = |point: &Point| {
+                let is_used = |r: usize| point.loads[r].bits > LEAST_SHARE * point.bits;
+                point.seconds <= self.most_s() * (1.0 + TOLERANCE) && members(set).all(is_used)
+            };
+            let point = point.map(|point| device.in_full(set, &point)).filter(is_whole);
+            if let Some(cost_j) = point.map(|point| self.cost_j(&point))
+                && cost_j < most_j
+            {
+                best = Some((set, cost_j));
             }
-            from = end;
         }
-        true
+        best.map(|(set, _)| set)
     }
 
-    /// Break-even sizes. A set that costs more than a smaller set at every size is left out.
+    /// Break-even sizes.
     fn break_even(&self) -> Vec<BreakEven> {
-        let mut chains: Vec<Chain> = vec![];
-        for set in self.device.sets() {
-            if !self.is_beaten_at_any_size(set, &chains) {
-                chains.extend(self.over_size(set));
+        let best = |bits: f64| Solver { bits, devices: Devices::of(self.question, bits), ..*self }.best_set();
+        let paths = |set: u32| members(set).collect();
+        let mut changes = vec![];
+        let (mut low, mut high) = (SIZES.0, SIZES.0 * SIZE_STEP);
+        let Some(mut below) = best(low) else { return changes };
+        while high <= SIZES.1 {
+            let Some(above) = best(high) else { return changes };
+            while above != below {
+                // Of several changes between two sizes, the first that bisection meets.
+                let (mut from, mut to, mut next) = (low, high, above);
+                while to > from * (1.0 + SIZE_PRECISION) {
+                    let middle = (from * to).sqrt();
+                    match best(middle) {
+                        Some(set) if set != below => (to, next) = (middle, set),
+                        _ => from = middle,
+                    }
+                }
+                changes.push(BreakEven { size_bytes: to / 8.0, below: paths(below), above: paths(next) });
+                (low, below) = (to, next);
             }
+            (low, high) = (high, high * SIZE_STEP);
         }
-        let paths = |set: u32| self.device.members(set).collect();
-        let changes = Envelope::of(&chains).changes().into_iter();
         changes
-            .map(|(bits, below, above)| BreakEven {
-                size_bytes: bits / 8.0,
-                below: paths(below),
-                above: paths(above),
-            })
-            .collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The best loads of a given set of paths, by linear programming.
 //!
 //! ```text
-//!   min  w_E E + w_T T + w_N N
+//!   min  w_E E + w_T T
 //!   E = K + Σ (b + β/C) n  [+ θ T]  + P_unused T + Σ idle I + P₀ A     (Radio::until_end: θ T, not β n/C)
 //!   T ≥ wake + n/C            the end
 //!   A ≥ wake + n/C + tail     on-time of the shared base;  A ≥ T for what burns until the end
@@ -12,7 +12,7 @@
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, SolveOutcome, Variable};
 
-use super::device::{Device, Load, Point};
+use super::device::{Device, Load, Point, members};
 
 /// Units of the programmes: Mbit, s and J.
 const MEGA: f64 = 1e6;
@@ -22,14 +22,13 @@ const MEGA: f64 = 1e6;
 pub(super) struct Weights {
     pub(super) energy: f64,
     pub(super) time: f64,
-    pub(super) bits: f64,
 }
 
 /// Bounds of the solution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Payload, minimum and maximum.
-    pub(super) bits: (f64, f64),
+    /// Payload.
+    pub(super) bits: f64,
     pub(super) most_s: f64,
     pub(super) most_j: f64,
 }
@@ -58,7 +57,7 @@ impl Device {
     pub(super) fn solve(&self, set: u32, weights: Weights, bounds: Bounds) -> Option<Point> {
         let lp = Lp::new(OptimizationDirection::Minimize);
         let mut programme = Programme { lp, weights, energy: vec![] };
-        let members: Vec<usize> = self.members(set).collect();
+        let members: Vec<usize> = members(set).collect();
         let t = programme.var(self.power_until_end(set), weights.time, (0.0, bounds.most_s));
         let a = (self.base.0 > 0.0).then(|| programme.var(self.base.0, 0.0, (0.0, f64::INFINITY)));
         let always = self.radios.iter().any(|radio| radio.active_when_unused);
@@ -66,10 +65,8 @@ impl Device {
             programme.at_least(&[(a, 1.0), (t, -1.0)], 0.0);
         }
         let loads: Vec<Variable> = members.iter().map(|&r| self.add(&mut programme, r, t, a)).collect();
-        let total = programme.lp.add_var(weights.bits * MEGA, (bounds.bits.0 / MEGA, bounds.bits.1 / MEGA));
-        let mut sum: Vec<_> = loads.iter().map(|&load| (load, 1.0)).collect();
-        sum.push((total, -1.0));
-        programme.lp.add_constraint(sum.as_slice(), ComparisonOp::Eq, 0.0);
+        let sum: Vec<_> = loads.iter().map(|&load| (load, 1.0)).collect();
+        programme.lp.add_constraint(sum.as_slice(), ComparisonOp::Eq, bounds.bits / MEGA);
         if bounds.most_j.is_finite() {
             let fixed: f64 = members.iter().map(|&r| self.radios[r].use_j).sum();
             let energy = programme.energy.as_slice();

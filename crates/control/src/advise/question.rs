@@ -1,8 +1,10 @@
 //! The question for `advise`, and the reasons for no answer.
 
 use joulepath_model::energy::InterfaceModel;
-use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
+use joulepath_model::network::LossSpec;
+use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
 
+use super::coupling::Coupling;
 use crate::limit::Capacity;
 
 /// Maximum number of paths: each further path more than doubles the run time.
@@ -17,8 +19,8 @@ pub struct Path {
     pub rate: BitRate,
     /// Round-trip time.
     pub rtt: Nanos,
-    /// Random loss of the link, less than 1.
-    pub loss: Probability,
+    /// Random loss of the link, on average less than 1.
+    pub loss: LossSpec,
     /// Energy model of the interface.
     pub energy: InterfaceModel,
 }
@@ -50,6 +52,8 @@ pub struct Question {
     pub base: Watts,
     /// The bound on a path's rate, as in the limits.
     pub capacity: Capacity,
+    /// The congestion control of several paths.
+    pub coupling: Coupling,
 }
 
 impl Question {

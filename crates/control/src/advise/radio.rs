@@ -1,13 +1,24 @@
 //! Cost of one interface.
 
+use joulepath_model::energy::InterfaceModel;
+use joulepath_model::network::LossSpec;
+use joulepath_model::units::Nanos;
+
+use super::course::Flow;
 use super::question::Path;
-use crate::allocate::rate::mathis_bps;
+use crate::bursts::{Losses, Timeouts, losses_of};
 use crate::limit::{Capacity, Pace, WireBits, interface_cost};
 
-/// Payload of a full segment, its headers and its ACK, bytes: the scenario defaults.
+/// Payload of a full segment, its headers and its ACK, bytes, and the timeouts: the scenario defaults.
 const MSS_BYTES: f64 = 1460.0;
 const HEADER_BYTES: f64 = 40.0;
 const ACK_BYTES: f64 = 40.0;
+const TIMEOUTS: Timeouts =
+    Timeouts { rto_min: Nanos::from_millis(200), rto_max: Nanos::from_secs(120), max_retries: 15 };
+/// Payload of a full segment, bits.
+pub(super) const MSS_BITS: f64 = 8.0 * MSS_BYTES;
+/// A path's queue, if its bandwidth-delay product is less, packets.
+pub const QUEUE_PACKETS: f64 = 20.0;
 
 /// One path with its interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,9 +33,9 @@ pub(super) struct Radio {
     pub(super) until_end: bool,
     /// Power while not waking, carrying data, or in its tail, W.
     pub(super) unused_w: f64,
-    /// Promotion before the first byte, s.
+    /// Time before the first byte: promotion and, of a transfer, handshakes, s.
     pub(super) wake_s: f64,
-    /// Promotion and tail of one use, J.
+    /// Energy of that time and of the tail, J.
     pub(super) use_j: f64,
     /// Length of the tail, s.
     pub(super) tail_s: f64,
@@ -35,20 +46,20 @@ pub(super) struct Radio {
 }
 
 impl Radio {
-    pub(super) fn new(path: &Path, capacity: Capacity) -> Self {
-        let per_payload = (MSS_BYTES + HEADER_BYTES) / MSS_BYTES;
-        let wire = WireBits { down: per_payload, up: ACK_BYTES / MSS_BYTES };
+    /// The interface with data that flows at `rate_bps` as soon as it is awake.
+    pub(super) fn new(path: &Path, rate_bps: f64) -> Self {
+        let wire = WireBits { down: per_payload(), up: ACK_BYTES / MSS_BYTES };
         // An infinitely fast link adds nothing for gaps between packets: β burns throughout, see below.
         let pace = Pace {
             payload_bps: f64::INFINITY,
             slowest_bps: f64::INFINITY,
             air_bps: f64::INFINITY,
-            segment_bits: 8.0 * MSS_BYTES,
+            segment_bits: MSS_BITS,
         };
         let cost = interface_cost(&path.energy, wire, pace);
         let wake_s = cost.wake_s;
         Radio {
-            rate_bps: payload_bps(path, capacity, per_payload),
+            rate_bps,
             slope_j_per_bit: cost.slope_j_per_bit,
             used_w: path.energy.sunk_power().0,
             until_end: !cost.sleeps,
@@ -62,14 +73,62 @@ impl Radio {
             active_when_unused: cost.active_when_unused,
         }
     }
+
+    /// The same, with data that flows at the mean rate `pps` in windows, on a path with this flow.
+    pub(super) fn flowing(self, path: &Path, flow: &Flow, pps: f64) -> Self {
+        let saved_w = saved_w(&path.energy, flow.rtt_s, pps / flow.link_pps);
+        Radio { rate_bps: MSS_BITS * pps, used_w: self.used_w - saved_w, ..self }
+    }
+
+    /// The same, if the promotion begins at `joins_s` and data flows `opening_s` after it.
+    pub(super) fn opening(self, joins_s: f64, opening_s: f64) -> Self {
+        let active_w = if self.until_end { 0.0 } else { self.used_w };
+        Radio {
+            wake_s: joins_s + self.wake_s + opening_s,
+            use_j: self.use_j + self.unused_w * joins_s + active_w * opening_s,
+            ..self
+        }
+    }
 }
 
-/// The link's rate, or TCP's rate under its loss if that is lower, bit/s of payload.
-fn payload_bps(path: &Path, capacity: Capacity, per_payload: f64) -> f64 {
-    let loss = path.loss.get();
-    let link = path.rate.bps() as f64 * (1.0 - loss) / per_payload;
-    match capacity {
-        Capacity::TcpFriendly if loss > 0.0 => link.min(mathis_bps(MSS_BYTES, path.rtt.as_secs_f64(), loss)),
-        Capacity::TcpFriendly | Capacity::Link => link,
+/// Power of a radio less than its β while a window of data flows once in each of `rtt_s`, on average, W. The
+/// window takes the part `busy` of the time; the tail begins when no data has passed for the inactivity time.
+fn saved_w(energy: &InterfaceModel, rtt_s: f64, busy: f64) -> f64 {
+    match energy {
+        InterfaceModel::Rrc(rrc) if rtt_s > 0.0 => {
+            let asleep = (1.0 - busy - rrc.inactivity.as_secs_f64() / rtt_s).max(0.0);
+            let tail_w = rrc.tail.first().map_or(rrc.idle, |stage| stage.power);
+            asleep * (rrc.active.0 - tail_w.0).max(0.0)
+        }
+        _ => 0.0,
     }
+}
+
+/// Bytes on the wire per byte of payload.
+fn per_payload() -> f64 {
+    (MSS_BYTES + HEADER_BYTES) / MSS_BYTES
+}
+
+/// Window that a path and its queue hold, packets.
+pub(super) fn most_window(path_packets: f64) -> f64 {
+    path_packets + path_packets.max(QUEUE_PACKETS)
+}
+
+/// One TCP on `path`. It has no loss if the transport achieves the links' rates.
+pub(super) fn flow(path: &Path, capacity: Capacity) -> Flow {
+    let rtt_s = path.rtt.as_secs_f64();
+    let link_bps = path.rate.bps() as f64 * (1.0 - path.loss.mean()) / per_payload();
+    let link_pps = link_bps / MSS_BITS;
+    let losses = match capacity {
+        Capacity::TcpFriendly => {
+            let loss: [&LossSpec; 1] = [&path.loss];
+            losses_of(loss.into_iter(), TIMEOUTS, rtt_s, most_window(link_pps * rtt_s))
+        }
+        Capacity::Link => Losses { events: 0.0, stall_s: 0.0 },
+    };
+    let steady_bps = match losses.events > 0.0 {
+        true => losses.mathis_bps(MSS_BYTES, rtt_s, link_bps),
+        false => f64::INFINITY,
+    };
+    Flow { rtt_s, link_pps, steady_pps: steady_bps / MSS_BITS, events: losses.events }
 }

@@ -3,8 +3,8 @@
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::units::Nanos;
 
-use super::question::Question;
-use super::radio::Radio;
+use super::question::{Path, Question};
+use super::radio::{MSS_BITS, Radio, flow};
 use super::reason::significant;
 
 /// Batches over the path that needs the least energy for them.
@@ -71,7 +71,9 @@ pub fn waiting(question: &Question, every: Nanos, tolerance: Nanos) -> Option<Wa
 }
 
 fn batches(question: &Question, messages: u64, period_s: f64) -> Option<Batches> {
-    let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
+    let lasting_bps = |path: &Path| MSS_BITS * flow(path, question.capacity).lasting_pps();
+    let radio = |path: &Path| Radio::new(path, lasting_bps(path));
+    let radios: Vec<Radio> = question.paths.iter().map(radio).collect();
     let bits = question.size.0 as f64 * 8.0 * messages as f64;
     let unused_w: f64 = radios.iter().map(|radio| radio.unused_w).sum();
     let of = |path: usize| {
@@ -115,9 +117,10 @@ fn batches(question: &Question, messages: u64, period_s: f64) -> Option<Batches>
 #[cfg(test)]
 mod tests {
     use joulepath_model::energy::profile;
-    use joulepath_model::units::{BitRate, Bytes, Probability, Watts};
+    use joulepath_model::network::LossSpec;
+    use joulepath_model::units::{BitRate, Bytes, Watts};
 
-    use super::super::{Path, Within};
+    use super::super::{Coupling, Within};
     use super::*;
     use crate::limit::Capacity;
 
@@ -126,7 +129,7 @@ mod tests {
             name: name[..3].to_owned(),
             rate: BitRate::from_bps(20_000_000),
             rtt: Nanos::from_millis(50),
-            loss: Probability::default(),
+            loss: LossSpec::None,
             energy: profile(name).unwrap().model,
         };
         Question {
@@ -136,6 +139,7 @@ mod tests {
             delay_price: Watts(0.0),
             base: Watts(0.0),
             capacity: Capacity::TcpFriendly,
+            coupling: Coupling::Uncoupled,
         }
     }
 

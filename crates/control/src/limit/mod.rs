@@ -21,6 +21,7 @@ mod signal;
 mod slots;
 mod start;
 mod steady;
+mod telling;
 mod terms;
 mod uses;
 mod varying;
@@ -35,6 +36,7 @@ use crate::path::{Window, base_rtt_s, carried_bps, delivered, links_of, wire_per
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
 pub use most::most_bps;
 pub use problem::{Capacity, DeviceProblem, Excess, Goal, Optimum, Shared, Slot};
+pub use telling::telling;
 pub use terms::Terms;
 
 /// Mean time that the data of streams and messages waits at most, besides propagation and the tolerance of

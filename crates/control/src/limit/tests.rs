@@ -516,8 +516,9 @@ fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::
     let paths = scenario.paths.iter().zip([10, 20]).map(|(path, mbps)| crate::advise::Path {
         name: path.name.clone(),
         rate: joulepath_model::units::BitRate::from_bps(mbps * 1_000_000),
-        rtt: Nanos::from_millis(50),
-        loss: Default::default(),
+        // The limits of comparisons have neither handshakes nor slow start.
+        rtt: Nanos::ZERO,
+        loss: joulepath_model::network::LossSpec::None,
         energy: path.energy.model.clone(),
     });
     let question = crate::advise::Question {
@@ -527,6 +528,7 @@ fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::
         delay_price: Watts(0.0),
         base: Watts(base_w),
         capacity: Capacity::Link,
+        coupling: crate::advise::Coupling::Uncoupled,
     };
     (question, limits(&scenario).pop().unwrap())
 }

@@ -18,7 +18,8 @@ Examples:
   joulepath advise --size 50kB --every 30s --tolerance 2min \\
     --path lte:rate=20Mbit/s,rtt=50ms,energy=lte-huang2012
 
-A path is NAME:rate=…,rtt=…,loss=…,energy=…,signal=… with units; loss is 0 if absent. Energy is a profile \
+A path is NAME:rate=…,rtt=…,loss=…,burst=…,energy=…,signal=… with units; loss is 0 if absent; burst=4 means \
+four losses in a row on average. Energy is a profile \
 (`joulepath list energy`), or slope+power while in use. With signal=-95dBm, a profile by signal (5g-sa-2021, \
 5g-nsa-2021, 5g-mmwave-2021) has its power there. With --history a path may leave out rate, rtt and loss; \
 network=NAME is its SSID or router. Nothing is simulated: a path's rate is what TCP \
@@ -66,6 +67,9 @@ pub(crate) struct AdviseOptions {
     /// Use the rates of the links, not those that TCP gets under their loss.
     #[arg(long)]
     pub(crate) link_rates: bool,
+    /// Coupling of the congestion control of several paths: `uncoupled` if absent.
+    #[arg(long, value_name = "NAME", value_parser = words::couplings())]
+    pub(crate) cc: Option<String>,
     /// Write the question as a scenario for `joulepath compare`, with `joule` and other policies.
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,

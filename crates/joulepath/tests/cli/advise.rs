@@ -122,7 +122,11 @@ fn a_preset_is_a_price_of_time() {
 
 #[test]
 fn a_wrong_question_names_its_option() {
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 11] = [
+        (
+            &["--path", "wifi:rate=20Mbit/s,rtt=30ms,loss=1%,burst=0.5,energy=free", "--size", "1MB"],
+            "--path wifi: burst: `0.5` is no number of packets of at least 1",
+        ),
         (
             &["--path", WIFI, "--size", "1MB", "--every", "1ms", "--tolerance", "1s"],
             "no path alone carries 1 MB every 1 ms",

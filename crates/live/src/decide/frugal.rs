@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use joulepath_control::advise::{Impossible, MOST_PATHS, Path, Plan, Question, Within, advise};
+use joulepath_control::advise::{Coupling, Impossible, MOST_PATHS, Path, Plan, Question, Within, advise};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::radios::RadioTable;
 use joulepath_model::live::LiveConfig;
+use joulepath_model::network::LossSpec;
 use joulepath_model::preset::Preset;
-use joulepath_model::units::{BitRate, Dbm, Nanos, Probability, Watts};
+use joulepath_model::units::{BitRate, Dbm, Nanos, Watts};
 
 use crate::reason::Reason;
 
@@ -95,6 +96,7 @@ fn choose(
         delay_price: Watts(0.0),
         base: config.device.shared_base,
         capacity: Capacity::Link,
+        coupling: Coupling::Uncoupled,
     }
     .with(preset);
     let paths = &question.paths;
@@ -161,7 +163,7 @@ fn path(candidate: &Candidate) -> Option<Path> {
         name: candidate.name.clone(),
         rate: BitRate::from_bps(rate_bps as u64),
         rtt: candidate.rtt.unwrap_or(UNTRIED_RTT),
-        loss: Probability::default(),
+        loss: LossSpec::None,
     })
 }
 

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use super::document::quoted;
 use super::exact::Exact;
-use super::{Scenario, ScenarioErrors, load, show};
+use super::{Scenario, ScenarioErrors, load, show, written};
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::history::PathHistory;
-use crate::units::{BitRate, Dbm, Nanos, Probability};
+use crate::network::LossSpec;
+use crate::units::{BitRate, Dbm, Nanos};
 
 /// Known properties of a path.
 #[derive(Clone, Debug)]
@@ -18,8 +19,8 @@ pub struct KnownPath {
     pub rate: BitRate,
     /// Round-trip time without queueing.
     pub rtt: Nanos,
-    /// Random loss per packet.
-    pub loss: Probability,
+    /// Random loss.
+    pub loss: LossSpec,
     /// Queue, packets; none: the default of a scenario.
     pub queue: Option<u64>,
     /// Energy model, also one without a profile.
@@ -43,8 +44,10 @@ pub struct KnownConnection {
     pub workload: String,
     /// Power of the device besides its interfaces.
     pub device: DeviceEnergy,
-    /// Policy to compare with LIA over all paths and with each path alone.
+    /// Policy to compare with `together` over all paths and with each path alone.
     pub policy: String,
+    /// For example `mptcp`.
+    pub together: String,
 }
 
 impl KnownConnection {
@@ -72,7 +75,7 @@ impl KnownConnection {
             let _ = write!(
                 text,
                 "\n[[path]]\nname = {name}\nrate = {rate}\ndelay = {delay}\nloss = {}\nenergy = \"free\"\n",
-                loss.exact()
+                written::loss(loss)
             );
             if let Some(signal) = signal {
                 let _ = writeln!(text, "signal = {}", signal.exact());
@@ -82,7 +85,7 @@ impl KnownConnection {
             }
         }
         let singles = self.paths.iter().map(|path| format!("single:{}", path.name));
-        let several = (self.paths.len() > 1).then(|| "mptcp".to_owned());
+        let several = (self.paths.len() > 1).then(|| self.together.clone());
         let policies: Vec<String> = [self.policy.clone()]
             .into_iter()
             .chain(several)
@@ -99,15 +102,14 @@ mod tests {
     use super::*;
     use crate::energy::profile;
     use crate::history::Estimate;
-    use crate::network::LossSpec;
-    use crate::units::Watts;
+    use crate::units::{Probability, Watts};
 
     fn known() -> KnownConnection {
         let path = |name: &str, profile_name: &str| KnownPath {
             name: name.into(),
             rate: BitRate::from_bps(20_000_001),
             rtt: Nanos(30_000_002),
-            loss: Probability::new(0.0123).unwrap(),
+            loss: LossSpec::Bernoulli(Probability::new(0.0123).unwrap()),
             queue: Some(50),
             energy: InterfaceEnergy {
                 profile: profile_name.into(),
@@ -126,6 +128,7 @@ mod tests {
             workload: "kind = \"file\"\nsize = \"10 MB\"".into(),
             device: DeviceEnergy { shared_base: Watts(0.7), ..DeviceEnergy::additive() },
             policy: "joule[deadline=8 s]".into(),
+            together: "mptcp".into(),
         }
     }
 
@@ -141,7 +144,7 @@ mod tests {
         for (path, known) in scenario.paths.iter().zip(&known.paths) {
             let link = &scenario.links[path.radio.0];
             assert_eq!((&path.name, &path.energy.model), (&known.name, &known.energy.model));
-            assert_eq!((link.delay.0 * 2, link.loss), (known.rtt.0, LossSpec::Bernoulli(known.loss)));
+            assert_eq!((link.delay.0 * 2, link.loss), (known.rtt.0, known.loss));
         }
     }
 

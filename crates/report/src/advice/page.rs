@@ -50,7 +50,7 @@ fn page(question: &Question, advice: &Advice, waiting: Option<Waiting>, by: &Pro
 
 fn notes(question: &Question, waiting: Option<Waiting>) -> Vec<String> {
     let assumed = [
-        table::footing(question.capacity).to_owned(),
+        table::footing(question),
         "Nothing was simulated: no handshake, slow start, queues or retransmissions.".to_owned(),
     ];
     waiting.map(|waiting| waiting.sentence(question)).into_iter().chain(assumed).collect()
@@ -90,7 +90,7 @@ fn paths(question: &Question) -> Table {
         Column::words("energy"),
     ];
     let line = |path: &Path| {
-        let numbers = [path.rate.bps() as f64 / 1e6, path.rtt.as_secs_f64() * 1e3, path.loss.get() * 100.0];
+        let numbers = [path.rate.bps() as f64 / 1e6, path.rtt.as_secs_f64() * 1e3, path.loss.mean() * 100.0];
         let numbers = numbers.map(|number| Cell::number(number).shown(significant(number)));
         let energy = Cell::text(path.energy.to_string());
         Line::new([Cell::text(&path.name)].into_iter().chain(numbers).chain([energy]))

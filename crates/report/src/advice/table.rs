@@ -15,7 +15,7 @@ pub fn table(question: &Question, advice: &Advice, waiting: Option<Waiting>, wid
     for line in break_evens(question, &advice.break_even) {
         text += &format!("{}\n", wrapped(&line, width, "  "));
     }
-    text + &format!("{}\n", wrapped(footing(question.capacity), width, ""))
+    text + &format!("{}\n", wrapped(&footing(question), width, ""))
 }
 
 /// The front, including the advice.
@@ -95,15 +95,20 @@ fn size(bytes: f64) -> String {
     format!("{} {name}", significant(bytes / unit))
 }
 
-/// Meaning of the rates.
-pub(super) fn footing(capacity: Capacity) -> &'static str {
-    match capacity {
+/// Meaning of the rates, and the congestion control of several paths.
+pub(super) fn footing(question: &Question) -> String {
+    let rates = match question.capacity {
         Capacity::TcpFriendly => {
-            "Rates: what TCP gets under the path's loss and RTT (Mathis et al. 1997), at most the link's, \
-             without headers. Joules are modelled, not measured."
+            "what TCP gets with slow start under the path's loss and RTT (Mathis et al. 1997), at most the \
+             link's"
         }
-        Capacity::Link => "Rates: the links', without headers. Joules are modelled, not measured.",
-    }
+        Capacity::Link => "the links', with slow start",
+    };
+    let coupling = match question.paths.len() {
+        1 => String::new(),
+        _ => format!(" Congestion control of several paths: {}.", question.coupling.word()),
+    };
+    format!("Rates: {rates}, without headers.{coupling} Joules are modelled, not measured.")
 }
 
 #[cfg(test)]

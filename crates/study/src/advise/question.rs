@@ -4,13 +4,14 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use joulepath_control::advise::{self, MOST_PATHS, Path, Question, Waiting, Within};
+use joulepath_control::advise::{self, Coupling, MOST_PATHS, Path, Question, Waiting, Within};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::radios::{radio, radio_names};
 use joulepath_model::energy::{
     InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
 };
 use joulepath_model::names::suggest;
+use joulepath_model::network::LossSpec;
 use joulepath_model::preset::Preset;
 use joulepath_model::units::{BitRate, Bytes, Dbm, JoulesPerBit, Nanos, Probability, Watts};
 
@@ -21,12 +22,12 @@ use crate::history;
 /// Example of a path, for messages.
 const EXAMPLE: &str = "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012";
 /// Keys of a path.
-const KEYS: [&str; 6] = ["rate", "rtt", "loss", "energy", "signal", remembered::NETWORK];
+const KEYS: [&str; 7] = ["rate", "rtt", "loss", "burst", "energy", "signal", remembered::NETWORK];
 
 /// A question in words, as on the command line. Every quantity has its unit.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// `NAME:rate=…,rtt=…,loss=…,energy=…,signal=…,network=…`, one for each path.
+    /// `NAME:rate=…,rtt=…,loss=…,burst=…,energy=…,signal=…,network=…`, one for each path.
     pub paths: Vec<String>,
     /// The memory of networks (`compare --record`, the daemon's), for rates, RTTs and losses left out.
     pub history: Option<PathBuf>,
@@ -44,6 +45,8 @@ pub struct Words {
     pub device: Option<String>,
     /// Assume that TCP achieves the links' full rates despite loss.
     pub link_rates: bool,
+    /// Coupling of the congestion control of several paths, if not `uncoupled`.
+    pub cc: Option<String>,
     /// Time after which data of the same size arises again, and how long each may wait.
     pub repeated: Option<(String, String)>,
 }
@@ -111,7 +114,8 @@ pub fn question(words: &Words) -> Result<Question> {
     let base = words.device.as_deref().map_or(Ok(Watts(0.0)), base)?;
     let capacity = if words.link_rates { Capacity::Link } else { Capacity::TcpFriendly };
     let preset = words.preset.as_deref().map(preset).transpose()?;
-    let question = Question { paths, size, within, delay_price: Watts(0.0), base, capacity };
+    let coupling = words.cc.as_deref().map_or(Ok(Coupling::default()), coupling)?;
+    let question = Question { paths, size, within, delay_price: Watts(0.0), base, capacity, coupling };
     match (preset, &words.slowest) {
         (None, None) => Ok(question),
         (Some(preset), None) => Ok(question.with(preset)),
@@ -130,6 +134,13 @@ fn limited(question: Question, text: &str) -> Result<Question> {
             .with_help("write for example --slowest 2: at most twice the time of the fastest path"));
     };
     Ok(question.at_most(multiple))
+}
+
+fn coupling(word: &str) -> Result<Coupling> {
+    let known = Coupling::ALL.map(Coupling::word);
+    word.parse().map_err(|()| {
+        Error::usage(format!("--cc: there is no coupling `{word}`")).with_help(suggest(word, &known))
+    })
 }
 
 fn preset(word: &str) -> Result<Preset> {
@@ -155,7 +166,7 @@ fn path(text: &str) -> Result<Path> {
             );
         }
     };
-    let mut values: [Option<&str>; 6] = [None; 6];
+    let mut values: [Option<&str>; KEYS.len()] = [None; KEYS.len()];
     for pair in rest.split(',') {
         let Some((key, value)) = pair.split_once('=') else {
             return Err(Error::usage(format!("--path {name}: `{pair}` is not key=value")).with_help(example));
@@ -171,7 +182,7 @@ fn path(text: &str) -> Result<Path> {
     }
     let option = |key: &str| format!("--path {name}: {key}");
     // A network is replaced by what is remembered of it.
-    let [rate, rtt, loss, energy, signal, _] = values;
+    let [rate, rtt, loss, burst, energy, signal, _] = values;
     let needed = |key: &str, value: Option<&str>| match value {
         Some(value) => Ok(value.to_owned()),
         None => Err(Error::usage(format!("--path {name} has no {key}")).with_help(example.clone())),
@@ -179,7 +190,11 @@ fn path(text: &str) -> Result<Path> {
     let rate: BitRate = quantity(&option("rate"), &needed("rate", rate)?)?;
     let rtt: Nanos = quantity(&option("rtt"), &needed("rtt", rtt)?)?;
     let none = Ok(Probability::default());
-    let loss: Probability = loss.map_or(none, |text| quantity(&option("loss"), text))?;
+    let mean: Probability = loss.map_or(none, |text| quantity(&option("loss"), text))?;
+    let loss = match burst {
+        Some(text) => bursts(name, mean, text)?,
+        None => LossSpec::Bernoulli(mean),
+    };
     let named = needed("energy", energy)?;
     let mut energy = energy_model(&option("energy"), &named)?;
     if let Some(text) = signal {
@@ -192,11 +207,28 @@ fn path(text: &str) -> Result<Path> {
         let bps = rate.bps() as f64;
         energy = table.model_at(signal, &energy, bps, bps);
     }
-    if rate.bps() == 0 || loss.get() >= 1.0 {
+    if rate.bps() == 0 || mean.get() >= 1.0 {
         return Err(Error::usage(format!("--path {name} carries nothing"))
             .with_help("give it a rate above 0 and a loss below 100%, or leave it out"));
     }
     Ok(Path { name: name.to_owned(), rate, rtt, loss, energy })
+}
+
+/// Losses in bursts of `text` packets on average, all lost (Gilbert 1960).
+fn bursts(path: &str, mean: Probability, text: &str) -> Result<LossSpec> {
+    let packets = text.trim().parse().ok().filter(|packets: &f64| packets.is_finite() && *packets >= 1.0);
+    let enter = |packets: f64| mean.get() / ((1.0 - mean.get()) * packets);
+    let chances = packets.map(|packets| [enter(packets), 1.0 / packets, 1.0].map(Probability::new));
+    match chances {
+        Some([Some(enter_bad), Some(leave_bad), Some(loss_bad)]) => {
+            let loss_good = Probability::default();
+            Ok(LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad })
+        }
+        _ => Err(Error::usage(format!(
+            "--path {path}: burst: `{text}` is no number of packets of at least 1, or too few for the loss"
+        ))
+        .with_help("write for example burst=4: of four packets lost in a row, on average")),
+    }
 }
 
 /// Energy model from a profile's name or from `137mW/Mbps+132.9mW`, which is the power while data is

@@ -1,6 +1,6 @@
 //! The question as a scenario, to compare policies on it.
 
-use joulepath_control::advise::{Advice, Path, Question, Within};
+use joulepath_control::advise::{Advice, Path, QUEUE_PACKETS, Question, Within};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, InterfaceModel, profile, profile_names};
 use joulepath_model::history::PathHistory;
@@ -15,8 +15,6 @@ const SLOWER: f64 = 5.0;
 const LEAST_S: f64 = 60.0;
 /// Size of a packet on the wire, bits.
 const PACKET_BITS: f64 = 12e3;
-/// Minimum queue, packets.
-const LEAST_QUEUE: f64 = 20.0;
 
 /// The scenario as TOML, ready to load: the paths with queues of one bandwidth-delay product, the transfer,
 /// and the policies worth comparing, `joule` first.
@@ -60,6 +58,7 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
             (format!("kind = \"stream\"\nrate = \"{} bit/s\"\n{times}", rate.bps()), "joule".to_owned())
         }
     };
+    let together = question.coupling.policy().to_owned();
     KnownConnection {
         title: format!("{} over {}", question.size, names.join(", ")),
         duration: Nanos::from_secs(seconds as u64),
@@ -67,6 +66,7 @@ fn known(question: &Question, advice: &Advice) -> KnownConnection {
         workload,
         device: DeviceEnergy { shared_base: question.base, ..DeviceEnergy::additive() },
         policy,
+        together,
     }
 }
 
@@ -77,7 +77,7 @@ fn joule(options: &[String]) -> String {
 
 fn known_path(path: &Path) -> KnownPath {
     let Path { name, rate, rtt, loss, energy, .. } = path;
-    let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS).max(LEAST_QUEUE).ceil();
+    let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS).max(QUEUE_PACKETS).ceil();
     KnownPath {
         name: name.clone(),
         rate: *rate,

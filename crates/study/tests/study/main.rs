@@ -1,5 +1,6 @@
 //! The shipped scenarios as a whole, and texts that are none.
 
+mod advise;
 mod cases;
 mod foreign;
 mod language;
