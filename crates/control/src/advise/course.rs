@@ -193,8 +193,8 @@ mod tests {
         }
     }
 
-    /// A window of 200 packets overflows path and queue when 390 are sent. The losses of a part that ends within
-    /// the next 200 are repaired a round trip of 200 ms later.
+    /// A window of 200 packets overflows path and queue when 390 are sent. The losses of a part that ends
+    /// within the next 200 are repaired a round trip of 200 ms later.
     #[test]
     fn a_part_that_ends_with_losses_by_the_queue_takes_a_round_trip_more() {
         let course = Course::of(&FLOW, 1e4);

@@ -100,8 +100,9 @@ fn split(packets: f64, parts: &[Part]) -> (Vec<f64>, f64) {
 }
 
 impl Device {
-    /// The device while `set` carries `bits`. A stream flows at its rate from the start. A transfer takes each
-    /// path a time that is linear in its part, and right for two parts: that of the fastest plan, and all.
+    /// The device while `set` carries `bits`. A stream flows at its rate from the start. A transfer takes
+    /// each path a time that is linear in its part, and right for two parts: that of the fastest plan, and
+    /// all.
     pub(super) fn of(question: &Question, set: u32, bits: f64) -> Self {
         let mut radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, 0.0)).collect();
         let used: Vec<usize> = members(set).collect();

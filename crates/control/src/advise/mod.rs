@@ -305,26 +305,25 @@ impl Solver<'_> {
         for set in self.devices.sets() {
             let most_j = best.map_or(f64::INFINITY, |(_, least_j)| least_j * (1.0 - EQUAL));
             let device = self.device(set);
-            let point = match self.question.within {
-                Within::Rate(rate) => self.at_rate(set, rate, self.bits),
-                _ if device.least_joules(set, self.bits) >= most_j => None,
-                // A single path has no choice.
-                _ if set.count_ones() == 1 => Some(device.fastest(set, self.bits)),
+            let plans = match self.question.within {
+                Within::Rate(rate) => [self.at_rate(set, rate, self.bits), None],
+                _ if device.least_joules(set, self.bits) >= most_j => [None, None],
                 Within::Deadline(_) | Within::Whenever => {
                     let weights = Weights { energy: 1.0, time: self.question.price_w() };
-                    device.solve(set, weights, Bounds { most_s: self.most_s(), ..self.all_bits() })
+                    let bounds = Bounds { most_s: self.most_s(), ..self.all_bits() };
+                    // A single path has no choice.
+                    let has_choice = set.count_ones() > 1;
+                    let cheapest = has_choice.then(|| device.solve(set, weights, bounds)).flatten();
+                    [cheapest, Some(device.fastest(set, self.bits))]
                 }
             };
             let is_whole = |point: &Point| {
                 let is_used = |r: usize| point.loads[r].bits > LEAST_SHARE * point.bits;
                 point.seconds <= self.most_s() * (1.0 + TOLERANCE) && members(set).all(is_used)
             };
-            let point = point.map(|point| device.in_full(set, &point)).filter(is_whole);
-            if let Some(cost_j) = point.map(|point| self.cost_j(&point))
-                && cost_j < most_j
-            {
-                best = Some((set, cost_j));
-            }
+            let plans = plans.into_iter().flatten().map(|point| device.in_full(set, &point));
+            let cost_j = plans.filter(is_whole).map(|point| self.cost_j(&point)).reduce(f64::min);
+            best = cost_j.filter(|&cost_j| cost_j < most_j).map(|cost_j| (set, cost_j)).or(best);
         }
         best.map(|(set, _)| set)
     }

@@ -151,7 +151,7 @@ fn the_table_fits_into_80_columns_where_there_is_no_terminal_and_wide_shows_all(
     assert!(!table.contains('\u{1b}'), "no colours: {table}");
     let wide = joulepath(&[&arguments[..], &["--wide"]].concat()).ok();
     assert!(wide.lines().any(|line| line.chars().count() > 100) && wide.contains("retrans"), "{wide}");
-    for policy in ["uncoupled", "MPTCP [cc=ecmtcp]", "(recon.)", "EEMPTCP", "link bound"] {
+    for policy in ["uncoupled", "MPTCP [cc=ecmtcp]", "(recon.)", "EEMPTCP", "No link bound"] {
         assert!(table.contains(policy), "{policy}: {table}");
     }
 }

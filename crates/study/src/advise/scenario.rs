@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(scenario.device.shared_base, question.base);
         // One bandwidth-delay product: 20 Mbit/s · 30 ms = 50 packets of 1500 bytes.
         assert!(text.contains("queue = \"50 packets\"") && text.contains("loss = \"0.5 %\""), "{text}");
-        assert!(text.contains("\"joule\", \"mptcp\", \"single:wifi\", \"single:lte\""), "{text}");
+        assert!(text.contains("\"joule\", \"uncoupled\", \"single:wifi\", \"single:lte\""), "{text}");
         let first = format!("# A question to `joulepath advise`. {}\n", answer(&question).unwrap().reason);
         assert!(text.starts_with(&first), "{text}");
     }

@@ -108,8 +108,8 @@ fn measured_s(met: &Scenario) -> f64 {
     met.duration.as_secs_f64() - met.warm_up.as_secs_f64()
 }
 
-/// Efficiency that the limits allow a run; `None` without a limit, or if the workload is incomplete. Energy of
-/// data that came early, perhaps over the most expensive radio, was spent before.
+/// Efficiency that the limits allow a run; `None` without a limit, or if the workload is incomplete. Energy
+/// of data that came early, perhaps over the most expensive radio, was spent before.
 fn allowed(met: &Scenario, all: &[Reference], result: &RunResult) -> Option<f64> {
     let link = all.iter().find(|limit| limit.kind == Capacity::Link.name());
     match met.connections[0].workload {
