@@ -6,10 +6,11 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use joulepath_control::advise::{MOST_PATHS, Path, Question, Within, advise};
+use joulepath_control::advise::{Coupling, MOST_PATHS, Path, Question, Within, advise};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::profile;
-use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
+use joulepath_model::network::LossSpec;
+use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
 
 /// Rate in Mbit/s, RTT in ms and energy of the radios, in the order of their use.
 const RADIOS: [(u64, u64, &str); MOST_PATHS] = [
@@ -25,7 +26,7 @@ fn question(paths: usize, within: Within) -> Question {
         name: energy.to_owned(),
         rate: BitRate::from_bps(mbps * 1_000_000),
         rtt: Nanos::from_millis(ms),
-        loss: Probability::default(),
+        loss: LossSpec::None,
         energy: profile(energy).expect("the profile is shipped").model,
     };
     Question {
@@ -35,6 +36,7 @@ fn question(paths: usize, within: Within) -> Question {
         delay_price: Watts(0.0),
         base: Watts(0.5),
         capacity: Capacity::TcpFriendly,
+        coupling: Coupling::Uncoupled,
     }
 }
 

@@ -27,8 +27,8 @@ pub(super) fn of(options: &ReproduceOptions, stem: &str) -> PathBuf {
     outputs::page(options.report.as_deref().unwrap_or(&options.out), stem)
 }
 
-/// Writes the HTML page of each paper of which `found` has all experiments, such as `004.html`, beside the
-/// page of all experiments. Returns a line for each.
+/// Writes the HTML page of each paper of which `found` has all experiments, such as `004.html`, beside the page
+/// of all experiments. Returns a line for each.
 ///
 /// # Errors
 /// If a page cannot be made or written.

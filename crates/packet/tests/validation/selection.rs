@@ -117,8 +117,8 @@ fn es_mptcp_closes_the_less_efficient_path() {
     assert!(result.bits_per_joule > mptcp.bits_per_joule);
 }
 
-/// Linux cannot take back what it has queued on a subflow, and sends all data that is not DATA_ACKed again
-/// when a subflow closes. `minrtt` gives a subflow no more than its window, and sends nothing twice.
+/// Linux cannot take back what it has queued on a subflow, and sends all data that is not DATA_ACKed again when
+/// a subflow closes. `minrtt` gives a subflow no more than its window, and sends nothing twice.
 #[test]
 fn linux_sends_what_is_queued_on_a_closing_subflow_and_then_all_outstanding_data_again() {
     let deep = format!("{TEN}\nqueue = \"1000 packets\"");
