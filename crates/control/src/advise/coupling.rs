@@ -30,15 +30,6 @@ impl Coupling {
         }
     }
 
-    /// What it does.
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Coupling::Uncoupled => "each subflow is a TCP of its own, as in Linux",
-            Coupling::Lia => "all paths together are as fast as a TCP on the best path (RFC 6356)",
-            Coupling::Olia => "as lia, on the best paths alone (Khalili et al. 2013)",
-        }
-    }
-
     /// The policy that uses it on all paths.
     pub const fn policy(self) -> &'static str {
         match self {

@@ -24,8 +24,8 @@ use self::device::{Device, Devices, Load, Point, members};
 use self::programme::{Bounds, Weights};
 pub use answer::{Advice, BreakEven, Part, Plan};
 pub use coupling::Coupling;
+pub use course::QUEUE_PACKETS;
 pub use question::{Impossible, MOST_PATHS, Path, Question, Within};
-pub use radio::QUEUE_PACKETS;
 pub use reason::significant;
 pub use waiting::{Batches, Waiting, waiting};
 

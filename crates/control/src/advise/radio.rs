@@ -4,7 +4,7 @@ use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::LossSpec;
 use joulepath_model::units::Nanos;
 
-use super::course::Flow;
+use super::course::{Flow, most_window};
 use super::question::Path;
 use crate::bursts::{Losses, Timeouts, losses_of};
 use crate::limit::{Capacity, Pace, WireBits, interface_cost};
@@ -17,9 +17,6 @@ const TIMEOUTS: Timeouts =
     Timeouts { rto_min: Nanos::from_millis(200), rto_max: Nanos::from_secs(120), max_retries: 15 };
 /// Payload of a full segment, bits.
 pub(super) const MSS_BITS: f64 = 8.0 * MSS_BYTES;
-/// A path's queue, if its bandwidth-delay product is less, packets.
-pub const QUEUE_PACKETS: f64 = 20.0;
-
 /// One path with its interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Radio {
@@ -107,11 +104,6 @@ fn saved_w(energy: &InterfaceModel, rtt_s: f64, busy: f64) -> f64 {
 /// Bytes on the wire per byte of payload.
 fn per_payload() -> f64 {
     (MSS_BYTES + HEADER_BYTES) / MSS_BYTES
-}
-
-/// Window that a path and its queue hold, packets.
-pub(super) fn most_window(path_packets: f64) -> f64 {
-    path_packets + path_packets.max(QUEUE_PACKETS)
 }
 
 /// One TCP on `path`. It has no loss if the transport achieves the links' rates.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use joulepath_control::advise::Coupling;
 
 use super::words;
 use crate::complete;
@@ -68,7 +69,7 @@ pub(crate) struct AdviseOptions {
     #[arg(long)]
     pub(crate) link_rates: bool,
     /// Coupling of the congestion control of several paths: `uncoupled` if absent.
-    #[arg(long, value_name = "NAME", value_parser = words::couplings())]
+    #[arg(long, value_name = "NAME", value_parser = Coupling::ALL.map(Coupling::word))]
     pub(crate) cc: Option<String>,
     /// Write the question as a scenario for `joulepath compare`, with `joule` and other policies.
     #[arg(long, value_name = "FILE")]

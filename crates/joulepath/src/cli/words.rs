@@ -1,7 +1,6 @@
 //! Words of the command line, each with its sentence for help and completions.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use joulepath_control::advise::Coupling;
 use joulepath_model::live::Intent;
 use joulepath_model::preset::Preset;
 
@@ -15,11 +14,6 @@ pub(crate) struct IntentWord(pub(crate) Option<Intent>);
 /// Balances between energy and time.
 pub(super) fn presets() -> PossibleValuesParser {
     Preset::ALL.map(|preset| PossibleValue::new(preset.word()).help(preset.sentence())).into()
-}
-
-/// Couplings of the congestion control of several paths.
-pub(super) fn couplings() -> PossibleValuesParser {
-    Coupling::ALL.map(|coupling| PossibleValue::new(coupling.word()).help(coupling.sentence())).into()
 }
 
 /// Intents.
