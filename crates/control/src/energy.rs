@@ -15,6 +15,8 @@ pub struct PathEnergy {
     pub sunk_w: f64,
     /// Energy of a promotion from idle, J.
     pub wake_j: f64,
+    /// Length of a promotion, s.
+    pub wake_s: f64,
     /// Mean power of the tail, W.
     pub tail_w: f64,
     /// Length of the tail, s.
@@ -48,6 +50,7 @@ impl PathEnergy {
         let tail_j: f64 = rrc.tail.iter().map(|stage| stage.power.0 * stage.duration.as_secs_f64()).sum();
         PathEnergy {
             wake_j: rrc.promotion.power.0 * rrc.promotion.duration.as_secs_f64(),
+            wake_s: rrc.promotion.duration.as_secs_f64(),
             tail_w: if tail_s > 0.0 { tail_j / tail_s } else { 0.0 },
             tail_s,
             ..linear

@@ -212,6 +212,40 @@ fn joule_uses_remembered_rates_and_tries_unknown_paths() {
     assert_eq!(run(&warm, "joule[history=off]").energy_j, cold_run.energy_j);
 }
 
+/// With rates and RTTs known, `saver` finds the radio that takes the least energy for a file, whatever the device
+/// burns while any radio is awake: that power lasts until the last tail ends.
+#[test]
+fn saver_takes_no_more_for_a_file_than_the_best_radio_alone() {
+    let path = |name: &str, mbps: u32, delay_ms: u32, energy: &str| {
+        format!(
+            "[[path]]\nname = \"{name}\"\nrate = \"{mbps} Mbit/s\"\ndelay = \"{delay_ms} ms\"\n\
+             queue = \"300 packets\"\nenergy = \"{energy}\"\n\
+             history = {{ rate = \"{mbps} Mbit/s\", rtt = \"{} ms\" }}\n",
+            2 * delay_ms
+        )
+    };
+    let cellular = [("lte-2021", 20), ("lte-huang2012", 60), ("5g-sa-2021", 100), ("3g-huang2012", 3)];
+    let cases = [0.0, 0.5, 2.0, 4.0].into_iter().flat_map(|base_w| {
+        let radios = cellular.into_iter().map(move |radio| (base_w, radio));
+        radios.flat_map(|(base_w, radio)| [300, 4_000, 30_000].map(|kilobytes| (base_w, radio, kilobytes)))
+    });
+    for (base_w, (energy, mbps), kilobytes) in cases {
+        let toml = format!(
+            "duration = \"300 s\"\n{}{}[device]\nshared_base = \"{base_w} W\"\n\
+             [workload]\nkind = \"file\"\nsize = \"{kilobytes} kB\"",
+            path("wifi", 30, 10, "wifi-huang2012"),
+            path("cellular", mbps, 25, energy),
+        );
+        let joules = |policy| simulate(&toml, policy, 1).energy_j;
+        let best = joules("single:wifi[cc=joule]").min(joules("single:cellular[cc=joule]"));
+        let found = joules("joule[preset=saver]");
+        assert!(
+            found <= 1.05 * best,
+            "{base_w} W, {energy}, {kilobytes} kB: {found} J, the best radio {best} J"
+        );
+    }
+}
+
 /// Waking LTE and letting it sleep again takes 12.6 J; a megabyte over WiFi at 10 Mbit/s takes 1.2 J.
 #[test]
 fn joule_wakes_no_second_radio_for_a_small_file() {

@@ -3,8 +3,9 @@
 //! ```text
 //!   P(S, x) = κ (Σ_S (θ + b x) + Σ_rest idle) + P₀ + host(Σx, RTT, |S|)     κ while two or more are active
 //!   bulk    P(S, x)/Σx                                                                         J/bit
-//!   file    P(S, x) N/Σx + P(S, 0) (T − N/Σx) + Σ_S (tail + promotion if closed) + Σ_open∉S tail   J
+//!   file    P(S, x) N/Σx + P(S, 0) (T − N/Σx) + Σ_S (tail + promotion if closed) + Σ_open∉S tail + P₀ A   J
 //!           T: time until N bits have arrived, with handshakes and slow start of closed paths
+//!           A: time in which a radio is awake before or after T
 //!   load    P at the offered rate, radios and P₀ asleep between messages, + π λ D(S)           W
 //! ```
 //! All sets are enumerated, so the optimum is exact. `tests` compare the enumeration with a search.
@@ -169,8 +170,26 @@ impl Costs<'_> {
         self.full_w(set) * carrying_s
             + standing_w * (whole_s - carrying_s)
             + switching_j
+            + self.device.shared_base.0 * self.awake_beside_s(set, whole_s)
             + price_w * whole_s
             + LATE_J_PER_S * late_s
+    }
+
+    /// Time for which radios are awake apart from a transfer of `whole_s` over the set, s: the first promotion,
+    /// and what the last tail lasts beyond the transfer. 0 if a radio is always awake.
+    fn awake_beside_s(&self, set: Set, whole_s: f64) -> f64 {
+        if self.radios.iter().any(|radio| radio.energy.burns_always()) {
+            return 0.0;
+        }
+        let sleeps_at_s = |i: usize| match (set & 1 << i != 0, self.radios[i].is_open) {
+            (true, _) => whole_s + self.radios[i].energy.tail_s,
+            (false, true) => self.radios[i].energy.tail_s,
+            (false, false) => 0.0,
+        };
+        let last_s = (0..self.radios.len()).map(sleeps_at_s).fold(whole_s, f64::max);
+        let wakes = !self.radios.iter().any(|radio| radio.is_open);
+        let wake_s = members(set).map(|i| self.radios[i].energy.wake_s).fold(0.0, f64::max);
+        last_s - whole_s + if wakes { wake_s } else { 0.0 }
     }
 
     /// Time until the set has carried `bits`, s, including handshakes and slow start of closed paths. If all
@@ -277,10 +296,14 @@ impl Costs<'_> {
         self.rtt_s(set) + alone_s + busy.min(1.0) * load.burst_bits / rate_bps / (2.0 * idle)
     }
 
-    /// Energy to open the paths of `to` that are not in `from`, J. Closing is free: a tail is paid for when
-    /// its radio opens.
+    /// Energy to open the paths of `to` that are not in `from`, J, and of the shared base in a longer tail.
+    /// Closing is free: a tail is paid for when its radio opens.
     pub(super) fn opening_j(&self, from: Set, to: Set) -> f64 {
-        members(to & !from).map(|i| self.radios[i].energy.switch_j()).sum()
+        let longest_s = |set| members(set).map(|i| self.radios[i].energy.tail_s).fold(0.0, f64::max);
+        let is_always_awake = self.radios.iter().any(|radio| radio.energy.burns_always());
+        let longer_s = if is_always_awake { 0.0 } else { (longest_s(to) - longest_s(from)).max(0.0) };
+        members(to & !from).map(|i| self.radios[i].energy.switch_j()).sum::<f64>()
+            + self.device.shared_base.0 * longer_s
     }
 
     /// The cheapest single path of `allowed`, by the same rules as [`Self::cheapest`].

@@ -108,6 +108,30 @@ fn the_shared_base_sleeps_with_the_last_radio() {
     assert_close(base(0b11), 2.0);
 }
 
+/// P₀ = 2 W is awake in promotions and tails, too: after a file over LTE for 11.576 s, over WiFi for 0.2382 s. A
+/// radio that is open already sleeps after its tail in any case.
+#[test]
+fn a_file_pays_for_the_shared_base_until_the_last_radio_sleeps() {
+    let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
+    let device = DeviceEnergy { shared_base: Watts(2.0), ..DeviceEnergy::additive() };
+    let base = |radios: &[Radio], set| {
+        let cost = |device| with(device, radios).file(set, 8e7, 0.0, None);
+        cost(&device) - cost(&DeviceEnergy::ADDITIVE)
+    };
+    let [wifi, lte] = [0, 1].map(|i| radios[i].energy);
+    assert_close(base(&radios, 0b01), 2.0 * (8.16824 + wifi.wake_s + wifi.tail_s));
+    assert_close(base(&radios, 0b10), 2.0 * (8.16824 + lte.wake_s + lte.tail_s));
+    let open = [radios[0], Radio { is_open: true, ..radios[1] }];
+    assert_close(base(&open, 0b01), 2.0 * lte.tail_s.max(8.16824 + wifi.tail_s));
+    let costs = with(&device, &radios);
+    let without = with(&DeviceEnergy::ADDITIVE, &radios);
+    assert_close(
+        costs.opening_j(0b01, 0b11) - without.opening_j(0b01, 0b11),
+        2.0 * (lte.tail_s - wifi.tail_s),
+    );
+    assert_close(costs.opening_j(0b10, 0b11), wifi.switch_j());
+}
+
 /// Two paths of 10 Mbit/s carry 8 Mbit/s: all on the path with the lower RTT, whatever its bits cost.
 #[test]
 fn a_load_travels_as_the_scheduler_sends_it() {
