@@ -1,13 +1,13 @@
 //! One round: poll, decide, act.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
 use joulepath_kernel::mptcp::TcpState;
 use joulepath_kernel::mptcp::abort::Aborter;
-use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
+use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
 use joulepath_model::live::{First, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 
@@ -245,7 +245,7 @@ impl Daemon<'_> {
         let is_on = !self.paused && decision.endpoints.is_some();
         let steers = is_on && (self.config.first == First::Steer || !cut.is_empty());
         if is_on && !cut.is_empty() {
-            self.reset(&cut, look, listing, say)?;
+            self.reset(&cut, decision, (look, listing), say)?;
         }
         let may_be_used = |index| may_be_used(&self.config, &self.overrides, decision, look, index);
         let wish = steers.then(|| wish(&self.config, decision, look, may_be_used));
@@ -259,23 +259,34 @@ impl Daemon<'_> {
     }
 
     /// Resets the TCP connections of these interfaces that lead beyond their networks. MPTCP connections lose
-    /// their subflows there instead.
+    /// their subflows with our endpoints; those of other programs' endpoints are reset.
     fn reset(
         &self,
         cut: &[u32],
-        look: &Look,
-        listing: Option<&Listing>,
+        decision: &Decision,
+        (look, listing): (&Look, Option<&Listing>),
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let Some(listing) = listing else { return Ok(()) };
-        let fallen_back = listing.connections.iter().filter(|one| one.info.fallback);
-        let all = listing.plain.iter().chain(fallen_back.flat_map(|one| &one.subflows));
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         let device = |one: &TcpSocket| {
             one.interface.or_else(|| look.owners.get(&one.local.ip().to_canonical()).copied())
         };
+        let is_cut = |one: &TcpSocket| device(one).is_some_and(|device| cut.contains(&device));
+        let nothing = BTreeSet::new();
+        let others = self.last.as_ref().map_or(&nothing, |(_, _, outcome)| &outcome.others);
+        let ends = |connection: &Connection, one: &TcpSocket| {
+            let local = one.local.ip().to_canonical();
+            let works = |other: &TcpSocket| other.state == TcpState::Established && !is_cut(other);
+            connection.info.fallback
+                || others.contains(&local)
+                    && (connection.subflows.iter().any(works) || decision.closed.contains(&local))
+        };
+        let of_mptcp = listing.connections.iter().flat_map(|connection| {
+            connection.subflows.iter().filter(|one| ends(connection, one)).collect::<Vec<_>>()
+        });
         let mut aborter = None;
-        for socket in all {
+        for socket in listing.plain.iter().chain(of_mptcp) {
             let remote = socket.remote.ip().to_canonical();
             let Some(device) = device(socket).filter(|device| cut.contains(device)) else { continue };
             let has_ended = matches!(socket.state, TcpState::Closed | TcpState::TimeWait);

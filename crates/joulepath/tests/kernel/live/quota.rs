@@ -113,3 +113,27 @@ fn a_killed_daemon_forgets_no_bytes() {
     let used = status["interfaces"][1]["quota"]["used_bytes"].as_u64().unwrap();
     assert!(used >= carried, "{used} of {carried} bytes");
 }
+
+#[test(needs(NET))]
+fn a_hard_quota_ends_the_subflows_of_another_program_s_endpoint() {
+    let (host, listener) = Host::with_server();
+    host.configure("intent = \"aggregate\"", HARD);
+    host.manager().add(&Endpoint::subflow(host.ip(1), host.net.paths[1].device)).unwrap();
+    let daemon = host.start();
+    let mut both = [(host.ip(0), false), (host.ip(1), false)];
+    both.sort_unstable();
+    host.wait_for("the daemon adds the other endpoint", &both);
+    let pair = host.connect(&listener, 0);
+    wait_until("it has both subflows", || host.kinds() == [(0, false), (1, false)]);
+    let (from, to) = (host.net.client_at(1), host.net.server_at(PORT));
+    let send = || {
+        let socket = std::net::UdpSocket::bind(from).unwrap();
+        (0..500).for_each(|_| assert_eq!(socket.send_to(&[0; 1000], to).unwrap(), 1000));
+    };
+    host.net.client.enter_thread(send).unwrap();
+    wait_until("the quota is used up", || daemon.role("c1") == "unused");
+    wait_until("its subflow is closed", || host.kinds() == [(0, false)]);
+    assert_eq!(host.endpoints(), both);
+    (&pair.client).write_all(b"still here").unwrap();
+    (&pair.server).read_exact(&mut [0; 10]).unwrap();
+}

@@ -156,13 +156,13 @@ fn a_start_that_takes_nothing_over_gives_back_what_a_killed_one_took() {
 
 #[test]
 fn an_adopted_endpoint_that_another_program_changes_is_that_program_s() {
-    let change: [&dyn Fn(&mut Vec<Endpoint>); 3] =
-        [&|all| all[0].backup = true, &|all| all[0].id = Some(AddressId(55)), &|all| all[0].fullmesh = true];
-    for change in change {
+    let changes: [fn(&mut Endpoint); 3] =
+        [|one| one.backup = true, |one| one.id = Some(AddressId(55)), |one| one.fullmesh = true];
+    for change in changes {
         let fake = start();
         let mut actor = adopts(&fake);
         actor.reconcile(Some(&rounds()[0]), &[], NOW).unwrap();
-        change(&mut fake.0.borrow_mut().endpoints);
+        change(&mut fake.0.borrow_mut().endpoints[0]);
         let changed = fake.endpoints_now()[0].clone();
         for round in rounds() {
             let outcome = actor.reconcile(Some(&round), &[], NOW).unwrap();
