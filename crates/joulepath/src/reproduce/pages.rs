@@ -10,15 +10,8 @@ use crate::cli::ReproduceOptions;
 use crate::failure::Failure;
 use crate::outputs;
 
-/// Prefix of the ids of experiments and claims, and their page.
-const PAGES: [(&str, &str); 6] = [
-    ("000", "000.md"),
-    ("001", "001.md"),
-    ("002", "002.md"),
-    ("003", "003.md"),
-    ("004", "004.md"),
-    ("claim", "claims.md"),
-];
+/// Prefixes of the ids of experiments and claims.
+const PREFIXES: [&str; 6] = ["000", "001", "002", "003", "004", "claim"];
 /// The page with all papers in one table.
 pub(super) const SUMMARY: &str = "README.md";
 
@@ -27,8 +20,8 @@ pub(super) fn of(options: &ReproduceOptions, stem: &str) -> PathBuf {
     outputs::page(options.report.as_deref().unwrap_or(&options.out), stem)
 }
 
-/// Writes the HTML page of each paper of which `found` has all experiments, such as `004.html`, beside the page
-/// of all experiments. Returns a line for each.
+/// Writes the HTML page of each paper of which `found` has all experiments, such as `004.html`, beside the
+/// page of all experiments. Returns a line for each.
 ///
 /// # Errors
 /// If a page cannot be made or written.
@@ -57,8 +50,9 @@ pub(super) fn fill(
     of_paper: impl Fn(&str) -> String,
     summary: Option<String>,
 ) -> Result<(), Failure> {
-    for (paper, page) in PAGES {
+    for paper in PREFIXES {
         let text = of_paper(paper);
+        let page = if paper == "claim" { "claims.md".to_owned() } else { format!("{paper}.md") };
         if !text.is_empty() {
             marks::write(&folder.join(page), marks, &text)?;
         }

@@ -117,8 +117,8 @@ fn es_mptcp_closes_the_less_efficient_path() {
     assert!(result.bits_per_joule > mptcp.bits_per_joule);
 }
 
-/// Linux cannot take back what it has queued on a subflow, and sends all data that is not DATA_ACKed again when
-/// a subflow closes. `minrtt` gives a subflow no more than its window, and sends nothing twice.
+/// Linux cannot take back what it has queued on a subflow, and sends all data that is not DATA_ACKed again
+/// when a subflow closes. `minrtt` gives a subflow no more than its window, and sends nothing twice.
 #[test]
 fn linux_sends_what_is_queued_on_a_closing_subflow_and_then_all_outstanding_data_again() {
     let deep = format!("{TEN}\nqueue = \"1000 packets\"");
@@ -212,8 +212,8 @@ fn joule_uses_remembered_rates_and_tries_unknown_paths() {
     assert_eq!(run(&warm, "joule[history=off]").energy_j, cold_run.energy_j);
 }
 
-/// With rates and RTTs known, `saver` finds the radio that takes the least energy for a file, whatever the device
-/// burns while any radio is awake: that power lasts until the last tail ends.
+/// With rates and RTTs known, `saver` finds the radio that takes the least energy for a file, whatever the
+/// device burns while any radio is awake: that power lasts until the last tail ends.
 #[test]
 fn saver_takes_no_more_for_a_file_than_the_best_radio_alone() {
     let path = |name: &str, mbps: u32, delay_ms: u32, energy: &str| {

@@ -175,8 +175,8 @@ impl Costs<'_> {
             + LATE_J_PER_S * late_s
     }
 
-    /// Time for which radios are awake apart from a transfer of `whole_s` over the set, s: the first promotion,
-    /// and what the last tail lasts beyond the transfer. 0 if a radio is always awake.
+    /// Time for which radios are awake apart from a transfer of `whole_s` over the set, s: the first
+    /// promotion, and what the last tail lasts beyond the transfer. 0 if a radio is always awake.
     fn awake_beside_s(&self, set: Set, whole_s: f64) -> f64 {
         if self.radios.iter().any(|radio| radio.energy.burns_always()) {
             return 0.0;

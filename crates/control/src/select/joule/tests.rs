@@ -108,8 +108,8 @@ fn the_shared_base_sleeps_with_the_last_radio() {
     assert_close(base(0b11), 2.0);
 }
 
-/// P₀ = 2 W is awake in promotions and tails, too: after a file over LTE for 11.576 s, over WiFi for 0.2382 s. A
-/// radio that is open already sleeps after its tail in any case.
+/// P₀ = 2 W is awake in promotions and tails, too: after a file over LTE for 11.576 s, over WiFi for 0.2382
+/// s. A radio that is open already sleeps after its tail in any case.
 #[test]
 fn a_file_pays_for_the_shared_base_until_the_last_radio_sleeps() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
