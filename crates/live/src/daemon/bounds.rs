@@ -30,6 +30,8 @@ const MOST_REACTION: Nanos = Nanos::from_secs(1);
 /// Bounds that may be reached in this time are near: the longest time without a poll.
 const NEAR_S: f64 = 8.0;
 
+/// Least limit of the kernel, bytes: it stops no single packets that a poll finds as well.
+const LEAST_LIMIT: f64 = 100e3;
 /// Kinds of bounds: names begin with them.
 pub(super) const QUOTA: &str = "quota";
 pub(super) const BUDGET: &str = "budget";
@@ -184,7 +186,8 @@ impl Bounds {
     pub(super) fn limit(&self, bound: &Bound) -> u64 {
         let remaining = self.remaining(bound);
         let at_most = self.under_way(bound, |index| self.fastest(index)).min(remaining / 2.0);
-        (remaining - self.under_way(bound, |index| self.rate(index)).max(at_most)).max(0.0) as u64
+        let limit = remaining - self.under_way(bound, |index| self.rate(index)).max(at_most);
+        if remaining > 0.0 { limit.max(LEAST_LIMIT) as u64 } else { 0 }
     }
 
     /// Bounds that are not used up.
@@ -297,7 +300,8 @@ mod tests {
         // At 10 MB/s 1.6 MB are under way.
         near.count(ms(1100), counters(1_000_000));
         assert_eq!(near.limit(&bound(3_800_000)), 1_200_000);
-        assert_eq!(near.limit(&bound(2_000_000)), 0);
+        assert_eq!(near.limit(&bound(2_000_000)), 100_000);
+        assert_eq!(near.limit(&bound(1_000_000)), 0);
         // Only what a late reading could miss is near; a bound that is used up is, too, and needs no reading.
         near.bounds = [("quota-3".into(), bound(200_000_000)), ("budget-3".into(), bound(0))].into();
         assert_eq!(near.near().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["budget-3"]);
