@@ -36,6 +36,9 @@ const SAVED_SHARE: u64 = 100;
 /// The least RTT assumed: that of a full queue, which may have grown since connections were listed.
 const LEAST_RTT: Nanos = Nanos::from_millis(150);
 
+/// The first bytes under way do not count: single packets would use up a small quota.
+pub(crate) const FEW_UNDER_WAY: u64 = 100_000;
+
 pub(crate) struct Accounts {
     ledger: Ledger,
     /// Where the ledger is stored; `None` if that failed.
@@ -339,7 +342,7 @@ impl Accounts {
 
 /// Bytes that still pass after the decision to close an interface, at a rate in bytes/s.
 fn under_way(rate: f64, closing: Nanos) -> u64 {
-    (rate * closing.as_secs_f64()) as u64
+    ((rate * closing.as_secs_f64()) as u64).saturating_sub(FEW_UNDER_WAY)
 }
 
 /// Time from the decision to close an interface until nothing passes; `reaction`: until it is closed.
@@ -417,9 +420,9 @@ mod tests {
             look.interfaces[0].used.unwrap().0
         };
         assert_eq!(used(&config, 0.0, 0, at(TODAY, 1)), 0);
-        assert_eq!(used(&config, 10e6, 3_100_000, at(TODAY, 2)), 3_100_000);
-        // 1.8 MB follow in 180 ms.
-        assert_eq!(used(&config, 10e6, 3_200_000, at(TODAY, 3)), 5_000_000);
+        assert_eq!(used(&config, 10e6, 3_200_000, at(TODAY, 2)), 3_200_000);
+        // 1.8 MB follow in 180 ms, of which 0.1 MB do not count.
+        assert_eq!(used(&config, 10e6, 3_300_000, at(TODAY, 3)), 5_000_000);
         assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 4)), 5_000_000);
         let more = read_live(&format!("{QUOTA}quota = {{ hard = \"6 MB\", period_day = 1 }}\n")).unwrap();
         assert_eq!(used(&more, 0.0, 4_500_000, at(TODAY, 5)), 4_500_000);

@@ -9,7 +9,7 @@ use joulepath_kernel::route::Counters;
 use joulepath_model::live::LiveConfig;
 use joulepath_model::units::Nanos;
 
-use crate::accounts::closing_time;
+use crate::accounts::{FEW_UNDER_WAY, closing_time};
 use crate::decide::{Bound, is_over_hard_quota};
 use crate::machine::Look;
 
@@ -165,7 +165,8 @@ impl Bounds {
 
     /// Bytes until the bound, without those under way.
     fn left(&self, bound: &Bound) -> f64 {
-        self.remaining(bound) - self.under_way(bound, |index| self.rate(index))
+        let under_way = self.under_way(bound, |index| self.rate(index));
+        self.remaining(bound) - (under_way - FEW_UNDER_WAY as f64).max(0.0)
     }
 
     /// Bytes until the bound.
@@ -243,27 +244,27 @@ mod tests {
         near.fastest = [(3, 12.5e6)].into();
         near.closing_s = [(3, 0.1)].into();
         assert_eq!(near.due(), Some(ms(1400)));
-        // 10 MB/s: 1 MB is under way, and the rate may double.
+        // 10 MB/s: 1 MB is under way, of which 0.1 MB do not count, and the rate may double.
         near.count(ms(1300), counters(3_000_000));
         assert!(!near.is_reached());
-        assert_eq!(near.due(), Some(ms(1350)));
+        assert_eq!(near.due(), Some(ms(1355)));
         near.count(ms(1350), counters(3_500_000));
-        assert_eq!(near.due(), Some(ms(1375)));
-        near.count(ms(1400), counters(4_000_000));
+        assert_eq!(near.due(), Some(ms(1380)));
+        near.count(ms(1420), counters(4_200_000));
         assert!(near.is_reached());
-        // Idle again: nothing is under way, and 1 MB remains.
-        near.count(ms(1500), counters(4_000_000));
+        // Idle again: nothing is under way, and 0.8 MB remain.
+        near.count(ms(1500), counters(4_200_000));
         assert!(!near.is_reached());
-        assert_eq!(near.due(), Some(ms(1580)));
-        near.bounds.get_mut("quota-3").unwrap().left_bytes = 4_000_001;
+        assert_eq!(near.due(), Some(ms(1564)));
+        near.bounds.get_mut("quota-3").unwrap().left_bytes = 4_200_001;
         assert_eq!(near.due(), Some(ms(1540)));
         // A flow that begins may grow as much again: 5 MB/s, and soon 10 MB/s.
-        near.count(ms(1520), counters(4_000_000));
-        assert_eq!(near.count(ms(1540), counters(4_100_000)), [(3, 10e6)].into());
+        near.count(ms(1520), counters(4_200_000));
+        assert_eq!(near.count(ms(1540), counters(4_300_000)), [(3, 10e6)].into());
         // Counters that start again count from 0.
         near.bounds.get_mut("quota-3").unwrap().left_bytes = 5_000_000;
         near.count(ms(1560), counters(300_000));
-        assert_eq!(near.remaining(&near.bounds["quota-3"]), 600_000.0);
+        assert_eq!(near.remaining(&near.bounds["quota-3"]), 400_000.0);
     }
 
     #[test]
