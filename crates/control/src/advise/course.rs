@@ -60,7 +60,8 @@ pub(super) struct Course {
     last_pps: f64,
     /// Packets until the path's first loss; `None` if the transfer ends before.
     first_loss: Option<f64>,
-    /// The window that overflows the queue, packets, and the round trip with a full queue, s.
+    /// The window that overflows the queue, packets, and the round trip with a full queue, s; 0 on a path
+    /// without delay, whose windows do not count.
     overflow: (f64, f64),
 }
 
@@ -73,7 +74,7 @@ impl Course {
             corners: vec![[0.0; 2]],
             last_pps: flow.link_pps,
             first_loss: None,
-            overflow: (most, most / flow.link_pps),
+            overflow: (most, if flow.rtt_s > 0.0 { most / flow.link_pps } else { 0.0 }),
         };
         if flow.rtt_s > 0.0 {
             course.slow_start(flow, packets);
