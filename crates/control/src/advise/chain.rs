@@ -9,7 +9,7 @@ pub(super) const TOLERANCE: f64 = 1e-9;
 pub(super) const EQUAL: f64 = 1e-7;
 /// A path with a smaller share is dropped if that costs nothing. Among equally cheap plans a set's chain ends
 /// at the fastest, so a path that costs hardly more than another may carry a part without an energy reason.
-const LITTLE: f64 = 1e-4;
+pub(super) const LITTLE: f64 = 1e-4;
 
 /// Energy of one set as a convex, piecewise linear function of the time x.
 #[derive(Clone, Debug)]

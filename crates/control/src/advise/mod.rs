@@ -19,7 +19,7 @@ use joulepath_model::preset::Preset;
 use joulepath_model::units::{BitRate, Nanos, Watts};
 
 use self::answer::LEAST_SHARE;
-use self::chain::{Chain, EQUAL, Envelope, TOLERANCE};
+use self::chain::{Chain, EQUAL, Envelope, LITTLE, TOLERANCE};
 use self::device::{Device, Devices, Load, Point, members};
 use self::programme::{Bounds, Weights};
 pub use answer::{Advice, BreakEven, Part, Plan};
@@ -207,10 +207,23 @@ impl Solver<'_> {
         let mut chain = Chain::between(set, ends, &corner);
         for (x, point) in &mut chain.points {
             *point = self.device(set).in_full(set, point);
+            self.raise(set, point);
             *x = point.seconds;
         }
         chain.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Some(chain)
+    }
+
+    /// Makes a plan that leaves paths of `set` unused cost as much as the best plan of the others, which the
+    /// lines of the larger set only approximate.
+    fn raise(&self, set: u32, point: &mut Point) {
+        let is_idle = |r: &usize| point.loads[*r].bits <= LITTLE * point.bits;
+        let rest = members(set).filter(is_idle).fold(set, |rest, r| rest & !(1 << r));
+        if rest != set && rest != 0 {
+            let of_rest = self.over_time(rest).into_iter().flat_map(|chain| chain.points);
+            let least_j = of_rest.map(|(_, point)| point.joules).fold(f64::INFINITY, f64::min);
+            point.joules = point.joules.max(least_j);
+        }
     }
 
     /// Time limit, s.
