@@ -5,7 +5,8 @@
 //!   quota limit { over N bytes }
 //!   chain DEVICE-in   ingress           counts
 //!   chain DEVICE-out  egress            counts; beyond the limit ─► closed
-//!   chain closed                        drops MPTCP, or everything except ARP and ICMPv6; TCP resets pass
+//!   chain closed                        drops MPTCP, or everything except ARP, ICMPv6 and DHCP, so that the
+//!                                       device keeps its addresses; TCP resets pass
 //! ```
 //! What arrives is delivered: its bytes have been spent. Without acknowledgements a sender stops after what
 //! is in flight. Requires Linux 5.16.
@@ -52,9 +53,14 @@ const PROTOCOL: u32 = 1;
 const TRANSPORT: u32 = 16;
 const ARP: [u8; 2] = [0x08, 0x06];
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
-/// The reset flag in this byte of TCP's header.
-const FLAGS_AT: u32 = 13;
+/// Destination ports of DHCP's servers, IPv4 and IPv6.
+const DHCP: [u16; 2] = [67, 547];
+/// The destination port in a transport header, and its length.
+const PORT: (u32, u32) = (2, 2);
+/// The flags in TCP's header, and their length.
+const FLAGS: (u32, u32) = (13, 1);
 const RESET: u8 = 4;
 /// Kind of MPTCP's option.
 const MPTCP: u8 = 30;
@@ -62,7 +68,7 @@ const MPTCP: u8 = 30;
 /// What a gate stops beyond its limit. TCP resets pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stops {
-    /// Everything except ARP and ICMPv6.
+    /// Everything except ARP, ICMPv6 and DHCP.
     All,
     /// Packets of MPTCP.
     Mptcp,
@@ -70,18 +76,21 @@ pub enum Stops {
 
 impl Stops {
     fn rules(self) -> Vec<Vec<u8>> {
-        let is_tcp = || [meta(TRANSPORT), compare(EQUAL, &[TCP])].concat();
-        let resets = [is_tcp(), flags(), reset(), compare(NOT_EQUAL, &[0]), verdict(ACCEPT, None)].concat();
-        let passes = |what: Vec<u8>| [what, verdict(ACCEPT, None)].concat();
-        let rest = match self {
+        let transport = |number| [meta(TRANSPORT), compare(EQUAL, &[number])].concat();
+        let passes = |what: &[Vec<u8>]| [what.concat(), verdict(ACCEPT, None)].concat();
+        let resets = passes(&[transport(TCP), field(FLAGS), reset(), compare(NOT_EQUAL, &[0])]);
+        let dhcp = |port: u16| passes(&[transport(UDP), field(PORT), compare(EQUAL, &port.to_be_bytes())]);
+        match self {
             Stops::All => vec![
-                passes([meta(PROTOCOL), compare(EQUAL, &ARP)].concat()),
-                passes([meta(TRANSPORT), compare(EQUAL, &[ICMPV6])].concat()),
+                resets,
+                passes(&[meta(PROTOCOL), compare(EQUAL, &ARP)]),
+                passes(&[transport(ICMPV6)]),
+                dhcp(DHCP[0]),
+                dhcp(DHCP[1]),
                 verdict(DROP, None),
             ],
-            Stops::Mptcp => vec![[is_tcp(), has_option(MPTCP), verdict(DROP, None)].concat()],
-        };
-        [vec![resets], rest].concat()
+            Stops::Mptcp => vec![resets, [transport(TCP), has_option(MPTCP), verdict(DROP, None)].concat()],
+        }
     }
 }
 
@@ -284,9 +293,9 @@ fn meta(key: u32) -> Vec<u8> {
     expression("meta", &[(1, 1), (2, key)], &[])
 }
 
-/// Loads the flags of TCP's header.
-fn flags() -> Vec<u8> {
-    expression("payload", &[(1, 1), (2, 2), (3, FLAGS_AT), (4, 1)], &[])
+/// Loads a field of the transport header.
+fn field((at, length): (u32, u32)) -> Vec<u8> {
+    expression("payload", &[(1, 1), (2, 2), (3, at), (4, length)], &[])
 }
 
 /// Keeps only the reset flag.

@@ -71,6 +71,27 @@ fn a_gate_stops_a_device_at_its_limit_and_ends_with_its_socket() {
     }
 }
 
+/// A lease that cannot be renewed takes the device's address away.
+#[test(needs(NET))]
+fn dhcp_passes_a_closed_gate() {
+    for net in [Net::v4(1), Net::v6(1)] {
+        let port = if net.server_ip.is_ipv4() { 67 } else { 547 };
+        let bind =
+            |port| net.server.enter_thread(|| UdpSocket::bind((net.server_ip, port)).unwrap()).unwrap();
+        let (dhcp, other) = (bind(port), bind(5003));
+        let mut gates = net.client.enter_thread(Gates::open).unwrap().unwrap();
+        gates.add(NAME, &["c0"], 1, Stops::All).unwrap();
+        let socket = net.client.enter_thread(|| UdpSocket::bind(net.client_at(0)).unwrap()).unwrap();
+        drop(socket.send_to(&[0; 300], net.server_at(5003)));
+        socket.send_to(&[0; 300], net.server_at(port)).unwrap();
+        dhcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        assert_eq!(dhcp.recv(&mut [0; 1000]).unwrap(), 300);
+        // What was sent before it has not arrived.
+        other.set_nonblocking(true).unwrap();
+        assert_eq!(other.recv(&mut [0; 1000]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+}
+
 #[test(needs(NET))]
 fn a_gate_counts_the_bytes_of_all_its_devices() {
     let net = Net::v4(2);
