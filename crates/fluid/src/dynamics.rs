@@ -12,8 +12,9 @@
 //! Bounds are projections: a window at its minimum and a queue at 0 do not fall.
 //!
 //! If the buffer of a connection is smaller than its windows, it fills the routes in order of RTT, like a
-//! scheduler that prefers short RTTs. In addition X ≤ buffer/max τ: data on the slowest route in use must
-//! arrive before the data-level window moves on. Windows that are not fully used do not grow.
+//! scheduler that prefers short RTTs; routes with nearly the same RTT share it. In addition X ≤ buffer/max τ:
+//! data on the slowest route in use must arrive before the data-level window moves on. Windows that are not
+//! fully used do not grow.
 //!
 //! Slow start is also a mean field. e^(−L) is the probability that no packet has been lost so far, with
 //! dL_r/dt = λ_r x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
@@ -30,6 +31,8 @@ use crate::network::{LinkIndex, Network, Price, Route, User};
 
 /// Share of the window that must be unused, because of the buffer, before the window stops growing.
 const OVERSHOOT: f64 = 0.05;
+/// RTTs that differ by less than this share of the longer one have no order.
+const SAME_RTT: f64 = 0.05;
 /// Imbalances are relative to gain and loss, but at least to this fraction of one packet per RTT.
 const LEAST_SCALE: f64 = 1e-3;
 /// Lower bound of the controllers' loss estimates (000; `cc/mpcc.h`).
@@ -342,18 +345,16 @@ impl<'a> Dynamics<'a> {
         if total * longest_s <= buffer {
             return;
         }
-        let mut left = buffer;
         let mut slowest_s: f64 = 0.0;
-        let mut filled_s = 0.0;
-        while let Some(next_s) = next_after(flows, filled_s) {
-            for flow in flows.iter_mut().filter(|flow| flow.rtt_s == next_s) {
-                let under_way = flow.window.min(left);
-                left -= under_way;
-                flow.rate_pps = under_way / flow.rtt_s;
-                // A route with less than a packet in flight does not block the others.
-                slowest_s = slowest_s.max(flow.rtt_s * under_way.min(1.0));
-            }
-            filled_s = next_s;
+        for r in 0..flows.len() {
+            let Flow { window, rtt_s, .. } = flows[r];
+            let faster = flows.iter().map(|other| other.window * precedence(other.rtt_s, rtt_s)).sum::<f64>();
+            // A route takes part with one half in its own sum.
+            let left = (buffer - faster + 0.5 * window).max(0.0);
+            let under_way = window.min(left);
+            flows[r].rate_pps = under_way / rtt_s;
+            // A route with less than a packet in flight does not block the others.
+            slowest_s = slowest_s.max(rtt_s * under_way.min(1.0));
         }
         let waiting = flows.iter().map(|flow| flow.rate_pps).sum::<f64>() * slowest_s;
         if waiting > buffer {
@@ -432,8 +433,9 @@ impl<'a> Dynamics<'a> {
     }
 }
 
-/// The shortest RTT above `rtt_s` among the routes in use, s.
-fn next_after(flows: &[Flow], rtt_s: f64) -> Option<f64> {
-    let longer = flows.iter().filter(|flow| flow.window > 0.0 && flow.rtt_s > rtt_s);
-    longer.map(|flow| flow.rtt_s).min_by(f64::total_cmp)
+/// Part of the data on a route with RTT `other_s` that comes before that on a route with `rtt_s`: 1 if it is
+/// faster, 0 if it is slower.
+fn precedence(other_s: f64, rtt_s: f64) -> f64 {
+    let scale_s = (SAME_RTT * other_s.max(rtt_s)).max(f64::MIN_POSITIVE);
+    (0.5 + 0.5 * (rtt_s - other_s) / scale_s).clamp(0.0, 1.0)
 }

@@ -7,8 +7,9 @@ const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 /// Widths of a finding's text: maximum, with intervals on their own line, and minimum.
 const WORDS: [usize; 3] = [70, 40, 18];
-/// Width of `not reproduced`, the longest verdict, and of a mean or its interval.
+/// Width of `not reproduced`, the longest verdict, of half of a stated range, and of a mean or its interval.
 const VERDICT: usize = 14;
+const STATED: usize = 9;
 const MEASURED: usize = 14;
 
 /// Every experiment with its deciding finding. At most `width` characters wide, if that is enough for ids,
@@ -48,7 +49,7 @@ fn board(all: &Reproduction) -> Table {
         Column::words("experiment"),
         Column::words("verdict").fold(LONG).narrow(Rank(1), VERDICT),
         Column::words("deciding finding").fold(most).narrow(Rank(0), fewer).narrow(Rank(3), least),
-        Column::words("stated").align(Align::Right),
+        Column::words("stated").align(Align::Right).fold(LONG).narrow(Rank(4), STATED),
         Column::words("measured").fold(LONG).narrow(Rank(2), MEASURED),
     ];
     let line = |report: &Report| {
