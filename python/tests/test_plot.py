@@ -97,7 +97,7 @@ def test_a_front_shows_energy_per_bit_over_goodput(result: jp.Comparison) -> Non
     advice = jp.advise(paths, "10 MB")
     ax = plot.front(advice)
     named = [child.get_text() for child in ax.texts if isinstance(child, Text)]
-    assert named == ["wifi + lte", "wifi + lte", "wifi"]
+    assert named == ["wifi + lte", "wifi"]
     assert xy(ax, 1)[0] == [advice.seconds]
 
 

@@ -37,7 +37,9 @@ pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> Stri
             all.left_out.len(),
             all.left_out.join(", ")
         );
-        text += &format!("{}\n", textwrap::fill(&said, width));
+        // Ids stay whole.
+        let options = textwrap::Options::new(width).word_splitter(textwrap::WordSplitter::NoHyphenation);
+        text += &format!("{}\n", textwrap::fill(&said, options));
     }
     text
 }
