@@ -8,6 +8,8 @@
 //!   D(u) = min  n_j + x max(0, u − j ρ)        j = 0, 1, 2, …
 //! ```
 
+/// Round trips from a subflow's first packet until its first window arrives: handshake and request.
+pub(crate) const OPENING_RTTS: f64 = 2.0;
 /// Bisection steps, enough for full precision.
 const HALVINGS: u32 = 50;
 

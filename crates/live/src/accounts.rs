@@ -421,7 +421,7 @@ mod tests {
         };
         assert_eq!(used(&config, 0.0, 0, at(TODAY, 1)), 0);
         assert_eq!(used(&config, 10e6, 3_200_000, at(TODAY, 2)), 3_200_000);
-        // 1.8 MB follow in 180 ms, of which 0.1 MB do not count.
+        // 1.8 MB follow in 180 ms; 0.1 MB of them do not count.
         assert_eq!(used(&config, 10e6, 3_300_000, at(TODAY, 3)), 5_000_000);
         assert_eq!(used(&config, 0.0, 4_500_000, at(TODAY, 4)), 5_000_000);
         let more = read_live(&format!("{QUOTA}quota = {{ hard = \"6 MB\", period_day = 1 }}\n")).unwrap();

@@ -181,7 +181,7 @@ fn is_default(device: u32, view: &View) -> bool {
 #[cfg(test)]
 mod tests {
     use joulepath_kernel::mptcp::AddressId;
-    use joulepath_kernel::route::{Operation, Prefix, Route};
+    use joulepath_kernel::route::{Prefix, Route};
 
     use super::*;
     use crate::samples;
@@ -198,19 +198,7 @@ mod tests {
             (3, "wg0", Some("wireguard"), "10.8.0.2"),
             (4, "docker0", Some("bridge"), "172.17.0.1"),
         ] {
-            let link = Link {
-                index,
-                name: name.into(),
-                kind: kind.map(str::to_owned),
-                hardware: vec![],
-                up: true,
-                carrier: true,
-                operation: Operation::Up,
-                loopback: false,
-                point_to_point: false,
-                mtu: 1500,
-                master: None,
-            };
+            let link = Link { kind: kind.map(str::to_owned), ..samples::link(index, name, true) };
             view.links.insert(index, link);
             view.addresses.insert(samples::address(index, address));
         }

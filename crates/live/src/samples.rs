@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use joulepath_kernel::mptcp::diag::{Connection, Membership, TcpSocket};
 use joulepath_kernel::mptcp::info::ConnectionInfo;
 use joulepath_kernel::mptcp::{AddressId, Recovery, TcpInfo, TcpState, Token};
-use joulepath_kernel::route::{Address, Link, Operation, Scope};
+use joulepath_kernel::route::{Address, Link, Scope};
 use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
 
@@ -82,15 +82,11 @@ pub(crate) fn link(index: u32, name: &str, carrier: bool) -> Link {
     Link {
         index,
         name: name.into(),
-        kind: None,
         hardware: vec![2, 0, 0, 0, 0, index as u8],
         up: true,
         carrier,
-        operation: Operation::Unknown,
-        loopback: false,
-        point_to_point: false,
         mtu: 1500,
-        master: None,
+        ..Link::default()
     }
 }
 

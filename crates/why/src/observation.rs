@@ -200,24 +200,15 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_kernel::route::Operation;
-
     use super::*;
 
     #[test]
     fn the_daemon_knows_better_than_the_kind_which_device_is_a_tunnel() {
-        let link = |index: u32, name: &str, kind: &str| Link {
+        let link = |index, name: &str, kind: &str| Link {
             index,
             name: name.into(),
             kind: Some(kind.into()),
-            hardware: vec![],
-            up: true,
-            carrier: true,
-            operation: Operation::Up,
-            loopback: false,
-            point_to_point: false,
-            mtu: 1500,
-            master: None,
+            ..Link::default()
         };
         let links = vec![link(1, "office", "tun"), link(2, "wg0", "wireguard"), link(3, "wg1", "wireguard")];
         let mut host = Host { links, ..Host::default() };

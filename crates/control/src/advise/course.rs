@@ -15,12 +15,12 @@
 //! ```
 //! The link always bounds the rate, and a queue of one bandwidth-delay product bounds the window.
 
+use crate::slow_start::OPENING_RTTS;
+
 /// A path's queue, if its bandwidth-delay product is less, packets.
 pub const QUEUE_PACKETS: f64 = 20.0;
 /// Initial window, packets (RFC 6928).
 const INITIAL_WINDOW: f64 = 10.0;
-/// Round trips from the first packet to the first data.
-const OPENING_RTTS: f64 = 2.0;
 /// Steps of the window's way to its mean, and the loss events that the way takes.
 const STEPS: u32 = 24;
 const EVENTS: f64 = 4.0;

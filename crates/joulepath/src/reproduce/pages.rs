@@ -20,7 +20,7 @@ pub(super) fn of(options: &ReproduceOptions, stem: &str) -> PathBuf {
     outputs::page(options.report.as_deref().unwrap_or(&options.out), stem)
 }
 
-/// Writes the HTML page of each paper of which `found` has all experiments, such as `004.html`, beside the
+/// Writes the HTML page of each paper whose experiments are all in `found`, such as `004.html`, next to the
 /// page of all experiments. Returns a line for each.
 ///
 /// # Errors

@@ -40,7 +40,7 @@ const ONLY_COUNTERS: u32 = 1 << (COUNTERS.0 - 1);
 const WITHOUT_COUNTERS: u32 = 1 << 3;
 
 /// A network device.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Link {
     /// Its number, which this namespace reuses only after 2^31 others.
     pub index: u32,
@@ -68,10 +68,11 @@ pub struct Link {
 }
 
 /// Operational state of RFC 2863.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// The driver does not report it; the carrier decides. The case for TUN devices and loopback.
+    #[default]
     Unknown,
     /// The device or a part of it is missing.
     NotPresent,

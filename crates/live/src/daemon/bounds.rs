@@ -244,7 +244,7 @@ mod tests {
         near.fastest = [(3, 12.5e6)].into();
         near.closing_s = [(3, 0.1)].into();
         assert_eq!(near.due(), Some(ms(1400)));
-        // 10 MB/s: 1 MB is under way, of which 0.1 MB do not count, and the rate may double.
+        // 10 MB/s: 1 MB is under way, less the 0.1 MB that do not count, and the rate may double.
         near.count(ms(1300), counters(3_000_000));
         assert!(!near.is_reached());
         assert_eq!(near.due(), Some(ms(1355)));

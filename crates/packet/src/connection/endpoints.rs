@@ -187,9 +187,7 @@ impl Endpoints<'_> {
 
     /// Kills a subflow and reinjects its data.
     pub(crate) fn kill(&mut self, i: usize) {
-        let mut sender = self.sender();
-        sender.reinject_outstanding(i);
-        sender.end.reinject_committed(i);
+        self.sender().reinject_everything(i);
         self.close(i);
         self.sender().push();
     }

@@ -164,9 +164,7 @@ impl Endpoints<'_> {
 
     /// Closes a subflow that did not deliver its data in time, and reinjects the data.
     pub(crate) fn abandon(&mut self, i: usize) {
-        let mut sender = self.sender();
-        sender.reinject_outstanding(i);
-        sender.end.reinject_committed(i);
+        self.sender().reinject_everything(i);
         self.finish_closing(i);
         self.sender().push();
     }

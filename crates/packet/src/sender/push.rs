@@ -152,6 +152,12 @@ impl Sender<'_> {
         self.send_new(i, dsn, len);
     }
 
+    /// Queues all data of subflow `i` for reinjection: what is outstanding and what is committed to it.
+    pub(crate) fn reinject_everything(&mut self, i: usize) {
+        self.reinject_outstanding(i);
+        self.end.reinject_committed(i);
+    }
+
     /// Queues all outstanding segments of subflow `i` for reinjection, including SACKed ones: at the
     /// receiver they wait for the missing segments before they reach the data level.
     pub(crate) fn reinject_outstanding(&mut self, i: usize) {

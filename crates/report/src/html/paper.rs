@@ -13,7 +13,7 @@ use crate::reproduction::{
 use crate::search::{Claim, Search};
 
 /// One self-contained page with the experiments of `paper` in `all`. The kernel's verdicts come from `full`
-/// and the regions where claims hold from `search`, as far as `all` lacks them.
+/// and the regions where claims hold from `search`, if `all` lacks them.
 ///
 /// # Errors
 /// If the template fails.

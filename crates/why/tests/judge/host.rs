@@ -108,15 +108,12 @@ impl Config {
         let link = |at: usize| Link {
             index: device(at),
             name: name(at),
-            kind: None,
             hardware: vec![2, 0, 0, 0, 0, at as u8],
             up: true,
             carrier: true,
             operation: Operation::Up,
-            loopback: false,
-            point_to_point: false,
             mtu: 1500,
-            master: None,
+            ..Link::default()
         };
         let address = |at: usize| Address {
             device: device(at),

@@ -15,15 +15,13 @@ use joulepath_model::units::Nanos;
 
 use crate::energy::PathEnergy;
 use crate::schedule::members;
-use crate::slow_start;
+use crate::slow_start::{self, OPENING_RTTS};
 
 /// A set of paths: bit `i` is path `i`.
 pub(super) type Set = u8;
 
 /// Slow start of unknown paths, round trips.
 const START_RTTS: f64 = 4.0;
-/// Round trips from a subflow's first packet until its first window arrives.
-const OPENING_RTTS: f64 = 2.0;
 /// Cost of a bit that a set cannot carry, J: more than on a slow radio. The wait that follows has its own
 /// price.
 const UNSERVED_J_PER_BIT: f64 = 1e-6;
@@ -175,10 +173,15 @@ impl Costs<'_> {
             + LATE_J_PER_S * late_s
     }
 
+    /// True if a radio is always awake, and with it the shared base.
+    fn never_sleeps(&self) -> bool {
+        self.radios.iter().any(|radio| radio.energy.burns_always())
+    }
+
     /// Time for which radios are awake apart from a transfer of `whole_s` over the set, s: the first
     /// promotion, and what the last tail lasts beyond the transfer. 0 if a radio is always awake.
     fn awake_beside_s(&self, set: Set, whole_s: f64) -> f64 {
-        if self.radios.iter().any(|radio| radio.energy.burns_always()) {
+        if self.never_sleeps() {
             return 0.0;
         }
         let sleeps_at_s = |i: usize| match (set & 1 << i != 0, self.radios[i].is_open) {
@@ -270,7 +273,7 @@ impl Costs<'_> {
     /// Part of the time in which every radio sleeps, and with them the shared base: the complement of the
     /// longest awake radio, because all wake for the same messages.
     fn asleep(&self, set: Set, loads: &[f64; Set::BITS as usize], load: &Load) -> f64 {
-        if self.radios.iter().any(|radio| radio.energy.burns_always()) {
+        if self.never_sleeps() {
             return 0.0;
         }
         let awake = |i: usize| {
@@ -300,8 +303,7 @@ impl Costs<'_> {
     /// Closing is free: a tail is paid for when its radio opens.
     pub(super) fn opening_j(&self, from: Set, to: Set) -> f64 {
         let longest_s = |set| members(set).map(|i| self.radios[i].energy.tail_s).fold(0.0, f64::max);
-        let is_always_awake = self.radios.iter().any(|radio| radio.energy.burns_always());
-        let longer_s = if is_always_awake { 0.0 } else { (longest_s(to) - longest_s(from)).max(0.0) };
+        let longer_s = if self.never_sleeps() { 0.0 } else { (longest_s(to) - longest_s(from)).max(0.0) };
         members(to & !from).map(|i| self.radios[i].energy.switch_j()).sum::<f64>()
             + self.device.shared_base.0 * longer_s
     }
