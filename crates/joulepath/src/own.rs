@@ -94,7 +94,7 @@ pub(crate) fn new(options: &CcNewOptions) -> Result<Exit, Failure> {
 /// If the header cannot be compiled.
 pub(crate) fn check(options: &CcCheckOptions) -> Result<Exit, Failure> {
     let check = own::check::Check::of(&options.header)?;
-    // The verifier needs root; the header's code must not have it.
+    // The verifier needs root; the header's hooks must not have it.
     let verdict = own::kernel::verdict(&options.header)?;
     own::give_up_root()?;
     let checked = check.run();

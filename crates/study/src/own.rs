@@ -6,7 +6,6 @@
 //! | `build` | compiles a header and loads the library |
 //! | [`check`] | properties of the shipped controllers, on random states |
 //! | `examples` | numbers that a header states in its comments |
-//! | `inert` | refuses libraries that would run code when they are loaded |
 //! | [`kernel`] | the header in the kernel, and the verifier's verdict |
 //! | `rules` | rules in place of a header |
 //! | `sandbox` | calls of a check: undefined behaviour ends the call, not the process |
@@ -15,7 +14,6 @@
 mod build;
 pub mod check;
 mod examples;
-mod inert;
 pub mod kernel;
 mod rules;
 mod sandbox;
@@ -41,7 +39,6 @@ pub use template::template;
 /// `nobody`. Does nothing without root's rights.
 ///
 /// # Errors
-/// If the system refuses; the hooks must not run then.
 /// If the system refuses; the hooks must not run then.
 pub fn give_up_root() -> Result<()> {
     let refused = |error: std::io::Error| Error::Refused {

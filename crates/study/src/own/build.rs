@@ -6,14 +6,11 @@ use std::process::{Command, Stdio};
 
 use joulepath_controllers::{AdoptError, Controller, HEADERS, Table};
 
-use super::inert;
 use crate::error::{Error, Kind, Result};
 use crate::files::{self, By};
 
 /// Maximum size of a header, bytes. Shipped ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum size of a library, bytes. Shipped ones have tens of kilobytes.
-const MAX_LIBRARY_BYTES: u64 = 16 << 20;
 /// Maximum length of a controller's name: `jp_NAME` fits the kernel's 16 bytes.
 const MAX_NAME: usize = 12;
 /// Maximum number of compiler lines to show.
@@ -33,9 +30,6 @@ const FLAGS: [&str; 9] = [
 ];
 /// Undefined behaviour that a check detects. The handlers are in sandbox.h.
 const SANITIZERS: &str = "-fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds";
-
-/// Links without the parts that the C library runs when it loads a library.
-const LINKED: [&str; 2] = ["-shared", "-nostartfiles"];
 
 /// Purpose of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,22 +60,15 @@ impl Library {
         let doing = format!("cannot compile {}", file.display());
         // Open included files with the rights of the user who asks.
         let made = joulepath_files::as_invoker(|| Made::of(file, build));
-        let Made { name, text, warnings, object, library } =
-            made.map_err(|error| Error::file(&doing, error))??;
-        let refused = |why: String| Error::Refused {
+        let Made { name, text, warnings, folder } = made.map_err(|error| Error::file(&doing, error))??;
+        // SAFETY: the user has compiled the library and is responsible for what it runs when it is loaded.
+        let library = unsafe { libloading::Library::new(folder.path().join("own.so")) };
+        let library = library.map_err(|error| Error::Refused {
             doing: format!("cannot load {}", file.display()),
-            why,
-            help: "a controller has no code but its hooks: docs/own-controller.md".to_owned(),
+            why: error.to_string(),
+            help: "define every function that the header calls".to_owned(),
             kind: Kind::Failed,
-        };
-        inert::check(&object, &library).map_err(&refused)?;
-        // Only this user can write to this folder, so the checked library is the loaded one.
-        let folder = folder().map_err(|error| Error::file(&doing, error))?;
-        let place = folder.path().join("own.so");
-        fs::write(&place, library).map_err(|error| Error::file(&doing, error))?;
-        // SAFETY: `inert` has checked that the library runs nothing when it is loaded or unloaded.
-        let library =
-            unsafe { libloading::Library::new(&place) }.map_err(|error| refused(error.to_string()))?;
+        })?;
         Ok(Library { library: Box::leak(Box::new(library)), name, text, warnings })
     }
 
@@ -90,8 +77,7 @@ impl Library {
     /// # Panics
     /// If it is not exported; the glue in every controller exports it.
     fn table(&self, symbol: &str) -> Table {
-        // SAFETY: the glue declares it with this type. A symbol look-up runs code only for an indirect
-        // function, which `inert` refuses.
+        // SAFETY: the glue declares it with this type.
         unsafe { **self.library.get::<*const Table>(symbol).expect("the glue exports it") }
     }
 
@@ -201,15 +187,13 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Products of a compilation.
+/// A compiled header.
 struct Made {
     name: String,
     text: String,
     warnings: Vec<String>,
-    /// Output of the compiler.
-    object: Vec<u8>,
-    /// Output of the linker.
-    library: Vec<u8>,
+    /// Contains the library, `own.so`.
+    folder: tempfile::TempDir,
 }
 
 impl Made {
@@ -217,12 +201,7 @@ impl Made {
         let (name, text) = read(file)?;
         let folder = folder().map_err(|error| Error::file("cannot compile a controller", error))?;
         let warnings = compile(file, &name, build, folder.path())?;
-        let made = |name: &str| {
-            let doing = format!("cannot read the library compiled from {}", file.display());
-            files::read_named(&folder.path().join(name), By::File, MAX_LIBRARY_BYTES, &doing)
-        };
-        let (object, library) = (made("own.o")?.bytes, made("own.so")?.bytes);
-        Ok(Made { name, text, warnings, object, library })
+        Ok(Made { name, text, warnings, folder })
     }
 }
 
@@ -257,7 +236,7 @@ fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<S
     let said = run(&mut compiler, &doing)?;
     // Links without the sanitizer's library: the handlers are in sandbox.h.
     let mut linker = Command::new(self::compiler());
-    linker.args(LINKED).arg(&object).arg("-o").arg(folder.join("own.so"));
+    linker.args(["-shared", "-nostartfiles"]).arg(&object).arg("-o").arg(folder.join("own.so"));
     run(&mut linker, &doing)?;
     Ok(said.into_iter().filter(|line| line.contains("warning:")).collect())
 }
