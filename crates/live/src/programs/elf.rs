@@ -2,10 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use object::LittleEndian;
+use object::elf::{self, ProgramHeader64};
+use object::read::elf::{ElfFile64, FileHeader as _, ProgramHeader as _};
+use object::read::{Object as _, ObjectSection as _, ReadCache};
 
 /// How an executable file starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,22 +38,14 @@ pub(super) struct Elf {
 pub(super) struct Go(pub(super) Option<u32>);
 
 /// The longest `#!` line that the kernel reads (`BINPRM_BUF_SIZE`), bytes.
-const LONGEST_LINE: usize = 256;
-
-// ELF-64, little-endian: System V ABI, chapters 4 and 5.
-const HEADER: usize = 64;
-const IDENT: &[u8] = b"\x7fELF\x02\x01";
-const PROGRAM_HEADER: usize = 56;
-const PT_INTERP: u32 = 3;
-const SECTION_HEADER: usize = 64;
-/// Larger tables are taken for damage, bytes.
-const LARGEST: usize = 1 << 20;
+const LONGEST_LINE: u64 = 256;
 
 /// `e_machine` of the architectures for which the library exists.
-const MACHINES: [(&str, u16); 3] = [("x86_64", 62), ("aarch64", 183), ("riscv64", 243)];
+const MACHINES: [(&str, u16); 3] =
+    [("x86_64", elf::EM_X86_64), ("aarch64", elf::EM_AARCH64), ("riscv64", elf::EM_RISCV)];
 
 // runtime/debug: the section of Go's build information.
-const GO_SECTION: &[u8] = b".go.buildinfo";
+const GO_SECTION: &str = ".go.buildinfo";
 const GO_MAGIC: &[u8] = b"\xff Go buildinf:";
 const GO_FLAGS: usize = 15;
 /// Since Go 1.18 the version follows as text.
@@ -62,18 +58,15 @@ const GO_VERSION: usize = 32;
 /// If the file cannot be read, for example because this user may only execute it.
 pub(super) fn read(path: &Path) -> io::Result<Executable> {
     let file = File::open(path)?;
-    let start = up_to(&file, 0, LONGEST_LINE)?;
-    if start.starts_with(b"#!") {
-        return Ok(script(&start[2..]).unwrap_or(Executable::Text));
+    let mut start = vec![];
+    file.try_clone()?.take(LONGEST_LINE).read_to_end(&mut start)?;
+    if let Some(line) = start.strip_prefix(b"#!") {
+        return Ok(script(line).unwrap_or(Executable::Text));
     }
-    if !start.starts_with(&IDENT[..4]) {
-        return Ok(Executable::Text);
+    match start.starts_with(&elf::ELFMAG) {
+        true => Ok(program(file).map_or(Executable::Foreign, Executable::Elf)),
+        false => Ok(Executable::Text),
     }
-    let own = MACHINES.iter().find(|(name, _)| *name == std::env::consts::ARCH);
-    let is_own = start.len() >= HEADER
-        && start.starts_with(IDENT)
-        && own.is_some_and(|(_, machine)| u16_at(&start, 18) == *machine);
-    if is_own { elf(&file, &start).map(Executable::Elf) } else { Ok(Executable::Foreign) }
 }
 
 /// The interpreter is the first word; the rest of the line is one argument (fs/binfmt_script.c).
@@ -87,31 +80,18 @@ fn script(line: &[u8]) -> Option<Executable> {
     Some(Executable::Script { interpreter: interpreter.into(), argument })
 }
 
-fn elf(file: &File, header: &[u8]) -> io::Result<Elf> {
-    let table = |offset: usize, count: usize, size: usize| {
-        up_to(file, u64_at(header, offset), usize::from(u16_at(header, count)) * size)
-    };
-    let segments = table(32, 56, PROGRAM_HEADER)?;
-    let is_dynamic = segments.chunks_exact(PROGRAM_HEADER).any(|one| u32_at(one, 0) == PT_INTERP);
-    let sections = table(40, 60, SECTION_HEADER)?;
-    let go = section(file, &sections, usize::from(u16_at(header, 62)))?;
-    Ok(Elf { is_dynamic, go: go.map(|info| Go(go_version(&info))) })
-}
-
-/// The content of Go's section; `None` if there is none. `names` is the number of the section of names.
-fn section(file: &File, sections: &[u8], names: usize) -> io::Result<Option<Vec<u8>>> {
-    let content = |header: &[u8]| {
-        let size = usize::try_from(u64_at(header, 32)).unwrap_or(LARGEST);
-        up_to(file, u64_at(header, 24), size)
-    };
-    let mut headers = sections.chunks_exact(SECTION_HEADER);
-    let Some(header) = headers.clone().nth(names) else { return Ok(None) };
-    let names = content(header)?;
-    let is_go = |header: &&[u8]| {
-        let name = names.get(u32_at(header, 0) as usize..).unwrap_or_default();
-        name.starts_with(GO_SECTION) && name.get(GO_SECTION.len()) == Some(&0)
-    };
-    headers.find(is_go).map(content).transpose()
+/// `None` if it is not a 64-bit little-endian program of this architecture.
+fn program(file: File) -> Option<Elf> {
+    let data = ReadCache::new(file);
+    let file = ElfFile64::<LittleEndian, _>::parse(&data).ok()?;
+    let machine = file.elf_header().e_machine(LittleEndian);
+    if !MACHINES.contains(&(std::env::consts::ARCH, machine)) {
+        return None;
+    }
+    let names_linker = |header: &ProgramHeader64<_>| header.p_type(LittleEndian) == elf::PT_INTERP;
+    let is_dynamic = file.elf_program_headers().iter().any(names_linker);
+    let go = file.section_by_name(GO_SECTION).map(|info| Go(info.data().ok().and_then(go_version)));
+    Some(Elf { is_dynamic, go })
 }
 
 /// N of `go1.N`.
@@ -128,36 +108,6 @@ fn go_version(info: &[u8]) -> Option<u32> {
     minor[..digits].parse().ok()
 }
 
-/// At most `length` bytes from `offset`, fewer at the end of the file.
-fn up_to(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; length.min(LARGEST)];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], offset.saturating_add(filled as u64)) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // An offset beyond what a file can have.
-            Err(error) if error.kind() == ErrorKind::InvalidInput => break,
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -166,39 +116,48 @@ mod tests {
 
     use super::*;
 
+    // ELF-64: System V ABI, chapters 4 and 5.
+    const HEADER: usize = 64;
+    const PROGRAM_HEADER: usize = 56;
+    const SECTION_HEADER: usize = 64;
+
     /// A program with these program header types and, if given, Go's section.
     fn program(segments: &[u32], go: Option<&[u8]>) -> Vec<u8> {
         let machine = MACHINES.iter().find(|(name, _)| *name == std::env::consts::ARCH).unwrap().1;
         let mut bytes = vec![0; HEADER];
-        bytes[..6].copy_from_slice(IDENT);
-        bytes[18..20].copy_from_slice(&machine.to_le_bytes());
-        bytes[32..40].copy_from_slice(&(HEADER as u64).to_le_bytes());
-        bytes[56..58].copy_from_slice(&u16::try_from(segments.len()).unwrap().to_le_bytes());
+        let mut set = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        let sizes = [HEADER, PROGRAM_HEADER, segments.len(), SECTION_HEADER].map(|size| size as u16);
+        set(0, b"\x7fELF\x02\x01\x01");
+        set(18, &machine.to_le_bytes());
+        set(32, &(HEADER as u64).to_le_bytes());
+        set(52, &sizes.map(u16::to_le_bytes).concat());
         for kind in segments {
             let mut header = [0; PROGRAM_HEADER];
             header[..4].copy_from_slice(&kind.to_le_bytes());
             bytes.extend(header);
         }
         let Some(info) = go else { return bytes };
-        // Two sections: Go's, whose name is at 0 of the names, and the names.
-        let names = [GO_SECTION, b"\0.shstrtab\0"].concat();
-        let at = |bytes: &[u8]| bytes.len() as u64;
-        let (info_at, names_at) = (at(&bytes), at(&bytes) + info.len() as u64);
+        // No section, Go's, whose name is at 1 of the names, and the names.
+        let names = format!("\0{GO_SECTION}\0.shstrtab\0");
+        let info_at = bytes.len();
+        let names_at = info_at + info.len();
         bytes.extend(info);
-        bytes.extend(&names);
-        let table = at(&bytes);
-        for (name, offset, size) in
-            [(0u32, info_at, info.len()), (GO_SECTION.len() as u32 + 1, names_at, names.len())]
-        {
+        bytes.extend(names.bytes());
+        let table = bytes.len() as u64;
+        bytes.extend([0; SECTION_HEADER]);
+        for (name, kind, offset, size) in [
+            (1, elf::SHT_PROGBITS, info_at, info.len()),
+            (GO_SECTION.len() as u32 + 2, elf::SHT_STRTAB, names_at, names.len()),
+        ] {
             let mut header = [0; SECTION_HEADER];
             header[..4].copy_from_slice(&name.to_le_bytes());
-            header[24..32].copy_from_slice(&offset.to_le_bytes());
+            header[4..8].copy_from_slice(&kind.to_le_bytes());
+            header[24..32].copy_from_slice(&(offset as u64).to_le_bytes());
             header[32..40].copy_from_slice(&(size as u64).to_le_bytes());
             bytes.extend(header);
         }
         bytes[40..48].copy_from_slice(&table.to_le_bytes());
-        bytes[60..62].copy_from_slice(&2u16.to_le_bytes());
-        bytes[62..64].copy_from_slice(&1u16.to_le_bytes());
+        bytes[60..64].copy_from_slice(&[3, 0, 2, 0]);
         bytes
     }
 
@@ -220,7 +179,7 @@ mod tests {
 
     #[test]
     fn programs_are_dynamic_if_they_name_a_dynamic_linker() {
-        for (segments, is_dynamic) in [(&[1, 2][..], false), (&[6, PT_INTERP, 1], true), (&[], false)] {
+        for (segments, is_dynamic) in [(&[1, 2][..], false), (&[6, elf::PT_INTERP, 1], true), (&[], false)] {
             let expected = Executable::Elf(Elf { is_dynamic, go: None });
             assert_eq!(read_bytes(&program(segments, None)), expected);
         }
@@ -243,9 +202,9 @@ mod tests {
 
     #[test]
     fn other_architectures_are_foreign() {
-        let mut other_machine = program(&[PT_INTERP], None);
+        let mut other_machine = program(&[elf::PT_INTERP], None);
         other_machine[18] ^= 1;
-        let mut narrow = program(&[PT_INTERP], None);
+        let mut narrow = program(&[elf::PT_INTERP], None);
         narrow[4] = 1;
         for bytes in [other_machine, narrow] {
             assert_eq!(read_bytes(&bytes), Executable::Foreign);
@@ -273,7 +232,7 @@ mod tests {
         fn damaged_programs_cause_no_panic(
             changes in prop::collection::vec((any::<u16>(), any::<u8>()), 1..20),
         ) {
-            let mut bytes = program(&[1, PT_INTERP], Some(&build_info("go1.24")));
+            let mut bytes = program(&[1, elf::PT_INTERP], Some(&build_info("go1.24")));
             for (place, value) in changes {
                 let place = place as usize % bytes.len();
                 bytes[place] = value;
