@@ -22,6 +22,9 @@ fn main() {
     fs::write(out.join("daemon.rs"), shipped(&scenarios, is_daemon)).expect("OUT_DIR can be written");
     fs::write(out.join("traces.rs"), shipped(&scenarios, |file| has_extension(file, "trace")))
         .expect("OUT_DIR can be written");
+    let file = crate_root.join("hashes.txt");
+    println!("cargo:rerun-if-changed={}", file.display());
+    fs::write(out.join("hashes.txt"), hashes(&file)).expect("OUT_DIR can be written");
     // Pages of a paper show verdicts and sentences, not points and figures.
     for (name, parts) in
         [("claims.json", ["states", "findings", "compare"]), ("full.json", ["figures", "set_up", ""])]
@@ -30,6 +33,15 @@ fn main() {
         println!("cargo:rerun-if-changed={}", file.display());
         fs::write(out.join(name), shortened(&file, parts)).expect("OUT_DIR can be written");
     }
+}
+
+/// Engine, scenario, policy and hash of each stored short run of the packet engine and of the slotted system.
+fn hashes(file: &Path) -> String {
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
+    let of_papers = |line: &&str| line.starts_with("packet ") || line.starts_with("slotted ");
+    let short = |line: &str| line.split_whitespace().take(4).collect::<Vec<_>>().join(" ") + "\n";
+    text.lines().filter(of_papers).map(short).collect()
 }
 
 /// Stored results without boxes, and without `parts` of each claim or experiment.

@@ -12,7 +12,8 @@ use joulepath_report::{
 use joulepath_study::event::Event;
 use joulepath_study::files;
 use joulepath_study::reproduce::{
-    Description, Extent, Plan, Request, describe, reproduce as run, with_values,
+    Description, Extent, Plan, Request, compare_with_present, describe, drop_outdated, merge,
+    reproduce as run, with_values,
 };
 use joulepath_study::stored::StoredRuns;
 use serde::Serialize;
@@ -76,8 +77,13 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     }
     let mut watcher = Watcher::new(options.quiet);
     let mut hear = |event: Event<'_>| watcher.hear(event);
-    let reproduction = run(&plan, &mut stored, &by, &mut hear, &cancel);
+    let mut reproduction = run(&plan, &mut stored, &by, &mut hear, &cancel);
     watcher.finish();
+    if let Some(StoredResults::Reproduction(old)) =
+        old_rows(options, &place(&format!("{}.json", extent.name())))?
+    {
+        merge(&mut reproduction, old)?;
+    }
     write(options, &reproduction, &place)?;
     match &options.docs {
         Some(_) if cancel.is_set() => {
@@ -96,16 +102,33 @@ fn fill(folder: &Path, found: &Reproduction, is_whole: bool) -> Result<(), Failu
     pages::fill(folder, MARKS, tables, is_whole.then(|| reproduction_summary(found)))
 }
 
-/// Writes the pages of stored results.
-fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
+/// Rows of an earlier command in `file`, with `--merge`.
+///
+/// # Errors
+/// If the file is something else, or cannot be read.
+fn old_rows(options: &ReproduceOptions, file: &Path) -> Result<Option<StoredResults>, Failure> {
+    if options.merge && file.exists() { stored(file).map(Some) } else { Ok(None) }
+}
+
+/// Reads stored results.
+fn stored(file: &Path) -> Result<StoredResults, Failure> {
     let text = files::read_text(file, MAX_STORED_BYTES)
         .map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
-    let mut stored = StoredResults::parse(&text).map_err(|error| {
+    StoredResults::parse(&text).map_err(|error| {
         let text = format!("{}: no results of `joulepath reproduce`: {error}", file.display());
         Failure::usage(text).help("name a full.json, quick.json or claims.json")
-    })?;
-    if let StoredResults::Reproduction(found) = &mut stored {
-        with_values(found)?;
+    })
+}
+
+/// Writes the pages of stored results.
+fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
+    let mut stored = stored(file)?;
+    match &mut stored {
+        StoredResults::Reproduction(found) => {
+            with_values(found)?;
+            compare_with_present(found)?;
+        }
+        StoredResults::Search(found) => drop_outdated(found)?,
     }
     let has_summary = |folder: &Path| folder.join(pages::SUMMARY).exists();
     match (&stored, &options.docs, &options.markdown) {

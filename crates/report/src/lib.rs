@@ -61,8 +61,8 @@ pub use machine::{
 };
 pub use notebook::notebook;
 pub use reproduction::{
-    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Origin, Paper, Plot,
-    Report, Reproduction, Rule, SecondMeasurement, SetUp, UsedValue, Verdict, capital, judge,
+    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Made, Origin, Paper, Plot,
+    Report, Reproduction, Rule, SecondMeasurement, SetUp, Since, UsedValue, Verdict, capital, judge,
     reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table, shown,
     values_markdown,
 };

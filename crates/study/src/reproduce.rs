@@ -8,6 +8,7 @@
 //! | `finding`, `figure`, `number` | results as the files state them |
 //! | `metrics`, `computed` | numbers that the files name: of a run, of arithmetic |
 //! | `runs`, `slotted`, `evidence` | runs of the engines and of 003's slotted system |
+//! | `made` | what made a stored row, compared with the present |
 //! | [`search`] | finds where in a box the claims hold |
 
 mod boxes;
@@ -16,6 +17,7 @@ mod evidence;
 mod experiment;
 mod figure;
 mod finding;
+mod made;
 mod metrics;
 mod names;
 mod number;
@@ -37,8 +39,7 @@ use joulepath_model::names::suggest;
 use joulepath_model::result::Provenance;
 use joulepath_report::search::Search;
 use joulepath_report::{
-    Finding, Judged, Paper, Report, ReportError, Reproduction, SecondMeasurement, SetUp, StoredResults,
-    Verdict,
+    Finding, Judged, Paper, Report, Reproduction, SecondMeasurement, SetUp, StoredResults, Verdict,
 };
 use serde::Serialize;
 
@@ -51,6 +52,7 @@ use crate::event::{Event, Watch};
 use crate::parallel;
 use crate::stored::StoredRuns;
 
+pub use made::{compare_with_present, drop_outdated, merge, merge_search};
 pub use study::Extent;
 
 /// Description of an experiment.
@@ -253,11 +255,15 @@ pub fn reproduce_at(
 ///
 /// # Errors
 /// If they are of another version of the schema.
-pub fn stored_results() -> Result<(Reproduction, Search), ReportError> {
+pub fn stored_results() -> Result<(Reproduction, Search)> {
     let full = StoredResults::parse(include_str!(concat!(env!("OUT_DIR"), "/full.json")))?;
     let claims = StoredResults::parse(include_str!(concat!(env!("OUT_DIR"), "/claims.json")))?;
     match (full, claims) {
-        (StoredResults::Reproduction(full), StoredResults::Search(claims)) => Ok((full, claims)),
+        (StoredResults::Reproduction(mut full), StoredResults::Search(mut claims)) => {
+            compare_with_present(&mut full)?;
+            drop_outdated(&mut claims)?;
+            Ok((full, claims))
+        }
         _ => unreachable!("`parse` tells them apart by their keys"),
     }
 }
@@ -293,7 +299,8 @@ pub fn reproduce(
     }
     let engines = [Some(&*plan.packet), plan.kernel.as_deref()];
     let done = plan.runs.execute(engines, stored, plan.jobs, watch, cancel);
-    let examined: Vec<Report> = plan.chosen.iter().map(|experiment| plan.report(experiment, &done)).collect();
+    let examined: Vec<Report> =
+        plan.chosen.iter().map(|experiment| plan.report(experiment, &done, by)).collect();
     Reproduction {
         extent: plan.extent.name().to_owned(),
         version: by.version.clone(),
@@ -303,6 +310,7 @@ pub fn reproduce(
         runs: plan.runs.len() as u64,
         cores: parallel::cores(None).get() as u32,
         partial: examined.iter().any(|report| report.missing > 0),
+        merged: false,
         left_out: plan.about.left_out.clone(),
         experiments: examined,
         papers: plan.about.papers.clone(),
@@ -311,7 +319,7 @@ pub fn reproduce(
 }
 
 impl Plan {
-    fn report(&self, experiment: &Experiment, done: &Done) -> Report {
+    fn report(&self, experiment: &Experiment, done: &Done, by: &Provenance) -> Report {
         let (evidence, mut missing) = self.runs.evidence(experiment, done, On::Packet);
         let findings = experiment.findings(&evidence);
         let figures = experiment.figures(&evidence);
@@ -345,6 +353,7 @@ impl Plan {
             kernel,
             figures,
             missing,
+            made: Some(experiment.made(by)),
         };
         report.confirmed()
     }

@@ -85,6 +85,9 @@ pub(crate) struct ReproduceOptions {
     /// Folder for results, page and finished runs.
     #[arg(short, long, value_name = "DIR", default_value = "joulepath-reproduction")]
     pub(crate) out: PathBuf,
+    /// Keep the rows of the folder's full.json, quick.json or claims.json that this command leaves out.
+    #[arg(long, conflicts_with_all = ["from", "list", "at"])]
+    pub(crate) merge: bool,
     /// Put the HTML page into another folder, or into a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
     pub(crate) report: Option<PathBuf>,

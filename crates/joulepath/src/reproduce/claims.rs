@@ -5,15 +5,15 @@ use std::path::Path;
 use joulepath_report::search::{
     Search, region_svg, search_json, search_markdown, search_short_markdown, search_summary, search_table,
 };
-use joulepath_report::{reproduction_table, search_html};
+use joulepath_report::{StoredResults, reproduction_table, search_html};
 use joulepath_study::event::Event;
 use joulepath_study::files;
 use joulepath_study::marks;
 use joulepath_study::reproduce::search::{Request, search as run};
-use joulepath_study::reproduce::{reproduce_at, search_plan};
+use joulepath_study::reproduce::{merge_search, reproduce_at, search_plan};
 use joulepath_study::stored::StoredRuns;
 
-use super::pages;
+use super::{old_rows, pages};
 use crate::cli::{Engine, ReproduceOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
@@ -55,8 +55,11 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     }
     let mut watcher = Watcher::new(options.quiet);
     let mut hear = |event: Event<'_>| watcher.hear(event);
-    let found = run(plan, &mut stored, &by, &mut hear, &cancel)?;
+    let mut found = run(plan, &mut stored, &by, &mut hear, &cancel)?;
     watcher.finish();
+    if let Some(StoredResults::Search(old)) = old_rows(options, &place("claims.json"))? {
+        merge_search(&mut found, old)?;
+    }
     let json = search_json(&found)?;
     files::write(&place("claims.json"), &json)?;
     let page = pages::of(options, "claims");
@@ -76,7 +79,7 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Partial);
     }
-    write_pages(options, &found, options.ids.is_empty())?;
+    write_pages(options, &found, options.ids.is_empty() || found.merged)?;
     Ok(Exit::Ok)
 }
 

@@ -5,10 +5,10 @@ use askama::Template;
 
 use super::assets::Assets;
 use super::figures::figure_html;
-use super::reproduction::{Row, class, rows, sign, time_of_one_core};
+use super::reproduction::{Row, class, rows, sign};
 use crate::machine::ReportError;
 use crate::reproduction::{
-    Agreement, Figure, Paper, Plot, Report, Reproduction, SecondMeasurement, SetUp, Verdict,
+    Agreement, Figure, Made, Paper, Plot, Report, Reproduction, SecondMeasurement, SetUp, Verdict,
 };
 use crate::search::{Claim, Search};
 
@@ -29,8 +29,6 @@ pub fn paper_html(
     let page = Page {
         all,
         paper,
-        full,
-        search,
         sections: all.experiments.iter().filter(is_of).map(section).collect(),
         set_ups: set_ups.collect(),
         assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &())?,
@@ -44,8 +42,6 @@ pub fn paper_html(
 struct Page<'a> {
     all: &'a Reproduction,
     paper: &'a Paper,
-    full: &'a Reproduction,
-    search: &'a Search,
     sections: Vec<Section<'a>>,
     set_ups: Vec<&'a SetUp>,
     assets: Assets,
@@ -53,11 +49,9 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn chips(&self) -> Vec<String> {
-        vec![
-            format!("{} experiments", self.sections.len()),
-            self.all.extent.clone(),
-            format!("commit {}", short(&self.all.commit)),
-        ]
+        let mut chips = vec![format!("{} experiments", self.sections.len()), self.all.extent.clone()];
+        chips.extend(self.all.cost());
+        chips
     }
 
     /// Number of experiments for each verdict.
@@ -93,11 +87,6 @@ impl Page<'_> {
     }
 }
 
-/// The first digits, which identify a commit.
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
-}
-
 struct Section<'a> {
     report: &'a Report,
     rows: Vec<Row<'a>>,
@@ -107,6 +96,8 @@ struct Section<'a> {
     is_kernel_stored: bool,
     /// The stored verdict with all seeds, for a run with fewer.
     with_all_seeds: Option<Verdict>,
+    /// What made the stored row.
+    made: Option<&'a Made>,
     /// Where the claim holds.
     claim: Option<&'a Claim>,
 }
@@ -129,8 +120,14 @@ impl<'a> Section<'a> {
             kernel: report.kernel.as_ref().or(stored.and_then(|stored| stored.kernel.as_ref())),
             is_kernel_stored: report.kernel.is_none(),
             with_all_seeds: stored.filter(|_| all.extent != full.extent).map(|stored| stored.verdict),
+            made: stored.and_then(|stored| stored.made.as_ref()),
             claim: search.claims.iter().find(|claim| claim.id == report.id),
         }
+    }
+
+    /// What made the stored row, after a comma.
+    fn stored_by(&self) -> String {
+        self.made.map_or(String::new(), |made| format!(", {}", made.words()))
     }
 }
 

@@ -37,14 +37,9 @@ struct Page<'a> {
 impl Page<'_> {
     fn chips(&self) -> Vec<String> {
         let all = self.all;
-        let mut chips = vec![
-            format!("{} experiments", self.groups.iter().map(Group::count).sum::<usize>()),
-            all.extent.clone(),
-            format!("{} runs", all.runs),
-            time_of_one_core(&all.run_s),
-        ];
-        // The first digits identify a commit.
-        chips.push(format!("commit {}", all.commit.chars().take(12).collect::<String>()));
+        let experiments = self.groups.iter().map(Group::count).sum::<usize>();
+        let mut chips = vec![format!("{experiments} experiments"), all.extent.clone()];
+        chips.extend(all.cost());
         chips
     }
 
@@ -78,8 +73,29 @@ fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     })
 }
 
+impl Reproduction {
+    /// Runs, time and commit, for the head of a page; nothing for rows of several commands.
+    pub(super) fn cost(&self) -> Vec<String> {
+        if self.merged {
+            return vec![];
+        }
+        // The first digits identify a commit.
+        let commit = self.commit.chars().take(12).collect::<String>();
+        vec![format!("{} runs", self.runs), time_of_one_core(&self.run_s), format!("commit {commit}")]
+    }
+
+    /// The commit and the cost of its command, or that there are several.
+    pub(super) fn origin(&self) -> String {
+        if self.merged {
+            return "The rows are of several commands: each names its commit.".to_owned();
+        }
+        let time = time_of_one_core(&self.run_s);
+        format!("commit {}, {} cores, {} runs, {time}", self.commit, self.cores, self.runs)
+    }
+}
+
 /// Text such as `85 min of one core`.
-pub(super) fn time_of_one_core(run_s: &f64) -> String {
+fn time_of_one_core(run_s: &f64) -> String {
     format!("{:.0} min of one core", (run_s / 60.0).ceil())
 }
 

@@ -64,18 +64,18 @@ impl Judged for Section<'_> {
 impl Page<'_> {
     fn chips(&self) -> Vec<String> {
         let all = self.all;
-        vec![
-            format!("{} claims", all.claims.len()),
-            format!("{} runs", all.runs),
-            format!("seed {}", all.seed),
-            // The first digits identify a commit.
-            format!("commit {}", all.commit.chars().take(12).collect::<String>()),
-        ]
+        let mut chips = vec![format!("{} claims", all.claims.len() + all.left_out.len())];
+        if !all.merged {
+            chips.push(format!("{} runs", all.runs));
+        }
+        chips.push(format!("seed {}", all.seed));
+        chips.extend(all.commits());
+        chips
     }
 
     /// Number of claims, in total and by verdict.
     fn answer(&self) -> String {
-        format!("Of {} claims: {}.", self.all.claims.len(), counts(self.all))
+        format!("Of {} claims: {}.", self.all.claims.len() + self.all.left_out.len(), counts(self.all))
     }
 
     fn counts(&self) -> Vec<(Holds, Count)> {

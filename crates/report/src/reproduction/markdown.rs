@@ -10,12 +10,7 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
     if reports.is_empty() {
         return String::new();
     }
-    let mut text = format!(
-        "`{}`, {} runs, {:.0} minutes of one core. Intervals are 95 %, by bootstrap over seeds.\n\n",
-        all.command,
-        all.runs,
-        (all.run_s / 60.0).ceil()
-    );
+    let mut text = format!("{}Intervals are 95 %, by bootstrap over seeds.\n\n", provenance(all));
     let line = |report: &&Report| {
         Line::new([format!("`{}`", report.id), report.claim.clone(), verdict(report)].map(Cell::text))
     };
@@ -45,14 +40,18 @@ pub fn values_markdown(all: &Reproduction, paper: &str) -> String {
 /// All experiments by paper: number of each verdict, and each experiment with its claim. Links lead to the
 /// papers' pages.
 pub fn reproduction_summary(all: &Reproduction) -> String {
-    format!(
-        "`{}`: {} runs, {:.0} minutes of one core.\n\n{}\n{}",
-        all.command,
-        all.runs,
-        (all.run_s / 60.0).ceil(),
-        counts(all).markdown(),
-        scoreboard(all).markdown()
-    )
+    format!("{}\n\n{}\n{}", provenance(all).trim_end(), counts(all).markdown(), scoreboard(all).markdown())
+}
+
+/// The command and its cost, one sentence; for rows of several commands, their commits.
+fn provenance(all: &Reproduction) -> String {
+    match all.merged {
+        false => {
+            let minutes = (all.run_s / 60.0).ceil();
+            format!("`{}`: {} runs, {minutes:.0} minutes of one core. ", all.command, all.runs)
+        }
+        true => "Each row names the commit that made it. ".to_owned(),
+    }
 }
 
 /// Table of the number of experiments by paper and verdict, without this project's own statements.
@@ -123,6 +122,9 @@ fn section(report: &Report) -> String {
         let far =
             kernel.farthest.as_ref().map_or(String::new(), |far| format!("; farthest: {}", far.words()));
         text += &format!("\nIn the real stack: {}{far}.\n", kernel.agreement.name());
+    }
+    if let Some(made) = &report.made {
+        text += &format!("\nMade by {}.\n", made.words());
     }
     if !report.set_up.is_empty() {
         text += "\nRuns:\n\n";

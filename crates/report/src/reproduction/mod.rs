@@ -6,11 +6,13 @@
 //! | `rule` | turns a measurement into a verdict |
 //! | `second` | compares the kernel's findings with the simulator's |
 //! | `reason` | combines findings into one verdict and a sentence |
+//! | `made` | what made a stored row |
 //! | `digits`, `shown` | number of digits of stated and measured numbers |
 //! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, as JSON |
 
 mod digits;
 mod machine;
+mod made;
 mod markdown;
 mod reason;
 mod rule;
@@ -27,6 +29,7 @@ use crate::student::{interval, prediction};
 
 pub use machine::reproduction_json;
 pub(crate) use machine::short_json;
+pub use made::{Made, Since};
 pub use markdown::{capital, reproduction_markdown, reproduction_summary, values_markdown};
 pub use reason::{Judged, judge, shown};
 pub use rule::{Rule, Verdict};
@@ -53,6 +56,9 @@ pub struct Reproduction {
     pub cores: u32,
     /// Whether some runs are missing: interrupted or failed.
     pub partial: bool,
+    /// Whether the rows are of several commands: commit, command, runs and time are those of the last one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
     /// Ids of the experiments that a quick run leaves out unless they are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
@@ -168,6 +174,9 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Number of missing runs.
     pub missing: u64,
+    /// What made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
 }
 
 /// A number or relation.

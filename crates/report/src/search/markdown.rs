@@ -3,6 +3,7 @@
 use super::picture::has_region;
 use super::table::counts;
 use super::{Claim, Fit, Holds, Search, SearchedBox};
+use crate::Since;
 use crate::table::{Cell, Column, Line, Table};
 
 /// One sentence for each claim of a paper, with pictures of the regions from the folder `pictures` next to
@@ -16,6 +17,8 @@ pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
     for claim in &claims {
         text += &line(claim);
     }
+    let is_of = |id: &&String| id.split('-').next() == Some(paper);
+    text += &left_out(all.left_out.iter().filter(is_of));
     for (place, fit) in all.fits.iter().filter(|fit| fit.in_box.starts_with(paper)).enumerate() {
         text += if place == 0 { "\n" } else { "" };
         text += &format!("{}\n", fit.words());
@@ -39,25 +42,37 @@ pub fn search_summary(all: &Search) -> String {
     for claim in &all.claims {
         text += &line(claim);
     }
-    text
+    text + &left_out(all.left_out.iter())
 }
 
 /// Number of claims by verdict, for a page that links to the sentences.
 pub fn search_short_markdown(all: &Search) -> String {
-    format!("Of {} claims: {}. {} runs, seed {}.\n", all.claims.len(), counts(all), all.runs, all.seed)
+    format!("Of {} claims: {}.\n", all.claims.len() + all.left_out.len(), counts(all))
 }
 
 fn provenance(all: &Search) -> String {
-    format!(
-        "`{}`: {} runs, {:.0} minutes of one core. Parts of a box are with 95 % intervals.\n\n",
-        all.command,
-        all.runs,
-        (all.run_s / 60.0).ceil()
-    )
+    let made = match all.merged {
+        false => {
+            let minutes = (all.run_s / 60.0).ceil();
+            format!("`{}`: {} runs, {minutes:.0} minutes of one core.", all.command, all.runs)
+        }
+        true => format!("Searched by {}.", all.commits().join(", ")),
+    };
+    format!("{made} Parts of a box are with 95 % intervals.\n\n")
+}
+
+/// Names the rows that were not searched, one line; empty without any.
+fn left_out<'a>(ids: impl Iterator<Item = &'a String>) -> String {
+    let ids: Vec<String> = ids.map(|id| format!("`{id}`")).collect();
+    if ids.is_empty() { String::new() } else { format!("- Not searched: {}.\n", ids.join(", ")) }
 }
 
 fn line(claim: &Claim) -> String {
-    format!("- `{}`, {}: **{}**\n", claim.id, claim.claim, claim.sentence)
+    let since = match &claim.made {
+        Some(made) if made.since != Since::Same => format!(" ({})", made.words()),
+        _ => String::new(),
+    };
+    format!("- `{}`, {}: **{}**{since}\n", claim.id, claim.claim, claim.sentence)
 }
 
 /// Parameters of a paper's boxes, with their reasons.

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Finding;
+use crate::{Finding, Made};
 
 pub use machine::search_json;
 pub use markdown::{search_markdown, search_short_markdown, search_summary};
@@ -54,6 +54,12 @@ pub struct Search {
     pub cores: u32,
     /// Whether runs are missing: interrupted or failed.
     pub partial: bool,
+    /// Whether the claims are of several commands: commit, command, runs and time are those of the last one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
+    /// Rows of the papers that were not searched, or not since their set-up or box changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// Number of rows and of their causes.
@@ -162,6 +168,9 @@ pub struct Claim {
     /// Findings at the nearest point with fresh seeds, or at the usual one if there is none.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// What made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
 }
 
 /// A region of a box.
@@ -266,6 +275,15 @@ impl Search {
             (verdict.name().to_owned(), Count { rows: rows().count(), causes: causes.len() })
         };
         Holds::ALL.map(of).into_iter().collect()
+    }
+
+    /// The commits that made the claims, without repetition.
+    pub(crate) fn commits(&self) -> Vec<String> {
+        let mut all: Vec<String> =
+            self.claims.iter().filter_map(|claim| claim.made.as_ref()).map(Made::words).collect();
+        all.sort();
+        all.dedup();
+        all
     }
 
     /// The box of a claim.

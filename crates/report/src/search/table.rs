@@ -57,5 +57,6 @@ pub(crate) fn counts(all: &Search) -> String {
         };
         (count.rows > 0).then(|| format!("{} {words}{causes}", count.rows))
     };
-    Holds::ALL.into_iter().filter_map(count).collect::<Vec<_>>().join(", ")
+    let left_out = (!all.left_out.is_empty()).then(|| format!("{} not searched", all.left_out.len()));
+    Holds::ALL.into_iter().filter_map(count).chain(left_out).collect::<Vec<_>>().join(", ")
 }

@@ -38,6 +38,7 @@ fn claim(id: &str, verdict: Holds) -> Claim {
         part_direction: 0.4,
         when: When { conditions: vec!["queue > 100 packets".into()], holding: 93, points: 100, ran: 120 },
         not_searched: vec![],
+        made: None,
         reason: "goodput, A ÷ B: 0.9 [0.8, 0.95], stated > 1".to_owned(),
         findings: vec![],
     };
@@ -93,6 +94,8 @@ fn found() -> Search {
         run_s: 61.0,
         cores: 2,
         partial: false,
+        merged: false,
+        left_out: vec![],
     }
 }
 

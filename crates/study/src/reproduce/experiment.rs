@@ -8,6 +8,7 @@ use super::boxes::ClaimBox;
 use super::evidence::Evidence;
 use super::figure::Drawing;
 use super::finding::Row;
+use super::made::Files;
 use super::study::Study;
 
 /// An experiment of a paper: some figures or a table, or a claim across papers.
@@ -34,6 +35,8 @@ pub(super) struct Experiment {
     pub(super) in_box: Option<Arc<ClaimBox>>,
     pub(super) findings: Vec<Row>,
     pub(super) figures: Vec<Drawing>,
+    /// What its results depend on in its files.
+    pub(super) files: Files,
 }
 
 /// Kind of a statement.

@@ -20,6 +20,7 @@ use super::boxes::ClaimBox;
 use super::experiment::{Experiment, Standing};
 use super::figure::Drawing;
 use super::finding::Row;
+use super::made::Files;
 use super::names::Names;
 use super::set_up::{RawStudy, SetUp};
 use super::study::Study;
@@ -181,7 +182,10 @@ impl Papers {
             for id in &paper.holds.rows {
                 known_name("row", id, rows.keys().map(String::as_str)).map_err(|wrong| paper.told(wrong))?;
                 let Held { name, text, holds } = rows.remove(id.get_ref()).expect("it is known");
+                let set_up = holds.set_up.as_ref().and_then(|of| set_ups.get(of.get_ref()));
+                let files = Files::of(text, set_up.map(|file| file.text));
                 let read = holds.experiment(&set_ups, &boxes).map_err(|wrong| wrong.in_file(name, text))?;
+                let read = Experiment { files, ..read };
                 all.experiments.push(Arc::new(read));
             }
         }
@@ -273,6 +277,7 @@ impl RawExperiment {
             in_box,
             findings: self.findings,
             figures: self.figures,
+            files: Files::default(),
         })
     }
 

@@ -187,9 +187,10 @@ pub fn search(
     describe(&plan.searched, &mut nearest, &mut round, watch)?;
     let (tally, lacks) = (round.tally, round.lacks);
     let answers =
-        Answers { searched: &plan.searched, nearest: &nearest, seed, is_quick: plan.request.is_quick };
+        Answers { searched: &plan.searched, nearest: &nearest, seed, by, is_quick: plan.request.is_quick };
     let mut claims = answers.of_boxes();
-    let of_rows: Vec<_> = plan.open.iter().map(|experiment| answer::of_rows(experiment, &claims)).collect();
+    let of_rows: Vec<_> =
+        plan.open.iter().map(|experiment| answer::of_rows(experiment, &claims, by)).collect();
     claims.extend(of_rows);
     claims.sort_by_key(|claim| plan.order.iter().position(|id| *id == claim.id));
     Ok(Search {
@@ -205,6 +206,8 @@ pub fn search(
         run_s: tally.1,
         cores: parallel::cores(None).get() as u32,
         partial: cancel.is_set() || lacks > 0,
+        merged: false,
+        left_out: vec![],
     })
 }
 
@@ -332,6 +335,7 @@ pub(super) fn at(
             kernel: None,
             figures: vec![],
             missing: lacks,
+            made: None,
         }
     };
     Ok(Reproduction {
@@ -343,6 +347,7 @@ pub(super) fn at(
         runs,
         cores: parallel::cores(None).get() as u32,
         partial: lacks > 0,
+        merged: false,
         left_out: vec![],
         papers: vec![],
         set_ups: vec![],

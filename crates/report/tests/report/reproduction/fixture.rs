@@ -21,6 +21,7 @@ pub(crate) fn scoreboard() -> Reproduction {
         runs: 1234,
         cores: 2,
         partial: false,
+        merged: false,
         left_out: vec![],
         papers: vec![],
         set_ups: vec![],
@@ -61,6 +62,7 @@ fn report(id: &str, title: &str, claim: &str, findings: Vec<Finding>, figures: V
         kernel: None,
         figures,
         missing: 0,
+        made: None,
     }
 }
 
@@ -110,6 +112,7 @@ fn throughput() -> Report {
             .into(),
         kernel: SecondMeasurement::of(&[in_the_kernel], &findings[1..2], None),
         missing: 3,
+        made: None,
         ..report(
             "000-fig4",
             "Goodput over time",

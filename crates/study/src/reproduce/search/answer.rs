@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use joulepath_model::result::Provenance;
 use joulepath_report::search::{Claim, Holds, Open, PointState, SearchedBox, Tried, When, sentence};
 use joulepath_report::{Verdict, wilson};
 
@@ -46,6 +47,7 @@ pub(super) struct Answers<'a> {
     /// Nearest point by box and claim.
     pub(super) nearest: &'a [Vec<Nearest>],
     pub(super) seed: u64,
+    pub(super) by: &'a Provenance,
     pub(super) is_quick: bool,
 }
 
@@ -97,7 +99,7 @@ impl Answers<'_> {
             reason: usual.map_or(String::new(), |judged| judged.reason.clone()),
             findings,
             states: states.iter().map(|state| named(*state)).collect(),
-            ..blank(experiment)
+            ..blank(experiment, self.by)
         };
         answer.sentence = sentence(&answer);
         answer
@@ -165,7 +167,7 @@ fn named(state: State) -> PointState {
 }
 
 /// A claim without results.
-fn blank(experiment: &Experiment) -> Claim {
+fn blank(experiment: &Experiment, by: &Provenance) -> Claim {
     Claim {
         id: experiment.id.clone(),
         verdict: Holds::Undetermined,
@@ -190,11 +192,12 @@ fn blank(experiment: &Experiment) -> Claim {
         not_searched: vec![],
         reason: String::new(),
         findings: vec![],
+        made: Some(experiment.made_by_search(by)),
     }
 }
 
 /// A row without a box: a claim that cannot be measured, or a slip, which arithmetic shows.
-fn of_open(experiment: &Experiment) -> Claim {
+fn of_open(experiment: &Experiment, by: &Provenance) -> Claim {
     let findings = match experiment.studies.is_empty() {
         true => experiment.findings(&Evidence::new(&[], vec![])),
         false => vec![],
@@ -207,22 +210,22 @@ fn of_open(experiment: &Experiment) -> Claim {
         part_undecided: if is_slip { 0.0 } else { 1.0 },
         reason: judged.reason,
         findings,
-        ..blank(experiment)
+        ..blank(experiment, by)
     };
     answer.sentence = sentence(&answer);
     answer
 }
 
 /// A row without a box. A headline that combines rows with boxes is as weak as the weakest of them.
-pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
+pub(super) fn of_rows(experiment: &Experiment, others: &[Claim], by: &Provenance) -> Claim {
     let ids = &experiment.weaker_of;
     if ids.is_empty() {
-        return of_open(experiment);
+        return of_open(experiment, by);
     }
     let parts: Vec<&Claim> = others.iter().filter(|claim| ids.contains(&claim.id)).collect();
     if parts.len() < ids.len() {
         let reason = format!("it depends on {}: search them together", ids.join(" and "));
-        let mut answer = Claim { reason, ..blank(experiment) };
+        let mut answer = Claim { reason, ..blank(experiment, by) };
         answer.sentence = sentence(&answer);
         return answer;
     }
@@ -236,7 +239,7 @@ pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
         part_holds,
         part_fails,
         part_undecided: (1.0 - part_holds - part_fails).max(0.0),
-        ..blank(experiment)
+        ..blank(experiment, by)
     }
 }
 

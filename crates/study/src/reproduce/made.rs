@@ -1,0 +1,265 @@
+//! What made a stored row: hashes of its set-up and of the engine's results, to compare with the present.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use joulepath_model::policy::Policy;
+use joulepath_model::result::Provenance;
+use joulepath_report::search::{Claim, Search};
+use joulepath_report::{Made, Report, Reproduction, Since};
+use sha2::{Digest, Sha256};
+use toml::{Table, Value};
+
+use super::experiment::{Experiment, Standing};
+use super::paper::papers;
+use super::study::Study;
+use super::with_values;
+use crate::digest::hex;
+use crate::error::Result;
+use crate::shipped;
+
+/// Engine, scenario, policy and hash of every stored short run, one a line.
+const ENGINES: &str = include_str!(concat!(env!("OUT_DIR"), "/hashes.txt"));
+
+/// Keys for readers, on which no result depends.
+const WORDS: [&str; 7] = ["title", "source", "claim", "cause", "why", "printed", "description"];
+/// Bytes of a hash.
+const HASH_BYTES: usize = 8;
+
+/// The parts of a row's files on which its results depend, in canonical form.
+#[derive(Clone, Default)]
+pub(super) struct Files {
+    /// For the runs of all seeds.
+    full: String,
+    /// For a search.
+    searched: String,
+}
+
+impl Files {
+    /// From the texts of the row and of its set-up.
+    pub(super) fn of(row: &str, set_up: Option<&str>) -> Self {
+        let text = |text: &str, without: &[&str]| {
+            let mut table: Table = text.parse().expect("the file has been read");
+            table.retain(|key, value| !(without.contains(&key) || key == "open" && value.is_str()));
+            drop_words(&mut table);
+            table.to_string()
+        };
+        let set_up = set_up.unwrap_or_default();
+        Files {
+            full: text(row, &[]) + &text(set_up, &["box", "values"]),
+            searched: text(row, &["figure"]) + &text(set_up, &["kernel", "values"]),
+        }
+    }
+}
+
+fn drop_words(table: &mut Table) {
+    table.retain(|key, _| !WORDS.contains(&key));
+    table.iter_mut().for_each(|(_, value)| drop_words_of(value));
+}
+
+fn drop_words_of(value: &mut Value) {
+    match value {
+        Value::Table(table) => drop_words(table),
+        Value::Array(items) => items.iter_mut().for_each(drop_words_of),
+        _ => {}
+    }
+}
+
+/// SHA-256 of parts, shortened.
+fn hash(parts: impl IntoIterator<Item = String>) -> String {
+    let mut hash = Sha256::new();
+    parts.into_iter().for_each(|part| hash.update(part + "\0"));
+    hex(&hash.finalize()[..HASH_BYTES])
+}
+
+impl Experiment {
+    /// What makes the row of a run with all seeds.
+    pub(super) fn made(&self, by: &Provenance) -> Made {
+        self.made_from(&self.files.full, by)
+    }
+
+    /// What makes the claim of a search.
+    pub(super) fn made_by_search(&self, by: &Provenance) -> Made {
+        self.made_from(&self.files.searched, by)
+    }
+
+    fn made_from(&self, files: &str, by: &Provenance) -> Made {
+        let scenarios: BTreeSet<&str> = self.studies.iter().filter_map(Study::scenario).collect();
+        let text = |name: &&str| {
+            let (_, text) = shipped::find(name).expect("the study has been read");
+            let mut table: Table = text.parse().expect("the scenario has been read");
+            drop_words(&mut table);
+            table.to_string()
+        };
+        Made {
+            commit: by.commit.clone(),
+            set_up: hash([files.to_owned()].into_iter().chain(scenarios.iter().map(text))),
+            engine: self.engine(&scenarios, ENGINES),
+            since: Since::Same,
+        }
+    }
+
+    /// Hash of the stored short runs with the row's scenarios and policies; empty for a row without runs.
+    fn engine(&self, scenarios: &BTreeSet<&str>, all: &str) -> String {
+        if self.studies.is_empty() {
+            return String::new();
+        }
+        let name = |of: &str| of.parse::<Policy>().map_or(of.to_owned(), |policy| policy.name);
+        let policies = self.studies.iter().flat_map(|study| &study.policies).map(|of| name(&of.policy));
+        let everywhere = ["mptcp", "uncoupled"];
+        let policies: BTreeSet<String> =
+            policies.filter(|policy| !everywhere.contains(&policy.as_str())).collect();
+        let is_slotted = self.studies.iter().any(|study| study.scenario().is_none());
+        let concerns = |line: &&str| {
+            let mut words = line.split_whitespace();
+            let words: [&str; 3] = std::array::from_fn(|_| words.next().unwrap_or_default());
+            match words {
+                ["slotted", ..] => is_slotted,
+                ["packet", scenario, policy] if scenarios.contains(scenario) => {
+                    everywhere.contains(&policy) || policies.contains(&name(policy))
+                }
+                ["packet", _, policy] => !scenarios.is_empty() && policies.contains(&name(policy)),
+                _ => false,
+            }
+        };
+        hash(all.lines().filter(concerns).map(str::to_owned))
+    }
+}
+
+/// Compares stored rows with the present files and engines.
+///
+/// # Errors
+/// If a file under `papers/` is wrong.
+pub fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
+    let present = present(Experiment::made)?;
+    for report in &mut stored.experiments {
+        if let Some(made) = &mut report.made {
+            made.since = since(made, present.get(report.id.as_str()));
+        }
+    }
+    Ok(())
+}
+
+/// Drops the claims whose set-up or box differs from the present one, and names the rows without a claim.
+///
+/// # Errors
+/// If a file under `papers/` is wrong.
+pub fn drop_outdated(stored: &mut Search) -> Result<()> {
+    let all = &papers()?.experiments;
+    let present = present(Experiment::made_by_search)?;
+    for claim in &mut stored.claims {
+        let made = claim.made.get_or_insert_default();
+        made.since = since(made, present.get(claim.id.as_str()));
+    }
+    stored.claims.retain(|claim| claim.made.as_ref().is_some_and(|made| made.since != Since::SetUp));
+    // A claim as weak as others needs them.
+    let ids: BTreeSet<String> = stored.claims.iter().map(|claim| claim.id.clone()).collect();
+    let has_parts = |id: &str| {
+        let of = all.iter().find(|of| of.id == id);
+        of.is_some_and(|of| of.weaker_of.iter().all(|part| ids.contains(part)))
+    };
+    stored.claims.retain(|claim| has_parts(&claim.id));
+    stored.counts = Search::count(&stored.claims);
+    let ids = all.iter().filter(|of| of.standing != Standing::Ours).map(|of| of.id.clone());
+    stored.left_out = ids.filter(|id| stored.claims.iter().all(|claim| claim.id != *id)).collect();
+    Ok(())
+}
+
+/// What would make each row now, by id.
+fn present(made: fn(&Experiment, &Provenance) -> Made) -> Result<BTreeMap<&'static str, Made>> {
+    let of = |experiment: &'static std::sync::Arc<Experiment>| {
+        (experiment.id.as_str(), made(experiment, &Provenance::default()))
+    };
+    Ok(papers()?.experiments.iter().map(of).collect())
+}
+
+fn since(made: &Made, present: Option<&Made>) -> Since {
+    match present {
+        Some(present) if present.set_up != made.set_up => Since::SetUp,
+        Some(present) if present.engine != made.engine => Since::Engine,
+        Some(_) => Since::Same,
+        None => Since::SetUp,
+    }
+}
+
+/// Adds the rows of `old` that `new` lacks.
+///
+/// # Errors
+/// If a file under `papers/` is wrong.
+pub fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
+    let lacks = |row: &Report| new.experiments.iter().all(|known| known.id != row.id);
+    let rows: Vec<Report> = old.experiments.into_iter().filter(lacks).collect();
+    new.merged |= !rows.is_empty();
+    new.partial |= rows.iter().any(|row| row.missing > 0);
+    new.experiments.extend(rows);
+    let place = place()?;
+    new.experiments.retain(|row| place.contains_key(row.id.as_str()));
+    new.experiments.sort_by_key(|row| place[row.id.as_str()]);
+    (new.papers, new.set_ups) = (vec![], vec![]);
+    with_values(new)
+}
+
+/// Adds the claims of `old` that `new` lacks. Claims of a box share its points, so those in a box that `new`
+/// has searched again are dropped.
+///
+/// # Errors
+/// If a file under `papers/` is wrong.
+pub fn merge_search(new: &mut Search, old: Search) -> Result<()> {
+    let is_new = |name: &String| new.boxes.iter().any(|known| known.name == *name);
+    let claims: Vec<Claim> = old
+        .claims
+        .into_iter()
+        .filter(|claim| new.claims.iter().all(|known| known.id != claim.id))
+        .filter(|claim| !claim.in_box.as_ref().is_some_and(is_new))
+        .collect();
+    let boxes: Vec<_> = old.boxes.into_iter().filter(|of| !is_new(&of.name)).collect();
+    let fits: Vec<_> = old.fits.into_iter().filter(|of| !is_new(&of.in_box)).collect();
+    new.merged |= !claims.is_empty();
+    new.partial |= !claims.is_empty() && old.partial;
+    new.claims.extend(claims);
+    new.boxes.extend(boxes);
+    new.fits.extend(fits);
+    drop_outdated(new)?;
+    let place = place()?;
+    new.claims.sort_by_key(|claim| place[claim.id.as_str()]);
+    let of_box = |name: &str| papers().map(|all| all.boxes.iter().position(|known| known.name == name));
+    new.boxes.retain(|of| new.claims.iter().any(|claim| claim.in_box.as_ref() == Some(&of.name)));
+    new.boxes.sort_by_key(|of| of_box(&of.name).ok());
+    new.fits.sort_by_key(|of| of_box(&of.in_box).ok());
+    Ok(())
+}
+
+/// Places of the rows, by id.
+fn place() -> Result<BTreeMap<&'static str, usize>> {
+    let experiments = papers()?.experiments.iter().enumerate();
+    Ok(experiments.map(|(place, of)| (of.id.as_str(), place)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: &str = "id = \"x\"\nclaim = \"A\"\nopen = \"why\"\n[[finding]]\nwhat = \"x\"\nabove = 1.0\n\
+                       [[figure]]\ntitle = \"F\"\ny = \"J\"\n";
+    const SET_UP: &str = "name = \"s\"\n[kernel]\nseeds = 3\n[values]\na = 1\n[box]\nseeds = 4\n\
+                          [[box.open]]\nkey = \"queue\"\nwhy = \"open\"\nfrom = 1\nto = 9\nprinted = [3]\n";
+
+    /// Whether the parts for runs and for a search stay the same with `from` replaced by `to`.
+    fn stays(from: &str, to: &str) -> (bool, bool) {
+        let [row, set_up] = [ROW, SET_UP].map(|text| text.replace(from, to));
+        assert!(row != ROW || set_up != SET_UP, "{from} is in neither");
+        let (old, new) = (Files::of(ROW, Some(SET_UP)), Files::of(&row, Some(&set_up)));
+        (old.full == new.full, old.searched == new.searched)
+    }
+
+    #[test]
+    fn words_change_nothing_and_rules_boxes_and_kernel_runs_change_what_depends_on_them() {
+        for words in ["\"A\"", "\"why\"", "\"open\"", "[3]", "\"F\"", "a = 1\n"] {
+            let other = words.replace(['A', 'y', 'n', 'F'], "B").replace('3', "4").replace('1', "2");
+            assert_eq!(stays(words, &other), (true, true), "{words}");
+        }
+        assert_eq!(stays("above = 1.0", "above = 1.1"), (false, false));
+        assert_eq!(stays("to = 9", "to = 10"), (true, false));
+        assert_eq!(stays("seeds = 3", "seeds = 5"), (false, true));
+        assert_eq!(stays("y = \"J\"", "y = \"kJ\""), (false, true));
+    }
+}
