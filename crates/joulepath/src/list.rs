@@ -198,19 +198,21 @@ fn allocator(name: &&str) -> Entry {
 fn energies() -> Vec<Entry> {
     let interface = |profile: &energy::Profile| {
         let constants = profile.model().to_string();
+        let mut lines = vec![format!("{}.", capitalised(profile.summary)), constants.clone()];
+        lines.extend(profile.measured.map(|measured| format!("measured: {measured}")));
+        lines.extend(profile.bounds.map(|bounds| format!("estimate: {bounds}")));
+        lines.push(format!("{} · {}", profile.source, profile.confidence));
         Entry::new(
             profile.name,
-            vec![
-                format!("{}.", capitalised(profile.summary)),
-                constants.clone(),
-                format!("{} · {}", profile.source, profile.confidence),
-            ],
+            lines,
             json!({
                 "name": profile.name,
                 "kind": "interface",
                 "summary": profile.summary,
                 "source": profile.source,
                 "confidence": profile.confidence.to_string(),
+                "measured": profile.measured,
+                "bounds": profile.bounds,
                 "constants": constants,
                 "model": profile.model(),
             }),

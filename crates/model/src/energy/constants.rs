@@ -186,6 +186,71 @@ pub mod states2021 {
     pub const NSA_ANCHOR_MS: u64 = 1_300;
 }
 
+/// Android's `power_profile.xml` in the LineageOS device trees flame (Pixel 4), oriole (Pixel 6) and
+/// instantnoodle (OnePlus 8): currents of the WiFi chip while it listens, receives and sends, mA (V). The files
+/// state no rates; how the power grows with the rate is an estimate.
+pub mod pixel {
+    /// Pixel 4, 802.11ac (V).
+    pub const PIXEL_4_MA: [f64; 3] = [82.0, 125.0, 351.0];
+    /// Pixel 6, 802.11ax (V).
+    pub const PIXEL_6_MA: [f64; 3] = [38.0, 98.0, 470.0];
+    /// OnePlus 8, 802.11ax (V).
+    pub const ONEPLUS_8_MA: [f64; 3] = [1.0, 152.0, 190.0];
+    /// Voltage of the currents, V (V).
+    pub const VOLTS: f64 = 3.7;
+    /// Goodput that fills the air, Mbit/s, of WiFi 5 and of WiFi 6: about 60 % of 867 and two thirds of
+    /// 1201 Mbit/s, two streams in 80 MHz (R).
+    pub const FULL_MBPS: [f64; 2] = [500.0, 800.0];
+    /// The same on the best link, and on a poor one (R).
+    pub const BEST_MBPS: [f64; 2] = [650.0, 1000.0];
+    /// Goodput that fills the air of a poor link, Mbit/s (R).
+    pub const POOR_MBPS: f64 = 100.0;
+    /// Cost of the host, mW/(Mbit/s): half of its bound (R).
+    pub const HOST_MW_PER_MBPS: f64 = MOST_HOST_MW_PER_MBPS / 2.0;
+    /// Bound on the cost of a host: a whole phone of 2020 needs no more for 5G mmWave.
+    pub const MOST_HOST_MW_PER_MBPS: f64 = super::narayanan2021::MMWAVE_DOWN;
+}
+
+/// nRF9160, an LTE-M and NB-IoT module. Currents at 3.7 V from Nordic's product specification; messages, with
+/// a development kit at 5 V on a network of 2022, from docu/POWERCONSUMPTION.md of boaks/zephyr-coaps-client.
+pub mod nordic2022 {
+    /// PSM, 2.7 µA, mW (V). With eDRX of 81.92 s: 18 µA for LTE-M, 37 µA for NB-IoT.
+    pub const PSM_MW: f64 = 2.7e-3 * 3.7;
+    /// LTE-M sending 180 kbit/s at 0 dBm, 45 mA, mW: taken as the connected module (R).
+    pub const LTE_M_ACTIVE_MW: f64 = 45.0 * 3.7;
+    /// LTE-M sending 180 kbit/s at 10 dBm, mean of 50 mA and 55 mA, mW/(Mbit/s) above that (R).
+    pub const LTE_M_UP: f64 = (52.5 - 45.0) * 3.7 / 0.18;
+    /// The same at 23 dBm, mean of 100 mA to 115 mA (R).
+    pub const LTE_M_UP_23_DBM: f64 = (108.75 - 45.0) * 3.7 / 0.18;
+    /// Highest rate of LTE-M in the specification, Mbit/s (V).
+    pub const LTE_M_MBPS: f64 = 0.18;
+    /// PSM → connected, ms: 12 s of a message without the 10 s until release (V).
+    pub const LTE_M_WAKE_MS: u64 = 2_000;
+    /// PSM → connected, mW: the 0.348 J of a wake-up, 29 mA for 2.4 s (V).
+    pub const LTE_M_WAKE_MW: f64 = 0.348e3 / 2.0;
+    /// Time from the last packet to the network's release, ms (V for LTE-M, R for NB-IoT).
+    pub const RELEASE_MS: u64 = 10_000;
+    /// Connected DRX, mW: 0.54 J of a message of 12 s without the wake-up, over 10 s (R).
+    pub const CONNECTED_DRX_MW: f64 = 19.0;
+    /// Time from the last packet to a release that the module asked for, ms: fits a request and its answer
+    /// over NB-IoT, 0.51 J in 3.3 s (R).
+    pub const RAI_MS: u64 = 700;
+    /// NB-IoT at 0 dBm with a third of the time sending, mean of 35 mA and 40 mA, mW (R).
+    pub const NB_IOT_ACTIVE_MW: f64 = 37.5 * 3.7;
+    /// NB-IoT, mW/(Mbit/s): 0.105 J more for a message of 3,200 bits than for a wake-up (R).
+    pub const NB_IOT_UP: f64 = 33_000.0;
+    /// The same from messages of 1,600 bits: 0.015 J by its printed energy, 0.096 J by its current (R).
+    pub const NB_IOT_UP_BOUNDS: [f64; 2] = [9_000.0, 60_000.0];
+    /// Highest rate of NB-IoT (Cat-NB1) down, Mbit/s (R).
+    pub const NB_IOT_MBPS: f64 = 0.026;
+    /// PSM → connected, ms (R): less than the 2.7 s of a message of 200 bytes.
+    pub const NB_IOT_WAKE_MS: u64 = 2_500;
+    /// PSM → connected, mW: the 0.255 J of a wake-up, 17 mA for 3 s (V).
+    pub const NB_IOT_WAKE_MW: f64 = 0.255e3 / 2.5;
+    /// Bounds on a connected module, mW: NB-IoT at 0 dBm, 35 mA, and SIM7000 at 10 dBm, 109 mA (R).
+    pub const ACTIVE_BOUNDS_MW: [f64; 2] = [35.0 * 3.7, 109.0 * 3.7];
+}
+
 /// Power of a device besides its interfaces.
 pub mod device {
     /// P0 of a phone, mW (R): 480 mW fits the thresholds of Lim et al. within 5 %.

@@ -5,6 +5,7 @@
 pub mod constants;
 mod describe;
 pub mod equations;
+mod kinds;
 pub mod meter;
 mod presets;
 mod profiles;
@@ -12,8 +13,11 @@ pub mod radios;
 #[cfg(test)]
 mod tests;
 
+pub use kinds::{RADIO_KINDS, RadioKind, radio_kind};
 pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets};
-pub use profiles::{Confidence, Profile, nearest, profile, profile_names, profiles, suggest_profile};
+pub use profiles::{
+    Bounds, Confidence, Measured, Profile, Rates, nearest, profile, profile_names, profiles, suggest_profile,
+};
 
 use serde::Serialize;
 

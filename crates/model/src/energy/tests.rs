@@ -238,6 +238,94 @@ fn all_profiles_have_plausible_powers_and_times() {
     }
 }
 
+#[test]
+fn kinds_of_radio_have_profiles_that_were_measured_at_their_rates() {
+    for kind in &RADIO_KINDS {
+        assert_eq!(radio_kind(kind.name), Some(kind));
+        assert!(profile(kind.default_profile()).is_some(), "{}", kind.name);
+        for &name in kind.profiles {
+            let energy = profile(name).unwrap_or_else(|| panic!("{}: {name}", kind.name));
+            let measured = energy.measured().expect("today's profiles know their rates");
+            for traffic in [Traffic::Down, Traffic::Up] {
+                let [least, most] = kind.rates.of(traffic);
+                assert!(least < most, "{}", kind.name);
+                assert!(!measured.rates.are_exceeded(traffic, most * MBIT), "{name}: {most} Mbit/s");
+            }
+        }
+    }
+}
+
+#[test]
+fn profiles_by_signal_were_measured_up_to_the_fastest_rates_of_their_tables() {
+    for name in ["5g-sa-2021", "5g-nsa-2021"] {
+        let (table, measured) = (radios::radio(name).unwrap(), profile(name).unwrap());
+        for (traffic, up) in [(Traffic::Down, false), (Traffic::Up, true)] {
+            let fastest = table.fastest(up).iter().map(|(_, rate)| rate.bps()).max().unwrap() as f64;
+            assert_close(measured.measured().unwrap().rates.of(traffic)[1], fastest / MBIT, 1e-6);
+        }
+    }
+}
+
+#[test]
+fn a_rate_above_the_measured_range_is_extrapolated_and_a_changed_profile_keeps_its_range() {
+    let lte = profile("lte-2021").unwrap();
+    let changed = InterfaceEnergy { profile: format!("{}, changed", lte.profile), ..lte };
+    let rates = changed.measured().unwrap().rates;
+    assert!(
+        !rates.are_exceeded(Traffic::Down, 50.0 * MBIT) && rates.are_exceeded(Traffic::Down, 51.0 * MBIT)
+    );
+    assert!(!rates.are_exceeded(Traffic::Up, 25.0 * MBIT) && rates.are_exceeded(Traffic::Up, 26.0 * MBIT));
+    assert_eq!(profile("free").unwrap().measured(), None);
+}
+
+#[test]
+fn estimates_lie_within_their_bounds() {
+    let mut estimates = 0;
+    for shipped in profiles() {
+        let Some(bounds) = shipped.bounds else { continue };
+        estimates += 1;
+        assert_eq!(shipped.confidence, Confidence::Reconstruction, "{}", shipped.name);
+        let rrc = rrc(shipped.name);
+        let mw_per_mbps = |slope: JoulesPerBit| slope.0 * 1e9;
+        for (value, [least, most]) in [
+            (rrc.active.0 * 1e3, bounds.active_mw),
+            (mw_per_mbps(rrc.down), bounds.down_mw_per_mbps),
+            (mw_per_mbps(rrc.up), bounds.up_mw_per_mbps),
+        ] {
+            assert!(least <= value && value <= most, "{}: {value} in {least}..{most}", shipped.name);
+        }
+    }
+    assert_eq!(estimates, 6);
+}
+
+/// docu/POWERCONSUMPTION.md of boaks/zephyr-coaps-client: 400 bytes to the server, 40 back. LTE-M without RAI
+/// needs 12 s at 9 mA and 5 V, NB-IoT with RAI 3.3 s at 31 mA and 5 V.
+#[test]
+fn modules_need_the_measured_energy_and_time_of_a_message() {
+    let message = |name: &str, up_mbps: f64, measured_j: f64, measured_s: f64| {
+        let rrc = rrc(name);
+        let energy = isolated_transfer(&rrc, Bytes(400), up_mbps * MBIT, Traffic::Up).total_j();
+        let tail: f64 = rrc.tail.iter().map(|stage| stage.duration.as_secs_f64()).sum();
+        let time = rrc.promotion.duration.as_secs_f64() + 3_200.0 / (up_mbps * MBIT) + tail;
+        assert_close(energy / measured_j, 1.0, 0.1);
+        assert_close(time / measured_s, 1.0, 0.05);
+    };
+    message("lte-m-2022", 0.18, 0.54, 12.0);
+    message("nb-iot-rai-2022", 0.02, 0.5115, 3.3);
+    for (early, late) in [("lte-m-rai-2022", "lte-m-2022"), ("nb-iot-rai-2022", "nb-iot-2022")] {
+        let tail = |name: &str| isolated_transfer(&rrc(name), Bytes(0), MBIT, Traffic::Up).tail_j;
+        assert!(tail(early) < tail(late), "{early} is released later than {late}");
+    }
+}
+
+/// Pixel 4 at 20 Mbit/s: 303.4 mW + 20 · (159.1 / 500 + 0.905) mW; the radio of 2012 needs 2.87 W.
+#[test]
+fn wifi_of_today_needs_a_ninth_of_that_of_2012_at_20_mbps() {
+    let power = |name: &str| model(name).power(Traffic::Down, 20.0 * MBIT).0;
+    assert_close(power("wifi5-2019"), 0.32787, 1e-4);
+    assert!(power("wifi-huang2012") > 8.5 * power("wifi5-2019"));
+}
+
 proptest! {
     /// Mediant lemma: under an additive model the cost of both interfaces lies between the costs of each.
     #[test]
