@@ -199,8 +199,8 @@ fn energies() -> Vec<Entry> {
     let interface = |profile: &energy::Profile| {
         let constants = profile.model().to_string();
         let mut lines = vec![format!("{}.", capitalised(profile.summary)), constants.clone()];
-        lines.extend(profile.measured.map(|measured| format!("measured: {measured}")));
-        lines.extend(profile.bounds.map(|bounds| format!("estimate: {bounds}")));
+        lines.extend(profile.validity.map(|validity| format!("valid for {validity}")));
+        lines.extend(profile.bounds.map(|bounds| format!("estimate with bounds: {bounds}")));
         lines.push(format!("{} · {}", profile.source, profile.confidence));
         Entry::new(
             profile.name,
@@ -211,7 +211,7 @@ fn energies() -> Vec<Entry> {
                 "summary": profile.summary,
                 "source": profile.source,
                 "confidence": profile.confidence.to_string(),
-                "measured": profile.measured,
+                "validity": profile.validity,
                 "bounds": profile.bounds,
                 "constants": constants,
                 "model": profile.model(),

@@ -9,7 +9,7 @@ pub struct RadioKind {
     pub name: &'static str,
     /// Profiles of today's radios, the default first.
     pub profiles: &'static [&'static str],
-    /// Plausible rates. Every profile of the kind was measured at these.
+    /// Plausible rates. Every profile of the kind holds at these.
     pub rates: Rates,
 }
 

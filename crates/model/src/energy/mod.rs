@@ -16,7 +16,7 @@ mod tests;
 pub use kinds::{RADIO_KINDS, RadioKind, radio_kind};
 pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets};
 pub use profiles::{
-    Bounds, Confidence, Measured, Profile, Rates, nearest, profile, profile_names, profiles, suggest_profile,
+    Bounds, Confidence, Profile, Rates, Validity, nearest, profile, profile_names, profiles, suggest_profile,
 };
 
 use serde::Serialize;

@@ -22,16 +22,17 @@ pub struct Profile {
     pub source: &'static str,
     /// Confidence in its constants: the lowest among those that matter.
     pub confidence: Confidence,
-    /// Device and rates of the measurement; `None` if no range of rates is known.
-    pub measured: Option<Measured>,
+    /// Device and rates for which it holds; `None` if they are unknown.
+    pub validity: Option<Validity>,
     /// Bounds of an estimate; `None` for profiles from measurements.
     pub bounds: Option<Bounds>,
     build: fn() -> InterfaceModel,
 }
 
-/// Device and rates at which a profile was measured. Beyond the rates its numbers are extrapolated.
+/// Device and rates for which a profile holds: those of its measurement, or of its estimate. At higher rates
+/// it is extrapolated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct Validity {
     /// Device, and network where it matters.
     pub device: &'static str,
     /// Year of the measurement or of its publication.
@@ -83,7 +84,7 @@ impl fmt::Display for Rates {
     }
 }
 
-impl fmt::Display for Measured {
+impl fmt::Display for Validity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}), {}", self.device, self.year, self.rates)
     }
@@ -153,10 +154,10 @@ impl Profile {
 }
 
 impl InterfaceEnergy {
-    /// Device and rates of its profile's measurement, if they are known.
-    pub fn measured(&self) -> Option<&'static Measured> {
+    /// Device and rates for which its profile holds, if they are known.
+    pub fn validity(&self) -> Option<&'static Validity> {
         let name = self.profile.split(',').next().unwrap_or_default();
-        profiles().find(|profile| profile.name == name)?.measured.as_ref()
+        profiles().find(|profile| profile.name == name)?.validity.as_ref()
     }
 }
 

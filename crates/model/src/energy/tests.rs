@@ -239,43 +239,43 @@ fn all_profiles_have_plausible_powers_and_times() {
 }
 
 #[test]
-fn kinds_of_radio_have_profiles_that_were_measured_at_their_rates() {
+fn kinds_of_radio_have_profiles_that_hold_at_their_rates() {
     for kind in &RADIO_KINDS {
         assert_eq!(radio_kind(kind.name), Some(kind));
         assert!(profile(kind.default_profile()).is_some(), "{}", kind.name);
         for &name in kind.profiles {
             let energy = profile(name).unwrap_or_else(|| panic!("{}: {name}", kind.name));
-            let measured = energy.measured().expect("today's profiles know their rates");
+            let validity = energy.validity().expect("today's profiles know their rates");
             for traffic in [Traffic::Down, Traffic::Up] {
                 let [least, most] = kind.rates.of(traffic);
                 assert!(least < most, "{}", kind.name);
-                assert!(!measured.rates.are_exceeded(traffic, most * MBIT), "{name}: {most} Mbit/s");
+                assert!(!validity.rates.are_exceeded(traffic, most * MBIT), "{name}: {most} Mbit/s");
             }
         }
     }
 }
 
 #[test]
-fn profiles_by_signal_were_measured_up_to_the_fastest_rates_of_their_tables() {
+fn profiles_by_signal_hold_up_to_the_fastest_rates_of_their_tables() {
     for name in ["5g-sa-2021", "5g-nsa-2021"] {
-        let (table, measured) = (radios::radio(name).unwrap(), profile(name).unwrap());
+        let (table, energy) = (radios::radio(name).unwrap(), profile(name).unwrap());
         for (traffic, up) in [(Traffic::Down, false), (Traffic::Up, true)] {
             let fastest = table.fastest(up).iter().map(|(_, rate)| rate.bps()).max().unwrap() as f64;
-            assert_close(measured.measured().unwrap().rates.of(traffic)[1], fastest / MBIT, 1e-6);
+            assert_close(energy.validity().unwrap().rates.of(traffic)[1], fastest / MBIT, 1e-6);
         }
     }
 }
 
 #[test]
-fn a_rate_above_the_measured_range_is_extrapolated_and_a_changed_profile_keeps_its_range() {
+fn a_changed_profile_keeps_the_range_of_rates_of_its_profile() {
     let lte = profile("lte-2021").unwrap();
     let changed = InterfaceEnergy { profile: format!("{}, changed", lte.profile), ..lte };
-    let rates = changed.measured().unwrap().rates;
+    let rates = changed.validity().unwrap().rates;
     assert!(
         !rates.are_exceeded(Traffic::Down, 50.0 * MBIT) && rates.are_exceeded(Traffic::Down, 51.0 * MBIT)
     );
     assert!(!rates.are_exceeded(Traffic::Up, 25.0 * MBIT) && rates.are_exceeded(Traffic::Up, 26.0 * MBIT));
-    assert_eq!(profile("free").unwrap().measured(), None);
+    assert_eq!(profile("free").unwrap().validity(), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::super::constants::{
 use super::super::equations::duty_cycle_mean;
 use super::super::radios::{REFERENCE, radio};
 use super::super::{InterfaceModel, RrcModel, Stage, SunkWhile};
-use super::{Bounds, Confidence, Measured, Profile, Rates};
+use super::{Bounds, Confidence, Profile, Rates, Validity};
 use crate::signal::rate_at;
 use crate::units::{JoulesPerBit, Nanos, Watts};
 
@@ -21,35 +21,35 @@ const PIXEL_6: &str = "Google's power_profile.xml for Pixel 6 (LineageOS, oriole
 const NRF9160: &str =
     "Nordic nRF9160 product specification; boaks/zephyr-coaps-client, messages over Telekom";
 
-const fn huang(down: f64, up: f64) -> Measured {
+const fn huang(down: f64, up: f64) -> Validity {
     let rates = Rates { down_mbps: [0.0, down], up_mbps: [0.0, up] };
-    Measured { device: "phone of 2011", year: 2012, rates }
+    Validity { device: "phone of 2011", year: 2012, rates }
 }
 
 /// The range of Huang et al.'s controlled transfers (L).
-const HUANG_WIFI: Measured = huang(20.0, 10.0);
-const HUANG_LTE: Measured = huang(20.0, 10.0);
-const HUANG_UMTS: Measured = huang(4.0, 2.0);
+const HUANG_WIFI: Validity = huang(20.0, 10.0);
+const HUANG_LTE: Validity = huang(20.0, 10.0);
+const HUANG_UMTS: Validity = huang(4.0, 2.0);
 
 /// The fitted range.
-const fn s20(down: f64, up: f64) -> Measured {
+const fn s20(down: f64, up: f64) -> Validity {
     let rates = Rates { down_mbps: [1.0, down], up_mbps: [1.0, up] };
-    Measured { device: "Samsung Galaxy S20 Ultra", year: 2021, rates }
+    Validity { device: "Samsung Galaxy S20 Ultra", year: 2021, rates }
 }
 
-const MMWAVE: Measured = s20(2196.0, 190.0);
-const LOWBAND: Measured = s20(100.0, 40.0);
-const LTE: Measured = s20(50.0, 25.0);
+const MMWAVE: Validity = s20(2196.0, 190.0);
+const LOWBAND: Validity = s20(100.0, 40.0);
+const LTE: Validity = s20(50.0, 25.0);
 /// The fastest seconds of the data set at any signal.
-const SA: Measured = s20(111.9, 51.4);
-const NSA: Measured = s20(292.9, 106.1);
+const SA: Validity = s20(111.9, 51.4);
+const NSA: Validity = s20(292.9, 106.1);
 
 /// A share of the air is at most 1.
-const fn chip(device: &'static str, year: u16, full_mbps: f64) -> Measured {
-    Measured { device, year, rates: Rates { down_mbps: [0.0, full_mbps], up_mbps: [0.0, full_mbps] } }
+const fn chip(device: &'static str, year: u16, full_mbps: f64) -> Validity {
+    Validity { device, year, rates: Rates { down_mbps: [0.0, full_mbps], up_mbps: [0.0, full_mbps] } }
 }
 
-const fn nrf9160(most_mbps: f64) -> Measured {
+const fn nrf9160(most_mbps: f64) -> Validity {
     chip("Nordic nRF9160", 2022, most_mbps)
 }
 
@@ -59,7 +59,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "costs nothing and never counts as active (wired competitors)",
         source: "by definition",
         confidence: Confidence::Verified,
-        measured: None,
+        validity: None,
         bounds: None,
         build: || linear(0.0, 0.0, 0.0, SunkWhile::Open),
     },
@@ -68,7 +68,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "WiFi, linear, received data only, sunk power for the whole run",
         source: SEED000,
         confidence: Confidence::Verified,
-        measured: Some(HUANG_WIFI),
+        validity: Some(HUANG_WIFI),
         bounds: None,
         build: || linear(seed::WIFI_DOWN, 0.0, seed::WIFI_SUNK_MW, SunkWhile::Always),
     },
@@ -77,7 +77,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "LTE, linear, received data only, sunk power for the whole run",
         source: SEED000,
         confidence: Confidence::Verified,
-        measured: Some(HUANG_LTE),
+        validity: Some(HUANG_LTE),
         bounds: None,
         build: || linear(seed::LTE_DOWN, 0.0, seed::LTE_SUNK_MW, SunkWhile::Always),
     },
@@ -86,7 +86,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "3G, linear, received data only, sunk power for the whole run",
         source: SEED000,
         confidence: Confidence::Verified,
-        measured: Some(HUANG_UMTS),
+        validity: Some(HUANG_UMTS),
         bounds: None,
         build: || linear(seed::UMTS_DOWN, 0.0, seed::UMTS_SUNK_MW, SunkWhile::Always),
     },
@@ -95,7 +95,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "WLAN, linear, received data only, sunk power while a subflow is open",
         source: SEED001,
         confidence: Confidence::Verified,
-        measured: Some(HUANG_WIFI),
+        validity: Some(HUANG_WIFI),
         bounds: None,
         build: || linear(seed::WIFI_DOWN, 0.0, seed::WIFI_SUNK_MW, SunkWhile::Open),
     },
@@ -104,7 +104,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "3G, linear, received data only, sunk power while a subflow is open",
         source: SEED001,
         confidence: Confidence::Verified,
-        measured: Some(HUANG_UMTS),
+        validity: Some(HUANG_UMTS),
         bounds: None,
         build: || linear(seed::UMTS_DOWN, 0.0, seed::UMTS_SUNK_MW, SunkWhile::Open),
     },
@@ -113,7 +113,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "WiFi with promotion, tail and beacons",
         source: HUANG,
         confidence: Confidence::Literature,
-        measured: Some(HUANG_WIFI),
+        validity: Some(HUANG_WIFI),
         bounds: None,
         build: wifi_huang2012,
     },
@@ -122,7 +122,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "LTE with promotion, 11.6 s tail and idle DRX",
         source: HUANG,
         confidence: Confidence::Literature,
-        measured: Some(HUANG_LTE),
+        validity: Some(HUANG_LTE),
         bounds: None,
         build: lte_huang2012,
     },
@@ -131,7 +131,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "3G with promotion, DCH and FACH tail and idle DRX",
         source: HUANG,
         confidence: Confidence::Literature,
-        measured: Some(HUANG_UMTS),
+        validity: Some(HUANG_UMTS),
         bounds: None,
         build: umts_huang2012,
     },
@@ -140,7 +140,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "WiFi, linear, sunk power while a subflow is open",
         source: HUANG,
         confidence: Confidence::Literature,
-        measured: Some(HUANG_WIFI),
+        validity: Some(HUANG_WIFI),
         bounds: None,
         build: || {
             linear(huang2012::WIFI_DOWN, huang2012::WIFI_UP, huang2012::WIFI_ACTIVE_MW, SunkWhile::Open)
@@ -151,7 +151,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "LTE, linear, sunk power while a subflow is open",
         source: HUANG,
         confidence: Confidence::Verified,
-        measured: Some(HUANG_LTE),
+        validity: Some(HUANG_LTE),
         bounds: None,
         build: || linear(huang2012::LTE_DOWN, huang2012::LTE_UP, huang2012::LTE_ACTIVE_MW, SunkWhile::Open),
     },
@@ -160,7 +160,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "3G, linear, sunk power while a subflow is open",
         source: HUANG,
         confidence: Confidence::Literature,
-        measured: Some(HUANG_UMTS),
+        validity: Some(HUANG_UMTS),
         bounds: None,
         build: || {
             linear(huang2012::UMTS_DOWN, huang2012::UMTS_UP, huang2012::UMTS_ACTIVE_MW, SunkWhile::Open)
@@ -171,7 +171,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "older 3G: power by state only, DCH 4 s and FACH 10 s tail",
         source: ARO,
         confidence: Confidence::Verified,
-        measured: None,
+        validity: None,
         bounds: None,
         build: umts_aro_i997,
     },
@@ -180,7 +180,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "5G NSA mmWave, without the phone's base of 2 W",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
-        measured: Some(MMWAVE),
+        validity: Some(MMWAVE),
         bounds: None,
         build: mmwave_2021,
     },
@@ -189,7 +189,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "5G SA low band at -80 dBm, with RRC_INACTIVE; by signal on a path with `signal`",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
-        measured: Some(SA),
+        validity: Some(SA),
         bounds: None,
         build: sa_2021,
     },
@@ -198,7 +198,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "5G NSA low band at -80 dBm, with its LTE anchor; by signal on a path with `signal`",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
-        measured: Some(NSA),
+        validity: Some(NSA),
         bounds: None,
         build: nsa_2021,
     },
@@ -207,7 +207,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "5G NSA low band, without the phone's base of 2 W",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
-        measured: Some(LOWBAND),
+        validity: Some(LOWBAND),
         bounds: None,
         build: lowband_2021,
     },
@@ -216,7 +216,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "LTE of a 2020 phone, without the phone's base of 2 W",
         source: NARAYANAN,
         confidence: Confidence::Reconstruction,
-        measured: Some(LTE),
+        validity: Some(LTE),
         bounds: None,
         build: lte_2021,
     },
@@ -225,7 +225,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "WiFi 5 of a phone: listening, receiving and sending as shares of the air",
         source: PIXEL_4,
         confidence: Confidence::Reconstruction,
-        measured: Some(chip("Google Pixel 4", 2019, pixel::FULL_MBPS[0])),
+        validity: Some(chip("Google Pixel 4", 2019, pixel::FULL_MBPS[0])),
         bounds: Some(WIFI5_BOUNDS),
         build: wifi5_2019,
     },
@@ -234,7 +234,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "WiFi 6 of a phone: listening, receiving and sending as shares of the air",
         source: PIXEL_6,
         confidence: Confidence::Reconstruction,
-        measured: Some(chip("Google Pixel 6", 2021, pixel::FULL_MBPS[1])),
+        validity: Some(chip("Google Pixel 6", 2021, pixel::FULL_MBPS[1])),
         bounds: Some(WIFI6_BOUNDS),
         build: wifi6_2021,
     },
@@ -243,7 +243,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "LTE-M (Cat-M1) module that sleeps in PSM; the network releases it after 10 s",
         source: NRF9160,
         confidence: Confidence::Reconstruction,
-        measured: Some(nrf9160(nordic2022::LTE_M_MBPS)),
+        validity: Some(nrf9160(nordic2022::LTE_M_MBPS)),
         bounds: Some(LTE_M_BOUNDS),
         build: || lte_m_2022(nordic2022::CONNECTED_DRX_MW, nordic2022::RELEASE_MS),
     },
@@ -252,7 +252,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "LTE-M (Cat-M1) module that sleeps in PSM and asks for its release (RAI)",
         source: NRF9160,
         confidence: Confidence::Reconstruction,
-        measured: Some(nrf9160(nordic2022::LTE_M_MBPS)),
+        validity: Some(nrf9160(nordic2022::LTE_M_MBPS)),
         bounds: Some(LTE_M_BOUNDS),
         build: || lte_m_2022(nordic2022::LTE_M_ACTIVE_MW, nordic2022::RAI_MS),
     },
@@ -261,7 +261,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "NB-IoT (Cat-NB1) module that sleeps in PSM; the network releases it after 10 s",
         source: NRF9160,
         confidence: Confidence::Reconstruction,
-        measured: Some(nrf9160(nordic2022::NB_IOT_MBPS)),
+        validity: Some(nrf9160(nordic2022::NB_IOT_MBPS)),
         bounds: Some(NB_IOT_BOUNDS),
         build: || nb_iot_2022(nordic2022::CONNECTED_DRX_MW, nordic2022::RELEASE_MS),
     },
@@ -270,7 +270,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "NB-IoT (Cat-NB1) module that sleeps in PSM and asks for its release (RAI)",
         source: NRF9160,
         confidence: Confidence::Reconstruction,
-        measured: Some(nrf9160(nordic2022::NB_IOT_MBPS)),
+        validity: Some(nrf9160(nordic2022::NB_IOT_MBPS)),
         bounds: Some(NB_IOT_BOUNDS),
         build: || nb_iot_2022(nordic2022::NB_IOT_ACTIVE_MW, nordic2022::RAI_MS),
     },
@@ -279,7 +279,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "WiFi of so-MPTCP: 5 J/Mbit, far above real radios",
         source: SEED003,
         confidence: Confidence::Reconstruction,
-        measured: None,
+        validity: None,
         bounds: None,
         build: || slotted(seed003::WIFI_TRANSFER_J_PER_MBIT),
     },
@@ -288,7 +288,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "LTE of so-MPTCP: 10 J/Mbit, far above real radios",
         source: SEED003,
         confidence: Confidence::Reconstruction,
-        measured: None,
+        validity: None,
         bounds: None,
         build: || slotted(seed003::LTE_TRANSFER_J_PER_MBIT),
     },
@@ -297,7 +297,7 @@ pub(super) static PROFILES: &[Profile] = &[
         summary: "mmWave of so-MPTCP: 20 J/Mbit, far above real radios",
         source: SEED003,
         confidence: Confidence::Reconstruction,
-        measured: None,
+        validity: None,
         bounds: None,
         build: || slotted(seed003::MMWAVE_TRANSFER_J_PER_MBIT),
     },
