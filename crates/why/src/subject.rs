@@ -140,7 +140,7 @@ impl<'a> Subject<'a> {
         };
         let plain = last.listing.plain.iter().filter(is_own);
         let plain = plain.map(|one| Self::of_plain(observation, &known, one));
-        let is_open = |one: &Subject<'_>| one.is_open() && !one.remote.ip().is_loopback();
+        let is_open = |one: &Subject<'_>| one.is_open() && !one.stays_here();
         connections.chain(plain).filter(is_open).collect()
     }
 
@@ -175,6 +175,12 @@ impl<'a> Subject<'a> {
         };
         use TcpState::{CloseWait, Established, FinWait1, SynSent};
         matches!(state, CloseWait | Established | FinWait1 | SynSent)
+    }
+
+    /// True if both ends are on this host: its packets pass the loopback device, whatever its addresses are.
+    fn stays_here(&self) -> bool {
+        let ip = self.remote.ip();
+        ip.is_loopback() || self.host.device_of(ip).is_some()
     }
 
     /// The MPTCP connection at the end; `None` for plain TCP.

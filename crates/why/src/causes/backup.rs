@@ -35,10 +35,13 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let (whose, fix) = if membership.backup_locally {
         ("this host", here(subject, first))
     } else {
-        let there = format!(
-            "on {remote}: `ip mptcp endpoint change id {} nobackup`, if it shall carry data",
-            membership.remote_id.0
-        );
+        // The address of the first subflow has id 0 for this host, whatever its endpoint's id is there.
+        let which = match membership.remote_id.0 {
+            0 => first.socket.remote.ip().to_string(),
+            id => format!("id {id}"),
+        };
+        let there =
+            format!("on {remote}: `ip mptcp endpoint change {which} nobackup`, if it shall carry data");
         ("the peer", Fix::advice(there))
     };
     Some(Finding {

@@ -51,7 +51,7 @@ pub(super) fn fix(subject: &Subject<'_>, index: usize) -> Fix {
     match (id, peer.membership) {
         (Some(id), _) => Fix::commands([format!("ip mptcp endpoint change id {id} backup")]).or(daemon),
         (None, Some(one)) if one.joined && !one.opened_locally => Fix::advice(format!(
-            "on the peer: ip mptcp endpoint change id {} backup, for its address {}; or there, {daemon}",
+            "on the peer: `ip mptcp endpoint change id {} backup`, for its address {}; or there, {daemon}",
             one.remote_id.0,
             peer.remote.ip()
         )),

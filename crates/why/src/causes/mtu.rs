@@ -50,7 +50,6 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
 pub(super) fn is_hole(silent: &Silent<'_, '_>) -> bool {
     let Some(info) = silent.flow.info() else { return false };
     let (Some(heard_s), false) = (silent.heard_s, silent.has_paused) else { return false };
-    let begun_s = silent.unanswered_s + f64::from(info.rto_us) / 1e6;
     let is_full = info.data_segments_out > 0 && info.sent_bytes >= u64::from(info.send_mss_bytes);
-    is_full && info.acked_bytes < u64::from(info.send_mss_bytes) && heard_s - begun_s <= JUST_S
+    is_full && info.acked_bytes < u64::from(info.send_mss_bytes) && heard_s - silent.begun_s <= JUST_S
 }

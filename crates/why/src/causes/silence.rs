@@ -15,6 +15,8 @@ pub(super) struct Silent<'a, 'b> {
     pub(super) flow: &'b Flow<'a>,
     /// Since the first retransmission timeout at least, s.
     pub(super) unanswered_s: f64,
+    /// Since the first of the unanswered data was sent, s.
+    pub(super) begun_s: f64,
     /// Nothing was heard for this long, s; `None`: never.
     pub(super) heard_s: Option<f64>,
     /// True if it had paused before.
@@ -28,11 +30,11 @@ pub(super) fn all<'a, 'b>(subject: &'b Subject<'a>) -> Vec<Silent<'a, 'b>> {
         let info = flow.info()?;
         let unanswered_s = flow.unanswered_s().filter(|s| *s >= OVERDUE_S)?;
         let heard_s = (info.state != TcpState::SynSent).then(|| f64::from(info.heard_ms) / 1e3);
-        // The present timeout began at most its length ago.
-        let begun_s = unanswered_s + f64::from(info.rto_us) / 1e6;
+        // The present timeout began with the last transmission, at most its length ago.
+        let begun_s = unanswered_s + f64::from(info.data_sent_ms.min(info.rto_us / 1000)) / 1e3;
         let has_paused = heard_s.is_some_and(|heard_s| heard_s - begun_s > PAUSE_S);
         let is_silent = heard_s.is_none_or(|heard_s| heard_s >= unanswered_s);
-        is_silent.then_some(Silent { flow, unanswered_s, heard_s, has_paused })
+        is_silent.then_some(Silent { flow, unanswered_s, begun_s, heard_s, has_paused })
     };
     subject.flows.iter().filter(|flow| !flow.is_joining()).filter_map(of).collect()
 }

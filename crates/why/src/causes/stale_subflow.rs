@@ -10,7 +10,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
     let stale: Vec<_> = silence::all(subject).into_iter().filter(|one| one.has_paused).collect();
     let worst = stale.iter().max_by(|a, b| a.unanswered_s.total_cmp(&b.unanswered_s))?;
     let (info, heard_s) = (worst.flow.info()?, worst.heard_s?);
-    let pause_s = heard_s - worst.unanswered_s;
+    let pause_s = heard_s - worst.begun_s;
     let ip = worst.flow.socket.local.ip();
     let endpoint = subject
         .host

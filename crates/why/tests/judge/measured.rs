@@ -1,8 +1,9 @@
 //! What a verdict claims is compared with what was measured: connections of the engine whose statistics are
 //! changed to those of links that it does not model.
 
-use joulepath_kernel::mptcp::TcpInfo;
 use joulepath_kernel::mptcp::diag::{Listing, TcpSocket};
+use joulepath_kernel::mptcp::{AddressId, TcpInfo};
+use joulepath_kernel::route::Address;
 use joulepath_why::finding::Finding;
 use joulepath_why::observation::Observation;
 use joulepath_why::report::findings;
@@ -130,4 +131,30 @@ fn no_fix_lowers_a_limit_or_shapes_a_device() {
             }
         }
     }
+}
+
+#[test]
+fn nothing_is_said_of_a_connection_within_this_host() {
+    let mut seen = upload(2).observe(7);
+    assert_eq!(Subject::all(&seen).len(), 1);
+    let server = Subject::all(&seen)[0].remote.ip();
+    let own = Address { address: server, ..seen.host.addresses[0] };
+    seen.host.addresses.push(own);
+    assert!(Subject::all(&seen).is_empty());
+}
+
+#[test]
+fn a_backup_at_the_peer_s_first_address_is_changed_by_that_address() {
+    let of = |id: u8| {
+        let found = with(upload(2).observe(7), |_, flow, socket| {
+            if let (1, Some(membership), Some(info)) = (flow, &mut socket.membership, &mut socket.info) {
+                (membership.backup_remotely, membership.remote_id) = (true, AddressId(id));
+                info.sent_bytes = 0;
+            }
+        });
+        found.into_iter().find(|one| one.cause == "backup").and_then(|one| one.fix.advice).unwrap()
+    };
+    assert!(of(3).contains("`ip mptcp endpoint change id 3 nobackup`"), "{}", of(3));
+    let peer = Subject::all(&upload(2).observe(7))[0].remote.ip();
+    assert!(of(0).contains(&format!("`ip mptcp endpoint change {peer} nobackup`")), "{}", of(0));
 }

@@ -281,7 +281,9 @@ impl World {
         let dead_s = path.dies_s.map_or(0.0, |dies_s| (BEGIN_S + at_s - dies_s).max(0.0));
         let is_waiting = self.upload && dead_s > srtt_s && seen.in_flight > 0;
         let since = is_waiting.then(|| *silence.get_or_insert(at_s - dead_s));
-        let (backoff, rto_s) = backed_off(since.map_or(0.0, |since| at_s - since), RTO_MIN_S + srtt_s);
+        let waited_s = since.map_or(0.0, |since| at_s - since);
+        let (backoff, rto_s) = backed_off(waited_s, RTO_MIN_S + srtt_s);
+        let last_timeout_s = rto_s * (1.0 - 0.5f64.powi(backoff.into()));
         let heard_s = since.map_or(srtt_s / 4.0, |since| at_s - since + self.paused_s);
         let window = self.window_bytes(at_s);
         let limited_app = self.stream_bps.is_some();
@@ -310,7 +312,7 @@ impl World {
             unacked_packets: if self.upload { in_flight } else { 0 },
             lost_packets: 0,
             heard_ms: (heard_s * 1e3) as u32,
-            data_sent_ms: 0,
+            data_sent_ms: ((waited_s - last_timeout_s).max(0.0) * 1e3) as u32,
             receive_rtt_us: if self.upload { 0 } else { us(srtt_s) },
             out_of_order_segments: 0,
             retransmitted_segments: lost,

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use joulepath_kernel::Namespace;
+use joulepath_kernel::mptcp::memory::ReceiveWindow;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol, accept_within, connect_within, listen};
 use joulepath_lab::{Lab, LabSpec, Program};
@@ -27,6 +29,8 @@ const WATCHES: Duration = Duration::from_secs(6);
 const NO_WORSE: f64 = 0.9;
 /// A predicted rate differs by at most this part.
 const WITHIN: f64 = 1.0 / 3.0;
+/// A NAT forgets a connection that pauses this long.
+const FORGETS: Duration = Duration::from_secs(23);
 /// Cases that run at once.
 const AT_ONCE: usize = 3;
 const BBR: &str = "net.ipv4.tcp_available_congestion_control";
@@ -37,11 +41,29 @@ enum End {
     Server,
 }
 
+/// The programs at both ends.
+#[derive(Clone, Copy)]
+struct Programs {
+    client: Protocol,
+    server: Protocol,
+    /// SO_SNDBUF of the sender, bytes.
+    send_buffer: Option<u64>,
+    /// The receiver sets SO_RCVBUF for a window of this size, bytes.
+    window: Option<u64>,
+    /// SO_MAX_PACING_RATE of the sender, bytes/s.
+    pacing: Option<u64>,
+    /// The sender writes this much, bit/s.
+    bps: Option<f64>,
+}
+
 /// A connection, what is wrong with it, and where `why` runs.
+#[derive(Clone, Copy)]
 struct Case {
     /// What `why` names first; `None`: nothing.
     cause: Option<&'static str>,
-    protocol: Protocol,
+    programs: Programs,
+    /// The programs after the fix.
+    fixed: Programs,
     /// The end that sends.
     sender: End,
     watched: End,
@@ -50,45 +72,92 @@ struct Case {
     sysctl: Option<(End, &'static str, &'static str)>,
     /// Commands that break something.
     broken: &'static [(End, &'static str)],
-    /// The sender's program sets SO_SNDBUF, bytes. Its fix is to leave that out.
-    send_buffer: Option<u64>,
-    /// The application writes this much, bit/s.
-    app_bps: Option<f64>,
+    /// The sender pauses this long, then these commands break the open connection. The fix is for it.
+    later: Option<(Duration, &'static [(End, &'static str)])>,
+    /// The end that runs the first command in the advice.
+    advised: Option<End>,
+    /// Commands that do what the advice says in words.
+    repaired: &'static [(End, &'static str)],
 }
 
+const MPTCP: Programs = Programs {
+    client: Protocol::Mptcp,
+    server: Protocol::Mptcp,
+    send_buffer: None,
+    window: None,
+    pacing: None,
+    bps: None,
+};
+const TCP: Programs = Programs { client: Protocol::Tcp, server: Protocol::Tcp, ..MPTCP };
 const HEALTHY: Case = Case {
     cause: None,
-    protocol: Protocol::Mptcp,
+    programs: MPTCP,
+    fixed: MPTCP,
     sender: End::Client,
     watched: End::Client,
     paths: &[(6.0, 20, 30, 0.0), (3.0, 30, 25, 0.0)],
     sysctl: None,
     broken: &[],
-    send_buffer: None,
-    app_bps: None,
+    later: None,
+    advised: None,
+    repaired: &[],
 };
+const ONE: &[(f64, u32, u32, f64)] = &[(6.0, 20, 30, 0.0)];
 const LOSSY: &[(f64, u32, u32, f64)] = &[(6.0, 20, 40, 3.0)];
 /// The send buffer ends before the queue.
 const LONG_QUEUE: &[(f64, u32, u32, f64)] = &[(6.0, 20, 4000, 0.0)];
+/// The default receive buffer is smaller than the bandwidth-delay product.
+const LONG_WAY: &[(f64, u32, u32, f64)] = &[(6.0, 150, 200, 0.0)];
+const UNEQUAL: &[(f64, u32, u32, f64)] = &[(6.0, 8, 30, 0.0), (0.6, 200, 30, 0.0)];
 const WMEM: (End, &str, &str) = (End::Client, "net.ipv4.tcp_wmem", "4096 16384 32768");
 const RMEM: (End, &str, &str) = (End::Client, "net.ipv4.tcp_rmem", "4096 16384 40000");
+const PEER_RMEM: (End, &str, &str) = (End::Server, "net.ipv4.tcp_rmem", "4096 16384 40000");
+const NO_GROWTH: (End, &str, &str) = (End::Client, "net.ipv4.tcp_moderate_rcvbuf", "0");
 const NO_ENDPOINT: &str = "ip mptcp endpoint flush";
 const BACKUP: &str = "ip mptcp endpoint change id 1 backup";
+const PEER_BACKUP: &str = "ip mptcp endpoint add $(ip -4 -o addr show scope global | \
+                           sed -n 's/.* inet \\([0-9.]*\\).*/\\1/p' | head -n 1) backup";
+const NO_RULES: &str = "while ip rule del priority $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p' | \
+                        head -n 1) 2>/dev/null; do :; done";
 /// Answers to the second device return through the first one, and the strict filter drops them.
 const FILTER: &[(End, &str)] = &[
-    (
-        End::Client,
-        "while ip rule del priority $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p' | head -n 1) \
-         2>/dev/null; do :; done",
-    ),
+    (End::Client, NO_RULES),
     (End::Client, "ip route add default dev radio0; ip route add default dev radio1 metric 200"),
     (End::Client, "sysctl -qw net.ipv4.conf.all.rp_filter=1"),
 ];
+/// Joins from the second address leave through the first device, whose network drops foreign addresses.
+const UNBOUND: &[(End, &str)] = &[
+    (End::Client, NO_RULES),
+    (
+        End::Client,
+        "ip mptcp endpoint flush; ip mptcp endpoint add $(ip -4 -o addr show dev radio1 | sed \
+         's/.* inet \\([0-9.]*\\).*/\\1/') subflow",
+    ),
+    (End::Server, "sysctl -qw net.ipv4.conf.radio0.rp_filter=1"),
+];
+const TABLE: (End, &str) = (End::Server, "nft add table inet hole");
+const CHAIN: (End, &str) =
+    (End::Server, "nft 'add chain inet hole in { type filter hook prerouting priority 0; }'");
 /// Large packets that arrive over the second device are lost.
-const HOLE: &[(End, &str)] = &[
-    (End::Server, "nft add table inet hole"),
-    (End::Server, "nft 'add chain inet hole in { type filter hook prerouting priority 0; }'"),
-    (End::Server, "nft add rule inet hole in iifname radio1 meta length gt 1300 drop"),
+const HOLE: &[(End, &str)] =
+    &[TABLE, CHAIN, (End::Server, "nft add rule inet hole in iifname radio1 meta length gt 1300 drop")];
+const STRIPPED: &[(End, &str)] =
+    &[TABLE, CHAIN, (End::Server, "nft add rule inet hole in reset tcp option mptcp")];
+const DROPPED: &[(End, &str)] =
+    &[TABLE, CHAIN, (End::Server, "nft add rule inet hole in tcp option mptcp exists drop")];
+const PASSES: &[(End, &str)] = &[
+    (End::Server, "nft delete table inet hole"),
+    (End::Client, "sysctl -qw net.mptcp.blackhole_timeout=3600"),
+];
+const SILENT: &[(End, &str)] =
+    &[TABLE, CHAIN, (End::Server, "nft add rule inet hole in iifname radio1 drop")];
+/// A NAT that has forgotten all connections: only SYNs open an entry.
+const FORGOTTEN: &[(End, &str)] = &[
+    TABLE,
+    CHAIN,
+    (End::Server, "nft add rule inet hole in iifname radio1 ct state new 'tcp flags & syn == 0' drop"),
+    (End::Server, "nft 'add chain inet hole out { type filter hook output priority 0; }'"),
+    (End::Server, "nft add rule inet hole out oifname radio1 ct state new 'tcp flags & syn == 0' drop"),
 ];
 
 impl Case {
@@ -124,33 +193,56 @@ impl Case {
         if let Some((end, name, value)) = self.sysctl {
             namespace(&lab, end).set_sysctl(name, value).unwrap();
         }
-        self.broken.iter().for_each(|(end, line)| run_in(namespace(&lab, *end), line));
+        run_all(&lab, self.broken);
         lab
     }
 
     /// Breaks, explains, fixes, measures; what went wrong.
     fn judge(&self) -> Result<String, String> {
         let lab = self.lab();
-        let transfer = Transfer::start(self, &lab, self.send_buffer);
+        let transfer = Transfer::start(self, &lab, self.programs);
         thread::sleep(SETTLES);
+        if let Some((pause, commands)) = self.later {
+            transfer.is_paused.store(true, Ordering::Relaxed);
+            thread::sleep(pause);
+            run_all(&lab, commands);
+            transfer.is_paused.store(false, Ordering::Relaxed);
+            thread::sleep(SETTLES);
+        }
         let begun = (Instant::now(), transfer.received());
         let findings = why(namespace(&lab, self.watched));
         let before = transfer.rate_since(begun);
-        transfer.end();
         let first = findings.first();
         let cause = first.map(|one| one["cause"].as_str().unwrap().to_owned());
         if cause.as_deref() != self.cause {
+            transfer.end();
             return Err(format!("expected {:?} at {before:.2e} bit/s: {findings:?}", self.cause));
         }
         let Some(finding) =
             first.filter(|one| one["fix"] != serde_json::json!({"commands": [], "advice": null}))
         else {
+            transfer.end();
             return Ok(format!("{cause:?} at {before:.2e} bit/s"));
         };
+        let transfer = if self.later.is_some() {
+            Some(transfer)
+        } else {
+            transfer.end();
+            None
+        };
         for fix in finding["fix"]["commands"].as_array().unwrap() {
-            run_in(namespace(&lab, self.watched), fix.as_str().unwrap());
+            let line = fix.as_str().unwrap();
+            // The programs after the fix are those that it starts.
+            if !line.starts_with("joulepath run ") {
+                run_in(namespace(&lab, self.watched), line);
+            }
         }
-        let transfer = Transfer::start(self, &lab, None);
+        if let Some(end) = self.advised {
+            let advice = finding["fix"]["advice"].as_str().unwrap();
+            run_in(namespace(&lab, end), advice.split('`').nth(1).unwrap());
+        }
+        run_all(&lab, self.repaired);
+        let transfer = transfer.unwrap_or_else(|| Transfer::start(self, &lab, self.fixed));
         thread::sleep(SETTLES);
         let begun = (Instant::now(), transfer.received());
         thread::sleep(WATCHES);
@@ -158,14 +250,19 @@ impl Case {
         transfer.end();
         let gain = &finding["gain"];
         let (predicted, bound) = (gain["after_bps"].as_f64(), gain["at_least"] == true);
+        let links = 1e6 * self.paths.iter().map(|(mbit, ..)| mbit).sum::<f64>();
         let holds = match predicted {
             Some(bps) if bound => after >= NO_WORSE * bps,
             Some(bps) => (after / bps - 1.0).abs() <= WITHIN,
-            None => false,
-        };
+            None => after > 0.0,
+        } && predicted.is_none_or(|bps| bps <= links);
         let said = format!("{cause:?}: {before:.2e} → {after:.2e} bit/s, predicted {gain}");
         if holds && after >= NO_WORSE * before { Ok(said) } else { Err(format!("{said}: {finding}")) }
     }
+}
+
+fn run_all(lab: &Lab, commands: &[(End, &str)]) {
+    commands.iter().for_each(|(end, line)| run_in(namespace(lab, *end), line));
 }
 
 fn namespace(lab: &Lab, end: End) -> &Namespace {
@@ -187,29 +284,37 @@ fn why(namespace: &Namespace) -> Vec<Value> {
 
 /// Runs a printed command as it is.
 fn run_in(namespace: &Namespace, line: &str) {
-    let output = namespace.enter_thread(|| Command::new("sh").args(["-c", line]).output()).unwrap().unwrap();
+    let run = || Command::new("sh").args(["-c", line]).output();
+    let output = namespace.enter_thread(run).unwrap().unwrap();
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A transfer in one direction, until it is ended.
 struct Transfer {
     bytes: Arc<AtomicU64>,
+    is_paused: Arc<AtomicBool>,
     is_over: Arc<AtomicBool>,
     ends: [TcpStream; 2],
 }
 
 impl Transfer {
-    fn start(case: &Case, lab: &Lab, send_buffer: Option<u64>) -> Self {
+    fn start(case: &Case, lab: &Lab, programs: Programs) -> Self {
         let options = |end: End| Options {
-            buffers: Buffers { send: send_buffer.filter(|_| end == case.sender).map(Bytes), receive: None },
+            buffers: Buffers {
+                send: programs.send_buffer.filter(|_| end == case.sender).map(Bytes),
+                receive: programs
+                    .window
+                    .filter(|_| end != case.sender)
+                    .map(|bytes| ReceiveWindow::of(Bytes(bytes))),
+            },
             ..Options::default()
         };
         let any = SocketAddr::new(lab.server_address(), 0);
-        let listen = || listen(case.protocol, any, &options(End::Server), 4);
+        let listen = || listen(programs.server, any, &options(End::Server), 4);
         let listener = lab.server().enter_thread(listen).unwrap().unwrap();
         let at = SocketAddr::try_from(rustix::net::getsockname(&listener).unwrap()).unwrap();
         let from = SocketAddr::new(lab.tunnels()[0].client_address, 0);
-        let connect = || connect_within(case.protocol, from, at, &options(End::Client), PATIENCE);
+        let connect = || connect_within(programs.client, from, at, &options(End::Client), PATIENCE);
         let client = TcpStream::from(lab.client().enter_thread(connect).unwrap().unwrap());
         let server = TcpStream::from(accept_within(&listener, PATIENCE).unwrap().0);
         for stream in [&client, &server] {
@@ -217,8 +322,12 @@ impl Transfer {
         }
         let ends = [&client, &server].map(|stream| stream.try_clone().unwrap());
         let (sender, receiver) = if case.sender == End::Client { (client, server) } else { (server, client) };
-        let (bytes, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-        let (counter, over, app_bps) = (bytes.clone(), is_over.clone(), case.app_bps);
+        if let Some(rate) = programs.pacing {
+            pace(&sender, rate);
+        }
+        let bytes = Arc::new(AtomicU64::new(0));
+        let [is_paused, is_over] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let (counter, paused, over) = (bytes.clone(), is_paused.clone(), is_over.clone());
         thread::spawn(move || {
             let mut buffer = [0; 65_536];
             while let Ok(read @ 1..) = (&receiver).read(&mut buffer) {
@@ -230,8 +339,8 @@ impl Transfer {
         thread::spawn(move || {
             let (begin, mut written) = (Instant::now(), 0_usize);
             while !over.load(Ordering::Relaxed) {
-                let due = app_bps.map(|bps| bps * begin.elapsed().as_secs_f64() / 8.0);
-                if due.is_some_and(|due| written as f64 > due) {
+                let due = programs.bps.map(|bps| bps * begin.elapsed().as_secs_f64() / 8.0);
+                if paused.load(Ordering::Relaxed) || due.is_some_and(|due| written as f64 > due) {
                     thread::sleep(Duration::from_millis(5));
                     continue;
                 }
@@ -241,7 +350,7 @@ impl Transfer {
                 }
             }
         });
-        Transfer { bytes, is_over, ends }
+        Transfer { bytes, is_paused, is_over, ends }
     }
 
     fn received(&self) -> u64 {
@@ -260,6 +369,16 @@ impl Transfer {
             let _ = end.shutdown(Shutdown::Both);
         }
     }
+}
+
+/// Sets SO_MAX_PACING_RATE, bytes/s.
+fn pace(socket: &TcpStream, rate: u64) {
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
+    let length = size_of_val(&rate) as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of `rate`.
+    let status =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const rate).cast(), length) };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
 }
 
 /// Judges all, some at once.
@@ -285,16 +404,27 @@ fn nothing_is_said_of_a_healthy_connection() {
     judge(&[
         HEALTHY,
         Case { sender: End::Server, watched: End::Server, ..HEALTHY },
-        Case { cause: Some("application"), app_bps: Some(1e6), ..HEALTHY },
+        Case { cause: Some("application"), programs: Programs { bps: Some(1e6), ..MPTCP }, ..HEALTHY },
     ]);
 }
 
 #[test(needs(LAB))]
 fn a_larger_buffer_gains_what_was_predicted() {
+    let download = Case { cause: Some("receive-buffer"), sender: End::Server, ..HEALTHY };
+    let peer = Case { cause: Some("peer-buffer"), ..HEALTHY };
+    let small = Programs { window: Some(10_000), ..MPTCP };
     judge(&[
         Case { cause: Some("send-buffer"), sysctl: Some(WMEM), ..HEALTHY },
-        Case { cause: Some("send-buffer"), send_buffer: Some(12_000), ..HEALTHY },
-        Case { cause: Some("receive-buffer"), sender: End::Server, sysctl: Some(RMEM), ..HEALTHY },
+        Case {
+            cause: Some("send-buffer"),
+            programs: Programs { send_buffer: Some(12_000), ..MPTCP },
+            ..HEALTHY
+        },
+        Case { sysctl: Some(RMEM), ..download },
+        Case { programs: small, ..download },
+        Case { sysctl: Some(NO_GROWTH), paths: LONG_WAY, ..download },
+        Case { sysctl: Some(PEER_RMEM), advised: Some(End::Server), ..peer },
+        Case { programs: small, ..peer },
     ]);
 }
 
@@ -307,8 +437,8 @@ fn another_controller_gains_what_was_predicted() {
     let server = Case { sender: End::Server, watched: End::Server, paths: LOSSY, ..HEALTHY };
     judge(&[
         Case { cause: Some("random-loss"), ..server },
-        Case { cause: Some("random-loss"), protocol: Protocol::Tcp, ..server },
-        Case { cause: Some("bufferbloat"), protocol: Protocol::Tcp, paths: LONG_QUEUE, ..HEALTHY },
+        Case { cause: Some("random-loss"), programs: TCP, fixed: TCP, ..server },
+        Case { cause: Some("bufferbloat"), programs: TCP, fixed: TCP, paths: LONG_QUEUE, ..HEALTHY },
     ]);
 }
 
@@ -316,13 +446,55 @@ fn another_controller_gains_what_was_predicted() {
 #[test(needs(LAB))]
 fn a_path_that_was_missing_carries_data_after_the_fix() {
     let without = Case { cause: Some("no-endpoint"), broken: &[(End::Client, NO_ENDPOINT)], ..HEALTHY };
+    let backup = Case { cause: Some("backup"), broken: &[(End::Client, BACKUP)], ..HEALTHY };
     judge(&[
         Case { ..without },
         Case { sender: End::Server, ..without },
+        Case { sysctl: Some((End::Client, "net.mptcp.path_manager", "userspace")), ..without },
         Case { cause: Some("limits"), broken: &[(End::Client, "ip mptcp limits set subflows 0")], ..HEALTHY },
-        Case { cause: Some("backup"), broken: &[(End::Client, BACKUP)], ..HEALTHY },
-        Case { cause: Some("backup"), sender: End::Server, broken: &[(End::Client, BACKUP)], ..HEALTHY },
+        Case {
+            cause: Some("peer-refuses"),
+            broken: &[(End::Server, "ip mptcp limits set subflows 0")],
+            advised: Some(End::Server),
+            ..HEALTHY
+        },
+        Case { ..backup },
+        Case { sender: End::Server, ..backup },
+        Case { broken: &[(End::Server, PEER_BACKUP)], advised: Some(End::Server), ..backup },
         Case { cause: Some("wrong-device"), broken: FILTER, ..HEALTHY },
+        Case { cause: Some("wrong-device"), broken: UNBOUND, ..HEALTHY },
         Case { cause: Some("mtu"), broken: HOLE, ..HEALTHY },
+    ]);
+}
+
+#[test(needs(LAB))]
+fn a_connection_without_mptcp_has_both_paths_after_the_fix() {
+    let tcp = Protocol::Tcp;
+    judge(&[
+        Case { cause: Some("plain-tcp"), programs: Programs { client: tcp, ..MPTCP }, ..HEALTHY },
+        Case { cause: Some("fallback"), programs: Programs { server: tcp, ..MPTCP }, ..HEALTHY },
+        Case { cause: Some("fallback"), broken: STRIPPED, repaired: PASSES, ..HEALTHY },
+        Case { cause: Some("mptcp-dropped"), broken: DROPPED, repaired: PASSES, ..HEALTHY },
+    ]);
+}
+
+#[test(needs(LAB))]
+fn a_path_that_blocks_or_is_silent_costs_nothing_after_the_fix() {
+    let small = Programs { window: Some(30_000), ..MPTCP };
+    let blocked = Case {
+        cause: Some("head-of-line"),
+        programs: small,
+        fixed: small,
+        sender: End::Server,
+        paths: UNEQUAL,
+        ..HEALTHY
+    };
+    let paced = Programs { pacing: Some(250_000), ..TCP };
+    judge(&[
+        Case { ..blocked },
+        Case { watched: End::Server, advised: Some(End::Client), ..blocked },
+        Case { cause: Some("dead-path"), later: Some((Duration::ZERO, SILENT)), ..HEALTHY },
+        Case { cause: Some("stale-subflow"), later: Some((FORGETS, FORGOTTEN)), ..HEALTHY },
+        Case { cause: Some("pacing-limit"), programs: paced, fixed: TCP, paths: ONE, ..HEALTHY },
     ]);
 }
