@@ -8,6 +8,8 @@ use super::lately::lasted;
 const USUAL_S: f64 = 10.0;
 /// Lower rates count as no traffic, bit/s. Plans are throttled to as little as 32 kbit/s.
 pub(super) const LEAST_BPS: f64 = 20e3;
+/// After so long without traffic a new flow begins. Its first poll saw part of the rest.
+const BREAK: Nanos = Nanos::from_secs(2);
 /// The usual rate is forgotten after so long without traffic.
 const REST: Nanos = Nanos::from_secs(10);
 
@@ -32,11 +34,16 @@ impl Usual {
         let passed = self.looked.map_or(Nanos::ZERO, |looked| now.saturating_sub(looked));
         self.looked = Some(now);
         let rests = carried_bps < LEAST_BPS;
+        let begins = self.resting_since.is_some_and(|since| now.saturating_sub(since) >= BREAK);
         if lasted(&mut self.resting_since, rests, now, REST) {
             self.bps = None;
         }
         if rests {
             // Nobody sends, or nothing gets through: `silence` and `trouble` handle that.
+            return Nanos::ZERO;
+        }
+        if begins {
+            self.calm();
             return Nanos::ZERO;
         }
         if carried_bps < bound_bps {
@@ -84,6 +91,20 @@ mod tests {
         usual.becomes(2e6);
         usual.observe(S(20), 8e6, 0.0);
         assert!((usual.bps().unwrap() - 5.792723e6).abs() < 1.0, "{:?}", usual.bps());
+    }
+
+    #[test]
+    fn flows_that_end_and_begin_within_a_poll_are_not_low() {
+        let mut usual = Usual::default();
+        for page in 0..6 {
+            // A rest, the begin of a page, and its end.
+            for (after, bps) in [(0, 0.0), (4, 1e6), (5, 8e6), (6, 1e6)] {
+                assert!(usual.observe(S(10 * page + after), bps, 4e6) <= S(1), "{page}");
+            }
+        }
+        // A flow that is slow all the time is.
+        let low = (60..64).map(|s| usual.observe(S(s), 1e6, 4e6)).max();
+        assert!(low >= Some(S(3)), "{low:?}");
     }
 
     #[test]
