@@ -24,6 +24,7 @@
 #include "eemptcp.h"
 #include "emreno.h"
 #include "ewtcp.h"
+#include "hybrid.h"
 #include "joule.h"
 #include "lia.h"
 #include "mveno.h"
@@ -59,6 +60,7 @@
 	X(dts, DTS)           \
 	X(edts, EDTS)         \
 	X(cwa, CWA)           \
+	X(hybrid, HYBRID)     \
 	MPCC_OWNERS(X)
 
 #endif

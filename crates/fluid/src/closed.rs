@@ -21,7 +21,7 @@ const TIE: f64 = 1e-6;
 /// Writes the windows at which `form` settles on `paths`, if there is a closed form, and returns true if
 /// there is. The windows in `paths` are one packet; `least` is the minimum window, packets.
 pub(crate) fn windows(form: Form, paths: &[Path], least: f64, windows: &mut [f64]) -> bool {
-    match form.law() {
+    match form.law().acting(paths, 0) {
         Law::Cubic => each(windows, |r| cubic_window(&paths[r])),
         // Without queueing it gives nothing back.
         Law::Westwood | Law::Wvegas { .. } => false,
@@ -29,7 +29,7 @@ pub(crate) fn windows(form: Form, paths: &[Path], least: f64, windows: &mut [f64
         Law::Reno | Law::Dctcp | Law::Ewtcp { .. } => each(windows, |r| uncoupled(form, paths, r)),
         // Without queueing no loss counts as congestion.
         Law::Mveno { beta, .. } if beta < 0.5 * RAMP => false,
-        Law::Lia | Law::Mveno { .. } => linked_windows(form, paths, windows),
+        Law::Lia | Law::Hybrid | Law::Mveno { .. } => linked_windows(form, paths, windows),
         Law::Ecmtcp { ratio: EnergyRatio::Energy | EnergyRatio::Delivery } => {
             linked_windows(form, paths, windows)
         }

@@ -453,7 +453,9 @@ mod tests {
             }
             Law::of(controller, &connection).expect("a controller with a law")
         };
-        let plain = ["reno", "cubic", "ewtcp", "coupled", "lia", "olia", "mveno", "ecmtcp", "emreno", "dwc"];
+        let plain = [
+            "reno", "cubic", "ewtcp", "coupled", "lia", "hybrid", "olia", "mveno", "ecmtcp", "emreno", "dwc",
+        ];
         let mut laws: Vec<Law> = plain.iter().map(|name| with(name, &[])).collect();
         laws.extend([
             with("coupled", &[("epsilon", "semicoupled")]),

@@ -57,7 +57,7 @@ impl Form {
     pub fn forces(&self, paths: &[Path], r: usize) -> Forces {
         let path = &paths[r];
         let plain = |growth, decrease| Forces { growth, decrease, drain: 0.0, yielding: 0.0 };
-        match self.law {
+        match self.law.acting(paths, r) {
             Law::Cubic => plain(cubic(path), CUBIC_DECREASE),
             Law::Wvegas { total_alpha } => plain(wvegas(paths, r, total_alpha), 0.5),
             Law::Olia if paths.len() > 1 => plain(rate_term(paths, r), 0.5),

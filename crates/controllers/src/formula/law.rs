@@ -42,6 +42,8 @@ pub enum Law {
     },
     /// RFC 6356.
     Lia,
+    /// [`Cubic`](Self::Cubic) while no other subflow has delivered a packet, [`Lia`](Self::Lia) otherwise.
+    Hybrid,
     /// Khalili et al., CoNEXT 2012.
     Olia,
     /// Peng et al., ToN 2016.
@@ -192,6 +194,7 @@ impl Law {
                 takes_total: is("epsilon", "classic"),
             },
             "lia" => Law::Lia,
+            "hybrid" => Law::Hybrid,
             "olia" => Law::Olia,
             "balia" => Law::Balia { kernel_quirk: is("kernel_quirk", "on") },
             "dwc" => Law::Dwc { all_in_one: is("groups", "all") },
@@ -232,6 +235,7 @@ impl Law {
             Law::Ewtcp { .. } => "a/w_r per ACK",
             Law::Coupled { .. } => "1/W, or w_r^(1−ε)/W^(2−ε), per ACK",
             Law::Lia => "min(A, 1/w_r) per ACK, A = max_k(w_k/τ_k²)/X²",
+            Law::Hybrid => "while several subflows carry data LIA: min(A, 1/w_r) per ACK; otherwise CUBIC",
             Law::Olia => "(w_r/τ_r²)/X² + α_r/w_r per ACK",
             Law::Balia { .. } => "x_r/(τ_r X²) · (1+α_r)/2 · (4+α_r)/5 per ACK, α_r = max_k x_k/x_r",
             Law::Dwc { .. } => "τ_r/min_g τ / (n_g W_g) per ACK, for all subflows as one group; alone 1/w_r",
@@ -248,9 +252,12 @@ impl Law {
         }
     }
 
-    /// NewReno if there are no siblings to couple with, otherwise `self`.
-    fn alone(&self, paths: &[Path]) -> Self {
+    /// The definition that applies to `paths[r]`: NewReno if there are no siblings to couple with, for
+    /// [`Hybrid`](Self::Hybrid) CUBIC; otherwise `self`.
+    pub fn acting(&self, paths: &[Path], r: usize) -> Self {
         match self {
+            Law::Hybrid if (0..paths.len()).any(|k| k != r && paths[k].l > 0.0) => Law::Lia,
+            Law::Hybrid => Law::Cubic,
             Law::Cubic | Law::Westwood | Law::Wvegas { .. } => *self,
             _ if paths.len() < 2 => Law::Reno,
             _ => *self,
@@ -260,14 +267,14 @@ impl Law {
     /// `δ_r` plus the drain: the window's growth per packet acknowledged in congestion avoidance, packets.
     /// For wVegas: per round.
     pub fn growth(&self, paths: &[Path], r: usize) -> f64 {
-        match self.alone(paths) {
+        match self.acting(paths, r) {
             Law::Reno | Law::Dctcp | Law::Westwood => 1.0 / paths[r].w,
             Law::Cubic => cubic(&paths[r]),
             Law::Ewtcp { a, power } => a * libm::pow(paths.len() as f64, power) / paths[r].w,
             Law::Coupled { epsilon, .. } => {
                 libm::pow(paths[r].w, 1.0 - epsilon) / libm::pow(total_window(paths), 2.0 - epsilon)
             }
-            Law::Lia | Law::Cwa { .. } => lia(paths, r),
+            Law::Lia | Law::Hybrid | Law::Cwa { .. } => lia(paths, r),
             Law::Olia => rate_term(paths, r) + olia_alpha(paths, r) / paths[r].w,
             Law::Balia { .. } => {
                 let alpha = fastest(paths) / paths[r].x();
@@ -293,7 +300,7 @@ impl Law {
 
     /// The price term of extended DTS: reduction of the window per packet acknowledged, packets.
     pub fn drain(&self, paths: &[Path], r: usize) -> f64 {
-        match self.alone(paths) {
+        match self.acting(paths, r) {
             Law::Dts { kappa, .. } => kappa * paths[r].w * paths[r].u,
             _ => 0.0,
         }
@@ -307,7 +314,7 @@ impl Law {
 
     /// `β_r`: part of the window lost at a loss.
     pub fn decrease(&self, paths: &[Path], r: usize) -> f64 {
-        match self.alone(paths) {
+        match self.acting(paths, r) {
             Law::Cubic => 0.3,
             Law::Westwood => 1.0 - (paths[r].tau_base / paths[r].tau).min(1.0),
             Law::Coupled { takes_total: true, .. } => total_window(paths) / (2.0 * paths[r].w),
@@ -322,8 +329,8 @@ impl Law {
     }
 
     /// Minimum window after a loss.
-    pub fn floor(&self, paths: &[Path]) -> WindowFloor {
-        match self.alone(paths) {
+    pub fn floor(&self, paths: &[Path], r: usize) -> WindowFloor {
+        match self.acting(paths, r) {
             Law::Olia | Law::Balia { .. } | Law::Coupled { takes_total: true, .. } => WindowFloor::One,
             _ => WindowFloor::Two,
         }
@@ -332,7 +339,7 @@ impl Law {
     /// The window after a fast retransmit, packets, before rounding.
     pub fn window_after_loss(&self, paths: &[Path], r: usize) -> f64 {
         let left = paths[r].w - paths[r].w * self.decrease(paths, r);
-        left.max(self.floor(paths).packets())
+        left.max(self.floor(paths, r).packets())
     }
 
     /// `ψ_r` of 002, eq. (3).

@@ -3,6 +3,7 @@
 mod behaviour;
 mod headers;
 mod hosted;
+mod hybrid;
 mod hystart;
 mod joule;
 mod owners;

@@ -78,6 +78,7 @@ const ROWS: &[Row] = &[
     // ε = 1/2: √w / W^1.5 = 3.4641, 5.47723, 6.32456 over 742.541
     row("coupled", &[("epsilon", "0.5")], [0.00466520, 0.00737633, 0.00851745], HALVES),
     row("lia", &[], LINKED, HALVES),
+    row("hybrid", &[], LINKED, HALVES),
     row("cwa", &[], LINKED, HALVES),
     row("olia", &[], [0.00799168, 0.0189155, -0.00726778], HALVES),
     // α = 1.5625, 1, 2.34375; 12 − 6·1.5 = 3, 40 − 20·1.5 = 10

@@ -78,6 +78,7 @@ fn every_controller_settles_at_the_equilibrium_of_its_definition() {
         },
         case("coupled", "coupled", [894.0, 0.0], 0.03),
         case("lia", "lia", [715.5, 178.9], 0.02),
+        case("hybrid", "hybrid", [715.5, 178.9], 0.02),
         case("olia", "olia", [894.0, 0.0], 0.03),
         case("balia", "balia", [800.8, 93.6], 0.02),
         // No queue: every loss counts as random and reduces the window to 0.8; LIA's shares of √(1/(0.2

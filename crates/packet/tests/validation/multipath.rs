@@ -99,6 +99,17 @@ fn a_backup_path_carries_nothing_until_the_regular_path_fails() {
     assert_between("regular path after the outage, Mbit/s", mean_mbps(&series, 0, 65.0, 119.0), 11.0, 11.7);
 }
 
+/// Until another subflow carries data, each packet of `hybrid` leaves when CUBIC's would.
+#[test]
+fn on_one_path_hybrid_is_cubic() {
+    let first = "loss = \"0.1 %\"";
+    for (second, policy) in [("", "single:first[cc=@]"), ("backup = true", "@")] {
+        let toml = two_paths(first, second, BULK);
+        let [hybrid, cubic] = ["hybrid", "cubic"].map(|cc| simulate(&toml, &policy.replace('@', cc), 1));
+        assert_eq!((hybrid.goodput_bps, hybrid.paths), (cubic.goodput_bps, cubic.paths), "{policy}");
+    }
+}
+
 fn mean_mbps(series: &Series, path: usize, from_s: f64, until_s: f64) -> f64 {
     let within = |t: &f64| (from_s..until_s).contains(t);
     let rates: Vec<f64> = series

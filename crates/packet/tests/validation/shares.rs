@@ -78,6 +78,7 @@ fn at_a_shared_bottleneck_only_uncoupled_subflows_take_two_shares() {
             ("uncoupled", 1.85, 2.1),
             ("ewtcp", 0.7, 1.15),
             ("lia", 0.7, 1.15),
+            ("hybrid", 0.7, 1.15),
             ("olia", 0.7, 1.15),
             ("balia", 0.7, 1.15),
         ] {

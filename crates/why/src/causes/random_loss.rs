@@ -9,9 +9,9 @@ use crate::words::{mbit, ms, percent};
 pub(super) const NAME: &str = "random-loss";
 
 /// Controllers that reduce the window at a loss.
-const LOSS_BASED: [&str; 14] = [
-    "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp", "lia",
-    "mveno", "olia", "reno",
+const LOSS_BASED: [&str; 15] = [
+    "balia", "coupled", "cubic", "dts", "dwc", "ecmtcp", "edts", "eemptcp", "emreno", "ewtcp", "hybrid",
+    "lia", "mveno", "olia", "reno",
 ];
 /// A single lost segment can be chance, unless there was no queue at all.
 const LEAST_LOST: f64 = 2.0;
