@@ -139,28 +139,31 @@ pub fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
     Ok(())
 }
 
-/// Drops the claims whose set-up or box differs from the present one, and names the rows without a claim.
+/// Drops the claims whose set-up or box differs from the present one, and names their rows.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
 pub fn drop_outdated(stored: &mut Search) -> Result<()> {
-    let all = &papers()?.experiments;
     let present = present(Experiment::made_by_search)?;
-    for claim in &mut stored.claims {
+    let mut kept: Vec<Claim> = vec![];
+    for mut claim in std::mem::take(&mut stored.claims) {
         let made = claim.made.get_or_insert_default();
         made.since = since(made, present.get(claim.id.as_str()));
+        if made.since == Since::SetUp {
+            stored.left_out.push(claim.id);
+        } else {
+            kept.push(claim);
+        }
     }
-    stored.claims.retain(|claim| claim.made.as_ref().is_some_and(|made| made.since != Since::SetUp));
     // A claim as weak as others needs them.
-    let ids: BTreeSet<String> = stored.claims.iter().map(|claim| claim.id.clone()).collect();
-    let has_parts = |id: &str| {
-        let of = all.iter().find(|of| of.id == id);
-        of.is_some_and(|of| of.weaker_of.iter().all(|part| ids.contains(part)))
-    };
-    stored.claims.retain(|claim| has_parts(&claim.id));
-    stored.counts = Search::count(&stored.claims);
-    let ids = all.iter().filter(|of| of.standing != Standing::Ours).map(|of| of.id.clone());
-    stored.left_out = ids.filter(|id| stored.claims.iter().all(|claim| claim.id != *id)).collect();
+    let all = &papers()?.experiments;
+    let weaker_of = |id: &str| all.iter().find(|of| of.id == id).map_or(&[][..], |of| &of.weaker_of);
+    let is_dropped = |id: &String| stored.left_out.contains(id);
+    let (without, kept): (Vec<Claim>, Vec<Claim>) =
+        kept.into_iter().partition(|claim| weaker_of(&claim.id).iter().any(is_dropped));
+    stored.left_out.extend(without.into_iter().map(|claim| claim.id));
+    stored.counts = Search::count(&kept);
+    stored.claims = kept;
     Ok(())
 }
 
@@ -219,6 +222,8 @@ pub fn merge_search(new: &mut Search, old: Search) -> Result<()> {
     new.boxes.extend(boxes);
     new.fits.extend(fits);
     drop_outdated(new)?;
+    let ids = papers()?.experiments.iter().filter(|of| of.standing != Standing::Ours).map(|of| of.id.clone());
+    new.left_out = ids.filter(|id| new.claims.iter().all(|claim| claim.id != *id)).collect();
     let place = place()?;
     new.claims.sort_by_key(|claim| place[claim.id.as_str()]);
     let of_box = |name: &str| papers().map(|all| all.boxes.iter().position(|known| known.name == name));
