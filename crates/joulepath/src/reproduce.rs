@@ -79,9 +79,12 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut hear = |event: Event<'_>| watcher.hear(event);
     let mut reproduction = run(&plan, &mut stored, &by, &mut hear, &cancel);
     watcher.finish();
-    if let Some(StoredResults::Reproduction(old)) =
-        old_rows(options, &place(&format!("{}.json", extent.name())))?
-    {
+    let file = format!("{}.json", extent.name());
+    if let Some(StoredResults::Reproduction(old)) = old_rows(options, &place(&file))? {
+        if reproduction.partial {
+            terminal::tell(&format!("{file} is left as it is until all has run"));
+            return Ok(Exit::Partial);
+        }
         merge(&mut reproduction, old)?;
     }
     write(options, &reproduction, &place)?;

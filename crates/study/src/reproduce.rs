@@ -74,7 +74,7 @@ pub struct Description {
     pub kernel: bool,
 }
 
-/// Experiments whose id starts with one of `ids`; default: all.
+/// The experiments called one of `ids`, or whose id starts with it if none is called so; default: all.
 ///
 /// # Errors
 /// If no experiment starts with one of them.
@@ -108,9 +108,13 @@ fn choose(ids: &[String]) -> Result<Vec<Arc<Experiment>>> {
             return Err(Error::usage(format!("there is no experiment `{id}`")).with_help(suggest(id, &known)));
         }
     }
-    let wanted = |experiment: &&Arc<Experiment>| {
-        ids.is_empty() || ids.iter().any(|id| experiment.id.starts_with(id.as_str()))
+    // `002-fig1` is an experiment, not `002-fig10` to `002-fig17`.
+    let is_name = |id: &str| all.iter().any(|experiment| experiment.id == id);
+    let is_of = |experiment: &Experiment, id: &str| match is_name(id) {
+        true => experiment.id == id,
+        false => experiment.id.starts_with(id),
     };
+    let wanted = |experiment: &&Arc<Experiment>| ids.is_empty() || ids.iter().any(|id| is_of(experiment, id));
     Ok(all.iter().filter(wanted).cloned().collect())
 }
 
@@ -280,6 +284,7 @@ pub fn with_values(all: &mut Reproduction) -> Result<()> {
         for report in &mut all.experiments {
             let of = experiments.iter().find(|of| of.id == report.id);
             report.values_of = of.and_then(|of| of.set_up_of_its_paper()).map(str::to_owned);
+            report.not_in_kernel = of.and_then(|of| of.not_in_kernel.clone());
         }
     }
     Ok(())
@@ -353,6 +358,7 @@ impl Plan {
             kernel,
             figures,
             missing,
+            not_in_kernel: experiment.not_in_kernel.clone(),
             made: Some(experiment.made(by)),
         };
         report.confirmed()

@@ -21,7 +21,7 @@ Examples:
   joulepath reproduce --from results/reproduction/full.json \\
       --docs target/docs/papers
 
-ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
+ID is an experiment, or how names begin: `000`, `003-fig2`. Each has a claim, a rule that was fixed \
 before anything ran, and a verdict (docs/reproduce.md lists them). An interrupted \
 command resumes: finished runs are stored in the folder --out. Experiments with two and three radios are \
 measured a second time in the kernel's own stack (--full only; needs root).

@@ -58,6 +58,10 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut found = run(plan, &mut stored, &by, &mut hear, &cancel)?;
     watcher.finish();
     if let Some(StoredResults::Search(old)) = old_rows(options, &place("claims.json"))? {
+        if found.partial {
+            terminal::tell("claims.json is left as it is until all has run");
+            return Ok(Exit::Partial);
+        }
         merge_search(&mut found, old)?;
     }
     let json = search_json(&found)?;

@@ -121,7 +121,8 @@ fn section(report: &Report) -> String {
     if let Some(kernel) = &report.kernel {
         let far =
             kernel.farthest.as_ref().map_or(String::new(), |far| format!("; farthest: {}", far.words()));
-        text += &format!("\nIn the real stack: {}{far}.\n", kernel.agreement.name());
+        let made = kernel.made.as_ref().map_or(String::new(), |made| format!(" ({})", made.words()));
+        text += &format!("\nIn the real stack: {}{far}.{made}\n", kernel.agreement.name());
     }
     if let Some(made) = &report.made {
         text += &format!("\nMade by {}.\n", made.words());

@@ -174,6 +174,9 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Number of missing runs.
     pub missing: u64,
+    /// Why the kernel does not measure it, if it does not and the reason is known.
+    #[serde(default, skip_serializing)]
+    pub not_in_kernel: Option<String>,
     /// What made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Made>,
@@ -401,7 +404,8 @@ impl Report {
             let pairs =
                 kernel.findings.iter().filter_map(|real| Some((real.clone(), simulated(real)?.clone())));
             let (real, simulated): (Vec<Finding>, Vec<Finding>) = pairs.unzip();
-            SecondMeasurement::of(&real, &simulated, self.reading.as_deref())
+            let again = SecondMeasurement::of(&real, &simulated, self.reading.as_deref())?;
+            Some(SecondMeasurement { made: kernel.made, ..again })
         });
         self.confirmed()
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digits::digits_after_point;
 use super::rule::NEGLIGIBLE;
-use super::{Finding, Rule, Verdict};
+use super::{Finding, Made, Rule, Verdict};
 
 /// The same claims, measured in the kernel's own stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct SecondMeasurement {
     /// The finding that differs most.
     #[serde(default, skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub farthest: Option<Farthest>,
+    /// What made it, if not what made the rest of the row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
 }
 
 /// Agreement of two engines.
@@ -142,6 +145,7 @@ impl SecondMeasurement {
             findings: pairs.iter().map(|(real, _)| (*real).clone()).collect(),
             agreement,
             farthest: farthest.map(|(_, farthest)| farthest),
+            made: None,
         })
     }
 }

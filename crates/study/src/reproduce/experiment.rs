@@ -35,6 +35,8 @@ pub(super) struct Experiment {
     pub(super) in_box: Option<Arc<ClaimBox>>,
     pub(super) findings: Vec<Row>,
     pub(super) figures: Vec<Drawing>,
+    /// Why the kernel does not measure it, if it does not.
+    pub(super) not_in_kernel: Option<String>,
     /// What its results depend on in its files.
     pub(super) files: Files,
 }

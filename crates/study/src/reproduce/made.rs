@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use joulepath_model::policy::Policy;
 use joulepath_model::result::Provenance;
 use joulepath_report::search::{Claim, Search};
-use joulepath_report::{Made, Report, Reproduction, Since};
+use joulepath_report::{Made, Report, Reproduction, SecondMeasurement, Since};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
@@ -20,8 +20,19 @@ use crate::shipped;
 /// Engine, scenario, policy and hash of every stored short run, one a line.
 const ENGINES: &str = include_str!(concat!(env!("OUT_DIR"), "/hashes.txt"));
 
-/// Keys for readers, on which no result depends.
-const WORDS: [&str; 7] = ["title", "source", "claim", "cause", "why", "printed", "description"];
+/// Keys for readers and for quick runs, on which no stored result depends.
+const OTHERS: [&str; 10] = [
+    "title",
+    "source",
+    "claim",
+    "cause",
+    "why",
+    "printed",
+    "description",
+    "not_in_kernel",
+    "quick",
+    "quick_set",
+];
 /// Bytes of a hash.
 const HASH_BYTES: usize = 8;
 
@@ -40,7 +51,7 @@ impl Files {
         let text = |text: &str, without: &[&str]| {
             let mut table: Table = text.parse().expect("the file has been read");
             table.retain(|key, value| !(without.contains(&key) || key == "open" && value.is_str()));
-            drop_words(&mut table);
+            drop_others(&mut table);
             table.to_string()
         };
         let set_up = set_up.unwrap_or_default();
@@ -51,15 +62,15 @@ impl Files {
     }
 }
 
-fn drop_words(table: &mut Table) {
-    table.retain(|key, _| !WORDS.contains(&key));
-    table.iter_mut().for_each(|(_, value)| drop_words_of(value));
+fn drop_others(table: &mut Table) {
+    table.retain(|key, _| !OTHERS.contains(&key));
+    table.iter_mut().for_each(|(_, value)| drop_others_of(value));
 }
 
-fn drop_words_of(value: &mut Value) {
+fn drop_others_of(value: &mut Value) {
     match value {
-        Value::Table(table) => drop_words(table),
-        Value::Array(items) => items.iter_mut().for_each(drop_words_of),
+        Value::Table(table) => drop_others(table),
+        Value::Array(items) => items.iter_mut().for_each(drop_others_of),
         _ => {}
     }
 }
@@ -87,7 +98,7 @@ impl Experiment {
         let text = |name: &&str| {
             let (_, text) = shipped::find(name).expect("the study has been read");
             let mut table: Table = text.parse().expect("the scenario has been read");
-            drop_words(&mut table);
+            drop_others(&mut table);
             table.to_string()
         };
         Made {
@@ -132,8 +143,10 @@ impl Experiment {
 pub fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
     let present = present(Experiment::made)?;
     for report in &mut stored.experiments {
-        if let Some(made) = &mut report.made {
-            made.since = since(made, present.get(report.id.as_str()));
+        let present = present.get(report.id.as_str());
+        let of_kernel = report.kernel.as_mut().and_then(|kernel| kernel.made.as_mut());
+        for made in report.made.iter_mut().chain(of_kernel) {
+            made.since = since(made, present);
         }
     }
     Ok(())
@@ -184,15 +197,24 @@ fn since(made: &Made, present: Option<&Made>) -> Since {
     }
 }
 
-/// Adds the rows of `old` that `new` lacks.
+/// Adds the rows of `old` that `new` lacks, and the kernel's measurement of those that `new` measured without
+/// the kernel.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
 pub fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
+    for row in &mut new.experiments {
+        let known = old.experiments.iter().find(|known| known.id == row.id);
+        let kernel = known.and_then(|known| Some((known.kernel.clone()?, known.made.clone())));
+        if let (None, Some((kernel, made))) = (&row.kernel, kernel) {
+            row.kernel = Some(SecondMeasurement { made: kernel.made.clone().or(made), ..kernel });
+            *row = row.clone().judged();
+        }
+    }
     let lacks = |row: &Report| new.experiments.iter().all(|known| known.id != row.id);
     let rows: Vec<Report> = old.experiments.into_iter().filter(lacks).collect();
     new.merged |= !rows.is_empty();
-    new.partial |= rows.iter().any(|row| row.missing > 0);
+    new.partial |= !rows.is_empty() && old.partial;
     new.experiments.extend(rows);
     let place = place()?;
     new.experiments.retain(|row| place.contains_key(row.id.as_str()));

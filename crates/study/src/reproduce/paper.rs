@@ -277,6 +277,7 @@ impl RawExperiment {
             in_box,
             findings: self.findings,
             figures: self.figures,
+            not_in_kernel: set_up.and_then(|set_up| set_up.not_in_kernel.clone()),
             files: Files::default(),
         })
     }

@@ -335,6 +335,7 @@ pub(super) fn at(
             kernel: None,
             figures: vec![],
             missing: lacks,
+            not_in_kernel: None,
             made: None,
         }
     };

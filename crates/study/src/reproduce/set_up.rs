@@ -27,6 +27,8 @@ pub(super) struct SetUp {
     #[serde(default, rename = "study")]
     pub(super) studies: Vec<RawStudy>,
     pub(super) kernel: Option<RawKernel>,
+    /// Why the kernel does not measure some of its rows.
+    pub(super) not_in_kernel: Option<String>,
     pub(super) values: Option<Values>,
     #[serde(rename = "box")]
     pub(super) claim_box: Option<RawBox>,

@@ -62,6 +62,7 @@ fn report(id: &str, title: &str, claim: &str, findings: Vec<Finding>, figures: V
         kernel: None,
         figures,
         missing: 0,
+        not_in_kernel: None,
         made: None,
     }
 }
@@ -112,6 +113,7 @@ fn throughput() -> Report {
             .into(),
         kernel: SecondMeasurement::of(&[in_the_kernel], &findings[1..2], None),
         missing: 3,
+        not_in_kernel: None,
         made: None,
         ..report(
             "000-fig4",
