@@ -1,6 +1,6 @@
 //! The question for `advise`, and the reasons for no answer.
 
-use joulepath_model::energy::InterfaceModel;
+use joulepath_model::energy::{self, InterfaceModel, Traffic};
 use joulepath_model::network::LossSpec;
 use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
 
@@ -23,6 +23,13 @@ pub struct Path {
     pub loss: LossSpec,
     /// Energy model of the interface.
     pub energy: InterfaceModel,
+}
+
+impl Path {
+    /// Says that the profile of its energy is extrapolated at the link's rate; `None` if it holds there.
+    pub fn extrapolated(&self) -> Option<String> {
+        energy::named(&self.energy)?.beyond(Traffic::Down, self.rate.bps() as f64)
+    }
 }
 
 /// Time limit of the transfer.

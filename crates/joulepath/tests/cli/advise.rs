@@ -14,7 +14,8 @@ fn advice_is_json_for_programs() {
     assert_eq!(front.last().unwrap(), &advice["best"], "without a deadline the cheapest is the best");
     assert_eq!(advice["break_even"][0]["below"][0], "wifi");
     assert!(advice["reason"].as_str().unwrap().starts_with("Use wifi alone: "));
-    assert_eq!(advice.as_object().unwrap().len(), 4);
+    assert_eq!(advice["extrapolated"], serde_json::json!(["lte"]), "40 Mbit/s over lte-huang2012");
+    assert_eq!(advice.as_object().unwrap().len(), 5);
 }
 
 #[test]

@@ -69,12 +69,17 @@ fn each_variant_has_its_page_and_the_runs_of_all_are_kept() {
     let reports = folder.path().join("joulepath-report");
     assert_eq!(
         names(&reports),
-        ["home-wifi-lte-1MB.html", "home-wifi-lte-200MB.html", "home-wifi-lte.runs.jsonl"]
+        [
+            "home-wifi-lte-1MB.html",
+            "home-wifi-lte-200MB.html",
+            "home-wifi-lte-radios2021.html",
+            "home-wifi-lte.runs.jsonl"
+        ]
     );
     let journal = fs::read_to_string(reports.join("home-wifi-lte.runs.jsonl")).unwrap();
     // For each variant a head and 2 policies times 2 seeds.
-    assert_eq!(journal.lines().count(), 2 * 5);
-    assert_eq!(journal.lines().filter(|line| line.starts_with(r#"{"scenario":"#)).count(), 2);
+    assert_eq!(journal.lines().count(), 3 * 5);
+    assert_eq!(journal.lines().filter(|line| line.starts_with(r#"{"scenario":"#)).count(), 3);
 }
 
 #[test]

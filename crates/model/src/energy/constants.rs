@@ -187,7 +187,7 @@ pub mod states2021 {
 }
 
 /// Android's `power_profile.xml` in the LineageOS device trees flame (Pixel 4), oriole (Pixel 6) and
-/// instantnoodle (OnePlus 8): currents of the WiFi chip while it listens, receives and sends, mA (V). The files
+/// instantnoodle (OnePlus 8): currents of the WiFi chip while it listens, receives and sends, mA (V). They
 /// state no rates; how the power grows with the rate is an estimate.
 pub mod pixel {
     /// Pixel 4, 802.11ac (V).

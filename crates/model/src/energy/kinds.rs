@@ -1,6 +1,6 @@
 //! Kinds of radio: today's profiles, and rates that are plausible for them.
 
-use super::profiles::Rates;
+use super::provenance::Rates;
 
 /// A kind of radio.
 #[derive(Clone, Copy, Debug, PartialEq)]

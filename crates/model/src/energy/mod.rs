@@ -9,15 +9,16 @@ mod kinds;
 pub mod meter;
 mod presets;
 mod profiles;
+mod provenance;
 pub mod radios;
+mod shipped;
 #[cfg(test)]
 mod tests;
 
 pub use kinds::{RADIO_KINDS, RadioKind, radio_kind};
 pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets};
-pub use profiles::{
-    Bounds, Confidence, Profile, Rates, Validity, nearest, profile, profile_names, profiles, suggest_profile,
-};
+pub use profiles::{named, nearest, profile, profile_names, profiles, suggest_profile};
+pub use provenance::{Bounds, Confidence, Profile, Rates, Validity};
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Named models of devices: their power besides the interfaces, and the interface profiles that go with them.
 
 use super::constants::{device, host, narayanan2021};
-use super::profiles::Confidence;
+use super::provenance::Confidence;
 use super::{DeviceEnergy, HostCurve, HostModel};
 use crate::units::Watts;
 

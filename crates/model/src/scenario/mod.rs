@@ -9,6 +9,7 @@ mod declare;
 mod document;
 mod error;
 mod exact;
+mod extrapolated;
 mod forms;
 mod judge;
 mod known;

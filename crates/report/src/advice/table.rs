@@ -1,6 +1,6 @@
 //! The answer as text for a terminal.
 
-use joulepath_control::advise::{Advice, BreakEven, Plan, Question, Waiting, significant};
+use joulepath_control::advise::{Advice, BreakEven, Path, Plan, Question, Waiting, significant};
 use joulepath_control::limit::Capacity;
 
 use crate::table::{Cell, Column, Line, Rank, Table, View};
@@ -108,7 +108,13 @@ pub(super) fn footing(question: &Question) -> String {
         1 => String::new(),
         _ => format!(" Congestion control of several paths: {}.", question.coupling.word()),
     };
-    format!("Rates: {rates}, without headers.{coupling} Joules are modelled, not measured.")
+    let beyond = |path: &Path| Some(format!("{} ({})", path.name, path.extrapolated()?));
+    let beyond: Vec<String> = question.paths.iter().filter_map(beyond).collect();
+    let extrapolated = match beyond.is_empty() {
+        true => String::new(),
+        false => format!(" Energy extrapolated: {}.", beyond.join(", ")),
+    };
+    format!("Rates: {rates}, without headers.{coupling} Joules are modelled, not measured.{extrapolated}")
 }
 
 #[cfg(test)]

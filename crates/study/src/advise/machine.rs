@@ -10,6 +10,9 @@ pub struct Machine<'a> {
     front: Vec<Way<'a>>,
     break_even: Vec<Change<'a>>,
     reason: &'a str,
+    /// Paths whose energy profile is extrapolated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    extrapolated: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<Repeated<'a>>,
 }
@@ -74,7 +77,9 @@ impl<'a> Machine<'a> {
             below: change.below.iter().map(name).collect(),
             above: change.above.iter().map(name).collect(),
         });
+        let beyond = question.paths.iter().filter(|path| path.extrapolated().is_some());
         Machine {
+            extrapolated: beyond.map(|path| path.name.as_str()).collect(),
             best: way(&advice.best),
             front: advice.front.iter().map(way).collect(),
             break_even: changes.collect(),

@@ -8,7 +8,8 @@ use joulepath_control::advise::{self, Coupling, MOST_PATHS, Path, Question, Wait
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::radios::{radio, radio_names};
 use joulepath_model::energy::{
-    InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, suggest_profile,
+    InterfaceModel, RadioKind, SunkWhile, device_preset, device_preset_names, profile, radio_kind,
+    suggest_profile,
 };
 use joulepath_model::names::suggest;
 use joulepath_model::network::LossSpec;
@@ -195,7 +196,8 @@ fn path(text: &str) -> Result<Path> {
         Some(text) => bursts(name, mean, text)?,
         None => LossSpec::Bernoulli(mean),
     };
-    let named = needed("energy", energy)?;
+    let of_kind = || radio_kind(name).map(RadioKind::default_profile);
+    let named = needed("energy", energy.or_else(of_kind))?;
     let mut energy = energy_model(&option("energy"), &named)?;
     if let Some(text) = signal {
         let signal: Dbm = quantity(&option("signal"), text)?;

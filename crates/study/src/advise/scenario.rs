@@ -2,7 +2,7 @@
 
 use joulepath_control::advise::{Advice, Path, QUEUE_PACKETS, Question, Within};
 use joulepath_control::limit::Capacity;
-use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, InterfaceModel, profile, profile_names};
+use joulepath_model::energy::{self, DeviceEnergy, InterfaceEnergy, InterfaceModel};
 use joulepath_model::history::PathHistory;
 use joulepath_model::scenario::{KnownConnection, KnownPath};
 use joulepath_model::units::Nanos;
@@ -92,8 +92,8 @@ fn known_path(path: &Path) -> KnownPath {
 
 /// Replaces the model by the name of the profile with the same numbers, if one exists.
 fn named(model: &InterfaceModel) -> InterfaceEnergy {
-    let known = profile_names().find(|name| profile(name).is_some_and(|known| known.model == *model));
-    InterfaceEnergy { profile: known.unwrap_or("inline").to_owned(), model: model.clone() }
+    let inline = || InterfaceEnergy { profile: "inline".to_owned(), model: model.clone() };
+    energy::named(model).unwrap_or_else(inline)
 }
 
 #[cfg(test)]
@@ -179,6 +179,17 @@ mod tests {
         };
         assert_eq!(cheapest("-80dBm"), ["mmwave"]);
         assert_eq!(cheapest("-115dBm"), ["sa"]);
+    }
+
+    #[test]
+    fn a_path_named_after_a_kind_of_radio_has_todays_profile() {
+        let paths = ["wifi:rate=20Mbit/s,rtt=30ms", "lte:rate=60Mbit/s,rtt=51ms"].map(str::to_owned);
+        let question = asked(|words| words.paths = paths.into());
+        let profiles: Vec<_> = question.paths.iter().map(|path| named(&path.energy).profile).collect();
+        assert_eq!(profiles, ["wifi6-2021", "lte-2021"]);
+        let advice = answer(&question).unwrap();
+        let said = serde_json::to_value(crate::advise::Machine::of(&question, &advice)).unwrap();
+        assert_eq!(said["extrapolated"], serde_json::json!(["lte"]));
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! The shipped profiles.
 
-use super::super::constants::{
-    aro_i997, huang2012, narayanan2021, nordic2022, pixel, seed, seed003, states2021,
-};
-use super::super::equations::duty_cycle_mean;
-use super::super::radios::{REFERENCE, radio};
-use super::super::{InterfaceModel, RrcModel, Stage, SunkWhile};
-use super::{Bounds, Confidence, Profile, Rates, Validity};
+use super::constants::{aro_i997, huang2012, narayanan2021, nordic2022, pixel, seed, seed003, states2021};
+use super::equations::duty_cycle_mean;
+use super::provenance::{Bounds, Confidence, Profile, Rates, Validity};
+use super::radios::{REFERENCE, radio};
+use super::{InterfaceModel, RrcModel, Stage, SunkWhile};
 use crate::signal::rate_at;
 use crate::units::{JoulesPerBit, Nanos, Watts};
 
