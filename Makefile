@@ -111,7 +111,7 @@ fuzz: ## thousands of random scenarios against invariants; changes of its corpus
 		scripts/cargo.sh test --workspace --exclude joulepath-benches --exclude joulepath-python --locked \
 		--test study --test validation -- no_scenario_of_the_language random_scenarios_break --nocapture
 
-sanitize: ## run the tests of unsafe code under Miri and sanitizers, where this machine has them (ARGS="miri thread")
+sanitize: ## run the tests of unsafe code under Miri and sanitizers, where this machine has them (ARGS="miri address")
 	@scripts/setup.sh test
 	@scripts/sanitize.sh $(ARGS)
 

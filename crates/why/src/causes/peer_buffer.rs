@@ -32,8 +32,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Option<Finding> {
         ],
         cost: cost(subject, &blocked),
         fix: Fix::advice(format!(
-            "on the peer: `sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {bytes}\"` if its last number is smaller \
-             now; otherwise its program sets SO_RCVBUF: remove that"
+            "on the peer: `sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {bytes}\"` if its last number is \
+             smaller now; otherwise its program sets SO_RCVBUF: remove that"
         )),
         remedy: Some(Remedy::ReceiveBuffer(bytes / 2)),
         gain: None,

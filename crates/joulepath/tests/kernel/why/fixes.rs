@@ -117,8 +117,8 @@ const NO_ENDPOINT: &str = "ip mptcp endpoint flush";
 const BACKUP: &str = "ip mptcp endpoint change id 1 backup";
 const PEER_BACKUP: &str = "ip mptcp endpoint add $(ip -4 -o addr show scope global | \
                            sed -n 's/.* inet \\([0-9.]*\\).*/\\1/p' | head -n 1) backup";
-const NO_RULES: &str = "while ip rule del priority $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p' | \
-                        head -n 1) 2>/dev/null; do :; done";
+const NO_RULES: &str = "for one in $(ip rule | sed -n 's/^\\([0-9]*\\):.*from [0-9].*/\\1/p'); \
+                        do ip rule del priority $one; done";
 /// Answers to the second device return through the first one, and the strict filter drops them.
 const FILTER: &[(End, &str)] = &[
     (End::Client, NO_RULES),
