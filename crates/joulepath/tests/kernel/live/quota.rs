@@ -137,3 +137,36 @@ fn a_hard_quota_ends_the_subflows_of_another_program_s_endpoint() {
     (&pair.client).write_all(b"still here").unwrap();
     (&pair.server).read_exact(&mut [0; 10]).unwrap();
 }
+
+/// 2031-04-01, s since 1970: a period begins.
+const MIDNIGHT_S: i64 = 1_932_768_000;
+/// The quota is used up before.
+const SOON_S: i64 = 30;
+
+/// The daemon follows its own clock while the system's clock is years away from it.
+#[test(needs(NET))]
+fn a_period_that_begins_while_the_daemon_runs_opens_the_interface() {
+    let steered = Steered::new(Net::v4(2));
+    let host = &steered.host;
+    host.configure("intent = \"aggregate\"", HARD);
+    assert_eq!(host.start().stop(), Some(0));
+    let path = host.folder.path().join("state/ledger");
+    let mut ledger: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let clock = &mut ledger["value"]["clock"];
+    let ahead_s = MIDNIGHT_S - SOON_S - clock["unix_s"].as_i64().unwrap();
+    for name in ["booted_s", "unix_s"] {
+        clock[name] = (clock[name].as_i64().unwrap() + ahead_s).into();
+    }
+    fs::write(&path, ledger.to_string()).unwrap();
+    let daemon = host.start();
+    assert_eq!(host.status().unwrap()["today"], "2031-03-31");
+    steered.use_up(&daemon, Protocol::Tcp);
+    steered.is_left();
+    assert_eq!(host.status().unwrap()["today"], "2031-03-31");
+    wait_until("the new period opens it", || daemon.role("c1") == "regular");
+    assert_eq!(host.status().unwrap()["today"], "2031-04-01");
+    wait_until("connections start there again", || steered.connect(Protocol::Tcp).start().ip() == host.ip(1));
+    let pair = steered.connect(Protocol::Tcp);
+    (0..10).for_each(|_| pair.talk());
+    assert_eq!(daemon.stop(), Some(0));
+}
