@@ -12,8 +12,7 @@ use joulepath_report::{
 use joulepath_study::event::Event;
 use joulepath_study::files;
 use joulepath_study::reproduce::{
-    Description, Extent, Plan, Request, compare_with_present, describe, drop_outdated, merge,
-    reproduce as run, with_values,
+    Description, Extent, Plan, Request, describe, merge_experiments, read_stored, reproduce as run,
 };
 use joulepath_study::stored::StoredRuns;
 use serde::Serialize;
@@ -27,12 +26,6 @@ use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::show::print_json;
 use crate::terminal;
-
-/// Longest results that are read, bytes.
-const MAX_STORED_BYTES: u64 = 256 << 20;
-/// Names of the marks in the papers' pages between which the results and the set-ups' values stand.
-const MARKS: &str = "results";
-const VALUES: &str = "values";
 
 /// Runs the command.
 ///
@@ -79,13 +72,10 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut hear = |event: Event<'_>| watcher.hear(event);
     let mut reproduction = run(&plan, &mut stored, &by, &mut hear, &cancel);
     watcher.finish();
-    let file = format!("{}.json", extent.name());
-    if let Some(StoredResults::Reproduction(old)) = old_rows(options, &place(&file))? {
-        if reproduction.partial {
-            terminal::tell(&format!("{file} is left as it is until all has run"));
-            return Ok(Exit::Partial);
-        }
-        merge(&mut reproduction, old)?;
+    let file = place(&format!("{}.json", extent.name()));
+    if options.merge && !merge_experiments(&mut reproduction, &file)? {
+        terminal::tell(&format!("{} is left as it is until all has run", file.display()));
+        return Ok(Exit::Partial);
     }
     write(options, &reproduction, &place)?;
     match &options.docs {
@@ -98,41 +88,17 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     Ok(if cancel.is_set() || reproduction.partial { Exit::Partial } else { Exit::Ok })
 }
 
-/// Writes the papers' pages, the summary too if `is_whole`.
+/// Writes the results and the set-ups' values between the marks of the papers' pages, the summary too if
+/// `is_whole`.
 fn fill(folder: &Path, found: &Reproduction, is_whole: bool) -> Result<(), Failure> {
-    pages::fill(folder, VALUES, |paper| values_markdown(found, paper), None)?;
+    pages::fill(folder, "values", |paper| values_markdown(found, paper), None)?;
     let tables = |paper: &str| reproduction_markdown(found, paper);
-    pages::fill(folder, MARKS, tables, is_whole.then(|| reproduction_summary(found)))
-}
-
-/// Rows of an earlier command in `file`, with `--merge`.
-///
-/// # Errors
-/// If the file is something else, or cannot be read.
-fn old_rows(options: &ReproduceOptions, file: &Path) -> Result<Option<StoredResults>, Failure> {
-    if options.merge && file.exists() { stored(file).map(Some) } else { Ok(None) }
-}
-
-/// Reads stored results.
-fn stored(file: &Path) -> Result<StoredResults, Failure> {
-    let text = files::read_text(file, MAX_STORED_BYTES)
-        .map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
-    StoredResults::parse(&text).map_err(|error| {
-        let text = format!("{}: no results of `joulepath reproduce`: {error}", file.display());
-        Failure::usage(text).help("name a full.json, quick.json or claims.json")
-    })
+    pages::fill(folder, "results", tables, is_whole.then(|| reproduction_summary(found)))
 }
 
 /// Writes the pages of stored results.
 fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
-    let mut stored = stored(file)?;
-    match &mut stored {
-        StoredResults::Reproduction(found) => {
-            with_values(found)?;
-            compare_with_present(found)?;
-        }
-        StoredResults::Search(found) => drop_outdated(found)?,
-    }
+    let stored = read_stored(file)?;
     let has_summary = |folder: &Path| folder.join(pages::SUMMARY).exists();
     match (&stored, &options.docs, &options.markdown) {
         (StoredResults::Reproduction(_), _, Some(_)) => {

@@ -8,7 +8,7 @@
 //! | `finding`, `figure`, `number` | results as the files state them |
 //! | `metrics`, `computed` | numbers that the files name: of a run, of arithmetic |
 //! | `runs`, `slotted`, `evidence` | runs of the engines and of 003's slotted system |
-//! | `made` | what made a stored row, compared with the present |
+//! | `inputs`, `made` | what made a stored row, compared with the present |
 //! | [`search`] | finds where in a box the claims hold |
 
 mod boxes;
@@ -17,6 +17,7 @@ mod evidence;
 mod experiment;
 mod figure;
 mod finding;
+mod inputs;
 mod made;
 mod metrics;
 mod names;
@@ -32,6 +33,7 @@ mod values;
 mod wrong;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 
 use joulepath_model::cancel::Cancel;
@@ -49,10 +51,11 @@ use self::study::Study;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::event::{Event, Watch};
+use crate::files;
 use crate::parallel;
 use crate::stored::StoredRuns;
 
-pub use made::{compare_with_present, drop_outdated, merge, merge_search};
+use self::made::{compare_with_present, drop_outdated};
 pub use study::Extent;
 
 /// Description of an experiment.
@@ -272,11 +275,66 @@ pub fn stored_results() -> Result<(Reproduction, Search)> {
     }
 }
 
+/// Maximum size of a file of stored results.
+const MAX_STORED_BYTES: u64 = 256 << 20;
+
+/// Reads a full.json, quick.json or claims.json, compares its rows with the present set-ups and engines, and
+/// drops claims whose set-up or box has changed.
+///
+/// # Errors
+/// If the file cannot be read, or is something else.
+pub fn read_stored(file: &Path) -> Result<StoredResults> {
+    let name = file.display();
+    let text = files::read_text(file, MAX_STORED_BYTES)
+        .map_err(|error| Error::file(format!("cannot read {name}"), error))?;
+    let mut stored = StoredResults::parse(&text).map_err(|error| {
+        let text = format!("{name}: no results of `joulepath reproduce`: {error}");
+        Error::usage(text).with_help("name a full.json, quick.json or claims.json")
+    })?;
+    match &mut stored {
+        StoredResults::Reproduction(found) => {
+            with_values(found)?;
+            compare_with_present(found)?;
+        }
+        StoredResults::Search(found) => drop_outdated(found)?,
+    }
+    Ok(stored)
+}
+
+/// Adds the rows of `file`, if there is one, that `new` lacks, and the kernel's measurement of those that `new`
+/// measured without the kernel. False if `new` is partial, so that `file` should stay as it is.
+///
+/// # Errors
+/// If the file cannot be read, or is something else.
+pub fn merge_experiments(new: &mut Reproduction, file: &Path) -> Result<bool> {
+    if file.exists() && !new.partial {
+        if let StoredResults::Reproduction(old) = read_stored(file)? {
+            made::merge(new, old)?;
+            with_values(new)?;
+        }
+    }
+    Ok(!file.exists() || !new.partial)
+}
+
+/// Adds the claims of `file`, if there is one, that `new` lacks. False if `new` is partial, so that `file`
+/// should stay as it is.
+///
+/// # Errors
+/// If the file cannot be read, or is something else.
+pub fn merge_claims(new: &mut Search, file: &Path) -> Result<bool> {
+    if file.exists() && !new.partial {
+        if let StoredResults::Search(old) = read_stored(file)? {
+            made::merge_search(new, old)?;
+        }
+    }
+    Ok(!file.exists() || !new.partial)
+}
+
 /// Adds the papers and the values of the set-ups as this library has them, if the results lack them.
 ///
 /// # Errors
 /// If a value has no origin.
-pub fn with_values(all: &mut Reproduction) -> Result<()> {
+fn with_values(all: &mut Reproduction) -> Result<()> {
     if all.set_ups.is_empty() && all.papers.is_empty() {
         let is_in = |of: &&Arc<Experiment>| all.experiments.iter().any(|report| report.id == of.id);
         let experiments: Vec<_> = paper::papers()?.experiments.iter().filter(is_in).cloned().collect();
@@ -284,7 +342,6 @@ pub fn with_values(all: &mut Reproduction) -> Result<()> {
         for report in &mut all.experiments {
             let of = experiments.iter().find(|of| of.id == report.id);
             report.values_of = of.and_then(|of| of.set_up_of_its_paper()).map(str::to_owned);
-            report.not_in_kernel = of.and_then(|of| of.not_in_kernel.clone());
         }
     }
     Ok(())

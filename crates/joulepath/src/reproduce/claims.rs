@@ -5,15 +5,15 @@ use std::path::Path;
 use joulepath_report::search::{
     Search, region_svg, search_json, search_markdown, search_short_markdown, search_summary, search_table,
 };
-use joulepath_report::{StoredResults, reproduction_table, search_html};
+use joulepath_report::{reproduction_table, search_html};
 use joulepath_study::event::Event;
 use joulepath_study::files;
 use joulepath_study::marks;
 use joulepath_study::reproduce::search::{Request, search as run};
-use joulepath_study::reproduce::{merge_search, reproduce_at, search_plan};
+use joulepath_study::reproduce::{merge_claims, reproduce_at, search_plan};
 use joulepath_study::stored::StoredRuns;
 
-use super::{old_rows, pages};
+use super::pages;
 use crate::cli::{Engine, ReproduceOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
@@ -23,8 +23,6 @@ use crate::provenance::provenance;
 use crate::show::print_json;
 use crate::terminal;
 
-/// Name of the marks between which the claims stand in the papers' pages.
-const MARKS: &str = "claims";
 /// Name of the marks between which a page has the number of each verdict.
 const VERDICTS: &str = "verdicts";
 /// Folder of the pictures beside the pages.
@@ -57,12 +55,9 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut hear = |event: Event<'_>| watcher.hear(event);
     let mut found = run(plan, &mut stored, &by, &mut hear, &cancel)?;
     watcher.finish();
-    if let Some(StoredResults::Search(old)) = old_rows(options, &place("claims.json"))? {
-        if found.partial {
-            terminal::tell("claims.json is left as it is until all has run");
-            return Ok(Exit::Partial);
-        }
-        merge_search(&mut found, old)?;
+    if options.merge && !merge_claims(&mut found, &place("claims.json"))? {
+        terminal::tell("claims.json is left as it is until all has run");
+        return Ok(Exit::Partial);
     }
     let json = search_json(&found)?;
     files::write(&place("claims.json"), &json)?;
@@ -87,7 +82,7 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Writes the pages that `options` name, their summary too if `is_whole`.
+/// Writes the claims between the marks of the pages that `options` name, their summary too if `is_whole`.
 ///
 /// # Errors
 /// If a page or its marks are missing, or it cannot be written.
@@ -95,7 +90,7 @@ pub(super) fn write_pages(options: &ReproduceOptions, found: &Search, is_whole: 
     if let Some(folder) = &options.docs {
         draw_regions(&folder.join(PICTURES), found)?;
         let claims = |paper: &str| search_markdown(found, paper, PICTURES);
-        pages::fill(folder, MARKS, claims, is_whole.then(|| search_summary(found)))?;
+        pages::fill(folder, "claims", claims, is_whole.then(|| search_summary(found)))?;
     }
     if let Some(page) = &options.markdown {
         marks::write(page, VERDICTS, &search_short_markdown(found))?;

@@ -8,7 +8,7 @@ use super::boxes::ClaimBox;
 use super::evidence::Evidence;
 use super::figure::Drawing;
 use super::finding::Row;
-use super::made::Files;
+use super::inputs::Inputs;
 use super::study::Study;
 
 /// An experiment of a paper: some figures or a table, or a claim across papers.
@@ -38,7 +38,7 @@ pub(super) struct Experiment {
     /// Why the kernel does not measure it, if it does not.
     pub(super) not_in_kernel: Option<String>,
     /// What its results depend on in its files.
-    pub(super) files: Files,
+    pub(super) inputs: Inputs,
 }
 
 /// Kind of a statement.

@@ -7,12 +7,12 @@ use joulepath_model::result::Provenance;
 use joulepath_report::search::{Claim, Search};
 use joulepath_report::{Made, Report, Reproduction, SecondMeasurement, Since};
 use sha2::{Digest, Sha256};
-use toml::{Table, Value};
+use toml::Table;
 
 use super::experiment::{Experiment, Standing};
+use super::inputs::drop_others;
 use super::paper::papers;
 use super::study::Study;
-use super::with_values;
 use crate::digest::hex;
 use crate::error::Result;
 use crate::shipped;
@@ -20,60 +20,8 @@ use crate::shipped;
 /// Engine, scenario, policy and hash of every stored short run, one a line.
 const ENGINES: &str = include_str!(concat!(env!("OUT_DIR"), "/hashes.txt"));
 
-/// Keys for readers and for quick runs, on which no stored result depends.
-const OTHERS: [&str; 10] = [
-    "title",
-    "source",
-    "claim",
-    "cause",
-    "why",
-    "printed",
-    "description",
-    "not_in_kernel",
-    "quick",
-    "quick_set",
-];
 /// Bytes of a hash.
 const HASH_BYTES: usize = 8;
-
-/// The parts of a row's files on which its results depend, in canonical form.
-#[derive(Clone, Default)]
-pub(super) struct Files {
-    /// For the runs of all seeds.
-    full: String,
-    /// For a search.
-    searched: String,
-}
-
-impl Files {
-    /// From the texts of the row and of its set-up.
-    pub(super) fn of(row: &str, set_up: Option<&str>) -> Self {
-        let text = |text: &str, without: &[&str]| {
-            let mut table: Table = text.parse().expect("the file has been read");
-            table.retain(|key, value| !(without.contains(&key) || key == "open" && value.is_str()));
-            drop_others(&mut table);
-            table.to_string()
-        };
-        let set_up = set_up.unwrap_or_default();
-        Files {
-            full: text(row, &[]) + &text(set_up, &["box", "values"]),
-            searched: text(row, &["figure"]) + &text(set_up, &["kernel", "values"]),
-        }
-    }
-}
-
-fn drop_others(table: &mut Table) {
-    table.retain(|key, _| !OTHERS.contains(&key));
-    table.iter_mut().for_each(|(_, value)| drop_others_of(value));
-}
-
-fn drop_others_of(value: &mut Value) {
-    match value {
-        Value::Table(table) => drop_others(table),
-        Value::Array(items) => items.iter_mut().for_each(drop_others_of),
-        _ => {}
-    }
-}
 
 /// SHA-256 of parts, shortened.
 fn hash(parts: impl IntoIterator<Item = String>) -> String {
@@ -85,12 +33,12 @@ fn hash(parts: impl IntoIterator<Item = String>) -> String {
 impl Experiment {
     /// What makes the row of a run with all seeds.
     pub(super) fn made(&self, by: &Provenance) -> Made {
-        self.made_from(&self.files.full, by)
+        self.made_from(&self.inputs.full, by)
     }
 
     /// What makes the claim of a search.
     pub(super) fn made_by_search(&self, by: &Provenance) -> Made {
-        self.made_from(&self.files.searched, by)
+        self.made_from(&self.inputs.searched, by)
     }
 
     fn made_from(&self, files: &str, by: &Provenance) -> Made {
@@ -136,17 +84,22 @@ impl Experiment {
     }
 }
 
-/// Compares stored rows with the present files and engines.
+/// Compares stored rows with the present files and engines, and adds why the kernel does not measure some.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
-pub fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
+pub(super) fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
     let present = present(Experiment::made)?;
     for report in &mut stored.experiments {
+        let experiment = papers()?.experiments.iter().find(|of| of.id == report.id);
+        report.not_in_kernel = experiment.and_then(|of| of.not_in_kernel.clone());
         let present = present.get(report.id.as_str());
-        let of_kernel = report.kernel.as_mut().and_then(|kernel| kernel.made.as_mut());
-        for made in report.made.iter_mut().chain(of_kernel) {
+        if let Some(made) = &mut report.made {
             made.since = since(made, present);
+        }
+        // The stored short runs are the simulators'.
+        if let Some(made) = report.kernel.as_mut().and_then(|kernel| kernel.made.as_mut()) {
+            made.since = if since(made, present) == Since::SetUp { Since::SetUp } else { Since::Same };
         }
     }
     Ok(())
@@ -156,7 +109,7 @@ pub fn compare_with_present(stored: &mut Reproduction) -> Result<()> {
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
-pub fn drop_outdated(stored: &mut Search) -> Result<()> {
+pub(super) fn drop_outdated(stored: &mut Search) -> Result<()> {
     let present = present(Experiment::made_by_search)?;
     let mut kept: Vec<Claim> = vec![];
     for mut claim in std::mem::take(&mut stored.claims) {
@@ -197,12 +150,12 @@ fn since(made: &Made, present: Option<&Made>) -> Since {
     }
 }
 
-/// Adds the rows of `old` that `new` lacks, and the kernel's measurement of those that `new` measured without
+/// Adds the rows of `old` that `new` lacks, without papers and values, and the kernel's measurement of those that `new` measured without
 /// the kernel.
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
-pub fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
+pub(super) fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
     for row in &mut new.experiments {
         let known = old.experiments.iter().find(|known| known.id == row.id);
         let kernel = known.and_then(|known| Some((known.kernel.clone()?, known.made.clone())));
@@ -220,7 +173,7 @@ pub fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
     new.experiments.retain(|row| place.contains_key(row.id.as_str()));
     new.experiments.sort_by_key(|row| place[row.id.as_str()]);
     (new.papers, new.set_ups) = (vec![], vec![]);
-    with_values(new)
+    Ok(())
 }
 
 /// Adds the claims of `old` that `new` lacks. Claims of a box share its points, so those in a box that `new`
@@ -228,7 +181,7 @@ pub fn merge(new: &mut Reproduction, old: Reproduction) -> Result<()> {
 ///
 /// # Errors
 /// If a file under `papers/` is wrong.
-pub fn merge_search(new: &mut Search, old: Search) -> Result<()> {
+pub(super) fn merge_search(new: &mut Search, old: Search) -> Result<()> {
     let is_new = |name: &String| new.boxes.iter().any(|known| known.name == *name);
     let claims: Vec<Claim> = old
         .claims
@@ -263,30 +216,63 @@ fn place() -> Result<BTreeMap<&'static str, usize>> {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_report::StoredResults;
+
     use super::*;
 
-    const ROW: &str = "id = \"x\"\nclaim = \"A\"\nopen = \"why\"\n[[finding]]\nwhat = \"x\"\nabove = 1.0\n\
-                       [[figure]]\ntitle = \"F\"\ny = \"J\"\n";
-    const SET_UP: &str = "name = \"s\"\n[kernel]\nseeds = 3\n[values]\na = 1\n[box]\nseeds = 4\n\
-                          [[box.open]]\nkey = \"queue\"\nwhy = \"open\"\nfrom = 1\nto = 9\nprinted = [3]\n";
-
-    /// Whether the parts for runs and for a search stay the same with `from` replaced by `to`.
-    fn stays(from: &str, to: &str) -> (bool, bool) {
-        let [row, set_up] = [ROW, SET_UP].map(|text| text.replace(from, to));
-        assert!(row != ROW || set_up != SET_UP, "{from} is in neither");
-        let (old, new) = (Files::of(ROW, Some(SET_UP)), Files::of(&row, Some(&set_up)));
-        (old.full == new.full, old.searched == new.searched)
+    fn claims() -> Search {
+        let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/claims.json"));
+        match StoredResults::parse(text).unwrap() {
+            StoredResults::Search(claims) => claims,
+            StoredResults::Reproduction(_) => unreachable!("its name says claims"),
+        }
     }
 
     #[test]
-    fn words_change_nothing_and_rules_boxes_and_kernel_runs_change_what_depends_on_them() {
-        for words in ["\"A\"", "\"why\"", "\"open\"", "[3]", "\"F\"", "a = 1\n"] {
-            let other = words.replace(['A', 'y', 'n', 'F'], "B").replace('3', "4").replace('1', "2");
-            assert_eq!(stays(words, &other), (true, true), "{words}");
-        }
-        assert_eq!(stays("above = 1.0", "above = 1.1"), (false, false));
-        assert_eq!(stays("to = 9", "to = 10"), (true, false));
-        assert_eq!(stays("seeds = 3", "seeds = 5"), (false, true));
-        assert_eq!(stays("y = \"J\"", "y = \"kJ\""), (false, true));
+    fn every_stored_sentence_belongs_to_the_present_set_up_and_box() {
+        let stored = claims();
+        let mut present = stored.clone();
+        drop_outdated(&mut present).unwrap();
+        let ids = |of: &Search| of.claims.iter().map(|claim| claim.id.clone()).collect::<Vec<_>>();
+        let remedy = "joulepath reproduce --search ID --out results --merge, for every id that is missing";
+        assert_eq!(ids(&present), ids(&stored), "{remedy}");
+        assert_eq!(present.left_out, stored.left_out, "{remedy}");
+    }
+
+    #[test]
+    fn a_sentence_of_another_set_up_is_dropped_and_its_row_named() {
+        let mut all = claims();
+        let id = all.claims[0].id.clone();
+        all.claims[0].made.as_mut().unwrap().set_up = "other".to_owned();
+        all.claims[1].made.as_mut().unwrap().engine = "other".to_owned();
+        drop_outdated(&mut all).unwrap();
+        assert!(all.claims.iter().all(|claim| claim.id != id) && all.left_out.contains(&id));
+        assert_eq!(all.claims[0].made.as_ref().unwrap().since, Since::Engine, "only its engine differs");
+    }
+
+    #[test]
+    fn a_claim_as_weak_as_others_goes_with_them() {
+        let combined = papers().unwrap().experiments.iter().find(|of| !of.weaker_of.is_empty()).unwrap();
+        let mut all = claims();
+        let part = all.claims.iter_mut().find(|claim| combined.weaker_of.contains(&claim.id)).unwrap();
+        part.made = None;
+        drop_outdated(&mut all).unwrap();
+        assert!(all.left_out.contains(&combined.id), "{}", combined.id);
+    }
+
+    #[test]
+    fn claims_of_a_box_that_is_searched_again_do_not_stay_with_other_points() {
+        let old = claims();
+        let again = old.claims.iter().find(|claim| claim.in_box.is_some()).unwrap().clone();
+        let name = again.in_box.clone().unwrap();
+        let same_box = |claim: &Claim| claim.in_box.as_ref() == Some(&name);
+        let (claims, boxes) = (vec![again.clone()], old.boxes.clone());
+        let mut new = Search { claims, boxes, fits: vec![], ..old.clone() };
+        new.boxes.retain(|of| of.name == name);
+        merge_search(&mut new, old.clone()).unwrap();
+        assert_eq!(new.claims.iter().filter(|claim| same_box(claim)).count(), 1);
+        let others = old.claims.iter().filter(|claim| !same_box(claim)).count();
+        assert!(new.merged && new.claims.len() > 1 && new.claims.len() <= others + 1);
+        assert!(new.boxes.len() == old.boxes.len() && new.left_out.len() >= old.left_out.len());
     }
 }

@@ -20,7 +20,7 @@ use super::boxes::ClaimBox;
 use super::experiment::{Experiment, Standing};
 use super::figure::Drawing;
 use super::finding::Row;
-use super::made::Files;
+use super::inputs::Inputs;
 use super::names::Names;
 use super::set_up::{RawStudy, SetUp};
 use super::study::Study;
@@ -30,6 +30,9 @@ use crate::error::Result;
 
 /// Name and text of each file.
 pub(super) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+
+/// Why the kernel does not measure rows without runs.
+const ARITHMETIC: &str = "it is arithmetic, without runs";
 
 pub(super) struct Papers {
     /// Experiments in the order of the papers.
@@ -183,9 +186,9 @@ impl Papers {
                 known_name("row", id, rows.keys().map(String::as_str)).map_err(|wrong| paper.told(wrong))?;
                 let Held { name, text, holds } = rows.remove(id.get_ref()).expect("it is known");
                 let set_up = holds.set_up.as_ref().and_then(|of| set_ups.get(of.get_ref()));
-                let files = Files::of(text, set_up.map(|file| file.text));
+                let inputs = Inputs::of(text, set_up.map(|file| file.text));
                 let read = holds.experiment(&set_ups, &boxes).map_err(|wrong| wrong.in_file(name, text))?;
-                let read = Experiment { files, ..read };
+                let read = Experiment { inputs, ..read };
                 all.experiments.push(Arc::new(read));
             }
         }
@@ -251,6 +254,8 @@ impl RawExperiment {
             }
         };
         let studies = self.studies(set_up)?;
+        let is_arithmetic = studies.is_empty() && !self.findings.is_empty();
+        let not_in_kernel = set_up.and_then(|set_up| set_up.not_in_kernel.clone());
         let standing = match (self.open.take(), self.standing) {
             (Some(why), RawStanding::Measured) => Standing::Open(why),
             (Some(_), _) => return Err(Wrong::at(&self.id.span(), "use either `open` or `standing`")),
@@ -277,8 +282,8 @@ impl RawExperiment {
             in_box,
             findings: self.findings,
             figures: self.figures,
-            not_in_kernel: set_up.and_then(|set_up| set_up.not_in_kernel.clone()),
-            files: Files::default(),
+            not_in_kernel: if is_arithmetic { Some(ARITHMETIC.to_owned()) } else { not_in_kernel },
+            inputs: Inputs::default(),
         })
     }
 

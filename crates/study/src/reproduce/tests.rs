@@ -128,7 +128,7 @@ fn mistakes_in_a_file_are_reported_with_their_line_and_a_fix() {
             r#"policies = ["CWA+"]"#,
             "no policy `CWA+`",
         ),
-        ("004/set-ups/wires", r#"studies = ["4 MiB"]"#, r#"studies = ["4 MB"]"#, "no study `4 MB`"),
+        ("001/set-ups/two-wlans", r#"studies = ["256kB""#, r#"studies = ["255kB""#, "no study `255kB`"),
         ("004/paper", "    \"004, wires\",", "", "wires.toml: | no paper.toml lists this set-up | `set_ups`"),
         (
             "002/set-ups/fattree",
