@@ -11,6 +11,8 @@ const CHORD_SAMPLES: u32 = 512;
 pub struct InterfaceCost {
     /// Energy per bit of payload, including headers and ACKs, J/bit.
     pub slope_j_per_bit: f64,
+    /// Energy of ACKs that a run's end may spare, J.
+    pub late_j: f64,
     /// Power while used, W.
     pub used_w: f64,
     /// Power while unused, W.

@@ -9,6 +9,7 @@
 //! [`limits`] serve comparisons. [`attainable`] serve the benchmark's random families: [`Terms`] exclude
 //! advantages that no fair transport can have.
 
+mod acks;
 mod cost;
 mod delay;
 mod in_order;
@@ -26,6 +27,7 @@ mod terms;
 mod uses;
 mod varying;
 
+use joulepath_model::energy::Traffic;
 use joulepath_model::result::{Delivers, Reference};
 use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
@@ -398,7 +400,11 @@ fn problem_under<'a>(
     });
     let costs = group.paths.iter().map(|&path| {
         let model = &scenario.paths[path].energy.model;
-        interface_cost(model, wire_bits(scenario, group, path), pace(scenario, group, path, window))
+        let wire = wire_bits(scenario, group, path, window);
+        InterfaceCost {
+            late_j: model.slope(Traffic::Down).0 * acks::late_bits(scenario, group, path, window),
+            ..interface_cost(model, wire, pace(scenario, group, path, window))
+        }
     });
     let whole = terms.whole_segments && terms::is_in_full_segments(group.workload);
     let flow_control = match whole {

@@ -19,16 +19,27 @@ impl DeviceProblem<'_> {
                 let n = ((repeated_s + waiting_s) / (seconds + waiting_s)).max(1.0);
                 Some(self.transfer(mask, steady, bits, [waiting_s, think_s], (n - 1.0) / n))
             }),
-            Goal::Rate { bps } if !self.is_even() || self.has_uses() => self.rate_over_slots(bps),
-            Goal::Rate { bps } => {
-                let rests = |r: usize| self.costs[r].sleeps || self.costs[r].closes;
-                let fixed = self.members(self.all()).filter(|&r| !rests(r));
-                let fixed = fixed.fold(0, |mask, r| mask | 1 << r);
-                let bps = bps.min(self.most_bps() * (1.0 - TOLERANCE));
-                self.best(|mask| {
-                    if mask & !fixed == 0 { self.at_rate(mask, self.all() & !fixed, bps) } else { None }
-                })
-            }
+            Goal::Rate { bps } => self.at_any_rate(bps).and_then(|optimum| self.without_late(optimum)),
         }
+    }
+
+    /// The least power for a mean rate, or for as much of it as fits.
+    fn at_any_rate(&self, bps: f64) -> Option<Optimum> {
+        if !self.is_even() || self.has_uses() {
+            return self.rate_over_slots(bps);
+        }
+        let rests = |r: usize| self.costs[r].sleeps || self.costs[r].closes;
+        let fixed = self.members(self.all()).filter(|&r| !rests(r));
+        let fixed = fixed.fold(0, |mask, r| mask | 1 << r);
+        let bps = bps.min(self.most_bps() * (1.0 - TOLERANCE));
+        self.best(|mask| if mask & !fixed == 0 { self.at_rate(mask, self.all() & !fixed, bps) } else { None })
+    }
+
+    /// `optimum` without the energy that the end of the run may spare; `None` if nothing remains.
+    fn without_late(&self, optimum: Optimum) -> Option<Optimum> {
+        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
+        let late_j = self.costs.iter().map(|cost| cost.late_j).sum::<f64>();
+        let late_w = self.device.sharing_factor.max(1.0) * late_j / seconds;
+        (optimum.power_w > late_w).then(|| Optimum { power_w: optimum.power_w - late_w, ..optimum })
     }
 }

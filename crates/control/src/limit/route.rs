@@ -4,6 +4,7 @@ use joulepath_model::energy::Traffic;
 use joulepath_model::network::RateSpec;
 use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
 
+use super::acks;
 use super::cost::{Pace, WireBits};
 use crate::path::{
     Window, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
@@ -11,19 +12,20 @@ use crate::path::{
 
 /// Bits through the device's interface per bit of payload delivered over `path`.
 ///
-/// Downlink bits count where they arrive, uplink bits where they leave, lost or not. The same holds for ACKs;
-/// delayed ACKs halve their number.
-pub(super) fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> WireBits {
-    let (data_links, ack_links) = links_of(scenario, group.direction, path);
-    let transport = &scenario.transport;
-    let per_segment = if transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
+/// Downlink bits count where they arrive, uplink bits where they leave, lost or not. The same holds for ACKs.
+pub(super) fn wire_bits(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    path: PathIndex,
+    window: Window,
+) -> WireBits {
+    let (data_links, _) = links_of(scenario, group.direction, path);
     let data = wire_per_payload(scenario);
-    let acks = per_segment * transport.ack_size.0 as f64 / transport.mss.0 as f64;
     match traffic_of(group.direction) {
-        Traffic::Down => WireBits { down: data, up: acks },
+        Traffic::Down => WireBits { down: data, up: acks::per_payload(scenario) },
         Traffic::Up => WireBits {
             up: data / delivered(scenario, data_links),
-            down: acks * delivered(scenario, ack_links),
+            down: acks::received(scenario, group, path, window),
         },
     }
 }

@@ -103,7 +103,7 @@ impl Follower<'_> {
         let pace = pace_in(scenario, group, self.path, &seen);
         let (down_bps, up_bps) = self.most_bps(scenario, group, data, &seen);
         let model = self.radio.below(self.signals(window), self.model, down_bps, up_bps);
-        interface_cost(&InterfaceModel::Rrc(model), wire_bits(scenario, group, self.path), pace)
+        interface_cost(&InterfaceModel::Rrc(model), wire_bits(scenario, group, self.path, window), pace)
     }
 
     /// The highest rates through the interface, down and up, bit/s on the wire.

@@ -305,3 +305,23 @@ fn no_policy_beats_the_limit_of_a_random_scenario_with_signals() {
     let cases: Vec<_> = cases.map(|(scenario, seed)| (scenario.title.clone(), scenario, seed)).collect();
     assert_unbeaten(&try_all(&cases), 700, 0.8);
 }
+
+/// A radio that burns for received bits only, with a slow or a busy link of the ACKs: its queue drops most of
+/// them.
+#[test]
+fn no_upload_beats_the_limit_by_losing_its_acks() {
+    let scenario = |rates: &str, more: &str| {
+        let text = format!(
+            "title = \"acks\"\nduration = \"10 s\"\n[[path]]\nname = \"p0\"\n{rates}\ndelay = \"20 \
+             ms\"\nenergy = \"wlan-seed001\"\n[workload]\nkind = \"bulk\"\ndirection = \
+             \"upload\"\n{more}"
+        );
+        ("acks".to_owned(), loaded(&text), 1)
+    };
+    let slow = scenario("rate = \"500 kbit/s\"\nup = { rate = \"50 Mbit/s\" }", "");
+    let busy = scenario(
+        "rate = \"20 Mbit/s\"",
+        "[[cross]]\npath = \"p0\"\nkind = \"constant\"\nrate = \"19.9 Mbit/s\"\n",
+    );
+    assert_unbeaten(&try_all(&[slow, busy]), 30, 0.5);
+}
