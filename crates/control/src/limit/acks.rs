@@ -7,6 +7,8 @@ use joulepath_model::energy::Traffic;
 use joulepath_model::network::LinkSpec;
 use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
 
+use super::goal;
+use super::problem::Goal;
 use crate::path::{
     Window, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
 };
@@ -33,24 +35,27 @@ pub(super) fn received(scenario: &Scenario, group: &ConnectionGroup, path: PathI
     per_payload(scenario) * delivered(scenario, acks) * (1.0 - late)
 }
 
-/// ACK bits for data of an upload at a rate that may be on their way over `path` at the end: all of the data
-/// may come then.
+/// ACK bits that may be on their way over `path` when an upload's measurement ends, a file's with a tail of
+/// `tail_s`: all data may come then.
 pub(super) fn late_bits(
     scenario: &Scenario,
     group: &ConnectionGroup,
     path: PathIndex,
     window: Window,
+    tail_s: f64,
 ) -> f64 {
-    let has_rate = matches!(group.workload, Workload::Stream { .. } | Workload::Messages { .. });
-    if !has_rate || traffic_of(group.direction) == Traffic::Down {
-        return 0.0;
-    }
     let (data, acks) = links_of(scenario, group.direction, path);
+    let back_s = back_s(scenario, acks);
+    let most_bits = match goal(scenario, group) {
+        Goal::File { bits } if tail_s < back_s => bits,
+        Goal::Rate { bps } => bps * window.seconds(),
+        _ => return 0.0,
+    };
     let bits_per_bit = received(scenario, group, path, window);
-    if bits_per_bit == 0.0 {
+    if traffic_of(group.direction) == Traffic::Down || back_s == 0.0 {
         return 0.0;
     }
-    bits_per_bit * peak_payload_bps(scenario, data, window) * back_s(scenario, acks)
+    bits_per_bit * (peak_payload_bps(scenario, data, window) * back_s).min(most_bits)
 }
 
 /// Propagation of the ACKs, s.

@@ -401,10 +401,9 @@ fn problem_under<'a>(
     let costs = group.paths.iter().map(|&path| {
         let model = &scenario.paths[path].energy.model;
         let wire = wire_bits(scenario, group, path, window);
-        InterfaceCost {
-            late_j: model.slope(Traffic::Down).0 * acks::late_bits(scenario, group, path, window),
-            ..interface_cost(model, wire, pace(scenario, group, path, window))
-        }
+        let cost = interface_cost(model, wire, pace(scenario, group, path, window));
+        let late_bits = acks::late_bits(scenario, group, path, window, cost.tail_s);
+        InterfaceCost { late_j: model.slope(Traffic::Down).0 * late_bits, ..cost }
     });
     let whole = terms.whole_segments && terms::is_in_full_segments(group.workload);
     let flow_control = match whole {
@@ -475,12 +474,33 @@ fn beyond_a_window(window: Shared, bits: f64) -> Shared {
     Shared { most: if rest > 0.0 { window.most * bits / rest } else { f64::INFINITY }, ..window }
 }
 
-/// Unacknowledged data fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B.
+/// Unacknowledged data fits the smaller of the two buffers: Σ x_r τ_r ≤ 8 B. τ_r: the delay over path r, and
+/// of the DATA_ACK on the fastest way back.
 fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
-    let weights: Vec<f64> = group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect();
+    let propagation_s = |link: LinkIndex, _| scenario.links[link].delay.as_secs_f64();
+    let weights = in_window_s(scenario, group, &propagation_s);
     let use_s = weights.iter().copied().fold(0.0, f64::max);
     let most = 8.0 * group.receive_buffer.0.min(group.send_buffer.0) as f64;
     Shared { weights, most, use_s, slack: 0.0 }
+}
+
+/// The least time for which data over each path of `group` is in the window, s: until the DATA_ACK has come
+/// back over any path. `link_s`: time on a link of a segment, or of an ACK.
+fn in_window_s(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    link_s: &dyn Fn(LinkIndex, Packet) -> f64,
+) -> Vec<f64> {
+    let routes = group.paths.iter().map(|&path| links_of(scenario, group.direction, path));
+    let sum = |links: &[LinkIndex], packet| links.iter().map(|&link| link_s(link, packet)).sum::<f64>();
+    let back_s = routes.clone().map(|(_, acks)| sum(acks, Packet::Ack)).fold(f64::INFINITY, f64::min);
+    routes.map(|(data, _)| sum(data, Packet::Segment) + back_s).collect()
+}
+
+#[derive(Clone, Copy)]
+enum Packet {
+    Segment,
+    Ack,
 }
 
 #[cfg(test)]

@@ -38,8 +38,13 @@ impl DeviceProblem<'_> {
     /// `optimum` without the energy that the end of the run may spare; `None` if nothing remains.
     fn without_late(&self, optimum: Optimum) -> Option<Optimum> {
         let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
-        let late_j = self.costs.iter().map(|cost| cost.late_j).sum::<f64>();
-        let late_w = self.device.sharing_factor.max(1.0) * late_j / seconds;
+        let late_w = self.late_j(self.all()) / seconds;
         (optimum.power_w > late_w).then(|| Optimum { power_w: optimum.power_w - late_w, ..optimum })
+    }
+
+    /// What the end may spare over the paths of `mask`, J.
+    pub(super) fn late_j(&self, mask: u32) -> f64 {
+        let late_j: f64 = self.members(mask).map(|r| self.costs[r].late_j).sum();
+        self.device.sharing_factor.max(1.0) * late_j
     }
 }

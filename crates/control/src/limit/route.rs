@@ -2,10 +2,11 @@
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::network::RateSpec;
-use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
+use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, ProcessingDelay, Scenario, Workload};
 
 use super::acks;
 use super::cost::{Pace, WireBits};
+use super::uses;
 use crate::path::{
     Window, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
 };
@@ -42,14 +43,17 @@ pub(super) fn pace_in(
     path: PathIndex,
     seen: &dyn Fn(LinkIndex) -> Window,
 ) -> Pace {
-    let (data, _) = links_of(scenario, group.direction, path);
-    // Data with a rate need not come in trains.
-    let has_rate = matches!(group.workload, Workload::Stream { .. } | Workload::Messages { .. });
+    let (data, acks) = links_of(scenario, group.direction, path);
+    let segment_bits = scenario.transport.mss.0 as f64 * 8.0;
     let (down, up) = scenario.paths[path].radio;
-    let own = match traffic_of(group.direction) {
+    let traffic = traffic_of(group.direction);
+    let own = match traffic {
         Traffic::Down => down,
         Traffic::Up => up,
     };
+    // Data with a rate need not come in trains, nor need data that waits behind the device's own link.
+    let has_rate = matches!(group.workload, Workload::Stream { .. } | Workload::Messages { .. });
+    let is_loose = has_rate || traffic == Traffic::Up && data != [own];
     let least = |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);
     let trough = |link: LinkIndex| trough_bps(&scenario.links[link], seen(link));
     Pace {
@@ -57,15 +61,40 @@ pub(super) fn pace_in(
             true => f64::INFINITY,
             false => least(&|link| peak_bps(&scenario.links[link], seen(link))),
         },
-        slowest_bps: match has_rate {
+        slowest_bps: match is_loose {
             true => 0.0,
-            false => least(&|link| trough(link).unwrap_or(f64::INFINITY)),
+            false => {
+                let even_bps = least(&|link| trough(link).unwrap_or(f64::INFINITY));
+                segment_bits / (segment_bits / even_bps + spread_s(scenario, data, acks, &trough))
+            }
         },
         air_bps: match scenario.links[own].rate {
             // Opportunities are instants.
             RateSpec::Trace(_) => f64::INFINITY,
             _ => peak_bps(&scenario.links[own], seen(own)) / wire_per_payload(scenario),
         },
-        segment_bits: scenario.transport.mss.0 as f64 * 8.0,
+        segment_bits,
     }
+}
+
+/// By how much the delay of a path's packets varies on the way to an idle host, s: jitter and bursts of links,
+/// and the host's processing. `trough`: lowest rate of a link, bit/s.
+fn spread_s(
+    scenario: &Scenario,
+    data: &[LinkIndex],
+    acks: &[LinkIndex],
+    trough: &dyn Fn(LinkIndex) -> Option<f64>,
+) -> f64 {
+    let transport = &scenario.transport;
+    let longest_s = |links: &[LinkIndex], bytes: u64| {
+        8.0 * bytes as f64 / least_over(links, |link| trough(link).unwrap_or(f64::INFINITY))
+    };
+    let processing_s = match transport.processing_delay {
+        ProcessingDelay::Time(time) => time.as_secs_f64(),
+        ProcessingDelay::Packets(packets) => {
+            let segment_s = longest_s(data, transport.mss.0 + transport.header.0);
+            f64::from(packets) * segment_s.max(longest_s(acks, transport.ack_size.0))
+        }
+    };
+    processing_s + data.iter().map(|&link| uses::spread_s(&scenario.links[link])).sum::<f64>()
 }

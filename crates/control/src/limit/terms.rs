@@ -6,8 +6,9 @@ use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, LinkInde
 use super::in_order::InOrder;
 use super::problem::Shared;
 use super::start::Start;
+use super::{Packet, in_window_s};
 use crate::bursts::losses;
-use crate::path::{Window, base_rtt_s, delivered, least_over, links_of, peak_bps};
+use crate::path::{Window, delivered, least_over, links_of, peak_bps};
 
 /// Restrictions of a limit. Each lowers the limit or leaves it unchanged; by default none applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,28 +51,29 @@ pub(super) fn is_in_full_segments(workload: Workload) -> bool {
     matches!(workload, Workload::Bulk | Workload::File { .. })
 }
 
-/// Σ x_r τ_r ≤ whole segments of the smaller buffer. τ_r is the propagation RTT plus the transmission of one
-/// full segment and one ACK on each link at its highest rate. (Little's law: each segment is in the window
-/// for at least τ_r.)
+/// Σ x_r τ_r ≤ whole segments of the smaller buffer. τ_r is the propagation of a segment and of the fastest
+/// DATA_ACK, plus the transmission of one full segment and one ACK on each link at its highest rate. (Little's
+/// law: each segment is in the window for at least τ_r.)
 pub(super) fn whole_segments(scenario: &Scenario, group: &ConnectionGroup, window: Window) -> Shared {
     let transport = &scenario.transport;
     let segment_bits = (transport.mss.0 + transport.header.0) as f64 * 8.0;
     let ack_bits = transport.ack_size.0 as f64 * 8.0;
-    let sending_s = |links: &[LinkIndex], bits: f64| -> f64 {
-        // The highest rate of a trace is a burst's: it has no transmission time.
-        let of_link = |&link: &LinkIndex| match scenario.links[link].rate {
-            RateSpec::Unlimited | RateSpec::Trace(_) => 0.0,
-            _ => bits / peak_bps(&scenario.links[link], window),
+    let link_s = |link: LinkIndex, packet: Packet| {
+        let spec = &scenario.links[link];
+        let bits = match packet {
+            Packet::Segment => segment_bits,
+            Packet::Ack => ack_bits,
         };
-        links.iter().map(of_link).filter(|seconds| seconds.is_finite()).sum()
-    };
-    let rtt_s = |&path: &usize| {
-        let (data, acks) = links_of(scenario, group.direction, path);
-        base_rtt_s(scenario, path) + sending_s(data, segment_bits) + sending_s(acks, ack_bits)
+        // The highest rate of a trace is a burst's: it has no transmission time.
+        let sending_s = match spec.rate {
+            RateSpec::Unlimited | RateSpec::Trace(_) => 0.0,
+            _ => bits / peak_bps(spec, window),
+        };
+        spec.delay.as_secs_f64() + if sending_s.is_finite() { sending_s } else { 0.0 }
     };
     let buffer = group.receive_buffer.0.min(group.send_buffer.0);
     let whole = (buffer / transport.mss.0).max(1) * transport.mss.0;
-    let weights: Vec<f64> = group.paths.iter().map(rtt_s).collect();
+    let weights = in_window_s(scenario, group, &link_s);
     let use_s = weights.iter().copied().fold(0.0, f64::max);
     Shared { weights, most: 8.0 * whole as f64, use_s, slack: 0.0 }
 }

@@ -92,10 +92,13 @@ pub(super) fn written(
 
 /// Seconds of transmission that may gather in front of a radio with this promotion behind `link`.
 pub(super) fn gathered_s(link: &LinkSpec, wake_s: f64, segment_bits: f64, peak_bps: f64) -> f64 {
-    let jitter_s =
-        if link.jitter.is_some() || link.aggregate.is_some() { link.delay.as_secs_f64() } else { 0.0 };
     let segments_s = if peak_bps > 0.0 { 2.0 * segment_bits / peak_bps } else { 0.0 };
-    wake_s + jitter_s + segments_s
+    wake_s + spread_s(link) + segments_s
+}
+
+/// By how much the delay of packets on `link` varies besides its queue, s.
+pub(super) fn spread_s(link: &LinkSpec) -> f64 {
+    if link.jitter.is_some() || link.aggregate.is_some() { link.delay.as_secs_f64() } else { 0.0 }
 }
 
 impl DeviceProblem<'_> {

@@ -167,7 +167,7 @@ impl DeviceProblem<'_> {
         let uses: f64 = self.members(set).map(|r| self.costs[r].use_j).sum();
         let sharing = if set.count_ones() >= 2 { self.device.sharing_factor.min(1.0) } else { 1.0 };
         let waiting_w: f64 = self.members(self.all() & !set).map(|r| self.costs[r].unused_w).sum();
-        let energy_j = solution.objective() + sharing * (uses + waiting_w * wake_s);
+        let energy_j = solution.objective() + sharing * (uses + waiting_w * wake_s) - self.late_j(set);
         let seconds = wake_s + elapsed.iter().map(|&s| solution.var_value(s)).sum::<f64>();
         let rates = self.sums(&parts, |y| MEGA * solution.var_value(y) / seconds);
         let found = self.optimum(rates, |_| energy_j / seconds)?;
