@@ -306,22 +306,62 @@ fn no_policy_beats_the_limit_of_a_random_scenario_with_signals() {
     assert_unbeaten(&try_all(&cases), 700, 0.8);
 }
 
-/// A radio that burns for received bits only, with a slow or a busy link of the ACKs: its queue drops most of
-/// them.
+/// Runs of random searches that came above earlier bounds: what they show, path, workload, seed.
+const CLOSE: [(&str, &str, &str, u64); 6] = [
+    (
+        "a slow link of the ACKs, whose queue drops most of them",
+        "rate = \"500 kbit/s\"\nup = { rate = \"50 Mbit/s\" }\ndelay = \"20 ms\"\nenergy = \"wlan-seed001\"",
+        "kind = \"bulk\"\ndirection = \"upload\"\n",
+        1,
+    ),
+    (
+        "a busy link of the ACKs",
+        "rate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nenergy = \"wlan-seed001\"",
+        "kind = \"bulk\"\ndirection = \"upload\"\n[[cross]]\npath = \"a\"\nkind = \"constant\"\nrate = \
+         \"19.9 Mbit/s\"",
+        1,
+    ),
+    (
+        "ACKs under way at the end of the messages",
+        "rate = \"78962662 bit/s\"\ndelay = \"3.6 ms\"\nqueue = \"200 packets\"\nenergy = \
+         \"wlan-seed001\"\nvia = [\"line\"]\n[[link]]\nname = \"line\"\nrate = \"13375121 bit/s\"\ndelay = \
+         \"5 ms\"",
+        "kind = \"messages\"\nsize = \"3348601 B\"\nmean_gap = \"481 ms\"\ndirection = \
+         \"upload\"\n[receiver]\nbuffer = \"43661 B\"",
+        55_914,
+    ),
+    (
+        "ACKs under way at the end of a file",
+        "rate = \"6319442 bit/s\"\ndelay = \"271.7 ms\"\nqueue = \"200 packets\"\nenergy = \"lte-seed003\"",
+        "kind = \"file\"\nsize = \"1241157 B\"\ndirection = \"upload\"\n[receiver]\nbuffer = \"2038224 B\"",
+        93_214,
+    ),
+    (
+        "packets of a slow link at uneven times: the radio is in its tail between some of them",
+        "rate = \"3942962 bit/s\"\ndelay = \"2.1 ms\"\nqueue = \"50 packets\"\nenergy = \
+         \"wifi-huang2012\"\nvia = [\"line\"]\n[[link]]\nname = \"line\"\nrate = \"147329 bit/s\"\ndelay = \"5 \
+         ms\"",
+        "kind = \"requests\"\nsize = \"791342 B\"\nthink = \"1669 ms\"\n[receiver]\nbuffer = \"79940 B\"",
+        113_021,
+    ),
+    (
+        "DATA_ACKs that come back over the faster path",
+        "rate = \"17097651 bit/s\"\ndelay = \"102.8 ms\"\nqueue = \"200 packets\"\nenergy = \
+         \"3g-huang2012-linear\"\n[[path]]\nname = \"b\"\nrate = \"1209619 bit/s\"\ndelay = \"1.8 \
+         ms\"\nqueue = \"200 packets\"\nenergy = \"wlan-seed001\"",
+        "kind = \"bulk\"\n[receiver]\nbuffer = \"220814 B\"",
+        214_507,
+    ),
+];
+
 #[test]
-fn no_upload_beats_the_limit_by_losing_its_acks() {
-    let scenario = |rates: &str, more: &str| {
+fn no_policy_beats_the_limit_of_a_close_scenario() {
+    let cases = CLOSE.map(|(what, path, workload, seed)| {
         let text = format!(
-            "title = \"acks\"\nduration = \"10 s\"\n[[path]]\nname = \"p0\"\n{rates}\ndelay = \"20 \
-             ms\"\nenergy = \"wlan-seed001\"\n[workload]\nkind = \"bulk\"\ndirection = \
-             \"upload\"\n{more}"
+            "title = \"close\"\nduration = \"10 s\"\nwarm_up = \"0 s\"\n[[path]]\nname = \
+             \"a\"\n{path}\n[workload]\n{workload}\n"
         );
-        ("acks".to_owned(), loaded(&text), 1)
-    };
-    let slow = scenario("rate = \"500 kbit/s\"\nup = { rate = \"50 Mbit/s\" }", "");
-    let busy = scenario(
-        "rate = \"20 Mbit/s\"",
-        "[[cross]]\npath = \"p0\"\nkind = \"constant\"\nrate = \"19.9 Mbit/s\"\n",
-    );
-    assert_unbeaten(&try_all(&[slow, busy]), 30, 0.5);
+        (what.to_owned(), loaded(&text), seed)
+    });
+    assert_unbeaten(&try_all(&cases), 100, 0.9);
 }
