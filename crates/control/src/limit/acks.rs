@@ -23,16 +23,20 @@ pub(super) fn per_payload(scenario: &Scenario) -> f64 {
 /// ACK bits that the device receives at least, per bit of payload that an upload of `group` delivers over
 /// `path`, apart from [`late_bits`].
 pub(super) fn received(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> f64 {
-    let (_, acks) = links_of(scenario, group.direction, path);
+    let (data, acks) = links_of(scenario, group.direction, path);
     if acks.iter().any(|&link| may_drop(scenario, link, window)) {
         return 0.0;
     }
-    // Endless data: the last second brings no more bits than any other.
-    let late = match group.workload {
-        Workload::Bulk => (back_s(scenario, acks) / window.seconds()).min(1.0),
-        _ => 0.0,
-    };
-    per_payload(scenario) * delivered(scenario, acks) * (1.0 - late)
+    let bits = per_payload(scenario) * delivered(scenario, acks);
+    if group.workload != Workload::Bulk {
+        return bits;
+    }
+    // With T seconds of power P, and at most L joules for ACKs under way, y bits cost P T + b y − L. If that is
+    // positive at y = 0, bits per joule are most at the highest rate, which leaves the same part under way.
+    let (model, back_s) = (&scenario.paths[path].energy.model, back_s(scenario, acks));
+    let late_j = model.slope(Traffic::Down).0 * bits * peak_payload_bps(scenario, data, window) * back_s;
+    let is_best_at_peak = late_j < model.sunk_power().0 * window.seconds();
+    if is_best_at_peak { bits * (1.0 - back_s / window.seconds()) } else { 0.0 }
 }
 
 /// ACK bits that may be on their way over `path` when an upload's measurement ends, a file's with a tail of

@@ -39,7 +39,7 @@ impl DeviceProblem<'_> {
     fn without_late(&self, optimum: Optimum) -> Option<Optimum> {
         let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
         let late_w = self.late_j(self.all()) / seconds;
-        (optimum.power_w > late_w).then(|| Optimum { power_w: optimum.power_w - late_w, ..optimum })
+        (optimum.power_w > late_w).then_some(Optimum { power_w: optimum.power_w - late_w, ..optimum })
     }
 
     /// What the end may spare over the paths of `mask`, J.

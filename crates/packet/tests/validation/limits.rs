@@ -307,7 +307,7 @@ fn no_policy_beats_the_limit_of_a_random_scenario_with_signals() {
 }
 
 /// Runs of random searches that came above earlier bounds: what they show, path, workload, seed.
-const CLOSE: [(&str, &str, &str, u64); 6] = [
+const CLOSE: [(&str, &str, &str, u64); 7] = [
     (
         "a slow link of the ACKs, whose queue drops most of them",
         "rate = \"500 kbit/s\"\nup = { rate = \"50 Mbit/s\" }\ndelay = \"20 ms\"\nenergy = \"wlan-seed001\"",
@@ -335,6 +335,12 @@ const CLOSE: [(&str, &str, &str, u64); 6] = [
         "rate = \"6319442 bit/s\"\ndelay = \"271.7 ms\"\nqueue = \"200 packets\"\nenergy = \"lte-seed003\"",
         "kind = \"file\"\nsize = \"1241157 B\"\ndirection = \"upload\"\n[receiver]\nbuffer = \"2038224 B\"",
         93_214,
+    ),
+    (
+        "ACKs under way at the end of endless data",
+        "rate = \"20456246 bit/s\"\ndelay = \"338.6 ms\"\nqueue = \"200 packets\"\nenergy = \"lte-seed003\"",
+        "kind = \"bulk\"\ndirection = \"upload\"\n[receiver]\nbuffer = \"3201442 B\"",
+        391_107,
     ),
     (
         "packets of a slow link at uneven times: the radio is in its tail between some of them",
