@@ -7,7 +7,6 @@ use joulepath_model::energy::Traffic;
 use joulepath_model::network::LinkSpec;
 use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
 
-use super::goal;
 use super::problem::Goal;
 use crate::path::{
     Window, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
@@ -31,8 +30,9 @@ pub(super) fn received(scenario: &Scenario, group: &ConnectionGroup, path: PathI
     if group.workload != Workload::Bulk {
         return bits;
     }
-    // With T seconds of power P, and at most L joules for ACKs under way, y bits cost P T + b y − L. If that is
-    // positive at y = 0, bits per joule are most at the highest rate, which leaves the same part under way.
+    // With T seconds of power P, and at most L joules for ACKs under way, y bits cost P T + b y − L. If that
+    // is positive at y = 0, bits per joule are most at the highest rate, which leaves the same part under
+    // way.
     let (model, back_s) = (&scenario.paths[path].energy.model, back_s(scenario, acks));
     let late_j = model.slope(Traffic::Down).0 * bits * peak_payload_bps(scenario, data, window) * back_s;
     let is_best_at_peak = late_j < model.sunk_power().0 * window.seconds();
@@ -46,11 +46,11 @@ pub(super) fn late_bits(
     group: &ConnectionGroup,
     path: PathIndex,
     window: Window,
-    tail_s: f64,
+    (goal, tail_s): (Goal, f64),
 ) -> f64 {
     let (data, acks) = links_of(scenario, group.direction, path);
     let back_s = back_s(scenario, acks);
-    let most_bits = match goal(scenario, group) {
+    let most_bits = match goal {
         Goal::File { bits } if tail_s < back_s => bits,
         Goal::Rate { bps } => bps * window.seconds(),
         _ => return 0.0,

@@ -48,8 +48,8 @@ pub struct Pace {
     /// Payload rate at the link's maximum, bit/s; may be infinite; 0 if the link is out for the whole
     /// measured time.
     pub payload_bps: f64,
-    /// Payload rate at the link's minimum if each packet is as late as its delay may vary, bit/s; 0 if packets
-    /// need not follow each other at the link's rate.
+    /// Payload rate at the link's minimum if each packet is as late as its delay may vary, bit/s; 0 if
+    /// packets need not follow each other at the link's rate.
     pub slowest_bps: f64,
     /// Payload rate at the maximum of the link next to the device, bit/s; infinite if packets take no time.
     pub air_bps: f64,
@@ -96,8 +96,9 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
 ///
 /// The radio is ACTIVE while its own link transmits. If the path is slower: a train of n packets, s apart, is
 /// ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is TAIL. That is no cheaper than
-/// ACTIVE for n spacings if tail power × inactivity ≥ active power × s; s with what the delay varies. Links of varying rate add what their
-/// maximum adds. A link that is out for the whole measured time carries no bits and adds nothing.
+/// ACTIVE for n spacings if tail power × inactivity ≥ active power × s; s includes by how much the delay
+/// varies. Links of varying rate add what their maximum adds. A link that is out for the whole measured time
+/// carries no bits and adds nothing.
 fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let active_w = rrc.active.0;
     let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);

@@ -32,7 +32,7 @@ use joulepath_model::result::{Delivers, Reference};
 use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
-use self::route::{pace, wire_bits};
+use self::route::{in_window_s, pace, wire_bits};
 use crate::allocate::{CapacityModel, tcp_bps};
 use crate::path::{Window, base_rtt_s, carried_bps, delivered, links_of, wire_per_payload};
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
@@ -402,7 +402,7 @@ fn problem_under<'a>(
         let model = &scenario.paths[path].energy.model;
         let wire = wire_bits(scenario, group, path, window);
         let cost = interface_cost(model, wire, pace(scenario, group, path, window));
-        let late_bits = acks::late_bits(scenario, group, path, window, cost.tail_s);
+        let late_bits = acks::late_bits(scenario, group, path, window, (goal(scenario, group), cost.tail_s));
         InterfaceCost { late_j: model.slope(Traffic::Down).0 * late_bits, ..cost }
     });
     let whole = terms.whole_segments && terms::is_in_full_segments(group.workload);
@@ -482,25 +482,6 @@ fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
     let use_s = weights.iter().copied().fold(0.0, f64::max);
     let most = 8.0 * group.receive_buffer.0.min(group.send_buffer.0) as f64;
     Shared { weights, most, use_s, slack: 0.0 }
-}
-
-/// The least time for which data over each path of `group` is in the window, s: until the DATA_ACK has come
-/// back over any path. `link_s`: time on a link of a segment, or of an ACK.
-fn in_window_s(
-    scenario: &Scenario,
-    group: &ConnectionGroup,
-    link_s: &dyn Fn(LinkIndex, Packet) -> f64,
-) -> Vec<f64> {
-    let routes = group.paths.iter().map(|&path| links_of(scenario, group.direction, path));
-    let sum = |links: &[LinkIndex], packet| links.iter().map(|&link| link_s(link, packet)).sum::<f64>();
-    let back_s = routes.clone().map(|(_, acks)| sum(acks, Packet::Ack)).fold(f64::INFINITY, f64::min);
-    routes.map(|(data, _)| sum(data, Packet::Segment) + back_s).collect()
-}
-
-#[derive(Clone, Copy)]
-enum Packet {
-    Segment,
-    Ack,
 }
 
 #[cfg(test)]

@@ -77,8 +77,8 @@ pub(super) fn pace_in(
     }
 }
 
-/// By how much the delay of a path's packets varies on the way to an idle host, s: jitter and bursts of links,
-/// and the host's processing. `trough`: lowest rate of a link, bit/s.
+/// By how much the delay of a path's packets varies apart from queues, s: jitter and bursts of links, and the
+/// host's processing. `trough`: lowest rate of a link, bit/s.
 fn spread_s(
     scenario: &Scenario,
     data: &[LinkIndex],
@@ -97,4 +97,23 @@ fn spread_s(
         }
     };
     processing_s + data.iter().map(|&link| uses::spread_s(&scenario.links[link])).sum::<f64>()
+}
+
+/// The least time for which data over each path of `group` is in the window, s: until the DATA_ACK has come
+/// back over any path. `link_s`: time on a link of a segment, or of an ACK.
+pub(super) fn in_window_s(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    link_s: &dyn Fn(LinkIndex, Packet) -> f64,
+) -> Vec<f64> {
+    let routes = group.paths.iter().map(|&path| links_of(scenario, group.direction, path));
+    let sum = |links: &[LinkIndex], packet| links.iter().map(|&link| link_s(link, packet)).sum::<f64>();
+    let back_s = routes.clone().map(|(_, acks)| sum(acks, Packet::Ack)).fold(f64::INFINITY, f64::min);
+    routes.map(|(data, _)| sum(data, Packet::Segment) + back_s).collect()
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Packet {
+    Segment,
+    Ack,
 }

@@ -5,8 +5,8 @@ use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, LinkInde
 
 use super::in_order::InOrder;
 use super::problem::Shared;
+use super::route::{Packet, in_window_s};
 use super::start::Start;
-use super::{Packet, in_window_s};
 use crate::bursts::losses;
 use crate::path::{Window, delivered, least_over, links_of, peak_bps};
 
@@ -52,8 +52,8 @@ pub(super) fn is_in_full_segments(workload: Workload) -> bool {
 }
 
 /// Σ x_r τ_r ≤ whole segments of the smaller buffer. τ_r is the propagation of a segment and of the fastest
-/// DATA_ACK, plus the transmission of one full segment and one ACK on each link at its highest rate. (Little's
-/// law: each segment is in the window for at least τ_r.)
+/// DATA_ACK, plus the transmission of one full segment and one ACK on each link at its highest rate.
+/// (Little's law: each segment is in the window for at least τ_r.)
 pub(super) fn whole_segments(scenario: &Scenario, group: &ConnectionGroup, window: Window) -> Shared {
     let transport = &scenario.transport;
     let segment_bits = (transport.mss.0 + transport.header.0) as f64 * 8.0;

@@ -345,8 +345,8 @@ const CLOSE: [(&str, &str, &str, u64); 7] = [
     (
         "packets of a slow link at uneven times: the radio is in its tail between some of them",
         "rate = \"3942962 bit/s\"\ndelay = \"2.1 ms\"\nqueue = \"50 packets\"\nenergy = \
-         \"wifi-huang2012\"\nvia = [\"line\"]\n[[link]]\nname = \"line\"\nrate = \"147329 bit/s\"\ndelay = \"5 \
-         ms\"",
+         \"wifi-huang2012\"\nvia = [\"line\"]\n[[link]]\nname = \"line\"\nrate = \"147329 bit/s\"\n\
+         delay = \"5 ms\"",
         "kind = \"requests\"\nsize = \"791342 B\"\nthink = \"1669 ms\"\n[receiver]\nbuffer = \"79940 B\"",
         113_021,
     ),
